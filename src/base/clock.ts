@@ -1,0 +1,80 @@
+/**
+ * Time as a thing that is handed in. Everything that waits, stamps or paces takes a `Clock`, so that a test can own
+ * time. The system clock reads the monotonic clock of the process and follows steps of the wall clock within a
+ * millisecond.
+ */
+
+/** A wall-clock instant: whole milliseconds since the Unix epoch and the nanoseconds (0..999999) inside that millisecond. */
+export interface Instant {
+  readonly milliseconds: number
+  readonly nanoseconds: number
+}
+
+/** A scheduled callback; cancelling one that has run or was cancelled does nothing. */
+export interface Timer {
+  cancel(): void
+}
+
+export interface Clock {
+  /** The wall clock, which may step in both directions. */
+  wallInstant(): Instant
+  /** Milliseconds, with fractions, of a clock that never goes back; its origin means nothing. */
+  monotonicMilliseconds(): number
+  /** Runs `callback` once after at least `delayMilliseconds`. A pending timer does not keep the process alive. */
+  schedule(delayMilliseconds: number, callback: () => void): Timer
+  /** Runs `callback` once when the I/O events that are ready in this turn of the event loop have been handled. */
+  endOfTurn(callback: () => void): void
+}
+
+/** How far the derived wall clock may differ from the operating system's before it is taken anew. */
+const WALL_TOLERANCE_MILLISECONDS = 2
+
+export function createSystemClock(): Clock {
+  let anchorWall = Date.now()
+  let anchorMonotonic = performance.now()
+  return {
+    wallInstant() {
+      const now = Date.now()
+      let derived = anchorWall + (performance.now() - anchorMonotonic)
+      if (Math.abs(derived - now) > WALL_TOLERANCE_MILLISECONDS) {
+        anchorWall = now
+        anchorMonotonic = performance.now()
+        derived = now
+      }
+      const milliseconds = Math.floor(derived)
+      return { milliseconds, nanoseconds: Math.floor((derived - milliseconds) * 1_000_000) }
+    },
+    monotonicMilliseconds: () => performance.now(),
+    schedule(delayMilliseconds, callback) {
+      const handle = setTimeout(callback, delayMilliseconds)
+      handle.unref()
+      return { cancel: () => clearTimeout(handle) }
+    },
+    endOfTurn(callback) {
+      setImmediate(callback)
+    },
+  }
+}
+
+let lastSecond = -1
+let lastSecondText = ''
+
+/** `2006-01-02T15:04:05` of a time in milliseconds since the epoch; one second is formatted once. */
+function secondText(milliseconds: number): string {
+  const second = Math.floor(milliseconds / 1000)
+  if (second !== lastSecond) {
+    lastSecond = second
+    lastSecondText = new Date(second * 1000).toISOString().slice(0, 19)
+  }
+  return lastSecondText
+}
+
+/** RFC 3339, UTC, exactly three fraction digits: `2006-01-02T15:04:05.123Z`. */
+export function millisecondText(milliseconds: number): string {
+  return `${secondText(milliseconds)}.${String(milliseconds % 1000).padStart(3, '0')}Z`
+}
+
+/** RFC 3339, UTC, exactly nine fraction digits: `2006-01-02T15:04:05.123456789Z`. */
+export function nanosecondText(milliseconds: number, nanoseconds: number): string {
+  return `${secondText(milliseconds)}.${String(milliseconds % 1000).padStart(3, '0')}${String(nanoseconds).padStart(6, '0')}Z`
+}

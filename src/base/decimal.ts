@@ -1,0 +1,65 @@
+/**
+ * Exact decimals as scaled integers: 12.34 at scale 2 is 1234. A value is a `number` while it is a safe integer and a
+ * `bigint` beyond, never both, so equal values are `===` and `<` works across the two. No floating point anywhere.
+ */
+
+/** An integer count of 10^-scale units; `number` when safe, `bigint` otherwise (canonical). */
+export type Scaled = number | bigint
+
+/** Why a text is no decimal at the wanted scale. `too-fine` = it has non-zero digits below the scale. */
+export type DecimalProblem = 'malformed' | 'too-fine'
+
+/** Sign, integer digits, fraction digits, exponent: what JSON allows in a number, also with leading zeros. */
+const DECIMAL = /^(-?)([0-9]{1,40})(?:\.([0-9]{1,40}))?(?:[eE]([+-]?[0-9]{1,3}))?$/
+
+/** Brings an integer into the canonical form of `Scaled`. */
+export function canonical(value: bigint): Scaled {
+  return value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER ? Number(value) : value
+}
+
+/** Reads decimal text (an exponent is allowed, as exchanges send `1e-05`) as an integer at `scale` decimals. */
+export function parseDecimal(text: string, scale: number): Scaled | DecimalProblem {
+  const match = DECIMAL.exec(text)
+  if (match === null) return 'malformed'
+  const sign = match[1] as string
+  const fraction = match[3] ?? ''
+  const digits = (match[2] as string) + fraction
+  const shift = scale - fraction.length + (match[4] === undefined ? 0 : Number(match[4]))
+  let scaledDigits: string
+  if (shift >= 0) {
+    scaledDigits = digits + '0'.repeat(shift)
+  } else {
+    const cut = Math.max(0, digits.length + shift)
+    if (/[1-9]/.test(digits.slice(cut))) return 'too-fine'
+    scaledDigits = cut === 0 ? '0' : digits.slice(0, cut)
+  }
+  if (scaledDigits.length <= 15) {
+    const value = Number(scaledDigits)
+    return sign === '-' && value !== 0 ? -value : value
+  }
+  const value = BigInt(scaledDigits)
+  return canonical(sign === '-' ? -value : value)
+}
+
+/** Plain decimal text with exactly `scale` fraction digits (none and no point at scale 0). */
+export function formatDecimal(value: Scaled, scale: number): string {
+  if (value < 0) return `-${formatDecimal(-value, scale)}`
+  const digits = String(value)
+  if (scale === 0) return digits
+  if (digits.length > scale) return `${digits.slice(0, -scale)}.${digits.slice(-scale)}`
+  return `0.${digits.padStart(scale, '0')}`
+}
+
+/** The same value at a finer scale. `toScale` must not be below `fromScale`: nothing is ever rounded here. */
+export function rescale(value: Scaled, fromScale: number, toScale: number): Scaled {
+  if (toScale === fromScale || value === 0) return value
+  return canonical(BigInt(value) * 10n ** BigInt(toScale - fromScale))
+}
+
+export function addScaled(left: Scaled, right: Scaled): Scaled {
+  if (typeof left === 'number' && typeof right === 'number') {
+    const sum = left + right
+    if (Number.isSafeInteger(sum)) return sum
+  }
+  return canonical(BigInt(left) + BigInt(right))
+}

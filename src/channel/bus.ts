@@ -1,0 +1,53 @@
+/**
+ * The contract between the writer of a market (`sequencer`) and everyone who reads it (`replica`).
+ *
+ * A market has one writer. What it commits travels as `Commit`s, numbered without gaps within an epoch (one life of
+ * the writer); a reader that sees a hole knows that it lost something and asks for the whole book. Delivery order per
+ * market is the order of publishing. A reader never changes what it receives: in one process the bus is a function
+ * call, and every reader sees the same object.
+ */
+import type { Execution, LevelChange } from '../market/event.ts'
+
+/** One commit of a market: a version, an instant, what really changed in the full book, and what was executed. */
+export interface Commit {
+  readonly type: 'commit'
+  readonly market: string
+  /** One life of the market's writer; versions and execution numbers start anew in each. */
+  readonly epoch: string
+  /** 1, 2, 3 … within the epoch. */
+  readonly version: number
+  /** Commit instant: strictly later, in whole milliseconds, than the commit before. */
+  readonly milliseconds: number
+  /** Nanoseconds inside that millisecond, 0..999999. */
+  readonly nanoseconds: number
+  /** Levels of the full book that differ from the version before; one entry a price. */
+  readonly changes: readonly LevelChange[]
+  readonly executions: readonly Execution[]
+  /** Number of the last execution after this commit, counted within the epoch. */
+  readonly executionNumber: number
+}
+
+/** Whether the market's sources vouch for its book. `live: false` names why; the book stays. */
+export interface MarketStatus {
+  readonly type: 'status'
+  readonly market: string
+  readonly live: boolean
+  readonly reason: string
+}
+
+export type MarketMessage = Commit | MarketStatus
+
+export type MarketListener = (message: MarketMessage) => void
+
+export interface Bus {
+  publish(message: MarketMessage): void
+  /** Calls `listener` for every later message of the market; the returned function ends that. */
+  subscribe(market: string, listener: MarketListener): () => void
+  /**
+   * Asks the market's writer for an empty commit, so that a later instant exists for a book that did not change.
+   * False when no writer is there to ask.
+   */
+  requestCommit(market: string): boolean
+  /** Registers the writer of a market: what answers `requestCommit`. The returned function takes it away. */
+  serve(market: string, onRequestCommit: () => void): () => void
+}

@@ -1,0 +1,24 @@
+/**
+ * Every scope there is, with the operation it opens. This one table drives `invalid_scope` at the token endpoint, the
+ * guards, and what the demo client holds.
+ */
+export const SCOPES = {
+  'exchange:read_aggregated_marketdata_stream': 'WebSocket connection',
+  'orchestration:read_orchestration_rule': 'GET /v2/orchestration/rules',
+  'orchestration:write_orchestration_rule': 'POST and DELETE /v2/orchestration/rules',
+  'orchestration:read_orchestration': 'GET /v2/orchestration/orchestrations',
+  'identity:read_account': 'GET /v2/identity/accounts',
+  'identity:write_account': 'POST and PUT /v2/identity/accounts',
+  'transfer:read_deposit_address': 'GET /v2/transfer/deposit-addresses',
+  'transfer:write_deposit_address': 'POST /v2/transfer/deposit-addresses',
+  'funding:read_profile': 'GET /v2/profiles/{id}/balances',
+  'funding:write_sandbox_deposit': 'POST /v2/sandbox/profiles/{profile_id}/deposit',
+} as const
+
+export type Scope = keyof typeof SCOPES
+
+export const STREAM_SCOPE: Scope = 'exchange:read_aggregated_marketdata_stream'
+
+export function isScope(text: string): text is Scope {
+  return Object.hasOwn(SCOPES, text)
+}

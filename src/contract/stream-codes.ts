@@ -1,0 +1,25 @@
+/** Error codes of WebSocket requests, with the situation each one names. */
+export const STREAM_ERRORS = {
+  UNKNOWN_ACTION: 'The requested action type is not recognized',
+  INTERNAL_SERVER_ERROR: 'Unexpected server error',
+  MALFORMED_REQUEST: 'The request JSON is invalid or cannot be parsed',
+  NO_EFFECT_ACTION: 'The action would have no effect',
+  UNKNOWN_CHANNEL: 'The requested channel type is not recognized',
+  UNKNOWN_CHANNEL_PARAMS_CONFIGURATION: 'Channel parameters are invalid or missing',
+} as const
+
+export type StreamErrorCode = keyof typeof STREAM_ERRORS
+
+/** Close codes of the stream, with the reason text sent and what a client should do (RFC 6455 section 7.4, 4000-4999 ours). */
+export const CLOSE_CODES = {
+  operator: { code: 1001, reason: 'closed by the operator', reconnect: 'yes' },
+  flood: { code: 1008, reason: 'too many control frames', reconnect: 'after backing off' },
+  internal: { code: 1011, reason: 'internal error', reconnect: 'yes, with backoff' },
+  restarting: { code: 1012, reason: 'restarting', reconnect: 'yes, with jitter' },
+  executionGap: { code: 4000, reason: 'execution stream has a gap', reconnect: 'yes' },
+  tokenExpired: { code: 4001, reason: 'token expired', reconnect: 'with a new token' },
+  stale: { code: 4002, reason: 'market data stale', reconnect: 'yes, later' },
+  revoked: { code: 4003, reason: 'access revoked', reconnect: 'no' },
+} as const
+
+export type CloseCause = keyof typeof CLOSE_CODES

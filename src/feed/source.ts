@@ -1,0 +1,23 @@
+/**
+ * The contract of a market-data source. A source connects by itself, keeps itself connected, and hands every whole
+ * message of its venue, normalised, to the listener of the market it belongs to: first a `snapshot`, then `update`s;
+ * `lost` whenever it cannot vouch for its book, after which only a new `snapshot` makes it live again. It never
+ * throws into its caller after `start`, and never calls a listener after `stop` has been called.
+ */
+import type { MarketDefinition, MarketEvent } from '../market/event.ts'
+
+/** One market that a source feeds. */
+export interface SourceMarket {
+  readonly market: MarketDefinition
+  /** The venue's own symbol, the part after the colon in `kraken:BTC/USD`; empty for the simulator. */
+  readonly venueSymbol: string
+  readonly listener: (event: MarketEvent) => void
+}
+
+export interface Source {
+  start(): void
+  /** Ends the source and everything it has open; resolves when nothing of it is left. */
+  stop(): Promise<void>
+  /** Asks for a fresh `snapshot` of one market because its book broke an invariant; the reason goes to the log. */
+  rebuild(marketSymbol: string, reason: string): void
+}

@@ -1,0 +1,39 @@
+/**
+ * The contract of the store: one SQL dialect (PostgreSQL 15), two engines behind it (`embedded`, and PostgreSQL
+ * through a pool). Both give int8 and numeric as text, timestamptz as RFC 3339 text in UTC, and json as parsed values,
+ * so no room can tell which engine it stands on.
+ *
+ * Promises: a transaction is all or nothing and sees no half of another; what was committed survives `kill -9` of the
+ * process; a call answers or fails with `StoreUnavailable` within `STATEMENT_MILLISECONDS_MAX`, it never hangs;
+ * notifications sent in a transaction arrive after its commit, in order, in this process and every other.
+ */
+import type { Kysely, Transaction } from 'kysely'
+
+export type { Kysely, Transaction }
+
+/** Longest a caller waits for one statement or for its turn; a store that needs longer counts as unreachable. */
+export const STATEMENT_MILLISECONDS_MAX = 2_000
+
+/** The store cannot be reached or did not answer in time. The caller's work is not done, or not known to be done. */
+export class StoreUnavailable extends Error {
+  override name = 'StoreUnavailable'
+}
+
+export interface NotificationListener {
+  onNotify(payload: string): void
+  /** The connection was lost and is back: notifications in between are lost, so read everything again. */
+  onReconnect(): void
+}
+
+export interface Db {
+  readonly engine: 'embedded' | 'postgres'
+  /** False while the store is known to be unreachable. */
+  readonly available: boolean
+  /** The query builder over the tables that the calling room owns. */
+  tables<Tables>(): Kysely<Tables>
+  /** Runs `work` in one transaction; a throw rolls it back and is passed on. */
+  transaction<Tables, Result>(work: (transaction: Transaction<Tables>) => Promise<Result>): Promise<Result>
+  /** Listens on a notification channel (sent with `pg_notify`); the returned function ends that. */
+  listen(channel: string, listener: NotificationListener): Promise<() => Promise<void>>
+  close(): Promise<void>
+}
