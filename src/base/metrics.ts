@@ -9,5 +9,7 @@ export type MetricsRegistry = Registry<OpenMetricsContentType>
 
 /** A registry of its own a process (never the library's global one, so that tests can run several services). */
 export function createMetricsRegistry(): MetricsRegistry {
-  return new Registry<OpenMetricsContentType>(Registry.OPENMETRICS_CONTENT_TYPE)
+  const registry = new Registry<OpenMetricsContentType>()
+  registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE)
+  return registry
 }
