@@ -1,0 +1,129 @@
+/**
+ * What every script needs before it can do its work: the right Node, the locked packages, a build that is up to date.
+ * Plain Node without any package, because it runs before there is one. Each step does nothing, quickly, when its work
+ * is done already, and none of them needs the network then.
+ */
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
+
+const NODE_MINIMUM = [20, 19]
+const SOURCE_FOLDER = join(ROOT, 'src')
+const OUTPUT_FOLDER = join(ROOT, 'dist')
+const BUILD_STAMP = join(OUTPUT_FOLDER, '.build-stamp')
+
+/** Ends the process with one line when something that the user must do is missing. */
+export function fail(message) {
+  process.stderr.write(`tidegate: ${message}\n`)
+  process.exit(1)
+}
+
+/** Runs a JavaScript file of an installed package with this same Node; returns its exit code. */
+export function runNode(file, args = [], options = {}) {
+  const result = spawnSync(process.execPath, [file, ...args], { cwd: ROOT, stdio: 'inherit', ...options })
+  if (result.error) fail(`cannot run ${file}: ${result.error.message}`)
+  return result.status ?? 1
+}
+
+export const TYPESCRIPT = join(ROOT, 'node_modules/typescript/bin/tsc')
+export const BIOME = join(ROOT, 'node_modules/@biomejs/biome/bin/biome')
+export const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs')
+
+export function requireNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number)
+  if (major > NODE_MINIMUM[0] || (major === NODE_MINIMUM[0] && minor >= NODE_MINIMUM[1])) return
+  fail(`needs Node ${NODE_MINIMUM.join('.')} or newer, this is ${process.versions.node} (https://nodejs.org)`)
+}
+
+/** Installs exactly what the lockfile names, unless that is what stands in node_modules. */
+export function ensureInstalled() {
+  requireNode()
+  if (installationMatchesLockfile()) return
+  process.stderr.write('tidegate: installing packages\n')
+  // npm of this very call when there is one; development packages always, since the build needs them.
+  const npm = process.env.npm_execpath
+  const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
+  const result =
+    npm?.endsWith('.js') && existsSync(npm)
+      ? spawnSync(process.execPath, [npm, ...args], { cwd: ROOT, stdio: ['ignore', 2, 2] })
+      : spawnSync('npm', args, { cwd: ROOT, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' })
+  if (result.error) fail(`cannot run npm: ${result.error.message}`)
+  if (result.status !== 0) fail('installation failed (npm ci); the lines above say why')
+}
+
+/**
+ * npm itself leaves a copy of what it installed in node_modules, as its last step: comparing that with the lockfile
+ * says whether the folder is whole and current, whoever installed it.
+ */
+function installationMatchesLockfile() {
+  const installedFile = join(ROOT, 'node_modules/.package-lock.json')
+  if (!existsSync(installedFile)) return false
+  const wanted = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages
+  const installed = JSON.parse(readFileSync(installedFile, 'utf8')).packages
+  return Object.entries(wanted).every(([path, entry]) => {
+    if (path === '' || (entry.optional === true && !isForThisMachine(entry))) return true
+    const present = installed[path]
+    return present !== undefined && present.version === entry.version && present.integrity === entry.integrity
+  })
+}
+
+/** Packages for one C library are left out: Node does not say which one the machine has, and npm chose already. */
+function isForThisMachine(entry) {
+  if (entry.libc !== undefined || (entry.os === undefined && entry.cpu === undefined)) return false
+  const fits = (list, value) => list === undefined || list.includes(value)
+  return fits(entry.os, process.platform) && fits(entry.cpu, process.arch)
+}
+
+/** Compiles src into dist when a source, a compiler setting or the lockfile changed since the last good build. */
+export function ensureBuilt() {
+  ensureInstalled()
+  const sources = sourceFiles()
+  const stamp = hashOf([
+    ...sources,
+    ...['tsconfig.json', 'tsconfig.build.json', 'package-lock.json'].map((name) => join(ROOT, name)),
+  ])
+  if (
+    existsSync(BUILD_STAMP) &&
+    readFileSync(BUILD_STAMP, 'utf8') === stamp &&
+    existsSync(join(OUTPUT_FOLDER, 'main.js'))
+  )
+    return
+  process.stderr.write('tidegate: building\n')
+  rmSync(BUILD_STAMP, { force: true })
+  if (runNode(TYPESCRIPT, ['-p', 'tsconfig.build.json'], { stdio: ['ignore', 2, 2] }) !== 0)
+    fail('the build failed (tsc)')
+  removeOrphans(sources)
+  mkdirSync(OUTPUT_FOLDER, { recursive: true })
+  writeFileSync(BUILD_STAMP, stamp)
+}
+
+function sourceFiles() {
+  return readdirSync(SOURCE_FOLDER, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort()
+}
+
+function hashOf(files) {
+  const hash = createHash('sha256')
+  for (const file of files)
+    hash
+      .update(`${relative(ROOT, file)}\0`)
+      .update(readFileSync(file))
+      .update('\0')
+  return hash.digest('hex')
+}
+
+/** Deletes compiled files whose source is gone, so that nothing runs that is no longer written anywhere. */
+function removeOrphans(sources) {
+  const expected = new Set(sources.map((file) => relative(SOURCE_FOLDER, file).replace(/\.ts$/, '')))
+  for (const entry of readdirSync(OUTPUT_FOLDER, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile() || !/\.js(\.map)?$/.test(entry.name)) continue
+    const file = join(entry.parentPath, entry.name)
+    if (!expected.has(relative(OUTPUT_FOLDER, file).replace(/\.js(\.map)?$/, ''))) rmSync(file)
+  }
+}

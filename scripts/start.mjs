@@ -1,0 +1,12 @@
+/**
+ * `npm start`: sets up what is missing and runs the demo in this same process, so that signals reach the service
+ * itself and its exit code is the exit code of the command.
+ */
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { ensureBuilt, ROOT } from './setup.mjs'
+
+ensureBuilt()
+const main = join(ROOT, 'dist/main.js')
+process.argv = [process.argv[0], main, 'demo', ...process.argv.slice(2)]
+await import(pathToFileURL(main).href)

@@ -1,0 +1,62 @@
+/**
+ * `npm test`: set-up, build, linter, type checker, every test. `--long` adds the long counts and files; other
+ * arguments go to vitest. The last line is always `N passed, N failed, N skipped`; a linter or type error, a file
+ * that does not load and a run without any test count as failed, so that the line alone tells the truth.
+ */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { BIOME, ensureBuilt, ROOT, runNode, TYPESCRIPT, VITEST } from './setup.mjs'
+
+const args = process.argv.slice(2)
+const long = args.includes('--long')
+const failures = []
+
+ensureBuilt()
+if (runNode(BIOME, ['check']) !== 0) failures.push('linter: biome check')
+if (runNode(TYPESCRIPT, ['--noEmit', '-p', 'tsconfig.json']) !== 0) failures.push('type checker: tsc --noEmit')
+const tests = runTests(args.filter((argument) => argument !== '--long'))
+
+for (const name of tests.skipped.keys()) console.log(`skipped: ${name} (${tests.skipped.get(name)})`)
+for (const name of [...failures, ...tests.failures]) console.log(`failed: ${name}`)
+const failed = failures.length + tests.failures.length
+const skipped = [...tests.skipped.values()].reduce((sum, count) => sum + count, 0)
+console.log(`${tests.passed} passed, ${failed} failed, ${skipped} skipped`)
+process.exitCode = failed === 0 ? 0 : 1
+
+function runTests(vitestArguments) {
+  const folder = mkdtempSync(join(tmpdir(), 'tidegate-test-'))
+  const reportFile = join(folder, 'results.json')
+  const code = runNode(
+    VITEST,
+    ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`, ...vitestArguments],
+    { env: { ...process.env, ...(long ? { TIDEGATE_LONG: '1' } : {}) } },
+  )
+  const report = existsSync(reportFile) ? JSON.parse(readFileSync(reportFile, 'utf8')) : { testResults: [] }
+  rmSync(folder, { recursive: true })
+  const summary = summarise(report.testResults)
+  if (summary.passed + summary.failures.length === 0) summary.failures.push('no test ran')
+  // Errors outside of any test (an unhandled rejection) fail the run without failing a test.
+  if (code !== 0 && summary.failures.length === 0) summary.failures.push('vitest: an error outside of the tests')
+  return summary
+}
+
+/** Counts tests; skipped ones are gathered under the outermost describe that names what is missing. */
+function summarise(files) {
+  const summary = { passed: 0, failures: [], skipped: new Map() }
+  for (const file of files) {
+    const path = relative(ROOT, file.name)
+    const failedBefore = summary.failures.length
+    for (const test of file.assertionResults) {
+      if (test.status === 'passed') summary.passed++
+      else if (test.status === 'failed') summary.failures.push(`${path}: ${test.fullName}`)
+      else {
+        const name = `${path}: ${test.ancestorTitles[0] ?? test.title}`
+        summary.skipped.set(name, (summary.skipped.get(name) ?? 0) + 1)
+      }
+    }
+    if (file.status === 'failed' && summary.failures.length === failedBefore)
+      summary.failures.push(`${path}: does not load`)
+  }
+  return summary
+}
