@@ -1,0 +1,164 @@
+/** The ratchets inside files, as functions from a source tree to what breaks them. */
+import ts from 'typescript'
+import { eachNode, lineOf, type SourceFile, type SourceTree, type Violation } from './source-tree.ts'
+
+type Subject = Violation & { readonly subject: string }
+
+export const FILE_LINES_MAX = 400
+export const FUNCTION_LINES_MAX = 70
+
+export function fileLengthViolations(tree: SourceTree): Subject[] {
+  return [...tree.values()].flatMap((file) => {
+    const lines = file.text.trimEnd().split('\n').length
+    if (lines <= FILE_LINES_MAX) return []
+    return [violation('file-length', file.path, FILE_LINES_MAX + 1, `${lines} lines, at most ${FILE_LINES_MAX}`)]
+  })
+}
+
+export function functionLengthViolations(tree: SourceTree): Subject[] {
+  const violations: Subject[] = []
+  for (const file of tree.values()) {
+    eachNode(file, (node) => {
+      if (!ts.isFunctionLike(node) || !('body' in node) || node.body === undefined) return
+      const first = lineOf(file.syntax, node)
+      const lines = file.syntax.getLineAndCharacterOfPosition(node.end).line + 2 - first
+      if (lines <= FUNCTION_LINES_MAX) return
+      const name = functionName(node)
+      violations.push({
+        ...violation('function-length', file.path, first, `${name} has ${lines} lines, at most ${FUNCTION_LINES_MAX}`),
+        subject: `${file.path}#${name}`,
+      })
+    })
+  }
+  return violations
+}
+
+export function anyViolations(tree: SourceTree): Subject[] {
+  const violations: Subject[] = []
+  for (const file of tree.values()) {
+    eachNode(file, (node) => {
+      if (node.kind === ts.SyntaxKind.AnyKeyword) {
+        violations.push(violation('any', file.path, lineOf(file.syntax, node), 'say what it is, or unknown'))
+      }
+    })
+  }
+  return violations
+}
+
+/**
+ * An export that no other source file takes is not one. A type counts as taken when something else in its own file
+ * names it: it describes what that hands out.
+ */
+export function unusedExportViolations(tree: SourceTree, entries: ReadonlySet<string>): Subject[] {
+  const taken = new Map<string, Set<string>>()
+  for (const file of tree.values()) {
+    for (const { target, names } of file.imports) {
+      if (target === undefined) continue
+      const set = taken.get(target) ?? new Set()
+      for (const name of names) set.add(name)
+      taken.set(target, set)
+    }
+  }
+  const violations: Subject[] = []
+  for (const file of tree.values()) {
+    const names = taken.get(file.path)
+    if (entries.has(file.path) || names?.has('*')) continue
+    for (const { name, line, isType } of exportsOf(file)) {
+      if (names?.has(name) || (isType && occurrences(file, name) > 1)) continue
+      violations.push({
+        ...violation('unused-export', file.path, line, `nothing in src imports ${name}`),
+        subject: `${file.path}#${name}`,
+      })
+    }
+  }
+  return violations
+}
+
+/** A source file that nothing imports, other than an entry. */
+export function unusedFileViolations(tree: SourceTree, entries: ReadonlySet<string>): Subject[] {
+  const imported = new Set([...tree.values()].flatMap((file) => file.imports.map(({ target }) => target)))
+  return [...tree.keys()]
+    .filter((path) => !imported.has(path) && !entries.has(path))
+    .map((path) => violation('unused-file', path, 1, 'nothing in src imports this file'))
+}
+
+/** A file begins with the paragraph that says what it owns. */
+export function headerViolations(tree: SourceTree): Subject[] {
+  return [...tree.values()]
+    .filter((file) => !file.text.startsWith('/**'))
+    .map((file) => violation('header', file.path, 1, 'begins with a paragraph: what it owns, promises, never does'))
+}
+
+/** Words that a product text may not contain; texts are searched line by line. */
+export function wordViolations(
+  texts: ReadonlyMap<string, string>,
+  rules: readonly { readonly rule: string; readonly pattern: RegExp; readonly where: (path: string) => boolean }[],
+): Subject[] {
+  const violations: Subject[] = []
+  for (const [path, text] of texts) {
+    const applicable = rules.filter(({ where }) => where(path))
+    if (applicable.length === 0) continue
+    for (const [index, line] of text.split('\n').entries()) {
+      for (const { rule, pattern } of applicable) {
+        const found = pattern.exec(line)
+        if (found !== null) violations.push(violation(rule, path, index + 1, `contains ${found[0]}`))
+      }
+    }
+  }
+  return violations
+}
+
+function functionName(node: ts.SignatureDeclaration): string {
+  if (ts.isConstructorDeclaration(node)) return 'constructor'
+  if (node.name !== undefined) return node.name.getText()
+  const parent = node.parent
+  if (ts.isVariableDeclaration(parent) || ts.isPropertyAssignment(parent)) return parent.name.getText()
+  return '(anonymous)'
+}
+
+interface ExportRecord {
+  readonly name: string
+  readonly line: number
+  readonly isType: boolean
+}
+
+function exportsOf(file: SourceFile): ExportRecord[] {
+  const records: ExportRecord[] = []
+  const add = (node: ts.Node, name: string, isType: boolean): void => {
+    records.push({ name, line: lineOf(file.syntax, node), isType })
+  }
+  for (const statement of file.syntax.statements) {
+    if (ts.isExportDeclaration(statement)) {
+      const clause = statement.exportClause
+      if (clause === undefined || !ts.isNamedExports(clause)) continue
+      for (const element of clause.elements) add(element, element.name.text, false)
+      continue
+    }
+    const exported =
+      ts.canHaveModifiers(statement) &&
+      ts.getModifiers(statement)?.some((modifier) => modifier.kind === ts.SyntaxKind.ExportKeyword)
+    if (!exported) continue
+    if (ts.isVariableStatement(statement)) {
+      for (const declaration of statement.declarationList.declarations) {
+        if (ts.isIdentifier(declaration.name)) add(declaration, declaration.name.text, false)
+      }
+    } else if (ts.isInterfaceDeclaration(statement) || ts.isTypeAliasDeclaration(statement)) {
+      add(statement, statement.name.text, true)
+    } else if ((ts.isFunctionDeclaration(statement) || ts.isClassDeclaration(statement)) && statement.name) {
+      add(statement, statement.name.text, false)
+    }
+  }
+  return records
+}
+
+function occurrences(file: SourceFile, name: string): number {
+  let count = 0
+  eachNode(file, (node) => {
+    if (ts.isIdentifier(node) && node.text === name) count++
+  })
+  return count
+}
+
+function violation(rule: string, file: string, line: number, message: string): Subject {
+  return { rule, file, line, message, subject: file }
+}

@@ -1,0 +1,131 @@
+/** The rules about imports, as functions from a source tree to what breaks them. */
+import type { SourceTree, Violation } from './source-tree.ts'
+
+type Subject = Violation & { readonly subject: string }
+
+/** Folder of a source file; a file directly in src is a folder of its own name (`src/main.ts` is `main`). */
+export function roomOf(path: string): string {
+  return (path.split('/')[1] as string).replace(/\.ts$/, '')
+}
+
+/** A file imports only from folders of strictly lower rank, or from its own folder. */
+export function rankViolations(tree: SourceTree, ranks: ReadonlyMap<string, number>): Subject[] {
+  const violations: Subject[] = []
+  const unknown = new Set<string>()
+  for (const file of tree.values()) {
+    const room = roomOf(file.path)
+    const rank = ranks.get(room)
+    if (rank === undefined) {
+      if (!unknown.has(room))
+        violations.push(violation('rank', file.path, 1, `folder ${room} is not in the rank table`))
+      unknown.add(room)
+      continue
+    }
+    for (const { target, line } of file.imports) {
+      if (target === undefined) continue
+      const targetRoom = roomOf(target)
+      const targetRank = target.startsWith('src/') ? ranks.get(targetRoom) : undefined
+      if (!tree.has(target))
+        violations.push(violation('rank', file.path, line, `imports ${target}, which does not exist`))
+      else if (room !== targetRoom && (targetRank === undefined || targetRank >= rank)) {
+        violations.push(
+          violation('rank', file.path, line, `${room} (rank ${rank}) imports ${target} (rank ${targetRank ?? 'none'})`),
+        )
+      }
+    }
+  }
+  return violations
+}
+
+/** No file reaches itself through imports; each cycle is reported once, at its first file in path order. */
+export function cycleViolations(tree: SourceTree): Subject[] {
+  const violations: Subject[] = []
+  const finished = new Set<string>()
+  const visit = (path: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(path)
+    if (start >= 0) {
+      const cycle = [...trail.slice(start), path]
+      violations.push(violation('cycle', path, 1, cycle.join(' -> ')))
+      return
+    }
+    if (finished.has(path)) return
+    for (const { target } of tree.get(path)?.imports ?? []) {
+      if (target !== undefined && tree.has(target)) visit(target, [...trail, path])
+    }
+    finished.add(path)
+  }
+  for (const path of [...tree.keys()].sort()) visit(path, [])
+  return violations
+}
+
+/** Where a package may be imported when one file is not enough. */
+export interface VendorRow {
+  readonly packageName: string
+  /** `any`: everywhere. `folders`: in any file of these. `one-a-folder`: in one file of each of these. */
+  readonly where: 'any' | 'folders' | 'one-a-folder'
+  readonly folders?: readonly string[]
+  readonly reason: string
+}
+
+/** A package of others is imported by the one file that wraps it. */
+export function vendorViolations(tree: SourceTree, rows: readonly VendorRow[]): Subject[] {
+  const users = new Map<string, { path: string; line: number }[]>()
+  for (const file of tree.values()) {
+    for (const { packageName, line } of file.imports) {
+      if (packageName === undefined || packageName.startsWith('node:')) continue
+      const list = users.get(packageName) ?? []
+      if (!list.some(({ path }) => path === file.path)) list.push({ path: file.path, line })
+      users.set(packageName, list)
+    }
+  }
+  const violations: Subject[] = []
+  for (const [packageName, files] of users) {
+    const row = rows.find((candidate) => candidate.packageName === packageName)
+    if (row?.where === 'any') continue
+    const first = new Map<string, string>()
+    for (const { path, line } of files) {
+      const room = row === undefined ? 'src' : roomOf(path)
+      if (row !== undefined && row.folders?.includes(room) !== true) {
+        violations.push(violation('vendor', path, line, `${packageName} belongs to ${row.folders?.join(', ')}`))
+      } else if (row?.where !== 'folders' && first.has(room)) {
+        violations.push(violation('vendor', path, line, `${packageName} is wrapped by ${first.get(room)}: import that`))
+      }
+      if (!first.has(room)) first.set(room, path)
+    }
+  }
+  for (const row of rows) {
+    if ((users.get(row.packageName)?.length ?? 0) < 2) {
+      violations.push(violation('vendor', row.packageName, 0, 'row that nothing needs: delete it'))
+    }
+  }
+  return violations
+}
+
+/**
+ * Pure files import only pure files (types may come from anywhere: they are erased) and touch no clock, no chance, no
+ * process.
+ */
+export function pureViolations(tree: SourceTree, isPure: (path: string) => boolean): Subject[] {
+  const violations: Subject[] = []
+  for (const file of tree.values()) {
+    if (!isPure(file.path)) continue
+    for (const { target, packageName, typeOnly, line } of file.imports) {
+      if (typeOnly || (target !== undefined && isPure(target))) continue
+      violations.push(violation('pure', file.path, line, `pure file imports ${target ?? packageName}`))
+    }
+    for (const [index, text] of file.text.split('\n').entries()) {
+      const impure = IMPURE.exec(text)
+      if (impure !== null && !/^\s*(\*|\/\/|\/\*)/.test(text)) {
+        violations.push(violation('pure', file.path, index + 1, `pure file uses ${impure[0]}`))
+      }
+    }
+  }
+  return violations
+}
+
+const IMPURE =
+  /\b(Date\.now|new Date\(\)|performance\.now|Math\.random|setTimeout|setInterval|setImmediate|queueMicrotask|process\.|console\.|fetch\()/
+
+function violation(rule: string, file: string, line: number, message: string): Subject {
+  return { rule, file, line, message, subject: file }
+}

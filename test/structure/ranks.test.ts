@@ -1,0 +1,126 @@
+/** Who may import whom: the rank table, cycles, vendor packages, pure files; executed on the sources as they are. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { EXCEPTIONS, VENDOR_ROWS } from './exceptions.ts'
+import { cycleViolations, pureViolations, rankViolations, vendorViolations } from './import-rules.ts'
+import { describeViolations, ROOT, readSourceTree, sourceTreeOf, withoutExceptions } from './source-tree.ts'
+
+const RANKS: readonly (readonly string[])[] = [
+  ['base'],
+  ['contract', 'market', 'store', 'http'],
+  ['feed', 'channel', 'auth', 'ledger'],
+  ['accounts', 'gateway'],
+  ['deposit-instructions'],
+  ['rules', 'deliveries'],
+  ['orchestrations'],
+  ['deposits'],
+  ['app'],
+  ['cli'],
+  ['main'],
+]
+
+const PURE = ['src/market/', 'src/contract/', 'src/base/assert.ts', 'src/base/decimal.ts', 'src/gateway/protocol.ts']
+
+const ranks = new Map(RANKS.flatMap((folders, rank) => folders.map((folder) => [folder, rank] as const)))
+const isPure = (path: string) => PURE.some((prefix) => path.startsWith(prefix))
+const tree = readSourceTree()
+
+function remaining(rule: string, violations: Parameters<typeof withoutExceptions>[0]) {
+  return describeViolations(
+    withoutExceptions(
+      violations,
+      EXCEPTIONS.filter((row) => row.rule === rule),
+    ),
+  )
+}
+
+describe('the sources', () => {
+  it('import only from strictly lower ranks or their own folder', () => {
+    expect(remaining('rank', rankViolations(tree, ranks))).toEqual([])
+  })
+
+  it('have no import cycle', () => {
+    expect(remaining('cycle', cycleViolations(tree))).toEqual([])
+  })
+
+  it('import a package of others in the one file that wraps it', () => {
+    expect(remaining('vendor', vendorViolations(tree, VENDOR_ROWS))).toEqual([])
+  })
+
+  it('keep pure what is called pure', () => {
+    expect(PURE.filter((prefix) => ![...tree.keys()].some((path) => path.startsWith(prefix)))).toEqual([])
+    expect(remaining('pure', pureViolations(tree, isPure))).toEqual([])
+  })
+})
+
+describe('ARCHITECTURE.md', () => {
+  it('holds the same rank table', () => {
+    const file = join(ROOT, 'ARCHITECTURE.md')
+    expect(existsSync(file), 'ARCHITECTURE.md is missing').toBe(true)
+    const rows = [...readFileSync(file, 'utf8').matchAll(/^\| *(\d+) *\| *([a-z, -]+?) *\|/gm)]
+    expect(rows.map(([, rank, folders]) => [Number(rank), folders?.split(/, */)])).toEqual(
+      RANKS.map((folders, rank) => [rank, folders]),
+    )
+  })
+})
+
+describe('the rules see a violation', () => {
+  it('of ranks: upward, sideways, an unknown folder, a missing file', () => {
+    const broken = sourceTreeOf({
+      'src/base/a.ts': `import { b } from '../market/b.ts'`,
+      'src/market/b.ts': `export { c } from '../contract/c.ts'`,
+      'src/contract/c.ts': `const d = await import('./missing.ts')`,
+      'src/stray/d.ts': '',
+      'src/main.ts': `import { c } from './contract/c.ts'\nimport type { b } from './market/b.ts'`,
+    })
+    expect(describeViolations(rankViolations(broken, ranks))).toEqual([
+      'src/base/a.ts:1 [rank] base (rank 0) imports src/market/b.ts (rank 1)',
+      'src/market/b.ts:1 [rank] market (rank 1) imports src/contract/c.ts (rank 1)',
+      'src/contract/c.ts:1 [rank] imports src/contract/missing.ts, which does not exist',
+      'src/stray/d.ts:1 [rank] folder stray is not in the rank table',
+    ])
+  })
+
+  it('of cycles', () => {
+    const broken = sourceTreeOf({
+      'src/base/a.ts': `import './b.ts'`,
+      'src/base/b.ts': `import type { C } from './c.ts'`,
+      'src/base/c.ts': `import './b.ts'`,
+    })
+    expect(describeViolations(cycleViolations(broken))).toEqual([
+      'src/base/b.ts:1 [cycle] src/base/b.ts -> src/base/c.ts -> src/base/b.ts',
+    ])
+  })
+
+  it('of vendor packages: a second file, a foreign folder, a row too many', () => {
+    const broken = sourceTreeOf({
+      'src/base/a.ts': `import 'yaml'\nimport { readFileSync } from 'node:fs'`,
+      'src/base/b.ts': `import { parse } from 'yaml/util'\nimport 'ws'`,
+      'src/feed/c.ts': `import 'ws'`,
+      'src/feed/d.ts': `import type { WebSocket } from 'ws'`,
+    })
+    const rows = [
+      { packageName: 'ws', where: 'one-a-folder', folders: ['feed'], reason: '' },
+      { packageName: 'pino', where: 'any', reason: '' },
+    ] as const
+    expect(describeViolations(vendorViolations(broken, rows))).toEqual([
+      'src/base/b.ts:1 [vendor] yaml is wrapped by src/base/a.ts: import that',
+      'src/base/b.ts:2 [vendor] ws belongs to feed',
+      'src/feed/d.ts:1 [vendor] ws is wrapped by src/feed/c.ts: import that',
+      'pino:0 [vendor] row that nothing needs: delete it',
+    ])
+  })
+
+  it('of purity: I/O, packages, impure files, the clock; but not of types', () => {
+    const broken = sourceTreeOf({
+      'src/market/a.ts': `import { readFileSync } from 'node:fs'\nimport type { Clock } from '../base/clock.ts'`,
+      'src/market/b.ts': `import { createLog } from '../base/log.ts'\n// Date.now()\nexport const now = Date.now()`,
+    })
+    expect(describeViolations(pureViolations(broken, isPure))).toEqual([
+      'src/market/a.ts:1 [pure] pure file imports node:fs',
+      'src/market/b.ts:1 [pure] pure file imports src/base/log.ts',
+      'src/market/b.ts:3 [pure] pure file uses Date.now',
+    ])
+  })
+})

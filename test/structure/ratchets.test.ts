@@ -1,0 +1,144 @@
+/** What may not newly appear in the sources: long files and functions, `any`, exports without a user, stray words. */
+import { describe, expect, it } from 'vitest'
+import {
+  anyViolations,
+  FILE_LINES_MAX,
+  FUNCTION_LINES_MAX,
+  fileLengthViolations,
+  functionLengthViolations,
+  headerViolations,
+  unusedExportViolations,
+  unusedFileViolations,
+  wordViolations,
+} from './code-rules.ts'
+import { EXCEPTIONS } from './exceptions.ts'
+import { describeViolations, productTexts, readSourceTree, sourceTreeOf, withoutExceptions } from './source-tree.ts'
+
+const ENTRIES: ReadonlySet<string> = new Set(['src/main.ts'])
+
+const inTests = (path: string) => path.startsWith('test/')
+
+/** The patterns are put together so that this file does not contain what it forbids. */
+const WORDS = [
+  {
+    rule: 'outside-path',
+    // Recorded data lies beside the repository; only tests may look for it, and do without it.
+    pattern: new RegExp(['\\.\\./sha', 'red|/wo', 'rk/'].join('')),
+    where: (path: string) => !inTests(path),
+  },
+  { rule: 'unfinished', pattern: new RegExp(['\\b(TO', 'DO|FIX', 'ME)\\b'].join('')), where: () => true },
+  {
+    rule: 'float',
+    pattern: new RegExp(['\\bparse', 'Float\\b|\\bNumber\\((price|amount)\\)'].join('')),
+    where: (path: string) => path.startsWith('src/'),
+  },
+] as const
+
+const tree = readSourceTree()
+
+function remaining(rule: string, violations: Parameters<typeof withoutExceptions>[0]) {
+  return describeViolations(
+    withoutExceptions(
+      violations,
+      EXCEPTIONS.filter((row) => row.rule === rule),
+    ),
+  )
+}
+
+describe('the sources', () => {
+  it(`have no file over ${FILE_LINES_MAX} lines`, () => {
+    expect(remaining('file-length', fileLengthViolations(tree))).toEqual([])
+  })
+
+  it(`have no function over ${FUNCTION_LINES_MAX} lines`, () => {
+    expect(remaining('function-length', functionLengthViolations(tree))).toEqual([])
+  })
+
+  it('have no any', () => {
+    expect(remaining('any', anyViolations(tree))).toEqual([])
+  })
+
+  it('have no export that nothing takes', () => {
+    expect(remaining('unused-export', unusedExportViolations(tree, ENTRIES))).toEqual([])
+  })
+
+  it('have no file that nothing imports', () => {
+    expect(remaining('unused-file', unusedFileViolations(tree, ENTRIES))).toEqual([])
+  })
+
+  it('begin with what the file owns', () => {
+    expect(remaining('header', headerViolations(tree))).toEqual([])
+  })
+})
+
+describe('the product', () => {
+  it.each(WORDS)('has no $rule words', (row) => {
+    expect(remaining(row.rule, wordViolations(productTexts(), [row]))).toEqual([])
+  })
+})
+
+describe('exceptions', () => {
+  it('name a rule that exists and a reason', () => {
+    const rules = ['rank', 'cycle', 'vendor', 'pure', 'file-length', 'function-length', 'any', 'unused-export']
+    const known = new Set([...rules, 'unused-file', 'header', ...WORDS.map(({ rule }) => rule)])
+    expect(EXCEPTIONS.filter((row) => !known.has(row.rule) || row.reason.length < 20)).toEqual([])
+  })
+
+  it('that nothing needs are reported', () => {
+    const row = { rule: 'any', subject: 'src/base/a.ts', reason: 'none' }
+    const violation = { rule: 'any', file: 'src/base/a.ts', subject: 'src/base/a.ts', line: 1, message: '' }
+    expect(withoutExceptions([violation], [row])).toEqual([])
+    expect(withoutExceptions([], [row])).toHaveLength(1)
+  })
+})
+
+describe('the rules see a violation', () => {
+  const lines = (count: number) => 'x\n'.repeat(count)
+
+  it('of length', () => {
+    const broken = sourceTreeOf({
+      'src/base/long.ts': lines(FILE_LINES_MAX + 1),
+      'src/base/fits.ts': lines(FILE_LINES_MAX),
+      'src/base/functions.ts': `function fits() {\n${lines(FUNCTION_LINES_MAX - 2)}}\nconst long = () => {\n${lines(FUNCTION_LINES_MAX - 1)}}`,
+    })
+    expect(describeViolations(fileLengthViolations(broken))).toEqual([
+      'src/base/long.ts:401 [file-length] 401 lines, at most 400',
+    ])
+    expect(describeViolations(functionLengthViolations(broken))).toEqual([
+      'src/base/functions.ts:71 [function-length] long has 71 lines, at most 70',
+    ])
+  })
+
+  it('of any', () => {
+    const broken = sourceTreeOf({ 'src/base/a.ts': `\nconst any = 'any' as any` })
+    expect(describeViolations(anyViolations(broken))).toEqual(['src/base/a.ts:2 [any] say what it is, or unknown'])
+  })
+
+  it('of exports and files without a user', () => {
+    const broken = sourceTreeOf({
+      'src/main.ts': `import { used } from './base/a.ts'\nimport * as all from './base/b.ts'`,
+      'src/base/a.ts': `export const used: Shape = 1\nexport type Shape = number\nexport type Alone = 1\nexport function unused() {}`,
+      'src/base/b.ts': `export const first = 1, second = 2`,
+      'src/base/c.ts': `const hidden = 1\nexport { hidden as shown }`,
+    })
+    expect(describeViolations(unusedExportViolations(broken, ENTRIES))).toEqual([
+      'src/base/a.ts:3 [unused-export] nothing in src imports Alone',
+      'src/base/a.ts:4 [unused-export] nothing in src imports unused',
+      'src/base/c.ts:2 [unused-export] nothing in src imports shown',
+    ])
+    expect(describeViolations(unusedFileViolations(broken, ENTRIES))).toEqual([
+      'src/base/c.ts:1 [unused-file] nothing in src imports this file',
+    ])
+  })
+
+  it('of headers and words', () => {
+    const broken = sourceTreeOf({ 'src/base/a.ts': 'const a = 1', 'src/base/b.ts': '/** Owns b. */' })
+    expect(describeViolations(headerViolations(broken))).toHaveLength(1)
+    const texts = new Map([['src/base/a.ts', `// TO${'DO'}\nNumber(price)\nopen('../sha${'red'}/data')`]])
+    expect(describeViolations(wordViolations(texts, WORDS)).map((text) => text.replace(/\].*/, ']'))).toEqual([
+      'src/base/a.ts:1 [unfinished]',
+      'src/base/a.ts:2 [float]',
+      'src/base/a.ts:3 [outside-path]',
+    ])
+  })
+})
