@@ -1,0 +1,220 @@
+/**
+ * Puts the effective configuration together: flags over environment over file over defaults. It reports every problem
+ * at once, each with its key and where the value came from, and never repeats the value of a secret.
+ */
+import { nearest } from '../base/nearest.ts'
+import type { Problem, Setting } from './setting-kinds.ts'
+import { type Config, RELATIONS, SETTING_KEYS, SETTINGS, type SettingKey } from './settings.ts'
+import { readYaml } from './yaml.ts'
+
+export interface ConfigInput {
+  /** Values of flags by key. */
+  readonly flags: Readonly<Record<string, string>>
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** `--config FILE`. */
+  readonly file: string | undefined
+  /** Reads a text file; throws what `node:fs` throws. */
+  readonly readFile: (path: string) => string
+  /** Defaults of the running verb that differ from the table's, as text. */
+  readonly verbDefaults?: Readonly<Partial<Record<SettingKey, string>>>
+}
+
+export interface ConfigProblem {
+  /** The key, with the place inside its value where there is one: `markets[0].depth`. */
+  readonly key: string
+  /** Where the value came from: `--http.port`, `TIDEGATE_HTTP_PORT`, a file, `default`. */
+  readonly origin: string
+  readonly message: string
+}
+
+export type ConfigResult =
+  | {
+      readonly ok: true
+      readonly config: Config
+      readonly origins: Readonly<Record<SettingKey, string>>
+      readonly warnings: readonly string[]
+    }
+  | { readonly ok: false; readonly problems: readonly ConfigProblem[]; readonly warnings: readonly string[] }
+
+/** Variables with our prefix that are not configuration keys. */
+const OTHER_VARIABLES = ['TIDEGATE_CLIENT_ID', 'TIDEGATE_CLIENT_SECRET', 'TIDEGATE_LONG']
+
+interface RawValue {
+  readonly value: unknown
+  readonly origin: string
+}
+
+export function loadConfig(input: ConfigInput): ConfigResult {
+  const problems: ConfigProblem[] = []
+  const warnings: string[] = []
+  // Weakest first: later layers replace earlier ones key by key.
+  const raw = new Map<SettingKey, RawValue>()
+  for (const [key, value] of Object.entries(input.verbDefaults ?? {}))
+    raw.set(key as SettingKey, { value, origin: 'default' })
+  for (const [key, value] of readConfigFile(input, problems)) raw.set(key, value)
+  for (const [key, value] of readEnvironment(input, problems, warnings)) raw.set(key, value)
+  for (const [key, value] of readFlags(input, problems)) raw.set(key, value)
+
+  const values: Partial<Record<SettingKey, unknown>> = {}
+  const origins: Partial<Record<SettingKey, string>> = {}
+  for (const key of SETTING_KEYS) {
+    const row = SETTINGS[key] as Setting<unknown>
+    const found = raw.get(key)
+    origins[key] = found?.origin ?? 'default'
+    if (found === undefined) {
+      values[key] = row.initial
+      continue
+    }
+    const reading = row.read(found.value)
+    if ('value' in reading) values[key] = reading.value
+    else problems.push(...reading.problems.map((problem) => located(key, found.origin, problem)))
+  }
+  if (problems.length > 0) return { ok: false, problems, warnings }
+  const config = values as Config
+  const knownOrigins = origins as Record<SettingKey, string>
+  const broken = RELATIONS.filter((relation) => !relation.holds(config)).map(({ key, other, rule }) => {
+    const origin = knownOrigins[key] === 'default' ? knownOrigins[other] : knownOrigins[key]
+    return { key, origin, message: `is ${config[key]}; it ${rule} (${config[other]})` }
+  })
+  if (broken.length > 0) return { ok: false, problems: broken, warnings }
+  return { ok: true, config, origins: knownOrigins, warnings }
+}
+
+/** `TIDEGATE_HTTP_PORT` of `http.port`. */
+export function variableOf(key: string): string {
+  return `TIDEGATE_${key.toUpperCase().replaceAll('.', '_')}`
+}
+
+/** One line a problem: key, what is wrong, where it came from. */
+export function describeProblem({ key, origin, message }: ConfigProblem): string {
+  return key === '' ? `${origin}: ${message}` : `${key} ${message} (from ${origin})`
+}
+
+function located(key: string, origin: string, problem: Problem): ConfigProblem {
+  return { key: key + problem.path, origin, message: problem.message }
+}
+
+function readFlags({ flags }: ConfigInput, problems: ConfigProblem[]): Map<SettingKey, RawValue> {
+  const found = new Map<SettingKey, RawValue>()
+  for (const [key, text] of Object.entries(flags)) {
+    const origin = `--${key}`
+    if (isSettingKey(key)) addText(found, key, text, origin, problems)
+    else problems.push({ key, origin, message: unknownKey(key) })
+  }
+  return found
+}
+
+/** Empty variables count as absent: that is how container files leave one out. */
+function readEnvironment(input: ConfigInput, problems: ConfigProblem[], warnings: string[]): Map<SettingKey, RawValue> {
+  const found = new Map<SettingKey, RawValue>()
+  const known = new Set(OTHER_VARIABLES)
+  for (const key of SETTING_KEYS) {
+    const name = variableOf(key)
+    known.add(name)
+    const text = input.environment[name]
+    if (text) addText(found, key, text, name, problems)
+    if (!SETTINGS[key].secret) continue
+    const fileName = `${name}_FILE`
+    known.add(fileName)
+    const path = input.environment[fileName]
+    if (!path) continue
+    if (text) problems.push({ key, origin: fileName, message: `is given twice, by ${name} too` })
+    else addSecretFile(found, key, path, fileName, input, problems)
+  }
+  const unknown = Object.keys(input.environment).filter((name) => name.startsWith('TIDEGATE_') && !known.has(name))
+  if (unknown.length > 0) {
+    const described = unknown.map((name) => {
+      const meant = nearest(name, [...known])
+      return meant === undefined ? name : `${name} (did you mean ${meant}?)`
+    })
+    warnings.push(`unknown variables: ${described.join(', ')}`)
+  }
+  return found
+}
+
+function addText(
+  found: Map<SettingKey, RawValue>,
+  key: SettingKey,
+  text: string,
+  origin: string,
+  problems: ConfigProblem[],
+): void {
+  if (!SETTINGS[key].structured) {
+    found.set(key, { value: text, origin })
+    return
+  }
+  const result = readYaml(text)
+  if ('problem' in result) problems.push({ key, origin, message: result.problem })
+  else found.set(key, { value: result.value, origin })
+}
+
+function addSecretFile(
+  found: Map<SettingKey, RawValue>,
+  key: SettingKey,
+  path: string,
+  origin: string,
+  input: ConfigInput,
+  problems: ConfigProblem[],
+): void {
+  try {
+    // Editors and `echo` end files with a line break that belongs to no secret.
+    found.set(key, { value: input.readFile(path).replace(/\r?\n$/, ''), origin: `${origin} (${path})` })
+  } catch (error) {
+    problems.push({ key, origin, message: `cannot be read from ${path}: ${reasonOf(error)}` })
+  }
+}
+
+function readConfigFile(input: ConfigInput, problems: ConfigProblem[]): Map<SettingKey, RawValue> {
+  const found = new Map<SettingKey, RawValue>()
+  if (input.file === undefined) return found
+  const origin = input.file
+  let text: string
+  try {
+    text = input.readFile(input.file)
+  } catch (error) {
+    problems.push({ key: '', origin, message: `cannot be read: ${reasonOf(error)}` })
+    return found
+  }
+  const result = readYaml(text)
+  if ('problem' in result) problems.push({ key: '', origin, message: result.problem })
+  else if (result.value !== null && result.value !== undefined) collect(result.value, '', origin, found, problems)
+  return found
+}
+
+/** Walks the file down to known keys: `http: {port: 1}` and `http.port: 1` are the same. */
+function collect(
+  value: unknown,
+  prefix: string,
+  origin: string,
+  found: Map<SettingKey, RawValue>,
+  problems: ConfigProblem[],
+): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    const message = prefix === '' ? 'does not hold keys and values' : unknownKey(prefix)
+    problems.push({ key: prefix, origin, message })
+    return
+  }
+  for (const [member, inner] of Object.entries(value)) {
+    const key = prefix === '' ? member : `${prefix}.${member}`
+    if (!isSettingKey(key)) {
+      // An empty section (`http:` with all its lines commented out) says nothing.
+      if (inner === null && SETTING_KEYS.some((known) => known.startsWith(`${key}.`))) continue
+      collect(inner, key, origin, found, problems)
+    } else if (found.has(key)) problems.push({ key, origin, message: 'is given twice' })
+    else found.set(key, { value: inner, origin })
+  }
+}
+
+function isSettingKey(key: string): key is SettingKey {
+  return Object.hasOwn(SETTINGS, key)
+}
+
+function unknownKey(key: string): string {
+  const meant = nearest(key, SETTING_KEYS)
+  return meant === undefined ? 'is an unknown key' : `is an unknown key; did you mean ${meant}?`
+}
+
+function reasonOf(error: unknown): string {
+  const code = (error as NodeJS.ErrnoException).code
+  return code ?? (error instanceof Error ? error.message : 'unknown')
+}

@@ -1,0 +1,171 @@
+/**
+ * The `markets` setting: what a configured market looks like, every rule it must keep, and the markets that are there
+ * when nobody configures any. It knows the names of sources, not their engines.
+ */
+import { nearest } from '../base/nearest.ts'
+import type { MarketDefinition } from '../market/event.ts'
+import type { Problem, Reading, Setting } from './setting-kinds.ts'
+
+/** Where a market's book comes from. */
+export interface MarketSource {
+  readonly venue: 'simulator' | 'kraken'
+  /** The venue's own symbol (`BTC/USD`); empty for the simulator. */
+  readonly symbol: string
+}
+
+export interface ConfiguredMarket {
+  readonly definition: MarketDefinition
+  readonly source: MarketSource
+}
+
+/** More levels a side than any venue offers. */
+const DEPTH_MAX = 1_000_000
+const MEMBERS = ['symbol', 'base_asset', 'quote_asset', 'price_decimals', 'amount_decimals', 'depth', 'sources']
+
+export const MARKETS_DEFAULT: readonly ConfiguredMarket[] = [
+  simulated('BTC', 'USD', 2, 8),
+  simulated('ETH', 'USD', 2, 8),
+  simulated('SOL', 'USD', 3, 6),
+]
+
+export function markets(common: {
+  initial: readonly ConfiguredMarket[]
+  meaning: string
+}): Setting<readonly ConfiguredMarket[]> {
+  return {
+    ...common,
+    accepts: 'a list of markets',
+    secret: false,
+    structured: true,
+    read: readMarkets,
+    show: (value) => value.map(showMarket),
+  }
+}
+
+function simulated(baseAsset: string, quoteAsset: string, priceDecimals: number, amountDecimals: number) {
+  const symbol = baseAsset + quoteAsset
+  return {
+    definition: { symbol, baseAsset, quoteAsset, priceDecimals, amountDecimals, depth: 1000 },
+    source: { venue: 'simulator', symbol: '' },
+  } as const
+}
+
+function readMarkets(raw: unknown): Reading<readonly ConfiguredMarket[]> {
+  if (!Array.isArray(raw)) return { problems: [{ path: '', message: 'is not a list of markets' }] }
+  const problems: Problem[] = []
+  const configured: ConfiguredMarket[] = []
+  const places = new Map<string, number>()
+  for (const [index, entry] of raw.entries()) {
+    const reader = new MarketReader(entry, `[${index}]`)
+    const market = reader.read()
+    problems.push(...reader.problems)
+    if (market === undefined) continue
+    const { symbol } = market.definition
+    const earlier = places.get(symbol)
+    if (earlier === undefined) places.set(symbol, index)
+    else problems.push({ path: `[${index}].symbol`, message: `is ${symbol}, which markets[${earlier}] has already` })
+    configured.push(market)
+  }
+  return problems.length > 0 ? { problems } : { value: configured }
+}
+
+/** Reads one entry, noting everything that is wrong with it. */
+class MarketReader {
+  readonly problems: Problem[] = []
+  readonly #entry: Readonly<Record<string, unknown>> | undefined
+  readonly #path: string
+
+  constructor(entry: unknown, path: string) {
+    this.#path = path
+    const isObject = typeof entry === 'object' && entry !== null && !Array.isArray(entry)
+    this.#entry = isObject ? (entry as Record<string, unknown>) : undefined
+  }
+
+  read(): ConfiguredMarket | undefined {
+    const entry = this.#entry
+    if (entry === undefined) {
+      this.#note('', 'is not an object')
+      return undefined
+    }
+    for (const member of Object.keys(entry)) {
+      if (MEMBERS.includes(member)) continue
+      const meant = nearest(member, MEMBERS)
+      this.#note(`.${member}`, meant === undefined ? 'is unknown' : `is unknown; did you mean ${meant}?`)
+    }
+    const symbol = this.#name('symbol', 20)
+    const baseAsset = this.#name('base_asset', 12)
+    const quoteAsset = this.#name('quote_asset', 12)
+    if (symbol && baseAsset && quoteAsset && symbol !== baseAsset + quoteAsset) {
+      this.#note('.symbol', `is ${symbol}, but base and quote make ${baseAsset}${quoteAsset}`)
+    }
+    const priceDecimals = this.#count('price_decimals', 18)
+    const amountDecimals = this.#count('amount_decimals', 18)
+    const depth = this.#count('depth', DEPTH_MAX)
+    const source = this.#source()
+    if (this.problems.length > 0 || source === undefined) return undefined
+    return { definition: { symbol, baseAsset, quoteAsset, priceDecimals, amountDecimals, depth }, source }
+  }
+
+  #name(member: string, lengthMax: number): string {
+    const value = this.#entry?.[member]
+    if (typeof value === 'string' && value.length <= lengthMax && /^[A-Z0-9]+$/.test(value)) return value
+    this.#note(`.${member}`, `${given(value)}, not 1 to ${lengthMax} capital letters and digits`)
+    return ''
+  }
+
+  #count(member: string, max: number): number {
+    const value = this.#entry?.[member]
+    if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= max) return value
+    this.#note(`.${member}`, `${given(value)}, not a whole number from 0 to ${max}`)
+    return 0
+  }
+
+  #source(): MarketSource | undefined {
+    const value = this.#entry?.sources
+    if (!Array.isArray(value) || value.length === 0) {
+      this.#note('.sources', `${given(value)}, not a list of one source`)
+      return undefined
+    }
+    if (value.length > 1) {
+      this.#note('.sources', `names ${value.length} sources; this version takes one source a market`)
+      return undefined
+    }
+    const source = sourceOf(value[0])
+    if (typeof source !== 'string') return source
+    this.#note('.sources[0]', source)
+    return undefined
+  }
+
+  #note(member: string, message: string): void {
+    this.problems.push({ path: this.#path + member, message })
+  }
+}
+
+/** The source that a text names, or why there is none. */
+function sourceOf(value: unknown): MarketSource | string {
+  if (typeof value !== 'string') return `${given(value)}, not simulator or kraken:SYMBOL`
+  if (value === 'simulator') return { venue: 'simulator', symbol: '' }
+  const colon = value.indexOf(':')
+  const venue = colon < 0 ? value : value.slice(0, colon)
+  const symbol = colon < 0 ? '' : value.slice(colon + 1)
+  if (venue === 'simulator') return 'the simulator takes no symbol'
+  if (venue !== 'kraken') return `this version has no source ${venue} (there are simulator, kraken:SYMBOL)`
+  if (!/^[A-Za-z0-9.]{1,20}\/[A-Za-z0-9.]{1,20}$/.test(symbol)) return `${given(value)}, not like kraken:BTC/USD`
+  return { venue, symbol }
+}
+
+function given(value: unknown): string {
+  return value === undefined ? 'is missing' : `is ${JSON.stringify(value)}`
+}
+
+function showMarket({ definition, source }: ConfiguredMarket): unknown {
+  return {
+    symbol: definition.symbol,
+    base_asset: definition.baseAsset,
+    quote_asset: definition.quoteAsset,
+    price_decimals: definition.priceDecimals,
+    amount_decimals: definition.amountDecimals,
+    depth: definition.depth,
+    sources: [source.symbol === '' ? source.venue : `${source.venue}:${source.symbol}`],
+  }
+}

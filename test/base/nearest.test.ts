@@ -1,0 +1,12 @@
+import { expect, it } from 'vitest'
+import { nearest } from '../../src/base/nearest.ts'
+
+it('finds what was meant, and nothing when that is anyone’s guess', () => {
+  const keys = ['http.port', 'http.host', 'operator.port']
+  expect(nearest('http.prt', keys)).toBe('http.port')
+  expect(nearest('HTTP.PORT', keys)).toBe('http.port')
+  expect(nearest('htp.hosts', keys)).toBe('http.host')
+  expect(nearest('zebra', keys)).toBeUndefined()
+  expect(nearest('ab', ['abcd', 'abcde'])).toBe('abcd')
+  expect(nearest('', [])).toBeUndefined()
+})
