@@ -1,0 +1,145 @@
+/**
+ * The best N levels a side of a book (N = all is a view too), moved on version by version, and the exact difference
+ * between any earlier version and now. It promises what a reader of the wire needs: the changes lead from one view to
+ * the other, levels that enter or leave at the edge included, each price once, none that the view already has. It
+ * stores no levels, only the worst price inside on each side: what changed in the book, and the book now, are enough
+ * to know what entered and what left. Its cost grows with the levels that changed, never with the depth.
+ */
+import { assert } from '../base/assert.ts'
+import type { Scaled } from '../base/decimal.ts'
+import { type Book, compareLevels, isInBookOrder } from './book.ts'
+import { type AppliedChange, ASK, BID, type LevelChange, type Side } from './event.ts'
+import { Journal } from './journal.ts'
+import type { Levels } from './levels.ts'
+
+/** Entries a journal keeps at least; it keeps twice the levels of its view when that is more. */
+const JOURNAL_ENTRIES_MINIMUM = 4096
+
+export class View {
+  /** Levels a side; 0 = all. */
+  readonly depth: number
+  readonly #book: Book
+  readonly #journal: Journal
+  readonly #edges: [bid: number, ask: number] = [0, 0]
+
+  /** Stands at version 0 with the book as it is. `journalEntriesMinimum` is for tests that want a short memory. */
+  constructor(book: Book, depth: number, journalEntriesMinimum = JOURNAL_ENTRIES_MINIMUM) {
+    this.depth = depth
+    this.#book = book
+    this.#journal = new Journal(journalEntriesMinimum)
+    this.reset(0)
+  }
+
+  get version(): number {
+    return this.#journal.version
+  }
+
+  /** Forgets the journal (new epoch, or a rebuild) and stands at `version` with the book as it is. */
+  reset(version: number): void {
+    this.#journal.reset(version)
+    this.#edges[BID] = this.#edgeNow(BID)
+    this.#edges[ASK] = this.#edgeNow(ASK)
+  }
+
+  /**
+   * Tells the view that the book has moved to `version`, which must be later, by `applied`: what `Book.apply` returned,
+   * with nothing applied since. Returns what changed in the view, in book order; a level that leaves has amount 0.
+   */
+  advance(version: number, applied: readonly AppliedChange[]): LevelChange[] {
+    assert(isInBookOrder(applied), 'the changes of a version come in book order, each price once')
+    this.#journal.advance(version, 2 * (this.levelCount(BID) + this.levelCount(ASK)))
+    const changes: LevelChange[] = []
+    const firstAsk = this.#advanceSide(BID, applied, 0, changes)
+    this.#advanceSide(ASK, applied, firstAsk, changes)
+    return changes
+  }
+
+  /**
+   * The exact difference between the view at an earlier `version` and now, in book order; empty when they are equal,
+   * 'too-old' when the journal no longer reaches back that far.
+   */
+  changesSince(version: number): LevelChange[] | 'too-old' {
+    const changes: LevelChange[] = []
+    const reached = this.#journal.visitSince(version, (side, price, before) => {
+      const amount = this.amount(side, price)
+      if (amount !== before) changes.push({ side, price, amount })
+    })
+    return reached ? changes.sort(compareLevels) : 'too-old'
+  }
+
+  /** How many levels of a side are in the view now. */
+  levelCount(side: Side): number {
+    const size = this.#book.side(side).size
+    return this.depth === 0 ? size : Math.min(this.depth, size)
+  }
+
+  /** All levels of the view now, in book order. */
+  levels(): LevelChange[] {
+    const all: LevelChange[] = []
+    for (const side of [BID, ASK] as const) {
+      const levels = this.#book.side(side)
+      const count = this.levelCount(side)
+      for (let rank = 0; rank < count; rank++) {
+        all.push({ side, price: levels.priceAt(rank), amount: levels.amountAt(rank) })
+      }
+    }
+    return all
+  }
+
+  /** The amount that the view holds at a price: 0 when there is no level or it lies outside the depth. */
+  amount(side: Side, price: number): Scaled {
+    return isWithin(side, price, this.#edges[side]) ? this.#book.side(side).amount(price) : 0
+  }
+
+  /** The worst price inside the view, or the infinity behind every price while the side is not cut. */
+  #edgeNow(side: Side): number {
+    const levels = this.#book.side(side)
+    if (this.depth > 0 && levels.size > this.depth) return levels.priceAt(this.depth - 1)
+    return side === BID ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
+  }
+
+  /** Works through the changes of one side from index `start`; returns the index behind them. */
+  #advanceSide(side: Side, applied: readonly AppliedChange[], start: number, changes: LevelChange[]): number {
+    const levels = this.#book.side(side)
+    const edgeBefore = this.#edges[side]
+    const edge = this.#edgeNow(side)
+    this.#edges[side] = edge
+    // Between the old edge and the new one stand, besides changed levels, those that only crossed the edge: when it
+    // moved outward they entered, else they left. There are never more of them than changes that made room or took it.
+    const entering = isWithin(side, edgeBefore, edge)
+    let rank = edge === edgeBefore ? 0 : rankBehind(levels, entering ? edgeBefore : edge)
+    const rankEnd = edge === edgeBefore ? 0 : rankBehind(levels, entering ? edge : edgeBefore)
+    const cross = () => {
+      const amount = levels.amountAt(rank)
+      this.#change(changes, side, levels.priceAt(rank), entering ? 0 : amount, entering ? amount : 0)
+    }
+    let index = start
+    for (; index < applied.length && applied[index]!.side === side; index++) {
+      const { price, before, after } = applied[index]!
+      for (; rank < rankEnd && isWithin(side, levels.priceAt(rank), price); rank++) {
+        if (levels.priceAt(rank) !== price) cross()
+      }
+      const had = isWithin(side, price, edgeBefore) ? before : 0
+      const has = isWithin(side, price, edge) ? after : 0
+      this.#change(changes, side, price, had, has)
+    }
+    for (; rank < rankEnd; rank++) cross()
+    return index
+  }
+
+  #change(changes: LevelChange[], side: Side, price: number, before: Scaled, amount: Scaled): void {
+    if (before === amount) return
+    this.#journal.record(side, price, before)
+    changes.push({ side, price, amount })
+  }
+}
+
+/** Whether a price is at least as good as another one of its side. */
+function isWithin(side: Side, price: number, edge: number): boolean {
+  return side === BID ? price >= edge : price <= edge
+}
+
+/** The rank of the first level strictly worse than `edge`. */
+function rankBehind(levels: Levels, edge: number): number {
+  return levels.rankOf(edge) + (levels.amount(edge) === 0 ? 0 : 1)
+}

@@ -1,0 +1,96 @@
+/**
+ * Reads the recorded Kraken books that lie beside the repository, on its own and not through the connector: numbers by
+ * the instrument's precision, the book cut to the subscribed depth, the CRC32 as the exchange's documentation says.
+ * https://docs.kraken.com/api/docs/guides/spot-ws-book-v2
+ */
+import { existsSync, readFileSync } from 'node:fs'
+import { crc32, gunzipSync } from 'node:zlib'
+import { parseDecimal } from '../../src/base/decimal.ts'
+import { ASK, BID, type LevelChange, type Side } from '../../src/market/event.ts'
+import type { ScriptMessage } from './market-script.ts'
+import type { NaiveBook } from './naive-book.ts'
+
+const FOLDER = new URL('../../../shared/data/kraken-v2/', import.meta.url)
+
+/** At all the exchange's pairs that are recorded. */
+const AMOUNT_DECIMALS = 8
+const CHECKSUM_LEVELS = 10
+
+export const hasKrakenRecordings = existsSync(FOLDER)
+
+interface KrakenLevel {
+  readonly price: number
+  readonly qty: number
+}
+
+interface KrakenFrame {
+  readonly channel?: string
+  readonly type?: string
+  readonly method?: string
+  readonly result?: { readonly depth?: number }
+  readonly data?: readonly [
+    { readonly bids: readonly KrakenLevel[]; readonly asks: readonly KrakenLevel[]; readonly checksum: number },
+  ]
+}
+
+export interface KrakenMessage {
+  readonly type: 'snapshot' | 'update'
+  readonly levels: readonly LevelChange[]
+  /** Levels a side that the exchange keeps up to date; what falls behind them is not removed by a message. */
+  readonly depth: number
+  /** CRC32 over the best ten levels a side after this message. */
+  readonly checksum: number
+}
+
+export function readKrakenRecording(file: string, priceDecimals: number): KrakenMessage[] {
+  const messages: KrakenMessage[] = []
+  let depth = 0
+  for (const text of framesOf(gunzipSync(readFileSync(new URL(file, FOLDER))))) {
+    const frame = JSON.parse(text) as KrakenFrame
+    if (frame.method === 'subscribe' && frame.result?.depth !== undefined) depth = frame.result.depth
+    if (frame.channel !== 'book' || frame.data === undefined) continue
+    const { bids, asks, checksum } = frame.data[0]
+    const scaled = (side: Side) => (level: KrakenLevel) => ({
+      side,
+      price: Number(parseDecimal(level.price.toFixed(priceDecimals), priceDecimals)),
+      amount: parseDecimal(level.qty.toFixed(AMOUNT_DECIMALS), AMOUNT_DECIMALS) as number,
+    })
+    messages.push({
+      type: frame.type === 'snapshot' ? 'snapshot' : 'update',
+      levels: [...bids.map(scaled(BID)), ...asks.map(scaled(ASK))],
+      depth,
+      checksum,
+    })
+  }
+  return messages
+}
+
+/** The message as a source would hand it on: with the removal of what falls behind the depth. */
+export function cutToDepth(message: KrakenMessage, bookBefore: NaiveBook): ScriptMessage {
+  if (message.type === 'snapshot') return { type: 'snapshot', levels: message.levels }
+  const after = bookBefore.copy()
+  after.apply(message.levels)
+  const kept = after.copy()
+  kept.replace(after.levels(message.depth))
+  const fallen = after.levels(0).filter(({ side, price }) => kept.amount(side, price) === 0)
+  return { type: 'update', changes: [...message.levels, ...fallen.map((level) => ({ ...level, amount: 0 }))] }
+}
+
+/** The exchange's checksum of a book at the instrument's precision: asks, then bids, best first, digits alone. */
+export function krakenChecksum(book: NaiveBook): number {
+  const levels = book.levels(CHECKSUM_LEVELS)
+  const digits = (side: Side) =>
+    levels.filter((level) => level.side === side).map((level) => `${level.price}${level.amount}`)
+  return crc32([...digits(ASK), ...digits(BID)].join(''))
+}
+
+/** The frames of a CBCAP file: a line of text, then `<nanoseconds> <bytes>\n<that many bytes>\n` again and again. */
+function* framesOf(file: Buffer): Generator<string> {
+  let position = file.indexOf('\n') + 1
+  while (position < file.length) {
+    const headEnd = file.indexOf('\n', position)
+    const size = Number(file.toString('utf8', position, headEnd).split(' ')[1])
+    yield file.toString('utf8', headEnd + 1, headEnd + 1 + size)
+    position = headEnd + 1 + size + 1
+  }
+}

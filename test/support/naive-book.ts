@@ -1,0 +1,55 @@
+/**
+ * The order book as anyone would first write it: a Map a side, sorted whenever it is read. Slow and beyond doubt, it is
+ * the oracle of the real engine; it shares no code with it.
+ */
+import type { Scaled } from '../../src/base/decimal.ts'
+import { ASK, BID, type LevelChange, type Side } from '../../src/market/event.ts'
+
+export class NaiveBook {
+  readonly #sides = [new Map<number, Scaled>(), new Map<number, Scaled>()] as const
+
+  constructor(levels: readonly LevelChange[] = []) {
+    this.apply(levels)
+  }
+
+  /** Works through changes one by one; amount 0 removes. */
+  apply(changes: readonly LevelChange[]): void {
+    for (const { side, price, amount } of changes) {
+      if (amount === 0) this.#sides[side].delete(price)
+      else this.#sides[side].set(price, amount)
+    }
+  }
+
+  replace(levels: readonly LevelChange[]): void {
+    for (const side of this.#sides) side.clear()
+    this.apply(levels)
+  }
+
+  /** The best `depth` levels a side (0 = all): bids descending by price, then asks ascending. */
+  levels(depth: number): LevelChange[] {
+    const best = (side: Side) => {
+      const all = [...this.#sides[side]].sort(([left], [right]) => (side === BID ? right - left : left - right))
+      return all.slice(0, depth === 0 ? all.length : depth).map(([price, amount]) => ({ side, price, amount }))
+    }
+    return [...best(BID), ...best(ASK)]
+  }
+
+  copy(): NaiveBook {
+    return new NaiveBook(this.levels(0))
+  }
+
+  amount(side: Side, price: number): Scaled {
+    return this.#sides[side].get(price) ?? 0
+  }
+}
+
+/** What leads from the levels `before` to the levels `after` as sets: bids descending, then asks ascending. */
+export function naiveDifference(before: readonly LevelChange[], after: readonly LevelChange[]): LevelChange[] {
+  const from = new NaiveBook(before)
+  const to = new NaiveBook(after)
+  const touched = new NaiveBook([...before, ...after])
+  return touched
+    .levels(0)
+    .map(({ side, price }) => ({ side, price, amount: to.amount(side, price) }))
+    .filter(({ side, price, amount }) => amount !== from.amount(side, price))
+}

@@ -1,0 +1,28 @@
+/**
+ * Settings of a property test: a fixed seed and a modest count in every ordinary run, so that it means the same
+ * everywhere; with TIDEGATE_LONG=1 fifty times the count from a fresh seed, which is printed. fast-check prints the
+ * seed and the path of a failure; put into TIDEGATE_SEED, the seed runs again.
+ */
+import type { Parameters } from 'fast-check'
+import { vi } from 'vitest'
+
+const ORDINARY_SEED = 20_260_101
+const LONG_FACTOR = 50
+const LONG_TIMEOUT_MILLISECONDS = 15 * 60_000
+
+const long = process.env.TIDEGATE_LONG === '1'
+const seed = chooseSeed()
+if (long) {
+  console.info(`property tests: seed ${seed}`)
+  vi.setConfig({ testTimeout: LONG_TIMEOUT_MILLISECONDS })
+}
+
+export function propertySettings(runs: number): Parameters<unknown> {
+  return { seed, numRuns: long ? runs * LONG_FACTOR : runs }
+}
+
+function chooseSeed(): number {
+  const given = process.env.TIDEGATE_SEED
+  if (given !== undefined) return Number(given)
+  return long ? Math.floor(Math.random() * 2 ** 31) : ORDINARY_SEED
+}
