@@ -1,0 +1,249 @@
+/**
+ * A connection to the stream that stays up: gets a token, opens the socket, sends its requests, hands every message on,
+ * and reconnects with jitter after whatever the close-code table says may be tried again. It promises that messages
+ * come in the order of the wire and that a cause which cannot get better ends it with one clear sentence. It never
+ * looks into a message, and never puts a secret or a token into one.
+ */
+import { WebSocket } from 'ws'
+import type { Clock, Timer } from '../base/clock.ts'
+import { CLOSE_CODES, type CloseCause } from '../contract/stream-codes.ts'
+import type { StreamCredentials } from './stream-credentials.ts'
+import { fetchToken, type HeldToken, TokenRefused, TokenUnreachable } from './stream-token.ts'
+
+export interface StreamClientOptions {
+  readonly credentials: StreamCredentials
+  /** Sent in this order after every opening. */
+  readonly requests: readonly object[]
+  readonly clock: Clock
+  /** In [0, 1): spreads reconnections. */
+  readonly random: () => number
+  readonly onOpen: () => void
+  readonly onMessage: (text: string) => void
+  /** The connection is down and will be tried again. */
+  readonly onDown: (down: ConnectionDown) => void
+}
+
+export interface ConnectionDown {
+  readonly reason: string
+  /** The close code; absent when there was no connection to close. */
+  readonly code?: number
+  readonly retryInMilliseconds: number
+}
+
+/** How one attempt ended. */
+type Outcome =
+  | { readonly type: 'closed'; readonly code: number; readonly reason: string }
+  | { readonly type: 'refused'; readonly status: number; readonly retryAfterSeconds: number; readonly what: string }
+  | { readonly type: 'unreachable'; readonly reason: string }
+
+/** Delays before attempts after the first: doubling from the first to the second, each multiplied by 0.5 to 1.5. */
+const RETRY_MILLISECONDS_MIN = 250
+const RETRY_MILLISECONDS_MAX = 15_000
+/** The first delay where the close-code table says to wait a while first. */
+const RETRY_LATER_MILLISECONDS = 5_000
+/** A service that answers the handshake later than this is not there. */
+const HANDSHAKE_MILLISECONDS_MAX = 10_000
+/** Servers ping and beat far more often; after this long without a byte the path is dead and nobody told us. */
+const SILENCE_MILLISECONDS_MAX = 60_000
+/** How long a peer gets to answer our close frame before the socket is cut. */
+const CLOSE_MILLISECONDS_MAX = 1_000
+/** A whole book of 46,000 levels is 1.9 MB. */
+const MESSAGE_BYTES_MAX = 64 * 1024 * 1024
+/** Protocol error, invalid text, message too large: trying again would do the same again. */
+const CLIENT_FAULT_CODES: ReadonlySet<number> = new Set([1002, 1007, 1009])
+/** Too many connections, and not ready yet: both say when to come back. */
+const RETRY_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504])
+
+export class StreamClient {
+  readonly #options: StreamClientOptions
+  #socket: WebSocket | undefined
+  readonly #stopping = new AbortController()
+  #held: HeldToken | undefined
+  #hasBeenOpen = false
+  #failures = 0
+  #waiting: { timer: Timer; done: () => void } | undefined
+
+  constructor(options: StreamClientOptions) {
+    this.#options = options
+  }
+
+  /** Resolves after `stop`; rejects when trying again is pointless. */
+  async run(): Promise<void> {
+    while (!this.#isStopped) {
+      const outcome = await this.#attempt()
+      if (this.#isStopped) return
+      const fatal = this.#fatalReason(outcome)
+      if (fatal !== undefined) throw new Error(fatal)
+      const retryInMilliseconds = this.#retryDelay(outcome)
+      this.#options.onDown({ ...describe(outcome), retryInMilliseconds })
+      await this.#wait(retryInMilliseconds)
+    }
+  }
+
+  get #isStopped(): boolean {
+    return this.#stopping.signal.aborted
+  }
+
+  stop(): void {
+    this.#stopping.abort()
+    this.#waiting?.timer.cancel()
+    this.#waiting?.done()
+    const socket = this.#socket
+    if (socket === undefined) return
+    if (socket.readyState === WebSocket.CONNECTING) socket.terminate()
+    else socket.close(1000)
+    // A peer that never answers the close frame would keep us here; nothing is lost by cutting it.
+    const cut = this.#options.clock.schedule(CLOSE_MILLISECONDS_MAX, () => socket.terminate())
+    socket.once('close', () => cut.cancel())
+  }
+
+  /** Stops reading the socket; what is on the way stays there. */
+  pause(): void {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.pause()
+  }
+
+  resume(): void {
+    if (this.#socket?.isPaused) this.#socket.resume()
+  }
+
+  async #attempt(): Promise<Outcome> {
+    const now = this.#options.clock.monotonicMilliseconds()
+    let held = this.#held
+    const isFresh = held === undefined || held.expiresAtMilliseconds <= now
+    try {
+      if (held === undefined || isFresh) held = await fetchToken(this.#options.credentials, now, this.#stopping.signal)
+    } catch (error) {
+      return tokenOutcome(error)
+    }
+    this.#held = held
+    if (this.#isStopped) return { type: 'closed', code: 1000, reason: '' }
+    const outcome = await this.#session(held.accessToken)
+    const isUnaccepted = outcome.type === 'refused' && outcome.status === 401
+    if (isUnaccepted || adviceOf(outcome) === 'with a new token') this.#held = undefined
+    // A token from before may have run out, or its key may be gone: only a fresh one's refusal is final.
+    return isUnaccepted && !isFresh ? this.#attempt() : outcome
+  }
+
+  #session(accessToken: string): Promise<Outcome> {
+    return new Promise((resolve) => {
+      const { credentials, clock } = this.#options
+      const socket = new WebSocket(`${credentials.wsUrl}/`, {
+        headers: { authorization: `Bearer ${accessToken}` },
+        handshakeTimeout: HANDSHAKE_MILLISECONDS_MAX,
+        maxPayload: MESSAGE_BYTES_MAX,
+        perMessageDeflate: false,
+      })
+      this.#socket = socket
+      let hasOpened = false
+      let lastArrival = clock.monotonicMilliseconds()
+      let silence: Timer | undefined
+      const watchSilence = (): void => {
+        const left = lastArrival + SILENCE_MILLISECONDS_MAX - clock.monotonicMilliseconds()
+        if (left <= 0 && !socket.isPaused) socket.terminate()
+        else silence = clock.schedule(Math.max(left, 1_000), watchSilence)
+      }
+      const finish = (outcome: Outcome): void => {
+        silence?.cancel()
+        if (this.#socket === socket) this.#socket = undefined
+        resolve(outcome)
+      }
+      const arrived = (): void => {
+        lastArrival = clock.monotonicMilliseconds()
+      }
+      socket.on('open', () => {
+        hasOpened = true
+        this.#hasBeenOpen = true
+        watchSilence()
+        this.#options.onOpen()
+        for (const request of this.#options.requests) socket.send(JSON.stringify(request))
+      })
+      socket.on('ping', arrived)
+      socket.on('message', (data, isBinary) => {
+        arrived()
+        this.#failures = 0
+        // Every message of the API is JSON text; a binary one goes on as a text that is no JSON, so that it is noticed.
+        if (!this.#isStopped) this.#options.onMessage(isBinary ? '(a binary message)' : data.toString())
+      })
+      socket.on('unexpected-response', (_request, response) => {
+        response.resume()
+        const retryAfterSeconds = Number(response.headers['retry-after'] ?? 0) || 0
+        const status = response.statusCode ?? 0
+        finish({ type: 'refused', status, retryAfterSeconds, what: handshakeRefusal(status, credentials) })
+        socket.terminate()
+      })
+      let failure = ''
+      socket.on('error', (error: NodeJS.ErrnoException) => {
+        failure = error.code ?? error.message
+      })
+      socket.on('close', (code, reason) => {
+        if (hasOpened) finish({ type: 'closed', code, reason: reason.toString() || failure })
+        else finish({ type: 'unreachable', reason: `cannot reach ${credentials.wsUrl}: ${failure}` })
+      })
+    })
+  }
+
+  /** Why trying again is pointless, or undefined. */
+  #fatalReason(outcome: Outcome): string | undefined {
+    if (outcome.type === 'unreachable') {
+      return this.#hasBeenOpen ? undefined : `${outcome.reason}; is the service running?`
+    }
+    if (outcome.type === 'refused') return RETRY_STATUSES.has(outcome.status) ? undefined : outcome.what
+    if (adviceOf(outcome) === 'no') return `the service closed the connection: ${closeText(outcome)}`
+    if (CLIENT_FAULT_CODES.has(outcome.code)) return `the service did not accept what we sent: ${closeText(outcome)}`
+    return undefined
+  }
+
+  /** Milliseconds until the next attempt: jittered, growing while attempts fail, never before `Retry-After`. */
+  #retryDelay(outcome: Outcome): number {
+    const advice = adviceOf(outcome)
+    const isLater = advice === 'yes, later' || advice === 'after backing off'
+    const growth = (isLater ? RETRY_LATER_MILLISECONDS : RETRY_MILLISECONDS_MIN) * 2 ** Math.min(this.#failures, 10)
+    this.#failures++
+    const jittered = Math.min(growth, RETRY_MILLISECONDS_MAX) * (0.5 + this.#options.random())
+    const asked = outcome.type === 'refused' ? outcome.retryAfterSeconds * 1000 : 0
+    return Math.round(Math.max(jittered, asked))
+  }
+
+  #wait(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#options.clock.schedule(milliseconds, resolve)
+      this.#waiting = { timer, done: resolve }
+    })
+  }
+}
+
+function tokenOutcome(error: unknown): Outcome {
+  if (error instanceof TokenRefused) {
+    const { status, retryAfterSeconds, message } = error
+    return { type: 'refused', status, retryAfterSeconds, what: message }
+  }
+  if (error instanceof TokenUnreachable) return { type: 'unreachable', reason: error.message }
+  throw error
+}
+
+/** What the close-code table advises; undefined for codes that are not the service's own. */
+function adviceOf(outcome: Outcome): (typeof CLOSE_CODES)[CloseCause]['reconnect'] | undefined {
+  if (outcome.type !== 'closed') return undefined
+  return Object.values(CLOSE_CODES).find((row) => row.code === outcome.code)?.reconnect
+}
+
+function describe(outcome: Outcome): { reason: string; code?: number } {
+  if (outcome.type === 'closed') return { reason: outcome.reason || closeText(outcome), code: outcome.code }
+  return { reason: outcome.type === 'refused' ? outcome.what : outcome.reason }
+}
+
+function closeText(outcome: { readonly code: number; readonly reason: string }): string {
+  if (outcome.code === 1006) return `connection lost${outcome.reason === '' ? '' : ` (${outcome.reason})`}`
+  return `${outcome.code}${outcome.reason === '' ? '' : ` ${outcome.reason}`}`
+}
+
+function handshakeRefusal(status: number, credentials: StreamCredentials): string {
+  const meaning: Record<number, string> = {
+    401: 'the token was not accepted',
+    403: 'this client may not stream: it needs the scope, and its customer a place on the streaming allow list',
+    404: 'there is no stream at this address',
+    429: 'this client has too many connections',
+    503: 'the service takes no more connections now',
+  }
+  return `${credentials.wsUrl} answered ${status}: ${meaning[status] ?? 'the stream was refused'}`
+}

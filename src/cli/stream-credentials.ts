@@ -1,0 +1,101 @@
+/**
+ * Who a client on the command line is, and where its service is: from a credentials file or from the environment. What
+ * it returns holds a secret; nothing here ever prints one, which is why parse errors of the file are not passed on.
+ */
+import { readFile } from 'node:fs/promises'
+
+export interface StreamCredentials {
+  readonly clientId: string
+  readonly clientSecret: string
+  /** Base address of the token endpoint, without a trailing slash: the token is at `/oauth2/token` below it. */
+  readonly authUrl: string
+  /** Base address of the stream, without a trailing slash. */
+  readonly wsUrl: string
+  /** Markets that the credentials file names, if it does. */
+  readonly markets: readonly string[]
+}
+
+export interface CredentialsOptions {
+  /** `--credentials`; absent = the environment, else the demo's file. */
+  readonly credentials?: string
+  /** `--url`: base address of the service; the token endpoint and the stream are derived from it. */
+  readonly url?: string
+}
+
+/** What a credentials file holds; the demo writes one. */
+interface CredentialsFile {
+  readonly client_id: string
+  readonly client_secret: string
+  readonly auth_url: string
+  readonly ws_url: string
+  readonly markets?: readonly string[]
+}
+
+const DEFAULT_FILE = './data/demo-client.json'
+
+export async function loadCredentials(
+  options: CredentialsOptions,
+  variables: Readonly<Record<string, string | undefined>>,
+): Promise<StreamCredentials> {
+  const clientId = variables.TIDEGATE_CLIENT_ID
+  const clientSecret = variables.TIDEGATE_CLIENT_SECRET
+  if (options.credentials === undefined && (clientId || clientSecret)) {
+    if (!clientId || !clientSecret) throw new Error('TIDEGATE_CLIENT_ID and TIDEGATE_CLIENT_SECRET belong together')
+    if (options.url === undefined) {
+      throw new Error('TIDEGATE_CLIENT_ID is set, so --url must say where the service is, like http://127.0.0.1:8080')
+    }
+    return { clientId, clientSecret, markets: [], ...addressesBelow(options.url) }
+  }
+  const file = await readCredentialsFile(options.credentials ?? DEFAULT_FILE, options.credentials === undefined)
+  const addresses =
+    options.url === undefined
+      ? { authUrl: address(file.auth_url, ['http:', 'https:']), wsUrl: address(file.ws_url, ['ws:', 'wss:']) }
+      : addressesBelow(options.url)
+  return { clientId: file.client_id, clientSecret: file.client_secret, markets: file.markets ?? [], ...addresses }
+}
+
+async function readCredentialsFile(path: string, isDefault: boolean): Promise<CredentialsFile> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    const hint = isDefault
+      ? 'start the demo (`npm start`) in this folder, or give --credentials FILE, or set TIDEGATE_CLIENT_ID and TIDEGATE_CLIENT_SECRET with --url'
+      : 'give the path of a file like the one the demo writes'
+    throw new Error(`no credentials at ${path} (${(error as NodeJS.ErrnoException).code}): ${hint}`)
+  }
+  const value = parseWithoutQuoting(text)
+  if (typeof value !== 'object' || value === null) throw new Error(`${path} is not a JSON object`)
+  const record = value as Record<string, unknown>
+  for (const member of ['client_id', 'client_secret', 'auth_url', 'ws_url']) {
+    if (typeof record[member] !== 'string' || record[member] === '') throw new Error(`${path} has no ${member}`)
+  }
+  const markets = record.markets
+  if (markets !== undefined && !(Array.isArray(markets) && markets.every((market) => typeof market === 'string'))) {
+    throw new Error(`${path}: markets is not a list of symbols`)
+  }
+  return record as unknown as CredentialsFile
+}
+
+/** The parser's own message quotes the text around the mistake, and that text may be a secret. */
+function parseWithoutQuoting(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function addressesBelow(url: string): { authUrl: string; wsUrl: string } {
+  const base = address(url, ['http:', 'https:'])
+  return { authUrl: base, wsUrl: base.replace(/^http/, 'ws') }
+}
+
+/** Checks an address and takes trailing slashes off. */
+function address(text: string, protocols: readonly string[]): string {
+  const wanted = protocols.map((protocol) => `${protocol}//`).join(' or ')
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !protocols.includes(url.protocol)) throw new Error(`'${text}' is no ${wanted} address`)
+  if (url.username !== '' || url.password !== '') throw new Error('an address may not hold a user name or password')
+  return `${url.protocol}//${url.host}${url.pathname.replace(/\/+$/, '')}`
+}

@@ -1,0 +1,184 @@
+/**
+ * A service that says what a test tells it to: a token endpoint and a WebSocket on one port of 127.0.0.1. It checks
+ * that clients ask for tokens and open the stream as the public description says, and acknowledges subscriptions
+ * unless told otherwise; it has no books and no opinion about what it is told to send.
+ */
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { Waiters } from './waiters.ts'
+
+export interface FakeRequest {
+  readonly type: string
+  readonly channels?: readonly { readonly type: string; readonly params?: { readonly market?: string } }[]
+}
+
+/** One accepted connection, as the service sees it. */
+export interface FakeConnection {
+  readonly requests: FakeRequest[]
+  /** An object goes out as JSON, a string as it is. */
+  send(message: unknown): void
+  close(code: number, reason?: string): void
+  /** Cuts the connection without a close frame. */
+  cut(): void
+  /** Set when the client has closed. */
+  closed: { readonly code: number } | undefined
+}
+
+export interface FakeAnswer {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: unknown
+}
+
+export interface FakeServiceOptions {
+  /** Answers the first handshakes with these; after them, and where one is undefined, the connection is accepted. */
+  readonly handshakes?: readonly (FakeAnswer | undefined)[]
+  /** Answers the first token requests with these; after them, and where one is undefined, a token is granted. */
+  readonly tokens?: readonly (FakeAnswer | undefined)[]
+  readonly tokenSeconds?: number
+  /** Replaces the acknowledgement of a request. */
+  readonly onRequest?: (request: FakeRequest, connection: FakeConnection) => void
+}
+
+const CLIENT_ID = 'client-of-the-test'
+const CLIENT_SECRET = 'a-secret-that-must-never-be-printed'
+
+export class FakeService {
+  readonly connections: FakeConnection[] = []
+  /** The form of every token request. */
+  readonly tokenRequests: URLSearchParams[] = []
+  /** The Authorization header of every handshake, refused ones too. */
+  readonly handshakeTokens: string[] = []
+  readonly #server: Server
+  readonly #sockets = new WebSocketServer({ noServer: true })
+  readonly #options: FakeServiceOptions
+  readonly #waiters = new Waiters()
+
+  private constructor(server: Server, options: FakeServiceOptions) {
+    this.#server = server
+    this.#options = options
+  }
+
+  static async start(options: FakeServiceOptions = {}): Promise<FakeService> {
+    const server = createServer()
+    const service = new FakeService(server, options)
+    server.on('request', (request, response) => {
+      service.#onTokenRequest(request).then(({ status, headers, body }) => {
+        response.writeHead(status, { 'content-type': 'application/json', ...headers })
+        response.end(JSON.stringify(body ?? {}))
+      })
+    })
+    server.on('upgrade', (request, socket, head) => {
+      service.handshakeTokens.push(request.headers.authorization ?? '')
+      const refusal = options.handshakes?.[service.handshakeTokens.length - 1]
+      if (refusal !== undefined) {
+        const headers = Object.entries(refusal.headers ?? {}).map(([name, value]) => `${name}: ${value}\r\n`)
+        socket.end(`HTTP/1.1 ${refusal.status} Refused\r\n${headers.join('')}content-length: 0\r\n\r\n`)
+        return
+      }
+      service.#sockets.handleUpgrade(request, socket, head, (accepted) => service.#onConnection(accepted))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return service
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`
+  }
+
+  get clientId(): string {
+    return CLIENT_ID
+  }
+
+  get clientSecret(): string {
+    return CLIENT_SECRET
+  }
+
+  /** What a credentials file for this service holds. */
+  get credentialsFile(): Record<string, unknown> {
+    return {
+      client_id: CLIENT_ID,
+      client_secret: CLIENT_SECRET,
+      scopes: ['exchange:read_aggregated_marketdata_stream'],
+      base_url: this.url,
+      auth_url: this.url,
+      ws_url: `ws://127.0.0.1:${this.port}`,
+    }
+  }
+
+  until(what: string, predicate: () => boolean, limitMilliseconds?: number): Promise<void> {
+    return this.#waiters.until(what, predicate, limitMilliseconds)
+  }
+
+  /** The connection with that number, from 0, once it has sent a request. */
+  async connection(index: number): Promise<FakeConnection> {
+    await this.until(`connection ${index}`, () => (this.connections[index]?.requests.length ?? 0) > 0)
+    return this.connections[index] as FakeConnection
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets.clients) socket.terminate()
+    this.#server.closeAllConnections()
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()))
+  }
+
+  async #onTokenRequest(request: IncomingMessage): Promise<FakeAnswer> {
+    let body = ''
+    for await (const chunk of request) body += String(chunk)
+    const form = new URLSearchParams(body)
+    this.tokenRequests.push(form)
+    this.#waiters.notify()
+    const prepared = this.#options.tokens?.[this.tokenRequests.length - 1]
+    if (prepared !== undefined) return prepared
+    const isRight =
+      request.method === 'POST' &&
+      request.url === '/oauth2/token' &&
+      request.headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true &&
+      form.get('grant_type') === 'client_credentials' &&
+      form.get('client_id') === CLIENT_ID &&
+      form.get('client_secret') === CLIENT_SECRET
+    if (!isRight) return { status: 401, body: { error: 'invalid_client', error_description: 'no such client' } }
+    return {
+      status: 200,
+      body: {
+        access_token: `token-${this.tokenRequests.length}`,
+        expires_in: this.#options.tokenSeconds ?? 3600,
+        token_type: 'bearer',
+        scope: form.get('scope'),
+      },
+    }
+  }
+
+  #onConnection(socket: WebSocket): void {
+    const connection: FakeConnection = {
+      requests: [],
+      send: (message) => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
+      close: (code, reason) => socket.close(code, reason),
+      cut: () => socket.terminate(),
+      closed: undefined,
+    }
+    this.connections.push(connection)
+    socket.on('message', (data) => {
+      const request = JSON.parse(data.toString()) as FakeRequest
+      connection.requests.push(request)
+      if (this.#options.onRequest !== undefined) this.#options.onRequest(request, connection)
+      else connection.send(acknowledgement(request))
+      this.#waiters.notify()
+    })
+    socket.on('close', (code) => {
+      connection.closed = { code }
+      this.#waiters.notify()
+    })
+    this.#waiters.notify()
+  }
+}
+
+/** The reply in which every entry of a request succeeds. */
+export function acknowledgement(request: FakeRequest): unknown {
+  return { type: request.type, channels: request.channels?.map((entry) => ({ ...entry, success: true })) }
+}
