@@ -86,7 +86,7 @@ export const SETTINGS = {
   }),
   'stream.inbound_bytes_max': integer({
     initial: 65_536,
-    min: 1_024,
+    min: 256,
     max: 16_777_216,
     meaning: 'largest message a client may send; more closes with 1009',
   }),
@@ -122,7 +122,7 @@ export const SETTINGS = {
   }),
   'stream.outbox_bytes_max': integer({
     initial: 262_144,
-    min: 65_536,
+    min: 4_096,
     max: 67_108_864,
     meaning: 'bytes waiting in a connection above which it counts as behind and gets merged updates',
   }),
@@ -165,8 +165,8 @@ export const RELATIONS: readonly Relation[] = [
   {
     key: 'stream.ping_seconds',
     other: 'stream.silence_seconds',
-    rule: 'must be less than half of stream.silence_seconds: an idle client answers pings, and one may be lost',
-    holds: (config) => config['stream.ping_seconds'] * 2 < config['stream.silence_seconds'],
+    rule: 'must be less than stream.silence_seconds: an idle client answers pings and sends nothing else',
+    holds: (config) => config['stream.ping_seconds'] < config['stream.silence_seconds'],
   },
   {
     key: 'stream.inbound_burst',

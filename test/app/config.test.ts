@@ -191,15 +191,15 @@ describe('problems', () => {
 
   it('are found between keys', () => {
     const rules = (flags: Record<string, string>) => problemsOf(load({ flags })).map((text) => text.split(' ')[0])
-    expect(rules({ 'stream.ping_seconds': '450' })).toEqual(['stream.ping_seconds'])
-    expect(rules({ 'stream.ping_seconds': '449' })).toEqual([])
+    expect(rules({ 'stream.ping_seconds': '900' })).toEqual(['stream.ping_seconds'])
+    expect(rules({ 'stream.ping_seconds': '899.999' })).toEqual([])
     expect(rules({ 'stream.inbound_burst': '49' })).toEqual(['stream.inbound_burst'])
     expect(rules({ 'stream.inbound_burst': '50' })).toEqual([])
     expect(rules({ 'stream.connections_max': '1999' })).toEqual(['stream.connections_per_client_max'])
     expect(rules({ 'stream.connections_max': '2000' })).toEqual([])
     expect(rules({ 'operator.port': '8080' })).toEqual(['operator.port'])
     expect(rules({ 'operator.port': '0', 'http.port': '0' })).toEqual([])
-    expect(problemsOf(load({ flags: { 'stream.silence_seconds': '30' } }))[0]).toContain(
+    expect(problemsOf(load({ flags: { 'stream.silence_seconds': '15' } }))[0]).toContain(
       '(from --stream.silence_seconds)',
     )
   })

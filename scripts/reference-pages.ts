@@ -1,0 +1,124 @@
+/**
+ * The generated pages of docs/reference, made from the tables that the code itself runs on. `npm run docs` writes
+ * them; a test wants the committed ones to be equal.
+ */
+import { variableOf } from '../src/app/config.ts'
+import type { Setting } from '../src/app/setting-kinds.ts'
+import { RELATIONS, SETTING_KEYS, SETTINGS } from '../src/app/settings.ts'
+import { CLOSE_CODES, STREAM_ERRORS } from '../src/contract/stream-codes.ts'
+
+/** Path from the root, and text, of every page. */
+export function referencePages(): [path: string, text: string][] {
+  return [
+    ['docs/reference/configuration.md', configurationPage()],
+    ['docs/reference/errors.md', errorsPage()],
+  ]
+}
+
+const NOTICE = '<!-- Generated from the code by `npm run docs`. -->'
+
+function configurationPage(): string {
+  const rows = SETTING_KEYS.map((key) => {
+    const row = SETTINGS[key] as Setting<unknown>
+    const secret = row.secret ? ` Secret: \`${variableOf(key)}_FILE\` names a file that holds it.` : ''
+    return [`\`${key}\``, `\`${variableOf(key)}\``, shown(key, row), row.accepts, `${sentence(row.meaning)}${secret}`]
+  })
+  const relations = RELATIONS.map(
+    ({ key, rule }) => `- \`${key}\` ${sentence(rule).replace(/^./, (letter) => letter.toLowerCase())}`,
+  )
+  return `${NOTICE}
+# Configuration
+
+A value is taken from the first of these that has it:
+
+1. a flag, which is the key itself: \`--http.port 0\`;
+2. an environment variable, as named below (an empty one counts as absent); secrets also from the file named by the
+   variable with \`_FILE\` at its end;
+3. the YAML file of \`--config FILE\`, nested (\`http: {port: 0}\`) or flat (\`http.port: 0\`);
+4. the default.
+
+Lists are given to flags and variables as YAML or JSON text. Unknown keys in flags and files are errors, unknown
+\`TIDEGATE_\` variables a warning. \`tidegate check-config\` shows the effective configuration, or every problem at once.
+
+${table(['key', 'variable', 'default', 'accepts', 'meaning'], rows)}
+
+Between keys:
+
+${relations.join('\n')}
+
+## Markets
+
+Every member is required.
+
+${table(
+  ['member', 'meaning'],
+  [
+    [
+      '`symbol`',
+      'what customers subscribe to: `base_asset` and `quote_asset` in one word, unique, capital letters and digits',
+    ],
+    ['`base_asset`, `quote_asset`', 'the assets, capital letters and digits'],
+    [
+      '`price_decimals`, `amount_decimals`',
+      '0 to 18: the fraction digits of every price and amount of this market. A source that is finer is refused, never rounded',
+    ],
+    ['`depth`', 'published levels a side; 0 = all'],
+    ['`sources`', 'a list of one source: `simulator`, or `kraken:SYMBOL` with the exchange’s own symbol'],
+  ],
+)}
+
+\`\`\`yaml
+markets:
+  - symbol: BTCUSD
+    base_asset: BTC
+    quote_asset: USD
+    price_decimals: 1
+    amount_decimals: 8
+    depth: 1000
+    sources: [kraken:BTC/USD]
+\`\`\`
+
+The default is ${listed(SETTINGS.markets.initial.map(({ definition }) => definition.symbol))}, each from the simulator.
+`
+}
+
+function errorsPage(): string {
+  const errors = Object.entries(STREAM_ERRORS).map(([code, situation]) => [`\`${code}\``, situation])
+  const closes = Object.values(CLOSE_CODES)
+    .toSorted((left, right) => left.code - right.code)
+    .map(({ code, reason, reconnect }) => [String(code), reason, reconnect])
+  return `${NOTICE}
+# Errors of the stream
+
+## Codes of requests
+
+A request that fails as a whole is answered with \`{"type":"error","error":"<CODE>","message":"…"}\`; an entry that
+fails alone carries \`"success":false\`, \`error\` and \`message\` in its place in the answer. Neither closes the connection.
+
+${table(['code', 'meaning'], errors)}
+
+## Close codes
+
+Besides 1002, 1007 and 1009 of RFC 6455 (protocol error, invalid UTF-8, message too large: fix the client).
+
+${table(['code', 'reason', 'reconnect'], closes)}
+`
+}
+
+function shown(key: string, row: Setting<unknown>): string {
+  if (key === 'markets') return 'see below'
+  return row.initial === '' ? '(empty)' : `\`${String(row.show(row.initial))}\``
+}
+
+function sentence(words: string): string {
+  return `${words.replace(/^./, (letter) => letter.toUpperCase())}.`
+}
+
+function listed(words: readonly string[]): string {
+  return `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  return [line(head), `|${head.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n')
+}

@@ -1,0 +1,23 @@
+/** The generated pages and the list of dependencies say what the code says. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { referencePages } from '../../scripts/reference-pages.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+it.each(referencePages())('%s is what `npm run docs` writes', (path, text) => {
+  expect(readFileSync(join(ROOT, path), 'utf8')).toBe(text)
+})
+
+it('docs/dependencies.md gives a reason for every dependency, and for nothing else', () => {
+  const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>
+    devDependencies: Record<string, string>
+  }
+  const page = readFileSync(join(ROOT, 'docs/dependencies.md'), 'utf8')
+  const [runtime = '', development = ''] = page.split('## For development')
+  const named = (text: string) => [...text.matchAll(/^\| `([^`]+)` \| .{20,} \|$/gm)].map(([, name]) => name)
+  expect(named(runtime)).toEqual(Object.keys(manifest.dependencies).sort())
+  expect(named(development)).toEqual(Object.keys(manifest.devDependencies).sort())
+})
