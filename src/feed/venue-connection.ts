@@ -1,0 +1,162 @@
+/**
+ * The life of one WebSocket connection to a venue, the same for every venue: it connects, keeps reconnecting with a
+ * growing delay, takes a connection on which nothing arrives for dead, and counts what it sees. It is the one place
+ * where the `ws` client is used. It promises that `onMessage` is called only between an `onOpen` and its `onDown`,
+ * that every outage is told once an attempt, and that nothing is called after `stop`. It never queues a message:
+ * each is handed on while the socket is read, so TCP holds back a venue that is faster than we are. It knows no
+ * venue's messages.
+ */
+import { WebSocket } from 'ws'
+import type { Clock, Timer } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { MetricsRegistry } from '../base/metrics.ts'
+import { type VenueMetrics, venueMetrics } from './venue-metrics.ts'
+
+export interface VenueConnectionOptions {
+  /** The venue's name as in the settings: `kraken`. */
+  readonly venue: string
+  readonly url: string
+  /** After so long without a message (the opening included) the connection is dead. */
+  readonly silenceMilliseconds: number
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: MetricsRegistry
+  readonly onOpen: () => void
+  readonly onMessage: (text: string) => void
+  /** A connection, or an attempt at one, has ended; the next attempt is already planned. */
+  readonly onDown: (reason: string) => void
+}
+
+/** Largest frame that is taken; Kraken's list of all its pairs, the largest we ask for, is under 1 MiB. */
+const FRAME_BYTES_MAX = 16 * 1024 * 1024
+/** A venue that lets so much of what we say pile up does not read any more. */
+const OUTBOUND_BYTES_MAX = 1024 * 1024
+/** A connection that stood for so long has proved itself: the next outage starts with the shortest delay again. */
+const PROVEN_MILLISECONDS = 60_000
+const RETRY_MILLISECONDS_MIN = 500
+const RETRY_MILLISECONDS_MAX = 30_000
+
+/** Delay before attempt 0, 1, 2 … after a failure: doubling, bounded. */
+export function retryMilliseconds(attempt: number): number {
+  return Math.min(RETRY_MILLISECONDS_MAX, RETRY_MILLISECONDS_MIN * 2 ** Math.min(attempt, 16))
+}
+
+export class VenueConnection {
+  readonly #options: VenueConnectionOptions
+  readonly #metrics: VenueMetrics
+  /** Sockets whose end has not come yet, the current one included. */
+  readonly #sockets = new Set<WebSocket>()
+  #socket: WebSocket | undefined
+  #timer: Timer | undefined
+  #openedMilliseconds: number | undefined
+  /** When the last message arrived, of whichever connection. */
+  #messageMilliseconds: number
+  /** When the present connection last showed life: its last message, or its begin. */
+  #lifeMilliseconds: number
+  #failures = 0
+  #isStopped = false
+  #onAllClosed: (() => void) | undefined
+  readonly #ageSeconds = () => (this.#options.clock.monotonicMilliseconds() - this.#messageMilliseconds) / 1000
+
+  constructor(options: VenueConnectionOptions) {
+    this.#options = options
+    this.#messageMilliseconds = options.clock.monotonicMilliseconds()
+    this.#lifeMilliseconds = this.#messageMilliseconds
+    this.#metrics = venueMetrics(options.metrics)
+    this.#metrics.messages.inc({ venue: options.venue }, 0)
+    this.#metrics.reconnects.inc({ venue: options.venue }, 0)
+    this.#metrics.ages.set(options.venue, this.#ageSeconds)
+  }
+
+  start(): void {
+    this.#connect()
+  }
+
+  /** Sends one message as JSON text. Without an open connection it does nothing: `onOpen` says it all anew. */
+  send(message: object): void {
+    const socket = this.#socket
+    if (socket === undefined || socket.readyState !== WebSocket.OPEN) return
+    socket.send(JSON.stringify(message))
+    if (socket.bufferedAmount > OUTBOUND_BYTES_MAX) this.restart('the venue does not read what it is sent')
+  }
+
+  /** Gives up the present connection because it cannot be trusted; the next one follows by itself. */
+  restart(reason: string): void {
+    if (this.#socket !== undefined) this.#down(this.#socket, reason)
+  }
+
+  /** Ends the connection and its attempts; resolves when no socket is left. */
+  stop(): Promise<void> {
+    this.#isStopped = true
+    this.#timer?.cancel()
+    // A successor of the same venue may have taken the place already.
+    const { ages } = this.#metrics
+    if (ages.get(this.#options.venue) === this.#ageSeconds) ages.delete(this.#options.venue)
+    for (const socket of this.#sockets) socket.terminate()
+    if (this.#sockets.size === 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#onAllClosed = resolve
+    })
+  }
+
+  #connect(): void {
+    const { venue, url, clock } = this.#options
+    // Without compression the limit of a frame is also the limit of what it takes in memory.
+    const socket = new WebSocket(url, { maxPayload: FRAME_BYTES_MAX, perMessageDeflate: false, followRedirects: false })
+    let failure = ''
+    this.#socket = socket
+    this.#sockets.add(socket)
+    this.#openedMilliseconds = undefined
+    this.#lifeMilliseconds = clock.monotonicMilliseconds()
+    socket.on('error', (error) => {
+      failure = error.message
+    })
+    socket.on('close', (code) => {
+      this.#sockets.delete(socket)
+      this.#down(socket, failure === '' ? `the connection was closed with code ${code}` : failure)
+      if (this.#sockets.size === 0) this.#onAllClosed?.()
+    })
+    socket.on('open', () => {
+      if (socket !== this.#socket || this.#isStopped) return
+      this.#openedMilliseconds = clock.monotonicMilliseconds()
+      this.#options.log.info({ venue }, 'venue connected')
+      this.#options.onOpen()
+    })
+    socket.on('message', (data) => {
+      if (socket !== this.#socket || this.#isStopped) return
+      this.#messageMilliseconds = clock.monotonicMilliseconds()
+      this.#lifeMilliseconds = this.#messageMilliseconds
+      this.#metrics.messages.inc({ venue })
+      this.#options.onMessage(String(data))
+    })
+    this.#watchSilence(socket)
+  }
+
+  #watchSilence(socket: WebSocket): void {
+    const { clock, silenceMilliseconds } = this.#options
+    const silent = clock.monotonicMilliseconds() - this.#lifeMilliseconds
+    if (silent >= silenceMilliseconds) {
+      this.#down(socket, `nothing arrived for ${silenceMilliseconds / 1000} s`)
+    } else {
+      this.#timer = clock.schedule(silenceMilliseconds - silent, () => this.#watchSilence(socket))
+    }
+  }
+
+  #down(socket: WebSocket, reason: string): void {
+    if (socket !== this.#socket || this.#isStopped) return
+    const { venue, clock, log, onDown } = this.#options
+    const opened = this.#openedMilliseconds
+    if (opened !== undefined && clock.monotonicMilliseconds() - opened >= PROVEN_MILLISECONDS) this.#failures = 0
+    const delayMilliseconds = retryMilliseconds(this.#failures)
+    this.#failures += 1
+    this.#socket = undefined
+    this.#timer?.cancel()
+    socket.terminate()
+    log.warn({ venue, reason, retryMilliseconds: delayMilliseconds }, 'venue connection down')
+    this.#timer = clock.schedule(delayMilliseconds, () => {
+      this.#metrics.reconnects.inc({ venue })
+      this.#connect()
+    })
+    onDown(reason)
+  }
+}
