@@ -1,0 +1,193 @@
+/**
+ * What a person who watches one market wants to know, built up from the messages of the stream: the book, the last
+ * trades with the side that took, rates and ages. Pure: the caller says when a message arrived.
+ */
+import { formatDecimal, parseDecimal, type Scaled } from '../base/decimal.ts'
+import { PAYLOAD_TYPES } from '../contract/channels.ts'
+import { fractionDigits, isDecimal, isRecord, isZero, levelList } from './checker-forms.ts'
+import { BOOK_SIDES, ClientBook, comparePrices, type WireLevel } from './client-book.ts'
+import { RateMeter } from './rate-meter.ts'
+
+/** Which side took: a buyer lifted an ask, a seller hit a bid; undefined when nothing tells. */
+export type TakerSide = 'buy' | 'sell' | undefined
+
+export interface Trade {
+  readonly price: string
+  readonly amount: string
+  readonly executedAt: string
+  readonly side: TakerSide
+}
+
+export interface Best {
+  readonly bid: WireLevel | undefined
+  readonly ask: WireLevel | undefined
+}
+
+/** What one message meant. */
+export type ViewEvent =
+  | { readonly type: 'snapshot' | 'update'; readonly time: string; readonly levelCount: number }
+  | { readonly type: 'top'; readonly time: string; readonly best: Best }
+  | { readonly type: 'trade'; readonly time: string; readonly trade: Trade }
+  | { readonly type: 'heartbeat'; readonly time: string }
+  | { readonly type: 'reply' }
+
+/** More than a terminal shows. */
+const TRADES_KEPT = 200
+
+export class MarketView {
+  readonly market: string
+  book: ClientBook | undefined
+  /** The newest first. */
+  readonly trades: Trade[] = []
+  /** `timestamp` or `time` of the newest data message. */
+  lastTime = ''
+  lastMessageMilliseconds: number | undefined
+  lastHeartbeatMilliseconds: number | undefined
+  readonly #rate = new RateMeter()
+
+  constructor(market: string) {
+    this.market = market
+  }
+
+  /** A new connection: the book is unknown until its SNAPSHOT; the trades seen stay. */
+  onConnect(): void {
+    this.book = undefined
+    this.lastHeartbeatMilliseconds = undefined
+  }
+
+  updatesPerSecond(nowMilliseconds: number): number {
+    return this.#rate.perSecond(nowMilliseconds)
+  }
+
+  best(): Best {
+    return { bid: this.book?.best('bids'), ask: this.book?.best('asks') }
+  }
+
+  /** Takes in one message. Throws when it is none of this API, or when the service refuses the subscription. */
+  onMessage(text: string, nowMilliseconds: number): ViewEvent {
+    const message = parseMessage(text)
+    this.lastMessageMilliseconds = nowMilliseconds
+    const { channel, payload } = message
+    if (channel === undefined) return this.#onReply(message, text)
+    if (!isRecord(payload)) throw unexpected(text)
+    if (channel === 'heartbeat') {
+      this.lastHeartbeatMilliseconds = nowMilliseconds
+      return { type: 'heartbeat', time: textOf(payload.timestamp, text) }
+    }
+    this.#rate.count(nowMilliseconds)
+    if (channel === 'market_data') return this.#onBook(payload, text)
+    if (channel === 'execution_data') return this.#onExecution(payload, text)
+    if (channel !== 'market_data.top_of_book') throw unexpected(text)
+    const [bid] = levelsOf(payload.bids, text)
+    const [ask] = levelsOf(payload.asks, text)
+    this.lastTime = textOf(payload.timestamp, text)
+    return { type: 'top', time: this.lastTime, best: { bid, ask } }
+  }
+
+  #onReply(message: Record<string, unknown>, text: string): ViewEvent {
+    if (message.type === 'error')
+      throw new Error(`the service refused the request: ${message.error} ${message.message}`)
+    const entries = Array.isArray(message.channels) ? message.channels.filter(isRecord) : []
+    const refused = entries.find((entry) => entry.success === false)
+    if (refused !== undefined) {
+      throw new Error(`the service refused ${refused.type} of ${this.market}: ${refused.error}, ${refused.message}`)
+    }
+    if (message.type === 'unsubscribe') throw new Error(`${this.market} is not a market of the service any more`)
+    if (message.type !== 'subscribe') throw unexpected(text)
+    return { type: 'reply' }
+  }
+
+  #onBook(payload: Record<string, unknown>, text: string): ViewEvent {
+    const isSnapshot = payload.type === PAYLOAD_TYPES.snapshot
+    if (isSnapshot) this.book = new ClientBook()
+    if (this.book === undefined || !(isSnapshot || payload.type === PAYLOAD_TYPES.update)) throw unexpected(text)
+    let levelCount = 0
+    for (const side of BOOK_SIDES) {
+      for (const { price, amount } of levelsOf(payload[side], text)) {
+        levelCount++
+        if (isZero(amount)) this.book.remove(side, price)
+        else this.book.set(side, price, amount)
+      }
+    }
+    this.lastTime = textOf(payload.time, text)
+    return { type: isSnapshot ? 'snapshot' : 'update', time: this.lastTime, levelCount }
+  }
+
+  #onExecution(payload: Record<string, unknown>, text: string): ViewEvent {
+    const [level] = levelsOf([payload], text)
+    if (level === undefined) throw unexpected(text)
+    const executedAt = textOf(payload.executed_at, text)
+    const trade = { ...level, executedAt, side: this.#takerSide(level.price) }
+    this.trades.unshift(trade)
+    if (this.trades.length > TRADES_KEPT) this.trades.pop()
+    return { type: 'trade', time: executedAt, trade }
+  }
+
+  /**
+   * The wire does not say who took, so it is derived as Lee and Ready did (Journal of Finance 46, 1991): a trade at or
+   * beyond the ask was bought, at or beyond the bid sold (executions come before the UPDATE of their batch, so the book
+   * is the one they met); inside the spread an up-tick was bought and a down-tick sold.
+   */
+  #takerSide(price: string): TakerSide {
+    const { bid, ask } = this.best()
+    if (ask !== undefined && comparePrices(price, ask.price) >= 0) return 'buy'
+    if (bid !== undefined && comparePrices(price, bid.price) <= 0) return 'sell'
+    const other = this.trades.find((trade) => trade.price !== price)
+    if (other === undefined) return undefined
+    return comparePrices(price, other.price) > 0 ? 'buy' : 'sell'
+  }
+}
+
+/** The distance of the best prices as exact texts: in the quote asset, and in hundredths of a percent of the middle. */
+export function spreadText({ bid, ask }: Best): { value: string; basisPoints: string } | undefined {
+  if (bid === undefined || ask === undefined) return undefined
+  const scale = Math.max(fractionDigits(bid.price), fractionDigits(ask.price))
+  const [low, high] = [exactInteger(bid.price, scale), exactInteger(ask.price, scale)]
+  const sum = low + high
+  // (high - low) / ((high + low) / 2) * 10,000 basis points, in thousandths, rounded half up.
+  const thousandths = sum === 0n ? 0n : (2n * (high - low) * 20_000_000n + sum) / (2n * sum)
+  return { value: formatDecimal(high - low, scale), basisPoints: formatDecimal(thousandths, 3) }
+}
+
+/** The middle between the best prices, exact: one decimal more than the prices have. */
+export function middleText({ bid, ask }: Best): string | undefined {
+  if (bid === undefined || ask === undefined) return undefined
+  const scale = Math.max(fractionDigits(bid.price), fractionDigits(ask.price)) + 1
+  return formatDecimal((exactInteger(bid.price, scale) + exactInteger(ask.price, scale)) / 2n, scale)
+}
+
+/** Decimal text as an integer count of 10^-scale. */
+export function exactInteger(text: string, scale: number): bigint {
+  const value: Scaled | string = parseDecimal(text, scale)
+  if (typeof value === 'string') throw new Error(`'${text}' is no number with ${scale} decimals`)
+  return BigInt(value)
+}
+
+function parseMessage(text: string): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw unexpected(text)
+  }
+  if (!isRecord(value)) throw unexpected(text)
+  return value
+}
+
+function levelsOf(value: unknown, text: string): WireLevel[] {
+  const list = levelList(value)
+  if (list === undefined) throw unexpected(text)
+  return list.map(({ price, amount }) => {
+    if (!isDecimal(price) || !isDecimal(amount)) throw unexpected(text)
+    return { price, amount }
+  })
+}
+
+function textOf(value: unknown, text: string): string {
+  if (typeof value !== 'string') throw unexpected(text)
+  return value
+}
+
+function unexpected(text: string): Error {
+  return new Error(`the service sent what this API does not have: ${text.slice(0, 160)}`)
+}

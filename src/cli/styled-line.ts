@@ -1,0 +1,62 @@
+/**
+ * Lines of a terminal as pieces with a style: their width is known before any escape sequence is added, so they can be
+ * cut to the terminal exactly. Text from outside is stripped of control characters here, so it can never steer the
+ * terminal.
+ */
+
+export interface Piece {
+  readonly text: string
+  readonly style?: Style
+}
+
+export type Line = readonly Piece[]
+
+/** Select Graphic Rendition (ECMA-48 8.3.117). */
+const STYLES = {
+  bold: '1',
+  dim: '2',
+  red: '31',
+  green: '32',
+  yellow: '33',
+  boldRed: '1;31',
+  boldGreen: '1;32',
+  inverse: '7',
+} as const
+
+export type Style = keyof typeof STYLES
+
+export function lineWidth(line: Line): number {
+  return line.reduce((width, piece) => width + piece.text.length, 0)
+}
+
+/** The line filled with blanks, or cut, to exactly `width` columns. */
+export function fitLine(line: Line, width: number): Line {
+  const fitted: Piece[] = []
+  let left = width
+  for (const piece of line) {
+    if (left <= 0) break
+    const text = piece.text.slice(0, left)
+    fitted.push({ ...piece, text })
+    left -= text.length
+  }
+  if (left > 0) fitted.push({ text: ' '.repeat(left) })
+  return fitted
+}
+
+/** The line as text for a terminal of that width, without blanks at its end. */
+export function renderLine(line: Line, width: number, hasColors: boolean): string {
+  const pieces = fitLine(line, Math.min(width, lineWidth(line)))
+  return pieces
+    .map(({ text, style }) => {
+      const safe = printable(text)
+      return style === undefined || !hasColors ? safe : `\u001b[${STYLES[style]}m${safe}\u001b[0m`
+    })
+    .join('')
+    .trimEnd()
+}
+
+/** Text without control characters. */
+export function printable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: taking them out is the point
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?')
+}

@@ -1,0 +1,206 @@
+/**
+ * `tidegate verify`: connects to a service as any customer does, subscribes every channel of the markets, and has
+ * `stream-checker` judge every message. It knows the API and nothing of the service; exit code 1 means that a rule was
+ * broken, and the report says which, how often, and where first.
+ */
+import type { Command } from 'commander'
+import { type CommandEnvironment, processEnvironment, stayAlive } from './environment.ts'
+import { StreamChecker, type StreamCounts } from './stream-checker.ts'
+import { StreamClient } from './stream-client.ts'
+import { loadCredentials } from './stream-credentials.ts'
+import { printable } from './styled-line.ts'
+import { VIOLATIONS, type Violation, type ViolationName } from './violations.ts'
+import { positiveInteger } from './watch.ts'
+
+interface VerifyOptions {
+  readonly url?: string
+  readonly credentials?: string
+  readonly seconds: number
+  readonly heartbeatSeconds?: number
+  readonly json?: boolean
+}
+
+interface Verdict {
+  readonly ok: boolean
+  readonly service: string
+  readonly seconds: number
+  readonly connections: number
+  readonly counts: StreamCounts
+  readonly books: readonly { readonly market: string; readonly bids: number; readonly asks: number }[]
+  readonly violations: readonly Finding[]
+}
+
+/** All violations of one name. */
+interface Finding {
+  readonly name: ViolationName
+  readonly rule: string
+  count: number
+  /** The first ones, with the milliseconds since the start at which their messages arrived. */
+  readonly examples: { readonly market?: string; readonly detail: string; readonly atMilliseconds: number }[]
+}
+
+const EXAMPLES_KEPT = 5
+const PROGRESS_MILLISECONDS = 250
+
+const HELP = `
+Markets are taken from the credentials file when it names them ("markets": ["BTCUSD"]), else they must be given.
+Credentials come from --credentials FILE, else from TIDEGATE_CLIENT_ID and TIDEGATE_CLIENT_SECRET (with --url), else
+from ./data/demo-client.json, which the demo writes.
+
+Exit code 0: every rule held. 1: a rule was broken, or the check could not be done.
+
+Examples:
+  $ tidegate verify BTCUSD
+  $ tidegate verify BTCUSD ETHUSD SOLUSD --seconds 600
+  $ tidegate verify BTCUSD --json --seconds 10 > report.json
+
+Rules:
+${Object.entries(VIOLATIONS)
+  .map(([name, rule]) => `  ${name.padEnd(24)}${rule}`)
+  .join('\n')}`
+
+export function registerVerify(program: Command, environment: CommandEnvironment = processEnvironment()): void {
+  program
+    .command('verify')
+    .summary('checks a service from outside')
+    .description('Rebuilds the books of a service from its stream and reports every broken rule by name.')
+    .argument('[markets...]', 'market symbols, like BTCUSD')
+    .option('--url <url>', 'base address of the service, like http://127.0.0.1:8080')
+    .option('--credentials <file>', 'credentials file, in the shape of data/demo-client.json')
+    .option('--seconds <seconds>', 'how long to check', positiveInteger, 30)
+    .option(
+      '--heartbeat-seconds <seconds>',
+      'interval of heartbeats (default: learned from the first)',
+      positiveInteger,
+    )
+    .option('--json', 'report as JSON')
+    .addHelpText('after', HELP)
+    .action((markets: string[], options: VerifyOptions) => stayAlive(verify(markets, options, environment)))
+}
+
+async function verify(
+  given: readonly string[],
+  options: VerifyOptions,
+  environment: CommandEnvironment,
+): Promise<void> {
+  const credentials = await loadCredentials(options, environment.variables)
+  const markets = given.length > 0 ? [...new Set(given)] : credentials.markets
+  if (markets.length === 0) throw new Error('which markets? Name at least one, like: tidegate verify BTCUSD')
+  const { clock, stdout, stderr } = environment
+  const interval = options.heartbeatSeconds
+  const checker = new StreamChecker(interval === undefined ? {} : { heartbeatMilliseconds: interval * 1000 })
+  const findings = new Map<ViolationName, Finding>()
+  const start = clock.monotonicMilliseconds()
+  let connections = 0
+  const take = (violations: readonly Violation[]): void => {
+    for (const violation of violations) note(findings, violation, start)
+    // What was refused will not come: there is nothing to wait for.
+    if (findings.has('request-refused')) client.stop()
+  }
+  const client = new StreamClient({
+    credentials,
+    requests: [subscription(markets)],
+    clock,
+    random: environment.random,
+    onOpen() {
+      connections++
+      checker.onConnect()
+    },
+    onMessage: (text) => take(checker.onMessage(text, clock.monotonicMilliseconds())),
+    onDown: ({ reason }) => stderr.write(`${clearLine(stderr)}disconnected: ${printable(reason)}\n`),
+  })
+  const removeSignals = environment.onStopSignal(() => client.stop())
+  const end = clock.schedule(options.seconds * 1000, () => client.stop())
+  const endProgress = showProgress(checker, findings, start, options.seconds, environment)
+  try {
+    await client.run()
+  } finally {
+    end.cancel()
+    removeSignals()
+    endProgress()
+  }
+  const now = clock.monotonicMilliseconds()
+  take(checker.onEnd(now, markets))
+  const verdict: Verdict = {
+    ok: findings.size === 0,
+    service: credentials.wsUrl,
+    seconds: Math.round(now - start) / 1000,
+    connections,
+    counts: checker.counts,
+    books: markets.map((market) => ({ market, ...(checker.levels(market) ?? { bids: 0, asks: 0 }) })),
+    violations: [...findings.values()],
+  }
+  stdout.write(options.json === true ? `${JSON.stringify(verdict)}\n` : reportText(verdict))
+  if (!verdict.ok) environment.setExitCode(1)
+}
+
+/** One request for all, so that all channels of a market start from one version. */
+function subscription(markets: readonly string[]): object {
+  const perMarket = ['market_data', 'market_data.top_of_book', 'execution_data']
+  const channels = markets.flatMap((market) => perMarket.map((type) => ({ type, params: { market } })))
+  return { type: 'subscribe', channels: [...channels, { type: 'heartbeat' }] }
+}
+
+function note(findings: Map<ViolationName, Finding>, violation: Violation, startMilliseconds: number): void {
+  const { name, market, detail } = violation
+  const finding = findings.get(name) ?? { name, rule: VIOLATIONS[name], count: 0, examples: [] }
+  findings.set(name, finding)
+  finding.count++
+  if (finding.examples.length >= EXAMPLES_KEPT) return
+  const atMilliseconds = Math.round(violation.receivedAtMilliseconds - startMilliseconds)
+  finding.examples.push({ ...(market === undefined ? {} : { market }), detail, atMilliseconds })
+}
+
+/** A line on a terminal that says how far the check is; the returned function takes it away. */
+function showProgress(
+  checker: StreamChecker,
+  findings: ReadonlyMap<ViolationName, Finding>,
+  startMilliseconds: number,
+  seconds: number,
+  { stderr, clock }: CommandEnvironment,
+): () => void {
+  if (stderr.isTTY !== true) return () => undefined
+  let next = clock.schedule(0, tick)
+  function tick(): void {
+    const passed = Math.floor((clock.monotonicMilliseconds() - startMilliseconds) / 1000)
+    const { messages } = checker.counts
+    stderr.write(
+      `${clearLine(stderr)}${passed} of ${seconds} s, ${messages} messages, ${violationCount(findings.values())} violations`,
+    )
+    next = clock.schedule(PROGRESS_MILLISECONDS, tick)
+  }
+  return () => {
+    next.cancel()
+    stderr.write(clearLine(stderr))
+  }
+}
+
+function clearLine({ isTTY }: { readonly isTTY?: boolean }): string {
+  return isTTY === true ? '\r\u001b[2K' : ''
+}
+
+function violationCount(findings: Iterable<Finding>): number {
+  let sum = 0
+  for (const { count } of findings) sum += count
+  return sum
+}
+
+function reportText(verdict: Verdict): string {
+  const { counts, books, violations } = verdict
+  const lines = [
+    `${verdict.service}, ${verdict.seconds} s, ${verdict.connections} connection${verdict.connections === 1 ? '' : 's'}`,
+    ...Object.entries(counts).map(([what, count]) => `  ${what.padEnd(12)}${String(count).padStart(10)}`),
+    ...books.map(({ market, bids, asks }) => `  ${market.padEnd(12)}${bids} bids, ${asks} asks at the end`),
+  ]
+  for (const { name, rule, count, examples } of violations) {
+    lines.push('', `${name}  ${count} times: ${rule}`)
+    for (const { market, detail, atMilliseconds } of examples) {
+      lines.push(`  at ${atMilliseconds} ms${market === undefined ? '' : ` ${market}`}: ${printable(detail)}`)
+    }
+  }
+  lines.push(
+    '',
+    verdict.ok ? 'No violations.' : `${violationCount(violations)} violations of ${violations.length} rules.`,
+  )
+  return `${lines.join('\n')}\n`
+}

@@ -1,0 +1,220 @@
+/**
+ * `tidegate watch`: one market, live. On a terminal a ladder that fills it, elsewhere one line an event. It connects as
+ * any customer does and knows the service by its public API alone; it reconnects by itself, and ends with exit code 0
+ * at Ctrl-C.
+ */
+import { type Command, InvalidArgumentError } from 'commander'
+import { millisecondText, type Timer } from '../base/clock.ts'
+import { type CommandEnvironment, processEnvironment, stayAlive } from './environment.ts'
+import { Ladder } from './ladder.ts'
+import { MarketView, spreadText, type ViewEvent } from './market-view.ts'
+import { openScreen, type Screen } from './screen.ts'
+import { StreamClient } from './stream-client.ts'
+import { loadCredentials } from './stream-credentials.ts'
+import { connectionEventLine, eventLine } from './watch-lines.ts'
+
+interface WatchOptions {
+  readonly url?: string
+  readonly credentials?: string
+  readonly seconds?: number
+  readonly depth?: number
+}
+
+/** Where a watch shows what happens. */
+interface WatchOutput {
+  onEvent(event: ViewEvent): void
+  onOpen(): void
+  onDown(reason: string, code: number | undefined, retryInMilliseconds: number): void
+  close(): void
+}
+
+/** The eye follows no more than this, and a terminal over ssh takes no more. */
+const FRAME_MILLISECONDS = 50
+/** Ages on the screen go on when nothing happens. */
+const IDLE_FRAME_MILLISECONDS = 250
+
+const EXAMPLES = `
+Credentials come from --credentials FILE, else from TIDEGATE_CLIENT_ID and TIDEGATE_CLIENT_SECRET (with --url), else
+from ./data/demo-client.json, which the demo writes.
+
+Examples:
+  $ tidegate watch BTCUSD
+  $ tidegate watch BTCUSD --depth 5
+  $ tidegate watch ETHUSD --seconds 60 | grep ' trade '
+  $ TIDEGATE_CLIENT_ID=… TIDEGATE_CLIENT_SECRET=… tidegate watch BTCUSD --url https://stream.example.com`
+
+export function registerWatch(program: Command, environment: CommandEnvironment = processEnvironment()): void {
+  program
+    .command('watch')
+    .summary('shows a live market')
+    .description('Shows a live market: ladder, spread and trades on a terminal, one line an event elsewhere.')
+    .argument('<market>', 'market symbol, like BTCUSD')
+    .option('--url <url>', 'base address of the service, like http://127.0.0.1:8080')
+    .option('--credentials <file>', 'credentials file, in the shape of data/demo-client.json')
+    .option('--seconds <seconds>', 'end after so many seconds', positiveInteger)
+    .option('--depth <levels>', 'levels a side (default: what fits the terminal, 1 in lines)', positiveInteger)
+    .addHelpText('after', EXAMPLES)
+    .action((market: string, options: WatchOptions) => stayAlive(watch(market, options, environment)))
+}
+
+/** Reads an option's value; what it throws, the command line reports with the option's name. */
+export function positiveInteger(text: string): number {
+  if (!/^[1-9][0-9]{0,6}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1 to 9999999.')
+  return Number(text)
+}
+
+async function watch(market: string, options: WatchOptions, environment: CommandEnvironment): Promise<void> {
+  const credentials = await loadCredentials(options, environment.variables)
+  const { clock } = environment
+  const view = new MarketView(market)
+  const params = { market }
+  const channels = [
+    ...['market_data', 'market_data.top_of_book', 'execution_data'].map((type) => ({ type, params })),
+    { type: 'heartbeat' },
+  ]
+  let failure: unknown
+  let hasFailed = false
+  const client = new StreamClient({
+    credentials,
+    requests: [{ type: 'subscribe', channels }],
+    clock,
+    random: environment.random,
+    onOpen() {
+      view.onConnect()
+      output.onOpen()
+    },
+    onMessage(text) {
+      if (hasFailed) return
+      try {
+        output.onEvent(view.onMessage(text, clock.monotonicMilliseconds()))
+      } catch (error) {
+        hasFailed = true
+        failure = error
+        client.stop()
+      }
+    },
+    onDown: ({ reason, code, retryInMilliseconds }) => output.onDown(reason, code, retryInMilliseconds),
+  })
+  const host = new URL(credentials.wsUrl).host
+  const isTerminal = environment.stdout.isTTY === true && environment.variables.TERM !== 'dumb'
+  const output = isTerminal
+    ? ladderOutput(view, host, options, environment)
+    : lineOutput(view, host, options, environment, client)
+  const stop = (): void => client.stop()
+  const removeSignals = environment.onStopSignal(stop)
+  const end = options.seconds === undefined ? undefined : clock.schedule(options.seconds * 1000, stop)
+  try {
+    await client.run()
+  } finally {
+    end?.cancel()
+    removeSignals()
+    output.close()
+  }
+  if (hasFailed) throw failure
+}
+
+function ladderOutput(
+  view: MarketView,
+  host: string,
+  { depth }: WatchOptions,
+  { stdout, clock }: CommandEnvironment,
+): WatchOutput {
+  const screen: Screen = openScreen(stdout)
+  const ladder = new Ladder()
+  const hasColors = stdout.hasColors?.() ?? false
+  let isOpen = false
+  let note = `connecting to ${host}`
+  let down: { reason: string; retryAtMilliseconds: number } | undefined
+  let nextFrame: Timer | undefined
+  let lastFrameMilliseconds = Number.NEGATIVE_INFINITY
+  const draw = (): void => {
+    nextFrame?.cancel()
+    const nowMilliseconds = clock.monotonicMilliseconds()
+    lastFrameMilliseconds = nowMilliseconds
+    if (down !== undefined) {
+      const left = Math.max(0, Math.ceil((down.retryAtMilliseconds - nowMilliseconds) / 1000))
+      note = `${down.reason}, trying again ${left === 0 ? 'now' : `in ${left} s`} · Ctrl-C ends`
+    }
+    // One line stays free for the cursor behind the last newline.
+    const size = {
+      columns: stdout.columns ?? 80,
+      rows: (stdout.rows ?? 24) - 1,
+      ...(depth === undefined ? {} : { depth }),
+    }
+    screen.draw(ladder.lines(view, { host, isOpen, note, nowMilliseconds }, size, hasColors))
+    nextFrame = clock.schedule(IDLE_FRAME_MILLISECONDS, draw)
+  }
+  /** A frame as soon as the pace allows; the first one at once. */
+  const drawSoon = (): void => {
+    const wait = lastFrameMilliseconds + FRAME_MILLISECONDS - clock.monotonicMilliseconds()
+    nextFrame?.cancel()
+    if (wait <= 0) draw()
+    else nextFrame = clock.schedule(wait, draw)
+  }
+  screen.onResize(draw)
+  draw()
+  return {
+    onEvent: drawSoon,
+    onOpen() {
+      isOpen = true
+      down = undefined
+      drawSoon()
+    },
+    onDown(reason, _code, retryInMilliseconds) {
+      isOpen = false
+      down = { reason, retryAtMilliseconds: clock.monotonicMilliseconds() + retryInMilliseconds }
+      drawSoon()
+    },
+    close() {
+      nextFrame?.cancel()
+      screen.close()
+      const last = lastLine(view)
+      if (last !== undefined) stdout.write(`${last}\n`)
+    },
+  }
+}
+
+/** What stays on the terminal when the ladder is gone. */
+function lastLine(view: MarketView): string | undefined {
+  const { bid, ask } = view.best()
+  const spread = spreadText({ bid, ask })
+  if (bid === undefined || ask === undefined || spread === undefined) return undefined
+  return `${view.market}  bid ${bid.price} x ${bid.amount}  ask ${ask.price} x ${ask.amount}  spread ${spread.value}, ${spread.basisPoints} bp`
+}
+
+function lineOutput(
+  view: MarketView,
+  host: string,
+  { depth = 1 }: WatchOptions,
+  { stdout, clock }: CommandEnvironment,
+  client: StreamClient,
+): WatchOutput {
+  const onDrain = (): void => client.resume()
+  const onError = (error: NodeJS.ErrnoException): void => {
+    // `watch … | head` has seen enough; that is a normal end.
+    if (error.code !== 'EPIPE') throw error
+    client.stop()
+  }
+  stdout.on('drain', onDrain)
+  stdout.on('error', onError)
+  const print = (line: string): void => {
+    // A slow reader slows us down, and the service merges for us what we have not read.
+    if (!stdout.write(`${line}\n`)) client.pause()
+  }
+  const now = (): string => millisecondText(clock.wallInstant().milliseconds)
+  return {
+    onEvent(event) {
+      const line = eventLine(view, event, depth)
+      if (line !== undefined) print(line)
+    },
+    onOpen: () => print(connectionEventLine(now(), 'connected', view.market, [`host=${host}`])),
+    onDown(reason, code, retryInMilliseconds) {
+      const pairs = [`code=${code ?? ''}`, `retry_ms=${retryInMilliseconds}`, `reason=${JSON.stringify(reason)}`]
+      print(connectionEventLine(now(), 'disconnected', view.market, pairs))
+    },
+    close() {
+      stdout.off('drain', onDrain)
+      // The error listener stays: a broken pipe may still be reported after the last line.
+    },
+  }
+}
