@@ -50,18 +50,20 @@ describe('a book', () => {
       price: fc.integer({ min: 1, max: 400 }),
       amount: fc.integer({ min: 0, max: 2 }),
     })
-    const property = fc.property(
-      fc.array(fc.array(level, { maxLength: 600, size: 'max' }), { maxLength: 4 }),
-      (all) => {
-        const whole = new Book()
-        const single = new Book()
-        for (const changes of all) {
-          whole.apply(changes)
-          for (const change of changes) single.apply([change])
-          expect(contents(whole)).toEqual(contents(single))
-        }
-      },
-    )
+    const messages = fc.array(fc.array(level, { maxLength: 600, size: 'max' }), { maxLength: 4 })
+    const property = fc.property(messages, (script) => {
+      const whole = new Book()
+      const single = new Book()
+      for (const changes of script) {
+        const before = contents(whole)
+        const applied = whole.apply(changes)
+        for (const change of changes) single.apply([change])
+        expect(contents(whole)).toEqual(contents(single))
+        expect(applied.map(({ side, price, after }) => ({ side, price, amount: after }))).toEqual(
+          naiveDifference(before, contents(single)),
+        )
+      }
+    })
     fc.assert(property, propertySettings(20))
   })
 

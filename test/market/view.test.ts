@@ -177,13 +177,14 @@ describe('a view', () => {
     const book = new Book()
     const view = new View(book, 1)
     view.advance(1, book.apply([bid(100, 1)]))
-    book.apply([bid(101, 2)])
+    book.apply([bid(101, 2), ask(103, 4), ask(102, 3)])
     view.reset(7)
-    expect(view.levels()).toEqual([bid(101, 2)])
+    expect(view.levels()).toEqual([bid(101, 2), ask(102, 3)])
     expect(view.changesSince(7)).toEqual([])
     expect(view.changesSince(1)).toBe('too-old')
-    expect(view.advance(8, book.apply([bid(101, 0)]))).toEqual([bid(101, 0), bid(100, 1)])
-    expect(view.changesSince(7)).toEqual([bid(101, 0), bid(100, 1)])
+    const changes = view.advance(8, book.apply([bid(101, 0), ask(102, 5)]))
+    expect(changes).toEqual([bid(101, 0), bid(100, 1), ask(102, 5)])
+    expect(view.changesSince(7)).toEqual(changes)
   })
 
   test('crashes when it is asked for a version to come or handed changes out of order', () => {
