@@ -1,0 +1,92 @@
+/**
+ * When things happen in a simulated market, in simulated microseconds: clusters of events with quiet between them, as
+ * real feeds have them, never an even or a Poisson stream. Owns the schedule of one market, promises the mean rate it
+ * was asked for, and never looks at a clock.
+ */
+import { assert } from '../../base/assert.ts'
+import type { RandomStream } from './random.ts'
+
+/** One event's place in the schedule. */
+export interface Arrival {
+  /** Since the market began; never goes back. */
+  readonly atMicroseconds: number
+  /** Events in the cluster that this one belongs to. */
+  readonly clusterSize: number
+  readonly startsCluster: boolean
+}
+
+/** Recorded feeds reach 45 to 52 times their mean rate over 100 ms; inside a cluster events come at this multiple. */
+const BURST_FACTOR = 50
+/** The longest cluster: about 100 ms at the burst rate. */
+const BURSTS_PER_SECOND = 10
+/**
+ * Of 100 clusters that reach one octave of sizes, this many reach the next. With 50 every octave would carry the same
+ * share of all events; a little more weighs towards the large ones.
+ */
+const NEXT_OCTAVE_PERCENT = 55
+
+/** Starts the schedule of one market with a mean of `updatesPerSecond` events a second. */
+export function createArrivals(updatesPerSecond: number, random: RandomStream): () => Arrival {
+  assert(Number.isFinite(updatesPerSecond) && updatesPerSecond > 0, `a rate must be positive, not ${updatesPerSecond}`)
+  const octaves = sizeOctaves(Math.max(1, Math.floor((BURST_FACTOR * updatesPerSecond) / BURSTS_PER_SECOND)))
+  const meanMicroseconds = 1_000_000 / updatesPerSecond
+  const stepMicroseconds = Math.round(meanMicroseconds / BURST_FACTOR)
+  const meanSize = meanOf(octaves)
+  const quietMicroseconds = Math.round(meanSize * meanMicroseconds - (meanSize - 1) * stepMicroseconds)
+  let atMicroseconds = 0
+  let clusterSize = 0
+  let left = 0
+  return () => {
+    const startsCluster = left === 0
+    if (startsCluster) {
+      atMicroseconds += drawQuiet(quietMicroseconds, random)
+      clusterSize = drawSize(octaves, random)
+      left = clusterSize
+    } else {
+      atMicroseconds += random.below(2 * stepMicroseconds + 1)
+    }
+    left--
+    return { atMicroseconds, clusterSize, startsCluster }
+  }
+}
+
+/** A range of cluster sizes, both ends included. */
+interface Octave {
+  readonly smallest: number
+  readonly largest: number
+}
+
+/** The sizes 1 to `largest`, cut into ranges of which each reaches twice as far as the one before. */
+function sizeOctaves(largest: number): readonly Octave[] {
+  const octaves: Octave[] = []
+  for (let end = largest; end >= 1; end >>>= 1) octaves.unshift({ smallest: (end >>> 1) + 1, largest: end })
+  return octaves
+}
+
+function drawSize(octaves: readonly Octave[], random: RandomStream): number {
+  let index = 0
+  while (index < octaves.length - 1 && random.chance(NEXT_OCTAVE_PERCENT, 100)) index++
+  const { smallest, largest } = octaves[index]!
+  return smallest + random.below(largest - smallest + 1)
+}
+
+function meanOf(octaves: readonly Octave[]): number {
+  let mean = 0
+  let reach = 1
+  octaves.forEach(({ smallest, largest }, index) => {
+    const next = index === octaves.length - 1 ? 0 : (reach * NEXT_OCTAVE_PERCENT) / 100
+    mean += ((reach - next) * (smallest + largest)) / 2
+    reach = next
+  })
+  return mean
+}
+
+/**
+ * The time between two clusters. The product of three even draws (mean 1/8) has more short waits and more long ones
+ * than an exponential of the same mean, and an upper end: eight means.
+ */
+function drawQuiet(meanMicroseconds: number, random: RandomStream): number {
+  const parts = 1024
+  const product = (1 + random.below(parts)) * (1 + random.below(parts)) * (1 + random.below(parts))
+  return Math.round((8 * meanMicroseconds * product) / parts ** 3)
+}

@@ -1,0 +1,228 @@
+/**
+ * The matching core: one market's resting orders, matched by price, then by time. It owns the orders and says after
+ * each operation which trades and which level changes that operation caused. Prices and amounts are positive safe
+ * integers at the market's scale. It knows no time, no chance and nobody's identity, and it is never crossed between
+ * two operations.
+ */
+import { assert } from '../../base/assert.ts'
+import { ASK, BID, type LevelChange, type Side } from '../../market/event.ts'
+
+/** One match of an incoming order with the oldest resting order at the best price; it trades at the resting price. */
+export interface Trade {
+  readonly price: number
+  readonly amount: number
+  readonly makerOrderId: number
+  readonly takerOrderId: number
+  readonly takerSide: Side
+}
+
+/**
+ * What one operation did. `changes` names each touched price once, with the level's total after the operation.
+ * The amount that came in is `restingAmount` + `cancelledAmount` + the sum of the trades.
+ */
+export interface Outcome {
+  readonly orderId: number
+  readonly trades: readonly Trade[]
+  readonly changes: readonly LevelChange[]
+  /** What of the incoming order now rests in the book. */
+  readonly restingAmount: number
+  /** What left the market untraded: the rest of a market order, or the cancelled order. */
+  readonly cancelledAmount: number
+}
+
+/** A price with the orders that rest at it; seen from outside, read only and valid until the next operation. */
+export interface RestingLevel {
+  readonly price: number
+  readonly total: number
+  /** How many orders rest here. */
+  readonly orders: number
+  readonly oldest: RestingOrder
+  readonly newest: RestingOrder
+}
+
+export interface RestingOrder {
+  readonly id: number
+  readonly remaining: number
+  readonly next: RestingOrder | undefined
+}
+
+interface Order {
+  readonly id: number
+  readonly side: Side
+  readonly level: Level
+  remaining: number
+  previous: Order | undefined
+  next: Order | undefined
+}
+
+/** Orders hang in a doubly linked list, so a cancel from the middle of a queue costs the same as from its end. */
+interface Level {
+  readonly price: number
+  total: number
+  orders: number
+  oldest: Order | undefined
+  newest: Order | undefined
+}
+
+export class MatchingBook {
+  /** Worst price first, best last: the busy end of an array is the cheap one to change. */
+  readonly #levels: readonly [Level[], Level[]] = [[], []]
+  readonly #orders = new Map<number, Order>()
+  readonly #orderCounts: [number, number] = [0, 0]
+  #nextOrderId = 1
+
+  /** Trades what crosses at `price` or better; the rest joins the end of the queue at `price`. */
+  placeLimit(side: Side, price: number, amount: number): Outcome {
+    assertPositive(price, 'price')
+    assertPositive(amount, 'amount')
+    const orderId = this.#nextOrderId++
+    const trades: Trade[] = []
+    const changes: LevelChange[] = []
+    const rest = this.#take(orderId, side, amount, price, trades, changes)
+    if (rest > 0) {
+      const level = this.#rest(orderId, side, price, rest)
+      changes.push({ side, price, amount: level.total })
+    }
+    return { orderId, trades, changes, restingAmount: rest, cancelledAmount: 0 }
+  }
+
+  /** Trades at any price; what the other side cannot fill is cancelled. */
+  placeMarket(side: Side, amount: number): Outcome {
+    assertPositive(amount, 'amount')
+    const orderId = this.#nextOrderId++
+    const trades: Trade[] = []
+    const changes: LevelChange[] = []
+    const rest = this.#take(orderId, side, amount, undefined, trades, changes)
+    return { orderId, trades, changes, restingAmount: 0, cancelledAmount: rest }
+  }
+
+  /** Takes a resting order out; `undefined` when it does not rest (any more). */
+  cancel(orderId: number): Outcome | undefined {
+    const order = this.#orders.get(orderId)
+    if (order === undefined) return undefined
+    const { side, level, remaining } = order
+    level.total -= remaining
+    this.#unlink(order)
+    const changes = [{ side, price: level.price, amount: level.total }]
+    return { orderId, trades: [], changes, restingAmount: 0, cancelledAmount: remaining }
+  }
+
+  /** The level at `rank` counted from the best (0). */
+  levelAt(side: Side, rank: number): RestingLevel | undefined {
+    const levels = this.#levels[side]
+    return levels[levels.length - 1 - rank] as RestingLevel | undefined
+  }
+
+  /** How many levels of this side are better than `price`: the rank of the first level at `price` or behind it. */
+  rankOf(side: Side, price: number): number {
+    return this.#levels[side].length - this.#position(side, side === BID ? price + 1 : price - 1)
+  }
+
+  levelCount(side: Side): number {
+    return this.#levels[side].length
+  }
+
+  orderCount(side: Side): number {
+    return this.#orderCounts[side]
+  }
+
+  /** Every level with its total: bids from the best down, then asks from the best up. */
+  snapshot(): LevelChange[] {
+    const levels: LevelChange[] = []
+    for (const side of [BID, ASK] as const) {
+      for (let index = this.#levels[side].length - 1; index >= 0; index--) {
+        const level = this.#levels[side][index]!
+        levels.push({ side, price: level.price, amount: level.total })
+      }
+    }
+    return levels
+  }
+
+  /** Matches against the other side, best price first, oldest order first; returns what stays unfilled. */
+  #take(
+    takerOrderId: number,
+    takerSide: Side,
+    amount: number,
+    limitPrice: number | undefined,
+    trades: Trade[],
+    changes: LevelChange[],
+  ): number {
+    const makerSide = takerSide === BID ? ASK : BID
+    const levels = this.#levels[makerSide]
+    let rest = amount
+    while (rest > 0) {
+      const level = levels[levels.length - 1]
+      if (level === undefined || (limitPrice !== undefined && !crosses(takerSide, limitPrice, level.price))) break
+      while (rest > 0 && level.oldest !== undefined) {
+        const maker = level.oldest
+        const traded = Math.min(rest, maker.remaining)
+        rest -= traded
+        maker.remaining -= traded
+        level.total -= traded
+        trades.push({ price: level.price, amount: traded, makerOrderId: maker.id, takerOrderId, takerSide })
+        if (maker.remaining === 0) this.#unlink(maker)
+      }
+      changes.push({ side: makerSide, price: level.price, amount: level.total })
+    }
+    return rest
+  }
+
+  #rest(id: number, side: Side, price: number, amount: number): Level {
+    const level = this.#levelFor(side, price)
+    const order: Order = { id, side, level, remaining: amount, previous: level.newest, next: undefined }
+    if (level.newest === undefined) level.oldest = order
+    else level.newest.next = order
+    level.newest = order
+    level.orders++
+    level.total += amount
+    assertPositive(level.total, 'level total')
+    this.#orders.set(id, order)
+    this.#orderCounts[side]++
+    return level
+  }
+
+  /** Takes an order out of its queue, and its level out of the book when that was the last one. */
+  #unlink(order: Order): void {
+    const { level, previous, next, side } = order
+    if (previous === undefined) level.oldest = next
+    else previous.next = next
+    if (next === undefined) level.newest = previous
+    else next.previous = previous
+    level.orders--
+    this.#orders.delete(order.id)
+    this.#orderCounts[side]--
+    if (level.oldest === undefined) this.#levels[side].splice(this.#position(side, level.price), 1)
+  }
+
+  #levelFor(side: Side, price: number): Level {
+    const levels = this.#levels[side]
+    const position = this.#position(side, price)
+    const found = levels[position]
+    if (found !== undefined && found.price === price) return found
+    const level: Level = { price, total: 0, orders: 0, oldest: undefined, newest: undefined }
+    levels.splice(position, 0, level)
+    return level
+  }
+
+  /** Where `price` stands, or would stand, in its side's array. */
+  #position(side: Side, price: number): number {
+    const levels = this.#levels[side]
+    let low = 0
+    let high = levels.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      const other = levels[middle]!.price
+      if (side === BID ? other < price : other > price) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}
+
+function crosses(takerSide: Side, limitPrice: number, makerPrice: number): boolean {
+  return takerSide === BID ? makerPrice <= limitPrice : makerPrice >= limitPrice
+}
+
+function assertPositive(value: number, what: string): void {
+  assert(Number.isSafeInteger(value) && value > 0, `${what} must be a positive safe integer, not ${value}`)
+}
