@@ -20,6 +20,8 @@ export interface Commit {
   readonly milliseconds: number
   /** Nanoseconds inside that millisecond, 0..999999. */
   readonly nanoseconds: number
+  /** When the first source message of this commit arrived: wall clock, milliseconds with fractions. */
+  readonly receivedMilliseconds: number
   /** Levels of the full book that differ from the version before; one entry a price. */
   readonly changes: readonly LevelChange[]
   readonly executions: readonly Execution[]

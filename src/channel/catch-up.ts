@@ -1,0 +1,132 @@
+/**
+ * What a reader of a market needs who is not current: a SNAPSHOT, or the one UPDATE that leads from the version it
+ * holds to the version now. Both are encoded once and shared by all who need the same. A large snapshot is encoded in
+ * slices, so that nobody else waits for it, and stays useful for later joiners as long as the UPDATE that completes it
+ * is small. A book that is not sound is never encoded.
+ */
+import type { Clock } from '../base/clock.ts'
+import { BID, type LevelChange } from '../market/event.ts'
+import { bookText, levelText, type Message, textMessage, topOfBookText, updateText } from './frame.ts'
+import type { Replica } from './replica.ts'
+
+/** Levels encoded in one go: about 3 ms, under the 5 ms that one piece of work may take from a turn. */
+const SLICE_LEVELS = 4_096
+
+/** Views up to this many levels are encoded anew for every version: that costs about a millisecond at most. */
+const SMALL_VIEW_LEVELS = 2_048
+
+/** A cached snapshot is given out while the UPDATE that completes it has at most this part of its levels. */
+const COMPLETION_PART_MAX = 1 / 4
+
+/** Merged updates kept for one version: enough for a thousand readers that wake up at once. */
+const MERGED_UPDATES_KEPT = 2_048
+
+export interface Snapshot {
+  readonly version: number
+  readonly message: Message
+}
+
+/** The difference to a version: nothing differs, one UPDATE, or the journal no longer reaches back so far. */
+export type Merged = 'nothing' | 'too-old' | { readonly message: Message; readonly levelCount: number }
+
+interface SnapshotJob {
+  readonly version: number
+  readonly milliseconds: number
+  readonly levels: readonly LevelChange[]
+  position: number
+  bids: string[]
+  asks: string[]
+}
+
+export class CatchUp {
+  readonly #replica: Replica
+  readonly #clock: Clock
+  readonly #merged = new Map<number, Merged>()
+  #mergedVersion = 0
+  #snapshot: Snapshot | undefined
+  #job: SnapshotJob | undefined
+  #top: { readonly topNumber: number; readonly version: number; readonly message: Message } | undefined
+
+  constructor(replica: Replica, clock: Clock) {
+    this.#replica = replica
+    this.#clock = clock
+  }
+
+  /** True while a large snapshot is being encoded: `encode` wants to be called, once a turn. */
+  get encoding(): boolean {
+    return this.#job !== undefined
+  }
+
+  /** The current top of the book, stamped with the last commit. */
+  top(): Message {
+    const { market, top, topNumber, version, instant } = this.#replica
+    if (this.#top?.topNumber !== topNumber || this.#top.version !== version) {
+      this.#top = { topNumber, version, message: textMessage(topOfBookText(market, instant, top)) }
+    }
+    return this.#top.message
+  }
+
+  /** The one UPDATE from `version` to now. */
+  merged(version: number): Merged {
+    const { view, market, instant } = this.#replica
+    if (this.#mergedVersion !== view.version || this.#merged.size >= MERGED_UPDATES_KEPT) {
+      this.#merged.clear()
+      this.#mergedVersion = view.version
+    }
+    const known = this.#merged.get(version)
+    if (known !== undefined) return known
+    const changes = view.changesSince(version)
+    let merged: Merged
+    if (changes === 'too-old') merged = 'too-old'
+    else if (changes.length === 0) merged = 'nothing'
+    else
+      merged = {
+        message: textMessage(updateText(market, instant.milliseconds, changes)),
+        levelCount: changes.length,
+      }
+    this.#merged.set(version, merged)
+    return merged
+  }
+
+  /**
+   * A snapshot of a version later than `laterThan` that `merged` can complete; undefined while it is being encoded.
+   * The replica's version must be later than `laterThan`.
+   */
+  snapshot(laterThan: number): Snapshot | undefined {
+    const cached = this.#snapshot
+    if (cached !== undefined && cached.version > laterThan && this.#isUseful(cached)) return cached
+    if (this.#job !== undefined) return undefined
+    const { view, version, instant } = this.#replica
+    const levels = view.levels()
+    this.#job = { version, milliseconds: instant.milliseconds, levels, position: 0, bids: [], asks: [] }
+    if (levels.length <= SLICE_LEVELS) this.encode(Number.POSITIVE_INFINITY)
+    return this.#job === undefined ? this.#snapshot : undefined
+  }
+
+  /** Goes on encoding until the job is done or the monotonic clock passes `untilMilliseconds`. */
+  encode(untilMilliseconds: number): void {
+    const job = this.#job
+    if (job === undefined) return
+    do {
+      const end = Math.min(job.position + SLICE_LEVELS, job.levels.length)
+      for (; job.position < end; job.position++) {
+        const level = job.levels[job.position] as LevelChange
+        ;(level.side === BID ? job.bids : job.asks).push(levelText(this.#replica.market, level))
+      }
+    } while (job.position < job.levels.length && this.#clock.monotonicMilliseconds() < untilMilliseconds)
+    if (job.position < job.levels.length) return
+    const text = bookText(this.#replica.market, 'snapshot', job.milliseconds, job.bids.join(), job.asks.join())
+    this.#snapshot = { version: job.version, message: textMessage(text) }
+    this.#job = undefined
+  }
+
+  #isUseful(snapshot: Snapshot): boolean {
+    const { view, version } = this.#replica
+    if (snapshot.version === version) return true
+    const levelCount = view.levelCount(0) + view.levelCount(1)
+    if (levelCount <= SMALL_VIEW_LEVELS) return false
+    const completion = this.merged(snapshot.version)
+    if (completion === 'too-old') return false
+    return completion === 'nothing' || completion.levelCount <= levelCount * COMPLETION_PART_MAX
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * The wire of the stream: turns what happened into finished WebSocket bytes, once for all who get them. Texts have the
+ * member order of the public documentation; numbers carry exactly the market's decimals; server frames are unmasked
+ * (RFC 6455 section 5). A message over `FRAGMENT_BYTES_MAX` becomes several frames, so that a large one can be paced.
+ */
+import { type Instant, millisecondText, nanosecondText } from '../base/clock.ts'
+import { formatDecimal } from '../base/decimal.ts'
+import { PAYLOAD_TYPES } from '../contract/channels.ts'
+import { BID, type Execution, type LevelChange, type MarketDefinition } from '../market/event.ts'
+
+/** Longest payload of one frame of a data message; longer messages are fragmented (RFC 6455 section 5.4). */
+export const FRAGMENT_BYTES_MAX = 65_536
+
+/** One message as the frames that carry it: one, unless it is longer than a fragment may be. Shared, never changed. */
+export type Message = readonly Buffer[]
+
+const FIN = 0x80
+const OPCODE_CONTINUATION = 0x0
+const OPCODE_TEXT = 0x1
+
+/** The best level of each side; absent when the side is empty. */
+export interface TopOfBook {
+  readonly bid: LevelChange | undefined
+  readonly ask: LevelChange | undefined
+}
+
+/** A text message as one finished frame, whatever its length. */
+export function textFrame(text: string): Buffer {
+  const length = Buffer.byteLength(text)
+  const header = headerLength(length)
+  const frame = Buffer.allocUnsafe(header + length)
+  writeHeader(frame, FIN | OPCODE_TEXT, length)
+  frame.write(text, header)
+  return frame
+}
+
+/** A text message as frames of at most `FRAGMENT_BYTES_MAX` payload bytes. */
+export function textMessage(text: string): Message {
+  if (text.length <= FRAGMENT_BYTES_MAX) return [textFrame(text)]
+  const payload = Buffer.from(text)
+  const frames: Buffer[] = []
+  for (let start = 0; start < payload.length; start += FRAGMENT_BYTES_MAX) {
+    const part = payload.subarray(start, start + FRAGMENT_BYTES_MAX)
+    const last = start + part.length === payload.length
+    const header = headerLength(part.length)
+    const frame = Buffer.allocUnsafe(header + part.length)
+    writeHeader(frame, (last ? FIN : 0) | (start === 0 ? OPCODE_TEXT : OPCODE_CONTINUATION), part.length)
+    part.copy(frame, header)
+    frames.push(frame)
+  }
+  return frames
+}
+
+function headerLength(payloadLength: number): number {
+  if (payloadLength < 126) return 2
+  return payloadLength < 65_536 ? 4 : 10
+}
+
+function writeHeader(frame: Buffer, firstByte: number, payloadLength: number): void {
+  frame[0] = firstByte
+  if (payloadLength < 126) {
+    frame[1] = payloadLength
+  } else if (payloadLength < 65_536) {
+    frame[1] = 126
+    frame.writeUInt16BE(payloadLength, 2)
+  } else {
+    frame[1] = 127
+    frame.writeUInt32BE(0, 2)
+    frame.writeUInt32BE(payloadLength, 6)
+  }
+}
+
+/** One `{price, amount}` entry. A removed level has the amount `0`, exactly that. */
+export function levelText(market: MarketDefinition, level: LevelChange): string {
+  const amount = level.amount === 0 ? '0' : formatDecimal(level.amount, market.amountDecimals)
+  return `{"price":"${formatDecimal(level.price, market.priceDecimals)}","amount":"${amount}"}`
+}
+
+/** Text of a market_data message around the texts of its entries (comma-joined). */
+export function bookText(
+  market: MarketDefinition,
+  type: 'snapshot' | 'update',
+  milliseconds: number,
+  bids: string,
+  asks: string,
+): string {
+  return `{"channel":"market_data","payload":{"market":"${market.symbol}","type":"${PAYLOAD_TYPES[type]}","time":"${millisecondText(milliseconds)}","bids":[${bids}],"asks":[${asks}]}}`
+}
+
+/** An UPDATE with these levels, bids first (as the view orders them). */
+export function updateText(market: MarketDefinition, milliseconds: number, changes: readonly LevelChange[]): string {
+  let bids = ''
+  let asks = ''
+  for (const change of changes) {
+    if (change.side === BID) bids += (bids === '' ? '' : ',') + levelText(market, change)
+    else asks += (asks === '' ? '' : ',') + levelText(market, change)
+  }
+  return bookText(market, 'update', milliseconds, bids, asks)
+}
+
+export function topOfBookText(market: MarketDefinition, instant: Instant, top: TopOfBook): string {
+  const timestamp = nanosecondText(instant.milliseconds, instant.nanoseconds)
+  const bids = top.bid === undefined ? '' : levelText(market, top.bid)
+  const asks = top.ask === undefined ? '' : levelText(market, top.ask)
+  return `{"channel":"market_data.top_of_book","payload":{"market":"${market.symbol}","type":"${PAYLOAD_TYPES.topOfBook}","timestamp":"${timestamp}","bids":[${bids}],"asks":[${asks}]}}`
+}
+
+export function executionText(market: MarketDefinition, execution: Execution, commitMilliseconds: number): string {
+  const price = formatDecimal(execution.price, market.priceDecimals)
+  const amount = formatDecimal(execution.amount, market.amountDecimals)
+  const executedAt = millisecondText(execution.executedAtMilliseconds ?? commitMilliseconds)
+  return `{"channel":"execution_data","payload":{"market":"${market.symbol}","price":"${price}","amount":"${amount}","executed_at":"${executedAt}"}}`
+}
+
+export function heartbeatText(instant: Instant): string {
+  return `{"channel":"heartbeat","payload":{"timestamp":"${nanosecondText(instant.milliseconds, instant.nanoseconds)}"}}`
+}

@@ -1,0 +1,237 @@
+/**
+ * The one writer of a market. It applies what the market's source reports to the full book and turns what arrived
+ * into commits: at most one a millisecond of the monotonic clock, each with the next version and an instant strictly
+ * later than the one before, whatever the wall clock does. It never commits a book that is crossed or holds a negative
+ * amount: it counts the violation, says so on the bus and asks the source for a fresh snapshot; executions go on.
+ */
+import { assert } from '../base/assert.ts'
+import type { Clock, Timer } from '../base/clock.ts'
+import type { Scaled } from '../base/decimal.ts'
+import type { Log } from '../base/log.ts'
+import { Counter, Gauge, type MetricsRegistry } from '../base/metrics.ts'
+import { Book } from '../market/book.ts'
+import {
+  type AppliedChange,
+  ASK,
+  BID,
+  type Execution,
+  type LevelChange,
+  type MarketDefinition,
+  type MarketEvent,
+} from '../market/event.ts'
+import type { Bus } from './bus.ts'
+
+/** The least distance of two commits of a market. */
+const COMMIT_MILLISECONDS_MIN = 1
+
+/** A commit time further ahead of the wall clock than this is worth a warning (the wall clock was stepped back). */
+const CLOCK_LEAD_WARNED_MILLISECONDS = 1_000
+
+export interface SequencerMetrics {
+  readonly commits: Counter<'market'>
+  readonly violations: Counter<'market'>
+  readonly clockLeadMilliseconds: Gauge<'market'>
+}
+
+export function createSequencerMetrics(registry: MetricsRegistry): SequencerMetrics {
+  const registers = [registry]
+  const labelNames = ['market'] as const
+  return {
+    commits: new Counter({ name: 'tidegate_commits_total', help: 'Commits of a market', labelNames, registers }),
+    violations: new Counter({
+      name: 'tidegate_invariant_violations_total',
+      help: 'Books that were crossed or held an impossible amount and were not published',
+      labelNames,
+      registers,
+    }),
+    clockLeadMilliseconds: new Gauge({
+      name: 'tidegate_clock_lead_milliseconds',
+      help: 'How far the commit time of a market is ahead of the wall clock',
+      labelNames,
+      registers,
+    }),
+  }
+}
+
+export interface SequencerOptions {
+  readonly market: MarketDefinition
+  /** Names this life of the writer; unique among all of the market's writers ever. */
+  readonly epoch: string
+  readonly bus: Bus
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: SequencerMetrics
+  /** Asks the market's source for a fresh snapshot, because the book it gave broke an invariant. */
+  readonly onRebuildNeeded: (reason: string) => void
+}
+
+export class Sequencer {
+  readonly #options: SequencerOptions
+  readonly #book = new Book()
+  /** Amounts that the last commit published, of the levels touched since: (bids, asks). */
+  readonly #published: [Map<number, Scaled>, Map<number, Scaled>] = [new Map(), new Map()]
+  #executions: Execution[] = []
+  #version = 0
+  #executionNumber = 0
+  #lastMilliseconds = 0
+  #lastCommitMonotonic = Number.NEGATIVE_INFINITY
+  #commitRequested = false
+  #scheduled: Timer | 'end-of-turn' | undefined
+  /** `starting` until the first snapshot; `lost` while nobody vouches for the book. */
+  #state: 'starting' | 'live' | 'lost' = 'starting'
+  #becomesLive = false
+  /** When the oldest message that waits for a commit arrived, by the wall clock. */
+  #receivedMilliseconds = 0
+  #aheadOfWall = false
+  #stopped = false
+  readonly #endService: () => void
+
+  constructor(options: SequencerOptions) {
+    this.#options = options
+    this.#endService = options.bus.serve(options.market.symbol, () => {
+      this.#commitRequested = true
+      this.#scheduleCommit()
+    })
+  }
+
+  /** Takes one whole source message. What it says is published with the market's next commit. */
+  offer(event: MarketEvent): void {
+    if (this.#stopped) return
+    if (event.type === 'lost') {
+      this.#lose(event.reason)
+    } else if (event.type === 'snapshot') {
+      if (this.#refuse(event.levels)) return
+      this.#note(this.#book.replace(event.levels))
+      this.#becomesLive = true
+      this.#scheduleCommit()
+    } else {
+      for (const execution of event.executions) this.#executions.push(execution)
+      // Between `lost` and the next snapshot no change can be trusted; executions stand for themselves.
+      const trusted = this.#state === 'live' || this.#becomesLive
+      if (trusted && !this.#refuse(event.changes)) this.#note(this.#book.apply(event.changes))
+      this.#scheduleCommit()
+    }
+  }
+
+  /** Ends the writer: what was not committed yet is committed now, nothing after. */
+  stop(): void {
+    if (this.#stopped) return
+    if (this.#scheduled !== undefined) this.#commit()
+    if (typeof this.#scheduled === 'object') this.#scheduled.cancel()
+    this.#stopped = true
+    this.#endService()
+  }
+
+  #note(applied: readonly AppliedChange[]): void {
+    for (const change of applied) {
+      const published = this.#published[change.side]
+      if (!published.has(change.price)) published.set(change.price, change.before)
+    }
+  }
+
+  #refuse(levels: readonly LevelChange[]): boolean {
+    const wrong = levels.find((level) => level.amount < 0 || !Number.isSafeInteger(level.price) || level.price <= 0)
+    if (wrong === undefined) return false
+    this.#violated(`impossible level: price ${wrong.price}, amount ${wrong.amount}`)
+    return true
+  }
+
+  #violated(reason: string): void {
+    const { market, metrics, log, onRebuildNeeded } = this.#options
+    metrics.violations.inc({ market: market.symbol })
+    log.error({ market: market.symbol, reason }, 'market invariant violated')
+    this.#lose(reason)
+    onRebuildNeeded(reason)
+  }
+
+  #lose(reason: string): void {
+    this.#becomesLive = false
+    this.#state = this.#state === 'starting' ? 'starting' : 'lost'
+    this.#options.bus.publish({ type: 'status', market: this.#options.market.symbol, live: false, reason })
+  }
+
+  #scheduleCommit(): void {
+    if (this.#scheduled !== undefined) return
+    const { clock } = this.#options
+    const arrived = clock.wallInstant()
+    this.#receivedMilliseconds = arrived.milliseconds + arrived.nanoseconds / 1_000_000
+    const wait = this.#lastCommitMonotonic + COMMIT_MILLISECONDS_MIN - clock.monotonicMilliseconds()
+    if (wait > 0) {
+      this.#scheduled = clock.schedule(wait, () => this.#commitIfDue())
+    } else {
+      // The end of the turn, not now: a burst that is read in one turn becomes one commit.
+      this.#scheduled = 'end-of-turn'
+      clock.endOfTurn(() => this.#commitIfDue())
+    }
+  }
+
+  #commitIfDue(): void {
+    if (this.#stopped) return
+    this.#scheduled = undefined
+    // A timer may fire a little early by the monotonic clock; then the rest is waited for.
+    const early = this.#lastCommitMonotonic + COMMIT_MILLISECONDS_MIN > this.#options.clock.monotonicMilliseconds()
+    if (early) this.#scheduleCommit()
+    else this.#commit()
+  }
+
+  #commit(): void {
+    const { bus, clock, market, metrics } = this.#options
+    if (this.#book.isCrossed() && (this.#state === 'live' || this.#becomesLive)) this.#violated('the book is crossed')
+    const changes = this.#state === 'live' || this.#becomesLive ? this.#takeChanges() : []
+    const executions = this.#executions
+    if (changes.length === 0 && executions.length === 0 && !this.#commitRequested && !this.#becomesLive) return
+    this.#executions = []
+    this.#commitRequested = false
+    this.#lastCommitMonotonic = clock.monotonicMilliseconds()
+    this.#executionNumber += executions.length
+    this.#version += 1
+    const instant = this.#nextInstant()
+    metrics.commits.inc({ market: market.symbol })
+    bus.publish({
+      type: 'commit',
+      market: market.symbol,
+      epoch: this.#options.epoch,
+      version: this.#version,
+      ...instant,
+      receivedMilliseconds: this.#receivedMilliseconds,
+      changes,
+      executions,
+      executionNumber: this.#executionNumber,
+    })
+    if (this.#becomesLive) {
+      this.#becomesLive = false
+      this.#state = 'live'
+      bus.publish({ type: 'status', market: market.symbol, live: true, reason: '' })
+    }
+  }
+
+  /** What differs between the book now and the book as last published. */
+  #takeChanges(): LevelChange[] {
+    const changes: LevelChange[] = []
+    for (const side of [BID, ASK] as const) {
+      const levels = this.#book.side(side)
+      for (const [price, before] of this.#published[side]) {
+        const amount = levels.amount(price)
+        if (amount !== before) changes.push({ side, price, amount })
+      }
+      this.#published[side].clear()
+    }
+    return changes
+  }
+
+  #nextInstant(): { milliseconds: number; nanoseconds: number } {
+    const { clock, log, market, metrics } = this.#options
+    const wall = clock.wallInstant()
+    const milliseconds = Math.max(wall.milliseconds, this.#lastMilliseconds + 1)
+    assert(milliseconds > this.#lastMilliseconds, 'a commit time went back')
+    const lead = milliseconds - wall.milliseconds
+    metrics.clockLeadMilliseconds.set({ market: market.symbol }, lead)
+    const ahead = lead > CLOCK_LEAD_WARNED_MILLISECONDS
+    if (ahead && !this.#aheadOfWall) {
+      log.warn({ market: market.symbol, lead_milliseconds: lead }, 'commit times are ahead of the wall clock')
+    }
+    this.#aheadOfWall = ahead
+    this.#lastMilliseconds = milliseconds
+    return { milliseconds, nanoseconds: lead === 0 ? wall.nanoseconds : 0 }
+  }
+}

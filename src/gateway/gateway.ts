@@ -1,0 +1,162 @@
+/**
+ * The door of the stream: takes the `upgrade` event of the public listener, lets the handshake checks decide, and
+ * hands accepted connections to the hub. It watches the directory, so that access that is taken away ends live
+ * connections within a second.
+ */
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { WebSocketServer } from 'ws'
+import type { Directory } from '../auth/directory.ts'
+import { streamRefusal } from '../auth/stream-access.ts'
+import type { TokenVerifier } from '../auth/token-verifier.ts'
+import type { Clock } from '../base/clock.ts'
+import { newId } from '../base/ids.ts'
+import type { Log } from '../base/log.ts'
+import { problemDocument } from '../http/problem.ts'
+import {
+  type Doorway,
+  type Judgement,
+  judgeAccess,
+  judgeHandshake,
+  type Refusal,
+  selectSubprotocol,
+} from './handshake.ts'
+import type { Hub } from './hub.ts'
+import type { GatewayMetrics } from './metrics.ts'
+import { CLOSE_MILLISECONDS_MAX, Transport } from './transport.ts'
+
+/** Settings of the door; each is the setting `stream.*` of the same name. */
+export interface GatewaySettings {
+  readonly inboundBytesMax: number
+  readonly connectionsPerClientMax: number
+  readonly connectionsMax: number
+}
+
+export interface GatewayOptions {
+  readonly hub: Hub
+  readonly directory: Directory
+  readonly verifier: TokenVerifier
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: GatewayMetrics
+  readonly settings: GatewaySettings
+}
+
+export interface Gateway {
+  /** Takes over a request that asks for an upgrade. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
+  /** What the checks from the token on say to a plain request; the refusal is undefined when all pass. */
+  judge(request: IncomingMessage): Promise<Refusal | undefined>
+  /** Refuses new connections from now on and closes the open ones over `seconds`; resolves when none is left. */
+  drain(seconds: number): Promise<void>
+  /** Ends everything that is left. */
+  stop(): void
+}
+
+export function createGateway(options: GatewayOptions): Gateway {
+  const { hub, directory, log, metrics, settings } = options
+  let draining = false
+  const doorway: Doorway = {
+    directory,
+    verifier: options.verifier,
+    connectionsPerClientMax: settings.connectionsPerClientMax,
+    connectionsMax: settings.connectionsMax,
+    connections: () => hub.sessions.size,
+    connectionsOfClient: (clientId) => hub.connectionsOfClient(clientId),
+    isDraining: () => draining,
+  }
+  const server = createWebSocketServer(settings.inboundBytesMax)
+  const endWatch = directory.onChange(() => {
+    hub.closeWhere((session) => (streamRefusal(directory, session.token) === undefined ? undefined : 'revoked'))
+  })
+
+  async function decide(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const judgement = await judgeHandshake(request, doorway)
+    metrics.handshakes.inc({ status: judgement.accepted ? '101' : String(judgement.refusal.status) })
+    if (socket.destroyed) return
+    if (judgement.accepted) accept(server, options, judgement, request, socket as Socket, head)
+    else refuse(socket, judgement.refusal)
+  }
+
+  return {
+    upgrade(request, socket, head) {
+      socket.on('error', (error) => log.info({ err: error }, 'connection error'))
+      decide(request, socket, head).catch((error) => {
+        log.error({ err: error }, 'a handshake failed')
+        socket.destroy()
+      })
+    },
+    async judge(request) {
+      const judgement = await judgeAccess(request, doorway)
+      return judgement.accepted ? undefined : judgement.refusal
+    },
+    drain(seconds) {
+      draining = true
+      return hub.drain(seconds)
+    },
+    stop() {
+      draining = true
+      endWatch()
+      hub.stop()
+      server.close()
+    },
+  }
+}
+
+function createWebSocketServer(inboundBytesMax: number): WebSocketServer {
+  return new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    // A pong is written only when the connection can take it, so that pings cannot make replies pile up.
+    autoPong: false,
+    maxPayload: inboundBytesMax,
+    closeTimeout: CLOSE_MILLISECONDS_MAX,
+    handleProtocols: selectSubprotocol,
+  })
+}
+
+function accept(
+  server: WebSocketServer,
+  options: GatewayOptions,
+  judgement: Judgement & { accepted: true },
+  request: IncomingMessage,
+  socket: Socket,
+  head: Buffer,
+): void {
+  const { hub, log } = options
+  socket.setNoDelay(true)
+  socket.setKeepAlive(true)
+  server.handleUpgrade(request, socket, head, (webSocket) => {
+    const session = hub.open(new Transport(webSocket, socket, options.clock), judgement.token)
+    const fields = { connection: session.id, client_id: judgement.token.clientId }
+    log.info(fields, 'connection opened')
+    webSocket.on('message', (data, isBinary) => session.receive({ data: data as Buffer, isBinary }))
+    webSocket.on('ping', (data) => session.receiveControl(data))
+    webSocket.on('pong', () => session.receiveControl(undefined))
+    // A protocol error of the peer: ws has closed with the code that says which (1002, 1007, 1009).
+    webSocket.on('error', (error) => log.info({ ...fields, err: error }, 'connection error'))
+    webSocket.on('close', (code) => {
+      session.end()
+      log.info({ ...fields, code }, 'connection closed')
+    })
+  })
+}
+
+/** Answers a handshake with an HTTP error, on the bare socket, and ends it. */
+function refuse(socket: Duplex, refusal: Refusal): void {
+  const body = JSON.stringify(
+    problemDocument({ status: refusal.status, code: refusal.code, detail: refusal.detail, requestId: newId() }),
+  )
+  const headers = {
+    ...refusal.headers,
+    'Content-Type': 'application/problem+json; charset=utf-8',
+    'Content-Length': String(Buffer.byteLength(body)),
+    'Cache-Control': 'no-store',
+    Connection: refusal.status === 426 ? 'Upgrade, close' : 'close',
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.once('finish', () => socket.destroy())
+  socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join('')}\r\n${body}`)
+}

@@ -1,0 +1,166 @@
+/**
+ * One market with the sessions that read it: collects the frames of a turn and hands each current subscription its
+ * chunk, joined once for all that take the same channels. A subscription that is not current is left to its session's
+ * catch-up, which leads it to the version that stands here between two turns.
+ */
+import type { Clock, Timer } from '../base/clock.ts'
+import { CatchUp } from '../channel/catch-up.ts'
+import { FRAGMENT_BYTES_MAX, textFrame, topOfBookText, updateText } from '../channel/frame.ts'
+import type { Replica, ViewCommit } from '../channel/replica.ts'
+import type { Chunk } from './outbox.ts'
+import { BOOK, CHANNEL_SETS, type ChannelReader, EXECUTIONS, type MarketSubscription, TOP } from './subscription.ts'
+
+interface TurnFrame {
+  readonly bit: number
+  readonly frame: Buffer
+}
+
+export interface MarketChannelOptions {
+  readonly replica: Replica
+  readonly clock: Clock
+  /** Called when the channel has something for the next turn's end. */
+  readonly onDirty: (channel: MarketChannel) => void
+  /** Seconds without any live source after which subscribers are closed; 0 = never. */
+  readonly staleSeconds: number
+  readonly onStale: (subscriptions: readonly MarketSubscription[]) => void
+}
+
+const NOTHING: Chunk = { frames: Buffer.alloc(0), messageCount: 0 }
+
+export class MarketChannel {
+  readonly replica: Replica
+  readonly catchUp: CatchUp
+  readonly #options: MarketChannelOptions
+  readonly #subscriptions: MarketSubscription[] = []
+  readonly #waiting = new Set<MarketSubscription>()
+  #turnFrames: TurnFrame[] = []
+  /** An UPDATE of this turn is too long to be fanned out: its readers take it from catch-up. */
+  #isOversized = false
+  #isDirty = false
+  #staleTimer: Timer | undefined
+  readonly #endListening: () => void
+
+  constructor(options: MarketChannelOptions) {
+    this.#options = options
+    this.replica = options.replica
+    this.catchUp = new CatchUp(options.replica, options.clock)
+    this.#endListening = options.replica.listen({
+      onCommit: (commit) => this.#onCommit(commit),
+      onStatus: (live) => this.#onStatus(live),
+    })
+  }
+
+  get symbol(): string {
+    return this.replica.market.symbol
+  }
+
+  get subscriptions(): readonly MarketSubscription[] {
+    return this.#subscriptions
+  }
+
+  add(subscription: MarketSubscription): void {
+    if (subscription.position !== -1) return
+    subscription.position = this.#subscriptions.push(subscription) - 1
+  }
+
+  remove(subscription: MarketSubscription): void {
+    this.#waiting.delete(subscription)
+    if (subscription.position === -1) return
+    const last = this.#subscriptions.pop() as MarketSubscription
+    if (last !== subscription) {
+      this.#subscriptions[subscription.position] = last
+      last.position = subscription.position
+    }
+    subscription.position = -1
+  }
+
+  /** Wakes the subscription with the market's next commit, status change or finished snapshot. */
+  wait(subscription: MarketSubscription): void {
+    this.#waiting.add(subscription)
+  }
+
+  wakeWaiting(): void {
+    const waiting = [...this.#waiting]
+    this.#waiting.clear()
+    for (const subscription of waiting) subscription.reader.makeStale(subscription)
+  }
+
+  /** Hands the chunks of the turn to all current subscriptions; `onFirst` gets each reader to flush, once. */
+  fanOut(onFirst: (reader: ChannelReader) => void): void {
+    const { version, topNumber, executions } = this.replica
+    const chunks = new Array<Chunk | undefined>(CHANNEL_SETS)
+    for (const subscription of this.#subscriptions) {
+      const { reader, delivered } = subscription
+      if (reader.outbox.isBlocked || subscription.generation !== reader.generation) continue
+      if (this.#isOversized && (delivered & BOOK) !== 0) {
+        reader.makeStale(subscription)
+        continue
+      }
+      if ((delivered & BOOK) !== 0) subscription.bookVersion = version
+      if ((delivered & TOP) !== 0) subscription.topNumber = topNumber
+      if ((delivered & EXECUTIONS) !== 0) subscription.executionNumber = executions.lastNumber
+      let chunk = chunks[delivered]
+      if (chunk === undefined) {
+        chunk = this.#join(delivered)
+        chunks[delivered] = chunk
+      }
+      if (chunk.messageCount > 0 && reader.outbox.add(chunk)) onFirst(reader)
+    }
+    this.#turnFrames = []
+    this.#isOversized = false
+    this.#isDirty = false
+    this.wakeWaiting()
+  }
+
+  stop(): void {
+    this.#endListening()
+    this.#staleTimer?.cancel()
+  }
+
+  #join(channels: number): Chunk {
+    const frames: Buffer[] = []
+    for (const { bit, frame } of this.#turnFrames) if ((bit & channels) !== 0) frames.push(frame)
+    if (frames.length === 0) return NOTHING
+    return { frames: frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames), messageCount: frames.length }
+  }
+
+  #onCommit(commit: ViewCommit): void {
+    if (this.#subscriptions.length > 0) this.#encode(commit)
+    this.#markDirty()
+  }
+
+  /** Encodes the messages of one commit, in the order of the wire: executions, UPDATE, TOP_OF_BOOK. */
+  #encode(commit: ViewCommit): void {
+    const { market, executions, instant, top } = this.replica
+    const first = executions.lastNumber - commit.executionCount + 1
+    for (let number = Math.max(first, executions.firstNumber); number <= executions.lastNumber; number++) {
+      this.#turnFrames.push({ bit: EXECUTIONS, frame: executions.frame(number) })
+    }
+    if (commit.changes.length > 0) {
+      const text = updateText(market, instant.milliseconds, commit.changes)
+      if (text.length > FRAGMENT_BYTES_MAX) this.#isOversized = true
+      else this.#turnFrames.push({ bit: BOOK, frame: textFrame(text) })
+    }
+    if (commit.topChanged) {
+      this.#turnFrames.push({ bit: TOP, frame: textFrame(topOfBookText(market, instant, top)) })
+    }
+  }
+
+  #onStatus(live: boolean): void {
+    this.#staleTimer?.cancel()
+    this.#staleTimer = undefined
+    if (live) {
+      this.#markDirty()
+    } else if (this.#options.staleSeconds > 0 && this.replica.hasBook) {
+      this.#staleTimer = this.#options.clock.schedule(this.#options.staleSeconds * 1000, () =>
+        this.#options.onStale([...this.#subscriptions]),
+      )
+    }
+  }
+
+  #markDirty(): void {
+    if (this.#isDirty) return
+    this.#isDirty = true
+    this.#options.onDirty(this)
+  }
+}

@@ -1,0 +1,119 @@
+/** The metrics of the stream. What is counted for every write is a plain number, read when somebody asks. */
+import { Counter, Gauge, Histogram, type MetricsRegistry } from '../base/metrics.ts'
+import type { OutboxTotals } from './outbox.ts'
+
+interface Observed {
+  readonly sessions: Iterable<{ readonly queuedBytes: number }> & { readonly size: number }
+}
+
+export interface GatewayMetrics {
+  readonly totals: OutboxTotals
+  readonly subscriptions: Gauge<'channel'>
+  readonly mergedMessages: Counter
+  readonly internalErrors: Counter
+  readonly handshakes: Counter<'status'>
+  readonly closes: Counter<'cause'>
+  readonly deliverySeconds: Histogram
+  /** Reads connection counts from the hub when the metrics are asked for. */
+  observe(hub: Observed): void
+}
+
+export function createGatewayMetrics(registry: MetricsRegistry): GatewayMetrics {
+  const registers = [registry]
+  const totals: OutboxTotals = { messages: 0, bytes: 0, behind: 0 }
+  observeTotals(registry, totals)
+  return {
+    totals,
+    subscriptions: new Gauge({
+      name: 'tidegate_subscriptions',
+      help: 'Subscriptions by channel',
+      labelNames: ['channel'],
+      registers,
+    }),
+    mergedMessages: new Counter({
+      name: 'tidegate_merged_messages_total',
+      help: 'UPDATE messages that merged what a reader had missed',
+      registers,
+    }),
+    internalErrors: new Counter({
+      name: 'tidegate_stream_internal_errors_total',
+      help: 'Stream requests that failed because of a bug',
+      registers,
+    }),
+    handshakes: new Counter({
+      name: 'tidegate_handshakes_total',
+      help: 'WebSocket handshakes by HTTP status of the answer (101 = accepted)',
+      labelNames: ['status'],
+      registers,
+    }),
+    closes: new Counter({
+      name: 'tidegate_closes_total',
+      help: 'Connections that this side closed, by cause',
+      labelNames: ['cause'],
+      registers,
+    }),
+    deliverySeconds: new Histogram({
+      name: 'tidegate_delivery_seconds',
+      help: 'From the arrival of a source message to the write to the sockets of those who are current',
+      buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+      registers,
+    }),
+    observe(hub) {
+      observeHub(registry, hub)
+    },
+  }
+}
+
+function observeTotals(registry: MetricsRegistry, totals: OutboxTotals): void {
+  const registers = [registry]
+  let seenMessages = 0
+  let seenBytes = 0
+  new Counter({
+    name: 'tidegate_messages_out_total',
+    help: 'Messages written to connections',
+    registers,
+    collect() {
+      this.inc(totals.messages - seenMessages)
+      seenMessages = totals.messages
+    },
+  })
+  new Counter({
+    name: 'tidegate_bytes_out_total',
+    help: 'Bytes of frames written to connections',
+    registers,
+    collect() {
+      this.inc(totals.bytes - seenBytes)
+      seenBytes = totals.bytes
+    },
+  })
+  new Gauge({
+    name: 'tidegate_connections_behind',
+    help: 'Connections over the mark of unsent bytes',
+    registers,
+    collect() {
+      this.set(totals.behind)
+    },
+  })
+}
+
+function observeHub(registry: MetricsRegistry, hub: Observed): void {
+  const registers = [registry]
+  new Gauge({
+    name: 'tidegate_connections',
+    help: 'Open WebSocket connections',
+    registers,
+    collect() {
+      this.set(hub.sessions.size)
+    },
+  })
+  new Gauge({
+    name: 'tidegate_send_queue_bytes',
+    help: 'Bytes that wait in this process for slow connections',
+    registers,
+    collect() {
+      let bytes = 0
+      for (const session of hub.sessions) bytes += session.queuedBytes
+      this.set(bytes)
+    },
+  })
+}

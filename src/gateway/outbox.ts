@@ -1,0 +1,150 @@
+/**
+ * What one socket may still take. It writes finished frames, at most one write a turn for what is fanned out, and it
+ * is `blocked` while more than the mark waits in this process or while a long message is under way in fragments;
+ * nothing may be handed to a blocked outbox. Memory it can hold: the mark, plus the one message that went over it.
+ */
+import type { Message } from '../channel/frame.ts'
+import type { TransportPort } from './transport.ts'
+
+/** Finished frames of one or more messages, shared by all connections that get the same. */
+export interface Chunk {
+  readonly frames: Buffer
+  readonly messageCount: number
+}
+
+/** Totals over all connections, in plain numbers because they are counted for every write. */
+export interface OutboxTotals {
+  messages: number
+  bytes: number
+  /** Connections that are over the mark now. */
+  behind: number
+}
+
+export interface OutboxOptions {
+  readonly transport: TransportPort
+  /** Bytes in this process from which a connection counts as behind. */
+  readonly markBytes: number
+  readonly totals: OutboxTotals
+  readonly onBlocked: () => void
+  readonly onUnblocked: () => void
+}
+
+export class Outbox {
+  readonly #transport: TransportPort
+  readonly #options: OutboxOptions
+  readonly #onWritten = () => this.#unblockIfDrained()
+  readonly #chunks: Chunk[] = []
+  #blocked = false
+  #behind = false
+  #ended = false
+  #fragments: Message | undefined
+  #nextFragment = 0
+
+  constructor(options: OutboxOptions) {
+    this.#transport = options.transport
+    this.#options = options
+  }
+
+  get isBlocked(): boolean {
+    return this.#blocked
+  }
+
+  /** Adds to what this turn writes. True for the turn's first chunk: the caller then calls `flush` at its end. */
+  add(chunk: Chunk): boolean {
+    return this.#chunks.push(chunk) === 1
+  }
+
+  /** Writes what was added in this turn, with one write. */
+  flush(): void {
+    const chunks = this.#chunks
+    if (chunks.length === 1) {
+      this.#count(chunks[0] as Chunk)
+      this.#transport.write((chunks[0] as Chunk).frames, this.#onWritten)
+    } else {
+      this.#transport.gather(() => {
+        for (const [index, chunk] of chunks.entries()) {
+          this.#count(chunk)
+          this.#transport.write(chunk.frames, index === chunks.length - 1 ? this.#onWritten : undefined)
+        }
+      })
+    }
+    chunks.length = 0
+    this.#blockIfFull()
+  }
+
+  /** Sends one message now; a message of several frames blocks until its last frame is with the kernel. */
+  send(message: Message): void {
+    this.#options.totals.messages += 1
+    if (message.length === 1) {
+      const frame = message[0] as Buffer
+      this.#options.totals.bytes += frame.length
+      this.#transport.write(frame, this.#onWritten)
+      this.#blockIfFull()
+    } else {
+      this.#fragments = message
+      this.#nextFragment = 0
+      this.#block()
+      this.#sendFragment()
+    }
+  }
+
+  /** Sends a chunk now. */
+  sendChunk(chunk: Chunk): void {
+    this.#count(chunk)
+    this.#transport.write(chunk.frames, this.#onWritten)
+    this.#blockIfFull()
+  }
+
+  /** Ends it: nothing is written any more, late callbacks do nothing. */
+  end(): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#blocked = true
+    this.#fragments = undefined
+    this.#chunks.length = 0
+    if (this.#behind) this.#options.totals.behind -= 1
+    this.#behind = false
+  }
+
+  #count(chunk: Chunk): void {
+    this.#options.totals.messages += chunk.messageCount
+    this.#options.totals.bytes += chunk.frames.length
+  }
+
+  #sendFragment(): void {
+    const frame = (this.#fragments as Message)[this.#nextFragment++] as Buffer
+    this.#options.totals.bytes += frame.length
+    this.#transport.write(frame, () => {
+      if (this.#fragments === undefined) return
+      if (this.#nextFragment < this.#fragments.length) {
+        this.#sendFragment()
+      } else {
+        this.#fragments = undefined
+        this.#unblockIfDrained()
+      }
+    })
+  }
+
+  #blockIfFull(): void {
+    if (this.#ended || this.#transport.queuedBytes <= this.#options.markBytes) return
+    if (!this.#behind) this.#options.totals.behind += 1
+    this.#behind = true
+    this.#block()
+  }
+
+  #block(): void {
+    if (this.#blocked) return
+    this.#blocked = true
+    this.#options.onBlocked()
+  }
+
+  #unblockIfDrained(): void {
+    if (!this.#blocked || this.#ended || this.#fragments !== undefined) return
+    // Half the mark: a connection that hovers at it would otherwise be woken for every few bytes.
+    if (this.#transport.queuedBytes > this.#options.markBytes / 2) return
+    if (this.#behind) this.#options.totals.behind -= 1
+    this.#behind = false
+    this.#blocked = false
+    this.#options.onUnblocked()
+  }
+}

@@ -1,0 +1,324 @@
+/**
+ * One connection: answers its requests in the order received, tells its reader what to follow, and ends it with the
+ * close code that says why. It never disconnects a book reader for being slow: while its outbox is blocked it is not
+ * read, its heartbeats are skipped, and the clock of silence stands still.
+ */
+import type { AccessToken } from '../auth/token-verifier.ts'
+import type { Clock, Timer } from '../base/clock.ts'
+import { newId } from '../base/ids.ts'
+import type { Log } from '../base/log.ts'
+import { textFrame } from '../channel/frame.ts'
+import type { ChannelType } from '../contract/channels.ts'
+import { CLOSE_CODES, type CloseCause } from '../contract/stream-codes.ts'
+import { type InboundMessage, Inbox } from './inbox.ts'
+import type { MarketChannel } from './market-channel.ts'
+import { Outbox, type OutboxTotals } from './outbox.ts'
+import {
+  type ChannelKey,
+  type EntryProblem,
+  entriesReply,
+  errorReply,
+  internalErrorReply,
+  isProblem,
+  listReply,
+  parseRequest,
+  type RequestEntry,
+} from './protocol.ts'
+import { Reader } from './reader.ts'
+import { BOOK, EXECUTIONS, TOP } from './subscription.ts'
+import { CLOSE_MILLISECONDS_MAX, type TransportPort } from './transport.ts'
+
+/** A revoked connection is gone within a second, whether its peer answers the close or not. */
+const REVOKED_CUT_MILLISECONDS = 1_000
+
+/** Longest wait that a timer of the platform can hold (about 24 days). */
+const TIMER_MILLISECONDS_MAX = 2_147_483_647
+
+/** Control frames (ping, pong) a peer may send in one second; more is a flood (close code 1008). */
+const CONTROL_FRAMES_PER_SECOND_MAX = 100
+
+const CHANNEL_BITS: Readonly<Record<Exclude<ChannelType, 'heartbeat'>, number>> = {
+  market_data: BOOK,
+  'market_data.top_of_book': TOP,
+  execution_data: EXECUTIONS,
+}
+
+/** Limits of one connection; the settings `stream.*` of the same names. */
+export interface SessionLimits {
+  readonly outboxBytesMax: number
+  readonly inboundPerSecond: number
+  readonly inboundBurst: number
+  readonly subscriptionsMax: number
+  /** Whether an expired token ends its connection (`stream.token_expiry` = close). */
+  readonly closesExpired: boolean
+}
+
+/** What a session needs of the hub it belongs to. */
+export interface SessionHost {
+  readonly clock: Clock
+  readonly log: Log
+  readonly limits: SessionLimits
+  readonly totals: OutboxTotals
+  channel(market: string): MarketChannel | undefined
+  requestCommit(market: string): boolean
+  /** Calls `answerRequests` at the end of the turn. */
+  queueRequests(session: Session): void
+  /** Calls `catchUp` at the end of the turn. */
+  queueCatchUp(session: Session): void
+  startHeartbeat(session: Session): void
+  stopHeartbeat(session: Session): void
+  countMerged(): void
+  countSubscription(type: ChannelType, difference: 1 | -1): void
+  countInternalError(): void
+  countClose(cause: CloseCause): void
+  ended(session: Session): void
+}
+
+export class Session {
+  readonly id = newId()
+  readonly token: AccessToken
+  readonly #host: SessionHost
+  readonly #transport: TransportPort
+  readonly #outbox: Outbox
+  readonly reader: Reader
+  readonly #inbox: Inbox
+  readonly #subscribed = new Map<string, ChannelKey>()
+  #paceTimer: Timer | undefined
+  #expiryTimer: Timer | undefined
+  #isReading = true
+  #lastArrivalMilliseconds: number
+  #controlFrames = 0
+  #controlSecond = 0
+  #state: 'open' | 'closing' | 'ended' = 'open'
+
+  constructor(host: SessionHost, transport: TransportPort, token: AccessToken) {
+    this.token = token
+    this.#host = host
+    this.#transport = transport
+    this.#lastArrivalMilliseconds = host.clock.monotonicMilliseconds()
+    this.#inbox = new Inbox(host.clock, host.limits.inboundPerSecond, host.limits.inboundBurst)
+    this.#outbox = new Outbox({
+      transport,
+      markBytes: host.limits.outboxBytesMax,
+      totals: host.totals,
+      onBlocked: () => {
+        this.reader.makeAllStale()
+        this.#setReading()
+      },
+      onUnblocked: () => {
+        host.queueCatchUp(this)
+        host.queueRequests(this)
+        this.#setReading()
+      },
+    })
+    this.reader = new Reader({
+      outbox: this.#outbox,
+      clock: host.clock,
+      requestCommit: (market) => host.requestCommit(market),
+      onMerged: () => host.countMerged(),
+      onStale: () => host.queueCatchUp(this),
+      onExecutionGap: () => this.close('executionGap'),
+    })
+    if (host.limits.closesExpired) {
+      const remaining = token.expiresAtMilliseconds - host.clock.wallInstant().milliseconds
+      const wait = Math.min(Math.max(0, remaining), TIMER_MILLISECONDS_MAX)
+      this.#expiryTimer = host.clock.schedule(wait, () => this.close('tokenExpired'))
+    }
+  }
+
+  get queuedBytes(): number {
+    return this.#transport.queuedBytes
+  }
+
+  get subscriptionCount(): number {
+    return this.#subscribed.size
+  }
+
+  /** Takes a message from the socket; it is answered at the end of the turn, or later if the pace says so. */
+  receive(message: InboundMessage): void {
+    if (this.#state !== 'open') return
+    this.#arrived()
+    this.#inbox.put(message)
+    this.#host.queueRequests(this)
+    this.#setReading()
+  }
+
+  /** Takes a ping (with its data, to be answered) or a pong from the socket. */
+  receiveControl(pingData: Buffer | undefined): void {
+    if (this.#state !== 'open') return
+    this.#arrived()
+    const second = Math.floor(this.#lastArrivalMilliseconds / 1000)
+    if (second !== this.#controlSecond) this.#controlFrames = 0
+    this.#controlSecond = second
+    this.#controlFrames += 1
+    if (this.#controlFrames > CONTROL_FRAMES_PER_SECOND_MAX) this.close('flood')
+    else if (pingData !== undefined && !this.#outbox.isBlocked) this.#transport.pong(pingData)
+  }
+
+  /** Answers up to `countMax` messages that wait. True when more could be answered at once. */
+  answerRequests(countMax: number): boolean {
+    for (let count = 0; this.#state === 'open' && !this.#outbox.isBlocked; count++) {
+      if (count === countMax) return !this.#inbox.isEmpty
+      const taken = this.#inbox.take()
+      if (taken === undefined) break
+      if ('waitMilliseconds' in taken) {
+        this.#paceTimer ??= this.#host.clock.schedule(taken.waitMilliseconds, () => {
+          this.#paceTimer = undefined
+          this.#host.queueRequests(this)
+        })
+        break
+      }
+      this.#answer(taken)
+    }
+    this.#setReading()
+    return false
+  }
+
+  /** Goes on with what is stale; true when more is left for the next turn. */
+  catchUp(untilMilliseconds: number): boolean {
+    return this.#state === 'open' && this.reader.catchUp(untilMilliseconds)
+  }
+
+  /** Sends a beat, unless the socket cannot take it now: a beat is never queued behind data. */
+  beat(frame: Buffer): void {
+    if (this.#state !== 'open' || this.#outbox.isBlocked || this.#transport.isSaturated) return
+    this.#outbox.sendChunk({ frames: frame, messageCount: 1 })
+  }
+
+  /** Pings the peer, and drops a connection on which nothing has arrived for `silenceMilliseconds`. */
+  checkLife(silenceMilliseconds: number): void {
+    if (this.#state !== 'open' || !this.#isReading) return
+    if (this.#host.clock.monotonicMilliseconds() - this.#lastArrivalMilliseconds > silenceMilliseconds) {
+      this.#host.log.info({ connection: this.id }, 'silent connection dropped')
+      this.#transport.cut()
+    } else {
+      this.#transport.ping()
+    }
+  }
+
+  /** Ends the connection: no data any more, then the close frame; a peer that does not answer is cut. */
+  close(cause: CloseCause): void {
+    if (this.#state !== 'open') return
+    this.#state = 'closing'
+    this.#host.countClose(cause)
+    this.#release()
+    const { code, reason } = CLOSE_CODES[cause]
+    this.#transport.close(code, reason, cause === 'revoked' ? REVOKED_CUT_MILLISECONDS : CLOSE_MILLISECONDS_MAX)
+  }
+
+  /** Cuts the connection without a word. */
+  cut(): void {
+    this.#transport.cut()
+  }
+
+  /** To be called when the socket is gone. */
+  end(): void {
+    if (this.#state === 'ended') return
+    this.#state = 'ended'
+    this.#release()
+    this.#transport.ended()
+    this.#host.ended(this)
+  }
+
+  #release(): void {
+    this.#paceTimer?.cancel()
+    this.#expiryTimer?.cancel()
+    this.#inbox.clear()
+    for (const key of this.#subscribed.values()) this.#host.countSubscription(key.type, -1)
+    this.#subscribed.clear()
+    this.#host.stopHeartbeat(this)
+    this.reader.end()
+    this.#outbox.end()
+  }
+
+  #arrived(): void {
+    this.#lastArrivalMilliseconds = this.#host.clock.monotonicMilliseconds()
+  }
+
+  #setReading(): void {
+    if (this.#state !== 'open') return
+    const shouldRead = this.#inbox.isEmpty && !this.#outbox.isBlocked
+    if (shouldRead === this.#isReading) return
+    this.#isReading = shouldRead
+    if (shouldRead) {
+      // What the peer sent while it was not read counts from now on.
+      this.#arrived()
+      this.#transport.goOnReading()
+    } else {
+      this.#transport.stopReading()
+    }
+  }
+
+  #answer({ data, isBinary }: InboundMessage): void {
+    try {
+      const request = parseRequest(data, isBinary, (symbol) => this.#host.channel(symbol) !== undefined)
+      if (request.type === 'error') this.#reply(errorReply(request.error, request.message))
+      else if (request.type === 'subscription_list') this.#reply(listReply([...this.#subscribed.values()]))
+      else if (request.type === 'subscribe') this.#answerSubscribe(request.entries)
+      else this.#answerUnsubscribe(request.entries)
+    } catch (error) {
+      // A bug of ours costs this request, not the connection; it is counted and logged with its stack.
+      this.#host.countInternalError()
+      this.#host.log.error({ connection: this.id, err: error }, 'a stream request failed')
+      this.#reply(internalErrorReply())
+    }
+  }
+
+  #answerSubscribe(entries: readonly RequestEntry[]): void {
+    const added: ChannelKey[] = []
+    const outcomes = entries.map(({ echo, meaning }) => {
+      const problem = isProblem(meaning) ? meaning : this.#note(meaning)
+      if (problem === undefined) added.push(meaning as ChannelKey)
+      return { echo, problem }
+    })
+    this.#reply(entriesReply('subscribe', outcomes))
+    for (const key of added) this.#start(key)
+  }
+
+  /** Writes the subscription down, or says why it has no effect. */
+  #note(key: ChannelKey): EntryProblem | undefined {
+    const name = keyName(key)
+    const { subscriptionsMax } = this.#host.limits
+    if (this.#subscribed.has(name)) return { error: 'NO_EFFECT_ACTION', message: 'the channel is subscribed already' }
+    if (this.#subscribed.size >= subscriptionsMax) {
+      const message = `the limit of ${subscriptionsMax} subscriptions a connection is reached`
+      return { error: 'NO_EFFECT_ACTION', message }
+    }
+    this.#subscribed.set(name, key)
+    this.#host.countSubscription(key.type, 1)
+    return undefined
+  }
+
+  #start(key: ChannelKey): void {
+    if (key.type === 'heartbeat') this.#host.startHeartbeat(this)
+    else this.reader.subscribe(this.#host.channel(key.market) as MarketChannel, CHANNEL_BITS[key.type])
+  }
+
+  #answerUnsubscribe(entries: readonly RequestEntry[]): void {
+    const outcomes = entries.map(({ echo, meaning }) => {
+      if (isProblem(meaning)) return { echo, problem: meaning }
+      const name = keyName(meaning)
+      const problem: EntryProblem | undefined = this.#subscribed.has(name)
+        ? undefined
+        : { error: 'NO_EFFECT_ACTION', message: 'the channel is not subscribed' }
+      if (problem === undefined) this.#unsubscribe(name, meaning)
+      return { echo, problem }
+    })
+    this.#reply(entriesReply('unsubscribe', outcomes))
+  }
+
+  #unsubscribe(name: string, key: ChannelKey): void {
+    this.#subscribed.delete(name)
+    this.#host.countSubscription(key.type, -1)
+    if (key.type === 'heartbeat') this.#host.stopHeartbeat(this)
+    else this.reader.unsubscribe(key.market, CHANNEL_BITS[key.type])
+  }
+
+  #reply(text: string): void {
+    this.#outbox.sendChunk({ frames: textFrame(text), messageCount: 1 })
+  }
+}
+
+function keyName(key: ChannelKey): string {
+  return `${key.type} ${key.market}`
+}

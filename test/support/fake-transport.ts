@@ -1,0 +1,141 @@
+/**
+ * A socket whose drain a test controls: takes writes like a kernel with a small buffer, hands on what `drain` lets
+ * through, and reads the WebSocket frames in it the way RFC 6455 tells a client to.
+ */
+import type { TransportPort } from '../../src/gateway/transport.ts'
+
+interface Write {
+  readonly bytes: Buffer
+  readonly onWritten: (() => void) | undefined
+}
+
+export class FakeTransport implements TransportPort {
+  isOpen = true
+  isReading = true
+  closed: { code: number; reason: string } | undefined
+  pings = 0
+  readonly pongs: Buffer[] = []
+  /** Most bytes that ever waited in the process. */
+  queuedBytesMost = 0
+  /** Writes as the kernel sees them: gathered ones count once. */
+  writeCount = 0
+  #writes: Write[] = []
+  #queued = 0
+  #kernelFree: number
+  readonly #kernelSize: number
+  readonly #onText: (text: string) => void
+  #received: Buffer = Buffer.alloc(0)
+  #fragments: Buffer[] = []
+  #gathering = false
+
+  /** `onText` gets every whole text message; `kernelBytes` is what the peer's side takes without being drained. */
+  constructor(kernelBytes: number, onText: (text: string) => void) {
+    this.#kernelFree = kernelBytes
+    this.#kernelSize = kernelBytes
+    this.#onText = onText
+  }
+
+  get queuedBytes(): number {
+    return this.#queued
+  }
+
+  get isSaturated(): boolean {
+    return this.#queued > 16_384
+  }
+
+  write(bytes: Buffer, onWritten?: () => void): void {
+    if (!this.isOpen) return
+    if (!this.#gathering) this.writeCount += 1
+    this.#writes.push({ bytes, onWritten })
+    this.#queued += bytes.length
+    this.queuedBytesMost = Math.max(this.queuedBytesMost, this.#queued)
+  }
+
+  gather(work: () => void): void {
+    this.#gathering = true
+    this.writeCount += 1
+    work()
+    this.#gathering = false
+  }
+
+  stopReading(): void {
+    this.isReading = false
+  }
+
+  goOnReading(): void {
+    this.isReading = true
+  }
+
+  ping(): void {
+    this.pings += 1
+  }
+
+  pong(data: Buffer): void {
+    this.pongs.push(data)
+  }
+
+  close(code: number, reason: string): void {
+    this.isOpen = false
+    this.closed = { code, reason }
+  }
+
+  cut(): void {
+    this.isOpen = false
+    this.#writes = []
+    this.#queued = 0
+  }
+
+  ended(): void {
+    this.isOpen = false
+  }
+
+  /** The kernel takes what it has room for: to be called between turns. */
+  flush(): void {
+    while (this.#writes[0] !== undefined && this.#fits(this.#writes[0].bytes.length)) {
+      const { bytes, onWritten } = this.#writes.shift() as Write
+      this.#queued -= bytes.length
+      this.#kernelFree -= bytes.length
+      this.#received = Buffer.concat([this.#received, bytes])
+      onWritten?.()
+    }
+  }
+
+  /** A write goes in whole; one that is larger than the kernel's buffer goes into an empty one. */
+  #fits(length: number): boolean {
+    return length <= this.#kernelFree || this.#kernelFree === this.#kernelSize
+  }
+
+  /** The peer reads all that the kernel holds. */
+  drain(): void {
+    this.#kernelFree = this.#kernelSize
+    const received = this.#received
+    this.#received = Buffer.alloc(0)
+    let position = 0
+    while (position < received.length) position = this.#readFrame(received, position)
+    this.flush()
+  }
+
+  #readFrame(data: Buffer, start: number): number {
+    const first = data.readUInt8(start)
+    let length = data.readUInt8(start + 1)
+    if (length >= 128) throw new Error('a server frame is masked')
+    let position = start + 2
+    if (length === 126) {
+      length = data.readUInt16BE(position)
+      position += 2
+    } else if (length === 127) {
+      length = Number(data.readBigUInt64BE(position))
+      position += 8
+    }
+    const opcode = first & 0x0f
+    if (opcode === 1 && this.#fragments.length > 0) throw new Error('a data frame between the fragments of another')
+    if (opcode === 0 && this.#fragments.length === 0) throw new Error('a continuation of nothing')
+    this.#fragments.push(data.subarray(position, position + length))
+    if ((first & 0x80) !== 0) {
+      const text = Buffer.concat(this.#fragments).toString('utf8')
+      this.#fragments = []
+      this.#onText(text)
+    }
+    return position + length
+  }
+}
