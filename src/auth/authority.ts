@@ -1,0 +1,68 @@
+/**
+ * Who issues tokens: the issuer's name, the pepper of the secrets and the first signing key, made once in the life of a
+ * store. Nodes that start at the same moment agree, because whoever inserts the one row of `authority` makes the key in
+ * the same transaction and everybody else waits for it.
+ */
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type JsonWebKey, randomUUID } from 'node:crypto'
+import { newId } from '../base/ids.ts'
+import type { Db, Transaction } from '../store/db.ts'
+import type { Authority, SigningKey } from './directory.ts'
+import { newPepper } from './secrets.ts'
+import type { AuthTables } from './tables.ts'
+
+interface AuthorityTruth {
+  readonly authority: Authority
+  readonly keys: readonly SigningKey[]
+}
+
+/**
+ * Reads the authority and its live keys, the newest last; makes them when the store has none.
+ * @param publicUrl the address that customers use, which becomes the issuer when it is made now. Empty: the issuer is a
+ *   random name, because a listener's address may change and the issuer may not.
+ */
+export async function readAuthority(db: Db, publicUrl: string): Promise<AuthorityTruth> {
+  const tables = db.tables<AuthTables>()
+  const read = () => tables.selectFrom('authority').select(['issuer', 'pepper']).executeTakeFirst()
+  let row = await read()
+  if (row === undefined) {
+    await db.transaction<AuthTables, void>((transaction) => createAuthority(transaction, publicUrl))
+    row = await read()
+  }
+  if (row === undefined) throw new Error('the authority was made and is not there')
+  const keys = await tables.selectFrom('signing_keys').select(['id', 'private_jwk']).orderBy('created_at').execute()
+  return {
+    // The resources behind this service are one audience, named like their issuer.
+    authority: { issuer: row.issuer, audience: row.issuer, pepper: row.pepper },
+    keys: keys.map(({ id, private_jwk }) => signingKey(id, private_jwk)),
+  }
+}
+
+/** The pepper that secrets are hashed with. The authority must have been read once, by whoever loads the directory. */
+export async function pepperOf(transaction: Transaction<AuthTables>): Promise<Uint8Array> {
+  const { pepper } = await transaction.selectFrom('authority').select('pepper').executeTakeFirstOrThrow()
+  return pepper
+}
+
+async function createAuthority(transaction: Transaction<AuthTables>, publicUrl: string): Promise<void> {
+  const made = await transaction
+    .insertInto('authority')
+    .values({
+      only: true,
+      issuer: publicUrl === '' ? `urn:uuid:${randomUUID()}` : publicUrl,
+      pepper: newPepper(),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('only')
+    .executeTakeFirst()
+  if (made === undefined) return
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  await transaction
+    .insertInto('signing_keys')
+    .values({ id: newId(), private_jwk: privateKey.export({ format: 'jwk' }) as Record<string, string> })
+    .execute()
+}
+
+function signingKey(keyId: string, jwk: JsonWebKey): SigningKey {
+  const privateKey = createPrivateKey({ key: jwk, format: 'jwk' })
+  return { keyId, privateKey, publicKey: createPublicKey(privateKey) }
+}

@@ -1,0 +1,128 @@
+/**
+ * Keeps the directory equal to the store: loads it whole at the start, whenever a write anywhere announces itself on
+ * `tidegate_directory`, and when the store's connection is back. Loads never overlap, and what is announced during one
+ * starts another. A load that fails leaves the old truth in place, is logged, and is tried again with backoff.
+ */
+import type { Clock, Timer } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { isScope } from '../contract/scopes.ts'
+import type { Db, Transaction } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
+import { readAuthority } from './authority.ts'
+import type { Directory, DirectoryTruth } from './directory.ts'
+import type { AuthTables } from './tables.ts'
+
+export interface DirectoryLoaderOptions {
+  readonly db: Db
+  readonly directory: Directory
+  readonly clock: Clock
+  readonly log: Log
+  /** The address that customers use; becomes the issuer at the first start of a store. Empty: a random name. */
+  readonly publicUrl: string
+}
+
+const CHANNEL = 'tidegate_directory'
+
+/** Waits before loads after a failed one: doubling from the first to the second. */
+const RETRY_MILLISECONDS_MIN = 100
+const RETRY_MILLISECONDS_MAX = 5_000
+
+/** Announces a change of this room's tables; arrives when the transaction has committed. */
+export async function announceChange(transaction: Transaction<AuthTables>): Promise<void> {
+  await sql`select pg_notify(${CHANNEL}, '')`.execute(transaction)
+}
+
+export class DirectoryLoader {
+  readonly #options: DirectoryLoaderOptions
+  #unlisten: (() => Promise<void>) | undefined
+  /** Loads asked for and loads begun for them: a load serves everyone who asked before it began. */
+  #asked = 0
+  #running: Promise<void> | undefined
+  #failures = 0
+  #retry: Timer | undefined
+  #stopped = false
+
+  constructor(options: DirectoryLoaderOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Resolves when a load that began after this call has ended, well or not; never rejects. A writer waits for this, so
+   * that who was answered finds the change in force on this node.
+   */
+  async refresh(): Promise<void> {
+    const number = ++this.#asked
+    while (!this.#stopped) {
+      if (this.#running === undefined) {
+        this.#running = this.#load().finally(() => {
+          this.#running = undefined
+        })
+        return this.#running
+      }
+      await this.#running
+      // Somebody who asked later has begun a load by now: it began after this call too.
+      if (this.#asked > number && this.#running !== undefined) return this.#running
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#retry?.cancel()
+    await this.#running
+    await this.#unlisten?.()
+  }
+
+  async #load(): Promise<void> {
+    const { db, directory, log } = this.#options
+    try {
+      this.#unlisten ??= await this.#listen(db)
+      const truth = await readTruth(db, this.#options.publicUrl)
+      if (this.#stopped) return
+      this.#failures = 0
+      this.#retry?.cancel()
+      directory.replace(truth)
+      log.debug({ customers: truth.customers.length, clients: truth.clients.length }, 'directory loaded')
+    } catch (error) {
+      log.warn({ err: error, failures: ++this.#failures, loaded: directory.loaded }, 'directory not loaded')
+      this.#retryLater()
+    }
+  }
+
+  #listen(db: Db): Promise<() => Promise<void>> {
+    const refresh = () => void this.refresh()
+    return db.listen(CHANNEL, { onNotify: refresh, onReconnect: refresh })
+  }
+
+  #retryLater(): void {
+    this.#retry?.cancel()
+    if (this.#stopped) return
+    const delay = Math.min(RETRY_MILLISECONDS_MIN * 2 ** (this.#failures - 1), RETRY_MILLISECONDS_MAX)
+    this.#retry = this.#options.clock.schedule(delay, () => void this.refresh())
+  }
+}
+
+/**
+ * Reads everything, one statement a table. A change between two statements announces itself, so what it tore apart is
+ * read again; until then a client whose customer is not there yet counts as disabled.
+ */
+async function readTruth(db: Db, publicUrl: string): Promise<DirectoryTruth> {
+  const { authority, keys } = await readAuthority(db, publicUrl)
+  const tables = db.tables<AuthTables>()
+  const secrets = await tables.selectFrom('client_secrets').select(['client_id', 'hash']).execute()
+  const clients = await tables.selectFrom('clients').selectAll().execute()
+  const customers = await tables.selectFrom('customers').select(['id', 'name', 'enabled', 'streaming']).execute()
+  return {
+    authority,
+    keys,
+    customers,
+    clients: clients.map(({ id, customer_id, name, scopes, enabled }) => ({
+      clientId: id,
+      customerId: customer_id,
+      name,
+      // A scope that this version does not know opens nothing here.
+      scopes: new Set(scopes.filter(isScope)),
+      enabled,
+    })),
+    secrets: secrets.flatMap(({ client_id, hash }) => (hash === null ? [] : [{ clientId: client_id, hash }])),
+  }
+}

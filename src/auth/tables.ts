@@ -1,0 +1,51 @@
+/** The tables of this room, as the query builder sees them; their definition is the migration `auth`. */
+import type { Generated } from '../store/sql.ts'
+
+interface CustomersTable {
+  id: string
+  name: string
+  enabled: boolean
+  /** The allow-list entry. */
+  streaming: boolean
+  created_at: Generated<string>
+}
+
+interface ClientsTable {
+  id: string
+  customer_id: string
+  name: string
+  scopes: string[]
+  enabled: boolean
+  created_at: Generated<string>
+}
+
+interface ClientSecretsTable {
+  id: string
+  client_id: string
+  /** Null once the secret is deleted; the row stays, so that deleting it again is no error. */
+  hash: Uint8Array | null
+  created_at: Generated<string>
+}
+
+interface AuthorityTable {
+  /** Always true: there is one row. */
+  only: boolean
+  issuer: string
+  pepper: Uint8Array
+  created_at: Generated<string>
+}
+
+interface SigningKeysTable {
+  id: string
+  /** The key pair as a JWK (RFC 7517), private part included. */
+  private_jwk: Record<string, string>
+  created_at: Generated<string>
+}
+
+export interface AuthTables {
+  customers: CustomersTable
+  clients: ClientsTable
+  client_secrets: ClientSecretsTable
+  authority: AuthorityTable
+  signing_keys: SigningKeysTable
+}

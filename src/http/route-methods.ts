@@ -1,0 +1,37 @@
+/**
+ * Which methods a path has, learned from the routes as they are declared, so that a wrong method on an existing path is
+ * 405 with `Allow` and not 404. Pure.
+ */
+interface Route {
+  readonly segments: readonly string[]
+  readonly methods: readonly string[]
+}
+
+export class RouteMethods {
+  readonly #routes: Route[] = []
+
+  /** @param pattern path whose segments are literal or `:name` */
+  add(pattern: string, methods: string | readonly string[]): void {
+    this.#routes.push({ segments: segmentsOf(pattern), methods: typeof methods === 'string' ? [methods] : methods })
+  }
+
+  /** Methods of the path of `url`, sorted; none when there is nothing at it. */
+  at(url: string): string[] {
+    const segments = segmentsOf(url.split('?', 1)[0] as string)
+    const found = new Set(this.#routes.filter((route) => matches(route, segments)).flatMap(({ methods }) => methods))
+    return [...found].sort()
+  }
+}
+
+function segmentsOf(path: string): string[] {
+  return path.split('/')
+}
+
+function matches(route: Route, segments: readonly string[]): boolean {
+  return (
+    route.segments.length === segments.length &&
+    route.segments.every((expected, index) =>
+      expected.startsWith(':') ? segments[index] !== '' : expected === segments[index],
+    )
+  )
+}
