@@ -1,0 +1,232 @@
+/**
+ * The life of the embedded store's thread: start, one statement at a time, restart when it dies or does not answer.
+ * PGlite cannot cancel a statement, so a statement over its time ends the thread and a new one opens the same folder,
+ * which is the same path as a crash: what was committed is there, the open transaction is gone. It never repeats a
+ * statement, and never runs two threads on one folder.
+ */
+import { Worker } from 'node:worker_threads'
+import { assert } from '../base/assert.ts'
+import type { Clock, Timer } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { StatementFailed, StoreUnavailable } from './db.ts'
+import type { WorkerAnswer, WorkerRequest, WorkerStart } from './embedded-worker.ts'
+
+/** Longest a start may take: a new folder takes 3 to 6 s on an idle machine, recovery after a crash is shorter. */
+const START_MILLISECONDS_MAX = 120_000
+/** Longest that running work, and then the folder's closing, may hold up the end; a thread that is ended before it recovers at the next start. */
+const CLOSE_MILLISECONDS_MAX = 5_000
+/** Pause before a start that follows a failed one: doubled each time, so a full disk is not hammered. */
+const RESTART_PAUSE_MILLISECONDS_MIN = 100
+const RESTART_PAUSE_MILLISECONDS_MAX = 5_000
+
+export interface EngineListener {
+  onNotification(channel: string, payload: string): void
+  /** A new thread took over; it listens on the channels that `channels` named. */
+  onRestart(): void
+  /** Channels that a starting thread is to listen on. */
+  channels(): readonly string[]
+}
+
+export interface EngineOptions {
+  readonly folder: string
+  readonly log: Log
+  readonly clock: Clock
+  readonly listener: EngineListener
+}
+
+type Result = Extract<WorkerAnswer, { type: 'result' }>
+
+interface Pending {
+  readonly resolve: (result: Result) => void
+  readonly reject: (error: Error) => void
+  readonly timer: Timer
+}
+
+/** One life of the thread; a session holds on to it and fails when it is not the present one any more. */
+export type EngineLife = Worker
+
+export class EmbeddedEngine {
+  readonly #options: EngineOptions
+  #life: Worker | undefined
+  #pending: Pending | undefined
+  #closing = false
+  /** Settles with the next state: a thread that is ready, or none for good. */
+  #restarting: Promise<void> | undefined
+
+  constructor(options: EngineOptions) {
+    this.#options = options
+  }
+
+  /** The thread that answers now; undefined while there is none. */
+  get life(): EngineLife | undefined {
+    return this.#life
+  }
+
+  /** The first start; fails when the folder cannot be opened. */
+  async start(): Promise<void> {
+    this.#life = await this.#startWorker()
+  }
+
+  /** Waits, at most that long, until a thread answers. */
+  async ready(waitMillisecondsMax: number): Promise<EngineLife> {
+    if (this.#life === undefined && this.#restarting !== undefined && waitMillisecondsMax > 0) {
+      await this.#before(waitMillisecondsMax, this.#restarting)
+    }
+    if (this.#life === undefined) throw new StoreUnavailable('the embedded store is being started anew')
+    return this.#life
+  }
+
+  /** Runs one statement in that life. Over its time the thread is ended, and the caller's work with it. */
+  run(
+    life: EngineLife,
+    text: string,
+    parameters: WorkerRequest['parameters'],
+    millisecondsMax: number,
+  ): Promise<Result> {
+    if (life !== this.#life)
+      return Promise.reject(new StoreUnavailable('the embedded store was started anew meanwhile'))
+    assert(this.#pending === undefined, 'two statements at once in one session')
+    return new Promise((resolve, reject) => {
+      const timer = this.#options.clock.schedule(millisecondsMax, () => {
+        this.#lose(life, `a statement took more than ${millisecondsMax} ms`)
+      })
+      this.#pending = { resolve, reject, timer }
+      life.postMessage({ text, parameters } satisfies WorkerRequest)
+    })
+  }
+
+  /**
+   * Ends the thread when `idle` settles, and without waiting further when that or the folder's closing takes too long:
+   * what runs then has not committed.
+   */
+  async close(idle: Promise<void>): Promise<void> {
+    this.#closing = true
+    await this.#before(CLOSE_MILLISECONDS_MAX, idle)
+    const life = this.#life
+    this.#life = undefined
+    if (life !== undefined) {
+      if (this.#pending === undefined) {
+        const ended = new Promise<void>((resolve) => life.once('exit', () => resolve()))
+        life.postMessage({ text: null, parameters: [] } satisfies WorkerRequest)
+        await this.#before(CLOSE_MILLISECONDS_MAX, ended)
+      }
+      this.#failPending('it was closed')
+      await life.terminate()
+    }
+    await this.#restarting
+  }
+
+  #answered(worker: Worker, answer: Exclude<WorkerAnswer, { type: 'ready' }>): void {
+    if (worker !== this.#life) return
+    if (answer.type === 'notification') {
+      this.#options.listener.onNotification(answer.channel, answer.payload)
+      return
+    }
+    const pending = this.#pending
+    assert(pending !== undefined, 'the store answered what nobody asked')
+    this.#pending = undefined
+    pending.timer.cancel()
+    if (answer.type === 'result') pending.resolve(answer)
+    else {
+      const { message, sqlState, constraint } = answer.failure
+      pending.reject(new StatementFailed(message, sqlState, constraint))
+    }
+  }
+
+  #lose(worker: Worker, reason: string): void {
+    if (worker !== this.#life) return
+    this.#life = undefined
+    this.#failPending(reason)
+    this.#options.log.warn({ reason }, 'store lost')
+    this.#restarting = this.#restart(worker).finally(() => {
+      this.#restarting = undefined
+    })
+  }
+
+  #failPending(reason: string): void {
+    const pending = this.#pending
+    this.#pending = undefined
+    pending?.timer.cancel()
+    pending?.reject(new StoreUnavailable(`the embedded store was lost: ${reason}`))
+  }
+
+  async #restart(lost: Worker): Promise<void> {
+    const { log, clock, folder, listener } = this.#options
+    const startedMilliseconds = clock.monotonicMilliseconds()
+    await lost.terminate()
+    if (folder === '') {
+      log.error('store in memory cannot come back')
+      return
+    }
+    for (let pause = RESTART_PAUSE_MILLISECONDS_MIN; !this.#closing; pause *= 2) {
+      try {
+        const worker = await this.#startWorker()
+        if (this.#closing) {
+          await worker.terminate()
+          return
+        }
+        this.#life = worker
+        log.info({ milliseconds: Math.round(clock.monotonicMilliseconds() - startedMilliseconds) }, 'store is back')
+        listener.onRestart()
+        return
+      } catch (error) {
+        log.error({ err: error }, 'store restart failed')
+        const milliseconds = Math.min(pause, RESTART_PAUSE_MILLISECONDS_MAX)
+        await new Promise<void>((resolve) => clock.schedule(milliseconds, resolve))
+      }
+    }
+  }
+
+  /** A thread that has opened the folder. */
+  async #startWorker(): Promise<Worker> {
+    const { folder, listener, log } = this.#options
+    const worker = createWorker({ folder, channels: listener.channels() })
+    // One set of listeners for its whole life: a thread without a message listener in between stops delivering.
+    const started = new Promise<boolean>((resolve, reject) => {
+      worker.on('message', (answer: WorkerAnswer) => {
+        if (answer.type === 'ready') resolve(true)
+        else this.#answered(worker, answer)
+      })
+      worker.on('error', (error) => {
+        if (worker === this.#life) log.error({ err: error }, 'store thread failed')
+        reject(error)
+      })
+      worker.on('exit', (code) => {
+        this.#lose(worker, `the thread ended with code ${code}`)
+        reject(new Error(`the thread ended with code ${code} while it started`))
+      })
+    })
+    try {
+      const ready = await this.#before(START_MILLISECONDS_MAX, started)
+      if (ready !== true) throw new Error(`the folder was not open after ${START_MILLISECONDS_MAX} ms`)
+    } catch (error) {
+      await worker.terminate()
+      throw new StoreUnavailable(`the embedded store does not open ${folder}`, { cause: error })
+    }
+    return worker
+  }
+
+  /** What the promise gives, or undefined when it takes longer. */
+  async #before<Value>(milliseconds: number, promise: Promise<Value>): Promise<Value | undefined> {
+    let timer: Timer | undefined
+    const late = new Promise<undefined>((resolve) => {
+      timer = this.#options.clock.schedule(milliseconds, () => resolve(undefined))
+    })
+    try {
+      return await Promise.race([promise, late])
+    } finally {
+      timer?.cancel()
+    }
+  }
+}
+
+/** The thread's file beside this one: compiled, or the source itself when this file runs as source. */
+function createWorker(start: WorkerStart): Worker {
+  const options = { name: 'store', workerData: start, execArgv: [] }
+  if (!import.meta.url.endsWith('.ts')) return new Worker(new URL('./embedded-worker.js', import.meta.url), options)
+  // Source only. Node 20 does not apply `--import tsx` to the file a thread starts with, so the thread starts with a
+  // line that registers the loader and imports the file; it finds the loader from the working directory.
+  const file = JSON.stringify(new URL('./embedded-worker.ts', import.meta.url).href)
+  const code = `import('tsx/esm/api').then(({ register }) => { register(); return import(${file}) })`
+  return new Worker(code, { ...options, eval: true })
+}

@@ -1,0 +1,104 @@
+/**
+ * The embedded engine of the store: PGlite on a folder, in a thread of its own. One session serves everyone, so calls
+ * take turns; a transaction holds its turn from begin to commit. What it promises is written at `Db`; beyond that it
+ * survives a crash of the process, not a loss of power, because PGlite never calls fsync. The folder belongs to one
+ * process, which `data-lock` sees to.
+ */
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { type Db, type NotificationListener, STATEMENT_MILLISECONDS_MAX } from './db.ts'
+import { EmbeddedEngine } from './embedded-engine.ts'
+import { EmbeddedSession } from './embedded-session.ts'
+import { createQueries, type Session, sql, type TransactionOptions } from './sql.ts'
+import { TurnQueue } from './turn-queue.ts'
+
+export interface EmbeddedOptions {
+  /** The folder PGlite keeps its data in; empty is in memory, for tests, and does not survive a restart of the thread. */
+  readonly folder: string
+  readonly log: Log
+  readonly clock: Clock
+}
+
+export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Promise<Db> {
+  const listeners = new Map<string, Set<NotificationListener>>()
+  const turns = new TurnQueue(clock)
+  let closed = false
+
+  function tell(listener: NotificationListener, call: (listener: NotificationListener) => void): void {
+    try {
+      call(listener)
+    } catch (error) {
+      // One listener's bug must not keep a notification from the next.
+      log.error({ err: error }, 'store listener failed')
+    }
+  }
+
+  const engine = new EmbeddedEngine({
+    folder,
+    log,
+    clock,
+    listener: {
+      onNotification(channel, payload) {
+        for (const listener of [...(listeners.get(channel) ?? [])]) tell(listener, (each) => each.onNotify(payload))
+      },
+      onRestart() {
+        for (const listener of [...listeners.values()].flatMap((set) => [...set])) {
+          tell(listener, (each) => each.onReconnect())
+        }
+      },
+      channels: () => [...listeners.keys()],
+    },
+  })
+
+  async function acquire({ statementMillisecondsMax }: TransactionOptions): Promise<Session> {
+    const patienceMilliseconds = statementMillisecondsMax ?? STATEMENT_MILLISECONDS_MAX
+    const deadlineMilliseconds = clock.monotonicMilliseconds() + patienceMilliseconds
+    await turns.take(patienceMilliseconds)
+    try {
+      const life = await engine.ready(deadlineMilliseconds - clock.monotonicMilliseconds())
+      const limits = { deadlineMilliseconds, statementMillisecondsMax: patienceMilliseconds }
+      return new EmbeddedSession({ engine, life, turns, clock, ...limits })
+    } catch (error) {
+      turns.pass()
+      throw error
+    }
+  }
+
+  const queries = createQueries(acquire)
+
+  async function stopListening(channel: string, listener: NotificationListener): Promise<void> {
+    const set = listeners.get(channel)
+    if (set?.delete(listener) !== true || set.size > 0) return
+    listeners.delete(channel)
+    if (closed) return
+    await queries.transaction(async (transaction) => {
+      // Someone may have begun to listen while this waited for its turn.
+      if (!listeners.has(channel)) await sql`unlisten ${sql.id(channel)}`.execute(transaction)
+    })
+  }
+
+  await engine.start()
+  return {
+    engine: 'embedded',
+    get available() {
+      return engine.life !== undefined
+    },
+    ...queries,
+    async listen(channel, listener) {
+      const set = listeners.get(channel) ?? new Set()
+      listeners.set(channel, set.add(listener))
+      try {
+        await sql`listen ${sql.id(channel)}`.execute(queries.tables())
+      } catch (error) {
+        set.delete(listener)
+        if (set.size === 0) listeners.delete(channel)
+        throw error
+      }
+      return () => stopListening(channel, listener)
+    },
+    async close() {
+      closed = true
+      await engine.close(turns.close())
+    },
+  }
+}
