@@ -55,6 +55,7 @@ export class VenueConnection {
   #lifeMilliseconds: number
   #failures = 0
   #isStopped = false
+  #ended: Promise<void> | undefined
   #onAllClosed: (() => void) | undefined
   readonly #ageSeconds = () => (this.#options.clock.monotonicMilliseconds() - this.#messageMilliseconds) / 1000
 
@@ -93,10 +94,11 @@ export class VenueConnection {
     const { ages } = this.#metrics
     if (ages.get(this.#options.venue) === this.#ageSeconds) ages.delete(this.#options.venue)
     for (const socket of this.#sockets) socket.terminate()
-    if (this.#sockets.size === 0) return Promise.resolve()
-    return new Promise((resolve) => {
+    this.#ended ??= new Promise((resolve) => {
       this.#onAllClosed = resolve
     })
+    if (this.#sockets.size === 0) this.#onAllClosed?.()
+    return this.#ended
   }
 
   #connect(): void {

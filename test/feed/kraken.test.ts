@@ -1,0 +1,401 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { createLog } from '../../src/base/log.ts'
+import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import { createKraken } from '../../src/feed/kraken.ts'
+import type { Source } from '../../src/feed/source.ts'
+import { ASK, BID } from '../../src/market/event.ts'
+import { acknowledgementText, type ScriptFrame, type ScriptMessage, scriptKraken } from '../support/kraken-script.ts'
+import { SourceListener } from '../support/source-listener.ts'
+import { type KrakenServer, type KrakenServerOptions, startKrakenServer } from '../support/venue-server.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+
+const btc = { symbol: 'BTC/USD', depth: 10, pricePrecision: 1, quantityPrecision: 8 }
+const eth = { symbol: 'ETH/USD', depth: 25, pricePrecision: 2, quantityPrecision: 8 }
+
+const snapshot: ScriptMessage = {
+  type: 'snapshot',
+  bids: [
+    [100.1, 1],
+    [100, 2.5],
+  ],
+  asks: [
+    [100.2, 0.00000005],
+    [100.3, 4],
+  ],
+}
+const updates: ScriptMessage[] = [
+  { type: 'update', asks: [[100.2, 0.5]] },
+  {
+    type: 'update',
+    bids: [[100.1, 0]],
+    asks: [
+      [100.3, 9],
+      [100.3, 0],
+      [100.4, 1],
+    ],
+  },
+  { type: 'update', bids: [[99.9, 3]] },
+]
+const script: ScriptFrame[] = [snapshot, ...updates]
+/** Every amount differs from the one before, so that each update is an event. */
+const manyUpdates = Array.from({ length: 300 }, (_, index): ScriptMessage => {
+  return { type: 'update', asks: [[100.2, (100 + index) / 100]] }
+})
+
+const opened: { close(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const one of opened.splice(0).reverse()) await one.close()
+})
+
+async function serve(options: Partial<KrakenServerOptions> = {}): Promise<KrakenServer> {
+  const server = await startKrakenServer({ recordings: [scriptKraken(btc, script)], speed: Infinity, ...options })
+  opened.push(server)
+  return server
+}
+
+interface Connected {
+  readonly source: Source
+  readonly clock: VirtualClock
+  /** The value of one metric by its name and labels as written. */
+  readonly metric: (line: string) => Promise<string | undefined>
+}
+
+function connect(url: string, listeners: readonly SourceListener[]): Connected {
+  const clock = new VirtualClock()
+  const metrics = createMetricsRegistry()
+  const markets = listeners.map((listener) => listener.sourceMarket)
+  const source = createKraken({ url, markets, clock, log: createLog('silent'), metrics })
+  source.start()
+  opened.push({ close: () => source.stop() })
+  const metric = async (line: string) =>
+    (await metrics.metrics())
+      .split('\n')
+      .find((text) => text.startsWith(`${line} `))
+      ?.slice(line.length + 1)
+  return { source, clock, metric }
+}
+
+const books = (server: KrakenServer) => server.requests.filter(({ params }) => params.channel === 'book')
+const isLive = (listener: SourceListener) => () => listener.events.at(-1)?.type === 'snapshot'
+
+describe('a book', () => {
+  it('is the one of the venue after every message, in events of whole messages', async () => {
+    const server = await serve()
+    const listener = new SourceListener('BTC/USD', { priceDecimals: 1 })
+    connect(server.url, [listener])
+    await listener.until('all messages', () => listener.events.length === 4)
+    expect(listener.states).toEqual([
+      '100.1:1.00000000 100.0:2.50000000 | 100.2:0.00000005 100.3:4.00000000',
+      '100.1:1.00000000 100.0:2.50000000 | 100.2:0.50000000 100.3:4.00000000',
+      '100.0:2.50000000 | 100.2:0.50000000 100.4:1.00000000',
+      '100.0:2.50000000 99.9:3.00000000 | 100.2:0.50000000 100.4:1.00000000',
+    ])
+    expect(listener.events[2]).toEqual({
+      type: 'update',
+      changes: [
+        { side: BID, price: 1001, amount: 0 },
+        { side: ASK, price: 1003, amount: 0 },
+        { side: ASK, price: 1004, amount: 100000000 },
+      ],
+      executions: [],
+    })
+  })
+
+  it('is rescaled exactly to a market that keeps more decimals', async () => {
+    const server = await serve()
+    const listener = new SourceListener('BTC/USD', { priceDecimals: 4, amountDecimals: 18 })
+    connect(server.url, [listener])
+    await listener.until('a snapshot', () => listener.events.length > 0)
+    expect(listener.states[0]).toBe(
+      '100.1000:1.000000000000000000 100.0000:2.500000000000000000 | 100.2000:0.000000050000000000 100.3000:4.000000000000000000',
+    )
+  })
+
+  it('is cut to the depth that the acknowledgement names, with a delete of each level that falls out', async () => {
+    const shape = { ...btc, depth: 2 }
+    const grow: ScriptMessage = { type: 'update', bids: [[100.05, 7]], asks: [[100.15, 8]] }
+    const server = await serve({
+      recordings: [scriptKraken({ ...shape, pricePrecision: 2 }, [snapshot, grow])],
+    })
+    const listener = new SourceListener('BTC/USD')
+    connect(server.url, [listener])
+    await listener.until('the update', () => listener.events.length === 2)
+    expect(books(server)[0]?.params.depth).toBe(10)
+    expect(listener.events[1]).toEqual({
+      type: 'update',
+      changes: [
+        { side: BID, price: 10005, amount: 700000000 },
+        { side: BID, price: 10000, amount: 0 },
+        { side: ASK, price: 10015, amount: 800000000 },
+        { side: ASK, price: 10030, amount: 0 },
+      ],
+      executions: [],
+    })
+  })
+
+  it('is asked for once a pair, by the smallest depth on offer that covers its markets', async () => {
+    const wanted = { 'A/USD': 1, 'B/USD': 10, 'C/USD': 11, 'D/USD': 500, 'E/USD': 501, 'F/USD': 5000, 'G/USD': 0 }
+    const recordings = Object.keys(wanted).map((symbol) => scriptKraken({ ...btc, symbol }, script))
+    const server = await serve({ recordings })
+    const listeners = Object.entries(wanted).map(([symbol, depth]) => new SourceListener(symbol, { depth }))
+    listeners.push(new SourceListener('A/USD', { symbol: 'DEEPUSD', depth: 25 }))
+    connect(server.url, listeners)
+    await Promise.all(listeners.map((listener) => listener.until('a snapshot', () => listener.states.length > 0)))
+    expect(books(server).map(({ method, params }) => [method, params.depth, params.symbol])).toEqual([
+      ['subscribe', 25, ['A/USD', 'C/USD']],
+      ['subscribe', 10, ['B/USD']],
+      ['subscribe', 500, ['D/USD']],
+      ['subscribe', 1000, ['E/USD', 'F/USD', 'G/USD']],
+    ])
+  })
+})
+
+describe('a market that is refused is lost with a reason, while the others go on', () => {
+  const refusals: readonly (readonly [string, SourceListener, RegExp])[] = [
+    ['the venue does not list it', new SourceListener('FOO/USD'), /^kraken does not list FOO\/USD$/],
+    ['the venue refuses its book', new SourceListener('BAR/USD'), /^kraken refused BAR\/USD: Currency pair not/],
+    [
+      'its prices are coarser',
+      new SourceListener('BTC/USD', { symbol: 'COARSE', priceDecimals: 0 }),
+      /^kraken's BTC\/USD has 1 price and 8 amount decimals, COARSE keeps 0 and 8$/,
+    ],
+    [
+      'its amounts are coarser',
+      new SourceListener('BTC/USD', { symbol: 'COARSE', amountDecimals: 7 }),
+      /^kraken's BTC\/USD has 1 price and 8 amount decimals, COARSE keeps 2 and 7$/,
+    ],
+  ]
+  it.each(refusals)('because %s', async (_name, refused, reason) => {
+    const server = await serve({ refusedPairs: [{ ...btc, symbol: 'BAR/USD' }] })
+    const good = new SourceListener('BTC/USD')
+    connect(server.url, [refused, good])
+    await refused.until('the refusal', () => refused.events.length > 0)
+    await good.until('all messages', () => good.events.length === 4)
+    expect(refused.events).toEqual([{ type: 'lost', reason: expect.stringMatching(reason) }])
+    expect(good.reasons()).toEqual([])
+  })
+
+  it('and comes to life when the venue lists it later', async () => {
+    const server = await serve()
+    const listener = new SourceListener('BTC/USD')
+    const late = new SourceListener('NEW/USD')
+    connect(server.url, [listener, late])
+    await late.until('the refusal', () => late.events.length === 1)
+    const pairs = [{ symbol: 'NEW/USD', status: 'online', price_precision: 1, qty_precision: 8 }]
+    server.broadcast(JSON.stringify({ channel: 'instrument', type: 'update', data: { assets: [], pairs } }))
+    await server.until('its subscription', () => books(server).some(({ params }) => params.symbol?.[0] === 'NEW/USD'))
+  })
+})
+
+describe('a book that cannot be vouched for', () => {
+  const recordings = [scriptKraken(btc, [snapshot, ...manyUpdates]), scriptKraken(eth, [snapshot, ...manyUpdates])]
+  const corruptAt = (indexes: readonly number[]) => (text: string, symbol: string, index: number) =>
+    symbol === 'BTC/USD' && indexes.includes(index) ? text.replace(/"qty":[0-9.]+/, '"qty":7777') : text
+
+  it('is lost by a wrong checksum and live again with the next snapshot; no other market notices', async () => {
+    const server = await serve({ recordings, corrupt: corruptAt([100]) })
+    const listener = new SourceListener('BTC/USD')
+    const other = new SourceListener('ETH/USD', { depth: 25 })
+    const { metric } = connect(server.url, [listener, other])
+    await listener.until('the last amount', () => listener.side(ASK)[0] === '100.20:3.99000000')
+    await other.until('the last amount', () => other.side(ASK)[0] === '100.20:3.99000000')
+    expect(listener.reasons()).toEqual(['the checksum of BTC/USD does not match'])
+    expect(listener.count('snapshot')).toBe(2)
+    expect(listener.states.join()).not.toContain('7777')
+    expect(other.reasons()).toEqual([])
+    expect(other.events).toHaveLength(301)
+    expect(books(server).slice(2)).toEqual([
+      { method: 'unsubscribe', params: { channel: 'book', symbol: ['BTC/USD'], depth: 10 } },
+      { method: 'subscribe', params: { channel: 'book', symbol: ['BTC/USD'], depth: 10, snapshot: true } },
+    ])
+    expect(await metric('tidegate_feed_checksum_mismatches_total{venue="kraken",symbol="BTC/USD"}')).toBe('1')
+    expect(await metric('tidegate_feed_checksum_mismatches_total{venue="kraken",symbol="ETH/USD"}')).toBe('0')
+  })
+
+  it('is subscribed at once the first time, and after a growing delay when it goes on failing', async () => {
+    const all = Array.from({ length: 301 }, (_, index) => index)
+    const server = await serve({ recordings, corrupt: corruptAt(all.slice(1)) })
+    const listener = new SourceListener('BTC/USD')
+    const { clock } = connect(server.url, [listener])
+    const subscriptions = () => books(server).filter(({ method }) => method === 'subscribe').length
+    await listener.until('the second loss', () => listener.count('lost') === 2)
+    expect(subscriptions()).toBe(2)
+    clock.advance(999)
+    expect(subscriptions()).toBe(2)
+    clock.advance(1)
+    await listener.until('the third loss', () => listener.count('lost') === 3)
+    expect(subscriptions()).toBe(3)
+  })
+
+  it('is lost by a value that is finer than the venue said', async () => {
+    const corrupt = (text: string, _symbol: string, index: number) =>
+      index === 1 ? text.replace('100.2', '100.25') : text
+    const server = await serve({ corrupt })
+    const listener = new SourceListener('BTC/USD')
+    connect(server.url, [listener])
+    await listener.until('life again', () => listener.count('snapshot') === 2)
+    expect(listener.reasons()).toEqual(['cannot take price 100.25'])
+  })
+
+  it('is lost by a message of it that cannot be read', async () => {
+    const corrupt = (text: string, _symbol: string, index: number) => (index === 1 ? text.replace('qty', 'size') : text)
+    const server = await serve({ corrupt })
+    const listener = new SourceListener('BTC/USD')
+    connect(server.url, [listener])
+    await listener.until('life again', () => listener.count('snapshot') === 2)
+    expect(listener.reasons()).toEqual(['a book message that cannot be read'])
+  })
+
+  it('is lost when the venue changes the precisions, and read with the new ones', async () => {
+    const server = await serve()
+    const listener = new SourceListener('BTC/USD')
+    connect(server.url, [listener])
+    await listener.until('all messages', () => listener.events.length === 4)
+    const pairs = [{ symbol: 'BTC/USD', status: 'online', price_precision: 3, qty_precision: 8 }]
+    server.broadcast(JSON.stringify({ channel: 'instrument', type: 'update', data: { pairs } }))
+    await listener.until('the refusal', () => listener.count('lost') === 1)
+    expect(listener.reasons()[0]).toMatch(/has 3 price and 8 amount decimals/)
+    pairs[0] = { symbol: 'BTC/USD', status: 'online', price_precision: 1, qty_precision: 8 }
+    server.broadcast(JSON.stringify({ channel: 'instrument', type: 'update', data: { pairs } }))
+    await listener.until('life again', isLive(listener))
+    expect(listener.side(ASK)).toEqual(['100.20:0.50000000', '100.40:1.00000000'])
+  })
+
+  it('is lost and fetched anew when its market asks for it', async () => {
+    const server = await serve()
+    const listener = new SourceListener('BTC/USD')
+    const { source } = connect(server.url, [listener])
+    await listener.until('all messages', () => listener.events.length === 4)
+    source.rebuild('BTCUSD', 'crossed')
+    source.rebuild('BTCUSD', 'asked twice')
+    source.rebuild('OTHER', 'not here')
+    await listener.until('life again', isLive(listener))
+    expect(listener.reasons()).toEqual(['BTCUSD has to be rebuilt: crossed'])
+    expect(listener.side(BID)).toEqual(['100.00:2.50000000', '99.90:3.00000000'])
+  })
+})
+
+describe('acknowledgements that nobody asked for', () => {
+  const acknowledgements = [
+    acknowledgementText('unsubscribe', 'BTC/USD', 10),
+    acknowledgementText('subscribe', 'BTC/USD', 10),
+  ]
+
+  it('leave a live book alone, with or without a snapshot of their own', async () => {
+    const frames = [snapshot, ...acknowledgements, ...acknowledgements, updates[0], updates[1], snapshot, updates[2]]
+    const server = await serve({ recordings: [scriptKraken(btc, frames as ScriptFrame[])] })
+    const listener = new SourceListener('BTC/USD')
+    const { clock } = connect(server.url, [listener])
+    await listener.until('all messages', () => listener.events.length === 5)
+    expect(listener.events.map(({ type }) => type)).toEqual(['snapshot', 'update', 'update', 'snapshot', 'update'])
+    clock.advance(14_000)
+    expect(listener.reasons()).toEqual([])
+  })
+
+  it('end in a new subscription when no snapshot follows within ten seconds', async () => {
+    const server = await serve({ recordings: [scriptKraken(btc, [snapshot, ...acknowledgements, ...updates])] })
+    const listener = new SourceListener('BTC/USD')
+    const { clock } = connect(server.url, [listener])
+    await listener.until('all messages', () => listener.events.length === 4)
+    clock.advance(9_999)
+    expect(listener.reasons()).toEqual([])
+    clock.advance(1)
+    await listener.until('life again', isLive(listener))
+    expect(listener.reasons()).toEqual(['no snapshot of BTC/USD within 10 s'])
+  })
+})
+
+describe('the connection', () => {
+  it('takes every book with it when it ends, and brings it back', async () => {
+    const server = await serve()
+    const listener = new SourceListener('BTC/USD')
+    const { clock, metric } = connect(server.url, [listener])
+    await listener.until('all messages', () => listener.events.length === 4)
+    server.disconnectAll()
+    await listener.until('the loss', () => listener.count('lost') === 1)
+    expect(listener.reasons()).toEqual(['the connection was closed with code 1006'])
+    clock.advance(500)
+    await listener.until('life again', isLive(listener))
+    expect(listener.side(BID)).toEqual(['100.00:2.50000000', '99.90:3.00000000'])
+    expect(await metric('tidegate_feed_reconnects_total{venue="kraken"}')).toBe('1')
+  })
+
+  it('is given up when a frame cannot be read, for it may have been of any book', async () => {
+    const server = await serve()
+    const listener = new SourceListener('BTC/USD')
+    const { clock } = connect(server.url, [listener])
+    await listener.until('all messages', () => listener.events.length === 4)
+    server.broadcast('{"channel":"book","type":"upd')
+    await listener.until('the loss', () => listener.count('lost') === 1)
+    expect(listener.reasons()).toEqual(['a message that cannot be read: no JSON: SyntaxError'])
+    clock.advance(500)
+    await listener.until('life again', isLive(listener))
+  })
+
+  it('is given up when the venue is silent', async () => {
+    const server = await serve()
+    const listener = new SourceListener('BTC/USD')
+    const { clock } = connect(server.url, [listener])
+    await listener.until('all messages', () => listener.events.length === 4)
+    clock.advance(15_000)
+    expect(listener.reasons()).toEqual(['nothing arrived for 15 s'])
+    clock.advance(500)
+    await listener.until('life again', isLive(listener))
+  })
+
+  it('passes over everything that moves no book', async () => {
+    const server = await serve()
+    const listener = new SourceListener('BTC/USD')
+    connect(server.url, [listener])
+    await listener.until('all messages', () => listener.events.length === 4)
+    server.broadcast('{"channel":"status","type":"update","data":[{"system":"maintenance"}]}')
+    server.broadcast('{"channel":"trade","type":"update","data":[{"symbol":"BTC/USD","price":1.0,"qty":1.0}]}')
+    server.broadcast('{"error":"Event(s) not found","method":"subscribe","success":false}')
+    server.broadcast('{"error":"Already subscribed","method":"subscribe","success":false,"symbol":"BTC/USD"}')
+    server.broadcast('{"error":"Subscription Not Found","method":"unsubscribe","success":false,"symbol":"BTC/USD"}')
+    server.broadcast('{"channel":"book","type":"update","data":[{"symbol":"X/Y","bids":[],"asks":[],"checksum":1}]}')
+    server.broadcast(acknowledgementText('subscribe', 'X/Y', 10))
+    server.broadcast(scriptKraken(btc, [snapshot]).frames[0]?.text ?? '')
+    await listener.until('the snapshot behind it all', () => listener.count('snapshot') === 2)
+    expect(listener.reasons()).toEqual([])
+    expect(server.requests).toHaveLength(2)
+  })
+
+  it('counts messages and tells how old the last one is', async () => {
+    const server = await serve()
+    const listener = new SourceListener('BTC/USD')
+    const { clock, metric } = connect(server.url, [listener])
+    await listener.until('all messages', () => listener.events.length === 4)
+    clock.advance(3_000)
+    // Status, two acknowledgements, the list of pairs, four messages; a heartbeat may have come between.
+    expect(Number(await metric('tidegate_feed_messages_total{venue="kraken"}'))).toBeGreaterThanOrEqual(8)
+    expect(await metric('tidegate_feed_last_message_age_seconds{venue="kraken"}')).toBe('3')
+  })
+
+  it('is gone after stop, and no listener hears of it', async () => {
+    const server = await serve()
+    const listener = new SourceListener('BTC/USD')
+    const { source, clock } = connect(server.url, [listener])
+    await listener.until('life', () => listener.events.length === 4)
+    await source.stop()
+    await server.until('the end of the connection', () => server.connections() === 0)
+    clock.advance(120_000)
+    expect(listener.events).toHaveLength(4)
+    expect(server.connections()).toBe(0)
+  })
+
+  it('may be stopped by a listener that is being told', async () => {
+    const server = await serve()
+    const first = new SourceListener('BTC/USD')
+    const second = new SourceListener('BTC/USD', { symbol: 'SECOND' })
+    const { source } = connect(server.url, [first, second])
+    let stopped: Promise<void> | undefined
+    await first.until('the first event', () => {
+      if (first.events.length > 0) stopped ??= source.stop()
+      return stopped !== undefined
+    })
+    await stopped
+    expect(first.events).toHaveLength(1)
+    expect(second.events).toHaveLength(0)
+  })
+})

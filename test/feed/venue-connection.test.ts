@@ -1,0 +1,186 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { createLog } from '../../src/base/log.ts'
+import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import { retryMilliseconds, VenueConnection } from '../../src/feed/venue-connection.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+import { Waiters } from '../support/waiters.ts'
+
+const opened: { close(): Promise<unknown> }[] = []
+afterEach(async () => {
+  for (const one of opened.splice(0).reverse()) await one.close()
+})
+
+/** A server that hands every connection to `serve`. */
+async function listen(serve: (socket: WebSocket) => void = () => undefined): Promise<string> {
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0 })
+  server.on('connection', (socket) => {
+    socket.on('error', () => socket.terminate())
+    serve(socket)
+  })
+  await once(server, 'listening')
+  opened.push({
+    close: () => {
+      for (const client of server.clients) client.terminate()
+      return new Promise((resolve) => server.close(resolve))
+    },
+  })
+  return `ws://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** A port that takes connections and never says a word. */
+async function listenSilently(): Promise<string> {
+  const server = createServer((socket) => socket.on('error', () => socket.destroy()))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  opened.push({ close: async () => server.close() })
+  return `ws://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+function follow(url: string) {
+  const clock = new VirtualClock()
+  const calls: string[] = []
+  const waiters = new Waiters()
+  const note = (call: string) => {
+    calls.push(call)
+    waiters.notify()
+  }
+  const connection = new VenueConnection({
+    venue: 'test',
+    url,
+    silenceMilliseconds: 10_000,
+    clock,
+    log: createLog('silent'),
+    metrics: createMetricsRegistry(),
+    onOpen: () => note('open'),
+    onMessage: (text) => note(`message ${text}`),
+    onDown: (reason) => note(`down ${reason}`),
+  })
+  connection.start()
+  opened.push({ close: () => connection.stop() })
+  return { clock, calls, connection, until: (what: string, isMet: () => boolean) => waiters.until(what, isMet) }
+}
+
+describe('the delay before the next attempt', () => {
+  it('doubles up to a bound', () => {
+    expect([0, 1, 2, 3, 4, 5, 6, 7, 1e9].map(retryMilliseconds)).toEqual([
+      500, 1000, 2000, 4000, 8000, 16000, 30000, 30000, 30000,
+    ])
+  })
+
+  it('grows while nobody answers, and every failed attempt is told', async () => {
+    const url = await listen()
+    await opened.pop()?.close()
+    const { clock, calls, until } = follow(url)
+    for (const [attempt, delay] of [500, 1000, 2000].entries()) {
+      await until('a failed attempt', () => calls.length === attempt + 1)
+      expect(calls[attempt]).toMatch(/^down .*ECONNREFUSED/)
+      clock.advance(delay - 1)
+      await new Promise(setImmediate)
+      expect(calls).toHaveLength(attempt + 1)
+      clock.advance(1)
+    }
+    await until('the last attempt', () => calls.length === 4)
+  })
+
+  it('is short again after a connection that stood for a minute', async () => {
+    const sockets: WebSocket[] = []
+    const url = await listen((socket) => sockets.push(socket))
+    const { clock, calls, until } = follow(url)
+    const cut = async (count: number) => {
+      await until('a connection', () => calls.filter((call) => call === 'open').length === count)
+      sockets.at(-1)?.terminate()
+      await until('its end', () => calls.filter((call) => call.startsWith('down')).length === count)
+    }
+    await cut(1)
+    clock.advance(500)
+    await cut(2)
+    clock.advance(1000)
+    await until('the third connection', () => calls.length === 5)
+    for (let second = 0; second < 60; second += 5) {
+      sockets.at(-1)?.send('alive')
+      const seen = calls.length
+      await until('the message', () => calls.length > seen)
+      clock.advance(5_000)
+    }
+    await cut(3)
+    clock.advance(500)
+    await until('the fourth connection', () => calls.at(-1) === 'open')
+  })
+})
+
+describe('a connection', () => {
+  it('is dead when nothing arrives on it, and new when it is back', async () => {
+    const url = await listen((socket) => socket.send('hello'))
+    const { clock, calls, until } = follow(url)
+    await until('the message', () => calls.length === 2)
+    clock.advance(9_999)
+    expect(calls).toEqual(['open', 'message hello'])
+    clock.advance(1)
+    expect(calls.at(-1)).toBe('down nothing arrived for 10 s')
+    clock.advance(500)
+    await until('the second connection', () => calls.length === 5)
+  })
+
+  it('is dead when it does not even open', async () => {
+    const { clock, calls } = follow(await listenSilently())
+    clock.advance(10_000)
+    expect(calls).toEqual(['down nothing arrived for 10 s'])
+  })
+
+  it('ends over a frame that is too large', async () => {
+    const url = await listen((socket) => socket.send('x'.repeat(16 * 1024 * 1024 + 1)))
+    const { calls, until } = follow(url)
+    await until('its end', () => calls.length === 2)
+    expect(calls[1]).toMatch(/^down Max payload size exceeded/)
+  })
+
+  it('hands on nothing of a connection that was given up', async () => {
+    const url = await listen((socket) => {
+      for (let number = 0; number < 100; number++) socket.send(String(number))
+    })
+    const { calls, connection, until } = follow(url)
+    await until('the first message', () => {
+      if (calls.length === 2) connection.restart('no good')
+      return calls.length > 1
+    })
+    await new Promise(setImmediate)
+    expect(calls).toEqual(['open', 'message 0', 'down no good'])
+  })
+
+  it('sends nothing while it is not open, and does not mind', async () => {
+    const { connection, calls } = follow(await listenSilently())
+    connection.send({ method: 'ping' })
+    expect(calls).toEqual([])
+  })
+})
+
+describe('stop', () => {
+  it('ends a connection that is opening', async () => {
+    const { connection, calls, clock } = follow(await listenSilently())
+    await connection.stop()
+    clock.advance(120_000)
+    expect(calls).toEqual([])
+  })
+
+  it('ends the wait for the next attempt', async () => {
+    const url = await listen((socket) => socket.terminate())
+    const { connection, calls, clock, until } = follow(url)
+    await until('the end', () => calls.at(-1)?.startsWith('down') === true)
+    const seen = [...calls]
+    await connection.stop()
+    clock.advance(120_000)
+    await new Promise(setImmediate)
+    expect(calls).toEqual(seen)
+  })
+
+  it('may be called twice', async () => {
+    const url = await listen()
+    const { connection, calls, until } = follow(url)
+    await until('the connection', () => calls.length === 1)
+    await Promise.all([connection.stop(), connection.stop()])
+    expect(calls).toEqual(['open'])
+  })
+})

@@ -1,0 +1,39 @@
+/** Recordings written by hand: book messages as short lists, to which times and right checksums are added. */
+import { type KrakenBookShape, RecordedKrakenBook } from './recorded-kraken-book.ts'
+import type { KrakenRecording } from './recordings.ts'
+
+/** A book message; levels are [price, quantity]. */
+export interface ScriptMessage {
+  readonly type: 'snapshot' | 'update'
+  readonly bids?: readonly (readonly [number, number])[]
+  readonly asks?: readonly (readonly [number, number])[]
+}
+
+/** A message, or the text of any other frame. */
+export type ScriptFrame = ScriptMessage | string
+
+/** A recording of the given frames, `spacingMilliseconds` apart. */
+export function scriptKraken(
+  shape: KrakenBookShape,
+  script: readonly ScriptFrame[],
+  spacingMilliseconds = 10,
+): KrakenRecording {
+  const book = new RecordedKrakenBook(shape)
+  const frames = script.map((frame, index) => ({
+    milliseconds: index * spacingMilliseconds,
+    text: typeof frame === 'string' ? frame : messageText(shape.symbol, book, frame),
+  }))
+  return { ...shape, frames }
+}
+
+/** The acknowledgement of a subscription as Kraken words it. */
+export function acknowledgementText(method: 'subscribe' | 'unsubscribe', symbol: string, depth: number): string {
+  return JSON.stringify({ method, result: { channel: 'book', depth, symbol }, success: true })
+}
+
+function messageText(symbol: string, book: RecordedKrakenBook, { type, bids, asks }: ScriptMessage): string {
+  const side = (levels: ScriptMessage['bids'] = []) => levels.map(([price, qty]) => ({ price, qty }))
+  const data = { symbol, bids: side(bids), asks: side(asks) }
+  book.apply({ channel: 'book', type, data: [data] })
+  return JSON.stringify({ channel: 'book', type, data: [{ ...data, checksum: book.checksum() }] })
+}

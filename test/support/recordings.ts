@@ -1,0 +1,101 @@
+/**
+ * Reads recorded market data that lies beside the repository, in `../shared/data`. Tests that need it are skipped by
+ * name when it is missing. Nothing of it is copied into the repository.
+ */
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { gunzipSync } from 'node:zlib'
+
+/** One frame as the venue sent it, and when, in milliseconds after the first of its recording. */
+export interface RecordedFrame {
+  readonly milliseconds: number
+  readonly text: string
+}
+
+export interface KrakenRecording {
+  readonly symbol: string
+  /** Levels a side that the recorded subscription had. */
+  readonly depth: number
+  /** Fraction digits of the prices and quantities in the recording. */
+  readonly pricePrecision: number
+  readonly quantityPrecision: number
+  readonly frames: readonly RecordedFrame[]
+}
+
+const DATA_FOLDER = fileURLToPath(new URL('../../../shared/data/', import.meta.url))
+const BTC_USD = 'kraken-v2/kraken_btcusd_l2.cbcap.gz'
+const ETH_USD = 'kraken-v2/kraken_ethusd_sample.cbcap.gz'
+const FLOATS = 'kraken-v2-floats/orderbook-v2.json.gz'
+
+/** For `describe.skipIf`: true when a recording of Kraken is missing. */
+export const krakenRecordingsMissing = [BTC_USD, ETH_USD, FLOATS].some((file) => !existsSync(DATA_FOLDER + file))
+
+/** BTC/USD, depth 10, one minute; acknowledgements that nobody here asked for in the middle. */
+export function krakenBtcUsd(): KrakenRecording {
+  return describeRecording(readCbcap(BTC_USD))
+}
+
+/** ETH/USD, depth 25, 39 s. */
+export function krakenEthUsd(): KrakenRecording {
+  return describeRecording(readCbcap(ETH_USD))
+}
+
+/** BTC/USD, depth 10, 51 s, with numbers that have lost their trailing zeros. */
+export function krakenFloats(): KrakenRecording {
+  const { init, updates } = JSON.parse(readZipped(FLOATS).toString()) as { init: unknown; updates: unknown[] }
+  const frames = [init, ...updates].map((message) => {
+    const timestamp = (message as { data: { timestamp?: string }[] }).data[0]?.timestamp
+    return { milliseconds: timestamp === undefined ? Number.NaN : Date.parse(timestamp), text: JSON.stringify(message) }
+  })
+  // The snapshot bears no time: it came right before the first update.
+  const begin = frames[1]?.milliseconds ?? 0
+  return describeRecording(
+    frames.map(({ milliseconds, text }) => ({ milliseconds: (milliseconds || begin) - begin, text })),
+  )
+}
+
+/** `CBCAP1 <venue> <symbol> <unix_nanos>`, then `<ts_ns> <bytes>\n<that many bytes>\n` again and again. */
+function readCbcap(file: string): RecordedFrame[] {
+  const bytes = readZipped(file)
+  const frames: RecordedFrame[] = []
+  let begin: bigint | undefined
+  let position = bytes.indexOf('\n') + 1
+  while (position < bytes.length) {
+    const lineEnd = bytes.indexOf('\n', position)
+    const [nanoseconds, length] = bytes.toString('latin1', position, lineEnd).split(' ')
+    const instant = BigInt(nanoseconds as string)
+    begin ??= instant
+    const end = lineEnd + 1 + Number(length)
+    frames.push({ milliseconds: Number(instant - begin) / 1e6, text: bytes.toString('utf8', lineEnd + 1, end) })
+    position = end + 1
+  }
+  return frames
+}
+
+function describeRecording(frames: readonly RecordedFrame[]): KrakenRecording {
+  let symbol = ''
+  let depth = 10
+  for (const { text } of frames) {
+    const message = JSON.parse(text) as { result?: { depth?: number }; data?: { symbol?: string }[] }
+    symbol ||= message.data?.[0]?.symbol ?? ''
+    depth = message.result?.depth ?? depth
+  }
+  const all = frames.map(({ text }) => text).join('\n')
+  return {
+    symbol,
+    depth,
+    pricePrecision: fractionDigits(all, /"price":[0-9]+\.?([0-9]*)/g),
+    quantityPrecision: fractionDigits(all, /"qty":[0-9]+\.?([0-9]*)/g),
+    frames,
+  }
+}
+
+function fractionDigits(text: string, pattern: RegExp): number {
+  let digits = 0
+  for (const match of text.matchAll(pattern)) digits = Math.max(digits, (match[1] as string).length)
+  return digits
+}
+
+function readZipped(file: string): Buffer {
+  return gunzipSync(readFileSync(DATA_FOLDER + file))
+}
