@@ -1,0 +1,61 @@
+/**
+ * The audit trail: one row for every change that somebody asked for, written in the transaction of the change itself,
+ * so that neither exists without the other. Rows are only added. Secrets never go into the detail.
+ */
+import type { Db, Transaction } from './db.ts'
+import { type Page, type PageOrder, readPage } from './page.ts'
+import type { Generated } from './sql.ts'
+
+/** Who did what to which record. */
+export interface AuditEntry {
+  /** `operator`, or the id of the client. */
+  readonly actor: string
+  /** Noun and verb, such as `customer.create`. */
+  readonly action: string
+  /** Id of the record that was changed. */
+  readonly subject: string
+  /** What was asked for: small, plain, without secrets. */
+  readonly detail: Readonly<Record<string, unknown>>
+}
+
+export interface AuditRecord extends AuditEntry {
+  readonly id: string
+  readonly created_at: string
+}
+
+interface AuditTables {
+  audit: {
+    id: Generated<string>
+    created_at: Generated<string>
+    actor: string
+    action: string
+    subject: string
+    detail: Readonly<Record<string, unknown>>
+  }
+}
+
+export async function writeAudit<Tables>(
+  transaction: Transaction<Tables>,
+  { actor, action, subject, detail }: AuditEntry,
+): Promise<void> {
+  // The caller's transaction knows the caller's tables; the table of this room is in the same store.
+  const ours = transaction as unknown as Transaction<AuditTables>
+  await ours.insertInto('audit').values({ actor, action, subject, detail }).execute()
+}
+
+export async function listAudit(
+  db: Db,
+  request: { readonly limit?: number; readonly order: PageOrder; readonly pageCursor?: string },
+): Promise<Page<AuditRecord>> {
+  const query = db
+    .tables<AuditTables>()
+    .selectFrom('audit')
+    .select(['id', 'created_at', 'actor', 'action', 'subject', 'detail'])
+  return await readPage(query, {
+    ...request,
+    operation: 'audit',
+    owner: 'operator',
+    filters: {},
+    idType: 'bigint',
+  })
+}
