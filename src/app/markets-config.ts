@@ -18,6 +18,8 @@ export interface ConfiguredMarket {
   readonly source: MarketSource
 }
 
+/** What the simulator's prices and sizes can have without leaving the integers that are exact. */
+const SIMULATOR_DECIMALS_MAX = 8
 /** More levels a side than any venue offers. */
 const DEPTH_MAX = 1_000_000
 const MEMBERS = ['symbol', 'base_asset', 'quote_asset', 'price_decimals', 'amount_decimals', 'depth', 'sources']
@@ -102,6 +104,9 @@ class MarketReader {
     const amountDecimals = this.#count('amount_decimals', 18)
     const depth = this.#count('depth', DEPTH_MAX)
     const source = this.#source()
+    if (source?.venue === 'simulator' && Math.max(priceDecimals, amountDecimals) > SIMULATOR_DECIMALS_MAX) {
+      this.#note('.sources[0]', `is simulator, which has at most ${SIMULATOR_DECIMALS_MAX} decimals`)
+    }
     if (this.problems.length > 0 || source === undefined) return undefined
     return { definition: { symbol, baseAsset, quoteAsset, priceDecimals, amountDecimals, depth }, source }
   }

@@ -270,6 +270,9 @@ describe('markets', () => {
       'markets[0].sources names 2 sources; this version takes one source a market',
     ])
     expect(sources()).toHaveLength(1)
+    expect(marketProblems({ ...MARKET, amount_decimals: 9, sources: ['simulator'] })).toEqual([
+      'markets[0].sources[0] is simulator, which has at most 8 decimals',
+    ])
     expect(sources(7)).toHaveLength(1)
   })
 })

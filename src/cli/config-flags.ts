@@ -1,0 +1,48 @@
+/**
+ * The configuration on the command line: `--config FILE` and one flag for every key, made from the settings table. A
+ * verb that needs the configuration gets it from here, or an error that names everything wrong with it.
+ */
+import { readFileSync } from 'node:fs'
+import { type Command, Option } from 'commander'
+import { type ConfigResult, describeProblem, loadConfig } from '../app/config.ts'
+import type { Setting } from '../app/setting-kinds.ts'
+import { type Config, SETTING_KEYS, SETTINGS, type SettingKey } from '../app/settings.ts'
+
+/** Lets a verb take the configuration. */
+export function addConfigFlags(command: Command): Command {
+  command.option('--config <file>', 'YAML file with configuration keys')
+  for (const key of SETTING_KEYS) {
+    const row = SETTINGS[key] as Setting<unknown>
+    const initial = row.structured || row.initial === '' ? '' : ` (default: ${row.initial})`
+    command.addOption(new Option(`--${key} <value>`, row.meaning + initial).helpGroup('Configuration keys:'))
+  }
+  return command
+}
+
+/** The effective configuration, or everything wrong with it. */
+export function readConfigResult(
+  command: Command,
+  verbDefaults: Readonly<Partial<Record<SettingKey, string>>> = {},
+): ConfigResult {
+  const { config, ...given } = command.opts<Record<string, string>>()
+  const flags = Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(SETTINGS, name)))
+  return loadConfig({
+    flags,
+    environment: process.env,
+    file: config,
+    readFile: (path) => readFileSync(path, 'utf8'),
+    verbDefaults,
+  })
+}
+
+/** The effective configuration; throws one line that names every problem. Warnings go to `warn`. */
+export function readConfig(
+  command: Command,
+  verbDefaults: Readonly<Partial<Record<SettingKey, string>>>,
+  warn: (line: string) => void,
+): { readonly config: Config; readonly origins: Readonly<Record<SettingKey, string>> } {
+  const result = readConfigResult(command, verbDefaults)
+  for (const warning of result.warnings) warn(warning)
+  if (!result.ok) throw new Error(result.problems.map(describeProblem).join('; '))
+  return result
+}

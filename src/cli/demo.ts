@@ -1,0 +1,126 @@
+/**
+ * `tidegate demo`: the service with one customer and one client that holds every scope. It keeps the client's
+ * credentials in two files of the data folder that only their owner can read, and never prints a secret.
+ */
+import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import type { Command } from 'commander'
+import type { Service } from '../app/compose.ts'
+import { runUntilSignal } from '../app/lifecycle.ts'
+import type { Config } from '../app/settings.ts'
+import { createSystemClock } from '../base/clock.ts'
+import { createLog } from '../base/log.ts'
+import { STREAM_SCOPE } from '../contract/scopes.ts'
+import { addConfigFlags, readConfig } from './config-flags.ts'
+import { readyLine } from './serve.ts'
+
+interface DemoFiles {
+  /** Shape that `watch` and `verify` read. */
+  readonly credentials: string
+  /** Body of a token request, for curl. */
+  readonly tokenRequest: string
+}
+
+export function registerDemo(program: Command): void {
+  const command = program
+    .command('demo')
+    .description('runs the service with simulated markets and one client that may do everything')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tidegate demo
+  tidegate demo --http.port 0 --operator.port 0 --simulator.rate 500`,
+    )
+  addConfigFlags(command).action(async () => {
+    const warnings: string[] = []
+    // On a terminal, logs would bury the few lines that say what to do next.
+    const verbDefaults = process.stderr.isTTY ? { 'log.level': 'warn' } : {}
+    const { config } = readConfig(command, verbDefaults, (warning) => warnings.push(warning))
+    const log = createLog(config['log.level'])
+    for (const warning of warnings) log.warn({ warning }, 'configuration warning')
+    const clock = createSystemClock()
+    const { startService } = await import('../app/compose.ts')
+    await runUntilSignal(log, clock, async () => {
+      const service = await startService({ config, log, clock, random: Math.random })
+      const files = await writeCredentials(service, config.data_dir)
+      process.stdout.write(banner(service, config, files))
+      if (!process.stdout.isTTY) process.stdout.write(readyLine(service.addresses))
+      return service
+    })
+  })
+}
+
+/** Makes sure that the demo client exists and that the files hold its secret and the live addresses. */
+async function writeCredentials(service: Service, folder: string): Promise<DemoFiles> {
+  const files = { credentials: join(folder, 'demo-client.json'), tokenRequest: join(folder, 'demo-token-request') }
+  const client = await service.ensureDemoClient(readCredentials(files.credentials))
+  const { publicUrl } = service.addresses
+  const document = {
+    client_id: client.clientId,
+    client_secret: client.clientSecret,
+    scopes: client.scopes,
+    base_url: publicUrl,
+    auth_url: publicUrl,
+    ws_url: publicUrl.replace(/^http/, 'ws'),
+  }
+  const form = new URLSearchParams({
+    grant_type: 'client_credentials',
+    client_id: client.clientId,
+    client_secret: client.clientSecret,
+    scope: STREAM_SCOPE,
+  })
+  writePrivate(files.credentials, `${JSON.stringify(document, null, 2)}\n`)
+  writePrivate(files.tokenRequest, form.toString())
+  return files
+}
+
+/** The client of an earlier start; undefined when the file is missing or damaged, and then a new secret is made. */
+function readCredentials(path: string): { clientId: string; clientSecret: string } | undefined {
+  let document: { client_id?: unknown; client_secret?: unknown } | null
+  try {
+    document = JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+  const { client_id: clientId, client_secret: clientSecret } = document ?? {}
+  if (typeof clientId !== 'string' || typeof clientSecret !== 'string') return undefined
+  return { clientId, clientSecret }
+}
+
+/** Replaces a file whole, readable by its owner only from the first byte on. */
+function writePrivate(path: string, text: string): void {
+  const temporary = `${path}.new`
+  writeFileSync(temporary, text, { mode: 0o600 })
+  // A file left over from an interrupted start keeps its own mode.
+  chmodSync(temporary, 0o600)
+  renameSync(temporary, path)
+}
+
+function banner(service: Service, config: Config, files: DemoFiles): string {
+  const { publicUrl, ws, operator } = service.addresses
+  const symbols = config.markets.map(({ definition }) => definition.symbol)
+  const credentials = shellPath(files.credentials)
+  const flag = credentials === 'data/demo-client.json' ? '' : ` --credentials ${credentials}`
+  return `Tidegate demo: ${symbols.join(', ')}
+
+  tokens       ${publicUrl}/oauth2/token
+  stream       ${ws}
+  operator     ${operator}  (token in ${shellPath(join(config.data_dir, 'operator-token'))})
+  credentials  ${credentials}
+
+Get a token:
+  curl -s -d @${shellPath(files.tokenRequest)} ${publicUrl}/oauth2/token
+Watch a market, in a second terminal:
+  npx tidegate watch ${symbols[0] ?? 'MARKET'}${flag}
+Ctrl-C ends the demo.
+`
+}
+
+/** A path as it can be pasted into a shell in this folder. */
+function shellPath(path: string): string {
+  const short = relative(process.cwd(), path)
+  const text = short.startsWith('..') ? path : short
+  return /^[\w./@%+=:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+}

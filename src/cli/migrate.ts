@@ -1,0 +1,24 @@
+/** `tidegate migrate`: brings the schema of the store up to this version, when nothing else has the store open. */
+import type { Command } from 'commander'
+import { createSystemClock } from '../base/clock.ts'
+import { createLog } from '../base/log.ts'
+import { addConfigFlags, readConfig } from './config-flags.ts'
+
+export function registerMigrate(program: Command): void {
+  const command = program
+    .command('migrate')
+    .description('applies what is missing to the schema of the store; serve does so itself')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tidegate migrate
+  tidegate migrate --data_dir /var/lib/tidegate`,
+    )
+  addConfigFlags(command).action(async () => {
+    const { config } = readConfig(command, {}, (warning) => process.stderr.write(`tidegate: ${warning}\n`))
+    const { migrateStore } = await import('../app/open-store.ts')
+    const { applied } = await migrateStore(config, createLog('warn'), createSystemClock())
+    process.stdout.write(applied.length === 0 ? 'the schema is current\n' : `${applied.join('\n')}\n`)
+  })
+}

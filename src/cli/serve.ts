@@ -1,0 +1,41 @@
+/** `tidegate serve`: runs the service in the foreground and prints one line on stdout when it is ready. */
+import type { Command } from 'commander'
+import type { ServiceAddresses } from '../app/compose.ts'
+import { runUntilSignal } from '../app/lifecycle.ts'
+import { createSystemClock } from '../base/clock.ts'
+import { createLog } from '../base/log.ts'
+import { addConfigFlags, readConfig } from './config-flags.ts'
+
+export function registerServe(program: Command): void {
+  const command = program
+    .command('serve')
+    .description('runs the service in the foreground; JSON logs on stderr, one ready line on stdout')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tidegate serve --config tidegate.yaml
+  tidegate serve --http.port 0 --operator.port 0 --data_dir /var/lib/tidegate`,
+    )
+  addConfigFlags(command).action(async () => {
+    const warnings: string[] = []
+    const { config, origins } = readConfig(command, {}, (warning) => warnings.push(warning))
+    const log = createLog(config['log.level'])
+    for (const warning of warnings) log.warn({ warning }, 'configuration warning')
+    if (origins.markets === 'default') {
+      log.warn({}, 'no markets are configured: prices come from the simulator and mean nothing')
+    }
+    const clock = createSystemClock()
+    const { startService } = await import('../app/compose.ts')
+    await runUntilSignal(log, clock, async () => {
+      const service = await startService({ config, log, clock, random: Math.random })
+      process.stdout.write(readyLine(service.addresses))
+      return service
+    })
+  })
+}
+
+/** What scripts wait for: the real addresses, also when a port was 0. */
+export function readyLine({ http, ws, operator }: ServiceAddresses): string {
+  return `${JSON.stringify({ ready: true, http, ws, operator, pid: process.pid })}\n`
+}

@@ -1,0 +1,150 @@
+/** Starting, signals, stopping and crashing of the process, on a real process with a clock that the test owns. */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterEach, describe, expect, it } from 'vitest'
+import { Lifecycle } from '../../src/app/lifecycle.ts'
+import { createLog } from '../../src/base/log.ts'
+
+const children: ChildProcessWithoutNullStreams[] = []
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+})
+
+/** A started process: `tell` writes a line, `heard` resolves when it has said one, `exit` to its code and its log. */
+function startChild() {
+  const script = join(import.meta.dirname, '../support/lifecycle-child.ts')
+  const child = spawn(process.execPath, ['--import', 'tsx', script])
+  children.push(child)
+  const lines: string[] = []
+  const waiting: { line: string; resolve: () => void }[] = []
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    lines.push(line)
+    for (const entry of waiting) if (entry.line === line) entry.resolve()
+  })
+  let log = ''
+  child.stderr.on('data', (chunk) => {
+    log += chunk
+  })
+  const exit = new Promise<{ code: number | null; log: string }>((resolve) => {
+    child.on('close', (code) => resolve({ code, log }))
+  })
+  return {
+    lines,
+    exit,
+    signal: (name: 'SIGINT' | 'SIGTERM') => child.kill(name),
+    tell: (line: string) => child.stdin.write(`${line}\n`),
+    /** Resolves when the line came, or rejects when the process ended without it. */
+    async heard(line: string) {
+      if (lines.includes(line)) return
+      const ended = exit.then(({ code, log: text }) => {
+        if (!lines.includes(line)) throw new Error(`ended with ${code} before '${line}': ${text}`)
+      })
+      await Promise.race([new Promise<void>((resolve) => waiting.push({ line, resolve })), ended])
+    },
+  }
+}
+
+async function startRunning() {
+  const child = startChild()
+  await child.heard('starting')
+  child.tell('start')
+  await child.heard('running')
+  return child
+}
+
+describe('a running process', () => {
+  it.each(['SIGINT', 'SIGTERM'] as const)('stops and exits with 0 on %s', async (name) => {
+    const child = await startRunning()
+    child.signal(name)
+    await child.heard('stop called')
+    child.tell('stopped true')
+    const { code, log } = await child.exit
+    expect(code).toBe(0)
+    expect(
+      log
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).event),
+    ).toEqual(['stopping', 'stopped'])
+  })
+
+  it('exits with 1 when a part failed to stop', async () => {
+    const child = await startRunning()
+    child.signal('SIGTERM')
+    await child.heard('stop called')
+    child.tell('stopped false')
+    expect((await child.exit).code).toBe(1)
+  })
+
+  it('takes a second signal within a second for the same one, and a later one for impatience', async () => {
+    const child = await startRunning()
+    child.signal('SIGINT')
+    await child.heard('stop called')
+    child.tell('advance 999')
+    await child.heard('did advance 999')
+    child.signal('SIGINT')
+    await child.heard('signal 2')
+    child.tell('advance 1')
+    await child.heard('did advance 1')
+    child.signal('SIGINT')
+    const { code, log } = await child.exit
+    expect(code).toBe(1)
+    expect(log).toContain('second signal')
+    expect(child.lines.filter((line) => line === 'stop called')).toHaveLength(1)
+  })
+
+  it('ends anyway when stopping is stuck', async () => {
+    const child = await startRunning()
+    child.signal('SIGTERM')
+    await child.heard('stop called')
+    child.tell('advance 30000')
+    const { code, log } = await child.exit
+    expect(code).toBe(1)
+    expect(log).toContain('stopping is stuck')
+  })
+
+  it.each(['throw', 'reject'])('crashes with one log line on an error that nobody caught (%s)', async (how) => {
+    const child = await startRunning()
+    child.tell(how)
+    const { code, log } = await child.exit
+    expect(code).toBe(1)
+    expect(log.trim().split('\n')).toHaveLength(1)
+    expect(JSON.parse(log)).toMatchObject({ level: 'error', event: 'crashed' })
+    expect(log).toContain('on purpose')
+  })
+})
+
+it('stops right after a start during which a signal came', async () => {
+  const child = startChild()
+  await child.heard('starting')
+  child.signal('SIGTERM')
+  await child.heard('signal 1')
+  expect(child.lines).not.toContain('running')
+  child.tell('start')
+  await child.heard('stop called')
+  child.tell('stopped true')
+  expect((await child.exit).code).toBe(0)
+})
+
+describe('Lifecycle', () => {
+  it('stops in reverse, once, and past a part that fails', async () => {
+    const lifecycle = new Lifecycle(createLog('silent'))
+    const order: string[] = []
+    lifecycle.started('first', () => void order.push('first'))
+    lifecycle.started('second', () => Promise.reject(new Error('cannot')))
+    lifecycle.started('third', async () => {
+      await Promise.resolve()
+      order.push('third')
+    })
+    expect(await Promise.all([lifecycle.stop(), lifecycle.stop()])).toEqual([false, false])
+    expect(order).toEqual(['third', 'first'])
+  })
+
+  it('says when all stopped cleanly', async () => {
+    const lifecycle = new Lifecycle(createLog('silent'))
+    lifecycle.started('only', () => undefined)
+    expect(await lifecycle.stop()).toBe(true)
+  })
+})
