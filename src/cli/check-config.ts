@@ -21,8 +21,8 @@ export function registerCheckConfig(program: Command): void {
       'after',
       `
 Examples:
-  tidegate check-config --config tidegate.yaml
-  TIDEGATE_HTTP_PORT=9000 tidegate check-config --json`,
+  $ tidegate check-config --config tidegate.yaml
+  $ TIDEGATE_HTTP_PORT=9000 tidegate check-config --json`,
     )
   addConfigFlags(command).action(() => {
     const result = readConfigResult(command)

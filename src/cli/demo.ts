@@ -29,8 +29,8 @@ export function registerDemo(program: Command): void {
       'after',
       `
 Examples:
-  tidegate demo
-  tidegate demo --http.port 0 --operator.port 0 --simulator.rate 500`,
+  $ tidegate demo
+  $ tidegate demo --http.port 0 --operator.port 0 --simulator.rate 500`,
     )
   addConfigFlags(command).action(async () => {
     const warnings: string[] = []

@@ -14,8 +14,8 @@ export function registerServe(program: Command): void {
       'after',
       `
 Examples:
-  tidegate serve --config tidegate.yaml
-  tidegate serve --http.port 0 --operator.port 0 --data_dir /var/lib/tidegate`,
+  $ tidegate serve --config tidegate.yaml
+  $ tidegate serve --http.port 0 --operator.port 0 --data_dir /var/lib/tidegate`,
     )
   addConfigFlags(command).action(async () => {
     const warnings: string[] = []

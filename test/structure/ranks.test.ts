@@ -48,6 +48,12 @@ describe('the sources', () => {
     expect(remaining('vendor', vendorViolations(tree, VENDOR_ROWS))).toEqual([])
   })
 
+  it('import every package that is installed to run', () => {
+    const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { dependencies: object }
+    const imported = new Set([...tree.values()].flatMap(({ imports }) => imports.map(({ packageName }) => packageName)))
+    expect(Object.keys(manifest.dependencies).filter((name) => !imported.has(name))).toEqual([])
+  })
+
   it('keep pure what is called pure', () => {
     expect(PURE.filter((prefix) => ![...tree.keys()].some((path) => path.startsWith(prefix)))).toEqual([])
     expect(remaining('pure', pureViolations(tree, isPure))).toEqual([])

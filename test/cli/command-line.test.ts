@@ -1,0 +1,119 @@
+/** The frame of the command line: exit codes, one line on stderr, help of every verb, check-config. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { SETTING_KEYS } from '../../src/app/settings.ts'
+import { runCommand } from '../support/command-line.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tidegate-cli-'))
+
+afterAll(() => rmSync(folder, { recursive: true }))
+
+describe('a mistake', () => {
+  it.each([
+    ['a verb that does not exist', ['serv'], 2, "tidegate: unknown command 'serv' (Did you mean serve?)"],
+    [
+      'a flag that does not exist',
+      ['serve', '--http.prt', '1'],
+      2,
+      "tidegate: unknown option '--http.prt' (Did you mean --http.port?)",
+    ],
+    [
+      'a flag without its value',
+      ['serve', '--http.port'],
+      1,
+      "tidegate: option '--http.port <value>' argument missing",
+    ],
+    [
+      'an argument too many',
+      ['serve', 'now'],
+      1,
+      "tidegate: too many arguments for 'serve'. Expected 0 arguments but got 1.",
+    ],
+    [
+      'values that are wrong',
+      ['serve', '--http.port=x', '--stream.token_expiry', 'never'],
+      1,
+      'tidegate: http.port is "x", not a whole number from 0 to 65535 (from --http.port); stream.token_expiry is "never", not one of keep, close (from --stream.token_expiry)',
+    ],
+    [
+      'a file that is not there',
+      ['demo', '--config', 'missing.yaml'],
+      1,
+      'tidegate: missing.yaml: cannot be read: ENOENT',
+    ],
+  ])('%s is one line on stderr', async (_name, args, code, line) => {
+    expect(await runCommand(args, { cwd: folder })).toEqual({ code, stdout: '', stderr: `${line}\n` })
+  })
+
+  it('of saying no verb shows the help and exits with 2', async () => {
+    const { code, stderr } = await runCommand([])
+    expect(code).toBe(2)
+    expect(stderr).toContain('check-config')
+  })
+})
+
+describe('--help', () => {
+  it.each(['serve', 'demo', 'check-config', 'migrate', 'watch', 'verify', 'admin'])(
+    'of %s has examples',
+    async (verb) => {
+      const { code, stdout, stderr } = await runCommand([verb, '--help'])
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      expect(stdout).toMatch(new RegExp(`Examples:\\n +(\\$ )?tidegate ${verb}`))
+      if (verb === 'serve') for (const key of SETTING_KEYS) expect(stdout).toContain(`--${key} <value>`)
+    },
+  )
+
+  it('lists the verbs, and --version says which', async () => {
+    expect((await runCommand(['--help'])).stdout).toMatch(/serve .*\n[\s\S]*migrate /)
+    expect((await runCommand(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+  })
+})
+
+describe('check-config', () => {
+  const file = join(folder, 'good.yaml')
+  writeFileSync(file, 'http: {port: 9000}\noperator: {token: very-secret}\n')
+  const bad = join(folder, 'bad.yaml')
+  writeFileSync(bad, 'http: {prt: 9000}\nsimulator: {rate: 0}\n')
+
+  it('shows every effective value and where it came from, secrets masked', async () => {
+    const { code, stdout, stderr } = await runCommand(['check-config', '--config', file, '--log.level', 'debug'], {
+      environment: { TIDEGATE_SIMULATOR_SEED: '7', TIDEGATE_NONSENSE: '1' },
+    })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).not.toContain('very-secret')
+    expect(stdout).toMatch(/^warning: unknown variables: TIDEGATE_NONSENSE/)
+    expect(stdout).toMatch(new RegExp(`^http.port +9000 +${file}$`, 'm'))
+    expect(stdout).toMatch(/^operator\.token +\*+ /m)
+    expect(stdout).toMatch(/^simulator\.seed +7 +TIDEGATE_SIMULATOR_SEED$/m)
+    expect(stdout).toMatch(/^log\.level +debug +--log\.level$/m)
+    expect(stdout).toMatch(/^ {2}BTCUSD +simulator +2 price decimals, 8 amount decimals +1000 levels a side$/m)
+    for (const key of SETTING_KEYS) expect(stdout).toContain(key)
+  })
+
+  it('speaks JSON', async () => {
+    const { code, stdout } = await runCommand(['check-config', '--json', '--config', file])
+    expect(code).toBe(0)
+    const document = JSON.parse(stdout)
+    expect(document.ok).toBe(true)
+    expect(Object.keys(document.settings)).toEqual(SETTING_KEYS)
+    expect(document.settings['http.port']).toEqual({ value: 9000, origin: file })
+    expect(document.settings['operator.token'].value).toBe('********')
+    expect(document.settings.markets.value[0].sources).toEqual(['simulator'])
+  })
+
+  it('names every problem with its key, on stdout, and says so in one line on stderr', async () => {
+    const text = await runCommand(['check-config', '--config', bad])
+    expect(text.code).toBe(1)
+    expect(text.stderr).toBe('tidegate: the configuration has 2 problems\n')
+    expect(text.stdout).toMatch(/^http\.prt +is an unknown key; did you mean http\.port\? +/m)
+    expect(text.stdout).toMatch(/^simulator\.rate +is 0, not a whole number/m)
+    const json = await runCommand(['check-config', '--json', '--config', bad])
+    expect(json.code).toBe(1)
+    expect(JSON.parse(json.stdout).problems.map(({ key }: { key: string }) => key)).toEqual([
+      'http.prt',
+      'simulator.rate',
+    ])
+  })
+})

@@ -1,0 +1,71 @@
+/** Runs the program from its sources, as a shell would. */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { join } from 'node:path'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+export interface CommandResult {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A started program; `result` resolves when it has ended and all of its output is here. */
+export interface RunningCommand {
+  readonly child: ChildProcessWithoutNullStreams
+  readonly result: Promise<CommandResult>
+  /** Resolves to the first whole stdout line that `wanted` accepts; rejects when the program ends without one. */
+  line(wanted: (line: string) => boolean): Promise<string>
+}
+
+export interface CommandOptions {
+  readonly cwd?: string
+  readonly environment?: Readonly<Record<string, string>>
+}
+
+export function startCommand(args: readonly string[], options: CommandOptions = {}): RunningCommand {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('TIDEGATE_'))
+  const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), join(ROOT, 'src/main.ts'), ...args], {
+    cwd: options.cwd ?? ROOT,
+    env: { ...Object.fromEntries(inherited), ...options.environment },
+  })
+  let stdout = ''
+  let stderr = ''
+  const waiting = new Set<() => void>()
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk
+    for (const check of waiting) check()
+  })
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk
+  })
+  const result = new Promise<CommandResult>((resolve) => {
+    child.on('close', (code) => resolve({ code, stdout, stderr }))
+  })
+  return {
+    child,
+    result,
+    line(wanted) {
+      return new Promise((resolve, reject) => {
+        const check = (): void => {
+          const found = stdout.split('\n').slice(0, -1).find(wanted)
+          if (found === undefined) return
+          waiting.delete(check)
+          resolve(found)
+        }
+        waiting.add(check)
+        check()
+        void result.then(({ code }) => {
+          check()
+          reject(new Error(`ended with ${code}; stdout: ${stdout}; stderr: ${stderr}`))
+        })
+      })
+    },
+  }
+}
+
+export function runCommand(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+  const running = startCommand(args, options)
+  running.child.stdin.end()
+  return running.result
+}
