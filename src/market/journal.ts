@@ -10,13 +10,6 @@ import { assert } from '../base/assert.ts'
 import type { Scaled } from '../base/decimal.ts'
 import type { Side } from './event.ts'
 
-/** 2^32 divided by the golden ratio: spreads neighbouring prices over the table (Knuth, volume 3, section 6.4). */
-const HASH_FACTOR = 0x9e3779b1
-const INT32_MAX = 2 ** 31 - 1
-
-/** Receives one level that changed, with the amount it had at the version asked for. */
-export type AmountBeforeVisitor = (side: Side, price: number, before: Scaled) => void
-
 export class Journal {
   #versions: Float64Array
   #sides: Uint8Array
@@ -27,14 +20,8 @@ export class Journal {
   #oldest = 0
   #count = 0
   #version = 0
-  /** The earliest version that `visitSince` can start from: everything that changed later is still here. */
+  /** The earliest version that `amountsAt` can go back to: everything that changed later is still here. */
   #reach = 0
-  /**
-   * Hash table of the levels that one `visitSince` has met: a slot holds `#seenBase` + the position of the entry, and
-   * what is below the base is left over from earlier calls, so nothing is cleared between them.
-   */
-  #seen: Int32Array | undefined
-  #seenBase = 0
 
   /** Keeps at least `entriesMinimum` entries, which is brought up to a power of two. */
   constructor(entriesMinimum: number) {
@@ -80,58 +67,20 @@ export class Journal {
   }
 
   /**
-   * Visits every level that has an entry after `version`, once, with its amount at that version; in no order.
-   * False, and nothing visited, when the journal does not reach back that far.
+   * Every level that has an entry after `version`, with its amount at that version, by price: bids, then asks.
+   * 'too-old' when the journal does not reach back that far.
    */
-  visitSince(version: number, visit: AmountBeforeVisitor): boolean {
+  amountsAt(version: number): readonly [bids: Map<number, Scaled>, asks: Map<number, Scaled>] | 'too-old' {
     assert(version <= this.#version, 'a journal knows nothing of a version to come')
-    if (version < this.#reach) return false
-    const start = this.#firstAfter(version)
-    const seen = this.#emptySeen()
-    for (let index = start; index < this.#count; index++) {
+    if (version < this.#reach) return 'too-old'
+    const amounts = [new Map<number, Scaled>(), new Map<number, Scaled>()] as const
+    // Latest first, so that of each level the first entry after the version is what stays.
+    for (let index = this.#count - 1; index >= 0; index--) {
       const position = (this.#oldest + index) & this.#mask
-      const side = this.#sides[position] as Side
-      const price = this.#prices[position]!
-      if (this.#note(seen, position, side, price)) visit(side, price, this.#befores[position]!)
+      if (this.#versions[position]! <= version) break
+      amounts[this.#sides[position] as Side].set(this.#prices[position]!, this.#befores[position]!)
     }
-    return true
-  }
-
-  /** Index, counted from the oldest entry, of the first entry later than `version`. */
-  #firstAfter(version: number): number {
-    let low = 0
-    let high = this.#count
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (this.#versions[(this.#oldest + middle) & this.#mask]! <= version) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
-
-  /** A table without a level in it, of twice the capacity so that chains stay short. */
-  #emptySeen(): Int32Array {
-    const capacity = this.#mask + 1
-    const next = this.#seenBase + capacity
-    if (this.#seen?.length === capacity * 2 && next + capacity <= INT32_MAX) {
-      this.#seenBase = next
-      return this.#seen
-    }
-    this.#seenBase = 1
-    this.#seen = new Int32Array(capacity * 2)
-    return this.#seen
-  }
-
-  /** Notes the level of an entry; false when an entry of the same level was noted before. */
-  #note(seen: Int32Array, position: number, side: Side, price: number): boolean {
-    const last = seen.length - 1
-    let slot = (Math.imul(price | 0, HASH_FACTOR) >>> Math.clz32(last)) ^ side
-    for (let other = seen[slot]! - this.#seenBase; other >= 0; other = seen[slot]! - this.#seenBase) {
-      if (this.#prices[other] === price && this.#sides[other] === side) return false
-      slot = (slot + 1) & last
-    }
-    seen[slot] = this.#seenBase + position
-    return true
+    return amounts
   }
 
   #grow(entries: number): void {

@@ -7,7 +7,7 @@
  */
 import { assert } from '../base/assert.ts'
 import type { Scaled } from '../base/decimal.ts'
-import { type Book, compareLevels, isInBookOrder } from './book.ts'
+import { type Book, isInBookOrder } from './book.ts'
 import { type AppliedChange, ASK, BID, type LevelChange, type Side } from './event.ts'
 import { Journal } from './journal.ts'
 import type { Levels } from './levels.ts'
@@ -59,12 +59,19 @@ export class View {
    * 'too-old' when the journal no longer reaches back that far.
    */
   changesSince(version: number): LevelChange[] | 'too-old' {
+    const amounts = this.#journal.amountsAt(version)
+    if (amounts === 'too-old') return 'too-old'
     const changes: LevelChange[] = []
-    const reached = this.#journal.visitSince(version, (side, price, before) => {
-      const amount = this.amount(side, price)
-      if (amount !== before) changes.push({ side, price, amount })
-    })
-    return reached ? changes.sort(compareLevels) : 'too-old'
+    for (const side of [BID, ASK] as const) {
+      // Bare numbers sort natively: sorting levels by a comparison function took half as long again, all in all.
+      const prices = Float64Array.from(amounts[side].keys()).sort()
+      if (side === BID) prices.reverse()
+      for (const price of prices) {
+        const amount = this.amount(side, price)
+        if (amount !== amounts[side].get(price)) changes.push({ side, price, amount })
+      }
+    }
+    return changes
   }
 
   /** How many levels of a side are in the view now. */
@@ -109,22 +116,25 @@ export class View {
     const entering = isWithin(side, edgeBefore, edge)
     let rank = edge === edgeBefore ? 0 : rankBehind(levels, entering ? edgeBefore : edge)
     const rankEnd = edge === edgeBefore ? 0 : rankBehind(levels, entering ? edge : edgeBefore)
-    const cross = () => {
-      const amount = levels.amountAt(rank)
-      this.#change(changes, side, levels.priceAt(rank), entering ? 0 : amount, entering ? amount : 0)
-    }
     let index = start
     for (; index < applied.length && applied[index]!.side === side; index++) {
       const { price, before, after } = applied[index]!
       for (; rank < rankEnd && isWithin(side, levels.priceAt(rank), price); rank++) {
-        if (levels.priceAt(rank) !== price) cross()
+        if (levels.priceAt(rank) !== price) this.#cross(changes, side, rank, entering)
       }
       const had = isWithin(side, price, edgeBefore) ? before : 0
       const has = isWithin(side, price, edge) ? after : 0
       this.#change(changes, side, price, had, has)
     }
-    for (; rank < rankEnd; rank++) cross()
+    for (; rank < rankEnd; rank++) this.#cross(changes, side, rank, entering)
     return index
+  }
+
+  /** A level that did not change itself entered or left. */
+  #cross(changes: LevelChange[], side: Side, rank: number, entering: boolean): void {
+    const levels = this.#book.side(side)
+    const amount = levels.amountAt(rank)
+    this.#change(changes, side, levels.priceAt(rank), entering ? 0 : amount, entering ? amount : 0)
   }
 
   #change(changes: LevelChange[], side: Side, price: number, before: Scaled, amount: Scaled): void {

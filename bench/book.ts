@@ -1,0 +1,240 @@
+/**
+ * The book engine: level changes a second through the book alone, through book, view and journal at several depths,
+ * and through the whole writer-to-reader path with commits, by messages of two levels. The naive book (a Map a side,
+ * sorted whenever it is read) runs in the same rounds. Two slopes are shown: the cost must not grow with the depth of
+ * the view, and little with the size of the book. Last, what it costs to catch up a thousand readers that all stand at
+ * versions of their own.
+ */
+import { pathToFileURL } from 'node:url'
+import type { Clock } from '../src/base/clock.ts'
+import { createLog } from '../src/base/log.ts'
+import { createMetricsRegistry } from '../src/base/metrics.ts'
+import { createMemoryBus } from '../src/channel/bus-memory.ts'
+import { Replica } from '../src/channel/replica.ts'
+import { createSequencerMetrics, Sequencer } from '../src/channel/sequencer.ts'
+import { Book } from '../src/market/book.ts'
+import { ASK, BID, type LevelChange, type Side } from '../src/market/event.ts'
+import { View } from '../src/market/view.ts'
+import { NaiveBook } from '../test/support/naive-book.ts'
+import { type BenchResult, resultTable } from './result.ts'
+
+const SEED = 7
+const LEVELS_A_MESSAGE = 2
+const MID = 10_000_000
+/** Prices from one slot of the grid to the next. */
+const GRID = 10
+/** Mean distance of a change from the best price in slots: two thirds land in the best ten, as in recorded books. */
+const MEAN_DISTANCE = 9
+const DELETE_SHARE = 0.3
+const DEPTHS = [10, 1000, 0]
+const SLOPE_DEPTHS = [1, 100]
+const BOOK_SIZES = [2_000, 46_000]
+const READERS = 1_000
+
+interface Workload {
+  readonly start: readonly LevelChange[]
+  readonly messages: readonly (readonly LevelChange[])[]
+}
+
+interface Measurement {
+  readonly name: string
+  readonly unit: string
+  readonly reference?: string
+  /** One run; returns its value. */
+  readonly run: () => number
+}
+
+export async function run(options: { quick: boolean }): Promise<BenchResult[]> {
+  const rounds = options.quick ? 3 : 7
+  const messageCount = options.quick ? 20_000 : 150_000
+  const measurements = BOOK_SIZES.flatMap((size) => measurementsOf(size, messageCount))
+  const results: BenchResult[] = measurements.map(({ run: _, ...about }) => ({ ...about, runs: [] }))
+  for (const { run: runOnce } of measurements) runOnce()
+  for (let round = 0; round < rounds; round++) {
+    for (const [index, { run: runOnce }] of measurements.entries()) results[index]!.runs.push(runOnce())
+  }
+  return results
+}
+
+function measurementsOf(bookSize: number, messageCount: number): Measurement[] {
+  const workload = createWorkload(bookSize, messageCount)
+  const label = `${bookSize.toLocaleString('en')} levels`
+  const reference = `${label}: naive`
+  const unit = 'level changes/s'
+  const views = [...SLOPE_DEPTHS, ...DEPTHS].sort((left, right) => (left || Infinity) - (right || Infinity))
+  return [
+    { name: reference, unit, run: () => runNaive(workload) },
+    { name: `${label}: book`, unit, reference, run: () => runBook(workload) },
+    ...views.map((depth) => ({
+      name: `${label}: book, view, journal, depth ${depth === 0 ? 'all' : depth}`,
+      unit,
+      reference,
+      run: () => runView(workload, depth),
+    })),
+    {
+      name: `${label}: writer, commit, reader, depth 1000`,
+      unit,
+      reference,
+      run: () => runCommits(workload, 1000),
+    },
+    { name: `${label}: first snapshot into book and view`, unit: 'ms', run: () => runSnapshot(workload) },
+    { name: `${label}: catch up ${READERS} readers`, unit: 'ms', run: () => runCatchUp(workload) },
+  ]
+}
+
+/** Changes of levels a second: works `count` messages through `step`. */
+function rate(count: number, step: (index: number) => void): number {
+  const started = process.hrtime.bigint()
+  for (let index = 0; index < count; index++) step(index)
+  const seconds = Number(process.hrtime.bigint() - started) / 1e9
+  return (count * LEVELS_A_MESSAGE) / seconds
+}
+
+/** The naive way to follow a view of ten levels: sorts them out after every message. */
+function runNaive({ start, messages }: Workload): number {
+  const book = new NaiveBook(start)
+  const count = Math.max(20, Math.floor(400_000 / start.length))
+  return rate(count, (index) => {
+    book.apply(messages[index]!)
+    book.levels(10)
+  })
+}
+
+function runBook({ start, messages }: Workload): number {
+  const book = new Book()
+  book.replace(start)
+  return rate(messages.length, (index) => book.apply(messages[index]!))
+}
+
+function runView({ start, messages }: Workload, depth: number): number {
+  const book = new Book()
+  const view = new View(book, depth)
+  view.advance(1, book.replace(start))
+  return rate(messages.length, (index) => view.advance(index + 2, book.apply(messages[index]!)))
+}
+
+function runCommits({ start, messages }: Workload, depth: number): number {
+  const market = {
+    symbol: 'BTCUSD',
+    baseAsset: 'BTC',
+    quoteAsset: 'USD',
+    priceDecimals: 2,
+    amountDecimals: 8,
+    depth,
+  }
+  const clock = new StepClock()
+  const bus = createMemoryBus()
+  const replica = new Replica({ market, bus, executionsKept: 1000 })
+  const sequencer = new Sequencer({
+    market,
+    epoch: 'bench',
+    bus,
+    clock,
+    log: createLog('silent'),
+    metrics: createSequencerMetrics(createMetricsRegistry()),
+    onRebuildNeeded: (reason) => {
+      throw new Error(reason)
+    },
+  })
+  sequencer.offer({ type: 'snapshot', levels: start })
+  clock.step()
+  const result = rate(messages.length, (index) => {
+    sequencer.offer({ type: 'update', changes: messages[index]!, executions: [] })
+    clock.step()
+  })
+  if (replica.version !== messages.length + 1)
+    throw new Error(`${replica.version} commits arrived, one a message was due`)
+  return result
+}
+
+function runSnapshot({ start }: Workload): number {
+  const book = new Book()
+  const view = new View(book, 0)
+  const started = process.hrtime.bigint()
+  view.advance(1, book.replace(start))
+  return Number(process.hrtime.bigint() - started) / 1e6
+}
+
+/** All at once, a thousand readers of a 1,000-level view, each one commit further behind than the one before. */
+function runCatchUp({ start, messages }: Workload): number {
+  const book = new Book()
+  const view = new View(book, 1000)
+  view.advance(1, book.replace(start))
+  for (let index = 0; index < READERS; index++) view.advance(index + 2, book.apply(messages[index]!))
+  const started = process.hrtime.bigint()
+  for (let behind = 1; behind <= READERS; behind++) {
+    if (view.changesSince(view.version - behind) === 'too-old') throw new Error('the journal is too short')
+  }
+  return Number(process.hrtime.bigint() - started) / 1e6
+}
+
+/** Stands still until `step`, which runs what waits and moves on by the millisecond that separates two commits. */
+class StepClock implements Clock {
+  #milliseconds = Date.UTC(2026, 0, 1)
+  #waiting: (() => void)[] = []
+
+  wallInstant() {
+    return { milliseconds: this.#milliseconds, nanoseconds: 0 }
+  }
+
+  monotonicMilliseconds() {
+    return this.#milliseconds
+  }
+
+  schedule(_delayMilliseconds: number, callback: () => void) {
+    this.#waiting.push(callback)
+    return { cancel: () => undefined }
+  }
+
+  endOfTurn(callback: () => void) {
+    this.#waiting.push(callback)
+  }
+
+  step() {
+    this.#milliseconds += 1
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const callback of waiting) callback()
+  }
+}
+
+/** A book of a size that stays, and messages that change it near its best prices; the same for the same seed. */
+function createWorkload(bookSize: number, messageCount: number): Workload {
+  const random = createRandom(SEED)
+  const slots = bookSize / 2
+  const price = (side: Side, slot: number) => (side === BID ? MID - (slot + 1) * GRID : MID + (slot + 1) * GRID)
+  const amount = () => 100_000_000 + Math.floor(random() * 10_000_000_000)
+  const start = ([BID, ASK] as const).flatMap((side) =>
+    Array.from({ length: slots }, (_, slot) => ({ side, price: price(side, slot), amount: amount() })),
+  )
+  const present = [new Uint8Array(slots).fill(1), new Uint8Array(slots).fill(1)] as const
+  const message = (): LevelChange[] => {
+    const touched = new Map<number, LevelChange>()
+    while (touched.size < LEVELS_A_MESSAGE) {
+      const side = random() < 0.5 ? BID : ASK
+      const slot = Math.min(slots - 1, Math.floor(-Math.log(1 - random()) * MEAN_DISTANCE))
+      if (touched.has(price(side, slot))) continue
+      const removed = present[side][slot] === 1 && random() < DELETE_SHARE
+      present[side][slot] = removed ? 0 : 1
+      touched.set(price(side, slot), { side, price: price(side, slot), amount: removed ? 0 : amount() })
+    }
+    return [...touched.values()]
+  }
+  const messages = Array.from({ length: messageCount }, message)
+  return { start, messages }
+}
+
+/** Mulberry32: small, seeded, good enough to spread changes. */
+function createRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  console.log(resultTable(await run({ quick: process.argv.includes('--quick') })))
+}
