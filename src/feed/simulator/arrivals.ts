@@ -24,6 +24,13 @@ const BURSTS_PER_SECOND = 10
  * share of all events; a little more weighs towards the large ones.
  */
 const NEXT_OCTAVE_PERCENT = 55
+/**
+ * The quiet grows when the market is ahead of its mean rate and shrinks when it is behind, by its own length for each
+ * so many seconds' worth of events. Without it a large cluster more or less doubles the rate of a quarter of a minute.
+ */
+const BALANCE_SECONDS = 10
+const QUIET_STRETCH_MIN = 0.5
+const QUIET_STRETCH_MAX = 3
 
 /** Starts the schedule of one market with a mean of `updatesPerSecond` events a second. */
 export function createArrivals(updatesPerSecond: number, random: RandomStream): () => Arrival {
@@ -36,16 +43,20 @@ export function createArrivals(updatesPerSecond: number, random: RandomStream): 
   let atMicroseconds = 0
   let clusterSize = 0
   let left = 0
+  let emitted = 0
   return () => {
     const startsCluster = left === 0
     if (startsCluster) {
-      atMicroseconds += drawQuiet(quietMicroseconds, random)
+      const aheadSeconds = emitted / updatesPerSecond - atMicroseconds / 1_000_000
+      const stretch = Math.min(QUIET_STRETCH_MAX, Math.max(QUIET_STRETCH_MIN, 1 + aheadSeconds / BALANCE_SECONDS))
+      atMicroseconds += drawQuiet(quietMicroseconds * stretch, random)
       clusterSize = drawSize(octaves, random)
       left = clusterSize
     } else {
       atMicroseconds += random.below(2 * stepMicroseconds + 1)
     }
     left--
+    emitted++
     return { atMicroseconds, clusterSize, startsCluster }
   }
 }

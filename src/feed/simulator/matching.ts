@@ -31,7 +31,7 @@ export interface Outcome {
 }
 
 /** A price with the orders that rest at it; seen from outside, read only and valid until the next operation. */
-export interface RestingLevel {
+interface RestingLevel {
   readonly price: number
   readonly total: number
   /** How many orders rest here. */

@@ -29,7 +29,7 @@ export interface SimulatedTrade {
   readonly executedAtMilliseconds: number
 }
 
-export interface SimulatorOptions {
+interface SimulatorOptions {
   readonly markets: readonly SourceMarket[]
   /** Same seed, same orders. */
   readonly seed: number

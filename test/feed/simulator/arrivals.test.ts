@@ -20,8 +20,12 @@ describe('the schedule of a simulated market over a seeded hour', () => {
     const busiest = Math.max(...windows)
     const variance = windows.reduce((sum, count) => sum + (count - mean) ** 2, 0) / windows.length
 
-    expect(arrivals.length / HOUR_SECONDS / rate).toBeGreaterThan(0.93)
-    expect(arrivals.length / HOUR_SECONDS / rate).toBeLessThan(1.07)
+    expect(arrivals.length / HOUR_SECONDS / rate).toBeGreaterThan(0.98)
+    expect(arrivals.length / HOUR_SECONDS / rate).toBeLessThan(1.02)
+    const minutes = new Array<number>(60).fill(0)
+    for (const [index, count] of windows.entries()) minutes[Math.floor(index / 600)]! += count
+    expect(Math.min(...minutes) / (60 * rate)).toBeGreaterThan(0.7)
+    expect(Math.max(...minutes) / (60 * rate)).toBeLessThan(1.35)
     expect(busiest / mean).toBeGreaterThan(30)
     expect(busiest / mean).toBeLessThan(75)
     // A Poisson stream has a variance equal to its mean.
