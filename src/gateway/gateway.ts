@@ -6,7 +6,7 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { WebSocketServer } from 'ws'
+import { type ServerOptions, WebSocketServer } from 'ws'
 import type { Directory } from '../auth/directory.ts'
 import { streamRefusal } from '../auth/stream-access.ts'
 import type { TokenVerifier } from '../auth/token-verifier.ts'
@@ -105,7 +105,8 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 function createWebSocketServer(inboundBytesMax: number): WebSocketServer {
-  return new WebSocketServer({
+  // The type declarations do not know `closeTimeout` yet.
+  const options: ServerOptions & { readonly closeTimeout: number } = {
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
@@ -114,7 +115,8 @@ function createWebSocketServer(inboundBytesMax: number): WebSocketServer {
     maxPayload: inboundBytesMax,
     closeTimeout: CLOSE_MILLISECONDS_MAX,
     handleProtocols: selectSubprotocol,
-  })
+  }
+  return new WebSocketServer(options)
 }
 
 function accept(

@@ -45,6 +45,8 @@ export async function judgeHandshake(request: IncomingMessage, doorway: Doorway)
 export async function judgeAccess(request: IncomingMessage, doorway: Doorway): Promise<Judgement> {
   const text = bearerToken(request)
   if (text === undefined) return refused(401, 'unauthorized', 'a bearer token is required', bearerChallenge())
+  // Without the directory no token can be judged: not the client's fault, so not a 401.
+  if (!doorway.directory.loaded) return { accepted: false, refusal: notLoaded() }
   const verdict = await doorway.verifier.verify(text)
   if (!verdict.ok) {
     return refused(401, 'invalid_token', `the token is not valid: ${verdict.reason}`, bearerChallenge('invalid_token'))
@@ -106,11 +108,12 @@ function bearerToken(request: IncomingMessage): string | undefined {
 }
 
 function refuseAccess(token: AccessToken, doorway: Doorway): Refusal | undefined {
-  switch (streamRefusal(doorway.directory, token)) {
+  const refusal = streamRefusal(doorway.directory, token)
+  switch (refusal) {
     case undefined:
       return undefined
     case 'not-loaded':
-      return unavailable('the directory of clients is not loaded yet')
+      return notLoaded()
     case 'scope':
       return {
         status: 403,
@@ -154,6 +157,10 @@ function badHandshake(detail: string): Refusal {
 
 function unavailable(detail: string): Refusal {
   return { status: 503, code: 'unavailable', detail, headers: retryAfter() }
+}
+
+function notLoaded(): Refusal {
+  return unavailable('the directory of clients is not loaded yet')
 }
 
 function retryAfter(): Record<string, string> {

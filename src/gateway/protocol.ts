@@ -45,14 +45,14 @@ export function parseRequest(data: Buffer, isBinary: boolean, isMarket: (symbol:
     return whole('MALFORMED_REQUEST', 'the message is not valid JSON')
   }
   if (!isObject(request)) return whole('MALFORMED_REQUEST', 'the message is not a JSON object')
-  const type = request['type']
+  const type = request.type
   if (!isRequestType(type)) {
     const found =
       type === undefined ? 'it is missing' : typeof type === 'string' ? 'it is unknown' : 'it is not a string'
     return whole('UNKNOWN_ACTION', `type must be one of ${REQUEST_TYPES.join(', ')}: ${found}`)
   }
   if (type === 'subscription_list') return { type }
-  const channels = request['channels']
+  const channels = request.channels
   if (!Array.isArray(channels)) return whole('MALFORMED_REQUEST', 'channels must be an array of objects')
   if (channels.length === 0) return whole('MALFORMED_REQUEST', 'channels must not be empty')
   if (!channels.every(isObject)) return whole('MALFORMED_REQUEST', 'every entry of channels must be an object')
@@ -67,15 +67,15 @@ function readEntry(
   sent: Readonly<Record<string, unknown>>,
   isMarket: (symbol: string) => boolean,
 ): ChannelKey | EntryProblem {
-  const type = sent['type']
+  const type = sent.type
   if (typeof type !== 'string') return problem('UNKNOWN_CHANNEL', 'the channel type must be a string')
   if (!Object.hasOwn(CHANNELS, type)) {
     return problem('UNKNOWN_CHANNEL', `the channel type must be one of ${Object.keys(CHANNELS).join(', ')}`)
   }
   const channel = type as ChannelType
   return CHANNELS[channel].perMarket
-    ? readMarketParams(channel, sent['params'], isMarket)
-    : readHeartbeatParams(channel, sent['params'])
+    ? readMarketParams(channel, sent.params, isMarket)
+    : readHeartbeatParams(channel, sent.params)
 }
 
 function readMarketParams(
@@ -86,7 +86,7 @@ function readMarketParams(
   if (!isObject(params)) return paramsProblem('params must be an object with the member market')
   const unknown = Object.keys(params).find((name) => name !== 'market')
   if (unknown !== undefined) return paramsProblem(`params has the unknown member ${shown(unknown)}`)
-  const market = Object.hasOwn(params, 'market') ? params['market'] : undefined
+  const market = Object.hasOwn(params, 'market') ? params.market : undefined
   if (typeof market !== 'string') return paramsProblem('params.market must be a string')
   if (!isMarket(market)) return paramsProblem(`params.market names no market: ${shown(market)}`)
   return { type, market }

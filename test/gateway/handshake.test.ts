@@ -1,0 +1,263 @@
+import { createServer, request as httpRequest, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { type ClientRecord, type CustomerRecord, Directory } from '../../src/auth/directory.ts'
+import type { TokenVerdict } from '../../src/auth/token-verifier.ts'
+import { createSystemClock } from '../../src/base/clock.ts'
+import { createLog } from '../../src/base/log.ts'
+import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import { createMemoryBus } from '../../src/channel/bus-memory.ts'
+import { STREAM_SCOPE } from '../../src/contract/scopes.ts'
+import { createGateway, type Gateway } from '../../src/gateway/gateway.ts'
+import { Hub } from '../../src/gateway/hub.ts'
+import { createGatewayMetrics } from '../../src/gateway/metrics.ts'
+import { SETTINGS } from '../support/stream-simulation.ts'
+
+const CUSTOMER: CustomerRecord = { id: 'customer', name: 'Customer', enabled: true, streaming: true }
+const CLIENT: ClientRecord = {
+  clientId: 'client',
+  customerId: 'customer',
+  name: 'Client',
+  scopes: new Set([STREAM_SCOPE]),
+  enabled: true,
+}
+
+const clock = createSystemClock()
+let directory: Directory
+let gateway: Gateway
+let server: Server
+let port: number
+const sockets: WebSocket[] = []
+
+/** Tokens of this test: `good`, `scopeless`, anything else is invalid. */
+async function verify(token: string): Promise<TokenVerdict> {
+  if (token !== 'good' && token !== 'scopeless') return { ok: false, reason: 'its signature is wrong' }
+  const scopes = new Set(token === 'good' ? [STREAM_SCOPE] : [])
+  const expiresAtMilliseconds = Date.now() + 60_000
+  return {
+    ok: true,
+    token: { clientId: 'client', customerId: 'customer', scopes, tokenId: token, expiresAtMilliseconds },
+  }
+}
+
+beforeEach(async () => {
+  directory = new Directory()
+  directory.replace({ customers: [CUSTOMER], clients: [CLIENT] })
+  const log = createLog('silent')
+  const metrics = createGatewayMetrics(createMetricsRegistry())
+  const bus = createMemoryBus()
+  const hub = new Hub({ replicas: [], bus, clock, log, metrics, settings: SETTINGS, random: () => 0 })
+  const settings = { inboundBytesMax: 65_536, connectionsPerClientMax: 2, connectionsMax: 3 }
+  gateway = createGateway({ hub, directory, verifier: { verify }, clock, log, metrics, settings })
+  server = createServer()
+  server.on('upgrade', (request, socket, head) => gateway.upgrade(request, socket, head))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  port = (server.address() as AddressInfo).port
+})
+
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.terminate()
+  gateway.stop()
+  server.closeAllConnections()
+  await new Promise((resolve) => server.close(resolve))
+})
+
+const HANDSHAKE = {
+  Connection: 'Upgrade',
+  Upgrade: 'websocket',
+  'Sec-WebSocket-Version': '13',
+  'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+  Authorization: 'Bearer good',
+}
+
+interface Answer {
+  readonly status: number
+  readonly headers: IncomingMessage['headers']
+  readonly body: { status?: number; code?: string; detail?: string; request_id?: string }
+}
+
+function ask(headers: Record<string, string | undefined>, path = '/', method = 'GET'): Promise<Answer> {
+  const present = Object.fromEntries(Object.entries(headers).filter((entry) => entry[1] !== undefined))
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({ port, host: '127.0.0.1', path, method, headers: present as Record<string, string> })
+    request.on('error', reject)
+    request.on('upgrade', (response, socket) => {
+      socket.destroy()
+      resolve({ status: 101, headers: response.headers, body: {} })
+    })
+    request.on('response', (response) => {
+      const parts: Buffer[] = []
+      response.on('data', (part) => parts.push(part))
+      response.on('end', () => {
+        const body = JSON.parse(Buffer.concat(parts).toString())
+        resolve({ status: response.statusCode as number, headers: response.headers, body })
+      })
+    })
+    request.end()
+  })
+}
+
+function open(protocols: string[], headers: Record<string, string> = {}): Promise<WebSocket> {
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/`, protocols, { headers })
+  sockets.push(socket)
+  return new Promise((resolve, reject) => {
+    socket.on('open', () => resolve(socket))
+    socket.on('error', reject)
+  })
+}
+
+describe('a handshake', () => {
+  test.each([
+    ['another path', {}, '/stream', 404, 'not_found'],
+    ['no version', { 'Sec-WebSocket-Version': undefined }, '/', 426, 'upgrade_required'],
+    ['version 8', { 'Sec-WebSocket-Version': '8' }, '/', 426, 'upgrade_required'],
+    ['another upgrade', { Upgrade: 'h2c' }, '/', 426, 'upgrade_required'],
+    ['no key', { 'Sec-WebSocket-Key': undefined }, '/', 400, 'bad_handshake'],
+    ['a short key', { 'Sec-WebSocket-Key': 'c2hvcnQ=' }, '/', 400, 'bad_handshake'],
+    ['a subprotocol twice', { 'Sec-WebSocket-Protocol': 'a, a' }, '/', 400, 'bad_handshake'],
+    ['bearer alone', { 'Sec-WebSocket-Protocol': 'bearer.good', Authorization: undefined }, '/', 400, 'bad_handshake'],
+    ['no token', { Authorization: undefined }, '/', 401, 'unauthorized'],
+    ['an empty token', { Authorization: 'Bearer ' }, '/', 401, 'invalid_token'],
+    ['another scheme', { Authorization: 'Basic Zm9vOmJhcg==' }, '/', 401, 'invalid_token'],
+    ['a wrong token', { Authorization: 'Bearer wrong' }, '/', 401, 'invalid_token'],
+    ['a token in the URL only', { Authorization: undefined }, '/?access_token=good', 401, 'unauthorized'],
+    ['no scope', { Authorization: 'Bearer scopeless' }, '/', 403, 'insufficient_scope'],
+  ])('with %s is refused', async (_, change, path, status, code) => {
+    const answer = await ask({ ...HANDSHAKE, ...change }, path)
+    expect(answer.status).toBe(status)
+    expect(answer.body).toMatchObject({ status, code, detail: expect.any(String), request_id: expect.any(String) })
+    expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8')
+  })
+
+  test('names what it wants in the headers', async () => {
+    const version = await ask({ ...HANDSHAKE, 'Sec-WebSocket-Version': '12' })
+    expect(version.headers).toMatchObject({ upgrade: 'websocket', 'sec-websocket-version': '13' })
+    const missing = await ask({ ...HANDSHAKE, Authorization: undefined })
+    expect(missing.headers['www-authenticate']).toBe('Bearer')
+    const invalid = await ask({ ...HANDSHAKE, Authorization: 'Bearer wrong' })
+    expect(invalid.headers['www-authenticate']).toContain('error="invalid_token"')
+    const scope = await ask({ ...HANDSHAKE, Authorization: 'Bearer scopeless' })
+    expect(scope.headers['www-authenticate']).toContain('error="insufficient_scope"')
+  })
+
+  test('is judged in the documented order', async () => {
+    const everythingWrong = { Connection: 'Upgrade', Upgrade: 'websocket', Authorization: 'Bearer wrong' }
+    expect((await ask(everythingWrong, '/nowhere')).status).toBe(404)
+    expect((await ask(everythingWrong)).status).toBe(426)
+    directory.replace({ customers: [{ ...CUSTOMER, streaming: false }], clients: [] })
+    expect((await ask({ ...HANDSHAKE, Authorization: 'Bearer scopeless' })).body.code).toBe('insufficient_scope')
+  })
+
+  test('is refused when access was taken away', async () => {
+    const cases: [CustomerRecord[], ClientRecord[], string][] = [
+      [[CUSTOMER], [{ ...CLIENT, enabled: false }], 'disabled'],
+      [[{ ...CUSTOMER, enabled: false }], [CLIENT], 'disabled'],
+      [[CUSTOMER], [{ ...CLIENT, scopes: new Set() }], 'insufficient_scope'],
+      [[{ ...CUSTOMER, streaming: false }], [CLIENT], 'not_allowed'],
+      [[], [], 'disabled'],
+    ]
+    for (const [customers, clients, code] of cases) {
+      directory.replace({ customers, clients })
+      expect((await ask(HANDSHAKE)).body).toMatchObject({ status: 403, code })
+    }
+  })
+
+  test('waits for nobody when the directory is not loaded: 503 with Retry-After', async () => {
+    const empty = new Directory()
+    const log = createLog('silent')
+    const metrics = createGatewayMetrics(createMetricsRegistry())
+    const hub = new Hub({
+      replicas: [],
+      bus: createMemoryBus(),
+      clock,
+      log,
+      metrics,
+      settings: SETTINGS,
+      random: () => 0,
+    })
+    const settings = { inboundBytesMax: 65_536, connectionsPerClientMax: 2, connectionsMax: 3 }
+    gateway.stop()
+    gateway = createGateway({ hub, directory: empty, verifier: { verify }, clock, log, metrics, settings })
+    const answer = await ask({ ...HANDSHAKE, Authorization: 'Bearer wrong' })
+    expect(answer.status).toBe(503)
+    expect(answer.headers['retry-after']).toMatch(/^[0-9]+$/)
+  })
+
+  test('meets the limit of the client, then of the node, then of a node that drains', async () => {
+    await open([], { Authorization: 'Bearer good' })
+    await open([], { Authorization: 'Bearer good' })
+    const limited = await ask(HANDSHAKE)
+    expect(limited.status).toBe(429)
+    expect(limited.headers['retry-after']).toMatch(/^[0-9]+$/)
+    sockets[1]?.terminate()
+    const drained = gateway.drain(0)
+    await drained
+    const draining = await ask(HANDSHAKE)
+    expect(draining.status).toBe(503)
+    expect(draining.headers['retry-after']).toMatch(/^[0-9]+$/)
+  })
+})
+
+describe('subprotocols', () => {
+  test.each([
+    [[], ''],
+    [['tidegate.default'], 'tidegate.default'],
+    [['tidegate.v1'], 'tidegate.v1'],
+    [['other', 'tidegate.v1', 'tidegate.default'], 'tidegate.v1'],
+  ])('of %j select %j', async (offered, selected) => {
+    const socket = await open(offered, { Authorization: 'Bearer good' })
+    expect(socket.protocol).toBe(selected)
+  })
+
+  test('none known: the plain wire, nothing selected', async () => {
+    const answer = await ask({ ...HANDSHAKE, 'Sec-WebSocket-Protocol': 'chat' })
+    expect(answer.status).toBe(101)
+    expect(answer.headers['sec-websocket-protocol']).toBeUndefined()
+  })
+
+  test('bearer carries the token of a browser, is never selected, and yields to the Authorization header', async () => {
+    const socket = await open(['bearer.good', 'tidegate.default'])
+    expect(socket.protocol).toBe('tidegate.default')
+    const both = { 'Sec-WebSocket-Protocol': 'tidegate.default, bearer.good', Authorization: 'Bearer wrong' }
+    expect((await ask({ ...HANDSHAKE, ...both })).status).toBe(401)
+  })
+})
+
+describe('live connections', () => {
+  const closedWith = (socket: WebSocket) => new Promise<number>((resolve) => socket.on('close', resolve))
+
+  test('end with 4003 when access is taken away, and only then', async () => {
+    const socket = await open([], { Authorization: 'Bearer good' })
+    const closed = closedWith(socket)
+    directory.replace({ customers: [CUSTOMER], clients: [{ ...CLIENT, name: 'renamed' }] })
+    expect(socket.readyState).toBe(WebSocket.OPEN)
+    directory.replace({ customers: [{ ...CUSTOMER, streaming: false }], clients: [CLIENT] })
+    expect(await closed).toBe(4003)
+  })
+
+  test('end with 1012 when the node drains', async () => {
+    const socket = await open([], { Authorization: 'Bearer good' })
+    const closed = closedWith(socket)
+    await gateway.drain(0.05)
+    expect(await closed).toBe(1012)
+  })
+
+  test.each([
+    ['an oversized message', (socket: WebSocket) => socket.send('x'.repeat(65_537)), 1009],
+    ['invalid UTF-8', (socket: WebSocket) => socket.send(Buffer.from([0xc3, 0x28]), { binary: false }), 1007],
+    ['a flood of pings', (socket: WebSocket) => Array.from({ length: 250 }, () => socket.ping()), 1008],
+  ])('end by %s with the documented code', async (_, provoke, code) => {
+    const socket = await open([], { Authorization: 'Bearer good' })
+    const closed = closedWith(socket)
+    provoke(socket)
+    expect(await closed).toBe(code)
+  })
+
+  test('answer a ping', async () => {
+    const socket = await open([], { Authorization: 'Bearer good' })
+    const pong = new Promise<Buffer>((resolve) => socket.on('pong', resolve))
+    socket.ping('are you there')
+    expect(String(await pong)).toBe('are you there')
+  })
+})
