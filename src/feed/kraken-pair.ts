@@ -147,8 +147,8 @@ export class KrakenPair {
   apply(data: KrakenBookData, isSnapshot: boolean): void {
     const listing = this.#listing
     if (listing === undefined || this.#state === 'unlisted') return
-    if (!isSnapshot && this.#state === 'waiting') return
     const book = isSnapshot ? this.#emptyBook(listing) : this.#book
+    // Still on its way from before the book was lost.
     if (book === undefined) return
     const changes = book.apply(data)
     if (typeof changes === 'string') {

@@ -75,6 +75,24 @@ function connect(url: string, listeners: readonly SourceListener[]): Connected {
   return { source, clock, metric }
 }
 
+/** A whole book as a frame of its own. */
+const beat = scriptKraken(btc, [snapshot]).frames[0]?.text ?? ''
+
+/** Lets time pass on a connection that stays alive; `listener` is one of BTC/USD. */
+async function pass(seconds: number, server: KrakenServer, listener: SourceListener, clock: VirtualClock) {
+  for (let second = 0; second < seconds; second += 10) {
+    clock.advance(10_000)
+    await hear(server, listener)
+  }
+}
+
+/** Makes sure that all the server has said so far was heard. */
+async function hear(server: KrakenServer, listener: SourceListener) {
+  const seen = listener.events.length
+  server.broadcast(beat)
+  await listener.until('a sign of life', () => listener.events.length > seen)
+}
+
 const books = (server: KrakenServer) => server.requests.filter(({ params }) => params.channel === 'book')
 const isLive = (listener: SourceListener) => () => listener.events.at(-1)?.type === 'snapshot'
 
@@ -175,6 +193,20 @@ describe('a market that is refused is lost with a reason, while the others go on
     expect(good.reasons()).toEqual([])
   })
 
+  it('and is tried again after a minute, without telling the same reason again', async () => {
+    const server = await serve({ refusedPairs: [{ ...btc, symbol: 'BAR/USD' }] })
+    const refused = new SourceListener('BAR/USD')
+    const good = new SourceListener('BTC/USD')
+    const { clock } = connect(server.url, [refused, good])
+    await refused.until('the refusal', () => refused.events.length > 0)
+    await good.until('all messages', () => good.events.length === 4)
+    await pass(60, server, good, clock)
+    const requests = () => books(server).filter(({ params }) => params.symbol?.includes('BAR/USD'))
+    await server.until('the second request', () => requests().length === 2)
+    await hear(server, good)
+    expect(refused.events).toHaveLength(1)
+  })
+
   it('and comes to life when the venue lists it later', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD')
@@ -196,7 +228,8 @@ describe('a book that cannot be vouched for', () => {
     const server = await serve({ recordings, corrupt: corruptAt([100]) })
     const listener = new SourceListener('BTC/USD')
     const other = new SourceListener('ETH/USD', { depth: 25 })
-    const { metric } = connect(server.url, [listener, other])
+    const refused = new SourceListener('BTC/USD', { symbol: 'COARSE', priceDecimals: 0 })
+    const { metric } = connect(server.url, [listener, other, refused])
     await listener.until('the last amount', () => listener.side(ASK)[0] === '100.20:3.99000000')
     await other.until('the last amount', () => other.side(ASK)[0] === '100.20:3.99000000')
     expect(listener.reasons()).toEqual(['the checksum of BTC/USD does not match'])
@@ -204,6 +237,7 @@ describe('a book that cannot be vouched for', () => {
     expect(listener.states.join()).not.toContain('7777')
     expect(other.reasons()).toEqual([])
     expect(other.events).toHaveLength(301)
+    expect(refused.reasons()).toEqual([expect.stringContaining('COARSE keeps')])
     expect(books(server).slice(2)).toEqual([
       { method: 'unsubscribe', params: { channel: 'book', symbol: ['BTC/USD'], depth: 10 } },
       { method: 'subscribe', params: { channel: 'book', symbol: ['BTC/USD'], depth: 10, snapshot: true } },
@@ -216,15 +250,32 @@ describe('a book that cannot be vouched for', () => {
     const all = Array.from({ length: 301 }, (_, index) => index)
     const server = await serve({ recordings, corrupt: corruptAt(all.slice(1)) })
     const listener = new SourceListener('BTC/USD')
-    const { clock } = connect(server.url, [listener])
-    const subscriptions = () => books(server).filter(({ method }) => method === 'subscribe').length
+    const other = new SourceListener('ETH/USD', { depth: 25 })
+    const { clock, source } = connect(server.url, [listener, other])
+    const requestsOf = (symbol: string) => books(server).filter(({ params }) => params.symbol?.includes(symbol)).length
     await listener.until('the second loss', () => listener.count('lost') === 2)
-    expect(subscriptions()).toBe(2)
     clock.advance(999)
-    expect(subscriptions()).toBe(2)
+    // What was sent before a request for ETH/USD has arrived when that has.
+    await other.until('a live book', () => other.events.length > 0)
+    source.rebuild('ETHUSD', 'to see what was asked for before')
+    await server.until('a request for ETH/USD', () => requestsOf('ETH/USD') > 1)
+    expect(requestsOf('BTC/USD')).toBe(3)
     clock.advance(1)
-    await listener.until('the third loss', () => listener.count('lost') === 3)
-    expect(subscriptions()).toBe(3)
+    await listener.until('life again', () => listener.count('snapshot') === 3)
+    expect(requestsOf('BTC/USD')).toBe(5)
+  })
+
+  it('is subscribed at once again after it was live for a minute', async () => {
+    const server = await serve({ recordings: [scriptKraken(btc, [snapshot])] })
+    const listener = new SourceListener('BTC/USD')
+    const { clock } = connect(server.url, [listener])
+    const bad = beat.replace('"checksum":', '"checksum":1')
+    await listener.until('life', isLive(listener))
+    server.broadcast(bad)
+    await listener.until('life again', () => listener.count('lost') === 1 && isLive(listener)())
+    await pass(60, server, listener, clock)
+    server.broadcast(bad)
+    await listener.until('the second life again', () => listener.count('lost') === 2 && isLive(listener)())
   })
 
   it('is lost by a value that is finer than the venue said', async () => {
@@ -292,12 +343,17 @@ describe('acknowledgements that nobody asked for', () => {
     expect(listener.reasons()).toEqual([])
   })
 
-  it('end in a new subscription when no snapshot follows within ten seconds', async () => {
+  it('end in a new subscription when no snapshot follows the first of them within ten seconds', async () => {
     const server = await serve({ recordings: [scriptKraken(btc, [snapshot, ...acknowledgements, ...updates])] })
     const listener = new SourceListener('BTC/USD')
     const { clock } = connect(server.url, [listener])
     await listener.until('all messages', () => listener.events.length === 4)
-    clock.advance(9_999)
+    clock.advance(5_000)
+    for (const text of acknowledgements) server.broadcast(text)
+    const further: ScriptMessage = { type: 'update', bids: [[99.8, 4]] }
+    server.broadcast(scriptKraken(btc, [...script, further]).frames.at(-1)?.text ?? '')
+    await listener.until('the message behind them', () => listener.events.length === 5)
+    clock.advance(4_999)
     expect(listener.reasons()).toEqual([])
     clock.advance(1)
     await listener.until('life again', isLive(listener))
