@@ -77,14 +77,13 @@ export class BookChecker {
     this.#judgeBookTime(payload.time)
     const book = this.#book
     if (book === undefined) this.#report('update-before-snapshot', `UPDATE of ${JSON.stringify(payload.time)}`)
-    let levelCount = 0
     for (const side of BOOK_SIDES) {
       for (const level of this.#readSide(side, payload)) {
-        levelCount++
         if (book !== undefined) this.#applyLevel(book, side, level)
       }
     }
-    if (levelCount === 0) this.#report('update-empty', `UPDATE of ${JSON.stringify(payload.time)}`)
+    if (BOOK_SIDES.every((side) => levelList(payload[side])?.length === 0))
+      this.#report('update-empty', `UPDATE of ${JSON.stringify(payload.time)}`)
     if (book !== undefined) this.#judgeBook(book, nowMilliseconds)
   }
 

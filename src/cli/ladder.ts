@@ -153,7 +153,7 @@ function connectionLine(view: MarketView, connection: ConnectionState): Line {
   const now = connection.nowMilliseconds
   const parts = [
     `${view.updatesPerSecond(now)} updates/s`,
-    `last message ${ageText(view.lastMessageMilliseconds, now)}`,
+    `message ${ageText(view.lastMessageMilliseconds, now)}`,
     `heartbeat ${ageText(view.lastHeartbeatMilliseconds, now)}`,
     'Ctrl-C ends',
   ]

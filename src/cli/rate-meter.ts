@@ -2,6 +2,8 @@
 
 const BUCKET_MILLISECONDS = 100
 const BUCKETS = 20
+/** A first message alone is not ten a second: at least this much time counts. */
+const BUCKETS_MIN = 10
 
 export class RateMeter {
   readonly #counts = new Array<number>(BUCKETS).fill(0)
@@ -17,7 +19,7 @@ export class RateMeter {
   perSecond(nowMilliseconds: number): number {
     this.#turn(nowMilliseconds)
     const sum = this.#counts.reduce((total, count) => total + count, 0)
-    const buckets = Math.min(BUCKETS, (this.#bucket ?? 0) - this.#firstBucket + 1)
+    const buckets = Math.min(BUCKETS, Math.max(BUCKETS_MIN, (this.#bucket ?? 0) - this.#firstBucket + 1))
     return Math.round((sum * 1000) / (buckets * BUCKET_MILLISECONDS))
   }
 

@@ -18,6 +18,10 @@ export interface FakeConnection {
   readonly requests: FakeRequest[]
   /** An object goes out as JSON, a string as it is. */
   send(message: unknown): void
+  /** Resolves when the kernel has taken everything sent so far. */
+  flushed(): Promise<void>
+  /** Resolves when the client has worked through everything sent so far. */
+  received(): Promise<void>
   close(code: number, reason?: string): void
   /** Cuts the connection without a close frame. */
   cut(): void
@@ -50,6 +54,7 @@ export class FakeService {
   readonly tokenRequests: URLSearchParams[] = []
   /** The Authorization header of every handshake, refused ones too. */
   readonly handshakeTokens: string[] = []
+  readonly port: number
   readonly #server: Server
   readonly #sockets = new WebSocketServer({ noServer: true })
   readonly #options: FakeServiceOptions
@@ -57,11 +62,13 @@ export class FakeService {
 
   private constructor(server: Server, options: FakeServiceOptions) {
     this.#server = server
+    this.port = (server.address() as AddressInfo).port
     this.#options = options
   }
 
   static async start(options: FakeServiceOptions = {}): Promise<FakeService> {
     const server = createServer()
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const service = new FakeService(server, options)
     server.on('request', (request, response) => {
       service.#onTokenRequest(request).then(({ status, headers, body }) => {
@@ -79,12 +86,7 @@ export class FakeService {
       }
       service.#sockets.handleUpgrade(request, socket, head, (accepted) => service.#onConnection(accepted))
     })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     return service
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port
   }
 
   get url(): string {
@@ -158,6 +160,12 @@ export class FakeService {
     const connection: FakeConnection = {
       requests: [],
       send: (message) => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
+      flushed: () => new Promise((resolve) => socket.ping('', false, () => resolve())),
+      received: () =>
+        new Promise((resolve) => {
+          socket.once('pong', () => resolve())
+          socket.ping()
+        }),
       close: (code, reason) => socket.close(code, reason),
       cut: () => socket.terminate(),
       closed: undefined,

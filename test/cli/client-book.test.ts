@@ -1,0 +1,69 @@
+/** The naive book against sorting everything anew: the same levels in, the same best levels out. */
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { BOOK_SIDES, ClientBook, comparePrices } from '../../src/cli/client-book.ts'
+
+const price = fc
+  .integer({ min: 1, max: 20_000 })
+  .map((cents) => `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`)
+const change = fc.record({
+  side: fc.constantFrom(...BOOK_SIDES),
+  price,
+  amount: fc.constantFrom('0', '1.5', '2.5'),
+})
+
+describe('ClientBook', () => {
+  it('has the best levels that sorting all of them gives', () => {
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 60 }), fc.integer({ min: 1, max: 8 }), (changes, count) => {
+        const book = new ClientBook()
+        const oracle = { bids: new Map<string, string>(), asks: new Map<string, string>() }
+        for (const { side, price, amount } of changes) {
+          if (amount === '0') {
+            book.remove(side, price)
+            oracle[side].delete(price)
+          } else {
+            book.set(side, price, amount)
+            oracle[side].set(price, amount)
+          }
+          for (const each of BOOK_SIDES) {
+            const direction = each === 'bids' ? -1 : 1
+            const sorted = [...oracle[each]]
+              .map(([price, amount]) => ({ price, amount }))
+              .sort(
+                (left, right) =>
+                  direction * (BigInt(left.price.replace('.', '')) < BigInt(right.price.replace('.', '')) ? -1 : 1),
+              )
+            expect(book.top(each, count)).toEqual(sorted.slice(0, count))
+            expect(book.best(each)).toEqual(sorted[0])
+            expect(book.size(each)).toBe(sorted.length)
+          }
+        }
+      }),
+      { seed: 20260101, numRuns: 200 },
+    )
+  })
+
+  it('is crossed when the best bid is at or above the best ask', () => {
+    const book = new ClientBook()
+    book.set('bids', '99.99', '1')
+    expect(book.isCrossed()).toBe(false)
+    book.set('asks', '100.00', '1')
+    expect(book.isCrossed()).toBe(false)
+    book.set('bids', '100.00', '1')
+    expect(book.isCrossed()).toBe(true)
+  })
+})
+
+describe('comparePrices', () => {
+  it.each([
+    ['9.00', '10.00', -1],
+    ['10.00', '9.99', 1],
+    ['10.10', '10.09', 1],
+    ['10.00', '10.00', 0],
+    ['7', '12', -1],
+    ['90071992547409931.01', '90071992547409931.02', -1],
+  ])('%s against %s', (left, right, sign) => {
+    expect(Math.sign(comparePrices(left, right))).toBe(sign)
+  })
+})

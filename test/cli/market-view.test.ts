@@ -1,0 +1,79 @@
+/** What a watcher is told: exact spreads, the side that took, and what is not of this API. */
+import { describe, expect, it } from 'vitest'
+import { MarketView, middleText, spreadText } from '../../src/cli/market-view.ts'
+import { execution, snapshot, update } from '../support/wire.ts'
+
+const M = 'BTCUSD'
+
+function view(...messages: object[]): MarketView {
+  const made = new MarketView(M)
+  for (const message of messages) made.onMessage(JSON.stringify(message), 0)
+  return made
+}
+
+describe('spreadText', () => {
+  it.each([
+    // 0.10 of 67012.15 is 0.0149226… basis points.
+    ['67012.10', '67012.20', '0.10', '0.015', '67012.150'],
+    ['100.00', '100.01', '0.01', '1.000', '100.005'],
+    ['1', '3', '2', '10000.000', '2.0'],
+    ['0.1', '0.2', '0.1', '6666.667', '0.15'],
+    // Both differ in the last digit only, far beyond what a double holds.
+    ['90071992547409931.01', '90071992547409931.03', '0.02', '0.000', '90071992547409931.020'],
+  ])('of %s and %s is exact', (bid, ask, value, basisPoints, middle) => {
+    const best = { bid: { price: bid, amount: '1' }, ask: { price: ask, amount: '1' } }
+    expect(spreadText(best)).toEqual({ value, basisPoints })
+    expect(middleText(best)).toBe(middle)
+  })
+
+  it('is not there when a side is empty', () => {
+    expect(spreadText({ bid: undefined, ask: { price: '1', amount: '1' } })).toBeUndefined()
+  })
+})
+
+describe('the side that took', () => {
+  const BOOK = snapshot(M, 1, [['100.00', '1.0']], [['101.00', '1.0']])
+
+  it.each([
+    { prices: ['101.00'], sides: ['buy'] },
+    { prices: ['102.00'], sides: ['buy'] },
+    { prices: ['100.00'], sides: ['sell'] },
+    { prices: ['99.00'], sides: ['sell'] },
+    { prices: ['100.50'], sides: [undefined] },
+    { prices: ['100.40', '100.50', '100.50', '100.45'], sides: [undefined, 'buy', 'buy', 'sell'] },
+  ])('of $prices is $sides', ({ prices, sides }) => {
+    const { trades } = view(BOOK, ...prices.map((price) => execution(M, 2, price, '0.5')))
+    expect(trades.map(({ side }) => side)).toEqual([...sides].reverse())
+  })
+})
+
+describe('MarketView', () => {
+  it('counts updates over the last two seconds, heartbeats not among them', () => {
+    const made = view()
+    const texts = [
+      snapshot(M, 1, [['1.0', '1.0']], []),
+      ...[2, 3, 4].map((at) => update(M, at, [['1.0', `${at}.0`]], [])),
+    ]
+    for (const [index, text] of texts.entries()) made.onMessage(JSON.stringify(text), index * 250)
+    expect(made.updatesPerSecond(999)).toBe(4)
+    expect(made.updatesPerSecond(1_999)).toBe(2)
+    expect(made.updatesPerSecond(60_000)).toBe(0)
+  })
+
+  it.each([
+    ['nonsense'],
+    ['[]'],
+    ['{"channel":"trades","payload":{}}'],
+    ['{"channel":"market_data"}'],
+    ['{"type":"welcome"}'],
+    [JSON.stringify(update(M, 2, [['1.0', '1e5']], []))],
+  ])('refuses what is not of this API: %s', (text) => {
+    const made = view(snapshot(M, 1, [], []))
+    expect(() => made.onMessage(text, 0)).toThrow('what this API does not have')
+  })
+
+  it('ends when the market is gone', () => {
+    const gone = { type: 'unsubscribe', channels: [{ type: 'market_data', params: { market: M }, success: true }] }
+    expect(() => view(gone)).toThrow('BTCUSD is not a market of the service any more')
+  })
+})

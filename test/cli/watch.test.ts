@@ -1,0 +1,393 @@
+/** `tidegate watch` against a service that says what the test tells it to. Time is virtual, waiting is for events. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { registerWatch } from '../../src/cli/watch.ts'
+import { type CommandRun, type CommandRunOptions, runCommand } from '../support/command-run.ts'
+import { FakeService, type FakeServiceOptions } from '../support/fake-service.ts'
+import { execution, heartbeat, snapshot, top, update } from '../support/wire.ts'
+
+const M = 'BTCUSD'
+const BOOK = snapshot(
+  M,
+  1,
+  [
+    ['100.00', '1.5000'],
+    ['99.00', '2.0000'],
+  ],
+  [
+    ['100.50', '1.0000'],
+    ['102.00', '3.0000'],
+  ],
+)
+
+let folder: string
+let service: FakeService
+let runs: CommandRun[]
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tidegate-watch-'))
+  runs = []
+})
+
+afterEach(async () => {
+  for (const run of runs) run.interrupt()
+  await Promise.all(runs.map((run) => run.ended))
+  // Whatever happened, no secret and no token may have been shown.
+  for (const run of runs) {
+    expect(run.stdout.text + run.stderr.text).not.toContain(service.clientSecret)
+    expect((await run.ended).error).not.toContain(service.clientSecret)
+    expect(run.stdout.text + run.stderr.text).not.toContain('token-')
+  }
+  await service.close()
+  await rm(folder, { recursive: true })
+})
+
+async function startService(options?: FakeServiceOptions): Promise<string> {
+  service = await FakeService.start(options)
+  const path = join(folder, 'client.json')
+  await writeFile(path, JSON.stringify(service.credentialsFile))
+  return path
+}
+
+function watch(args: readonly string[], options?: CommandRunOptions): CommandRun {
+  const run = runCommand(registerWatch, ['watch', ...args], options)
+  runs.push(run)
+  return run
+}
+
+function untilLine(run: CommandRun, text: string): Promise<void> {
+  return run.stdout.until(`a line with ${text}`, () => run.stdout.text.includes(text))
+}
+
+describe('watch, not on a terminal', () => {
+  it('prints one line an event and ends with 0 when interrupted', async () => {
+    const run = watch([M, '--credentials', await startService()])
+    const connection = await service.connection(0)
+    expect(connection.requests).toEqual([
+      {
+        type: 'subscribe',
+        channels: [
+          { type: 'market_data', params: { market: M } },
+          { type: 'market_data.top_of_book', params: { market: M } },
+          { type: 'execution_data', params: { market: M } },
+          { type: 'heartbeat' },
+        ],
+      },
+    ])
+    expect(service.handshakeTokens).toEqual(['Bearer token-1'])
+    connection.send(BOOK)
+    connection.send(top(M, 1, ['100.00', '1.5000'], ['100.50', '1.0000']))
+    connection.send(execution(M, 2, '100.50', '1.0000'))
+    connection.send(execution(M, 2, '100.00', '0.2500'))
+    connection.send(execution(M, 2, '100.25', '0.5000'))
+    connection.send(update(M, 2, [], [['100.50', '0']]))
+    connection.send(top(M, 2, undefined, ['102.00', '3.0000']))
+    connection.send(heartbeat(1000))
+    await untilLine(run, ' heartbeat ')
+    run.interrupt()
+    expect(await run.ended).toEqual({ exitCode: 0, error: '' })
+    expect(run.stdout.lines()).toEqual([
+      `2026-01-01T00:00:00.000Z connected BTCUSD host=127.0.0.1:${service.port}`,
+      '2026-01-01T00:00:00.001Z snapshot BTCUSD levels=4 bids=100.00:1.5000 asks=100.50:1.0000',
+      '2026-01-01T00:00:00.001000000Z top BTCUSD bid=100.00 bid_amount=1.5000 ask=100.50 ask_amount=1.0000 spread=0.50 spread_bp=49.875',
+      '2026-01-01T00:00:00.002Z trade BTCUSD price=100.50 amount=1.0000 side=buy',
+      '2026-01-01T00:00:00.002Z trade BTCUSD price=100.00 amount=0.2500 side=sell',
+      '2026-01-01T00:00:00.002Z trade BTCUSD price=100.25 amount=0.5000 side=buy',
+      '2026-01-01T00:00:00.002Z update BTCUSD levels=1 bids=100.00:1.5000 asks=102.00:3.0000',
+      '2026-01-01T00:00:00.002000000Z top BTCUSD bid= bid_amount= ask=102.00 ask_amount=3.0000 spread= spread_bp=',
+      '2026-01-01T00:00:01.000000000Z heartbeat BTCUSD',
+    ])
+    await service.until('a clean close', () => connection.closed?.code === 1000)
+  })
+
+  it('shows as many levels as --depth says', async () => {
+    const run = watch([M, '--depth', '5', '--credentials', await startService()])
+    const connection = await service.connection(0)
+    connection.send(BOOK)
+    await untilLine(run, 'bids=100.00:1.5000,99.00:2.0000 asks=100.50:1.0000,102.00:3.0000')
+  })
+
+  it('ends after --seconds', async () => {
+    const run = watch([M, '--seconds', '5', '--credentials', await startService()])
+    await service.connection(0)
+    run.clock.advance(4_999)
+    expect((await service.connection(0)).closed).toBeUndefined()
+    run.clock.advance(1)
+    expect(await run.ended).toEqual({ exitCode: 0, error: '' })
+  })
+
+  it('reads no more while its reader is behind', async () => {
+    const run = watch([M, '--credentials', await startService()])
+    const connection = await service.connection(0)
+    await untilLine(run, 'connected')
+    run.stdout.isReaderFast = false
+    connection.send(BOOK)
+    await untilLine(run, 'snapshot')
+    // Many times what one read of the socket holds.
+    const count = 20_000
+    for (let index = 0; index < count; index++)
+      connection.send(update(M, 2 + index, [['100.00', `1.${1000 + index}`]], []))
+    await connection.flushed()
+    for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve))
+    expect(run.stdout.writes).toBeLessThan(2_000)
+    run.stdout.isReaderFast = true
+    run.stdout.emit('drain')
+    await run.stdout.until('every update', () => run.stdout.writes === count + 2)
+  })
+
+  it('ends without an error when its reader goes away', async () => {
+    const run = watch([M, '--credentials', await startService()])
+    await service.connection(0)
+    run.stdout.emit('error', Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }))
+    expect(await run.ended).toEqual({ exitCode: 0, error: '' })
+  })
+
+  it('shows no control characters of the service to the terminal', async () => {
+    const run = watch([M, '--credentials', await startService()])
+    const connection = await service.connection(0)
+    connection.send({ channel: 'heartbeat', payload: { timestamp: 'now\u001b[2J\nfake line' } })
+    await untilLine(run, 'now?[2J?fake line heartbeat BTCUSD')
+  })
+})
+
+describe('watch, when the connection ends', () => {
+  it.each([
+    { title: 'the service restarts', end: 1012, retryMilliseconds: 250 },
+    { title: 'the market data is stale', end: 4002, retryMilliseconds: 5_000 },
+    { title: 'the connection is cut', end: 1006, retryMilliseconds: 250 },
+  ])('comes back after a while when $title', async ({ end, retryMilliseconds }) => {
+    const run = watch([M, '--credentials', await startService()])
+    const first = await service.connection(0)
+    first.send(BOOK)
+    await untilLine(run, 'snapshot')
+    if (end === 1006) first.cut()
+    else first.close(end, 'as the test says')
+    await untilLine(run, `disconnected BTCUSD code=${end} retry_ms=${retryMilliseconds}`)
+    run.clock.advance(retryMilliseconds - 1)
+    expect(service.connections).toHaveLength(1)
+    run.clock.advance(1)
+    const second = await service.connection(1)
+    second.send(update(M, 5, [['1.00', '1.0000']], []))
+    // The book of the old connection is not the book of this one, so an UPDATE alone means nothing.
+    expect((await run.ended).error).toContain('the service sent what this API does not have')
+    expect(service.tokenRequests).toHaveLength(1)
+  })
+
+  it('waits longer and longer while it cannot come back, and not before Retry-After', async () => {
+    const busy = { status: 503, headers: { 'retry-after': '7' } }
+    const run = watch([M, '--credentials', await startService({ handshakes: [undefined, { status: 429 }, busy] })])
+    ;(await service.connection(0)).close(1012)
+    for (const wait of [250, 500, 7_000]) {
+      await untilLine(run, `retry_ms=${wait} `)
+      run.clock.advance(wait)
+    }
+    await service.connection(1)
+    expect(service.handshakeTokens).toHaveLength(4)
+  })
+
+  it('gets a new token when the old one has expired, or is not taken any more', async () => {
+    const handshakes = [undefined, undefined, { status: 401 }]
+    const run = watch([M, '--credentials', await startService({ tokenSeconds: 3600, handshakes })])
+    ;(await service.connection(0)).close(4001)
+    await untilLine(run, 'code=4001')
+    run.clock.advance(250)
+    const second = await service.connection(1)
+    expect(service.handshakeTokens).toEqual(['Bearer token-1', 'Bearer token-2'])
+    second.close(1012)
+    await untilLine(run, 'code=1012')
+    run.clock.advance(500)
+    await service.connection(2)
+    expect(service.handshakeTokens.slice(2)).toEqual(['Bearer token-2', 'Bearer token-3'])
+  })
+
+  it.each([
+    { code: 4003, error: 'the service closed the connection: 4003 access revoked' },
+    { code: 1007, error: 'the service did not accept what we sent: 1007 access revoked' },
+  ])('gives up on close code $code', async ({ code, error }) => {
+    const run = watch([M, '--credentials', await startService()])
+    ;(await service.connection(0)).close(code, 'access revoked')
+    expect(await run.ended).toEqual({ exitCode: 1, error })
+  })
+
+  it.each([
+    { status: 401, meaning: 'the token was not accepted' },
+    { status: 403, meaning: 'streaming allow list' },
+    { status: 404, meaning: 'there is no stream at this address' },
+  ])('gives up when the handshake answers $status', async ({ status, meaning }) => {
+    const run = watch([M, '--credentials', await startService({ handshakes: [{ status }] })])
+    const { exitCode, error } = await run.ended
+    expect(exitCode).toBe(1)
+    expect(error).toContain(`answered ${status}`)
+    expect(error).toContain(meaning)
+  })
+
+  it('gives up when there is no token for it', async () => {
+    const body = { error: 'invalid_client', error_description: 'unknown client or wrong secret' }
+    const run = watch([M, '--credentials', await startService({ tokens: [{ status: 401, body }] })])
+    const { exitCode, error } = await run.ended
+    expect(exitCode).toBe(1)
+    expect(error).toBe(`${service.url}/oauth2/token answered 401: invalid_client, unknown client or wrong secret`)
+  })
+
+  it('gives up when nobody is there at the start', async () => {
+    const path = await startService()
+    await service.close()
+    const { exitCode, error } = await watch([M, '--credentials', path]).ended
+    expect(exitCode).toBe(1)
+    expect(error).toBe(`cannot reach ${service.url}/oauth2/token: ECONNREFUSED; is the service running?`)
+    service = await FakeService.start()
+  })
+
+  it('says what the service refused', async () => {
+    const path = await startService({
+      onRequest: (request, connection) =>
+        connection.send({
+          type: 'subscribe',
+          channels: request.channels?.map((entry) => ({
+            ...entry,
+            success: false,
+            error: 'UNKNOWN_CHANNEL_PARAMS_CONFIGURATION',
+            message: 'there is no market NOPE',
+          })),
+        }),
+    })
+    const { exitCode, error } = await watch(['NOPE', '--credentials', path]).ended
+    expect(exitCode).toBe(1)
+    expect(error).toBe(
+      'the service refused market_data of NOPE: UNKNOWN_CHANNEL_PARAMS_CONFIGURATION, there is no market NOPE',
+    )
+  })
+})
+
+describe('watch, its credentials', () => {
+  it('takes them from the environment, with --url', async () => {
+    await startService()
+    const variables = { TIDEGATE_CLIENT_ID: service.clientId, TIDEGATE_CLIENT_SECRET: service.clientSecret }
+    watch([M, '--url', `${service.url}/`], { variables })
+    await service.connection(0)
+    expect(service.tokenRequests[0]?.get('scope')).toBe('exchange:read_aggregated_marketdata_stream')
+  })
+
+  it.each([
+    { title: 'only half of them', variables: { TIDEGATE_CLIENT_ID: 'a' }, args: [], error: 'belong together' },
+    {
+      title: 'no address',
+      variables: { TIDEGATE_CLIENT_ID: 'a', TIDEGATE_CLIENT_SECRET: 'b' },
+      args: [],
+      error: '--url must say',
+    },
+    {
+      title: 'no file',
+      variables: {},
+      args: ['--credentials', '/nowhere/x.json'],
+      error: 'no credentials at /nowhere/x.json (ENOENT)',
+    },
+    { title: 'depth 0', variables: {}, args: ['--depth', '0'], error: 'whole number from 1' },
+  ])('says what is wrong: $title', async ({ variables, args, error }) => {
+    await startService()
+    const ended = await watch([M, ...args], { variables: variables as Record<string, string> }).ended
+    expect(ended.exitCode).toBe(1)
+    expect(ended.error).toContain(error)
+  })
+
+  it.each([
+    {
+      title: 'no JSON',
+      text: '{"client_secret": "a-secret-that-must-never-be-printed"',
+      error: 'is not a JSON object',
+    },
+    { title: 'no secret', text: '{"client_id": "a"}', error: 'has no client_secret' },
+    {
+      title: 'a wrong address',
+      text: JSON.stringify({ client_id: 'a', client_secret: 'b', auth_url: 'ftp://x', ws_url: 'ws://x' }),
+      error: "'ftp://x' is no http:// or https:// address",
+    },
+  ])('says what is wrong with the file: $title', async ({ text, error }) => {
+    const path = await startService()
+    await writeFile(path, text)
+    const ended = await watch([M, '--credentials', path]).ended
+    expect(ended.exitCode).toBe(1)
+    expect(ended.error).toContain(error)
+  })
+})
+
+describe('watch, on a terminal', () => {
+  const ENTER = '\u001b[?1049h\u001b[?25l'
+  const LEAVE = '\u001b[?25h\u001b[?1049l'
+
+  it('draws at most every 50 ms, and puts the terminal back', async () => {
+    const run = watch([M, '--credentials', await startService()], { terminal: { columns: 100, rows: 24 } })
+    const connection = await service.connection(0)
+    expect(run.stdout.text.startsWith(ENTER)).toBe(true)
+    connection.send(BOOK)
+    connection.send(update(M, 2, [['100.00', '1.2345']], []))
+    await connection.received()
+    run.clock.advance(49)
+    expect(run.stdout.text).not.toContain('1.2345')
+    run.clock.advance(1)
+    expect(run.stdout.text).toContain('1.2345')
+    expect(run.stdout.text).not.toContain('1.5000')
+    // After a quiet while a change shows at once.
+    run.clock.advance(100)
+    connection.send(update(M, 3, [['100.00', '1.3456']], []))
+    await connection.received()
+    expect(run.stdout.text).toContain('1.3456')
+    run.interrupt()
+    expect(await run.ended).toEqual({ exitCode: 0, error: '' })
+    expect(run.stdout.text).toContain(
+      `${LEAVE}BTCUSD  bid 100.00 x 1.3456  ask 100.50 x 1.0000  spread 0.50, 49.875 bp\n`,
+    )
+    expect(run.stdout.listenerCount('resize')).toBe(0)
+  })
+
+  it('draws anew when the size changes', async () => {
+    const run = watch([M, '--credentials', await startService()], { terminal: { columns: 100, rows: 24 } })
+    const connection = await service.connection(0)
+    connection.send(BOOK)
+    await connection.received()
+    run.clock.advance(50)
+    expect(run.stdout.text).toContain('102.00')
+    run.stdout.text = ''
+    run.stdout.columns = 40
+    run.stdout.rows = 8
+    run.stdout.emit('resize')
+    expect(run.stdout.text.startsWith('\u001b[H\u001b[2J')).toBe(true)
+    expect(run.stdout.text).toContain('100.50')
+    // Eight rows do not hold a second level a side.
+    expect(run.stdout.text).not.toContain('102.00')
+  })
+
+  it('says what is going on while it is not connected', async () => {
+    const run = watch([M, '--credentials', await startService()], { terminal: { columns: 100, rows: 24 } })
+    const connection = await service.connection(0)
+    connection.close(1012, 'restarting')
+    await drawn(run, 'restarting, trying again')
+  })
+
+  it('puts the terminal back before it fails', async () => {
+    const run = watch([M, '--credentials', await startService()], { terminal: { columns: 100, rows: 24 } })
+    ;(await service.connection(0)).close(4003, 'access revoked')
+    expect((await run.ended).exitCode).toBe(1)
+    expect(run.stdout.text).toContain(LEAVE)
+  })
+
+  it('prints lines on a dumb terminal', async () => {
+    const options = { terminal: { columns: 100, rows: 24 }, variables: { TERM: 'dumb' } }
+    const run = watch([M, '--credentials', await startService()], options)
+    ;(await service.connection(0)).send(BOOK)
+    await untilLine(run, 'snapshot BTCUSD')
+    expect(run.stdout.text).not.toContain('\u001b')
+  })
+})
+
+/** Lets virtual time pass, frame by frame, in real turns of the event loop, until the screen shows the text. */
+async function drawn(run: CommandRun, text: string): Promise<void> {
+  const pump = setInterval(() => run.clock.advance(50), 1)
+  try {
+    await run.stdout.until(`a frame with ${text}`, () => run.stdout.text.includes(text))
+  } finally {
+    clearInterval(pump)
+  }
+}

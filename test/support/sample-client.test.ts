@@ -1,0 +1,156 @@
+/** The sample client is the witness of other tests, so it is held to what a witness must notice. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { FakeService, type FakeServiceOptions } from './fake-service.ts'
+import { fetchToken, HandshakeRefused, SampleClient, sortedLevels } from './sample-client.ts'
+import { execution, heartbeat, snapshot, top, update } from './wire.ts'
+
+const M = 'BTCUSD'
+const BOOK = snapshot(
+  M,
+  10,
+  [
+    ['100.00', '1.5'],
+    ['99.00', '2.0'],
+  ],
+  [['101.00', '1.0']],
+)
+
+let service: FakeService
+
+async function connect(options?: FakeServiceOptions): Promise<SampleClient> {
+  await service.close()
+  service = await FakeService.start(options)
+  const { url, clientId, clientSecret } = service
+  const token = await fetchToken({ authUrl: url, clientId, clientSecret })
+  return SampleClient.connect({ wsUrl: `ws://127.0.0.1:${service.port}`, token })
+}
+
+beforeEach(async () => {
+  service = await FakeService.start()
+})
+
+afterEach(() => service.close())
+
+describe('SampleClient', () => {
+  it('rebuilds the book, and tells what it got', async () => {
+    const client = await connect()
+    const reply = await client.subscribeAll(M)
+    expect(reply.channels).toHaveLength(4)
+    const connection = await service.connection(0)
+    for (const message of [
+      BOOK,
+      top(M, 10, ['100.00', '1.5'], ['101.00', '1.0']),
+      execution(M, 11, '101.00', '1.0'),
+      update(
+        M,
+        11,
+        [
+          ['99.00', '0'],
+          ['9.00', '3.0'],
+        ],
+        [
+          ['101.00', '0'],
+          ['102.00', '1.0'],
+        ],
+      ),
+      top(M, 11, ['100.00', '1.5'], ['102.00', '1.0']),
+      heartbeat(12),
+    ]) {
+      connection.send(message)
+    }
+    await client.until('a heartbeat', () => client.counts.heartbeats === 1)
+    expect(sortedLevels(client.book(M), 'bids')).toEqual([
+      { price: '100.00', amount: '1.5' },
+      { price: '9.00', amount: '3.0' },
+    ])
+    expect(sortedLevels(client.book(M), 'asks')).toEqual([{ price: '102.00', amount: '1.0' }])
+    expect(client.executions).toEqual([
+      { market: M, price: '101.00', amount: '1.0', executed_at: '2026-01-01T00:00:00.011Z' },
+    ])
+    expect(client.counts).toMatchObject({
+      messages: 7,
+      snapshots: 1,
+      updates: 1,
+      tops: 2,
+      executions: 1,
+      heartbeats: 1,
+    })
+    expect(client.problems).toEqual([])
+    connection.close(1012, 'restarting')
+    await client.untilClosed()
+    expect(client.closed).toEqual({ code: 1012, reason: 'restarting' })
+  })
+
+  it.each([
+    {
+      title: 'an UPDATE before the SNAPSHOT',
+      messages: [update(M, 1, [['1.00', '1.0']], [])],
+      problem: 'before its SNAPSHOT',
+    },
+    { title: 'a time again', messages: [BOOK, update(M, 10, [['1.00', '1.0']], [])], problem: 'is not later than' },
+    { title: 'a crossed book', messages: [BOOK, update(M, 11, [['101.00', '1.0']], [])], problem: 'crossed' },
+    { title: 'another best', messages: [BOOK, top(M, 10, ['100.00', '1.4'], ['101.00', '1.0'])], problem: 'top bids' },
+    {
+      title: 'a missing best',
+      messages: [BOOK, top(M, 10, ['100.00', '1.5'], undefined)],
+      problem: 'top asks nothing',
+    },
+    { title: 'an unknown channel', messages: [{ channel: 'trades', payload: {} }], problem: 'unknown channel' },
+  ])('notices $title', async ({ messages, problem }) => {
+    const client = await connect()
+    await client.subscribeAll(M)
+    const connection = await service.connection(0)
+    for (const message of messages) connection.send(message)
+    await client.until('all of it', () => client.counts.messages === messages.length + 1)
+    expect(client.problems).toHaveLength(1)
+    expect(client.problems[0]).toContain(problem)
+    client.terminate()
+  })
+
+  it('applies what it buffered, as far as it is later than the SNAPSHOT', async () => {
+    const client = await connect()
+    await client.subscribeAll(M)
+    const connection = await service.connection(0)
+    connection.send(update(M, 9, [['1.00', '1.0']], []))
+    connection.send(update(M, 11, [['2.00', '1.0']], []))
+    connection.send(BOOK)
+    await client.until('the SNAPSHOT', () => client.book(M).isComplete)
+    expect([...client.book(M).bids.keys()].sort()).toEqual(['100.00', '2.00', '99.00'])
+    client.terminate()
+  })
+
+  it('really stops reading', async () => {
+    const client = await connect()
+    await client.subscribeAll(M)
+    client.pause()
+    const connection = await service.connection(0)
+    // More than both kernel buffers of a loopback connection grow to, so that the last one cannot be taken.
+    const filler = 'x'.repeat(1024 * 1024)
+    for (let index = 0; index < 30; index++) connection.send({ channel: 'filler', payload: { filler } })
+    let isFlushed = false
+    const flushed = connection.flushed().then(() => {
+      isFlushed = true
+    })
+    for (let turn = 0; turn < 500; turn++) await new Promise((resolve) => setImmediate(resolve))
+    expect(isFlushed).toBe(false)
+    expect(client.counts.messages).toBe(1)
+    client.resume()
+    await flushed
+    await client.until('all of it', () => client.counts.messages === 31)
+    client.terminate()
+  })
+
+  it('tells how a handshake was refused', async () => {
+    const refused = connect({ handshakes: [{ status: 403, headers: { 'x-reason': 'not on the list' } }] })
+    await expect(refused).rejects.toThrow(HandshakeRefused)
+    await expect(refused).rejects.toMatchObject({ status: 403, headers: { 'x-reason': 'not on the list' } })
+  })
+
+  it('tells that a connection has closed to those who wait for something else', async () => {
+    const client = await connect()
+    await client.subscribeAll(M)
+    const waiting = client.until('a heartbeat', () => client.counts.heartbeats > 0)
+    ;(await service.connection(0)).close(4003, 'access revoked')
+    await expect(waiting).rejects.toThrow('4003')
+  })
+})
