@@ -47,12 +47,12 @@ async function createAuthority(transaction: Transaction<AuthTables>, publicUrl: 
   const made = await transaction
     .insertInto('authority')
     .values({
-      only: true,
+      single: true,
       issuer: publicUrl === '' ? `urn:uuid:${randomUUID()}` : publicUrl,
       pepper: newPepper(),
     })
     .onConflict((conflict) => conflict.doNothing())
-    .returning('only')
+    .returning('single')
     .executeTakeFirst()
   if (made === undefined) return
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })

@@ -6,9 +6,9 @@
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { isScope } from '../contract/scopes.ts'
-import type { Db, Transaction } from '../store/db.ts'
-import { sql } from '../store/sql.ts'
+import type { Db } from '../store/db.ts'
 import { readAuthority } from './authority.ts'
+import { DIRECTORY_CHANNEL } from './changes.ts'
 import type { Directory, DirectoryTruth } from './directory.ts'
 import type { AuthTables } from './tables.ts'
 
@@ -21,16 +21,9 @@ export interface DirectoryLoaderOptions {
   readonly publicUrl: string
 }
 
-const CHANNEL = 'tidegate_directory'
-
 /** Waits before loads after a failed one: doubling from the first to the second. */
 const RETRY_MILLISECONDS_MIN = 100
 const RETRY_MILLISECONDS_MAX = 5_000
-
-/** Announces a change of this room's tables; arrives when the transaction has committed. */
-export async function announceChange(transaction: Transaction<AuthTables>): Promise<void> {
-  await sql`select pg_notify(${CHANNEL}, '')`.execute(transaction)
-}
 
 export class DirectoryLoader {
   readonly #options: DirectoryLoaderOptions
@@ -90,7 +83,7 @@ export class DirectoryLoader {
 
   #listen(db: Db): Promise<() => Promise<void>> {
     const refresh = () => void this.refresh()
-    return db.listen(CHANNEL, { onNotify: refresh, onReconnect: refresh })
+    return db.listen(DIRECTORY_CHANNEL, { onNotify: refresh, onReconnect: refresh })
   }
 
   #retryLater(): void {

@@ -29,7 +29,7 @@ interface ClientSecretsTable {
 
 interface AuthorityTable {
   /** Always true: there is one row. */
-  only: boolean
+  single: boolean
   issuer: string
   pepper: Uint8Array
   created_at: Generated<string>

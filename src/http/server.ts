@@ -2,7 +2,7 @@
  * The HTTP server under both listeners: fastify with our problems instead of its errors, strict JSON bodies, request
  * ids, limits of size and time, 405 with Allow, one log line and one count a request. It promises that every error is a
  * problem document that names field and rule, and that neither a URL's query nor a header reaches the log. It knows no
- * room: what an unreachable store looks like is told to it.
+ * room: what the errors of rooms mean is told to it.
  */
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
@@ -15,6 +15,9 @@ import { invalidRequest, PROBLEM_MEDIA_TYPE, Problem, problemDocument } from './
 import { RouteMethods } from './route-methods.ts'
 import { validationErrors } from './validation.ts'
 
+/** Turns an error that this folder does not know into a problem, when it is one. */
+export type TranslateError = (error: unknown) => Problem | undefined
+
 export interface HttpServerOptions {
   /** Which listener this is, in logs and metrics. */
   readonly listener: 'public' | 'operator'
@@ -24,14 +27,12 @@ export interface HttpServerOptions {
   readonly headerBytesMax: number
   /** Longest a client may take to send a whole request; more is 408. */
   readonly requestMilliseconds: number
-  /** Whether an error that a handler threw means that something we depend on cannot be reached: 503, not 500. */
-  isUnavailable(error: unknown): boolean
+  /** What an error of a room below stands for; `undefined`: nothing, it is a bug. */
+  readonly translate: TranslateError
 }
 
 /** Largest body of a request; more is 413. */
 const BODY_BYTES_MAX = 1_048_576
-/** What a client that got 503 waits at least. */
-const RETRY_AFTER_SECONDS = 1
 
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const app = fastify({
@@ -64,16 +65,10 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   return app
 }
 
-/** Whether a request may be answered again after a wait: a problem with the header that says how long. */
-export function unavailable(detail: string): Problem {
-  return new Problem('unavailable', detail, { headers: { 'retry-after': String(RETRY_AFTER_SECONDS) } })
-}
-
 /** The problem that an error of a handler, of fastify, or of validation stands for; `undefined`: a bug of ours. */
-export function problemOf(error: unknown, isUnavailable: (error: unknown) => boolean): Problem | undefined {
+export function problemOf(error: unknown, translate: TranslateError): Problem | undefined {
   if (error instanceof Problem) return error
-  if (isUnavailable(error)) return unavailable('the store cannot be reached; nothing was changed, or not known to be')
-  if (!isFastifyError(error)) return undefined
+  if (!isFastifyError(error)) return translate(error)
   if (error.validation !== undefined) return invalidRequest(validationErrors(error.validation, error.validationContext))
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
@@ -83,7 +78,7 @@ export function problemOf(error: unknown, isUnavailable: (error: unknown) => boo
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new Problem('invalid_request', 'Content-Length: does not match the body')
     default:
-      return undefined
+      return translate(error)
   }
 }
 
@@ -127,9 +122,9 @@ function readJsonBodies(app: FastifyInstance): void {
   })
 }
 
-function answerErrors(app: FastifyInstance, { listener, log, isUnavailable }: HttpServerOptions): void {
+function answerErrors(app: FastifyInstance, { listener, log, translate }: HttpServerOptions): void {
   app.setErrorHandler((error, request, reply) => {
-    const problem = problemOf(error, isUnavailable)
+    const problem = problemOf(error, translate)
     if (problem === undefined) {
       const { method, id } = request
       log.error({ listener, method, route: request.routeOptions.url, request_id: id, err: error }, 'request failed')

@@ -34,7 +34,7 @@ export const auth: Migration = {
     create index client_secrets_live on client_secrets (client_id) where hash is not null;
 
     create table authority (
-      only boolean primary key default true check (only),
+      single boolean primary key default true check (single),
       issuer text not null,
       pepper bytea not null,
       created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp())

@@ -1,0 +1,194 @@
+/**
+ * OAuth clients and their secrets in the store. Writes run in the caller's transaction, leave an audit row each, and
+ * are idempotent by state. A secret leaves this file once, when it is made; the store keeps a hash, and nothing that is
+ * read from here ever holds one.
+ */
+import { newId } from '../base/ids.ts'
+import type { Scope } from '../contract/scopes.ts'
+import { Problem } from '../http/problem.ts'
+import type { Db, Kysely, Transaction } from '../store/db.ts'
+import { type Page, readPage } from '../store/page.ts'
+import { pepperOf } from './authority.ts'
+import { recordChange } from './changes.ts'
+import { getCustomer, type ListRequest, noCustomer } from './customers.ts'
+import { hashSecret, newSecret, SECRETS_LIVE_MAX } from './secrets.ts'
+import type { AuthTables } from './tables.ts'
+
+/** A client as the operator API shows it. */
+export interface ClientDocument {
+  readonly client_id: string
+  readonly customer_id: string
+  readonly name: string
+  readonly scopes: readonly string[]
+  readonly enabled: boolean
+  /** Live ones, without what they are. */
+  readonly secrets: readonly SecretDocument[]
+  readonly created_at: string
+}
+
+export interface SecretDocument {
+  readonly id: string
+  readonly created_at: string
+}
+
+/** The only shape in which a secret is ever shown. */
+export interface NewSecret {
+  readonly secret_id: string
+  readonly client_id: string
+  readonly client_secret: string
+  readonly created_at: string
+}
+
+type ClientRow = Omit<ClientDocument, 'client_id' | 'secrets'> & { readonly id: string }
+
+const COLUMNS = ['id', 'customer_id', 'name', 'scopes', 'enabled', 'created_at'] as const
+
+/** The client with this name, made without a secret when there is none. */
+export async function ensureClient(
+  transaction: Transaction<AuthTables>,
+  actor: string,
+  customerId: string,
+  { name, scopes }: { readonly name: string; readonly scopes: readonly Scope[] },
+): Promise<{ readonly client: ClientDocument; readonly isNew: boolean }> {
+  const customer = transaction.selectFrom('customers').select('id').where('id', '=', customerId)
+  if ((await customer.executeTakeFirst()) === undefined) noCustomer()
+  const made = await transaction
+    .insertInto('clients')
+    .values({ id: newId(), customer_id: customerId, name, scopes: [...scopes], enabled: true })
+    .onConflict((conflict) => conflict.constraint('clients_name').doNothing())
+    .returning(COLUMNS)
+    .executeTakeFirst()
+  if (made !== undefined) {
+    const detail = { customer_id: customerId, name, scopes }
+    await recordChange(transaction, { actor, action: 'client.create', subject: made.id, detail })
+    return { client: documentOf(made, []), isNew: true }
+  }
+  const row = await transaction
+    .selectFrom('clients')
+    .select(COLUMNS)
+    .where('customer_id', '=', customerId)
+    .where('name', '=', name)
+    .executeTakeFirstOrThrow()
+  return { client: await withSecrets(transaction, row), isNew: false }
+}
+
+export async function changeClient(
+  transaction: Transaction<AuthTables>,
+  actor: string,
+  id: string,
+  wanted: { readonly enabled?: boolean; readonly scopes?: readonly Scope[] },
+): Promise<ClientDocument> {
+  const client = await lockClient(transaction, id)
+  const { enabled = client.enabled, scopes = client.scopes } = wanted
+  if (enabled === client.enabled && haveSameEntries(scopes, client.scopes)) return client
+  await transaction
+    .updateTable('clients')
+    .set({ enabled, scopes: [...scopes] })
+    .where('id', '=', id)
+    .execute()
+  await recordChange(transaction, { actor, action: 'client.update', subject: id, detail: { ...wanted } })
+  return { ...client, enabled, scopes }
+}
+
+/** Makes a secret; a client that has as many as it may is 409. */
+export async function createSecret(
+  transaction: Transaction<AuthTables>,
+  actor: string,
+  clientId: string,
+): Promise<NewSecret> {
+  const { secrets } = await lockClient(transaction, clientId)
+  if (secrets.length >= SECRETS_LIVE_MAX) {
+    throw new Problem('invalid_state', `the client has ${SECRETS_LIVE_MAX} live secrets: delete one first`, {
+      meta: { current: { secrets } },
+    })
+  }
+  const secret = newSecret()
+  const hash = hashSecret(await pepperOf(transaction), secret)
+  const made = await transaction
+    .insertInto('client_secrets')
+    .values({ id: newId(), client_id: clientId, hash })
+    .returning(['id', 'created_at'])
+    .executeTakeFirstOrThrow()
+  const detail = { client_id: clientId }
+  await recordChange(transaction, { actor, action: 'secret.create', subject: made.id, detail })
+  return { secret_id: made.id, client_id: clientId, client_secret: secret, created_at: made.created_at }
+}
+
+/** Takes a secret out of force and answers the client that is left; one that is deleted already changes nothing. */
+export async function deleteSecret(
+  transaction: Transaction<AuthTables>,
+  actor: string,
+  clientId: string,
+  secretId: string,
+): Promise<ClientDocument> {
+  const client = await lockClient(transaction, clientId)
+  const ofClient = transaction.selectFrom('client_secrets').select('id').where('client_id', '=', clientId)
+  if ((await ofClient.where('id', '=', secretId).executeTakeFirst()) === undefined) {
+    throw new Problem('not_found', 'the client has no secret with this id')
+  }
+  if (!client.secrets.some(({ id }) => id === secretId)) return client
+  await transaction.updateTable('client_secrets').set({ hash: null }).where('id', '=', secretId).execute()
+  const detail = { client_id: clientId }
+  await recordChange(transaction, { actor, action: 'secret.delete', subject: secretId, detail })
+  return { ...client, secrets: client.secrets.filter(({ id }) => id !== secretId) }
+}
+
+export async function getClient(db: Db, id: string): Promise<ClientDocument> {
+  const tables = db.tables<AuthTables>()
+  const row = await tables.selectFrom('clients').select(COLUMNS).where('id', '=', id).executeTakeFirst()
+  return withSecrets(tables, row ?? noClient())
+}
+
+export async function listClients(db: Db, customerId: string, request: ListRequest): Promise<Page<ClientDocument>> {
+  await getCustomer(db, customerId)
+  const tables = db.tables<AuthTables>()
+  const query = tables.selectFrom('clients').select(COLUMNS).where('customer_id', '=', customerId)
+  const filters = { customer_id: customerId }
+  const page = await readPage(query, { ...request, operation: 'clients', owner: 'operator', filters, idType: 'uuid' })
+  const secrets = await liveSecrets(
+    tables,
+    page.items.map(({ id }) => id),
+  )
+  return { ...page, items: page.items.map((row) => documentOf(row, secrets.get(row.id) ?? [])) }
+}
+
+/** The client, held against other writers until the transaction ends. */
+async function lockClient(transaction: Transaction<AuthTables>, id: string): Promise<ClientDocument> {
+  const query = transaction.selectFrom('clients').select(COLUMNS).where('id', '=', id)
+  return withSecrets(transaction, (await query.forUpdate().executeTakeFirst()) ?? noClient())
+}
+
+async function withSecrets(tables: Kysely<AuthTables>, row: ClientRow): Promise<ClientDocument> {
+  return documentOf(row, (await liveSecrets(tables, [row.id])).get(row.id) ?? [])
+}
+
+async function liveSecrets(
+  tables: Kysely<AuthTables>,
+  clientIds: readonly string[],
+): Promise<Map<string, SecretDocument[]>> {
+  const secrets = new Map<string, SecretDocument[]>(clientIds.map((id) => [id, []]))
+  if (clientIds.length === 0) return secrets
+  const rows = await tables
+    .selectFrom('client_secrets')
+    .select(['id', 'client_id', 'created_at'])
+    .where('client_id', 'in', clientIds)
+    .where('hash', 'is not', null)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute()
+  for (const { id, client_id, created_at } of rows) secrets.get(client_id)?.push({ id, created_at })
+  return secrets
+}
+
+function documentOf(row: ClientRow, secrets: readonly SecretDocument[]): ClientDocument {
+  const { id, customer_id, name, scopes, enabled, created_at } = row
+  return { client_id: id, customer_id, name, scopes, enabled, secrets, created_at }
+}
+
+function haveSameEntries(left: readonly string[], right: readonly string[]): boolean {
+  return left.length === right.length && left.every((entry) => right.includes(entry))
+}
+
+function noClient(): never {
+  throw new Problem('not_found', 'there is no client with this id')
+}

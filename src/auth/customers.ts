@@ -1,0 +1,86 @@
+/**
+ * Customers in the store. Writes run in the caller's transaction, leave an audit row each, and are idempotent by state:
+ * asking for what is there already changes nothing and leaves no row. A name is never given twice.
+ */
+import { newId } from '../base/ids.ts'
+import { Problem } from '../http/problem.ts'
+import type { Db, Transaction } from '../store/db.ts'
+import { type Page, readPage } from '../store/page.ts'
+import { recordChange } from './changes.ts'
+import type { AuthTables } from './tables.ts'
+
+/** A customer as the operator API shows it. */
+export interface CustomerDocument {
+  readonly id: string
+  readonly name: string
+  readonly enabled: boolean
+  readonly streaming: boolean
+  readonly created_at: string
+}
+
+/** How a list is asked for; as the public API's lists are. */
+export interface ListRequest {
+  readonly limit: number
+  readonly order: 'ASC' | 'DESC'
+  readonly pageCursor?: string
+}
+
+const COLUMNS = ['id', 'name', 'enabled', 'streaming', 'created_at'] as const
+
+/** The customer with this name, made when there is none. */
+export async function ensureCustomer(
+  transaction: Transaction<AuthTables>,
+  actor: string,
+  { name, streaming }: { readonly name: string; readonly streaming: boolean },
+): Promise<{ readonly customer: CustomerDocument; readonly isNew: boolean }> {
+  const made = await transaction
+    .insertInto('customers')
+    .values({ id: newId(), name, enabled: true, streaming })
+    .onConflict((conflict) => conflict.constraint('customers_name').doNothing())
+    .returning(COLUMNS)
+    .executeTakeFirst()
+  if (made !== undefined) {
+    await recordChange(transaction, {
+      actor,
+      action: 'customer.create',
+      subject: made.id,
+      detail: { name, streaming },
+    })
+    return { customer: made, isNew: true }
+  }
+  const customer = await transaction
+    .selectFrom('customers')
+    .select(COLUMNS)
+    .where('name', '=', name)
+    .executeTakeFirstOrThrow()
+  return { customer, isNew: false }
+}
+
+export async function changeCustomer(
+  transaction: Transaction<AuthTables>,
+  actor: string,
+  id: string,
+  wanted: { readonly enabled?: boolean; readonly streaming?: boolean },
+): Promise<CustomerDocument> {
+  const query = transaction.selectFrom('customers').select(COLUMNS).where('id', '=', id)
+  const customer = (await query.forUpdate().executeTakeFirst()) ?? noCustomer()
+  const { enabled = customer.enabled, streaming = customer.streaming } = wanted
+  if (enabled === customer.enabled && streaming === customer.streaming) return customer
+  await transaction.updateTable('customers').set({ enabled, streaming }).where('id', '=', id).execute()
+  await recordChange(transaction, { actor, action: 'customer.update', subject: id, detail: { ...wanted } })
+  return { ...customer, enabled, streaming }
+}
+
+export async function getCustomer(db: Db, id: string): Promise<CustomerDocument> {
+  const query = db.tables<AuthTables>().selectFrom('customers').select(COLUMNS).where('id', '=', id)
+  return (await query.executeTakeFirst()) ?? noCustomer()
+}
+
+export async function listCustomers(db: Db, request: ListRequest): Promise<Page<CustomerDocument>> {
+  const query = db.tables<AuthTables>().selectFrom('customers').select(COLUMNS)
+  return await readPage(query, { ...request, operation: 'customers', owner: 'operator', filters: {}, idType: 'uuid' })
+}
+
+export function noCustomer(): never {
+  throw new Problem('not_found', 'there is no customer with this id')
+}

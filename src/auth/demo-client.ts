@@ -1,0 +1,53 @@
+/**
+ * The client of the demo: customer and client `demo`, allowed to stream, holding every scope. Its credentials belong to
+ * a file that may be lost or stale; then a new secret takes the place of the old ones.
+ */
+import { SCOPES, type Scope } from '../contract/scopes.ts'
+import type { Db, Transaction } from '../store/db.ts'
+import { pepperOf } from './authority.ts'
+import { changeClient, createSecret, deleteSecret, ensureClient } from './clients.ts'
+import { ensureCustomer } from './customers.ts'
+import { matchesSecret } from './secrets.ts'
+import type { AuthTables } from './tables.ts'
+
+export interface ClientCredentials {
+  readonly clientId: string
+  readonly clientSecret: string
+}
+
+export interface DemoClient extends ClientCredentials {
+  readonly scopes: readonly Scope[]
+}
+
+const ACTOR = 'demo'
+const NAME = 'demo'
+
+/**
+ * Makes sure that the demo client exists, and that `existing` or new credentials open it. The directory must have been
+ * loaded once before; read it anew afterwards to have the client in force.
+ */
+export function ensureDemoClient(db: Db, existing: ClientCredentials | undefined): Promise<DemoClient> {
+  const scopes = Object.keys(SCOPES) as Scope[]
+  return db.transaction<AuthTables, DemoClient>(async (transaction) => {
+    const { customer } = await ensureCustomer(transaction, ACTOR, { name: NAME, streaming: true })
+    const { client } = await ensureClient(transaction, ACTOR, customer.id, { name: NAME, scopes })
+    const clientId = client.client_id
+    await changeClient(transaction, ACTOR, clientId, { scopes })
+    if (existing?.clientId === clientId && (await isLiveSecret(transaction, existing))) return { ...existing, scopes }
+    for (const { id } of client.secrets) await deleteSecret(transaction, ACTOR, clientId, id)
+    const { client_secret: clientSecret } = await createSecret(transaction, ACTOR, clientId)
+    return { clientId, clientSecret, scopes }
+  })
+}
+
+async function isLiveSecret(transaction: Transaction<AuthTables>, credentials: ClientCredentials): Promise<boolean> {
+  const rows = await transaction
+    .selectFrom('client_secrets')
+    .select('hash')
+    .where('client_id', '=', credentials.clientId)
+    .where('hash', 'is not', null)
+    .$narrowType<{ hash: Uint8Array }>()
+    .execute()
+  const hashes = rows.map(({ hash }) => hash)
+  return matchesSecret(await pepperOf(transaction), credentials.clientSecret, hashes)
+}

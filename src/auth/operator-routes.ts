@@ -1,0 +1,124 @@
+/**
+ * The operator's calls about who may come in: customers, clients, secrets, and the audit trail. A write is one
+ * transaction with its audit row, and it is answered when this node's directory has it, so that what was answered is in
+ * force. Whether the caller is the operator has been checked before.
+ */
+import type { FastifyInstance } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { SCOPES, type Scope } from '../contract/scopes.ts'
+import { PageQuery, readPageQuery } from '../http/page-query.ts'
+import { Problem } from '../http/problem.ts'
+import { listAudit } from '../store/audit.ts'
+import type { Db, Transaction } from '../store/db.ts'
+import { changeClient, createSecret, deleteSecret, ensureClient, getClient, listClients } from './clients.ts'
+import { changeCustomer, ensureCustomer, getCustomer, listCustomers } from './customers.ts'
+import type { AuthTables } from './tables.ts'
+
+export interface OperatorRoutesOptions {
+  readonly db: Db
+  /** Reads the directory anew; resolves when that is done, well or not. */
+  refreshDirectory(): Promise<void>
+}
+
+/** Who the audit trail says it was: there is one operator's token. */
+const ACTOR = 'operator'
+
+const strict = { additionalProperties: false }
+const Name = Type.String({ minLength: 1, maxLength: 200 })
+const Scopes = Type.Array(Type.Enum(Object.keys(SCOPES) as Scope[]), { uniqueItems: true })
+
+const NewCustomer = Type.Object({ name: Name, streaming: Type.Optional(Type.Boolean()) }, strict)
+const CustomerChange = Type.Object(
+  { enabled: Type.Optional(Type.Boolean()), streaming: Type.Optional(Type.Boolean()) },
+  { ...strict, minProperties: 1 },
+)
+const NewClient = Type.Object({ name: Name, scopes: Scopes }, strict)
+const ClientChange = Type.Object(
+  { enabled: Type.Optional(Type.Boolean()), scopes: Type.Optional(Scopes) },
+  { ...strict, minProperties: 1 },
+)
+const Nothing = Type.Object({}, strict)
+
+interface ById {
+  readonly Params: { readonly id: string }
+}
+interface Listed {
+  readonly Querystring: Static<typeof PageQuery>
+}
+
+/** Declares the routes below whatever prefix `app` has. */
+export function registerAuthOperatorRoutes(app: FastifyInstance, options: OperatorRoutesOptions): void {
+  const { db } = options
+  const write = async <Result>(work: (transaction: Transaction<AuthTables>) => Promise<Result>): Promise<Result> => {
+    const result = await db.transaction(work)
+    await options.refreshDirectory()
+    return result
+  }
+  registerCustomerRoutes(app, db, write)
+  registerClientRoutes(app, db, write)
+  app.get<Listed>('/audit', { schema: { querystring: PageQuery } }, (request) =>
+    listAudit(db, readPageQuery(request.query)),
+  )
+}
+
+type Write = <Result>(work: (transaction: Transaction<AuthTables>) => Promise<Result>) => Promise<Result>
+
+function registerCustomerRoutes(app: FastifyInstance, db: Db, write: Write): void {
+  app.post<{ Body: Static<typeof NewCustomer> }>('/customers', { schema: { body: NewCustomer } }, (request) =>
+    write(async (transaction) => {
+      const { name, streaming = false } = request.body
+      const { customer, isNew } = await ensureCustomer(transaction, ACTOR, { name, streaming })
+      if (!isNew) throw alreadyExists('a customer with this name exists', customer)
+      return customer
+    }),
+  )
+  app.get<Listed>('/customers', { schema: { querystring: PageQuery } }, (request) =>
+    listCustomers(db, readPageQuery(request.query)),
+  )
+  app.get<ById>('/customers/:id', (request) => getCustomer(db, idOf(request.params.id)))
+  app.patch<ById & { Body: Static<typeof CustomerChange> }>(
+    '/customers/:id',
+    { schema: { body: CustomerChange } },
+    (request) => write((transaction) => changeCustomer(transaction, ACTOR, idOf(request.params.id), request.body)),
+  )
+}
+
+function registerClientRoutes(app: FastifyInstance, db: Db, write: Write): void {
+  app.post<ById & { Body: Static<typeof NewClient> }>(
+    '/customers/:id/clients',
+    { schema: { body: NewClient } },
+    (request) =>
+      write(async (transaction) => {
+        const customerId = idOf(request.params.id)
+        const { client, isNew } = await ensureClient(transaction, ACTOR, customerId, request.body)
+        if (!isNew) throw alreadyExists('the customer has a client with this name', client)
+        const { secret_id, client_secret, created_at } = await createSecret(transaction, ACTOR, client.client_id)
+        return { ...client, client_secret, secrets: [{ id: secret_id, created_at }] }
+      }),
+  )
+  app.get<ById & Listed>('/customers/:id/clients', { schema: { querystring: PageQuery } }, (request) =>
+    listClients(db, idOf(request.params.id), readPageQuery(request.query)),
+  )
+  app.get<ById>('/clients/:id', (request) => getClient(db, idOf(request.params.id)))
+  app.patch<ById & { Body: Static<typeof ClientChange> }>(
+    '/clients/:id',
+    { schema: { body: ClientChange } },
+    (request) => write((transaction) => changeClient(transaction, ACTOR, idOf(request.params.id), request.body)),
+  )
+  app.post<ById>('/clients/:id/secrets', { schema: { body: Nothing } }, (request) =>
+    write((transaction) => createSecret(transaction, ACTOR, idOf(request.params.id))),
+  )
+  app.delete<{ Params: { id: string; secret: string } }>('/clients/:id/secrets/:secret', ({ params }) =>
+    write((transaction) => deleteSecret(transaction, ACTOR, idOf(params.id), idOf(params.secret))),
+  )
+}
+
+/** What is no id names nothing, so it is not there. */
+function idOf(text: string): string {
+  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) return text.toLowerCase()
+  throw new Problem('not_found', 'there is nothing with this id')
+}
+
+function alreadyExists(detail: string, existing: object): Problem {
+  return new Problem('already_exists', `name: ${detail}`, { meta: { existing } })
+}

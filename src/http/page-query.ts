@@ -1,0 +1,31 @@
+/** The query parameters of every list: `limit`, `order`, `page_cursor`. Pure. */
+import { type Static, Type } from 'typebox'
+import { invalidRequest } from './problem.ts'
+
+const LIMIT_DEFAULT = 100
+const LIMIT_MAX = 1_000
+
+/** Text only: a repeated parameter arrives as an array and is refused by its type. */
+export const PageQuery = Type.Object({
+  limit: Type.Optional(Type.String()),
+  order: Type.Optional(Type.Enum(['ASC', 'DESC'])),
+  page_cursor: Type.Optional(Type.String()),
+})
+
+export interface PageParameters {
+  readonly limit: number
+  readonly order: 'ASC' | 'DESC'
+  readonly pageCursor?: string
+}
+
+export function readPageQuery(query: Static<typeof PageQuery>): PageParameters {
+  const { limit: limitText, order = 'DESC', page_cursor: pageCursor } = query
+  const limit = limitText === undefined ? LIMIT_DEFAULT : readLimit(limitText)
+  return pageCursor === undefined ? { limit, order } : { limit, order, pageCursor }
+}
+
+function readLimit(text: string): number {
+  const limit = /^[0-9]{1,4}$/.test(text) ? Number(text) : 0
+  if (limit >= 1 && limit <= LIMIT_MAX) return limit
+  throw invalidRequest([{ parameter: 'limit', detail: `must be a whole number from 1 to ${LIMIT_MAX}` }])
+}

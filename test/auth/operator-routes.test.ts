@@ -1,0 +1,306 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SCOPES } from '../../src/contract/scopes.ts'
+import { type OperatorSide, openOperatorSide } from '../support/door.ts'
+
+const NO_ONE = '0190a000-0000-7000-8000-000000000000'
+const STREAM = 'exchange:read_aggregated_marketdata_stream'
+
+let side: OperatorSide
+beforeAll(async () => {
+  side = await openOperatorSide()
+})
+afterAll(() => side?.close())
+
+interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads members of many documents
+  readonly body: any
+}
+
+async function ask(
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const response = await fetch(`${side.url}/admin/v1${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${side.token}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
+}
+
+async function auditCount(): Promise<number> {
+  return (await ask('GET', '/audit?limit=1000')).body.items.length
+}
+
+let number = 0
+async function newCustomer(streaming = false): Promise<{ id: string; name: string }> {
+  return (await ask('POST', '/customers', { name: `customer ${++number}`, streaming })).body
+}
+
+async function newClient(scopes: readonly string[] = [STREAM]) {
+  const customer = await newCustomer(true)
+  return (await ask('POST', `/customers/${customer.id}/clients`, { name: 'feed', scopes })).body
+}
+
+describe('the guard', () => {
+  it.each([
+    ['nothing', {}, 'unauthorized', 'Bearer'],
+    ['another scheme', { authorization: 'Basic YTpi' }, 'unauthorized', 'Bearer'],
+    ['another token', { authorization: 'Bearer wrong' }, 'invalid_token', 'Bearer error="invalid_token"'],
+  ])('refuses %s', async (_what, headers, code, challenge) => {
+    const response = await fetch(`${side.url}/admin/v1/customers`, { headers: headers as Record<string, string> })
+    expect(response.status).toBe(401)
+    expect(response.headers.get('www-authenticate')).toBe(challenge)
+    expect(await response.json()).toMatchObject({ status: 401, code })
+  })
+
+  it('takes the token whatever the case of the scheme', async () => {
+    expect((await ask('GET', '/customers', undefined, { authorization: `bearer ${side.token}` })).status).toBe(200)
+  })
+
+  it('comes after 404 and 405, and leaves the signals of health open', async () => {
+    expect((await fetch(`${side.url}/admin/v1/nothing`)).status).toBe(404)
+    const wrongMethod = await fetch(`${side.url}/admin/v1/customers`, { method: 'PUT' })
+    expect([wrongMethod.status, wrongMethod.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST'])
+    expect((await fetch(`${side.url}/livez`)).status).toBe(200)
+    expect(await (await fetch(`${side.url}/readyz`)).json()).toEqual({ ready: true, checks: [] })
+    const metrics = await fetch(`${side.url}/metrics`)
+    expect(metrics.headers.get('content-type')).toContain('application/openmetrics-text')
+    expect(await metrics.text()).toMatch(/tidegate_http_operator_requests_total\{.*# EOF\n$/s)
+    expect((await fetch(`${side.url}/livez`, { method: 'HEAD' })).status).toBe(200)
+  })
+})
+
+describe('customers', () => {
+  it('are created, shown, listed, changed; each write leaves one audit row and reaches the directory', async () => {
+    const before = await auditCount()
+    const created = await ask('POST', '/customers', { name: 'acme' })
+    expect(created).toMatchObject({ status: 200, body: { name: 'acme', enabled: true, streaming: false } })
+    expect(created.headers.get('cache-control')).toBe('no-store')
+    expect(created.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+    expect(Object.keys(created.body)).toEqual(['id', 'name', 'enabled', 'streaming', 'created_at'])
+    expect(created.body.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    const { id } = created.body
+    expect(side.directory.customer(id)).toEqual({ id, name: 'acme', enabled: true, streaming: false })
+    expect((await ask('GET', `/customers/${id}`)).body).toEqual(created.body)
+    expect((await ask('GET', '/customers')).body.items).toContainEqual(created.body)
+
+    const changed = await ask('PATCH', `/customers/${id.toUpperCase()}`, { streaming: true, enabled: false })
+    expect(changed.body).toEqual({ ...created.body, streaming: true, enabled: false })
+    expect(side.directory.customer(id)).toMatchObject({ enabled: false, streaming: true })
+    expect(await auditCount()).toBe(before + 2)
+    expect((await ask('GET', '/audit?limit=2')).body.items).toMatchObject([
+      { actor: 'operator', action: 'customer.update', subject: id, detail: { streaming: true, enabled: false } },
+      { actor: 'operator', action: 'customer.create', subject: id, detail: { name: 'acme', streaming: false } },
+    ])
+  })
+
+  it('that are as asked already are answered without an audit row', async () => {
+    const { id } = await newCustomer(true)
+    const before = await auditCount()
+    expect(await ask('PATCH', `/customers/${id}`, { streaming: true })).toMatchObject({ status: 200, body: { id } })
+    expect(await auditCount()).toBe(before)
+  })
+
+  it('have unique names: the second is told of the first, also when both come at once', async () => {
+    const before = await auditCount()
+    const answers = await Promise.all(
+      [1, 2, 3].map(() => ask('POST', '/customers', { name: 'twice', streaming: true })),
+    )
+    const winner = answers.find(({ status }) => status === 200)
+    const losers = answers.filter(({ status }) => status === 409)
+    expect(losers).toHaveLength(2)
+    for (const { body } of losers) {
+      expect(body).toMatchObject({ code: 'already_exists', meta: { existing: winner?.body } })
+    }
+    expect(await auditCount()).toBe(before + 1)
+  })
+
+  it.each([
+    ['no body', undefined, '/name', 'is required'],
+    ['an empty name', { name: '' }, '/name', 'must have at least 1 characters'],
+    ['201 characters', { name: '\u{1F980}'.repeat(201) }, '/name', 'must have at most 200 characters'],
+    ['a number as name', { name: 7 }, '/name', 'must be of type string'],
+    ['text as boolean', { name: 'x', streaming: 'true' }, '/streaming', 'must be of type boolean'],
+    ['null', { name: 'x', streaming: null }, '/streaming', 'must be of type boolean'],
+    ['an unknown member', { name: 'x', strange: 1 }, '/strange', 'is not a known member'],
+    ['an array', [], '', 'must be of type object'],
+    ['no JSON', '{"name":', '', 'is not valid JSON (SyntaxError)'],
+    ['a member twice', '{"name":"x","name":"y"}', '/name', 'stands twice in one object'],
+    ['__proto__', '{"name":"x","__proto__":{}}', '/__proto__', 'is not an allowed name'],
+    ['U+0000', '{"name":"a\\u0000"}', '/name', 'holds U+0000 or a lone surrogate'],
+  ])('refuse %s with pointer and rule', async (_what, body, pointer, detail) => {
+    const answer = await ask('POST', '/customers', body)
+    expect(answer.status).toBe(400)
+    expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8')
+    expect(answer.body).toMatchObject({
+      type: 'about:blank',
+      title: 'Bad Request',
+      status: 400,
+      code: 'invalid_request',
+      detail: `${pointer || 'body'}: ${detail}`,
+      errors: [{ pointer, detail }],
+      request_id: answer.headers.get('x-request-id'),
+    })
+  })
+
+  it('take a name of 200 characters, counted as code points', async () => {
+    expect((await ask('POST', '/customers', { name: '\u{1F980}'.repeat(200) })).status).toBe(200)
+  })
+
+  it('are refused as other media types, other charsets, and over 1 MiB', async () => {
+    expect((await ask('POST', '/customers', 'name=x', { 'content-type': 'text/plain' })).status).toBe(415)
+    const latin = await ask('POST', '/customers', '{"name":"x"}', {
+      'content-type': 'application/json; charset=latin1',
+    })
+    expect(latin).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } })
+    const large = await ask('POST', '/customers', { name: 'x'.repeat(1_048_576) })
+    expect(large).toMatchObject({ status: 413, body: { code: 'body_too_large' } })
+    const fine = await ask('POST', '/customers', '{"name":"utf"}', { 'content-type': 'application/json;charset=UTF-8' })
+    expect(fine.status).toBe(200)
+  })
+
+  it('that are not there are 404, ids that are none too; an empty change is 400', async () => {
+    expect(await ask('GET', `/customers/${NO_ONE}`)).toMatchObject({ status: 404, body: { code: 'not_found' } })
+    expect((await ask('GET', `/customers/${'x'.repeat(300)}`)).status).toBe(404)
+    expect((await ask('PATCH', '/customers/%00', { enabled: true })).status).toBe(404)
+    expect((await ask('PATCH', `/customers/${NO_ONE}`, { enabled: true })).status).toBe(404)
+    expect((await ask('PATCH', `/customers/${NO_ONE}`, {})).body.detail).toBe('body: must have at least 1 members')
+  })
+})
+
+describe('lists', () => {
+  it('page through every record once, newest first or oldest first', async () => {
+    for (let count = 0; count < 5; count++) await newCustomer()
+    const all = (await ask('GET', '/customers?limit=1000')).body
+    expect(all).not.toHaveProperty('next_page_cursor')
+    const seen: unknown[] = []
+    let path = '/customers?limit=2'
+    for (;;) {
+      const { body } = await ask('GET', path)
+      seen.push(...body.items)
+      if (body.next_page_cursor === undefined) break
+      expect(body.items).toHaveLength(2)
+      path = `/customers?limit=2&page_cursor=${body.next_page_cursor}`
+    }
+    expect(seen).toEqual(all.items)
+    expect((await ask('GET', '/customers?limit=1000&order=ASC')).body.items).toEqual(all.items.toReversed())
+  })
+
+  it.each(['0', '1001', '00001', '-1', '1.5', 'ten', ''])('refuse limit=%s', async (limit) => {
+    expect((await ask('GET', `/customers?limit=${limit}`)).body).toMatchObject({
+      code: 'invalid_request',
+      errors: [{ parameter: 'limit', detail: 'must be a whole number from 1 to 1000' }],
+    })
+  })
+
+  it('refuse a repeated limit, an unknown order, and a cursor of another list', async () => {
+    expect((await ask('GET', '/customers?limit=1&limit=2')).body.detail).toBe('limit: must be of type string')
+    expect((await ask('GET', '/customers?order=desc')).body.detail).toBe('order: "desc" is none of ASC, DESC')
+    const { next_page_cursor: cursor } = (await ask('GET', '/audit?limit=1')).body
+    expect((await ask('GET', `/customers?page_cursor=${cursor}`)).body).toMatchObject({ code: 'invalid_cursor' })
+    expect((await ask('GET', '/customers?page_cursor=%2B')).body).toMatchObject({ code: 'invalid_cursor' })
+  })
+})
+
+describe('clients', () => {
+  it('are created with a secret that is shown once and never again', async () => {
+    const customer = await newCustomer()
+    const created = await ask('POST', `/customers/${customer.id}/clients`, { name: 'feed', scopes: [STREAM] })
+    expect(created.status).toBe(200)
+    const { client_secret: secret, ...shown } = created.body
+    expect(secret).toMatch(/^tgs_[\w-]{43}$/)
+    expect(shown).toMatchObject({ customer_id: customer.id, name: 'feed', scopes: [STREAM], enabled: true })
+    expect((await ask('GET', `/clients/${shown.client_id}`)).body).toEqual(shown)
+    expect((await ask('GET', `/customers/${customer.id}/clients`)).body).toEqual({ items: [shown] })
+    const again = await ask('POST', `/customers/${customer.id}/clients`, { name: 'feed', scopes: [] })
+    expect(again).toMatchObject({ status: 409, body: { code: 'already_exists', meta: { existing: shown } } })
+    expect(JSON.stringify(again.body)).not.toContain(secret)
+    expect(JSON.stringify((await ask('GET', '/audit')).body)).not.toContain(secret)
+    expect(side.directory.client(shown.client_id)).toMatchObject({ name: 'feed', enabled: true })
+    expect(side.directory.secretHashes(shown.client_id)).toHaveLength(1)
+  })
+
+  it('may have the same name at different customers', async () => {
+    expect((await newClient()).name).toBe((await newClient()).name)
+  })
+
+  it('are changed; the same scopes in another order are no change', async () => {
+    const scopes = Object.keys(SCOPES)
+    const { client_id: id } = await newClient(scopes)
+    const before = await auditCount()
+    expect((await ask('PATCH', `/clients/${id}`, { scopes: scopes.toReversed(), enabled: true })).status).toBe(200)
+    expect(await auditCount()).toBe(before)
+    expect((await ask('PATCH', `/clients/${id}`, { scopes: [STREAM], enabled: false })).body).toMatchObject({
+      scopes: [STREAM],
+      enabled: false,
+    })
+    expect(await auditCount()).toBe(before + 1)
+    expect([...(side.directory.client(id)?.scopes ?? [])]).toEqual([STREAM])
+    expect((await ask('PATCH', `/clients/${id}`, { scopes: [] })).body.scopes).toEqual([])
+  })
+
+  it('are refused an unknown scope by its name, a scope twice, and a customer that is not there', async () => {
+    const { id } = await newCustomer()
+    const unknown = await ask('POST', `/customers/${id}/clients`, { name: 'x', scopes: [STREAM, 'exchange:rule'] })
+    expect(unknown).toMatchObject({ status: 400, body: { errors: [{ pointer: '/scopes/1' }] } })
+    expect(unknown.body.detail).toContain('"exchange:rule" is none of exchange:read_aggregated_marketdata_stream, ')
+    const twice = await ask('POST', `/customers/${id}/clients`, { name: 'x', scopes: [STREAM, STREAM] })
+    expect(twice.body.detail).toBe('/scopes: entries 0 and 1 are the same')
+    expect((await ask('POST', `/customers/${NO_ONE}/clients`, { name: 'x', scopes: [] })).status).toBe(404)
+    expect((await ask('GET', `/customers/${NO_ONE}/clients`)).status).toBe(404)
+    expect((await ask('PATCH', `/clients/${NO_ONE}`, { enabled: false })).status).toBe(404)
+    expect((await ask('GET', `/clients/${NO_ONE}`)).status).toBe(404)
+  })
+})
+
+describe('secrets', () => {
+  it('are two at most, also when asked for at once; deleting is idempotent', async () => {
+    const { client_id: id, secrets: first } = await newClient()
+    const answers = await Promise.all([1, 2, 3].map(() => ask('POST', `/clients/${id}/secrets`)))
+    const made = answers.filter(({ status }) => status === 200)
+    expect(made).toHaveLength(1)
+    expect(made[0]?.body).toMatchObject({ client_id: id, client_secret: expect.stringMatching(/^tgs_/) })
+    const refused = answers.find(({ status }) => status === 409)
+    expect(refused?.body).toMatchObject({ code: 'invalid_state', meta: { current: { secrets: [first[0], {}] } } })
+    expect(side.directory.secretHashes(id)).toHaveLength(2)
+
+    const before = await auditCount()
+    const path = `/clients/${id}/secrets/${first[0].id}`
+    const deleted = await ask('DELETE', path)
+    expect(deleted.body.secrets).toEqual([{ id: made[0]?.body.secret_id, created_at: made[0]?.body.created_at }])
+    expect(side.directory.secretHashes(id)).toHaveLength(1)
+    expect(await ask('DELETE', path)).toMatchObject({ status: 200, body: deleted.body })
+    expect(await auditCount()).toBe(before + 1)
+    expect((await ask('POST', `/clients/${id}/secrets`, {})).status).toBe(200)
+  })
+
+  it('that are not there, or of another client, are 404; a body with members is 400', async () => {
+    const one = await newClient()
+    const other = await newClient()
+    expect((await ask('DELETE', `/clients/${one.client_id}/secrets/${other.secrets[0].id}`)).status).toBe(404)
+    expect((await ask('DELETE', `/clients/${NO_ONE}/secrets/${NO_ONE}`)).status).toBe(404)
+    expect((await ask('POST', `/clients/${NO_ONE}/secrets`)).status).toBe(404)
+    expect((await ask('POST', `/clients/${one.client_id}/secrets`, { secret: 'mine' })).status).toBe(400)
+    expect((await ask('DELETE', `/clients/${one.client_id}/secrets`)).status).toBe(405)
+  })
+})
+
+describe('the log', () => {
+  it('never holds a secret or the operator token, even without redaction', async () => {
+    const { client_secret: secret } = await newClient()
+    await fetch(`${side.url}/admin/v1/customers?token=${secret}`, { headers: { authorization: 'Bearer nonsense' } })
+    const text = side.lines.join('')
+    expect(text).toContain('"route":"/admin/v1/customers/:id/clients"')
+    for (const forbidden of [secret, side.token, 'nonsense', 'tgs_']) expect(text).not.toContain(forbidden)
+  })
+})

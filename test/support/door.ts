@@ -1,0 +1,80 @@
+/** What tests of who may come in share: a log that is kept, keys, a listener on a free port, and a store with a directory. */
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { pino } from 'pino'
+import { createOperatorListener } from '../../src/app/operator-listener.ts'
+import { type Authority, Directory, type SigningKey } from '../../src/auth/directory.ts'
+import { DirectoryLoader } from '../../src/auth/directory-loader.ts'
+import { registerAuthOperatorRoutes } from '../../src/auth/operator-routes.ts'
+import { createSystemClock } from '../../src/base/clock.ts'
+import type { Log } from '../../src/base/log.ts'
+import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import type { Db } from '../../src/store/db.ts'
+import { openEmbedded } from '../../src/store/embedded.ts'
+import { migrate } from '../../src/store/migrate.ts'
+
+/** A log that writes everything, without the last line of defence that cuts secrets out, into an array. */
+export function captureLog(): { readonly log: Log; readonly lines: string[] } {
+  const lines: string[] = []
+  return { lines, log: pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) }) }
+}
+
+export function newSigningKey(keyId: string): SigningKey {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return { keyId, privateKey, publicKey }
+}
+
+export function newAuthority(): Authority {
+  return { issuer: 'https://issuer.test', audience: 'https://audience.test', pepper: randomBytes(32) }
+}
+
+export async function listenAnywhere(app: FastifyInstance): Promise<string> {
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+}
+
+export interface OperatorSide {
+  readonly db: Db
+  readonly directory: Directory
+  readonly loader: DirectoryLoader
+  readonly url: string
+  readonly token: string
+  readonly lines: readonly string[]
+  close(): Promise<void>
+}
+
+/** The operator's listener on an in-memory store of its own. */
+export async function openOperatorSide(): Promise<OperatorSide> {
+  const { log, lines } = captureLog()
+  const clock = createSystemClock()
+  const db = await openEmbedded({ folder: '', log, clock })
+  await migrate(db, log)
+  const directory = new Directory()
+  const loader = new DirectoryLoader({ db, directory, clock, log, publicUrl: '' })
+  await loader.refresh()
+  const token = randomBytes(32).toString('base64url')
+  const listener = await createOperatorListener({
+    host: '127.0.0.1',
+    port: 0,
+    token,
+    log,
+    metrics: createMetricsRegistry(),
+    clock,
+    readiness: () => ({ ready: directory.loaded, checks: [] }),
+    rooms: [(app) => registerAuthOperatorRoutes(app, { db, refreshDirectory: () => loader.refresh() })],
+  })
+  return {
+    db,
+    directory,
+    loader,
+    url: listener.url,
+    token,
+    lines,
+    async close() {
+      await listener.close()
+      await loader.stop()
+      await db.close()
+    },
+  }
+}
