@@ -13,7 +13,7 @@ export type DecimalProblem = 'malformed' | 'too-fine'
 const DECIMAL = /^(-?)([0-9]{1,40})(?:\.([0-9]{1,40}))?(?:[eE]([+-]?[0-9]{1,3}))?$/
 
 /** Brings an integer into the canonical form of `Scaled`. */
-export function canonical(value: bigint): Scaled {
+function canonical(value: bigint): Scaled {
   return value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER ? Number(value) : value
 }
 
@@ -54,12 +54,4 @@ export function formatDecimal(value: Scaled, scale: number): string {
 export function rescale(value: Scaled, fromScale: number, toScale: number): Scaled {
   if (toScale === fromScale || value === 0) return value
   return canonical(BigInt(value) * 10n ** BigInt(toScale - fromScale))
-}
-
-export function addScaled(left: Scaled, right: Scaled): Scaled {
-  if (typeof left === 'number' && typeof right === 'number') {
-    const sum = left + right
-    if (Number.isSafeInteger(sum)) return sum
-  }
-  return canonical(BigInt(left) + BigInt(right))
 }
