@@ -27,7 +27,7 @@ export class BookChecker {
   #isTopSubscribed = false
   #top: Top | undefined
   #topTime = ''
-  /** Since when the book's best has differed from the last top. */
+  /** Since when the book's best has differed from the last top, or been there without one. */
   #differsSince: number | undefined
 
   constructor(market: string, report: Report) {
@@ -112,7 +112,10 @@ export class BookChecker {
   judgeTop(nowMilliseconds: number): void {
     if (this.#differsSince === undefined || nowMilliseconds - this.#differsSince < TOP_OVERDUE_MILLISECONDS) return
     const held = this.#book === undefined ? undefined : topText(bestOf(this.#book))
-    this.#report('top-overdue', `the book's best has been ${held} for ${TOP_OVERDUE_MILLISECONDS} ms`)
+    this.#report(
+      'top-overdue',
+      `the book's best is ${held}, no top of book said so within ${TOP_OVERDUE_MILLISECONDS} ms`,
+    )
     this.#differsSince = Number.POSITIVE_INFINITY
   }
 
@@ -168,7 +171,8 @@ export class BookChecker {
     const best = bestOf(book)
     if (book.isCrossed()) this.#report('crossed-book', topText(best))
     this.judgeTop(nowMilliseconds)
-    if (!this.#isTopSubscribed || this.#top === undefined || isSameTop(this.#top, best)) this.#differsSince = undefined
+    const isTopRight = this.#top !== undefined && isSameTop(this.#top, best)
+    if (!this.#isTopSubscribed || isTopRight) this.#differsSince = undefined
     else this.#differsSince ??= nowMilliseconds
   }
 

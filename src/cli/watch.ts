@@ -179,7 +179,7 @@ function lastLine(view: MarketView): string | undefined {
   const { bid, ask } = view.best()
   const spread = spreadText({ bid, ask })
   if (bid === undefined || ask === undefined || spread === undefined) return undefined
-  return `${view.market}  bid ${bid.price} x ${bid.amount}  ask ${ask.price} x ${ask.amount}  spread ${spread.value}, ${spread.basisPoints} bp`
+  return `${view.market} ${bid.price} x ${bid.amount} / ${ask.price} x ${ask.amount}, spread ${spread.value} (${spread.basisPoints} bp)`
 }
 
 function lineOutput(

@@ -284,6 +284,12 @@ const CASES: readonly Case[] = [
       update(M, 4, [['99.00', '2.6000']], []),
     ],
   },
+  {
+    name: 'top-overdue',
+    title: 'none at all',
+    opening: OPENING.slice(0, 2),
+    messages: [heartbeat(1), 5_000, update(M, 2, [['99.00', '2.5000']], []), heartbeat(2)],
+  },
   { name: 'execution-malformed', title: 'no price', messages: [without(execution(M, 2, '101.00', '1.0000'), 'price')] },
   { name: 'execution-malformed', title: 'no amount', messages: [execution(M, 2, '101.00', '0.0000')] },
   {

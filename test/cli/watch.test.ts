@@ -336,9 +336,7 @@ describe('watch, on a terminal', () => {
     expect(run.stdout.text).toContain('1.3456')
     run.interrupt()
     expect(await run.ended).toEqual({ exitCode: 0, error: '' })
-    expect(run.stdout.text).toContain(
-      `${LEAVE}BTCUSD  bid 100.00 x 1.3456  ask 100.50 x 1.0000  spread 0.50, 49.875 bp\n`,
-    )
+    expect(run.stdout.text).toContain(`${LEAVE}BTCUSD 100.00 x 1.3456 / 100.50 x 1.0000, spread 0.50 (49.875 bp)\n`)
     expect(run.stdout.listenerCount('resize')).toBe(0)
   })
 
