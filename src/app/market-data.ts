@@ -31,8 +31,8 @@ export interface MarketData {
   readonly replicas: readonly Replica[]
   /** Symbols of the markets whose source has said nothing yet. */
   readonly starting: ReadonlySet<string>
-  /** Begins to read the sources. */
-  start(): void
+  /** Begins to read the sources; resolves when each has said something about each of its markets. */
+  start(): Promise<void>
   /** Ends the sources and the writers; the replicas keep their last books. */
   stopSources(): Promise<void>
   stopReplicas(): void
@@ -46,6 +46,7 @@ export function createMarketData(options: MarketDataOptions): MarketData {
     ({ definition }) => new Replica({ market: definition, bus, executionsKept: options.executionsKept }),
   )
   const starting = new Set(markets.map(({ definition }) => definition.symbol))
+  let onStarted: () => void = () => undefined
   const sequencers: Sequencer[] = []
   const fed = new Map<MarketSource['venue'], SourceMarket[]>()
   for (const { definition: market, source } of markets) {
@@ -61,7 +62,7 @@ export function createMarketData(options: MarketDataOptions): MarketData {
     sequencers.push(sequencer)
     const list = fed.get(source.venue) ?? []
     const listener = (event: MarketEvent): void => {
-      starting.delete(market.symbol)
+      if (starting.delete(market.symbol) && starting.size === 0) onStarted()
       sequencer.offer(event)
     }
     list.push({ market, venueSymbol: source.symbol, listener })
@@ -73,7 +74,12 @@ export function createMarketData(options: MarketDataOptions): MarketData {
     replicas,
     starting,
     start() {
+      const started = new Promise<void>((resolve) => {
+        onStarted = resolve
+      })
+      if (starting.size === 0) onStarted()
       for (const source of sources.values()) source.start()
+      return started
     },
     async stopSources() {
       await Promise.all([...sources.values()].map((source) => source.stop()))

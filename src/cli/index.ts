@@ -24,7 +24,7 @@ export async function runCommandLine(argv: readonly string[]): Promise<void> {
       process.exitCode = WRONG_NAME_CODES.includes(error.code) ? 2 : error.exitCode
       return
     }
-    process.stderr.write(`tidegate: ${oneLine(error instanceof Error ? error.message : String(error))}\n`)
+    process.stderr.write(`tidegate: ${oneLine(withCauses(error))}\n`)
     // What was started before the failure (a worker, a listener) must not keep a failed process alive.
     process.exit(1)
   }
@@ -46,6 +46,12 @@ function createProgram(): Command {
   registerVerify(program)
   registerAdmin(program)
   return program
+}
+
+/** What failed, and below it why. */
+function withCauses(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause === undefined ? error.message : `${error.message}: ${withCauses(error.cause)}`
 }
 
 function oneLine(text: string): string {

@@ -68,8 +68,22 @@ it('makes one source a venue, with all of its markets', () => {
   expect([...made.keys()]).toEqual(['kraken', 'simulator'])
   expect(kraken.markets.map(({ venueSymbol }) => venueSymbol)).toEqual(['A/USD', 'C/USD'])
   expect(data.replicas.map((replica) => replica.market.symbol)).toEqual(['AUSD', 'BUSD', 'CUSD'])
-  data.start()
+  void data.start()
   expect(kraken.calls).toEqual(['start'])
+})
+
+it('has started when every market has heard something from its source', async () => {
+  const { made, data } = setUp()
+  let started = false
+  const start = data.start().then(() => {
+    started = true
+  })
+  const [first, ...others] = [...made.values()].flatMap(({ markets }) => markets)
+  for (const { listener } of others) listener({ type: 'lost', reason: 'not there' })
+  await Promise.resolve()
+  expect(started).toBe(false)
+  first?.listener({ type: 'lost', reason: 'not there' })
+  await start
 })
 
 it('leads what a source says to the replica of its market, and to no other', () => {
@@ -91,7 +105,7 @@ it('asks the source of a market to rebuild a book that broke an invariant', () =
 
 it('stops sources and writers; the last book stays', async () => {
   const { clock, data, kraken, snapshot } = setUp()
-  data.start()
+  void data.start()
   snapshot(100, 101)
   clock.advance(5)
   await data.stopSources()
