@@ -1,0 +1,81 @@
+/** What `migrate` does on every engine. Ends with the schema of this version applied. */
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createLog } from '../../src/base/log.ts'
+import type { Db } from '../../src/store/db.ts'
+import { migrate, SchemaProblem } from '../../src/store/migrate.ts'
+import { MIGRATIONS } from '../../src/store/migrations/index.ts'
+import { sql } from '../../src/store/sql.ts'
+
+const log = createLog('silent')
+const first = {
+  name: '202601010000-first',
+  text: 'create table first_table (n int); insert into first_table values (1)',
+}
+const second = { name: '202601010001-second', text: 'create table second_table (n int)' }
+
+export function describeMigrations(db: () => Db): void {
+  describe('migrations', () => {
+    const count = async (table: string) => {
+      const { rows } = await sql<{ n: string }>`select count(*) as n from ${sql.ref(table)}`.execute(db().tables())
+      return rows[0]?.n
+    }
+    beforeEach(async () => {
+      await sql`drop table if exists schema_migrations, first_table, second_table`.execute(db().tables())
+    })
+
+    it('are applied in name order, once', async () => {
+      expect(await migrate(db(), log, [second, first])).toEqual({ applied: [first.name, second.name] })
+      expect(await migrate(db(), log, [first, second])).toEqual({ applied: [] })
+      expect(await count('first_table')).toBe('1')
+    })
+
+    it('are added to what is there, also in between', async () => {
+      expect(await migrate(db(), log, [second])).toEqual({ applied: [second.name] })
+      expect(await migrate(db(), log, [first, second])).toEqual({ applied: [first.name] })
+    })
+
+    it('are applied once by several that migrate at the same time', async () => {
+      const results = await Promise.all(Array.from({ length: 4 }, () => migrate(db(), log, [first, second])))
+      expect(results.flatMap(({ applied }) => applied).sort()).toEqual([first.name, second.name])
+      expect(await count('first_table')).toBe('1')
+    })
+
+    it('are applied whole or not at all, and those before stay', async () => {
+      const broken = { name: second.name, text: `${second.text}; insert into second_table values (1); select 1/0` }
+      await expect(migrate(db(), log, [first, broken])).rejects.toMatchObject({ sqlState: '22012' })
+      await expect(count('second_table')).rejects.toMatchObject({ sqlState: '42P01' })
+      expect(await migrate(db(), log, [first, second])).toEqual({ applied: [second.name] })
+    })
+
+    it('refuse one that was applied with another text', async () => {
+      await migrate(db(), log, [first])
+      const changed = { ...first, text: `${first.text} ` }
+      const error = await migrate(db(), log, [changed, second]).catch((caught: unknown) => caught)
+      expect(error).toBeInstanceOf(SchemaProblem)
+      expect((error as Error).message).toContain(first.name)
+      await expect(count('second_table')).rejects.toMatchObject({ sqlState: '42P01' })
+    })
+
+    it('refuse a store of a newer version', async () => {
+      await migrate(db(), log, [first, second])
+      const error = await migrate(db(), log, [first]).catch((caught: unknown) => caught)
+      expect(error).toBeInstanceOf(SchemaProblem)
+      expect((error as Error).message).toBe(
+        `the store has migration ${second.name} that this version does not know: use a newer version`,
+      )
+    })
+
+    it('refuse a name out of form, or given twice', async () => {
+      await expect(migrate(db(), log, [{ ...first, name: 'first' }])).rejects.toThrow(SchemaProblem)
+      await expect(migrate(db(), log, [first, first])).rejects.toThrow(SchemaProblem)
+    })
+
+    it('of this version apply to an empty store', async () => {
+      // What another test file left in a store that is used again.
+      await sql`drop schema public cascade; create schema public`.execute(db().tables())
+      const { applied } = await migrate(db(), log)
+      expect(applied).toEqual(MIGRATIONS.map(({ name }) => name).sort())
+      expect(await migrate(db(), log)).toEqual({ applied: [] })
+    })
+  })
+}

@@ -1,0 +1,234 @@
+/** The embedded store: the conformance suite, and what only it promises. One folder serves all: a new one takes seconds. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Worker } from 'node:worker_threads'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { createSystemClock } from '../../src/base/clock.ts'
+import { createLog } from '../../src/base/log.ts'
+import { type Db, STATEMENT_MILLISECONDS_MAX, StoreUnavailable } from '../../src/store/db.ts'
+import { openEmbedded } from '../../src/store/embedded.ts'
+import { TRANSACTION_IDLE_MILLISECONDS_MAX } from '../../src/store/embedded-session.ts'
+import { sql } from '../../src/store/sql.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+import { describeStore } from './conformance.ts'
+
+const log = createLog('silent')
+let folder = ''
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tidegate-store-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+describeStore('PGlite', async () => ({ db: await openEmbedded({ folder, log, clock: createSystemClock() }) }))
+
+describe('the embedded store', () => {
+  const clock = new VirtualClock()
+  let db: Db
+  const opened = async () => {
+    db = await openEmbedded({ folder, log, clock })
+    await sql`drop table if exists mark; create table mark (n int)`.execute(db.tables())
+  }
+  afterEach(() => db.close())
+  const marks = async () =>
+    (await sql<{ n: number }>`select n from mark order by n`.execute(db.tables())).rows.map(({ n }) => n)
+  const mark = (n: number) => sql`insert into mark values (${n})`.execute(db.tables())
+  /** Settles when everything that is ready in this process has run, so that a statement is on its way. */
+  const underWay = async () => {
+    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+  }
+  /** A promise and what settles it. */
+  const signal = () => {
+    let give: () => void = () => undefined
+    const given = new Promise<void>((resolve) => {
+      give = resolve
+    })
+    return { give, given }
+  }
+  const failure = (promise: Promise<unknown>) => promise.then(() => undefined).catch((error: unknown) => error)
+
+  it('starts anew when a statement does not end, keeps what was committed, and tells its listeners', async () => {
+    await opened()
+    const told: string[] = []
+    const notified = signal()
+    const reconnected = signal()
+    const asleep = signal()
+    await db.listen('marks', {
+      onNotify(payload) {
+        told.push(payload)
+        notified.give()
+      },
+      onReconnect() {
+        told.push('reconnect')
+        reconnected.give()
+      },
+    })
+    await mark(1)
+    const transaction = failure(
+      db.transaction(async (open) => {
+        await sql`insert into mark values (2)`.execute(open)
+        asleep.give()
+        await sql`select pg_sleep(600)`.execute(open)
+      }),
+    )
+    await asleep.given
+    const waiting = failure(mark(3))
+    await underWay()
+    expect(db.available).toBe(true)
+    clock.advance(STATEMENT_MILLISECONDS_MAX)
+    expect(db.available).toBe(false)
+    expect(await transaction).toBeInstanceOf(StoreUnavailable)
+    // It had waited for as long as a caller waits.
+    expect(await waiting).toBeInstanceOf(StoreUnavailable)
+    // Who comes now waits for the restart; time stands still meanwhile.
+    await mark(4)
+    expect(db.available).toBe(true)
+    expect(await marks()).toEqual([1, 4])
+    await reconnected.given
+    await sql`select pg_notify('marks', 'after')`.execute(db.tables())
+    await notified.given
+    expect(told).toEqual(['reconnect', 'after'])
+  })
+
+  it('starts anew when its thread dies', async () => {
+    const threads: Worker[] = []
+    const remember = (thread: Worker) => threads.push(thread)
+    process.on('worker', remember)
+    await opened()
+    await mark(1)
+    const cut = failure(sql`select pg_sleep(600)`.execute(db.tables()))
+    await underWay()
+    await threads[0]?.terminate()
+    expect(await cut).toBeInstanceOf(StoreUnavailable)
+    await mark(2)
+    expect(await marks()).toEqual([1, 2])
+    expect(threads).toHaveLength(2)
+    process.off('worker', remember)
+  })
+
+  it('refuses callers whose time runs out while they wait for the restart', async () => {
+    await opened()
+    const wedged = failure(sql`select pg_sleep(600)`.execute(db.tables()))
+    await underWay()
+    clock.advance(STATEMENT_MILLISECONDS_MAX)
+    await wedged
+    const impatient = failure(mark(1))
+    await underWay()
+    expect(db.available).toBe(false)
+    clock.advance(STATEMENT_MILLISECONDS_MAX)
+    expect(await impatient).toBeInstanceOf(StoreUnavailable)
+    await mark(2)
+    expect(await marks()).toEqual([2])
+  })
+
+  it('answers a caller in time without ending a statement that has time left', async () => {
+    await opened()
+    const [begun, finish] = [signal(), signal()]
+    const holding = db.transaction(async () => {
+      begun.give()
+      await finish.given
+    })
+    await begun.given
+    const late = failure(sql`insert into mark values (1) returning pg_sleep(0.2)`.execute(db.tables()))
+    await underWay()
+    clock.advance(STATEMENT_MILLISECONDS_MAX - 1)
+    finish.give()
+    await holding
+    await underWay()
+    clock.advance(1)
+    expect(await late).toBeInstanceOf(StoreUnavailable)
+    expect(db.available).toBe(true)
+    // The outcome was unknown to that caller; the statement itself was not harmed.
+    expect(await marks()).toEqual([1])
+  })
+
+  it('gives a statement of a transaction the time it was opened with', async () => {
+    await opened()
+    const asleep = signal()
+    const migration = db.transaction(
+      async (transaction) => {
+        await sql`insert into mark values (1)`.execute(transaction)
+        asleep.give()
+        await sql`select pg_sleep(0.2)`.execute(transaction)
+      },
+      { statementMillisecondsMax: 60_000 },
+    )
+    await asleep.given
+    await underWay()
+    clock.advance(STATEMENT_MILLISECONDS_MAX * 2)
+    await migration
+    expect(await marks()).toEqual([1])
+  })
+
+  it('takes a transaction back that waits for something else', async () => {
+    await opened()
+    const [stalling, resume] = [signal(), signal()]
+    const stalled = failure(
+      db.transaction(async (transaction) => {
+        await sql`insert into mark values (1)`.execute(transaction)
+        stalling.give()
+        await resume.given
+        await sql`insert into mark values (2)`.execute(transaction)
+      }),
+    )
+    await stalling.given
+    clock.advance(TRANSACTION_IDLE_MILLISECONDS_MAX)
+    await mark(3)
+    expect(await marks()).toEqual([3])
+    resume.give()
+    expect(await stalled).toBeInstanceOf(StoreUnavailable)
+    expect(await marks()).toEqual([3])
+  })
+
+  it('ends in order: refuses who waits and who comes, after what runs', async () => {
+    await opened()
+    const running = mark(1)
+    const waiting = failure(mark(2))
+    const closing = db.close()
+    expect(await failure(mark(3))).toBeInstanceOf(StoreUnavailable)
+    await running
+    expect(await waiting).toBeInstanceOf(StoreUnavailable)
+    await closing
+    expect(db.available).toBe(false)
+    db = await openEmbedded({ folder, log, clock })
+    expect(await marks()).toEqual([1])
+  })
+
+  it('does not open what is no store', async () => {
+    await opened()
+    await expect(openEmbedded({ folder: '/dev/null/store', log, clock })).rejects.toBeInstanceOf(StoreUnavailable)
+  })
+
+  it('keeps every row it acknowledged when its process is killed', async () => {
+    await opened()
+    await sql`drop table if exists survivor`.execute(db.tables())
+    await db.close()
+    const writer = spawn(process.execPath, ['--import', 'tsx', 'test/support/store-writer.ts', folder], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const acknowledged = await acknowledgements(writer, 300)
+    db = await openEmbedded({ folder, log, clock })
+    const { rows } = await sql<{ n: number; half: number }>`select n, half from survivor order by n`.execute(
+      db.tables(),
+    )
+    // The row after the last one that was named may be there too; no other, and none by half.
+    expect(rows.length - acknowledged).toBeGreaterThanOrEqual(0)
+    expect(rows.length - acknowledged).toBeLessThanOrEqual(1)
+    expect(rows.every(({ n, half }, index) => n === index && half === index)).toBe(true)
+  })
+})
+
+/** Kills the writer after `count` rows; how many it had named by then. */
+async function acknowledgements(writer: ChildProcess, count: number): Promise<number> {
+  let named = 0
+  const lines = createInterface({ input: writer.stdout as NodeJS.ReadableStream })
+  lines.on('line', () => {
+    if (++named === count) writer.kill('SIGKILL')
+  })
+  await Promise.all([once(lines, 'close'), once(writer, 'exit')])
+  expect(named).toBeGreaterThanOrEqual(count)
+  return named
+}

@@ -1,0 +1,19 @@
+/** A process that writes rows one after the other and names each on stdout once it is stored. Argument: the folder. */
+import { createSystemClock } from '../../src/base/clock.ts'
+import { createLog } from '../../src/base/log.ts'
+import { openEmbedded } from '../../src/store/embedded.ts'
+import { sql } from '../../src/store/sql.ts'
+
+const db = await openEmbedded({
+  folder: process.argv[2] as string,
+  log: createLog('silent'),
+  clock: createSystemClock(),
+})
+await sql`create table if not exists survivor (n int primary key, half int)`.execute(db.tables())
+for (let n = 0; ; n++) {
+  await db.transaction(async (transaction) => {
+    await sql`insert into survivor (n) values (${n})`.execute(transaction)
+    await sql`update survivor set half = ${n} where n = ${n}`.execute(transaction)
+  })
+  process.stdout.write(`${n}\n`)
+}
