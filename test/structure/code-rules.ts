@@ -46,12 +46,16 @@ export function anyViolations(tree: SourceTree): Subject[] {
 }
 
 /**
- * An export that no other source file takes is not one. A type counts as taken when something else in its own file
- * names it: it describes what that hands out.
+ * An export that no other source file takes is not one. A type, or a class of errors, counts as taken when something
+ * else in its own file names it: it describes what that hands out or throws. `users` take exports too.
  */
-export function unusedExportViolations(tree: SourceTree, entries: ReadonlySet<string>): Subject[] {
+export function unusedExportViolations(
+  tree: SourceTree,
+  entries: ReadonlySet<string>,
+  users: SourceTree = new Map(),
+): Subject[] {
   const taken = new Map<string, Set<string>>()
-  for (const file of tree.values()) {
+  for (const file of [...tree.values(), ...users.values()]) {
     for (const { target, names } of file.imports) {
       if (target === undefined) continue
       const set = taken.get(target) ?? new Set()
@@ -85,7 +89,7 @@ export function unusedFileViolations(tree: SourceTree, entries: ReadonlySet<stri
 /** A file begins with the paragraph that says what it owns. */
 export function headerViolations(tree: SourceTree): Subject[] {
   return [...tree.values()]
-    .filter((file) => !file.text.startsWith('/**'))
+    .filter((file) => !file.text.replace(/^#!.*\n/, '').startsWith('/**'))
     .map((file) => violation('header', file.path, 1, 'begins with a paragraph: what it owns, promises, never does'))
 }
 
@@ -145,10 +149,14 @@ function exportsOf(file: SourceFile): ExportRecord[] {
     } else if (ts.isInterfaceDeclaration(statement) || ts.isTypeAliasDeclaration(statement)) {
       add(statement, statement.name.text, true)
     } else if ((ts.isFunctionDeclaration(statement) || ts.isClassDeclaration(statement)) && statement.name) {
-      add(statement, statement.name.text, false)
+      add(statement, statement.name.text, ts.isClassDeclaration(statement) && isErrorClass(statement))
     }
   }
   return records
+}
+
+function isErrorClass(declaration: ts.ClassDeclaration): boolean {
+  return declaration.heritageClauses?.some((clause) => /\b\w*Error\b/.test(clause.getText())) === true
 }
 
 function occurrences(file: SourceFile, name: string): number {

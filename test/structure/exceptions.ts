@@ -4,4 +4,18 @@ import type { Exception } from './source-tree.ts'
 
 export const EXCEPTIONS: readonly Exception[] = []
 
-export const VENDOR_ROWS: readonly VendorRow[] = []
+export const VENDOR_ROWS: readonly VendorRow[] = [
+  {
+    packageName: 'fastify',
+    where: 'any',
+    reason: 'rooms declare their own routes; the server itself is made in http/server only',
+  },
+  { packageName: 'typebox', where: 'any', reason: 'a route’s schema stands beside the route' },
+  { packageName: 'commander', where: 'folders', folders: ['cli'], reason: 'each verb declares its own flags and help' },
+  {
+    packageName: 'ws',
+    where: 'folders',
+    folders: ['cli', 'feed', 'gateway'],
+    reason: 'three roles that share nothing: the server, the client of a venue, the outside witness',
+  },
+]

@@ -59,7 +59,7 @@ describe('the sources', () => {
   })
 
   it('have no export that nothing takes', () => {
-    expect(remaining('unused-export', unusedExportViolations(tree, ENTRIES))).toEqual([])
+    expect(remaining('unused-export', unusedExportViolations(tree, ENTRIES, readSourceTree('scripts')))).toEqual([])
   })
 
   it('have no file that nothing imports', () => {
@@ -120,19 +120,22 @@ describe('the rules see a violation', () => {
       'src/base/a.ts': `export const used: Shape = 1\nexport type Shape = number\nexport type Alone = 1\nexport function unused() {}`,
       'src/base/b.ts': `export const first = 1, second = 2`,
       'src/base/c.ts': `const hidden = 1\nexport { hidden as shown }`,
+      'src/base/d.ts': `export class Thrown extends RangeError {}\nthrow new Thrown()`,
     })
-    expect(describeViolations(unusedExportViolations(broken, ENTRIES))).toEqual([
+    const script = sourceTreeOf({ 'scripts/s.ts': `import { first } from '../src/base/b.ts'` })
+    expect(describeViolations(unusedExportViolations(broken, ENTRIES, script))).toEqual([
       'src/base/a.ts:3 [unused-export] nothing in src imports Alone',
       'src/base/a.ts:4 [unused-export] nothing in src imports unused',
       'src/base/c.ts:2 [unused-export] nothing in src imports shown',
     ])
     expect(describeViolations(unusedFileViolations(broken, ENTRIES))).toEqual([
       'src/base/c.ts:1 [unused-file] nothing in src imports this file',
+      'src/base/d.ts:1 [unused-file] nothing in src imports this file',
     ])
   })
 
   it('of headers and words', () => {
-    const broken = sourceTreeOf({ 'src/base/a.ts': 'const a = 1', 'src/base/b.ts': '/** Owns b. */' })
+    const broken = sourceTreeOf({ 'src/base/a.ts': 'const a = 1', 'src/base/b.ts': '#!/bin/x\n/** Owns b. */' })
     expect(describeViolations(headerViolations(broken))).toHaveLength(1)
     const texts = new Map([['src/base/a.ts', `// TO${'DO'}\nNumber(price)\nopen('../sha${'red'}/data')`]])
     expect(describeViolations(wordViolations(texts, WORDS)).map((text) => text.replace(/\].*/, ']'))).toEqual([

@@ -73,8 +73,9 @@ export function withoutExceptions(
   return remaining
 }
 
-export function readSourceTree(): SourceTree {
-  const files = readdirSync(join(ROOT, 'src'), { recursive: true, withFileTypes: true })
+/** The TypeScript files of a folder of the repository. */
+export function readSourceTree(folder = 'src'): SourceTree {
+  const files = readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
     .sort()
