@@ -38,7 +38,7 @@ type Outcome =
 
 /** Delays before attempts after the first: doubling from the first to the second, each multiplied by 0.5 to 1.5. */
 const RETRY_MILLISECONDS_MIN = 250
-const RETRY_MILLISECONDS_MAX = 15_000
+const RETRY_MILLISECONDS_MAX = 5_000
 /** The first delay where the close-code table says to wait a while first. */
 const RETRY_LATER_MILLISECONDS = 5_000
 /** A service that answers the handshake later than this is not there. */

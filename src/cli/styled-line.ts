@@ -25,7 +25,7 @@ const STYLES = {
 
 export type Style = keyof typeof STYLES
 
-export function lineWidth(line: Line): number {
+function lineWidth(line: Line): number {
   return line.reduce((width, piece) => width + piece.text.length, 0)
 }
 

@@ -5,12 +5,12 @@
  */
 import type { Command } from 'commander'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './environment.ts'
+import { positiveInteger } from './option-values.ts'
 import { StreamChecker, type StreamCounts } from './stream-checker.ts'
 import { StreamClient } from './stream-client.ts'
 import { loadCredentials } from './stream-credentials.ts'
 import { printable } from './styled-line.ts'
 import { VIOLATIONS, type Violation, type ViolationName } from './violations.ts'
-import { positiveInteger } from './watch.ts'
 
 interface VerifyOptions {
   readonly url?: string

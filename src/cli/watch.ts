@@ -3,11 +3,12 @@
  * any customer does and knows the service by its public API alone; it reconnects by itself, and ends with exit code 0
  * at Ctrl-C.
  */
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { millisecondText, type Timer } from '../base/clock.ts'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './environment.ts'
 import { Ladder } from './ladder.ts'
 import { MarketView, spreadText, type ViewEvent } from './market-view.ts'
+import { positiveInteger } from './option-values.ts'
 import { openScreen, type Screen } from './screen.ts'
 import { StreamClient } from './stream-client.ts'
 import { loadCredentials } from './stream-credentials.ts'
@@ -55,12 +56,6 @@ export function registerWatch(program: Command, environment: CommandEnvironment 
     .option('--depth <levels>', 'levels a side (default: what fits the terminal, 1 in lines)', positiveInteger)
     .addHelpText('after', EXAMPLES)
     .action((market: string, options: WatchOptions) => stayAlive(watch(market, options, environment)))
-}
-
-/** Reads an option's value; what it throws, the command line reports with the option's name. */
-export function positiveInteger(text: string): number {
-  if (!/^[1-9][0-9]{0,6}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1 to 9999999.')
-  return Number(text)
 }
 
 async function watch(market: string, options: WatchOptions, environment: CommandEnvironment): Promise<void> {

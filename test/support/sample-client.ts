@@ -4,57 +4,16 @@
  * forgives nothing: what it finds impossible goes into `problems`. Tests of the whole service look at its books.
  */
 import { WebSocket } from 'ws'
+import type {
+  BookMessage,
+  DataMessage,
+  Entry,
+  Reply,
+  SampleExecution,
+  SampleLevel,
+  SampleTop,
+} from './sample-messages.ts'
 import { Waiters } from './waiters.ts'
-
-export interface SampleLevel {
-  readonly price: string
-  readonly amount: string
-}
-
-export interface SampleExecution {
-  readonly market: string
-  readonly price: string
-  readonly amount: string
-  readonly executed_at: string
-}
-
-export interface SampleTop {
-  readonly market: string
-  readonly type: string
-  readonly timestamp: string
-  readonly bids: readonly SampleLevel[]
-  readonly asks: readonly SampleLevel[]
-}
-
-export interface BookMessage {
-  readonly market: string
-  readonly type: 'SNAPSHOT' | 'UPDATE'
-  readonly time: string
-  readonly bids: readonly SampleLevel[]
-  readonly asks: readonly SampleLevel[]
-}
-
-export interface Entry {
-  readonly type?: unknown
-  readonly params?: unknown
-  readonly success?: boolean
-  readonly error?: string
-  readonly message?: string
-}
-
-/** A reply to a request, or an error that stands for one. */
-export interface Reply {
-  readonly type: string
-  readonly channels?: readonly Entry[]
-  readonly error?: string
-  readonly message?: string
-}
-
-export interface DataMessage {
-  readonly channel: string
-  readonly payload: Record<string, unknown>
-  readonly stream?: { readonly cursor: string; readonly prev?: string; readonly covers: number }
-}
 
 export interface SampleBook {
   readonly bids: Map<string, string>
