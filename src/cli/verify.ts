@@ -193,7 +193,7 @@ function reportText(verdict: Verdict): string {
     ...books.map(({ market, bids, asks }) => `  ${market.padEnd(12)}${bids} bids, ${asks} asks at the end`),
   ]
   for (const { name, rule, count, examples } of violations) {
-    lines.push('', `${name}  ${count} times: ${rule}`)
+    lines.push('', `${name} (${count}): ${rule}`)
     for (const { market, detail, atMilliseconds } of examples) {
       lines.push(`  at ${atMilliseconds} ms${market === undefined ? '' : ` ${market}`}: ${printable(detail)}`)
     }

@@ -148,7 +148,7 @@ No violations.
     })
     const run = verify([M, '--credentials', path])
     expect((await run.ended).exitCode).toBe(1)
-    expect(run.stdout.text).toContain('request-refused  3 times: a valid request succeeds')
+    expect(run.stdout.text).toContain('request-refused (3): a valid request succeeds')
     expect(run.stdout.text).toContain('BTCUSD: market_data: UNKNOWN')
   })
 
