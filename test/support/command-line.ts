@@ -16,6 +16,11 @@ export interface RunningCommand {
   readonly result: Promise<CommandResult>
   /** Resolves to the first whole stdout line that `wanted` accepts; rejects when the program ends without one. */
   line(wanted: (line: string) => boolean): Promise<string>
+  /** The same for stderr. */
+  errorLine(wanted: (line: string) => boolean): Promise<string>
+  /** What it has written so far. */
+  stdout(): string
+  stderr(): string
 }
 
 export interface CommandOptions {
@@ -38,29 +43,30 @@ export function startCommand(args: readonly string[], options: CommandOptions = 
   })
   child.stderr.on('data', (chunk) => {
     stderr += chunk
+    for (const check of waiting) check()
   })
   const result = new Promise<CommandResult>((resolve) => {
     child.on('close', (code) => resolve({ code, stdout, stderr }))
   })
+  const lineOf = (read: () => string, wanted: (line: string) => boolean): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const check = (): void => {
+        const found = read().split('\n').slice(0, -1).find(wanted)
+        if (found === undefined) return
+        waiting.delete(check)
+        resolve(found)
+      }
+      waiting.add(check)
+      check()
+      void result.then(({ code }) => reject(new Error(`ended with ${code}; stdout: ${stdout}; stderr: ${stderr}`)))
+    })
   return {
     child,
     result,
-    line(wanted) {
-      return new Promise((resolve, reject) => {
-        const check = (): void => {
-          const found = stdout.split('\n').slice(0, -1).find(wanted)
-          if (found === undefined) return
-          waiting.delete(check)
-          resolve(found)
-        }
-        waiting.add(check)
-        check()
-        void result.then(({ code }) => {
-          check()
-          reject(new Error(`ended with ${code}; stdout: ${stdout}; stderr: ${stderr}`))
-        })
-      })
-    },
+    line: (wanted) => lineOf(() => stdout, wanted),
+    errorLine: (wanted) => lineOf(() => stderr, wanted),
+    stdout: () => stdout,
+    stderr: () => stderr,
   }
 }
 

@@ -1,0 +1,241 @@
+/**
+ * The service as a process, from its first start to its last: what it prints, what it leaves in the data folder, how
+ * it answers a second start, how it goes down. One demo on one folder serves the cases in order.
+ */
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { SCOPES } from '../../src/contract/scopes.ts'
+import { type RunningCommand, runCommand, startCommand } from '../support/command-line.ts'
+
+interface Ready {
+  readonly http: string
+  readonly ws: string
+  readonly operator: string
+  readonly pid: number
+}
+
+interface DemoFile {
+  readonly client_id: string
+  readonly client_secret: string
+  readonly scopes: readonly string[]
+  readonly base_url: string
+  readonly auth_url: string
+  readonly ws_url: string
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'tidegate-service-'))
+const FLAGS = ['--http.port', '0', '--operator.port=0', '--data_dir', folder]
+
+const running = new Set<RunningCommand>()
+
+function start(verb: 'demo' | 'serve', ...flags: string[]): RunningCommand {
+  const command = startCommand([verb, ...FLAGS, ...flags])
+  running.add(command)
+  void command.result.then(() => running.delete(command))
+  return command
+}
+
+async function readyOf(command: RunningCommand): Promise<Ready> {
+  return JSON.parse(await command.line((line) => line.startsWith('{"ready":true')))
+}
+
+function readDemoFile(): DemoFile {
+  return JSON.parse(readFileSync(join(folder, 'demo-client.json'), 'utf8'))
+}
+
+async function fetchToken({ auth_url, client_id, client_secret }: DemoFile): Promise<string> {
+  const scope = 'exchange:read_aggregated_marketdata_stream'
+  const body = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret, scope })
+  const response = await fetch(`${auth_url}/oauth2/token`, { method: 'POST', body })
+  expect(response.status).toBe(200)
+  return ((await response.json()) as { access_token: string }).access_token
+}
+
+async function openStream(demo: DemoFile): Promise<WebSocket> {
+  const socket = new WebSocket(demo.ws_url, { headers: { authorization: `Bearer ${await fetchToken(demo)}` } })
+  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
+  return socket
+}
+
+afterAll(async () => {
+  for (const command of running) command.child.kill('SIGKILL')
+  await Promise.all([...running].map((command) => command.result))
+  rmSync(folder, { recursive: true })
+})
+
+describe('demo', () => {
+  let demo: RunningCommand
+  let ready: Ready
+
+  beforeAll(async () => {
+    demo = start('demo')
+    ready = await readyOf(demo)
+  })
+
+  it('says in at most 15 lines where everything is, without a secret, and then that it is ready', async () => {
+    const lines = demo.stdout().trimEnd().split('\n')
+    expect(lines.length).toBeLessThanOrEqual(16)
+    expect(JSON.parse(lines.at(-1) ?? '')).toEqual({ ready: true, ...ready })
+    expect(ready.pid).toBe(demo.child.pid)
+    const text = lines.join('\n')
+    for (const shown of [ready.http, ready.ws, ready.operator, join(folder, 'demo-client.json'), 'watch BTCUSD']) {
+      expect(text).toContain(shown)
+    }
+    const { client_secret } = readDemoFile()
+    expect(text).not.toContain(client_secret)
+    expect(demo.stderr()).not.toContain(client_secret)
+  })
+
+  it('leaves credentials that only the owner can read, with the live addresses', () => {
+    expect(Object.keys(readDemoFile())).toEqual([
+      'client_id',
+      'client_secret',
+      'scopes',
+      'base_url',
+      'auth_url',
+      'ws_url',
+    ])
+    expect(readDemoFile()).toMatchObject({
+      base_url: ready.http,
+      auth_url: ready.http,
+      ws_url: ready.ws,
+      scopes: Object.keys(SCOPES),
+    })
+    for (const name of ['demo-client.json', 'demo-token-request', 'operator-token', 'lock']) {
+      expect(statSync(join(folder, name)).mode & 0o777, name).toBe(0o600)
+    }
+  })
+
+  it('prints a curl line that gets a token', async ({ skip }) => {
+    const line =
+      demo
+        .stdout()
+        .split('\n')
+        .find((text) => text.includes('curl ')) ?? ''
+    const hasCurl = await promisify(execFile)('curl', ['--version']).then(
+      () => true,
+      () => false,
+    )
+    if (!hasCurl) skip('curl is not installed')
+    const { stdout } = await promisify(execFile)('/bin/sh', ['-c', line.trim()])
+    expect(JSON.parse(stdout)).toMatchObject({ token_type: 'bearer', expires_in: 3600 })
+  })
+
+  it('prints a watch line that shows the market', async () => {
+    const words =
+      demo
+        .stdout()
+        .split('\n')
+        .find((text) => text.includes('npx tidegate '))
+        ?.trim()
+        .split(' ') ?? []
+    const watch = startCommand([...words.slice(2), '--seconds', '20'])
+    running.add(watch)
+    expect(await watch.line((line) => line.includes('snapshot BTCUSD'))).toMatch(/bids=\d/)
+    watch.child.kill('SIGINT')
+    expect((await watch.result).code).toBe(0)
+    running.delete(watch)
+  })
+
+  it('is live and ready, and names every market', async () => {
+    expect((await fetch(`${ready.operator}/livez`)).status).toBe(200)
+    const response = await fetch(`${ready.operator}/readyz`)
+    expect(response.status).toBe(200)
+    const { checks } = (await response.json()) as { checks: { name: string; ok: boolean }[] }
+    expect(checks.filter(({ name }) => name.startsWith('market '))).toEqual(
+      ['BTCUSD', 'ETHUSD', 'SOLUSD'].map((symbol) => ({ name: `market ${symbol}`, ok: true, detail: 'ok' })),
+    )
+    expect(await (await fetch(`${ready.operator}/metrics`)).text()).toContain('tidegate_commits_total{market="BTCUSD"}')
+  })
+
+  it('holds the folder: a second start names the holder and exits with 1', async () => {
+    const second = await runCommand(['serve', ...FLAGS, '--log.level', 'error'])
+    expect(second).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `tidegate: the data folder ${folder} is in use by process ${ready.pid}\n`,
+    })
+    expect((await runCommand(['migrate', '--data_dir', folder])).code).toBe(1)
+  })
+
+  it('closes connections with 1012 and exits with 0 on SIGTERM', async () => {
+    const socket = await openStream(readDemoFile())
+    const closed = new Promise<number>((resolve) => socket.once('close', resolve))
+    demo.child.kill('SIGTERM')
+    expect(await closed).toBe(1012)
+    expect((await demo.result).code).toBe(0)
+    expect(existsSync(join(folder, 'lock'))).toBe(false)
+  })
+})
+
+describe('a later start', () => {
+  let command: RunningCommand | undefined
+
+  afterEach(async () => {
+    command?.child.kill('SIGINT')
+    expect((await command?.result)?.code).toBe(0)
+    command = undefined
+  })
+
+  it('of the demo keeps the secret and writes the new addresses', async () => {
+    const before = readDemoFile()
+    command = start('demo')
+    const { http } = await readyOf(command)
+    expect(readDemoFile()).toEqual({ ...before, base_url: http, auth_url: http, ws_url: http.replace('http', 'ws') })
+    await fetchToken(readDemoFile())
+  })
+
+  it('of the demo replaces a lost secret', async () => {
+    const before = readDemoFile()
+    rmSync(join(folder, 'demo-client.json'))
+    command = start('demo')
+    await readyOf(command)
+    expect(readDemoFile().client_id).toBe(before.client_id)
+    expect(readDemoFile().client_secret).not.toBe(before.client_secret)
+    await fetchToken(readDemoFile())
+  })
+
+  it('of serve prints exactly one line, and drains: not ready at once, no new connection after the delay', async () => {
+    command = start('serve', '--http.drain_delay_seconds', '3', '--stream.drain_seconds', '0')
+    const ready = await readyOf(command)
+    expect(command.stdout().split('\n')).toHaveLength(2)
+    const demo = { ...readDemoFile(), auth_url: ready.http, ws_url: ready.ws }
+    const socket = await openStream(demo)
+    const closed = new Promise<number>((resolve) => socket.once('close', resolve))
+    const stopping = command.errorLine((line) => line.includes('"event":"stopping"'))
+    command.child.kill('SIGTERM')
+    await stopping
+    const response = await fetch(`${ready.operator}/readyz`)
+    expect(response.status).toBe(503)
+    expect(await response.json()).toMatchObject({ checks: [{ name: 'draining', ok: false }, {}, {}, {}, {}, {}] })
+    expect(await closed).toBe(1012)
+    await expect(fetch(ready.http)).rejects.toThrow()
+  })
+})
+
+it('a configured public address is the one that customers are given', async () => {
+  const command = start('demo', '--http.public_url', 'https://books.example/')
+  const { http } = await readyOf(command)
+  expect(http).toContain('127.0.0.1')
+  expect(readDemoFile()).toMatchObject({ base_url: 'https://books.example', ws_url: 'wss://books.example' })
+  command.child.kill('SIGTERM')
+  expect((await command.result).code).toBe(0)
+})
+
+it('a port that is taken is one line, and gives the folder back', async () => {
+  const holder = createServer().listen(0, '127.0.0.1')
+  await once(holder, 'listening')
+  const { port } = holder.address() as AddressInfo
+  const result = await runCommand(['serve', ...FLAGS, '--http.port', String(port), '--log.level', 'error'])
+  expect(result).toMatchObject({ code: 1, stdout: '' })
+  expect(result.stderr).toMatch(/^tidegate: .*EADDRINUSE.*\n$/)
+  expect(existsSync(join(folder, 'lock'))).toBe(false)
+  holder.close()
+})
