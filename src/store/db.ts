@@ -34,11 +34,6 @@ export class StatementFailed extends Error {
   }
 }
 
-/** Whether a statement failed because a row like it exists already under that unique constraint or index. */
-export function isDuplicate(error: unknown, constraint: string): boolean {
-  return error instanceof StatementFailed && error.sqlState === '23505' && error.constraint === constraint
-}
-
 export interface NotificationListener {
   onNotify(payload: string): void
   /** The connection was lost and is back: notifications in between are lost, so read everything again. */

@@ -9,15 +9,13 @@ import { assert } from '../base/assert.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { StatementFailed, StoreUnavailable } from './db.ts'
+import {
+  CLOSE_MILLISECONDS_MAX,
+  RESTART_PAUSE_MILLISECONDS_MAX,
+  RESTART_PAUSE_MILLISECONDS_MIN,
+  START_MILLISECONDS_MAX,
+} from './embedded-limits.ts'
 import type { WorkerAnswer, WorkerRequest, WorkerStart } from './embedded-worker.ts'
-
-/** Longest a start may take: a new folder takes 3 to 6 s on an idle machine, recovery after a crash is shorter. */
-const START_MILLISECONDS_MAX = 120_000
-/** Longest that running work, and then the folder's closing, may hold up the end; a thread that is ended before it recovers at the next start. */
-const CLOSE_MILLISECONDS_MAX = 5_000
-/** Pause before a start that follows a failed one: doubled each time, so a full disk is not hammered. */
-const RESTART_PAUSE_MILLISECONDS_MIN = 100
-const RESTART_PAUSE_MILLISECONDS_MAX = 5_000
 
 export interface EngineListener {
   onNotification(channel: string, payload: string): void

@@ -7,14 +7,9 @@ import type { Clock, Timer } from '../base/clock.ts'
 import { writeParameter } from './column-types.ts'
 import { STATEMENT_MILLISECONDS_MAX, StatementFailed, StoreUnavailable } from './db.ts'
 import type { EmbeddedEngine, EngineLife } from './embedded-engine.ts'
+import { TRANSACTION_IDLE_MILLISECONDS_MAX } from './embedded-limits.ts'
 import type { Session, StatementResult } from './sql.ts'
 import type { TurnQueue } from './turn-queue.ts'
-
-/**
- * Longest a transaction may hold the only session without a statement. Work in a transaction waits for nothing but the
- * store, so this is a bug of ours or a promise that never settles; it must not take the store from everyone else.
- */
-export const TRANSACTION_IDLE_MILLISECONDS_MAX = 5_000
 
 export interface SessionOptions {
   readonly engine: EmbeddedEngine

@@ -9,6 +9,7 @@ import type { Log } from '../base/log.ts'
 import { type Db, type NotificationListener, STATEMENT_MILLISECONDS_MAX } from './db.ts'
 import { EmbeddedEngine } from './embedded-engine.ts'
 import { EmbeddedSession } from './embedded-session.ts'
+import { NotificationListeners } from './notification-listeners.ts'
 import { createQueries, type Session, sql, type TransactionOptions } from './sql.ts'
 import { TurnQueue } from './turn-queue.ts'
 
@@ -20,33 +21,17 @@ export interface EmbeddedOptions {
 }
 
 export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Promise<Db> {
-  const listeners = new Map<string, Set<NotificationListener>>()
+  const listeners = new NotificationListeners(log)
   const turns = new TurnQueue(clock)
   let closed = false
-
-  function tell(listener: NotificationListener, call: (listener: NotificationListener) => void): void {
-    try {
-      call(listener)
-    } catch (error) {
-      // One listener's bug must not keep a notification from the next.
-      log.error({ err: error }, 'store listener failed')
-    }
-  }
-
   const engine = new EmbeddedEngine({
     folder,
     log,
     clock,
     listener: {
-      onNotification(channel, payload) {
-        for (const listener of [...(listeners.get(channel) ?? [])]) tell(listener, (each) => each.onNotify(payload))
-      },
-      onRestart() {
-        for (const listener of [...listeners.values()].flatMap((set) => [...set])) {
-          tell(listener, (each) => each.onReconnect())
-        }
-      },
-      channels: () => [...listeners.keys()],
+      onNotification: (channel, payload) => listeners.notify(channel, payload),
+      onRestart: () => listeners.reconnected(),
+      channels: () => listeners.channels(),
     },
   })
 
@@ -67,10 +52,8 @@ export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Pro
   const queries = createQueries(acquire)
 
   async function stopListening(channel: string, listener: NotificationListener): Promise<void> {
-    const set = listeners.get(channel)
-    if (set?.delete(listener) !== true || set.size > 0) return
-    listeners.delete(channel)
-    if (closed) return
+    listeners.remove(channel, listener)
+    if (closed || listeners.has(channel)) return
     await queries.transaction(async (transaction) => {
       // Someone may have begun to listen while this waited for its turn.
       if (!listeners.has(channel)) await sql`unlisten ${sql.id(channel)}`.execute(transaction)
@@ -85,13 +68,11 @@ export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Pro
     },
     ...queries,
     async listen(channel, listener) {
-      const set = listeners.get(channel) ?? new Set()
-      listeners.set(channel, set.add(listener))
+      listeners.add(channel, listener)
       try {
         await sql`listen ${sql.id(channel)}`.execute(queries.tables())
       } catch (error) {
-        set.delete(listener)
-        if (set.size === 0) listeners.delete(channel)
+        listeners.remove(channel, listener)
         throw error
       }
       return () => stopListening(channel, listener)

@@ -19,7 +19,7 @@ import {
 } from 'kysely'
 import { assert } from '../base/assert.ts'
 
-export type { ColumnType, Generated, SelectQueryBuilder } from 'kysely'
+export type { Generated, SelectQueryBuilder } from 'kysely'
 export { sql } from 'kysely'
 export type { Kysely, Transaction }
 

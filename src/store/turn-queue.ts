@@ -4,12 +4,7 @@
  */
 import type { Clock } from '../base/clock.ts'
 import { StoreUnavailable } from './db.ts'
-
-/**
- * Callers that may wait for their turn. The session answers some thousand statements a second, so whoever came after
- * these would not be served within the time a caller waits; refusing at once keeps memory bounded and says so sooner.
- */
-export const WAITERS_MAX = 4_000
+import { WAITERS_MAX } from './embedded-limits.ts'
 
 interface Waiter {
   readonly grant: () => void

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listAudit, writeAudit } from '../../src/store/audit.ts'
-import { type Db, isDuplicate, StatementFailed } from '../../src/store/db.ts'
+import { type Db, StatementFailed } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
 import { describeMigrations } from './conformance-migrations.ts'
 import { describePages } from './conformance-pages.ts'
@@ -76,8 +76,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         await insert()
         const error = await insert().catch((caught: unknown) => caught)
         expect(error).toBeInstanceOf(StatementFailed)
-        expect(isDuplicate(error, 'item_key')).toBe(true)
-        expect(isDuplicate(error, 'other_key')).toBe(false)
+        expect(error).toMatchObject({ sqlState: '23505', constraint: 'item_key' })
         await expect(sql`select nothing`.execute(db.tables())).rejects.toMatchObject({ sqlState: '42703' })
         expect(await items()).toHaveLength(1)
       })

@@ -1,11 +1,44 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { acquireDataLock, DataFolderHeld } from '../../src/store/data-lock.ts'
+
+const SEED = 7
+
+/** Turns of the event loop that a call of the file system waits for before it is made; none unless a test asks. */
+const hesitation = vi.hoisted(() => ({ turns: (): number => 0 }))
+
+vi.mock('node:fs/promises', async (importOriginal) => {
+  const original = await importOriginal<typeof import('node:fs/promises')>()
+  const hesitating =
+    <Arguments extends unknown[], Result>(call: (...given: Arguments) => Promise<Result>) =>
+    async (...given: Arguments) => {
+      for (let turn = hesitation.turns(); turn > 0; turn--) await new Promise((resolve) => setImmediate(resolve))
+      return await call(...given)
+    }
+  const { link, readFile, rename, rm } = original
+  return {
+    ...original,
+    link: hesitating(link),
+    readFile: hesitating(readFile),
+    rename: hesitating(rename),
+    rm: hesitating(rm),
+  }
+})
+
+/** A random stream that gives the same numbers for the same seed: 0 up to but not including `below`. */
+function randomOf(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+}
 
 interface Contender {
   readonly process: ChildProcess
@@ -97,19 +130,29 @@ describe('the lock of a data folder', () => {
     expect(await readdir(folder)).toEqual(['lock'])
   })
 
-  it('goes to exactly one of many attempts at a dead holder, also of one that died replacing it', async () => {
+  it(`goes to exactly one of many attempts at a dead holder, in any order of their steps (seed ${SEED})`, async () => {
     await mkdir(folder, { recursive: true })
+    const random = randomOf(SEED)
+    // Mostly at once and now and then late: a step made on what was read long ago is what must do no harm.
+    hesitation.turns = () => (random(3) === 0 ? random(60) : 0)
     const dead = (pid: number) => JSON.stringify({ pid, process_start: 'gone', nonce: String(pid) })
-    for (let round = 0; round < 25; round++) {
-      await writeFile(lock(), dead(4_200_000 + round))
-      const attempts = await Promise.allSettled(Array.from({ length: 8 }, () => acquireDataLock(folder)))
+    for (let round = 0; round < 150; round++) {
+      const content = dead(4_200_000 + round)
+      await writeFile(lock(), content)
+      if (round % 2 === 1) {
+        // One that died while it replaced the dead one.
+        const name = createHash('sha256').update(content).digest('hex').slice(0, 32)
+        await writeFile(join(folder, `lock.claim-${name}`), dead(4_300_000 + round))
+      }
+      const attempts = await Promise.allSettled(Array.from({ length: 6 }, () => acquireDataLock(folder)))
       const held = attempts.flatMap((attempt) => (attempt.status === 'fulfilled' ? [attempt.value] : []))
       expect(held, `round ${round}`).toHaveLength(1)
       for (const attempt of attempts) {
         if (attempt.status === 'rejected') expect(attempt.reason).toBeInstanceOf(DataFolderHeld)
       }
-      expect(await readdir(folder)).toEqual(['lock'])
+      expect(await readdir(folder), `round ${round}`).toEqual(['lock'])
       await held[0]?.release()
     }
+    hesitation.turns = () => 0
   })
 })

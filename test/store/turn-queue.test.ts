@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { StoreUnavailable } from '../../src/store/db.ts'
-import { TurnQueue, WAITERS_MAX } from '../../src/store/turn-queue.ts'
+import { WAITERS_MAX } from '../../src/store/embedded-limits.ts'
+import { TurnQueue } from '../../src/store/turn-queue.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 /** Takes a turn and notes how that ended. */

@@ -2,6 +2,7 @@
 
 import { audit } from './202611201230-audit.ts'
 import { auth } from './202611201300-auth.ts'
+import { commitTimes } from './202611201400-commit-times.ts'
 import type { Migration } from './migration.ts'
 
-export const MIGRATIONS: readonly Migration[] = [audit, auth]
+export const MIGRATIONS: readonly Migration[] = [audit, auth, commitTimes]

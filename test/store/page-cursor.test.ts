@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { decodeCursor, encodeCursor, InvalidCursor, type PageBinding } from '../../src/store/page.ts'
+import { decodeCursor, encodeCursor, InvalidCursor, type PageBinding } from '../../src/store/page-cursor.ts'
 
 const binding: PageBinding = {
   operation: 'list_accounts',
