@@ -28,9 +28,9 @@ const RETRY_MILLISECONDS_MAX = 5_000
 export class DirectoryLoader {
   readonly #options: DirectoryLoaderOptions
   #unlisten: (() => Promise<void>) | undefined
-  /** Loads asked for and loads begun for them: a load serves everyone who asked before it began. */
-  #asked = 0
   #running: Promise<void> | undefined
+  /** The load behind the running one: it serves everyone who asks meanwhile. */
+  #next: Promise<void> | undefined
   #failures = 0
   #retry: Timer | undefined
   #stopped = false
@@ -43,29 +43,30 @@ export class DirectoryLoader {
    * Resolves when a load that began after this call has ended, well or not; never rejects. A writer waits for this, so
    * that who was answered finds the change in force on this node.
    */
-  async refresh(): Promise<void> {
-    const number = ++this.#asked
-    while (!this.#stopped) {
-      if (this.#running === undefined) {
-        this.#running = this.#load().finally(() => {
-          this.#running = undefined
-        })
-        return this.#running
-      }
-      await this.#running
-      // Somebody who asked later has begun a load by now: it began after this call too.
-      if (this.#asked > number && this.#running !== undefined) return this.#running
-    }
+  refresh(): Promise<void> {
+    if (this.#running === undefined) return this.#begin()
+    this.#next ??= this.#running.then(() => this.#begin())
+    return this.#next
   }
 
   async stop(): Promise<void> {
     this.#stopped = true
     this.#retry?.cancel()
-    await this.#running
+    await (this.#next ?? this.#running)
     await this.#unlisten?.()
   }
 
+  #begin(): Promise<void> {
+    this.#next = undefined
+    this.#running = this.#load().finally(() => {
+      // With a load waiting behind it, nobody may slip in between the two.
+      if (this.#next === undefined) this.#running = undefined
+    })
+    return this.#running
+  }
+
   async #load(): Promise<void> {
+    if (this.#stopped) return
     const { db, directory, log } = this.#options
     try {
       this.#unlisten ??= await this.#listen(db)

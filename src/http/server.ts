@@ -94,7 +94,7 @@ function frameworkProblem(error: FastifyError): Problem {
 function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): void {
   reply
     .status(problem.status)
-    .headers(problem.extras.headers ?? {})
+    .headers({ 'x-request-id': request.id, ...problem.extras.headers })
     .type(PROBLEM_MEDIA_TYPE)
     .send(JSON.stringify(documentOf(problem, request.id)))
 }

@@ -1,0 +1,141 @@
+import { once } from 'node:events'
+import { request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Listener } from '../../src/app/listener.ts'
+import { createPublicListener } from '../../src/app/public-listener.ts'
+import { Directory } from '../../src/auth/directory.ts'
+import { createSystemClock } from '../../src/base/clock.ts'
+import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import type { Refusal } from '../../src/gateway/handshake.ts'
+import { captureLog } from '../support/door.ts'
+
+let refusal: Refusal | undefined
+let judged = 0
+let listener: Listener
+
+function open(): Promise<Listener> {
+  return createPublicListener({
+    host: '127.0.0.1',
+    port: 0,
+    headerBytesMax: 16_384,
+    tokenSeconds: 3600,
+    directory: new Directory(),
+    gateway: {
+      async judge() {
+        judged++
+        return refusal
+      },
+      upgrade(request, socket, head) {
+        socket.end(`HTTP/1.1 101 Handed over\r\n\r\n${request.url} ${head.toString()}`)
+      },
+    },
+    log: captureLog().log,
+    metrics: createMetricsRegistry(),
+    clock: createSystemClock(),
+  })
+}
+
+beforeAll(async () => {
+  listener = await open()
+})
+afterAll(() => listener.close())
+beforeEach(() => {
+  refusal = undefined
+  judged = 0
+})
+
+const HTML = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
+
+function expectUpgradeRequired(response: Response): void {
+  expect(response.status).toBe(426)
+  expect(response.headers.get('upgrade')).toBe('websocket')
+  expect(response.headers.get('sec-websocket-version')).toBe('13')
+}
+
+describe('GET /', () => {
+  it('without a token is 426, and nobody is asked', async () => {
+    const response = await fetch(listener.url)
+    expectUpgradeRequired(response)
+    expect(await response.json()).toMatchObject({ status: 426, code: 'upgrade_required' })
+    expect(judged).toBe(0)
+  })
+
+  it('with a token that would be let in is 426', async () => {
+    expectUpgradeRequired(await fetch(listener.url, { headers: { authorization: 'Bearer good' } }))
+    expect(judged).toBe(1)
+  })
+
+  it('with a token that would be refused is told why, whatever it accepts', async () => {
+    const headers = { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' }
+    refusal = { status: 403, code: 'insufficient_scope', detail: 'the scope is missing', headers }
+    const response = await fetch(`${listener.url}/?x=1`, { headers: { authorization: 'Bearer poor', ...HTML } })
+    expect(response.status).toBe(403)
+    expect(response.headers.get('www-authenticate')).toBe('Bearer error="insufficient_scope"')
+    expect(response.headers.get('content-type')).toBe('application/problem+json; charset=utf-8')
+    const requestId = response.headers.get('x-request-id')
+    expect(await response.json()).toMatchObject({ status: 403, detail: 'the scope is missing', request_id: requestId })
+  })
+
+  it('by a browser is a small page with links', async () => {
+    const response = await fetch(listener.url, { headers: HTML })
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+    expect(await response.text()).toContain('<a href="/oauth2/token">')
+    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
+    expect(judged).toBe(0)
+  })
+})
+
+describe('other requests', () => {
+  it('to a path that is not there are 404, with another method 405', async () => {
+    expect((await fetch(`${listener.url}/nothing`)).status).toBe(404)
+    expect((await fetch(`${listener.url}/admin/v1/customers`)).status).toBe(404)
+    expect((await fetch(`${listener.url}/metrics`)).status).toBe(404)
+    const post = await fetch(listener.url, { method: 'POST' })
+    expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+  })
+
+  it('reach the token endpoint', async () => {
+    const response = await fetch(`${listener.url}/oauth2/token`, { method: 'POST' })
+    expect(await response.json()).toMatchObject({ error: 'invalid_client' })
+  })
+})
+
+describe('an upgrade', () => {
+  it('is handed over, on every path, with what came behind its head', async () => {
+    const socket = connect(Number(new URL(listener.url).port), '127.0.0.1')
+    socket.setEncoding('utf8')
+    socket.write('GET /any HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nearly')
+    let text = ''
+    for await (const part of socket) text += part
+    expect(text).toBe('HTTP/1.1 101 Handed over\r\n\r\n/any early')
+  })
+})
+
+describe('closing', () => {
+  it('lets idle connections go at once and refuses new ones', async () => {
+    const own = await open()
+    await (await fetch(own.url)).text()
+    await own.close()
+    await expect(fetch(own.url)).rejects.toThrow()
+  })
+
+  it('cuts a request that never ends', async () => {
+    const own = await open()
+    const { port } = new URL(own.url)
+    const stuck = httpRequest({
+      port,
+      host: '127.0.0.1',
+      path: '/oauth2/token',
+      method: 'POST',
+      headers: { 'content-length': '5' },
+    })
+    stuck.on('error', () => undefined)
+    stuck.write('x')
+    const [socket] = await once(stuck, 'socket')
+    await once(socket, 'connect')
+    const ended = once(socket, 'close')
+    await own.close()
+    await ended
+  })
+})

@@ -1,0 +1,266 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { readAuthority } from '../../src/auth/authority.ts'
+import { changeClient, ensureClient } from '../../src/auth/clients.ts'
+import { ensureCustomer } from '../../src/auth/customers.ts'
+import { ensureDemoClient } from '../../src/auth/demo-client.ts'
+import { Directory } from '../../src/auth/directory.ts'
+import { DirectoryLoader } from '../../src/auth/directory-loader.ts'
+import { matchesSecret } from '../../src/auth/secrets.ts'
+import type { AuthTables } from '../../src/auth/tables.ts'
+import { createSystemClock } from '../../src/base/clock.ts'
+import { STREAM_SCOPE } from '../../src/contract/scopes.ts'
+import { listAudit } from '../../src/store/audit.ts'
+import type { Db, NotificationListener, Transaction } from '../../src/store/db.ts'
+import { openEmbedded } from '../../src/store/embedded.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { captureLog } from '../support/door.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+
+const { log, lines } = captureLog()
+let db: Db
+let directory: Directory
+let clock: VirtualClock
+let loader: DirectoryLoader
+beforeAll(async () => {
+  db = await openEmbedded({ folder: '', log, clock: createSystemClock() })
+  await migrate(db, log)
+})
+afterAll(() => db?.close())
+beforeEach(() => {
+  directory = new Directory()
+  clock = new VirtualClock()
+  lines.length = 0
+  loader = new DirectoryLoader({ db, directory, clock, log, publicUrl: '' })
+  return () => loader.stop()
+})
+
+function write<Result>(work: (transaction: Transaction<AuthTables>) => Promise<Result>): Promise<Result> {
+  return db.transaction(work)
+}
+
+let number = 0
+function newCustomer() {
+  const name = `customer ${++number}`
+  return write(async (transaction) => (await ensureCustomer(transaction, 'test', { name, streaming: true })).customer)
+}
+
+/** The next change that the directory applies. */
+function nextChange(): Promise<void> {
+  return new Promise((resolve) => {
+    const end = directory.onChange(() => {
+      end()
+      resolve()
+    })
+  })
+}
+
+/** The store with a fault in front of it, and a hold on its listeners. */
+function faultyStore(): {
+  readonly faulty: Db
+  fail: boolean
+  reads: number
+  readonly listeners: NotificationListener[]
+} {
+  const state = { fail: false, reads: 0, listeners: [] as NotificationListener[] }
+  const faulty: Db = {
+    ...db,
+    tables: () => {
+      state.reads++
+      if (state.fail) throw new Error('the store is gone')
+      return db.tables()
+    },
+    listen: (_channel, listener) => {
+      if (state.fail) return Promise.reject(new Error('the store is gone'))
+      state.listeners.push(listener)
+      return Promise.resolve(async () => undefined)
+    },
+  }
+  return Object.assign(state, { faulty })
+}
+
+describe('the authority', () => {
+  it('is made once, by whoever comes first; all who start at once agree', async () => {
+    const seen = await Promise.all(['', 'https://one.test', 'https://two.test'].map((url) => readAuthority(db, url)))
+    for (const { authority, keys } of seen) {
+      expect(authority).toEqual(seen[0]?.authority)
+      expect(keys.map(({ keyId }) => keyId)).toEqual(seen[0]?.keys.map(({ keyId }) => keyId))
+      expect(keys).toHaveLength(1)
+    }
+    expect((await readAuthority(db, 'https://later.test')).authority).toEqual(seen[0]?.authority)
+    expect(seen[0]?.authority.pepper).toHaveLength(32)
+  })
+})
+
+describe('the directory', () => {
+  it('is loaded whole, and follows a write of anybody by its notice alone', async () => {
+    const customer = await newCustomer()
+    expect(directory.loaded).toBe(false)
+    await loader.refresh()
+    expect(directory.loaded).toBe(true)
+    expect(directory.customer(customer.id)).toEqual({
+      id: customer.id,
+      name: customer.name,
+      enabled: true,
+      streaming: true,
+    })
+    expect(directory.authority?.issuer).toMatch(/^(urn:uuid:|https:)/)
+    expect(directory.signingKey && directory.verificationKey(directory.signingKey.keyId)).toBeDefined()
+
+    let changed = nextChange()
+    const { client } = await write((transaction) =>
+      ensureClient(transaction, 'test', customer.id, { name: 'feed', scopes: [STREAM_SCOPE] }),
+    )
+    await changed
+    expect(directory.client(client.client_id)).toEqual({
+      clientId: client.client_id,
+      customerId: customer.id,
+      name: 'feed',
+      scopes: new Set([STREAM_SCOPE]),
+      enabled: true,
+    })
+
+    changed = nextChange()
+    await write((transaction) => changeClient(transaction, 'test', client.client_id, { enabled: false }))
+    await changed
+    expect(directory.client(client.client_id)?.enabled).toBe(false)
+  })
+
+  it('does not follow what was rolled back', async () => {
+    await loader.refresh()
+    const rolledBack = write(async (transaction) => {
+      await ensureCustomer(transaction, 'test', { name: 'nobody', streaming: true })
+      throw new Error('changed my mind')
+    })
+    await expect(rolledBack).rejects.toThrow('changed my mind')
+    const changed = nextChange()
+    await newCustomer()
+    await changed
+    const { items } = await listAudit(db, { limit: 1, order: 'DESC' })
+    expect(items[0]?.detail.name).not.toBe('nobody')
+  })
+
+  it('knows no scope that this version does not know', async () => {
+    const { id } = await newCustomer()
+    const row = { id, customer_id: id, name: 'x', scopes: [STREAM_SCOPE, 'from:the_future'], enabled: true }
+    await db.tables<AuthTables>().insertInto('clients').values(row).execute()
+    await loader.refresh()
+    expect(directory.client(id)?.scopes).toEqual(new Set([STREAM_SCOPE]))
+  })
+})
+
+describe('a load', () => {
+  it('that fails keeps the old truth, is logged, and is tried again with backoff', async () => {
+    const store = faultyStore()
+    const own = new DirectoryLoader({ db: store.faulty, directory, clock, log, publicUrl: '' })
+    await own.refresh()
+    const { id } = await newCustomer()
+    store.fail = true
+    for (const [failures, delay] of [100, 200, 400, 800, 1600, 3200, 5000, 5000].entries()) {
+      const reads = store.reads
+      if (failures === 0) await own.refresh()
+      expect(directory.loaded).toBe(true)
+      expect(directory.customer(id)).toBeUndefined()
+      expect(lines.filter((line) => line.includes('directory not loaded'))).toHaveLength(failures + 1)
+      clock.advance(delay - 1)
+      expect(store.reads).toBe(reads + (failures === 0 ? 1 : 0))
+      clock.advance(1)
+      // The retry is under way; whoever asks now gets one more, behind it.
+      if (failures === 7) store.fail = false
+      await expect.poll(() => lines.filter((line) => line.includes('directory not loaded')).length).toBe(failures + 2)
+    }
+    await own.refresh()
+    expect(directory.customer(id)).toBeDefined()
+    const applied = store.reads
+    clock.advance(60_000)
+    expect(store.reads).toBe(applied)
+    await own.stop()
+  })
+
+  it('that fails at the start leaves the directory not loaded, and the retry listens too', async () => {
+    const store = faultyStore()
+    store.fail = true
+    const own = new DirectoryLoader({ db: store.faulty, directory, clock, log, publicUrl: '' })
+    await own.refresh()
+    expect([directory.loaded, store.listeners.length]).toEqual([false, 0])
+    store.fail = false
+    const changed = nextChange()
+    clock.advance(100)
+    await changed
+    expect([directory.loaded, store.listeners.length]).toEqual([true, 1])
+    await own.stop()
+  })
+
+  it('is made anew when the connection is back', async () => {
+    const store = faultyStore()
+    const own = new DirectoryLoader({ db: store.faulty, directory, clock, log, publicUrl: '' })
+    await own.refresh()
+    const changed = nextChange()
+    store.listeners[0]?.onReconnect()
+    await changed
+    await own.stop()
+  })
+
+  it('serves all who asked before it began: a burst of notices is two loads', async () => {
+    const store = faultyStore()
+    const own = new DirectoryLoader({ db: store.faulty, directory, clock, log, publicUrl: '' })
+    await own.refresh()
+    let loads = 0
+    directory.onChange(() => loads++)
+    await Promise.all(Array.from({ length: 50 }, () => own.refresh()))
+    expect(loads).toBe(2)
+    await own.stop()
+  })
+
+  it('that a writer waits for began after it asked', async () => {
+    await loader.refresh()
+    for (let round = 0; round < 10; round++) {
+      const first = loader.refresh()
+      const { id } = await newCustomer()
+      await loader.refresh()
+      expect(directory.customer(id)).toBeDefined()
+      await first
+    }
+  })
+
+  it('changes nothing after stop', async () => {
+    const loading = loader.refresh()
+    await loader.stop()
+    await loading
+    await loader.refresh()
+    expect(directory.loaded).toBe(false)
+  })
+})
+
+describe('the demo client', () => {
+  it('is made once; credentials that open it stay, others are replaced by a new secret', async () => {
+    const made = await ensureDemoClient(db, undefined)
+    await loader.refresh()
+    const opens = (clientSecret: string) =>
+      matchesSecret(directory.authority!.pepper, clientSecret, directory.secretHashes(made.clientId))
+    expect(opens(made.clientSecret)).toBe(true)
+    expect(directory.client(made.clientId)?.scopes).toEqual(new Set(made.scopes))
+    expect(directory.customer(directory.client(made.clientId)!.customerId)).toMatchObject({
+      name: 'demo',
+      streaming: true,
+    })
+
+    const before = (await listAudit(db, { limit: 1, order: 'DESC' })).items[0]?.id
+    expect(await ensureDemoClient(db, made)).toEqual(made)
+    expect((await listAudit(db, { limit: 1, order: 'DESC' })).items[0]?.id).toBe(before)
+
+    const lost = await ensureDemoClient(db, { ...made, clientSecret: 'tgs_stale' })
+    await loader.refresh()
+    expect(lost.clientId).toBe(made.clientId)
+    expect([opens(made.clientSecret), opens(lost.clientSecret)]).toEqual([false, true])
+    const foreign = await ensureDemoClient(db, { ...lost, clientId: 'somebody else' })
+    expect(foreign.clientSecret).not.toBe(lost.clientSecret)
+  })
+
+  it('gets back the scopes that a newer version has', async () => {
+    const { clientId, scopes } = await ensureDemoClient(db, undefined)
+    await write((transaction) => changeClient(transaction, 'test', clientId, { scopes: [] }))
+    await ensureDemoClient(db, undefined)
+    await loader.refresh()
+    expect(directory.client(clientId)?.scopes).toEqual(new Set(scopes))
+  })
+})

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest'
+import { Directory } from '../../src/auth/directory.ts'
+import { type StreamRefusal, streamRefusal } from '../../src/auth/stream-access.ts'
+import { STREAM_SCOPE } from '../../src/contract/scopes.ts'
+
+/** What stands against a token, each on its own; the list is the order in which it is told. */
+const FAULTS = ['not-loaded', 'token scope', 'no customer', 'client scope', 'client', 'customer', 'streaming'] as const
+type Fault = (typeof FAULTS)[number]
+
+const TOLD: Record<Fault, StreamRefusal> = {
+  'not-loaded': 'not-loaded',
+  'token scope': 'scope',
+  'no customer': 'disabled',
+  'client scope': 'scope',
+  client: 'disabled',
+  customer: 'disabled',
+  streaming: 'not-allowed',
+}
+
+function refusalWith(faults: ReadonlySet<Fault>): StreamRefusal | undefined {
+  const directory = new Directory()
+  const customer = { id: 'c', name: 'c', enabled: !faults.has('customer'), streaming: !faults.has('streaming') }
+  const scopes = faults.has('client scope') ? new Set<never>() : new Set([STREAM_SCOPE])
+  const client = { clientId: 'k', customerId: 'c', name: 'k', scopes, enabled: !faults.has('client') }
+  const customers = faults.has('no customer') ? [] : [customer]
+  if (!faults.has('not-loaded')) directory.replace({ customers, clients: [client] })
+  return streamRefusal(directory, {
+    clientId: 'k',
+    customerId: 'c',
+    scopes: new Set(faults.has('token scope') ? ['identity:read_account'] : ['identity:read_account', STREAM_SCOPE]),
+    tokenId: 't',
+    expiresAtMilliseconds: 0,
+  })
+}
+
+describe('streamRefusal', () => {
+  it('lets in when nothing stands against it', () => {
+    expect(refusalWith(new Set())).toBeUndefined()
+  })
+
+  it('tells the first of whatever faults there are, in the documented order', () => {
+    for (let bits = 1; bits < 2 ** FAULTS.length; bits++) {
+      const faults = FAULTS.filter((_, index) => bits & (1 << index))
+      expect(refusalWith(new Set(faults)), faults.join(', ')).toBe(TOLD[faults[0] as Fault])
+    }
+  })
+
+  it('refuses a client that is not there', () => {
+    const directory = new Directory()
+    directory.replace({ customers: [], clients: [] })
+    const token = { clientId: 'k', customerId: 'c', scopes: new Set([STREAM_SCOPE]), tokenId: 't' }
+    expect(streamRefusal(directory, { ...token, expiresAtMilliseconds: 0 })).toBe('disabled')
+  })
+})

@@ -1,0 +1,169 @@
+import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { signAccessToken } from '../../src/auth/access-token.ts'
+import { Directory } from '../../src/auth/directory.ts'
+import { createTokenVerifier, type TokenVerifier } from '../../src/auth/token-verifier.ts'
+import { newAuthority, newSigningKey } from '../support/door.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+
+const authority = newAuthority()
+const key = newSigningKey('key-1')
+const other = newSigningKey('key-2')
+
+let clock: VirtualClock
+let directory: Directory
+let verifier: TokenVerifier
+beforeEach(() => {
+  clock = new VirtualClock()
+  directory = new Directory()
+  directory.replace({ customers: [], clients: [], keys: [key], authority })
+  verifier = createTokenVerifier({ directory, clock })
+})
+
+function now(): number {
+  return clock.wallInstant().milliseconds / 1000
+}
+
+function newToken(lifetimeSeconds = 3600): Promise<string> {
+  const claims = { clientId: 'client-1', customerId: 'customer-1', scopes: ['a:b', 'c:d'] }
+  return signAccessToken(authority, key, { ...claims, issuedAtSeconds: now(), lifetimeSeconds })
+}
+
+const HEADER = { alg: 'ES256', typ: 'at+jwt', kid: 'key-1' }
+
+function claims(): Record<string, unknown> {
+  return {
+    iss: authority.issuer,
+    aud: authority.audience,
+    sub: 'client-1',
+    client_id: 'client-1',
+    customer_id: 'customer-1',
+    scope: 'a:b',
+    iat: now(),
+    exp: now() + 60,
+    jti: 'token-1',
+  }
+}
+
+function encode(part: unknown): string {
+  return Buffer.from(JSON.stringify(part)).toString('base64url')
+}
+
+/** A token made by hand, so that it can be wrong in every way. */
+function forge(header: object, payload: object, privateKey: KeyObject = key.privateKey): string {
+  const input = `${encode(header)}.${encode(payload)}`
+  const signature = sign('sha256', Buffer.from(input), { key: privateKey, dsaEncoding: 'ieee-p1363' })
+  return `${input}.${signature.toString('base64url')}`
+}
+
+describe('a token', () => {
+  it('of ours is read whole', async () => {
+    expect(await verifier.verify(await newToken())).toEqual({
+      ok: true,
+      token: {
+        clientId: 'client-1',
+        customerId: 'customer-1',
+        scopes: new Set(['a:b', 'c:d']),
+        tokenId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        expiresAtMilliseconds: (now() + 3600) * 1000,
+      },
+    })
+    expect(await verifier.verify(forge(HEADER, claims()))).toMatchObject({ ok: true })
+  })
+
+  it.each([false, true])('lives until its expiry and not a millisecond longer (seen before: %s)', async (isSeen) => {
+    const token = await newToken(10)
+    if (isSeen) expect(await verifier.verify(token)).toMatchObject({ ok: true })
+    clock.advance(9_999)
+    if (isSeen) expect(await verifier.verify(token)).toMatchObject({ ok: true })
+    clock.advance(1)
+    expect(await verifier.verify(token)).toEqual({ ok: false, reason: 'the token has expired' })
+  })
+
+  it.each<[string, (token: string) => string | Promise<string>]>([
+    ['nothing', () => ''],
+    ['noise', () => 'nonsense'],
+    ['three dots', () => '...'],
+    ['cut short', (token) => token.slice(0, -1)],
+    ['another payload', (token) => token.replace(/\.[^.]+\./, `.${encode({ ...claims(), scope: 'x' })}.`)],
+    ['another signature', () => forge(HEADER, claims(), other.privateKey)],
+    ['a key that is not live', () => forge({ ...HEADER, kid: 'key-2' }, claims(), other.privateKey)],
+    ['no key id', () => forge({ alg: 'ES256', typ: 'at+jwt' }, claims())],
+    ['no algorithm', () => `${encode({ ...HEADER, alg: 'none' })}.${encode(claims())}.`],
+    [
+      'the public key as a shared secret',
+      () => {
+        const input = `${encode({ ...HEADER, alg: 'HS256' })}.${encode(claims())}`
+        const pem = key.publicKey.export({ type: 'spki', format: 'pem' })
+        return `${input}.${createHmac('sha256', pem).update(input).digest('base64url')}`
+      },
+    ],
+    [
+      'a key of its own',
+      () => {
+        const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+        const jwk = pair.publicKey.export({ format: 'jwk' })
+        return forge({ ...HEADER, jwk }, claims(), pair.privateKey)
+      },
+    ],
+    ['another type', () => forge({ ...HEADER, typ: 'JWT' }, claims())],
+    ['no type', () => forge({ alg: 'ES256', kid: 'key-1' }, claims())],
+    ['another issuer', () => forge(HEADER, { ...claims(), iss: 'https://other.test' })],
+    ['another audience', () => forge(HEADER, { ...claims(), aud: 'https://other.test' })],
+    ['another subject than client', () => forge(HEADER, { ...claims(), sub: 'client-2' })],
+    ['a scope that is no text', () => forge(HEADER, { ...claims(), scope: ['a:b'] })],
+    ['a client that is no text', () => forge(HEADER, { ...claims(), client_id: 7, sub: 7 })],
+    ['an expiry that is no number', () => forge(HEADER, { ...claims(), exp: 'tomorrow' })],
+    ['an extension it does not know', () => forge({ ...HEADER, crit: ['x'], x: 1 }, claims())],
+    ...['iss', 'aud', 'sub', 'client_id', 'customer_id', 'scope', 'iat', 'exp', 'jti'].map(
+      (name): [string, () => string] => [`no ${name}`, () => forge(HEADER, { ...claims(), [name]: undefined })],
+    ),
+  ])('with %s is refused', async (_what, change) => {
+    expect(await verifier.verify(await change(await newToken()))).toEqual({
+      ok: false,
+      reason: 'the token is not valid',
+    })
+  })
+
+  it('that is absurdly long is refused unread', async () => {
+    expect(await verifier.verify('x'.repeat(1_000_000))).toEqual({ ok: false, reason: 'the token is not valid' })
+  })
+
+  it('cannot be verified before the directory is there', async () => {
+    const empty = createTokenVerifier({ directory: new Directory(), clock })
+    expect(await empty.verify(await newToken())).toMatchObject({ ok: false })
+  })
+})
+
+describe('the cache', () => {
+  it('answers a token seen before without the key being used again', async () => {
+    let lookups = 0
+    const token = await newToken()
+    const first = await verifier.verify(token)
+    const { verificationKey } = directory
+    directory.verificationKey = (keyId) => {
+      lookups++
+      // The right id with a key that verifies nothing: only a cached answer is still good.
+      return verificationKey.call(directory, keyId) && other.publicKey
+    }
+    expect(await verifier.verify(token)).toEqual(first)
+    expect(lookups).toBe(1)
+    expect(await verifier.verify(await newToken())).toMatchObject({ ok: false })
+  })
+
+  it('forgets a token with its key', async () => {
+    const token = await newToken()
+    expect(await verifier.verify(token)).toMatchObject({ ok: true })
+    directory.replace({ customers: [], clients: [], keys: [other], authority })
+    expect(await verifier.verify(token)).toMatchObject({ ok: false })
+    directory.replace({ customers: [], clients: [], keys: [key, other], authority })
+    expect(await verifier.verify(token)).toMatchObject({ ok: true })
+  })
+
+  it('does not remember what was refused', async () => {
+    const token = forge({ ...HEADER, kid: 'key-2' }, claims(), other.privateKey)
+    expect(await verifier.verify(token)).toMatchObject({ ok: false })
+    directory.replace({ customers: [], clients: [], keys: [key, other], authority })
+    expect(await verifier.verify(token)).toMatchObject({ ok: true })
+  })
+})

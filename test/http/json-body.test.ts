@@ -1,0 +1,58 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { readJson } from '../../src/http/json-body.ts'
+
+function read(text: string) {
+  return readJson(Buffer.from(text))
+}
+
+describe('readJson', () => {
+  it('reads what JSON.parse reads, and finds no fault in it', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.constantFrom(0, 2, '\t'), (value, indent) => {
+        const text = JSON.stringify(value, null, indent)
+        // What the generator may put in and we refuse has rows of its own below.
+        fc.pre(!/\\u0000|\\ud[89a-f]|__proto__/i.test(text))
+        expect(read(text)).toEqual({ ok: true, value: JSON.parse(text) })
+      }),
+      { seed: 20261120, numRuns: 500 },
+    )
+  })
+
+  it.each([
+    ['', '', 'is not valid JSON (SyntaxError)'],
+    ['{"a":1,}', '', 'is not valid JSON (SyntaxError)'],
+    ['{"a":1} x', '', 'is not valid JSON (SyntaxError)'],
+    ['NaN', '', 'is not valid JSON (SyntaxError)'],
+    ['{"a":1,"a":1}', '/a', 'stands twice in one object'],
+    ['{"a":1,"\\u0061":2}', '/a', 'stands twice in one object'],
+    ['{"":1,"":2}', '/', 'stands twice in one object'],
+    ['{"a":[{},{"b":1,"c":2,"b":3}]}', '/a/1/b', 'stands twice in one object'],
+    ['[["x"],{"a/b":{"c~d":1,"c~d":2}}]', '/1/a~1b/c~0d', 'stands twice in one object'],
+    ['{"a":{"__proto__":1}}', '/a/__proto__', 'is not an allowed name'],
+    ['{"\\u005f_proto__":1}', '/__proto__', 'is not an allowed name'],
+    ['["a","b\\u0000"]', '/1', 'holds U+0000 or a lone surrogate'],
+    ['{"a":"\\ud800"}', '/a', 'holds U+0000 or a lone surrogate'],
+    ['{"a":"\\udc00\\ud800"}', '/a', 'holds U+0000 or a lone surrogate'],
+    ['{"\\u0000":1}', '/\uFFFD', 'holds U+0000 or a lone surrogate'],
+    ['"\\udfff"', '', 'holds U+0000 or a lone surrogate'],
+  ])('refuses %j at its place', (text, pointer, detail) => {
+    expect(read(text)).toEqual({ ok: false, error: { pointer, detail } })
+  })
+
+  it('takes the same name in different objects, and text that only looks like trouble', () => {
+    for (const text of ['[{"a":1},{"a":1}]', '{"a":{"a":1}}', '{"a":"\\"a\\":","b":"{[,"}', '{"a":"\\ud83e\\udd80"}']) {
+      expect(read(text)).toEqual({ ok: true, value: JSON.parse(text) })
+    }
+  })
+
+  it('refuses bytes that are not UTF-8', () => {
+    expect(readJson(Buffer.from([0x22, 0xc3, 0x28, 0x22]))).toMatchObject({ ok: false })
+    expect(readJson(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]))).toMatchObject({ ok: false })
+  })
+
+  it('walks deep nesting without recursion', () => {
+    const text = '['.repeat(100_000) + ']'.repeat(100_000)
+    expect(read(text)).toMatchObject({ ok: true })
+  })
+})
