@@ -132,6 +132,7 @@ function runCommits({ start, messages }: Workload, depth: number): number {
     clock,
     log: createLog('silent'),
     metrics: createSequencerMetrics(createMetricsRegistry()),
+    floorMilliseconds: 0,
     onRebuildNeeded: (reason) => {
       throw new Error(reason)
     },

@@ -12,6 +12,7 @@ import type { Log } from '../base/log.ts'
 import { createMetricsRegistry, type MetricsRegistry } from '../base/metrics.ts'
 import type { Bus } from '../channel/bus.ts'
 import { createMemoryBus } from '../channel/bus-memory.ts'
+import { CommitTimes, readCommitFloors } from '../channel/commit-times.ts'
 import { createSequencerMetrics } from '../channel/sequencer.ts'
 import { createKraken } from '../feed/kraken.ts'
 import { createSimulator, type SimulatedTrade } from '../feed/simulator/simulator.ts'
@@ -90,7 +91,7 @@ async function startParts(parts: Parts): Promise<Service> {
   const { config, log, lifecycle, state } = parts
   const { db } = await openStore(parts)
   const loader = await startDirectory(parts, db)
-  const marketData = startMarketData(parts)
+  const marketData = await startMarketData(parts, db)
   const operator = await startOperatorListener(parts, db, loader, marketData)
   const gateway = startGateway(parts, marketData)
   await startSources(parts, marketData)
@@ -121,7 +122,7 @@ async function startDirectory({ config, directory, log, clock, lifecycle }: Part
   return loader
 }
 
-function startMarketData(parts: Parts): MarketData {
+async function startMarketData(parts: Parts, db: Db): Promise<MarketData> {
   const { config, clock, log, metrics, lifecycle, onTrade } = parts
   const marketData = createMarketData({
     markets: config.markets,
@@ -130,6 +131,7 @@ function startMarketData(parts: Parts): MarketData {
     clock,
     log,
     metrics: createSequencerMetrics(metrics),
+    floors: await readCommitFloors(db),
     createSource: {
       simulator: (markets) =>
         createSimulator({
@@ -143,6 +145,13 @@ function startMarketData(parts: Parts): MarketData {
     },
   })
   lifecycle.started('replicas', () => marketData.stopReplicas())
+  const commitTimes = new CommitTimes({
+    db,
+    clock,
+    log,
+    latest: () => marketData.replicas.map(({ market, instant }) => [market.symbol, instant.milliseconds] as const),
+  })
+  lifecycle.started('commit times', () => commitTimes.stop())
   return marketData
 }
 

@@ -22,6 +22,8 @@ export interface MarketDataOptions {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: SequencerMetrics
+  /** Times that the commits of a market have to be later than, from before this start. */
+  readonly floors: ReadonlyMap<string, number>
   /** How the source of a venue is made; called once for each venue that a market names. */
   readonly createSource: Readonly<Record<MarketSource['venue'], CreateSource>>
 }
@@ -57,6 +59,7 @@ export function createMarketData(options: MarketDataOptions): MarketData {
       clock,
       log,
       metrics,
+      floorMilliseconds: options.floors.get(market.symbol) ?? 0,
       onRebuildNeeded: (reason) => sources.get(source.venue)?.rebuild(market.symbol, reason),
     })
     sequencers.push(sequencer)

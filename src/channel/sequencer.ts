@@ -61,6 +61,8 @@ export interface SequencerOptions {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: SequencerMetrics
+  /** Every commit is later than this: the time, in milliseconds since the epoch, of an earlier writer's last commit. */
+  readonly floorMilliseconds: number
   /** Asks the market's source for a fresh snapshot, because the book it gave broke an invariant. */
   readonly onRebuildNeeded: (reason: string) => void
 }
@@ -68,12 +70,14 @@ export interface SequencerOptions {
 export class Sequencer {
   readonly #options: SequencerOptions
   readonly #book = new Book()
-  /** Amounts that the last commit published, of the levels touched since: (bids, asks). */
+  /** What one message changed since the last commit: the whole answer as long as no second one came. */
+  #only: readonly AppliedChange[] | undefined
+  /** Once a second one came: amounts that the last commit published, of the levels touched since (bids, asks). */
   readonly #published: [Map<number, Scaled>, Map<number, Scaled>] = [new Map(), new Map()]
   #executions: Execution[] = []
   #version = 0
   #executionNumber = 0
-  #lastMilliseconds = 0
+  #lastMilliseconds: number
   #lastCommitMonotonic = Number.NEGATIVE_INFINITY
   #commitRequested = false
   #scheduled: Timer | 'end-of-turn' | undefined
@@ -84,10 +88,18 @@ export class Sequencer {
   #receivedMilliseconds = 0
   #aheadOfWall = false
   #stopped = false
+  readonly #countCommit: () => void
+  readonly #gaugeLead: (milliseconds: number) => void
   readonly #endService: () => void
 
   constructor(options: SequencerOptions) {
     this.#options = options
+    this.#lastMilliseconds = options.floorMilliseconds
+    // Bound once: looking labels up at every commit cost more than the commit.
+    const commits = options.metrics.commits.labels({ market: options.market.symbol })
+    const lead = options.metrics.clockLeadMilliseconds.labels({ market: options.market.symbol })
+    this.#countCommit = () => commits.inc()
+    this.#gaugeLead = (milliseconds) => lead.set(milliseconds)
     this.#endService = options.bus.serve(options.market.symbol, () => {
       this.#commitRequested = true
       this.#scheduleCommit()
@@ -123,6 +135,17 @@ export class Sequencer {
   }
 
   #note(applied: readonly AppliedChange[]): void {
+    if (this.#only === undefined && this.#published[BID].size + this.#published[ASK].size === 0) {
+      this.#only = applied
+      return
+    }
+    const earlier = this.#only
+    this.#only = undefined
+    if (earlier !== undefined) this.#rememberPublished(earlier)
+    this.#rememberPublished(applied)
+  }
+
+  #rememberPublished(applied: readonly AppliedChange[]): void {
     for (const change of applied) {
       const published = this.#published[change.side]
       if (!published.has(change.price)) published.set(change.price, change.before)
@@ -175,18 +198,25 @@ export class Sequencer {
   }
 
   #commit(): void {
-    const { bus, clock, market, metrics } = this.#options
-    if (this.#book.isCrossed() && (this.#state === 'live' || this.#becomesLive)) this.#violated('the book is crossed')
-    const changes = this.#state === 'live' || this.#becomesLive ? this.#takeChanges() : []
+    const { bus, clock, market } = this.#options
+    let trusted = this.#state === 'live' || this.#becomesLive
+    if (trusted && this.#book.isCrossed()) {
+      trusted = false
+      // What the source answers to this, at once or later, is judged by the next commit.
+      this.#lastCommitMonotonic = clock.monotonicMilliseconds()
+      this.#violated('the book is crossed')
+    }
+    const becomesLive = trusted && this.#becomesLive
+    const changes = trusted ? this.#takeChanges() : []
     const executions = this.#executions
-    if (changes.length === 0 && executions.length === 0 && !this.#commitRequested && !this.#becomesLive) return
+    if (changes.length === 0 && executions.length === 0 && !this.#commitRequested && !becomesLive) return
     this.#executions = []
     this.#commitRequested = false
     this.#lastCommitMonotonic = clock.monotonicMilliseconds()
     this.#executionNumber += executions.length
     this.#version += 1
     const instant = this.#nextInstant()
-    metrics.commits.inc({ market: market.symbol })
+    this.#countCommit()
     bus.publish({
       type: 'commit',
       market: market.symbol,
@@ -198,7 +228,7 @@ export class Sequencer {
       executions,
       executionNumber: this.#executionNumber,
     })
-    if (this.#becomesLive) {
+    if (becomesLive) {
       this.#becomesLive = false
       this.#state = 'live'
       bus.publish({ type: 'status', market: market.symbol, live: true, reason: '' })
@@ -207,6 +237,11 @@ export class Sequencer {
 
   /** What differs between the book now and the book as last published. */
   #takeChanges(): LevelChange[] {
+    if (this.#only !== undefined) {
+      const changes = this.#only.map(({ side, price, after }) => ({ side, price, amount: after }))
+      this.#only = undefined
+      return changes
+    }
     const changes: LevelChange[] = []
     for (const side of [BID, ASK] as const) {
       const levels = this.#book.side(side)
@@ -220,12 +255,12 @@ export class Sequencer {
   }
 
   #nextInstant(): { milliseconds: number; nanoseconds: number } {
-    const { clock, log, market, metrics } = this.#options
+    const { clock, log, market } = this.#options
     const wall = clock.wallInstant()
     const milliseconds = Math.max(wall.milliseconds, this.#lastMilliseconds + 1)
     assert(milliseconds > this.#lastMilliseconds, 'a commit time went back')
     const lead = milliseconds - wall.milliseconds
-    metrics.clockLeadMilliseconds.set({ market: market.symbol }, lead)
+    this.#gaugeLead(lead)
     const ahead = lead > CLOCK_LEAD_WARNED_MILLISECONDS
     if (ahead && !this.#aheadOfWall) {
       log.warn({ market: market.symbol, lead_milliseconds: lead }, 'commit times are ahead of the wall clock')

@@ -48,6 +48,7 @@ function setUp() {
     clock,
     log: createLog('silent'),
     metrics: createSequencerMetrics(createMetricsRegistry()),
+    floors: new Map(),
     createSource: { simulator: create('simulator'), kraken: create('kraken') },
   })
   const kraken = made.get('kraken') as ManualSource

@@ -85,6 +85,7 @@ export class StreamSimulation {
         clock: this.clock,
         log: this.log,
         metrics: sequencerMetrics,
+        floorMilliseconds: 0,
         onRebuildNeeded: () => sequencer.offer(noise.snapshot()),
       })
       this.sequencers.set(market.symbol, sequencer)

@@ -1,0 +1,81 @@
+/**
+ * The time of each market's last commit, kept in the store, so that times go on rising over a restart even when the
+ * wall clock was set back meanwhile. It writes what is known once a second, and exactly at the end; after a crash the
+ * unknown last second is leapt over. A store that cannot be reached costs this protection for a while and nothing else.
+ */
+import type { Clock, Timer } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { Db } from '../store/db.ts'
+
+const WRITE_MILLISECONDS = 1_000
+
+/** How far the last commit of a crashed process can be beyond what it had written: one period and a slow write. */
+const UNKNOWN_MILLISECONDS_MAX = 3_000
+
+interface CommitTimesTables {
+  commit_times: { market: string; milliseconds: string }
+}
+
+export interface CommitTimesOptions {
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Log
+  /** The markets of this process with the time of their last commit; 0 before the first. */
+  readonly latest: () => Iterable<readonly [market: string, milliseconds: number]>
+}
+
+/** The time, in milliseconds since the epoch, that every commit of a market has to be later than. */
+export async function readCommitFloors(db: Db): Promise<ReadonlyMap<string, number>> {
+  const rows = await db.tables<CommitTimesTables>().selectFrom('commit_times').selectAll().execute()
+  return new Map(rows.map(({ market, milliseconds }) => [market, Number(milliseconds) + UNKNOWN_MILLISECONDS_MAX]))
+}
+
+export class CommitTimes {
+  readonly #options: CommitTimesOptions
+  readonly #written = new Map<string, number>()
+  #timer: Timer | undefined
+  #isFailing = false
+  #writing: Promise<void> = Promise.resolve()
+
+  constructor(options: CommitTimesOptions) {
+    this.#options = options
+    this.#scheduleNext()
+  }
+
+  /** Writes the last times, which are exact once the writers have stopped, and ends. */
+  async stop(): Promise<void> {
+    this.#timer?.cancel()
+    await this.#writing
+    // What is known exactly needs no leap: the next start adds it, so it is taken off here.
+    await this.#write(UNKNOWN_MILLISECONDS_MAX)
+  }
+
+  #scheduleNext(): void {
+    this.#timer = this.#options.clock.schedule(WRITE_MILLISECONDS, () => {
+      this.#writing = this.#write(0).then(() => this.#scheduleNext())
+    })
+  }
+
+  async #write(leapMilliseconds: number): Promise<void> {
+    const rows = [...this.#options.latest()]
+      .map(([market, milliseconds]) => ({ market, milliseconds: milliseconds - leapMilliseconds }))
+      .filter(({ market, milliseconds }) => milliseconds > 0 && this.#written.get(market) !== milliseconds)
+    if (rows.length === 0) return
+    try {
+      await this.#options.db
+        .tables<CommitTimesTables>()
+        .insertInto('commit_times')
+        .values(rows.map(({ market, milliseconds }) => ({ market, milliseconds: String(milliseconds) })))
+        .onConflict((conflict) =>
+          conflict.column('market').doUpdateSet((update) => ({ milliseconds: update.ref('excluded.milliseconds') })),
+        )
+        .execute()
+      for (const { market, milliseconds } of rows) this.#written.set(market, milliseconds)
+      this.#isFailing = false
+    } catch (error) {
+      // The stream does not depend on the store; the next second tries again.
+      if (!this.#isFailing) this.#options.log.warn({ err: error }, 'commit times are not being kept')
+      this.#isFailing = true
+    }
+  }
+}

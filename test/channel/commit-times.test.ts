@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createSystemClock } from '../../src/base/clock.ts'
+import { createLog } from '../../src/base/log.ts'
+import { CommitTimes, readCommitFloors } from '../../src/channel/commit-times.ts'
+import type { Db } from '../../src/store/db.ts'
+import { openEmbedded } from '../../src/store/embedded.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+
+const log = createLog('silent')
+let db: Db
+
+beforeAll(async () => {
+  db = await openEmbedded({ folder: '', log, clock: createSystemClock() })
+  await migrate(db, log)
+})
+
+afterAll(() => db.close())
+
+describe('commit times', () => {
+  test('of a process that stopped are the floor exactly', async () => {
+    const latest = new Map([
+      ['BTCUSD', 1_800_000_000_000],
+      ['NEWUSD', 0],
+    ])
+    const times = new CommitTimes({ db, clock: new VirtualClock(), log, latest: () => latest })
+    latest.set('BTCUSD', 1_800_000_000_123)
+    await times.stop()
+    expect([...(await readCommitFloors(db))]).toEqual([['BTCUSD', 1_800_000_000_123]])
+  })
+
+  test('of a process that crashed are leapt over', async () => {
+    const clock = new VirtualClock()
+    const latest = new Map([['BTCUSD', 1_800_000_005_000]])
+    const times = new CommitTimes({ db, clock, log, latest: () => latest })
+    clock.advance(1_000)
+    await expect.poll(async () => (await readCommitFloors(db)).get('BTCUSD')).toBe(1_800_000_008_000)
+    // What comes after the last write is below the floor for a second and more.
+    latest.set('BTCUSD', 1_800_000_006_500)
+    expect((await readCommitFloors(db)).get('BTCUSD')).toBeGreaterThan(1_800_000_006_500)
+    await times.stop()
+  })
+
+  test('that cannot be written are warned of once and do no harm', async () => {
+    const clock = new VirtualClock()
+    const closed = await openEmbedded({ folder: '', log, clock: createSystemClock() })
+    await closed.close()
+    const warnings: unknown[] = []
+    const warningLog = Object.assign(createLog('silent'), { warn: (fields: unknown) => warnings.push(fields) })
+    const times = new CommitTimes({ db: closed, clock, log: warningLog, latest: () => [['BTCUSD', 5_000]] })
+    clock.advance(1_000)
+    await times.stop()
+    expect(warnings).toHaveLength(1)
+  })
+})
