@@ -1,0 +1,142 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { registerAdmin } from '../../src/cli/admin.ts'
+import { type OperatorSide, openOperatorSide } from '../support/door.ts'
+
+const STREAM = 'exchange:read_aggregated_marketdata_stream'
+
+let side: OperatorSide
+let folder: string
+beforeAll(async () => {
+  side = await openOperatorSide()
+})
+afterAll(() => side?.close())
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tidegate-admin-'))
+  writeFileSync(join(folder, 'operator-token'), `${side.token}\n`)
+})
+afterEach(() => {
+  rmSync(folder, { recursive: true })
+  vi.restoreAllMocks()
+  vi.unstubAllEnvs()
+})
+
+/** Runs a verb as the command line does; what it throws is what the command line prints. */
+async function run(...words: string[]): Promise<string> {
+  let output = ''
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    output += text
+    return true
+  })
+  const program = new Command('tidegate').exitOverride().configureOutput({ writeErr: () => undefined })
+  registerAdmin(program)
+  await program.parseAsync(['node', 'tidegate', 'admin', ...words])
+  return output
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a test reads members of many documents
+async function admin(...words: string[]): Promise<any> {
+  return JSON.parse(await run(...words, '--operator-url', side.url, '--data_dir', folder))
+}
+
+describe('tidegate admin', () => {
+  it('does every call of the operator API and prints what it answers', async () => {
+    const customer = await admin('customer', 'create', 'acme', '--streaming')
+    expect(customer).toMatchObject({ name: 'acme', enabled: true, streaming: true })
+    expect(await admin('customer', 'update', customer.id, '--disable', '--streaming', 'off')).toMatchObject({
+      enabled: false,
+      streaming: false,
+    })
+    expect(await admin('customer', 'update', customer.id, '--enable')).toMatchObject({
+      enabled: true,
+      streaming: false,
+    })
+    expect((await admin('customer', 'list', '--limit', '1')).items).toHaveLength(1)
+
+    const client = await admin('client', 'create', customer.id, 'feed', '--scope', STREAM, 'identity:read_account')
+    expect(client).toMatchObject({ scopes: [STREAM, 'identity:read_account'], client_secret: expect.any(String) })
+    const id = client.client_id
+    expect(await admin('client', 'update', id, '--scope', STREAM)).toMatchObject({ scopes: [STREAM], enabled: true })
+    expect(await admin('client', 'update', id, '--no-scopes', '--disable')).toMatchObject({
+      scopes: [],
+      enabled: false,
+    })
+    expect((await admin('client', 'list', customer.id)).items).toMatchObject([{ client_id: id }])
+
+    const secret = await admin('secret', 'create', id)
+    expect(secret.client_secret).toMatch(/^tgs_/)
+    expect((await admin('secret', 'delete', id, secret.secret_id)).secrets).toEqual(client.secrets)
+    const audit = await admin('audit', 'list', '--order', 'ASC')
+    expect(audit.items.map(({ action }: { action: string }) => action)).toEqual([
+      'customer.create',
+      'customer.update',
+      'customer.update',
+      'client.create',
+      'secret.create',
+      'client.update',
+      'client.update',
+      'secret.create',
+      'secret.delete',
+    ])
+    const page = await admin('audit', 'list', '--limit', '4')
+    expect((await admin('audit', 'list', '--page-cursor', page.next_page_cursor)).items).toHaveLength(5)
+  })
+
+  it('says in one line what was refused', async () => {
+    await admin('customer', 'create', 'twice')
+    await expect(admin('customer', 'create', 'twice')).rejects.toThrow(
+      /^already_exists \(409\): name: .*"name":"twice"/,
+    )
+    const unknown = admin('customer', 'update', '../clients', '--enable')
+    await expect(unknown).rejects.toThrow(/^not_found \(404\): /)
+    await expect(admin('customer', 'update', 'x')).rejects.toThrow('body: must have at least 1 members')
+    await expect(admin('customer', 'update', 'x', '--enable', '--disable')).rejects.toThrow(/exclude each other/)
+    await expect(admin('customer', 'update', 'x', '--streaming', 'maybe')).rejects.toThrow(/on or off/)
+    await expect(admin('client', 'create', 'x', 'y')).rejects.toThrow(/--scope/)
+  })
+})
+
+describe('the operator token', () => {
+  it('is taken from a named file, else from the environment, else from the data folder', async () => {
+    const url = ['--operator-url', side.url]
+    const named = join(folder, 'named')
+    writeFileSync(named, side.token)
+    vi.stubEnv('TIDEGATE_OPERATOR_TOKEN', 'wrong-token-of-the-environment')
+    await expect(run('customer', 'list', ...url, '--data_dir', folder)).rejects.toThrow(/^invalid_token \(401\)/)
+    await run('customer', 'list', ...url, '--operator-token-file', named)
+    vi.stubEnv('TIDEGATE_OPERATOR_TOKEN', side.token)
+    await run('customer', 'list', ...url, '--data_dir', join(folder, 'nowhere'))
+  })
+
+  it('that is missing or damaged is told by its path and never shown', async () => {
+    const missing = run('audit', 'list', '--operator-url', side.url, '--data_dir', join(folder, 'nowhere'))
+    await expect(missing).rejects.toThrow(/^no operator token at .*nowhere\/operator-token \(ENOENT\)/)
+    writeFileSync(join(folder, 'operator-token'), 'two words')
+    const failure = await admin('audit', 'list').catch((error: Error) => error.message)
+    expect(failure).toContain('does not hold a token')
+    expect(failure).not.toContain('words')
+  })
+
+  it('is no flag', async () => {
+    await expect(run('audit', 'list', '--operator.token', side.token)).rejects.toThrow(/unknown option/)
+  })
+})
+
+describe('the address', () => {
+  it('is the configured one', async () => {
+    vi.stubEnv('TIDEGATE_OPERATOR_PORT', new URL(side.url).port)
+    await run('customer', 'list', '--data_dir', folder)
+    vi.stubEnv('TIDEGATE_OPERATOR_PORT', '0')
+    await expect(run('customer', 'list', '--data_dir', folder)).rejects.toThrow('operator.port is 0')
+  })
+
+  it('where nobody answers is named', async () => {
+    const gone = run('customer', 'list', '--operator-url', 'http://127.0.0.1:9', '--data_dir', folder)
+    await expect(gone).rejects.toThrow('the operator API at http://127.0.0.1:9 does not answer')
+    const wrong = run('customer', 'list', '--operator-url', 'ftp://x', '--data_dir', folder)
+    await expect(wrong).rejects.toThrow('is no http address')
+  })
+})
