@@ -28,7 +28,8 @@ export function createMemoryBus(): Bus {
     serve(market, onRequestCommit) {
       writers.set(market, onRequestCommit)
       return () => {
-        writers.delete(market)
+        // The next writer may have come before the last one went.
+        if (writers.get(market) === onRequestCommit) writers.delete(market)
       }
     },
   }

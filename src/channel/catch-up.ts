@@ -44,6 +44,8 @@ export class CatchUp {
   readonly #merged = new Map<number, Merged>()
   #mergedVersion = 0
   #snapshot: Snapshot | undefined
+  /** Version at which the cached snapshot was first asked for; 0 = not yet. */
+  #firstAskedVersion = 0
   #job: SnapshotJob | undefined
   #top: { readonly topNumber: number; readonly version: number; readonly message: Message } | undefined
 
@@ -117,6 +119,7 @@ export class CatchUp {
     if (job.position < job.levels.length) return
     const text = bookText(this.#replica.market, 'snapshot', job.milliseconds, job.bids.join(), job.asks.join())
     this.#snapshot = { version: job.version, message: textMessage(text) }
+    this.#firstAskedVersion = 0
     this.#job = undefined
   }
 
@@ -127,6 +130,9 @@ export class CatchUp {
     if (levelCount <= SMALL_VIEW_LEVELS) return false
     const completion = this.merged(snapshot.version)
     if (completion === 'too-old') return false
-    return completion === 'nothing' || completion.levelCount <= levelCount * COMPLETION_PART_MAX
+    if (completion === 'nothing' || completion.levelCount <= levelCount * COMPLETION_PART_MAX) return true
+    // Those who waited for it get it all the same: a book that moves fast would else never be fresh enough.
+    if (this.#firstAskedVersion === 0) this.#firstAskedVersion = version
+    return this.#firstAskedVersion === version
   }
 }

@@ -62,6 +62,7 @@ export class Hub implements SessionHost {
   #requestQueue = new Set<Session>()
   #catchUpQueue = new Set<Session>()
   #isScheduled = false
+  #encodeTurn = 0
   #onEmpty: (() => void) | undefined
 
   constructor(options: HubOptions) {
@@ -254,11 +255,15 @@ export class Hub implements SessionHost {
 
   #encode(): void {
     const until = this.clock.monotonicMilliseconds() + ENCODE_MILLISECONDS
-    for (const channel of this.#channels.values()) {
-      if (!channel.catchUp.encoding) continue
+    const encoding = [...this.#channels.values()].filter((channel) => channel.catchUp.encoding)
+    if (encoding.length === 0) return
+    this.#schedule()
+    // Each turn another market goes first, so that none waits for all the others.
+    const first = this.#encodeTurn++ % encoding.length
+    for (const channel of [...encoding.slice(first), ...encoding.slice(0, first)]) {
       channel.catchUp.encode(until)
       if (!channel.catchUp.encoding) channel.wakeWaiting()
-      this.#schedule()
+      if (this.clock.monotonicMilliseconds() >= until) break
     }
   }
 

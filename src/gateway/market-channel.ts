@@ -34,8 +34,8 @@ export class MarketChannel {
   readonly #subscriptions: MarketSubscription[] = []
   readonly #waiting = new Set<MarketSubscription>()
   #turnFrames: TurnFrame[] = []
-  /** An UPDATE of this turn is too long to be fanned out: its readers take it from catch-up. */
-  #isOversized = false
+  /** Channels whose messages of this turn are too much to be fanned out: their readers take them from catch-up. */
+  #oversized = 0
   #isDirty = false
   #staleTimer: Timer | undefined
   readonly #endListening: () => void
@@ -92,7 +92,7 @@ export class MarketChannel {
     for (const subscription of this.#subscriptions) {
       const { reader, delivered } = subscription
       if (reader.outbox.isBlocked || subscription.generation !== reader.generation) continue
-      if (this.#isOversized && (delivered & BOOK) !== 0) {
+      if ((this.#oversized & delivered) !== 0) {
         reader.makeStale(subscription)
         continue
       }
@@ -107,7 +107,7 @@ export class MarketChannel {
       if (chunk.messageCount > 0 && reader.outbox.add(chunk)) onFirst(reader)
     }
     this.#turnFrames = []
-    this.#isOversized = false
+    this.#oversized = 0
     this.#isDirty = false
     this.wakeWaiting()
   }
@@ -133,12 +133,14 @@ export class MarketChannel {
   #encode(commit: ViewCommit): void {
     const { market, executions, instant, top } = this.replica
     const first = executions.lastNumber - commit.executionCount + 1
+    // A commit with more executions than are kept is a gap, and catch-up is where a reader is told so.
+    if (first < executions.firstNumber) this.#oversized |= EXECUTIONS
     for (let number = Math.max(first, executions.firstNumber); number <= executions.lastNumber; number++) {
       this.#turnFrames.push({ bit: EXECUTIONS, frame: executions.frame(number) })
     }
     if (commit.changes.length > 0) {
       const text = updateText(market, instant.milliseconds, commit.changes)
-      if (text.length > FRAGMENT_BYTES_MAX) this.#isOversized = true
+      if (text.length > FRAGMENT_BYTES_MAX) this.#oversized |= BOOK
       else this.#turnFrames.push({ bit: BOOK, frame: textFrame(text) })
     }
     if (commit.topChanged) {
@@ -147,15 +149,21 @@ export class MarketChannel {
   }
 
   #onStatus(live: boolean): void {
-    this.#staleTimer?.cancel()
-    this.#staleTimer = undefined
     if (live) {
+      this.#staleTimer?.cancel()
+      this.#staleTimer = undefined
       this.#markDirty()
-    } else if (this.#options.staleSeconds > 0 && this.replica.hasBook) {
-      this.#staleTimer = this.#options.clock.schedule(this.#options.staleSeconds * 1000, () =>
-        this.#options.onStale([...this.#subscriptions]),
-      )
+    } else if (this.#staleTimer === undefined && this.#options.staleSeconds > 0 && this.replica.hasBook) {
+      this.#closeStaleLater()
     }
+  }
+
+  /** Again and again while no source is live: who subscribes to a book that stays old is closed too. */
+  #closeStaleLater(): void {
+    this.#staleTimer = this.#options.clock.schedule(this.#options.staleSeconds * 1000, () => {
+      this.#closeStaleLater()
+      this.#options.onStale([...this.#subscriptions])
+    })
   }
 
   #markDirty(): void {

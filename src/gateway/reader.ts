@@ -73,12 +73,16 @@ export class Reader implements ChannelReader {
       this.#byMarket.set(channel.symbol, subscription)
     }
     if ((subscription.channels & bit) !== 0) return false
+    channel.add(subscription)
     if (subscription.channels === 0) this.#active.push(subscription)
     subscription.channels |= bit
-    if (bit === BOOK) subscription.bookVersion = 0
+    if (bit === BOOK) {
+      subscription.bookVersion = 0
+      // Tops and executions were sent up to the version now: a SNAPSHOT from before them would be a step back.
+      if (subscription.delivered !== 0) this.#demandLater(subscription, channel.replica.version - 1)
+    }
     if (bit === TOP) subscription.topNumber = -1
     if (bit === EXECUTIONS) subscription.executionNumber = channel.replica.executions.lastNumber
-    channel.add(subscription)
     this.makeStale(subscription)
     return true
   }
@@ -89,10 +93,8 @@ export class Reader implements ChannelReader {
     if (subscription === undefined || (subscription.channels & bit) === 0) return false
     subscription.channels &= ~bit
     subscription.delivered &= ~bit
-    if (bit === BOOK) {
-      subscription.laterThan = Math.max(subscription.laterThan, subscription.bookVersion)
-      subscription.bookVersion = 0
-    }
+    this.#demandLater(subscription, bit === BOOK ? subscription.bookVersion : subscription.channel.replica.version - 1)
+    if (bit === BOOK) subscription.bookVersion = 0
     if (subscription.channels === 0) {
       subscription.channel.remove(subscription)
       this.#active = this.#active.filter((other) => other !== subscription)
@@ -135,6 +137,10 @@ export class Reader implements ChannelReader {
     for (const subscription of this.#active) subscription.channel.remove(subscription)
     this.#active = []
     this.#unseen = 0
+  }
+
+  #demandLater(subscription: ReaderSubscription, version: number): void {
+    subscription.laterThan = Math.max(subscription.laterThan, version)
   }
 
   #lead(subscription: ReaderSubscription): Led {

@@ -9,7 +9,7 @@ import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import { textFrame } from '../channel/frame.ts'
 import type { ChannelType } from '../contract/channels.ts'
-import { CLOSE_CODES, type CloseCause } from '../contract/stream-codes.ts'
+import { CLOSE_CODES, type CloseCause, STREAM_ERRORS } from '../contract/stream-codes.ts'
 import { type InboundMessage, Inbox } from './inbox.ts'
 import type { MarketChannel } from './market-channel.ts'
 import { Outbox, type OutboxTotals } from './outbox.ts'
@@ -89,6 +89,8 @@ export class Session {
   #lastArrivalMilliseconds: number
   #controlFrames = 0
   #controlSecond = 0
+  /** Data of the ping that waits for an answer: a pong is never queued behind what a slow peer has not taken. */
+  #owedPong: Buffer | undefined
   #state: 'open' | 'closing' | 'ended' = 'open'
 
   constructor(host: SessionHost, transport: TransportPort, token: AccessToken) {
@@ -106,6 +108,7 @@ export class Session {
         this.#setReading()
       },
       onUnblocked: () => {
+        this.#payPong()
         host.queueCatchUp(this)
         host.queueRequests(this)
         this.#setReading()
@@ -119,11 +122,7 @@ export class Session {
       onStale: () => host.queueCatchUp(this),
       onExecutionGap: () => this.close('executionGap'),
     })
-    if (host.limits.closesExpired) {
-      const remaining = token.expiresAtMilliseconds - host.clock.wallInstant().milliseconds
-      const wait = Math.min(Math.max(0, remaining), TIMER_MILLISECONDS_MAX)
-      this.#expiryTimer = host.clock.schedule(wait, () => this.close('tokenExpired'))
-    }
+    if (host.limits.closesExpired) this.#expireLater()
   }
 
   get queuedBytes(): number {
@@ -151,16 +150,19 @@ export class Session {
     if (second !== this.#controlSecond) this.#controlFrames = 0
     this.#controlSecond = second
     this.#controlFrames += 1
-    if (this.#controlFrames > CONTROL_FRAMES_PER_SECOND_MAX) this.close('flood')
-    else if (pingData !== undefined && !this.#outbox.isBlocked) this.#transport.pong(pingData)
+    if (this.#controlFrames > CONTROL_FRAMES_PER_SECOND_MAX) {
+      this.close('flood')
+    } else if (pingData !== undefined) {
+      // RFC 6455 section 5.5.3: of several pings only the most recent has to be answered.
+      this.#owedPong = pingData
+      if (!this.#outbox.isBlocked) this.#payPong()
+    }
   }
 
   /** Answers up to `countMax` messages that wait. True when more could be answered at once. */
   answerRequests(countMax: number): boolean {
-    for (let count = 0; this.#state === 'open' && !this.#outbox.isBlocked; count++) {
-      if (count === countMax) return !this.#inbox.isEmpty
-      const taken = this.#inbox.take()
-      if (taken === undefined) break
+    for (let count = 0; count < countMax && this.#canAnswer; count++) {
+      const taken = this.#inbox.take() as InboundMessage | { readonly waitMilliseconds: number }
       if ('waitMilliseconds' in taken) {
         this.#paceTimer ??= this.#host.clock.schedule(taken.waitMilliseconds, () => {
           this.#paceTimer = undefined
@@ -171,12 +173,20 @@ export class Session {
       this.#answer(taken)
     }
     this.#setReading()
-    return false
+    return this.#canAnswer && this.#paceTimer === undefined
   }
 
   /** Goes on with what is stale; true when more is left for the next turn. */
   catchUp(untilMilliseconds: number): boolean {
-    return this.#state === 'open' && this.reader.catchUp(untilMilliseconds)
+    if (this.#state !== 'open') return false
+    try {
+      return this.reader.catchUp(untilMilliseconds)
+    } catch (error) {
+      // Nobody knows any more what this client holds: it has to start anew. The others are not concerned.
+      this.#noteInternalError(error)
+      this.close('internal')
+      return false
+    }
   }
 
   /** Sends a beat, unless the socket cannot take it now: a beat is never queued behind data. */
@@ -220,6 +230,19 @@ export class Session {
     this.#host.ended(this)
   }
 
+  get #canAnswer(): boolean {
+    return this.#state === 'open' && !this.#outbox.isBlocked && !this.#inbox.isEmpty
+  }
+
+  #expireLater(): void {
+    const remaining = this.token.expiresAtMilliseconds - this.#host.clock.wallInstant().milliseconds
+    const wait = Math.min(Math.max(0, remaining), TIMER_MILLISECONDS_MAX)
+    this.#expiryTimer = this.#host.clock.schedule(wait, () => {
+      if (wait < remaining) this.#expireLater()
+      else this.close('tokenExpired')
+    })
+  }
+
   #release(): void {
     this.#paceTimer?.cancel()
     this.#expiryTimer?.cancel()
@@ -229,6 +252,11 @@ export class Session {
     this.#host.stopHeartbeat(this)
     this.reader.end()
     this.#outbox.end()
+  }
+
+  #payPong(): void {
+    if (this.#owedPong !== undefined) this.#transport.pong(this.#owedPong)
+    this.#owedPong = undefined
   }
 
   #arrived(): void {
@@ -257,26 +285,30 @@ export class Session {
       else if (request.type === 'subscribe') this.#answerSubscribe(request.entries)
       else this.#answerUnsubscribe(request.entries)
     } catch (error) {
-      // A bug of ours costs this request, not the connection; it is counted and logged with its stack.
-      this.#host.countInternalError()
-      this.#host.log.error({ connection: this.id, err: error }, 'a stream request failed')
+      // A bug of ours costs this request, not the connection.
+      this.#noteInternalError(error)
       this.#reply(internalErrorReply())
     }
   }
 
+  #noteInternalError(error: unknown): void {
+    this.#host.countInternalError()
+    this.#host.log.error({ connection: this.id, err: error }, 'internal error of a connection')
+  }
+
   #answerSubscribe(entries: readonly RequestEntry[]): void {
-    const added: ChannelKey[] = []
+    let beats = false
     const outcomes = entries.map(({ echo, meaning }) => {
-      const problem = isProblem(meaning) ? meaning : this.#note(meaning)
-      if (problem === undefined) added.push(meaning as ChannelKey)
+      const problem = isProblem(meaning) ? meaning : this.#subscribe(meaning)
+      if (problem === undefined && (meaning as ChannelKey).type === 'heartbeat') beats = true
       return { echo, problem }
     })
     this.#reply(entriesReply('subscribe', outcomes))
-    for (const key of added) this.#start(key)
+    if (beats) this.#host.startHeartbeat(this)
   }
 
-  /** Writes the subscription down, or says why it has no effect. */
-  #note(key: ChannelKey): EntryProblem | undefined {
+  /** Writes the subscription down and lets the reader follow it, which sends nothing yet; or says why not. */
+  #subscribe(key: ChannelKey): EntryProblem | undefined {
     const name = keyName(key)
     const { subscriptionsMax } = this.#host.limits
     if (this.#subscribed.has(name)) return { error: 'NO_EFFECT_ACTION', message: 'the channel is subscribed already' }
@@ -284,14 +316,17 @@ export class Session {
       const message = `the limit of ${subscriptionsMax} subscriptions a connection is reached`
       return { error: 'NO_EFFECT_ACTION', message }
     }
+    if (key.type !== 'heartbeat') {
+      try {
+        this.reader.subscribe(this.#host.channel(key.market) as MarketChannel, CHANNEL_BITS[key.type])
+      } catch (error) {
+        this.#noteInternalError(error)
+        return { error: 'INTERNAL_SERVER_ERROR', message: STREAM_ERRORS.INTERNAL_SERVER_ERROR }
+      }
+    }
     this.#subscribed.set(name, key)
     this.#host.countSubscription(key.type, 1)
     return undefined
-  }
-
-  #start(key: ChannelKey): void {
-    if (key.type === 'heartbeat') this.#host.startHeartbeat(this)
-    else this.reader.subscribe(this.#host.channel(key.market) as MarketChannel, CHANNEL_BITS[key.type])
   }
 
   #answerUnsubscribe(entries: readonly RequestEntry[]): void {

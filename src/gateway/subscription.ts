@@ -31,7 +31,7 @@ export interface MarketSubscription {
   generation: number
   /** Version of the book that the client holds; 0 = it is owed a SNAPSHOT. */
   bookVersion: number
-  /** A SNAPSHOT must be of a later version than this one, which was sent on this connection before. */
+  /** A SNAPSHOT must be of a later version than this one, because of what was sent on this connection before. */
   laterThan: number
   /** Number of the top that the client holds; -1 = it is owed one. */
   topNumber: number

@@ -33,7 +33,11 @@ export class Wheel<Member> {
     this.#slots[this.#nextSlot]?.add(member)
     this.#slotOf.set(member, this.#nextSlot)
     this.#nextSlot = (this.#nextSlot + 1) % this.#slots.length
-    this.#timer ??= this.#scheduleNext()
+    if (this.#timer === undefined) {
+      // Nobody was here: what the empty wheel did not visit is not made up for.
+      this.#visited = this.#slotsPassed()
+      this.#timer = this.#scheduleNext()
+    }
   }
 
   remove(member: Member): void {
@@ -68,6 +72,6 @@ export class Wheel<Member> {
       if (members.size > 0) this.#visit(members)
     }
     this.#visited = passed
-    if (this.#slotOf.size > 0) this.#timer = this.#scheduleNext()
+    if (this.#slotOf.size > 0) this.#timer ??= this.#scheduleNext()
   }
 }
