@@ -5,7 +5,16 @@
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -15,6 +24,8 @@ const NODE_MINIMUM = [20, 19]
 const SOURCE_FOLDER = join(ROOT, 'src')
 const OUTPUT_FOLDER = join(ROOT, 'dist')
 const BUILD_STAMP = join(OUTPUT_FOLDER, '.build-stamp')
+const PROGRAM = join(OUTPUT_FOLDER, 'main.js')
+const PROGRAM_LINK = join(ROOT, 'node_modules/.bin/tidegate')
 
 /** Ends the process with one line when something that the user must do is missing. */
 export function fail(message) {
@@ -89,7 +100,8 @@ export function ensureBuilt() {
   if (
     existsSync(BUILD_STAMP) &&
     readFileSync(BUILD_STAMP, 'utf8') === stamp &&
-    existsSync(join(OUTPUT_FOLDER, 'main.js'))
+    existsSync(PROGRAM) &&
+    (existsSync(PROGRAM_LINK) || process.platform === 'win32')
   )
     return
   process.stderr.write('tidegate: building\n')
@@ -97,8 +109,18 @@ export function ensureBuilt() {
   if (runNode(TYPESCRIPT, ['-p', 'tsconfig.build.json'], { stdio: ['ignore', 2, 2] }) !== 0)
     fail('the build failed (tsc)')
   removeOrphans(sources)
+  linkProgram()
   mkdirSync(OUTPUT_FOLDER, { recursive: true })
   writeFileSync(BUILD_STAMP, stamp)
+}
+
+/** Lets `npx tidegate` find this program: npm links the programs of dependencies only. */
+function linkProgram() {
+  // Windows asks for a privilege to make a link; there it is `node dist/main.js`.
+  if (process.platform === 'win32') return
+  chmodSync(PROGRAM, 0o755)
+  rmSync(PROGRAM_LINK, { force: true })
+  symlinkSync(relative(dirname(PROGRAM_LINK), PROGRAM), PROGRAM_LINK)
 }
 
 function sourceFiles() {
