@@ -54,7 +54,7 @@ function registerStreamDoor(app: FastifyInstance, gateway: PublicListenerOptions
       return reply.type('text/html; charset=utf-8').header('content-security-policy', PAGE_POLICY).send(PAGE)
     }
     throw new Problem('upgrade_required', 'the stream is a WebSocket: this request must ask for an upgrade to it', {
-      headers: { upgrade: 'websocket', connection: 'upgrade', 'sec-websocket-version': '13' },
+      headers: { upgrade: 'websocket', connection: 'upgrade, close', 'sec-websocket-version': '13' },
     })
   })
 }

@@ -45,6 +45,8 @@ export function signAccessToken(authority: Authority, key: SigningKey, token: Ne
     .sign(key.privateKey)
 }
 
+const INVALID = 'it is not one that this service issued'
+
 export type TokenReading =
   | { readonly ok: true; readonly token: AccessToken; readonly keyId: string }
   | { readonly ok: false; readonly reason: string }
@@ -80,7 +82,7 @@ export async function readAccessToken(
       typeof scope !== 'string' ||
       clientId !== sub
     ) {
-      return { ok: false, reason: 'the token is not valid' }
+      return { ok: false, reason: INVALID }
     }
     return {
       ok: true,
@@ -95,8 +97,8 @@ export async function readAccessToken(
     }
   } catch (error) {
     // Everything else the library throws is about a token that is not one of ours; its message may quote the token.
-    if (error instanceof errors.JWTExpired) return { ok: false, reason: 'the token has expired' }
-    if (error instanceof errors.JOSEError) return { ok: false, reason: 'the token is not valid' }
+    if (error instanceof errors.JWTExpired) return { ok: false, reason: 'it has expired' }
+    if (error instanceof errors.JOSEError) return { ok: false, reason: INVALID }
     throw error
   }
 }

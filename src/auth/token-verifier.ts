@@ -12,7 +12,7 @@ export type { AccessToken } from './access-token.ts'
 
 export type TokenVerdict =
   | { readonly ok: true; readonly token: AccessToken }
-  /** `reason` is a sentence for the client; it never quotes the token. */
+  /** `reason` is for the client, after `the token is not valid:`; it never quotes the token. */
   | { readonly ok: false; readonly reason: string }
 
 export interface TokenVerifier {
@@ -35,8 +35,8 @@ export function createTokenVerifier(options: { readonly directory: Directory; re
   return {
     async verify(text) {
       const { authority } = directory
-      if (authority === undefined) return { ok: false, reason: 'no token can be verified yet' }
-      if (text.length > TOKEN_CHARACTERS_MAX) return { ok: false, reason: 'the token is not valid' }
+      if (authority === undefined) return { ok: false, reason: 'it cannot be verified yet' }
+      if (text.length > TOKEN_CHARACTERS_MAX) return { ok: false, reason: 'it is too long' }
       const nowMilliseconds = clock.wallInstant().milliseconds
       const digest = createHash('sha256').update(text).digest('base64')
       const cached = cache.get(digest)

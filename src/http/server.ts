@@ -13,6 +13,7 @@ import { Counter, type MetricsRegistry } from '../base/metrics.ts'
 import { readJson } from './json-body.ts'
 import { invalidRequest, PROBLEM_MEDIA_TYPE, Problem, problemDocument } from './problem.ts'
 import { RouteMethods } from './route-methods.ts'
+import { endsConnection, PlainUnlessWebSocket } from './upgrade.ts'
 import { validationErrors } from './validation.ts'
 
 /** Turns an error that this folder does not know into a problem, when it is one. */
@@ -43,6 +44,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     // A draining server finishes what arrived; the balancer was told by /readyz.
     return503OnClosing: false,
     http: {
+      IncomingMessage: PlainUnlessWebSocket,
       maxHeaderSize: options.headerBytesMax,
       headersTimeout: options.requestMilliseconds,
       connectionsCheckingInterval: Math.min(1_000, options.requestMilliseconds),
@@ -147,23 +149,32 @@ export function methodNotAllowed(allowed: readonly string[]): Problem {
 }
 
 function observeRequests(app: FastifyInstance, { listener, log, metrics }: HttpServerOptions): void {
-  const count = new Counter({
-    name: `tidegate_http_${listener}_requests`,
-    help: `Requests answered by the ${listener} listener`,
-    labelNames: ['method', 'route', 'status'],
-    registers: [metrics],
-  })
+  const count = requestCounter(metrics)
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
+    if (endsConnection(request.raw)) reply.header('connection', 'close')
   })
   app.addHook('onResponse', async (request, reply) => {
     const { method, id } = request
     // The route's pattern, never the URL: what a client put into it may be a secret.
     const route = request.routeOptions.url ?? 'none'
     const status = reply.statusCode
-    count.inc({ method, route, status })
+    count.inc({ listener, method, route, status })
     const milliseconds = Math.round(reply.elapsedTime)
     log.info({ listener, method, route, status, request_id: id, milliseconds }, 'request answered')
+  })
+}
+
+/** One metric for all listeners of a process: the first makes it. */
+function requestCounter(metrics: MetricsRegistry): Counter {
+  const name = 'tidegate_http_requests'
+  const present = metrics.getSingleMetric(name)
+  if (present instanceof Counter) return present
+  return new Counter({
+    name,
+    help: 'Requests answered, by listener, method, pattern of the route and status',
+    labelNames: ['listener', 'method', 'route', 'status'],
+    registers: [metrics],
   })
 }
 

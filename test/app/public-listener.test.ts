@@ -112,6 +112,22 @@ describe('an upgrade', () => {
   })
 })
 
+describe('an offer of another upgrade', () => {
+  it.each([
+    ['GET / HTTP/1.1', '', /^HTTP\/1\.1 426 /],
+    ['POST /oauth2/token HTTP/1.1', 'grant_type=x', /^HTTP\/1\.1 401 .*invalid_client/s],
+  ])('is ignored: %s is answered, and the connection ends with the answer', async (line, body, expected) => {
+    const socket = connect(Number(new URL(listener.url).port), '127.0.0.1')
+    socket.setEncoding('utf8')
+    const type = 'Content-Type: application/x-www-form-urlencoded'
+    const offer = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__'
+    socket.write(`${line}\r\nHost: x\r\n${offer}\r\n${type}\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+    let text = ''
+    for await (const part of socket) text += part
+    expect(text).toMatch(expected)
+  })
+})
+
 describe('closing', () => {
   it('lets idle connections go at once and refuses new ones', async () => {
     const own = await open()

@@ -208,6 +208,11 @@ describe('a load', () => {
     directory.onChange(() => loads++)
     await Promise.all(Array.from({ length: 50 }, () => own.refresh()))
     expect(loads).toBe(2)
+    // Asked at the very end of a load, with another waiting behind it: that one serves, and none runs beside it.
+    const first = own.refresh()
+    const late = first.then(() => own.refresh())
+    await Promise.all([first, late, own.refresh()])
+    expect(loads).toBe(4)
     await own.stop()
   })
 

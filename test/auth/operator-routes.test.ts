@@ -75,7 +75,7 @@ describe('the guard', () => {
     expect(await (await fetch(`${side.url}/readyz`)).json()).toEqual({ ready: true, checks: [] })
     const metrics = await fetch(`${side.url}/metrics`)
     expect(metrics.headers.get('content-type')).toContain('application/openmetrics-text')
-    expect(await metrics.text()).toMatch(/tidegate_http_operator_requests_total\{.*# EOF\n$/s)
+    expect(await metrics.text()).toMatch(/tidegate_http_requests_total\{listener="operator".*# EOF\n$/s)
     expect((await fetch(`${side.url}/livez`, { method: 'HEAD' })).status).toBe(200)
   })
 })

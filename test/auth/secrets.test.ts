@@ -22,7 +22,7 @@ describe('a secret', () => {
     expect(matchesSecret(pepper, '', hashes)).toBe(false)
   })
 
-  it('of nobody is no secret, not even one that hashes to nothing', () => {
+  it('of a client without secrets is none', () => {
     expect(matchesSecret(pepper, newSecret(), [])).toBe(false)
     expect(matchesSecret(pepper, '', [])).toBe(false)
   })

@@ -77,7 +77,7 @@ describe('a token', () => {
     clock.advance(9_999)
     if (isSeen) expect(await verifier.verify(token)).toMatchObject({ ok: true })
     clock.advance(1)
-    expect(await verifier.verify(token)).toEqual({ ok: false, reason: 'the token has expired' })
+    expect(await verifier.verify(token)).toEqual({ ok: false, reason: 'it has expired' })
   })
 
   it.each<[string, (token: string) => string | Promise<string>]>([
@@ -121,12 +121,12 @@ describe('a token', () => {
   ])('with %s is refused', async (_what, change) => {
     expect(await verifier.verify(await change(await newToken()))).toEqual({
       ok: false,
-      reason: 'the token is not valid',
+      reason: 'it is not one that this service issued',
     })
   })
 
   it('that is absurdly long is refused unread', async () => {
-    expect(await verifier.verify('x'.repeat(1_000_000))).toEqual({ ok: false, reason: 'the token is not valid' })
+    expect(await verifier.verify('x'.repeat(1_000_000))).toEqual({ ok: false, reason: 'it is too long' })
   })
 
   it('cannot be verified before the directory is there', async () => {

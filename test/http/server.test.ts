@@ -147,7 +147,9 @@ describe('problems of a request', () => {
     })
     expect(lines[0]).not.toContain('secret')
     const text = await metrics.metrics()
-    expect(text).toContain('tidegate_http_public_requests_total{method="GET",route="/things/:id",status="200"}')
+    expect(text).toContain(
+      'tidegate_http_requests_total{listener="public",method="GET",route="/things/:id",status="200"}',
+    )
     expect(text).not.toContain('secret')
   })
 })
