@@ -179,8 +179,9 @@ describe('a later start', () => {
   let command: RunningCommand | undefined
 
   afterEach(async () => {
-    command?.child.kill('SIGINT')
-    expect((await command?.result)?.code).toBe(0)
+    if (command === undefined) return
+    command.child.kill('SIGINT')
+    expect((await command.result).code).toBe(0)
     command = undefined
   })
 
@@ -216,7 +217,10 @@ describe('a later start', () => {
     expect(response.status).toBe(503)
     expect(await response.json()).toMatchObject({ checks: [{ name: 'draining', ok: false }, {}, {}, {}, {}, {}] })
     expect(await closed).toBe(1012)
+    expect((await command.result).code).toBe(0)
     await expect(fetch(ready.http)).rejects.toThrow()
+    // A second signal would be impatience.
+    command = undefined
   })
 })
 
@@ -227,6 +231,12 @@ it('a configured public address is the one that customers are given', async () =
   expect(readDemoFile()).toMatchObject({ base_url: 'https://books.example', ws_url: 'wss://books.example' })
   command.child.kill('SIGTERM')
   expect((await command.result).code).toBe(0)
+})
+
+it('migrate says that there is nothing to do, and gives the folder back', async () => {
+  const result = await runCommand(['migrate', '--data_dir', folder])
+  expect(result).toEqual({ code: 0, stdout: 'the schema is current\n', stderr: '' })
+  expect(existsSync(join(folder, 'lock'))).toBe(false)
 })
 
 it('a port that is taken is one line, and gives the folder back', async () => {

@@ -1,5 +1,6 @@
 /** What may not newly appear in the sources: long files and functions, `any`, exports without a user, stray words. */
 import { describe, expect, it } from 'vitest'
+import { SETTING_KEYS } from '../../src/app/settings.ts'
 import {
   anyViolations,
   FILE_LINES_MAX,
@@ -64,6 +65,13 @@ describe('the sources', () => {
 
   it('have no file that nothing imports', () => {
     expect(remaining('unused-file', unusedFileViolations(tree, ENTRIES))).toEqual([])
+  })
+
+  it('read every configuration key', () => {
+    const texts = [...tree.values()].filter(({ path }) => path !== 'src/app/settings.ts').map(({ text }) => text)
+    const isRead = (key: string) =>
+      texts.some((text) => text.includes(key.includes('.') ? `config['${key}']` : `config.${key}`))
+    expect(SETTING_KEYS.filter((key) => !isRead(key))).toEqual([])
   })
 
   it('begin with what the file owns', () => {
