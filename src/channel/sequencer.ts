@@ -98,6 +98,8 @@ export class Sequencer {
     // Bound once: looking labels up at every commit cost more than the commit.
     const commits = options.metrics.commits.labels({ market: options.market.symbol })
     const lead = options.metrics.clockLeadMilliseconds.labels({ market: options.market.symbol })
+    // Zero is a fact too: the alarm on violations needs the series to be there.
+    options.metrics.violations.inc({ market: options.market.symbol }, 0)
     this.#countCommit = () => commits.inc()
     this.#gaugeLead = (milliseconds) => lead.set(milliseconds)
     this.#endService = options.bus.serve(options.market.symbol, () => {
