@@ -49,7 +49,7 @@ export async function judgeAccess(request: IncomingMessage, doorway: Doorway): P
   if (!doorway.directory.loaded) return { accepted: false, refusal: notLoaded() }
   const verdict = await doorway.verifier.verify(text)
   if (!verdict.ok) {
-    return refused(401, 'invalid_token', verdict.reason, bearerChallenge('invalid_token'))
+    return refused(401, 'invalid_token', `the token is not valid: ${verdict.reason}`, bearerChallenge('invalid_token'))
   }
   const { token } = verdict
   const refusal = refuseAccess(token, doorway) ?? refuseCapacity(token, doorway)
