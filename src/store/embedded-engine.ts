@@ -4,6 +4,9 @@
  * which is the same path as a crash: what was committed is there, the open transaction is gone. It never repeats a
  * statement, and never runs two threads on one folder.
  */
+import { existsSync } from 'node:fs'
+import { mkdir, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { assert } from '../base/assert.ts'
 import type { Clock, Timer } from '../base/clock.ts'
@@ -62,7 +65,9 @@ export class EmbeddedEngine {
 
   /** The first start; fails when the folder cannot be opened. */
   async start(): Promise<void> {
-    this.#life = await this.#startWorker()
+    const { folder } = this.#options
+    if (folder !== '' && !existsSync(join(folder, 'PG_VERSION'))) await this.#makeFolder(folder)
+    this.#life = await this.#startWorker(folder)
   }
 
   /** Waits, at most that long, until a thread answers. */
@@ -103,15 +108,36 @@ export class EmbeddedEngine {
     const life = this.#life
     this.#life = undefined
     if (life !== undefined) {
-      if (this.#pending === undefined) {
-        const ended = new Promise<void>((resolve) => life.once('exit', () => resolve()))
-        life.postMessage({ text: null, parameters: [] } satisfies WorkerRequest)
-        await this.#before(CLOSE_MILLISECONDS_MAX, ended)
-      }
+      const isBusy = this.#pending !== undefined
       this.#failPending('it was closed')
-      await life.terminate()
+      if (isBusy) await life.terminate()
+      else await this.#end(life)
     }
     await this.#restarting
+  }
+
+  /**
+   * A new database is made beside its place by a thread of its own and moved there when it is complete, so that a kill
+   * on the way leaves nothing half made; and making one leaves some 400 MB behind that end with that thread.
+   */
+  async #makeFolder(folder: string): Promise<void> {
+    const draft = `${folder}.new`
+    try {
+      await rm(draft, { recursive: true, force: true })
+      await mkdir(dirname(folder), { recursive: true, mode: 0o700 })
+      await this.#end(await this.#startWorker(draft))
+      await rename(draft, folder)
+    } catch (error) {
+      throw new StoreUnavailable(`the embedded store cannot make ${folder}`, { cause: error })
+    }
+  }
+
+  /** Has the thread close its folder, for as long as that may take. */
+  async #end(worker: Worker): Promise<void> {
+    const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
+    worker.postMessage({ text: null, parameters: [] } satisfies WorkerRequest)
+    await this.#before(CLOSE_MILLISECONDS_MAX, ended)
+    await worker.terminate()
   }
 
   #answered(worker: Worker, answer: Exclude<WorkerAnswer, { type: 'ready' }>): void {
@@ -158,7 +184,7 @@ export class EmbeddedEngine {
     }
     for (let pause = RESTART_PAUSE_MILLISECONDS_MIN; !this.#closing; pause *= 2) {
       try {
-        const worker = await this.#startWorker()
+        const worker = await this.#startWorker(folder)
         if (this.#closing) {
           await worker.terminate()
           return
@@ -176,8 +202,8 @@ export class EmbeddedEngine {
   }
 
   /** A thread that has opened the folder. */
-  async #startWorker(): Promise<Worker> {
-    const { folder, listener, log } = this.#options
+  async #startWorker(folder: string): Promise<Worker> {
+    const { listener, log } = this.#options
     const worker = createWorker({ folder, channels: listener.channels() })
     // One set of listeners for its whole life: a thread without a message listener in between stops delivering.
     const started = new Promise<boolean>((resolve, reject) => {

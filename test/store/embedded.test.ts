@@ -1,7 +1,8 @@
 /** The embedded store: the conformance suite, and what only it promises. One folder serves all: a new one takes seconds. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { watch } from 'node:fs'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -17,11 +18,16 @@ import { VirtualClock } from '../support/virtual-clock.ts'
 import { describeStore } from './conformance.ts'
 
 const log = createLog('silent')
+let root = ''
 let folder = ''
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tidegate-store-'))
+  root = await mkdtemp(join(tmpdir(), 'tidegate-store-'))
+  folder = join(root, 'store')
+  // What a start that was killed left behind must not be in the way of the next.
+  await mkdir(`${folder}.new`)
+  await writeFile(join(`${folder}.new`, 'PG_VERSION'), 'half made')
 })
-afterAll(() => rm(folder, { recursive: true, force: true }))
+afterAll(() => rm(root, { recursive: true, force: true }))
 
 describeStore('PGlite', async () => ({ db: await openEmbedded({ folder, log, clock: createSystemClock() }) }))
 
@@ -200,6 +206,23 @@ describe('the embedded store', () => {
   it('does not open what is no store', async () => {
     await opened()
     await expect(openEmbedded({ folder: '/dev/null/store', log, clock })).rejects.toBeInstanceOf(StoreUnavailable)
+  })
+
+  it('makes a new store in one step: a kill on the way leaves nothing that the next start would take for one', async () => {
+    await opened()
+    await db.close()
+    const other = await mkdtemp(join(tmpdir(), 'tidegate-store-new-'))
+    const writer = spawn(process.execPath, ['--import', 'tsx', 'test/support/store-writer.ts', join(other, 'store')], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const watcher = watch(other)
+    const [, name] = (await once(watcher, 'change')) as [string, string]
+    watcher.close()
+    writer.kill('SIGKILL')
+    await once(writer, 'exit')
+    expect(name).toBe('store.new')
+    expect(await readdir(other)).toEqual(['store.new'])
+    await rm(other, { recursive: true })
   })
 
   it('keeps every row it acknowledged when its process is killed', async () => {
