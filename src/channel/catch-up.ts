@@ -125,6 +125,7 @@ export class CatchUp {
 
   #isUseful(snapshot: Snapshot): boolean {
     const { view, version } = this.#replica
+    if (this.#firstAskedVersion === 0) this.#firstAskedVersion = version
     if (snapshot.version === version) return true
     const levelCount = view.levelCount(0) + view.levelCount(1)
     if (levelCount <= SMALL_VIEW_LEVELS) return false
@@ -132,7 +133,6 @@ export class CatchUp {
     if (completion === 'too-old') return false
     if (completion === 'nothing' || completion.levelCount <= levelCount * COMPLETION_PART_MAX) return true
     // Those who waited for it get it all the same: a book that moves fast would else never be fresh enough.
-    if (this.#firstAskedVersion === 0) this.#firstAskedVersion = version
     return this.#firstAskedVersion === version
   }
 }

@@ -34,6 +34,22 @@ export function deepBook(count: number, amount: number): LevelChange[] {
   )
 }
 
+/** A clock on which work takes time: every look at it finds that `workMilliseconds` have passed. */
+export class WorkingClock extends VirtualClock {
+  workMilliseconds = 0
+  #worked = 0
+
+  override monotonicMilliseconds(): number {
+    this.#worked += this.workMilliseconds
+    return super.monotonicMilliseconds() + this.#worked
+  }
+
+  /** The process stands still: time passes and no timer runs. */
+  stall(milliseconds: number): void {
+    this.#worked += milliseconds
+  }
+}
+
 /** A transport that also keeps what was written, in the order of all clients of a stream. */
 class ListeningTransport extends FakeTransport {
   readonly writes: Buffer[] = []
@@ -169,7 +185,7 @@ export class LiveStream {
   readonly rebuilds: string[] = []
   /** Names of the clients in the order in which anything was written to them. */
   readonly writeOrder: string[] = []
-  random = 0.5
+  random = (): number => 0.5
 
   constructor(options: LiveStreamOptions = {}) {
     this.clock = options.clock ?? new VirtualClock()
@@ -190,7 +206,7 @@ export class LiveStream {
       log,
       metrics: this.metrics,
       settings: { ...SETTINGS, ...options.settings },
-      random: () => this.random,
+      random: () => this.random(),
     })
   }
 
