@@ -6,6 +6,7 @@ import { variableOf } from '../src/app/config.ts'
 import type { Setting } from '../src/app/setting-kinds.ts'
 import { RELATIONS, SETTING_KEYS, SETTINGS } from '../src/app/settings.ts'
 import { CLOSE_CODES, STREAM_ERRORS } from '../src/contract/stream-codes.ts'
+import { PROBLEMS } from '../src/http/problem.ts'
 
 /** Path from the root, and text, of every page. */
 export function referencePages(): [path: string, text: string][] {
@@ -87,17 +88,28 @@ function errorsPage(): string {
   const closes = Object.values(CLOSE_CODES)
     .toSorted((left, right) => left.code - right.code)
     .map(({ code, reason, reconnect }) => [String(code), reason, reconnect])
+  const problems = Object.entries(PROBLEMS)
+    .toSorted(([, left], [, right]) => left.status - right.status)
+    .map(([code, { status, meaning }]) => [String(status), `\`${code}\``, meaning])
   return `${NOTICE}
-# Errors of the stream
+# Errors
 
-## Codes of requests
+## Problems of HTTP requests and handshakes
+
+Every HTTP error but the token endpoint's is \`application/problem+json\` (RFC 9457): \`title\`, \`status\`, \`detail\` (which
+names the field and the rule), \`code\` (stable), \`request_id\`, and \`errors\` for validation. The token endpoint answers
+\`{error, error_description}\` (RFC 6749 section 5.2).
+
+${table(['status', 'code', 'meaning'], problems)}
+
+## Codes of stream requests
 
 A request that fails as a whole is answered with \`{"type":"error","error":"<CODE>","message":"…"}\`; an entry that
 fails alone carries \`"success":false\`, \`error\` and \`message\` in its place in the answer. Neither closes the connection.
 
 ${table(['code', 'meaning'], errors)}
 
-## Close codes
+## Close codes of the stream
 
 Besides 1002, 1007 and 1009 of RFC 6455 (protocol error, invalid UTF-8, message too large: fix the client).
 

@@ -3,15 +3,14 @@
  * the gateway; a plain request to `/` is told what an upgrade would be told.
  */
 import type { IncomingMessage } from 'node:http'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Directory } from '../auth/directory.ts'
 import { registerTokenEndpoint } from '../auth/token-routes.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import type { Refusal } from '../gateway/handshake.ts'
-import { PROBLEM_MEDIA_TYPE, Problem, problemDocument } from '../http/problem.ts'
+import { Problem } from '../http/problem.ts'
 import { createHttpServer } from '../http/server.ts'
 import { type Listener, listen, REQUEST_MILLISECONDS_MAX, translateStoreError } from './listener.ts'
 
@@ -49,7 +48,7 @@ function registerStreamDoor(app: FastifyInstance, gateway: PublicListenerOptions
   app.get('/', async (request, reply) => {
     if (request.headers.authorization !== undefined) {
       const refusal = await gateway.judge(request.raw)
-      if (refusal !== undefined) return sendRefusal(request, reply, refusal)
+      if (refusal !== undefined) throw refusal
     } else if (wantsPage(request.raw)) {
       return reply.type('text/html; charset=utf-8').header('content-security-policy', PAGE_POLICY).send(PAGE)
     }
@@ -57,12 +56,6 @@ function registerStreamDoor(app: FastifyInstance, gateway: PublicListenerOptions
       headers: { upgrade: 'websocket', connection: 'upgrade, close', 'sec-websocket-version': '13' },
     })
   })
-}
-
-function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
-  const { status, code, detail, headers } = refusal
-  const document = problemDocument({ status, code, detail, requestId: request.id })
-  return reply.status(status).headers(headers).type(PROBLEM_MEDIA_TYPE).send(JSON.stringify(document))
 }
 
 /** Browsers name HTML first; programs name nothing, or everything. */

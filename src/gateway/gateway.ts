@@ -3,7 +3,7 @@
  * hands accepted connections to the hub. It watches the directory, so that access that is taken away ends live
  * connections within a second.
  */
-import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type ServerOptions, WebSocketServer } from 'ws'
@@ -13,15 +13,8 @@ import type { TokenVerifier } from '../auth/token-verifier.ts'
 import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
-import { problemDocument } from '../http/problem.ts'
-import {
-  type Doorway,
-  type Judgement,
-  judgeAccess,
-  judgeHandshake,
-  type Refusal,
-  selectSubprotocol,
-} from './handshake.ts'
+import { type Problem, problemResponse } from '../http/problem.ts'
+import { type Doorway, type Judgement, judgeAccess, judgeHandshake, selectSubprotocol } from './handshake.ts'
 import type { Hub } from './hub.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import { CLOSE_MILLISECONDS_MAX, Transport } from './transport.ts'
@@ -47,7 +40,7 @@ export interface Gateway {
   /** Takes over a request that asks for an upgrade. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
   /** What the checks from the token on say to a plain request; the refusal is undefined when all pass. */
-  judge(request: IncomingMessage): Promise<Refusal | undefined>
+  judge(request: IncomingMessage): Promise<Problem | undefined>
   /** Refuses new connections from now on and closes the open ones over `seconds`; resolves when none is left. */
   drain(seconds: number): Promise<void>
   /** Ends everything that is left. */
@@ -147,18 +140,7 @@ function accept(
 }
 
 /** Answers a handshake with an HTTP error, on the bare socket, and ends it. */
-function refuse(socket: Duplex, refusal: Refusal): void {
-  const body = JSON.stringify(
-    problemDocument({ status: refusal.status, code: refusal.code, detail: refusal.detail, requestId: newId() }),
-  )
-  const headers = {
-    ...refusal.headers,
-    'Content-Type': 'application/problem+json; charset=utf-8',
-    'Content-Length': String(Buffer.byteLength(body)),
-    'Cache-Control': 'no-store',
-    Connection: refusal.status === 426 ? 'Upgrade, close' : 'close',
-  }
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+function refuse(socket: Duplex, refusal: Problem): void {
   socket.once('finish', () => socket.destroy())
-  socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join('')}\r\n${body}`)
+  socket.end(problemResponse(refusal, newId()))
 }

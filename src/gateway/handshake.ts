@@ -8,17 +8,10 @@ import { streamRefusal } from '../auth/stream-access.ts'
 import type { AccessToken, TokenVerifier } from '../auth/token-verifier.ts'
 import { BEARER_SUBPROTOCOL_PREFIX, SUBPROTOCOLS } from '../contract/channels.ts'
 import { STREAM_SCOPE } from '../contract/scopes.ts'
+import { Problem } from '../http/problem.ts'
 
 /** Seconds after which a client that met a limit, or a node that is not ready, may be tried again. */
-const RETRY_AFTER_SECONDS = 5
-
-export interface Refusal {
-  readonly status: 400 | 401 | 403 | 404 | 426 | 429 | 503
-  /** Stable code of the problem. */
-  readonly code: string
-  readonly detail: string
-  readonly headers: Readonly<Record<string, string>>
-}
+const RETRY_AFTER = { headers: { 'Retry-After': '5' } }
 
 export interface Doorway {
   readonly directory: Directory
@@ -32,28 +25,28 @@ export interface Doorway {
 
 export type Judgement =
   | { readonly accepted: true; readonly token: AccessToken }
-  | { readonly accepted: false; readonly refusal: Refusal }
+  | { readonly accepted: false; readonly refusal: Problem }
 
 /** All checks of a WebSocket handshake, in the documented order; the first failure answers. */
 export async function judgeHandshake(request: IncomingMessage, doorway: Doorway): Promise<Judgement> {
   const refusal = refusePath(request) ?? refuseUpgrade(request)
-  if (refusal !== undefined) return { accepted: false, refusal }
-  return judgeAccess(request, doorway)
+  return refusal === undefined ? judgeAccess(request, doorway) : refused(refusal)
 }
 
 /** The checks from the token on: also for a plain request that wants to know what it would be told. */
 export async function judgeAccess(request: IncomingMessage, doorway: Doorway): Promise<Judgement> {
   const text = bearerToken(request)
-  if (text === undefined) return refused(401, 'unauthorized', 'a bearer token is required', bearerChallenge())
+  if (text === undefined) return refused(new Problem('unauthorized', 'a bearer token is required', bearerChallenge()))
   // Without the directory no token can be judged: not the client's fault, so not a 401.
-  if (!doorway.directory.loaded) return { accepted: false, refusal: notLoaded() }
+  if (!doorway.directory.loaded) return refused(notLoaded())
   const verdict = await doorway.verifier.verify(text)
   if (!verdict.ok) {
-    return refused(401, 'invalid_token', `the token is not valid: ${verdict.reason}`, bearerChallenge('invalid_token'))
+    const detail = `the token is not valid: ${verdict.reason}`
+    return refused(new Problem('invalid_token', detail, bearerChallenge('invalid_token')))
   }
   const { token } = verdict
   const refusal = refuseAccess(token, doorway) ?? refuseCapacity(token, doorway)
-  return refusal === undefined ? { accepted: true, token } : { accepted: false, refusal }
+  return refusal === undefined ? { accepted: true, token } : refused(refusal)
 }
 
 /** The subprotocol to select of those a client offers; false when none is known (then the plain wire is spoken). */
@@ -62,20 +55,20 @@ export function selectSubprotocol(offered: ReadonlySet<string>): string | false 
   return false
 }
 
-function refusePath(request: IncomingMessage): Refusal | undefined {
+function refusePath(request: IncomingMessage): Problem | undefined {
   const path = (request.url ?? '').split('?', 1)[0]
   if (path === '/') return undefined
-  return { status: 404, code: 'not_found', detail: 'the stream is at /', headers: {} }
+  return new Problem('not_found', 'the stream is at /')
 }
 
-function refuseUpgrade(request: IncomingMessage): Refusal | undefined {
+function refuseUpgrade(request: IncomingMessage): Problem | undefined {
   const { headers, method } = request
-  const wanted = { Upgrade: 'websocket', 'Sec-WebSocket-Version': '13' }
+  const wanted = { headers: { Upgrade: 'websocket', 'Sec-WebSocket-Version': '13' } }
   if (headers.upgrade?.toLowerCase() !== 'websocket') {
-    return { status: 426, code: 'upgrade_required', detail: 'the stream is a WebSocket', headers: wanted }
+    return new Problem('upgrade_required', 'the stream is a WebSocket', wanted)
   }
   if (headers['sec-websocket-version'] !== '13') {
-    return { status: 426, code: 'upgrade_required', detail: 'Sec-WebSocket-Version must be 13', headers: wanted }
+    return new Problem('upgrade_required', 'Sec-WebSocket-Version must be 13', wanted)
   }
   if (method !== 'GET') return badHandshake('the handshake must be a GET request')
   // RFC 6455 section 4.2.1: 16 bytes in base64.
@@ -85,7 +78,7 @@ function refuseUpgrade(request: IncomingMessage): Refusal | undefined {
   return refuseSubprotocols(headers['sec-websocket-protocol'])
 }
 
-function refuseSubprotocols(header: string | undefined): Refusal | undefined {
+function refuseSubprotocols(header: string | undefined): Problem | undefined {
   if (header === undefined) return undefined
   const names = header.split(',').map((name) => name.trim())
   if (names.some((name) => !/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) || new Set(names).size < names.length) {
@@ -107,7 +100,7 @@ function bearerToken(request: IncomingMessage): string | undefined {
   return entry?.slice(BEARER_SUBPROTOCOL_PREFIX.length)
 }
 
-function refuseAccess(token: AccessToken, doorway: Doorway): Refusal | undefined {
+function refuseAccess(token: AccessToken, doorway: Doorway): Problem | undefined {
   const refusal = streamRefusal(doorway.directory, token)
   switch (refusal) {
     case undefined:
@@ -115,28 +108,20 @@ function refuseAccess(token: AccessToken, doorway: Doorway): Refusal | undefined
     case 'not-loaded':
       return notLoaded()
     case 'scope':
-      return {
-        status: 403,
-        code: 'insufficient_scope',
-        detail: `the token lacks the scope ${STREAM_SCOPE}`,
+      return new Problem('insufficient_scope', `the token lacks the scope ${STREAM_SCOPE}`, {
         headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${STREAM_SCOPE}"` },
-      }
+      })
     case 'disabled':
-      return { status: 403, code: 'disabled', detail: 'the client or its customer is disabled', headers: {} }
+      return new Problem('disabled', 'the client or its customer is disabled')
     case 'not-allowed':
-      return {
-        status: 403,
-        code: 'not_allowed',
-        detail: 'the customer is not on the streaming allow list',
-        headers: {},
-      }
+      return new Problem('not_allowed', 'the customer is not on the streaming allow list')
   }
 }
 
-function refuseCapacity(token: AccessToken, doorway: Doorway): Refusal | undefined {
+function refuseCapacity(token: AccessToken, doorway: Doorway): Problem | undefined {
   if (doorway.connectionsOfClient(token.clientId) >= doorway.connectionsPerClientMax) {
     const detail = `the client has ${doorway.connectionsPerClientMax} connections already, which is its limit`
-    return { status: 429, code: 'too_many_connections', detail, headers: retryAfter() }
+    return new Problem('too_many_connections', detail, RETRY_AFTER)
   }
   if (doorway.isDraining()) return unavailable('the node is shutting down')
   if (doorway.connections() >= doorway.connectionsMax) return unavailable('the node has no room for more connections')
@@ -147,31 +132,22 @@ function isSubprotocol(name: string): boolean {
   return SUBPROTOCOLS.includes(name as (typeof SUBPROTOCOLS)[number])
 }
 
-function bearerChallenge(error?: string): Record<string, string> {
-  return { 'WWW-Authenticate': error === undefined ? 'Bearer' : `Bearer error="${error}"` }
+function bearerChallenge(error?: string): { readonly headers: Record<string, string> } {
+  return { headers: { 'WWW-Authenticate': error === undefined ? 'Bearer' : `Bearer error="${error}"` } }
 }
 
-function badHandshake(detail: string): Refusal {
-  return { status: 400, code: 'bad_handshake', detail, headers: {} }
+function badHandshake(detail: string): Problem {
+  return new Problem('bad_handshake', detail)
 }
 
-function unavailable(detail: string): Refusal {
-  return { status: 503, code: 'unavailable', detail, headers: retryAfter() }
+function unavailable(detail: string): Problem {
+  return new Problem('unavailable', detail, RETRY_AFTER)
 }
 
-function notLoaded(): Refusal {
+function notLoaded(): Problem {
   return unavailable('the directory of clients is not loaded yet')
 }
 
-function retryAfter(): Record<string, string> {
-  return { 'Retry-After': String(RETRY_AFTER_SECONDS) }
-}
-
-function refused(
-  status: Refusal['status'],
-  code: string,
-  detail: string,
-  headers: Readonly<Record<string, string>>,
-): Judgement {
-  return { accepted: false, refusal: { status, code, detail, headers } }
+function refused(refusal: Problem): Judgement {
+  return { accepted: false, refusal }
 }

@@ -4,24 +4,29 @@
  */
 import { STATUS_CODES } from 'node:http'
 
-/** Every problem code with its status. Codes are stable: clients may switch on them. */
-const PROBLEMS = {
-  invalid_request: 400,
-  invalid_cursor: 400,
-  unauthorized: 401,
-  invalid_token: 401,
-  not_found: 404,
-  method_not_allowed: 405,
-  request_timeout: 408,
-  already_exists: 409,
-  invalid_state: 409,
-  body_too_large: 413,
-  unsupported_media_type: 415,
-  upgrade_required: 426,
-  headers_too_large: 431,
-  internal: 500,
-  unavailable: 503,
-} as const
+/** Every problem code with its status and what it means. Codes are stable: clients may switch on them. */
+export const PROBLEMS = {
+  invalid_request: { status: 400, meaning: 'a parameter, member or header breaks its rule; `errors` names each' },
+  invalid_cursor: { status: 400, meaning: 'the cursor is malformed, or of another list, filter or order' },
+  bad_handshake: { status: 400, meaning: 'the WebSocket handshake breaks RFC 6455' },
+  unauthorized: { status: 401, meaning: 'a bearer token is required' },
+  invalid_token: { status: 401, meaning: 'the bearer token is malformed, expired or not ours' },
+  insufficient_scope: { status: 403, meaning: 'the token, or its client by now, lacks the scope' },
+  disabled: { status: 403, meaning: 'the client or its customer is disabled' },
+  not_allowed: { status: 403, meaning: 'the customer is not on the streaming allow list' },
+  not_found: { status: 404, meaning: 'there is nothing at this path, or with this id' },
+  method_not_allowed: { status: 405, meaning: 'the resource has other methods; `Allow` names them' },
+  request_timeout: { status: 408, meaning: 'the request came too slowly' },
+  already_exists: { status: 409, meaning: 'the name is taken; `meta.existing` holds that record' },
+  invalid_state: { status: 409, meaning: 'the record is in a state that does not allow this' },
+  body_too_large: { status: 413, meaning: 'the body is over its limit' },
+  unsupported_media_type: { status: 415, meaning: 'the body is of a type that the resource does not take' },
+  upgrade_required: { status: 426, meaning: 'the stream is a WebSocket of version 13' },
+  too_many_connections: { status: 429, meaning: 'the client has as many connections as it may' },
+  headers_too_large: { status: 431, meaning: 'the head of the request is over its limit' },
+  internal: { status: 500, meaning: 'an error on our side; quote `request_id`' },
+  unavailable: { status: 503, meaning: 'the store cannot be reached, or the node is starting, full or shutting down' },
+} as const satisfies Record<string, { readonly status: number; readonly meaning: string }>
 
 export type ProblemCode = keyof typeof PROBLEMS
 
@@ -50,25 +55,31 @@ export class Problem extends Error {
   }
 
   get status(): number {
-    return PROBLEMS[this.code]
+    return PROBLEMS[this.code].status
   }
-}
-
-export interface ProblemFacts {
-  readonly status: number
-  readonly code: string
-  readonly detail: string
-  readonly requestId: string
-  readonly errors?: readonly FieldError[] | undefined
-  readonly meta?: Readonly<Record<string, unknown>> | undefined
 }
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json; charset=utf-8'
 
 /** The document of RFC 9457 section 3; `about:blank` means that the title is the status' own phrase. */
-export function problemDocument({ status, code, detail, requestId, errors, meta }: ProblemFacts): object {
-  const title = STATUS_CODES[status]
-  return { type: 'about:blank', title, status, detail, code, request_id: requestId, errors, meta }
+export function problemDocument(problem: Problem, requestId: string): object {
+  const { status, code, message: detail, extras } = problem
+  const { errors, meta } = extras
+  return { type: 'about:blank', title: STATUS_CODES[status], status, detail, code, request_id: requestId, errors, meta }
+}
+
+/** A whole HTTP answer as text, for a bare socket: before there is a request, and before an upgrade. */
+export function problemResponse(problem: Problem, requestId: string): string {
+  const body = JSON.stringify(problemDocument(problem, requestId))
+  const headers = {
+    ...problem.extras.headers,
+    'X-Request-Id': requestId,
+    'Content-Type': PROBLEM_MEDIA_TYPE,
+    'Content-Length': Buffer.byteLength(body),
+    Connection: problem.code === 'upgrade_required' ? 'Upgrade, close' : 'close',
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines.join('')}\r\n${body}`
 }
 
 /** A validation problem; its detail is the first error with its field. */

@@ -1,17 +1,10 @@
-/**
- * The HTTP server under both listeners: fastify with our problems instead of its errors, strict JSON bodies, request
- * ids, limits of size and time, 405 with Allow, one log line and one count a request. It promises that every error is a
- * problem document that names field and rule, and that neither a URL's query nor a header reaches the log. It knows no
- * room: what the errors of rooms mean is told to it.
- */
-import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import { Counter, type MetricsRegistry } from '../base/metrics.ts'
 import { readJson } from './json-body.ts'
-import { invalidRequest, PROBLEM_MEDIA_TYPE, Problem, problemDocument } from './problem.ts'
+import { invalidRequest, PROBLEM_MEDIA_TYPE, Problem, problemDocument, problemResponse } from './problem.ts'
 import { RouteMethods } from './route-methods.ts'
 import { endsConnection, PlainUnlessWebSocket } from './upgrade.ts'
 import { validationErrors } from './validation.ts'
@@ -98,11 +91,7 @@ function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Prob
     .status(problem.status)
     .headers({ 'x-request-id': request.id, ...problem.extras.headers })
     .type(PROBLEM_MEDIA_TYPE)
-    .send(JSON.stringify(documentOf(problem, request.id)))
-}
-
-function documentOf({ status, code, message, extras }: Problem, requestId: string): object {
-  return problemDocument({ status, code, detail: message, requestId, errors: extras.errors, meta: extras.meta })
+    .send(JSON.stringify(problemDocument(problem, request.id)))
 }
 
 /** Only JSON, only UTF-8; an empty body is none. */
@@ -184,13 +173,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
     socket.destroy()
     return
   }
-  const requestId = newId()
-  const problem = clientErrorProblem(error.code)
-  const body = JSON.stringify(documentOf(problem, requestId))
-  socket.end(
-    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\nContent-Type: ${PROBLEM_MEDIA_TYPE}\r\n` +
-      `X-Request-Id: ${requestId}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  )
+  socket.end(problemResponse(clientErrorProblem(error.code), newId()))
 }
 
 function clientErrorProblem(code: string | undefined): Problem {

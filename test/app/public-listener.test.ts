@@ -7,10 +7,10 @@ import { createPublicListener } from '../../src/app/public-listener.ts'
 import { Directory } from '../../src/auth/directory.ts'
 import { createSystemClock } from '../../src/base/clock.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
-import type { Refusal } from '../../src/gateway/handshake.ts'
+import { Problem } from '../../src/http/problem.ts'
 import { captureLog } from '../support/door.ts'
 
-let refusal: Refusal | undefined
+let refusal: Problem | undefined
 let judged = 0
 let listener: Listener
 
@@ -68,7 +68,7 @@ describe('GET /', () => {
 
   it('with a token that would be refused is told why, whatever it accepts', async () => {
     const headers = { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' }
-    refusal = { status: 403, code: 'insufficient_scope', detail: 'the scope is missing', headers }
+    refusal = new Problem('insufficient_scope', 'the scope is missing', { headers })
     const response = await fetch(`${listener.url}/?x=1`, { headers: { authorization: 'Bearer poor', ...HTML } })
     expect(response.status).toBe(403)
     expect(response.headers.get('www-authenticate')).toBe('Bearer error="insufficient_scope"')
