@@ -57,7 +57,7 @@ export function ensureInstalled() {
   process.stderr.write('tidegate: installing packages\n')
   // npm of this very call when there is one; development packages always, since the build needs them.
   const npm = process.env.npm_execpath
-  const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
+  const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error']
   const result =
     npm?.endsWith('.js') && existsSync(npm)
       ? spawnSync(process.execPath, [npm, ...args], { cwd: ROOT, stdio: ['ignore', 2, 2] })
