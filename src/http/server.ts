@@ -1,3 +1,9 @@
+/**
+ * The HTTP server under both listeners: fastify with our problems instead of its errors, strict JSON bodies, request
+ * ids, limits of size and time, 405 with Allow, one log line and one count a request. It promises that every error is a
+ * problem document that names field and rule, and that neither a URL's query nor a header reaches the log. It knows no
+ * room: what the errors of rooms mean is told to it.
+ */
 import type { Socket } from 'node:net'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { newId } from '../base/ids.ts'
