@@ -9,12 +9,12 @@ import type { Duplex } from 'node:stream'
 import { type ServerOptions, WebSocketServer } from 'ws'
 import type { Directory } from '../auth/directory.ts'
 import { streamRefusal } from '../auth/stream-access.ts'
-import type { TokenVerifier } from '../auth/token-verifier.ts'
+import type { AccessToken, TokenVerifier } from '../auth/token-verifier.ts'
 import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
-import { type Problem, problemResponse } from '../http/problem.ts'
-import { type Doorway, type Judgement, judgeAccess, judgeHandshake, selectSubprotocol } from './handshake.ts'
+import { Problem, problemResponse } from '../http/problem.ts'
+import { authenticate, type Doorway, refuseAdmission, refuseRequest, selectSubprotocol } from './handshake.ts'
 import type { Hub } from './hub.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import { CLOSE_MILLISECONDS_MAX, Transport } from './transport.ts'
@@ -64,25 +64,26 @@ export function createGateway(options: GatewayOptions): Gateway {
     hub.closeWhere((session) => (streamRefusal(directory, session.token) === undefined ? undefined : 'revoked'))
   })
 
-  async function decide(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const judgement = await judgeHandshake(request, doorway)
-    metrics.handshakes.inc({ status: judgement.accepted ? '101' : String(judgement.refusal.status) })
+  async function decide(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
+    const identity = refuseRequest(request) ?? (await authenticate(request, doorway))
     if (socket.destroyed) return
-    if (judgement.accepted) accept(server, options, judgement, request, socket as Socket, head)
-    else refuse(socket, judgement.refusal)
+    const refusal = identity instanceof Problem ? identity : refuseAdmission(identity, doorway)
+    metrics.handshakes.inc({ status: String(refusal?.status ?? 101) })
+    if (refusal !== undefined) refuse(socket, refusal)
+    else accept(server, options, identity as AccessToken, request, socket, head)
   }
 
   return {
     upgrade(request, socket, head) {
       socket.on('error', (error) => log.info({ err: error }, 'connection error'))
-      decide(request, socket, head).catch((error) => {
+      decide(request, socket as Socket, head).catch((error) => {
         log.error({ err: error }, 'a handshake failed')
-        socket.destroy()
+        refuse(socket, new Problem('internal', 'an error on our side; quote request_id'))
       })
     },
     async judge(request) {
-      const judgement = await judgeAccess(request, doorway)
-      return judgement.accepted ? undefined : judgement.refusal
+      const identity = await authenticate(request, doorway)
+      return identity instanceof Problem ? identity : refuseAdmission(identity, doorway)
     },
     drain(seconds) {
       draining = true
@@ -115,7 +116,7 @@ function createWebSocketServer(inboundBytesMax: number): WebSocketServer {
 function accept(
   server: WebSocketServer,
   options: GatewayOptions,
-  judgement: Judgement & { accepted: true },
+  token: AccessToken,
   request: IncomingMessage,
   socket: Socket,
   head: Buffer,
@@ -124,8 +125,8 @@ function accept(
   socket.setNoDelay(true)
   socket.setKeepAlive(true)
   server.handleUpgrade(request, socket, head, (webSocket) => {
-    const session = hub.open(new Transport(webSocket, socket, options.clock), judgement.token)
-    const fields = { connection: session.id, client_id: judgement.token.clientId }
+    const session = hub.open(new Transport(webSocket, socket, options.clock), token)
+    const fields = { connection: session.id, client_id: token.clientId }
     log.info(fields, 'connection opened')
     webSocket.on('message', (data, isBinary) => session.receive({ data: data as Buffer, isBinary }))
     webSocket.on('ping', (data) => session.receiveControl(data))

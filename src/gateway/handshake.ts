@@ -23,30 +23,28 @@ export interface Doorway {
   isDraining(): boolean
 }
 
-export type Judgement =
-  | { readonly accepted: true; readonly token: AccessToken }
-  | { readonly accepted: false; readonly refusal: Problem }
-
-/** All checks of a WebSocket handshake, in the documented order; the first failure answers. */
-export async function judgeHandshake(request: IncomingMessage, doorway: Doorway): Promise<Judgement> {
-  const refusal = refusePath(request) ?? refuseUpgrade(request)
-  return refusal === undefined ? judgeAccess(request, doorway) : refused(refusal)
+/** The checks of the request itself: path, then upgrade. */
+export function refuseRequest(request: IncomingMessage): Problem | undefined {
+  return refusePath(request) ?? refuseUpgrade(request)
 }
 
-/** The checks from the token on: also for a plain request that wants to know what it would be told. */
-export async function judgeAccess(request: IncomingMessage, doorway: Doorway): Promise<Judgement> {
+/** Who asks: the verified token that the request carries, or why there is none. */
+export async function authenticate(request: IncomingMessage, doorway: Doorway): Promise<AccessToken | Problem> {
   const text = bearerToken(request)
-  if (text === undefined) return refused(new Problem('unauthorized', 'a bearer token is required', bearerChallenge()))
+  if (text === undefined) return new Problem('unauthorized', 'a bearer token is required', bearerChallenge())
   // Without the directory no token can be judged: not the client's fault, so not a 401.
-  if (!doorway.directory.loaded) return refused(notLoaded())
+  if (!doorway.directory.loaded) return notLoaded()
   const verdict = await doorway.verifier.verify(text)
-  if (!verdict.ok) {
-    const detail = `the token is not valid: ${verdict.reason}`
-    return refused(new Problem('invalid_token', detail, bearerChallenge('invalid_token')))
-  }
-  const { token } = verdict
-  const refusal = refuseAccess(token, doorway) ?? refuseCapacity(token, doorway)
-  return refusal === undefined ? { accepted: true, token } : refused(refusal)
+  if (verdict.ok) return verdict.token
+  return new Problem('invalid_token', `the token is not valid: ${verdict.reason}`, bearerChallenge('invalid_token'))
+}
+
+/**
+ * Whether who asks may come in now: access, then room. To be asked in the same turn as the connection is opened, so
+ * that nothing is taken away and no place is given twice in between.
+ */
+export function refuseAdmission(token: AccessToken, doorway: Doorway): Problem | undefined {
+  return refuseAccess(token, doorway) ?? refuseCapacity(token, doorway)
 }
 
 /** The subprotocol to select of those a client offers; false when none is known (then the plain wire is spoken). */
@@ -146,8 +144,4 @@ function unavailable(detail: string): Problem {
 
 function notLoaded(): Problem {
   return unavailable('the directory of clients is not loaded yet')
-}
-
-function refused(refusal: Problem): Judgement {
-  return { accepted: false, refusal }
 }

@@ -199,6 +199,14 @@ describe('a handshake', () => {
   })
 })
 
+describe('simultaneous handshakes', () => {
+  test('never open more connections than the limit', async () => {
+    const attempts = Array.from({ length: 10 }, () => open([], { Authorization: 'Bearer good' }))
+    const outcomes = await Promise.allSettled(attempts)
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(2)
+  })
+})
+
 describe('subprotocols', () => {
   test.each([
     [[], ''],
