@@ -3,10 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { Book } from '../../src/market/book.ts'
 import { ASK, BID, type LevelChange } from '../../src/market/event.ts'
 import { View } from '../../src/market/view.ts'
-import { cutToDepth, hasKrakenRecordings, krakenChecksum, readKrakenRecording } from '../support/kraken-recording.ts'
+import { cutToDepth, krakenChecksum, krakenMessages } from '../support/kraken-recording.ts'
 import { applyMessage, type ScriptMessage, scriptArbitrary } from '../support/market-script.ts'
 import { NaiveBook, naiveDifference } from '../support/naive-book.ts'
 import { propertySettings } from '../support/property.ts'
+import { krakenBtcUsd, krakenEthUsd, krakenRecordingsMissing } from '../support/recordings.ts'
 
 const DEPTHS = [1, 5, 0]
 
@@ -196,16 +197,16 @@ describe('a view', () => {
   })
 })
 
-describe.skipIf(!hasKrakenRecordings)('a view of recorded Kraken books (needs ../shared/data)', () => {
+describe.skipIf(krakenRecordingsMissing)('a view of recorded Kraken books (needs ../shared/data)', () => {
   test.each([
-    { file: 'kraken_btcusd_l2.cbcap.gz', priceDecimals: 1, checksums: 301 },
-    { file: 'kraken_ethusd_sample.cbcap.gz', priceDecimals: 2, checksums: 1129 },
-  ])('$file: every checksum of the exchange holds, and every step and pair is exact', (recording) => {
+    { symbol: 'BTC/USD', read: krakenBtcUsd, checksums: 301 },
+    { symbol: 'ETH/USD', read: krakenEthUsd, checksums: 1129 },
+  ])('$symbol: every checksum of the exchange holds, and every step and pair is exact', (recording) => {
     const book = new Book()
     const naive = new NaiveBook()
     const views = DEPTHS.map((depth) => new WatchedView(book, naive, depth))
     let checksums = 0
-    for (const message of readKrakenRecording(recording.file, recording.priceDecimals)) {
+    for (const message of krakenMessages(recording.read())) {
       const applied = applyMessage(cutToDepth(message, naive), book, naive)
       for (const view of views) view.advance(applied)
       expect(krakenChecksum(new NaiveBook(views[2]!.view.levels()))).toBe(message.checksum)

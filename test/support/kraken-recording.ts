@@ -1,22 +1,16 @@
 /**
- * Reads the recorded Kraken books that lie beside the repository, on its own and not through the connector: numbers by
- * the instrument's precision, the book cut to the subscribed depth, the CRC32 as the exchange's documentation says.
+ * Recorded Kraken books as messages of level changes, read on their own and not through the connector: numbers by the
+ * instrument's precision, the book cut to the subscribed depth, the CRC32 as the exchange's documentation says.
  * https://docs.kraken.com/api/docs/guides/spot-ws-book-v2
  */
-import { existsSync, readFileSync } from 'node:fs'
-import { crc32, gunzipSync } from 'node:zlib'
+import { crc32 } from 'node:zlib'
 import { parseDecimal } from '../../src/base/decimal.ts'
 import { ASK, BID, type LevelChange, type Side } from '../../src/market/event.ts'
 import type { ScriptMessage } from './market-script.ts'
 import type { NaiveBook } from './naive-book.ts'
+import type { KrakenRecording } from './recordings.ts'
 
-const FOLDER = new URL('../../../shared/data/kraken-v2/', import.meta.url)
-
-/** At all the exchange's pairs that are recorded. */
-const AMOUNT_DECIMALS = 8
 const CHECKSUM_LEVELS = 10
-
-export const hasKrakenRecordings = existsSync(FOLDER)
 
 interface KrakenLevel {
   readonly price: number
@@ -42,18 +36,19 @@ export interface KrakenMessage {
   readonly checksum: number
 }
 
-export function readKrakenRecording(file: string, priceDecimals: number): KrakenMessage[] {
+export function krakenMessages(recording: KrakenRecording): KrakenMessage[] {
+  const { pricePrecision, quantityPrecision } = recording
   const messages: KrakenMessage[] = []
   let depth = 0
-  for (const text of framesOf(gunzipSync(readFileSync(new URL(file, FOLDER))))) {
+  for (const { text } of recording.frames) {
     const frame = JSON.parse(text) as KrakenFrame
     if (frame.method === 'subscribe' && frame.result?.depth !== undefined) depth = frame.result.depth
     if (frame.channel !== 'book' || frame.data === undefined) continue
     const { bids, asks, checksum } = frame.data[0]
     const scaled = (side: Side) => (level: KrakenLevel) => ({
       side,
-      price: Number(parseDecimal(level.price.toFixed(priceDecimals), priceDecimals)),
-      amount: parseDecimal(level.qty.toFixed(AMOUNT_DECIMALS), AMOUNT_DECIMALS) as number,
+      price: Number(parseDecimal(level.price.toFixed(pricePrecision), pricePrecision)),
+      amount: parseDecimal(level.qty.toFixed(quantityPrecision), quantityPrecision) as number,
     })
     messages.push({
       type: frame.type === 'snapshot' ? 'snapshot' : 'update',
@@ -82,15 +77,4 @@ export function krakenChecksum(book: NaiveBook): number {
   const digits = (side: Side) =>
     levels.filter((level) => level.side === side).map((level) => `${level.price}${level.amount}`)
   return crc32([...digits(ASK), ...digits(BID)].join(''))
-}
-
-/** The frames of a CBCAP file: a line of text, then `<nanoseconds> <bytes>\n<that many bytes>\n` again and again. */
-function* framesOf(file: Buffer): Generator<string> {
-  let position = file.indexOf('\n') + 1
-  while (position < file.length) {
-    const headEnd = file.indexOf('\n', position)
-    const size = Number(file.toString('utf8', position, headEnd).split(' ')[1])
-    yield file.toString('utf8', headEnd + 1, headEnd + 1 + size)
-    position = headEnd + 1 + size + 1
-  }
 }
