@@ -38,6 +38,8 @@ export interface ServiceOptions {
   readonly random: () => number
   /** Told of every trade of the simulator before it is published. */
   readonly onTrade?: (trade: SimulatedTrade) => void
+  /** Where commits travel, for who listens too; absent = a bus of this process that nobody else sees. */
+  readonly bus?: Bus
 }
 
 export interface ServiceAddresses {
@@ -75,7 +77,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     ...options,
     lifecycle: new Lifecycle(options.log),
     metrics: createMetricsRegistry(),
-    bus: createMemoryBus(),
+    bus: options.bus ?? createMemoryBus(),
     directory: new Directory(),
     state: { draining: false },
   }

@@ -1,4 +1,4 @@
-/** Runs the program from its sources, as a shell would. */
+/** Runs the program from its sources, or as it was built, as a shell would. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { join } from 'node:path'
 
@@ -26,11 +26,16 @@ export interface RunningCommand {
 export interface CommandOptions {
   readonly cwd?: string
   readonly environment?: Readonly<Record<string, string>>
+  /** Runs what was compiled into dist instead of the sources. */
+  readonly isBuilt?: boolean
 }
 
 export function startCommand(args: readonly string[], options: CommandOptions = {}): RunningCommand {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('TIDEGATE_'))
-  const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), join(ROOT, 'src/main.ts'), ...args], {
+  const program = options.isBuilt
+    ? [join(ROOT, 'dist/main.js')]
+    : ['--import', import.meta.resolve('tsx'), join(ROOT, 'src/main.ts')]
+  const child = spawn(process.execPath, [...program, ...args], {
     cwd: options.cwd ?? ROOT,
     env: { ...Object.fromEntries(inherited), ...options.environment },
   })

@@ -21,6 +21,8 @@ export interface KrakenServerOptions {
   readonly speed: number
   /** Changes a recorded frame on its way out (`index` counts the frames of the symbol); the server's own book stays right. */
   readonly corrupt?: (text: string, symbol: string, index: number) => string
+  /** Asked before a recorded frame goes out (`index` as above); the symbol's replay stands still until what it returns resolves. */
+  readonly hold?: (symbol: string, index: number) => Promise<void> | undefined
   /** Listed by `instrument` besides the recordings, but refused by `book`. */
   readonly refusedPairs?: readonly KrakenPairListing[]
 }
@@ -206,10 +208,12 @@ class Replay {
     this.#isRunning = true
     this.#anchor = undefined
     const { frames, symbol } = this.recording
-    const { speed, corrupt } = this.#options
+    const { speed, corrupt, hold } = this.#options
     while (this.#subscribers.size > 0) {
       const frame = frames[this.#position]
       if (frame === undefined) break
+      const held = hold?.(symbol, this.#position)
+      if (held !== undefined) await this.#standStill(held)
       if (speed !== Number.POSITIVE_INFINITY) await this.#due(frame.milliseconds)
       else if (this.#position % FRAMES_PER_WAIT === 0) await this.#drained()
       if (this.#subscribers.size === 0) break
@@ -221,6 +225,14 @@ class Replay {
       if (this.#position === frames.length) this.#resolveFinished()
     }
     this.#isRunning = false
+  }
+
+  /** Time spent here is no part of the pace. */
+  async #standStill(held: Promise<void>): Promise<void> {
+    const begin = performance.now()
+    await held
+    const anchor = this.#anchor
+    if (anchor !== undefined) this.#anchor = { ...anchor, real: anchor.real + performance.now() - begin }
   }
 
   /** Waits until a frame of that recorded time is due at the wanted speed. */

@@ -1,0 +1,176 @@
+/**
+ * Recorded market data of an exchange through the built program to a client that knows only our wire: the exchange's own
+ * checksum of the ten best levels, computed here from the client's texts, is the judge. `TIDEGATE_LONG=1` replays at the
+ * recordings' own pace and as fast as the sockets take it, too.
+ */
+import { crc32 } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { krakenBtcUsd, krakenEthUsd, krakenRecordingsMissing } from '../support/recordings.ts'
+import {
+  ensureBuilt,
+  market,
+  newToken,
+  type ServiceProcess,
+  startServiceProcess,
+  temporaryFolder,
+} from '../support/running-service.ts'
+import { type SampleBook, SampleClient, sortedLevels } from '../support/sample-client.ts'
+import { type KrakenServer, startKrakenServer } from '../support/venue-server.ts'
+import { Waiters } from '../support/waiters.ts'
+
+const isLong = process.env.TIDEGATE_LONG === '1'
+
+const MARKETS = [market('BTC', 1, 10, 'kraken:BTC/USD'), market('ETH', 2, 25, 'kraken:ETH/USD')]
+const VENUE_SYMBOLS: Readonly<Record<string, string>> = { BTCUSD: 'BTC/USD', ETHUSD: 'ETH/USD' }
+const CHECKSUM_LEVELS = 10
+
+/**
+ * At 100 times the pace the service merges much of what comes, so every fourth frame waits until both sides are at rest;
+ * at the own pace every frame does; at full speed none.
+ */
+const PACES = [
+  { name: '100 times their pace', speed: 100, framesPerRest: 4, isRun: true },
+  { name: 'their own pace', speed: 1, framesPerRest: 1, isRun: isLong },
+  { name: 'full speed', speed: Number.POSITIVE_INFINITY, framesPerRest: 0, isRun: isLong },
+].filter(({ isRun }) => isRun)
+
+const folder = temporaryFolder()
+beforeAll(ensureBuilt)
+afterAll(() => folder.remove())
+
+describe.skipIf(krakenRecordingsMissing)('recorded books of Kraken (recordings in ../shared/data)', () => {
+  describe.each(PACES)('at $name', ({ name, speed, framesPerRest }) => {
+    const witness = new ChecksumWitness(framesPerRest)
+    let venue: KrakenServer
+    let service: ServiceProcess
+
+    beforeAll(async () => {
+      venue = await startKrakenServer({ recordings: [krakenBtcUsd(), krakenEthUsd()], speed, hold: witness.hold })
+      witness.sent = venue.checksums
+      service = await startServiceProcess('serve', folder.path, {
+        markets: JSON.stringify(MARKETS),
+        'feeds.kraken.url': venue.url,
+      })
+    })
+
+    afterAll(async () => {
+      expect((await service?.stop())?.code).toBe(0)
+      await venue?.close()
+    })
+
+    it('reach the client with the checksums that the exchange sent', async () => {
+      const client = await SampleClient.connect({
+        wsUrl: service.ws,
+        token: await newToken(service),
+        onMessage(message, { books }) {
+          if ('channel' in message && message.channel === 'market_data')
+            witness.look(message.payload.market as string, books)
+        },
+      })
+      await client.subscribeAll('BTCUSD', 'ETHUSD')
+      await client.until('both books', () => ['BTCUSD', 'ETHUSD'].every((symbol) => client.book(symbol).isComplete))
+      witness.release()
+      await venue.finished
+      await witness.atRest('BTCUSD')
+      await witness.atRest('ETHUSD')
+      // An answer comes after all that was on its way.
+      await client.request({ type: 'subscription_list' })
+      expect(witness.problems).toEqual([])
+      expect(client.problems).toEqual([])
+      expect(checksumOf(client.book('BTCUSD'))).toBe(venue.checksums.get('BTC/USD')?.at(-1))
+      expect(checksumOf(client.book('ETHUSD'))).toBe(venue.checksums.get('ETH/USD')?.at(-1))
+      expect(client.book('BTCUSD').bids.size).toBe(10)
+      expect(client.book('ETHUSD').asks.size).toBe(25)
+      console.log(JSON.stringify({ pace: name, ...witness.counts(), ...client.counts }))
+      if (framesPerRest > 0) {
+        expect(witness.counts().restsBTCUSD).toBeGreaterThan(50)
+        expect(witness.counts().restsETHUSD).toBeGreaterThan(200)
+      }
+      await client.close()
+    }, 200_000)
+  })
+})
+
+/**
+ * Compares the client's books with the checksums sent: after every message the client's is one of them, later than the
+ * one before; and where the replay stands still it is the very last.
+ */
+class ChecksumWitness {
+  readonly problems: string[] = []
+  sent: ReadonlyMap<string, readonly number[]> = new Map()
+  readonly #framesPerRest: number
+  readonly #waiters = new Waiters()
+  readonly #checksums = new Map<string, number>()
+  /** Place of the last match among those sent, by market. */
+  readonly #places = new Map<string, number>()
+  readonly #matched = new Map<string, number>()
+  readonly #rests = new Map<string, number>()
+  #isReleased = false
+
+  constructor(framesPerRest: number) {
+    this.#framesPerRest = framesPerRest
+  }
+
+  /** Lets the replays go on from their first snapshot. */
+  release(): void {
+    this.#isReleased = true
+    this.#waiters.notify()
+  }
+
+  readonly hold = (venueSymbol: string, index: number): Promise<void> | undefined => {
+    if (index === 0) return undefined
+    if (index === 1) return this.#waiters.until('a client', () => this.#isReleased, 60_000)
+    if (this.#framesPerRest === 0 || index % this.#framesPerRest !== 0) return undefined
+    const symbol = venueSymbol.replace('/', '')
+    return this.atRest(symbol).then(() => void this.#rests.set(symbol, (this.#rests.get(symbol) ?? 0) + 1))
+  }
+
+  /** Resolves when the client's book has the checksum that the exchange sent last. */
+  atRest(symbol: string): Promise<void> {
+    const last = this.#sentOf(symbol).at(-1)
+    return this.#waiters.until(`${symbol} at the checksum ${last}`, () => this.#checksums.get(symbol) === last)
+  }
+
+  /** To be called after every book message that the client has applied. */
+  look(symbol: string, books: ReadonlyMap<string, SampleBook>): void {
+    const checksum = checksumOf(books.get(symbol) as SampleBook)
+    this.#checksums.set(symbol, checksum)
+    const place = this.#sentOf(symbol).indexOf(checksum, (this.#places.get(symbol) ?? -1) + 1)
+    if (place < 0) {
+      this.problems.push(
+        `${symbol}: ${checksum} at ${books.get(symbol)?.time} was not sent, or not after the one before`,
+      )
+    } else {
+      this.#places.set(symbol, place)
+      this.#matched.set(symbol, (this.#matched.get(symbol) ?? 0) + 1)
+    }
+    this.#waiters.notify()
+  }
+
+  counts(): Record<string, number> {
+    const entries = Object.keys(VENUE_SYMBOLS).flatMap((symbol) => [
+      [`sent${symbol}`, this.#sentOf(symbol).length],
+      [`matched${symbol}`, this.#matched.get(symbol) ?? 0],
+      [`rests${symbol}`, this.#rests.get(symbol) ?? 0],
+    ])
+    return Object.fromEntries(entries)
+  }
+
+  #sentOf(symbol: string): readonly number[] {
+    return this.sent.get(VENUE_SYMBOLS[symbol] as string) as readonly number[]
+  }
+}
+
+/**
+ * The exchange's checksum of a book, from nothing but the texts of our wire: the ten best asks, then bids, price and
+ * amount without the point and without leading zeros. https://docs.kraken.com/api/docs/guides/spot-ws-book-v2
+ */
+function checksumOf(book: SampleBook): number {
+  const digits = (side: 'bids' | 'asks') =>
+    sortedLevels(book, side)
+      .slice(0, CHECKSUM_LEVELS)
+      .flatMap(({ price, amount }) => [price, amount])
+      .map((text) => text.replace('.', '').replace(/^0+/, ''))
+      .join('')
+  return crc32(digits('asks') + digits('bids'))
+}

@@ -1,0 +1,315 @@
+/**
+ * The built program from its first start to its last, as an operator and customers see it: the ready line, the signals of
+ * health, a second start on the same folder, a crash, revocation, expiry, the way down. One data folder serves all cases
+ * in order. At the end, nothing that any of these processes wrote holds a secret or a token.
+ */
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startCommand } from '../support/command-line.ts'
+import {
+  ensureBuilt,
+  type Flags,
+  market,
+  type OperatorApi,
+  type ServiceProcess,
+  STREAM_SCOPE,
+  startServiceProcess,
+  startVerb,
+  type TestClient,
+  temporaryFolder,
+  tokenOf,
+} from '../support/running-service.ts'
+import { fetchToken, HandshakeRefused, SampleClient } from '../support/sample-client.ts'
+
+const REVOKED_MILLISECONDS_MAX = 1_000
+/** Long enough to connect with on a busy machine, short enough to wait for. */
+const TOKEN_SECONDS = 5
+
+const folder = temporaryFolder()
+const data = join(folder.path, 'data')
+const MARKETS: Flags = { markets: JSON.stringify([market('BTC', 2, 50)]), 'log.level': 'debug' }
+
+/** Everything that must never be written, by what it is. */
+const secrets = new Map<string, string>()
+const processes: ServiceProcess[] = []
+/** What commands beside the services wrote, and answers that others than their owner may see. */
+const written: string[] = []
+
+async function start(verb: 'serve' | 'demo', flags: Flags = {}): Promise<ServiceProcess> {
+  const service = await startServiceProcess(verb, data, { ...MARKETS, ...flags })
+  processes.push(service)
+  secrets.set('operator token', service.operator.token)
+  return service
+}
+
+async function connect(service: ServiceProcess, token: string): Promise<SampleClient> {
+  const client = await SampleClient.connect({ wsUrl: service.ws, token })
+  await client.subscribeAll('BTCUSD')
+  await client.until('the book', () => client.book('BTCUSD').isComplete)
+  return client
+}
+
+async function newClient(service: ServiceProcess): Promise<TestClient & { readonly token: string }> {
+  const client = await service.operator.createClient()
+  const token = await tokenOf(service, client)
+  const name = `of client ${client.clientId}`
+  secrets.set(`secret ${name}`, client.clientSecret)
+  secrets.set(`basic credentials ${name}`, Buffer.from(`${client.clientId}:${client.clientSecret}`).toString('base64'))
+  secrets.set(`token ${name}`, token)
+  return { ...client, token }
+}
+
+interface DemoFile {
+  readonly client_id: string
+  readonly client_secret: string
+  readonly auth_url: string
+  readonly ws_url: string
+}
+
+/** A book by the credentials file of the demo alone; returns the token that opened it. */
+async function readDemoBook(): Promise<string> {
+  const file = JSON.parse(readFileSync(join(data, 'demo-client.json'), 'utf8')) as DemoFile
+  secrets.set('secret of the demo client', file.client_secret)
+  const token = await fetchToken({ authUrl: file.auth_url, clientId: file.client_id, clientSecret: file.client_secret })
+  secrets.set(`token of the demo client from ${file.auth_url}`, token)
+  await readBook(file.ws_url, token)
+  return token
+}
+
+async function readBook(wsUrl: string, token: string): Promise<void> {
+  const client = await SampleClient.connect({ wsUrl, token })
+  await client.subscribeAll('BTCUSD')
+  await client.until('an update', () => client.counts.updates > 0)
+  expect(client.problems).toEqual([])
+  await client.close()
+}
+
+/** What a handshake with this token is answered, when not with an upgrade. */
+async function refusalOf(wsUrl: string, token: string): Promise<HandshakeRefused> {
+  const outcome = await SampleClient.connect({ wsUrl, token }).catch((error: unknown) => error)
+  if (!(outcome instanceof HandshakeRefused)) throw new Error('the handshake was not refused')
+  written.push(outcome.body, JSON.stringify(outcome.headers))
+  return outcome
+}
+
+/** Names, sizes, times of change and contents below a folder. */
+function fingerprint(path: string): string[] {
+  return readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => {
+      const file = join(entry.parentPath, entry.name)
+      const { size, mtimeMs } = statSync(file)
+      return `${file} ${size} ${mtimeMs} ${createHash('sha256').update(readFileSync(file)).digest('hex')}`
+    })
+    .sort()
+}
+
+beforeAll(() => {
+  ensureBuilt()
+  mkdirSync(data)
+})
+
+afterAll(async () => {
+  for (const { command } of processes) command.child.kill('SIGKILL')
+  await Promise.all(processes.map(({ command }) => command.result))
+  folder.remove()
+})
+
+describe('serve', () => {
+  let service: ServiceProcess
+  let oldToken = ''
+
+  beforeAll(async () => {
+    service = await start('serve')
+  })
+
+  it('prints exactly one line on stdout when it is ready', () => {
+    const { http, ws } = service
+    expect(service.command.stdout()).toBe(
+      `${JSON.stringify({ ready: true, http, ws, operator: service.operator.url, pid: service.command.child.pid })}\n`,
+    )
+    expect(http).toMatch(/^http:\/\/127\.0\.0\.1:[1-9][0-9]*$/)
+    expect(ws).toBe(http.replace('http', 'ws'))
+  })
+
+  it('says that it lives and is ready, and how it does, on the operator listener alone', async () => {
+    const { url } = service.operator
+    expect((await fetch(`${url}/livez`)).status).toBe(200)
+    const ready = await fetch(`${url}/readyz`)
+    expect(ready.status).toBe(200)
+    expect(await ready.json()).toMatchObject({ ready: true })
+    const metrics = await fetch(`${url}/metrics`)
+    expect(metrics.headers.get('content-type')).toMatch(/^application\/openmetrics-text; *version=1\.0\.0/)
+    const text = await metrics.text()
+    expect(text.endsWith('# EOF\n')).toBe(true)
+    expect(text).toContain('# TYPE tidegate_connections gauge')
+    for (const path of ['livez', 'readyz', 'metrics', 'admin/v1/customers']) {
+      expect((await fetch(`${service.http}/${path}`)).status, path).toBe(404)
+    }
+  })
+
+  it('holds the folder: a second start names the holder, touches nothing and exits with 1', async () => {
+    const lock = readFileSync(join(data, 'lock'), 'utf8')
+    const second = startVerb('serve', data, { 'log.level': 'error' })
+    const { code, stdout, stderr } = await second.result
+    written.push(stdout, stderr)
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toBe(`tidegate: the data folder ${data} is in use by process ${service.pid}\n`)
+    expect(readFileSync(join(data, 'lock'), 'utf8')).toBe(lock)
+    await readBook(service.ws, (await newClient(service)).token)
+  })
+
+  describe('closes with 4003 within a second and answers 403 from then on, when', () => {
+    type Revocation = (operator: OperatorApi, client: TestClient) => Promise<unknown>
+    const revocations: readonly (readonly [string, Revocation])[] = [
+      [
+        'the client is disabled',
+        (operator, { clientId }) => operator.call('PATCH', `/clients/${clientId}`, { enabled: false }),
+      ],
+      [
+        'the customer is disabled',
+        (operator, { customerId }) => operator.call('PATCH', `/customers/${customerId}`, { enabled: false }),
+      ],
+      [
+        'the scope is removed',
+        (operator, { clientId }) => operator.call('PATCH', `/clients/${clientId}`, { scopes: [] }),
+      ],
+      [
+        'the place on the allow list is removed',
+        (operator, { customerId }) => operator.call('PATCH', `/customers/${customerId}`, { streaming: false }),
+      ],
+    ]
+
+    it.each(revocations)('%s', async (_name, revoke) => {
+      const client = await newClient(service)
+      const [stream, bystander] = [
+        await connect(service, client.token),
+        await connect(service, (await newClient(service)).token),
+      ]
+      const begin = performance.now()
+      await Promise.all([revoke(service.operator, client), stream.untilClosed()])
+      const milliseconds = performance.now() - begin
+      expect(stream.closed).toEqual({ code: 4003, reason: 'access revoked' })
+      expect(milliseconds).toBeLessThan(REVOKED_MILLISECONDS_MAX)
+      expect((await refusalOf(service.ws, client.token)).status).toBe(403)
+      const plain = await fetch(service.http, { headers: { authorization: `Bearer ${client.token}` } })
+      expect(plain.status).toBe(403)
+      written.push(await plain.text())
+      // Nobody else is touched.
+      const { updates } = bystander.counts
+      await bystander.until('another update', () => bystander.counts.updates > updates)
+      await bystander.close()
+    })
+  })
+
+  it('on SIGTERM is not ready at once, closes its connections with 1012 and exits with 0', async () => {
+    await service.stop()
+    service = await start('serve', { 'http.drain_delay_seconds': 2, 'stream.drain_seconds': 1 })
+    const client = await newClient(service)
+    oldToken = client.token
+    const streams = await Promise.all([1, 2, 3].map(() => connect(service, client.token)))
+    const stopping = service.command.errorLine((line) => line.includes('"event":"stopping"'))
+    const result = service.stop()
+    await stopping
+    const ready = await fetch(`${service.operator.url}/readyz`)
+    expect(ready.status).toBe(503)
+    expect(await ready.json()).toMatchObject({ ready: false })
+    // Nothing ends before the balancer had time to see that.
+    expect(streams.map(({ closed }) => closed)).toEqual([undefined, undefined, undefined])
+    await Promise.all(streams.map((stream) => stream.untilClosed()))
+    expect(streams.map(({ closed }) => closed?.code)).toEqual([1012, 1012, 1012])
+    expect((await result).code).toBe(0)
+    expect(streams.flatMap(({ problems }) => problems)).toEqual([])
+    expect(readdirSync(data)).not.toContain('lock')
+  })
+
+  it('leaves a folder that no other verb touches', async () => {
+    const before = fingerprint(data)
+    const elsewhere = ['--url', 'http://127.0.0.1:1', '--credentials', join(folder.path, 'none.json')]
+    for (const args of [
+      ['check-config', '--data_dir', data],
+      ['admin', 'customer', 'list', '--data_dir', data, '--operator-url', 'http://127.0.0.1:1'],
+      ['watch', 'BTCUSD', ...elsewhere],
+      ['verify', 'BTCUSD', ...elsewhere],
+    ]) {
+      const { stdout, stderr } = await startCommand(args, { isBuilt: true, cwd: data }).result
+      written.push(stdout, stderr)
+    }
+    expect(fingerprint(data)).toEqual(before)
+  })
+
+  it('takes a token of before right after a restart, and closes expired ones with 4001 when told to', async () => {
+    service = await start('serve', { 'stream.token_expiry': 'close', 'auth.token_seconds': TOKEN_SECONDS })
+    const lasting = await connect(service, oldToken)
+    const client = await newClient(service)
+    const expiring = await connect(service, client.token)
+    await expiring.untilClosed()
+    expect(expiring.closed).toEqual({ code: 4001, reason: 'token expired' })
+    expect((await refusalOf(service.ws, client.token)).status).toBe(401)
+    expect(lasting.closed).toBeUndefined()
+    // It has the scope still, and gets in with a new token.
+    const token = await tokenOf(service, client)
+    secrets.set(`second token of client ${client.clientId}`, token)
+    await readBook(service.ws, token)
+    await lasting.close()
+    expect((await service.stop()).code).toBe(0)
+  })
+})
+
+describe('demo', () => {
+  it('starts again after kill -9, with the client and the tokens of before', async () => {
+    const first = await start('demo')
+    const token = await readDemoBook()
+    const client = await newClient(first)
+    const stream = await connect(first, client.token)
+    first.command.child.kill('SIGKILL')
+    await Promise.all([once(first.command.child, 'exit'), stream.untilClosed()])
+    expect(stream.closed?.code).toBe(1006)
+
+    const second = await start('demo')
+    await readDemoBook()
+    await readBook(second.ws, token)
+    await readBook(second.ws, client.token)
+    const { items } = await second.operator.call<{ items: { client_id: string; scopes: string[] }[] }>(
+      'GET',
+      `/customers/${client.customerId}/clients`,
+    )
+    expect(items).toMatchObject([{ client_id: client.clientId, scopes: [STREAM_SCOPE] }])
+    expect((await second.stop()).code).toBe(0)
+  })
+})
+
+it('nothing that was written holds a secret, a token or an Authorization header', async () => {
+  const service = await start('serve')
+  const [customer] = [await newClient(service)]
+  // What is wrong is what tempts to be written down.
+  const wrong = `wrong-${customer.clientSecret}`
+  secrets.set('a wrong secret', wrong)
+  await expect(fetchToken({ authUrl: service.http, clientId: customer.clientId, clientSecret: wrong })).rejects.toThrow(
+    '401',
+  )
+  const foreign = `${customer.token.slice(0, -8)}AAAAAAAA`
+  secrets.set('a token with a wrong signature', foreign)
+  expect((await refusalOf(service.ws, foreign)).status).toBe(401)
+  await fetch(`${service.http}/?access_token=${customer.token}`).then((response) => response.text())
+  await fetch(`${service.operator.url}/admin/v1/customers`, { headers: { authorization: `Bearer ${wrong}` } })
+  const bearer = await SampleClient.connect({
+    wsUrl: service.ws,
+    protocols: ['tidegate.default', `bearer.${customer.token}`],
+  })
+  await bearer.close()
+  written.push(await service.operator.metricsText())
+  expect((await service.stop()).code).toBe(0)
+
+  const outputs = processes.flatMap(({ command }) => [command.stdout(), command.stderr()])
+  const text = [...outputs, ...written].join('\n')
+  // The logs are there, and speak of these connections.
+  expect(outputs.join('\n')).toContain('"event":"connection opened"')
+  expect(text).toContain(customer.clientId)
+  expect(secrets.size).toBeGreaterThan(20)
+  expect([...secrets].filter(([, secret]) => text.includes(secret)).map(([what]) => what)).toEqual([])
+  expect(text).not.toMatch(/Bearer (?!error=|realm=)[\w-]{8}|eyJ[\w-]{10,}\.[\w-]{10,}\./)
+})

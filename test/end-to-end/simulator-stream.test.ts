@@ -1,0 +1,129 @@
+/**
+ * The whole service on the simulator, read by the sample client and by `tidegate verify`: every message of every channel
+ * of three markets against what was really committed and traded. `TIDEGATE_LONG=1` runs a minute on a fresh seed.
+ */
+import { randomInt } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { StreamChecker } from '../../src/cli/stream-checker.ts'
+import type { Violation } from '../../src/cli/violations.ts'
+import { startCommand } from '../support/command-line.ts'
+import { RecordedStreamJudge } from '../support/recorded-stream-judge.ts'
+import {
+  ensureBuilt,
+  market,
+  type ServiceInside,
+  startServiceInside,
+  temporaryFolder,
+  tokenOf,
+} from '../support/running-service.ts'
+import { SampleClient } from '../support/sample-client.ts'
+
+const isLong = process.env.TIDEGATE_LONG === '1'
+const SECONDS = isLong ? 60 : 10
+const SEED = isLong ? randomInt(1, 2 ** 31) : 20_261_120
+/**
+ * Of each market. The simulator's come in clusters, as real ones do, and one millisecond is one commit: 500 a second are
+ * some 60 to 150 messages. The higher rate makes it more than 500 messages a second and market.
+ */
+const RATES = isLong ? [500, 5_000] : [500]
+/** One market with all of its levels, one cut where it rarely matters, one where levels enter and leave all the time. */
+const MARKETS = [market('BTC', 2, 0), market('ETH', 2, 500), market('SOL', 3, 25, 'simulator', 6)]
+const SYMBOLS = MARKETS.map(({ symbol }) => symbol)
+
+/** So many of each kind come on any machine, however busy. */
+const MESSAGES_PER_SECOND_MIN = 10
+
+const folder = temporaryFolder()
+
+beforeAll(ensureBuilt)
+afterAll(() => folder.remove())
+
+describe.each(RATES)(`three simulated markets for ${SECONDS} s, seed ${SEED}, at %d updates/s each`, (rate) => {
+  let service: ServiceInside
+
+  beforeAll(async () => {
+    service = await startServiceInside(folder.path, MARKETS, { 'simulator.rate': rate, 'simulator.seed': SEED })
+  })
+
+  afterAll(() => service?.stop())
+
+  it('stay equal to what was committed and traded, for two clients that know nothing but the wire', async () => {
+    const customer = await service.operator.createClient()
+    const { judge, client, violations, checker } = await connect(service, await tokenOf(service, customer))
+    const verification = startCommand(
+      ['verify', ...SYMBOLS, '--url', service.http, '--seconds', `${SECONDS}`, '--json'],
+      {
+        isBuilt: true,
+        environment: { TIDEGATE_CLIENT_ID: customer.clientId, TIDEGATE_CLIENT_SECRET: customer.clientSecret },
+      },
+    )
+    judge.subscribing()
+    await client.subscribeAll(...SYMBOLS)
+    const end = performance.now() + SECONDS * 1000
+    await client.until('the end of the run', () => performance.now() >= end, SECONDS * 2000 + 30_000)
+    const { stdout, stderr } = await verification.result
+    const counts = SYMBOLS.map((symbol) => service.record.market(symbol).executionCount)
+    await client.until('every execution', () =>
+      SYMBOLS.every((symbol, index) => (judge.executionsUpTo(symbol) ?? 0) >= (counts[index] as number)),
+    )
+    judge.compareWhole(client)
+
+    const { record } = service
+    const madeWithinBatch = SYMBOLS.reduce((sum, symbol) => sum + record.market(symbol).madeWithinBatch, 0)
+    console.log(
+      JSON.stringify({
+        seed: SEED,
+        ...client.counts,
+        current: judge.current,
+        merged: judge.mergedCommits,
+        madeWithinBatch,
+      }),
+    )
+    expect(client.problems).toEqual([])
+    expect(judge.problems).toEqual([])
+    expect(record.problems).toEqual([])
+    expect(withoutHeartbeats(violations)).toEqual([])
+    expect(client.closed).toBeUndefined()
+    // What was compared: most commits as they came, each of them the newest when it arrived, and every kind of message.
+    expect(judge.current).toBeGreaterThan(client.counts.updates / 10)
+    expect(client.counts.updates).toBeGreaterThan(SECONDS * MESSAGES_PER_SECOND_MIN)
+    expect(client.counts.executions).toBeGreaterThan(SECONDS * MESSAGES_PER_SECOND_MIN)
+    expect(client.counts.tops).toBeGreaterThan(SECONDS * MESSAGES_PER_SECOND_MIN)
+    expect(client.counts.heartbeats).toBeGreaterThan(0)
+    expect(checker.counts).toMatchObject({ updates: client.counts.updates, executions: client.counts.executions })
+
+    expect(stderr).toBe('')
+    const report = JSON.parse(stdout) as {
+      counts: { updates: number; executions: number }
+      violations: { name: string }[]
+    }
+    expect(withoutHeartbeats(report.violations)).toEqual([])
+    expect(report.counts.updates).toBeGreaterThan(SECONDS * MESSAGES_PER_SECOND_MIN)
+    expect(report.counts.executions).toBeGreaterThan(SECONDS * MESSAGES_PER_SECOND_MIN)
+    await client.close()
+  }, 300_000)
+})
+
+/** A sample client whose every message is judged twice: by what the service did, and by the rules of the wire. */
+async function connect(service: ServiceInside, token: string) {
+  const judge = new RecordedStreamJudge(service.record)
+  const checker = new StreamChecker()
+  const violations: Violation[] = []
+  checker.onConnect()
+  const client = await SampleClient.connect({
+    wsUrl: service.ws,
+    token,
+    messagesKept: 1,
+    executionsKept: 1,
+    onMessage(message, sender, text) {
+      judge.onMessage(message, sender)
+      violations.push(...checker.onMessage(text, performance.now()))
+    },
+  })
+  return { judge, checker, violations, client }
+}
+
+/** How late a heartbeat is read says how busy this machine is. */
+function withoutHeartbeats<Found extends { readonly name: string }>(violations: readonly Found[]): Found[] {
+  return violations.filter(({ name }) => name !== 'heartbeat-late')
+}

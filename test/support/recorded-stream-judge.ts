@@ -1,0 +1,162 @@
+/**
+ * Judges what one sample client got by what the service really did (`service-record`): after every book message the
+ * client's book is the published book of the commit of that time, and its executions are the trades, one by one, from
+ * the subscription on. It looks at what could differ after a message, and at everything when asked.
+ */
+import { millisecondText } from '../../src/base/clock.ts'
+import { formatDecimal } from '../../src/base/decimal.ts'
+import { ASK, BID, type LevelChange } from '../../src/market/event.ts'
+import { NaiveBook } from './naive-book.ts'
+import type { SampleClient } from './sample-client.ts'
+import type { BookMessage, DataMessage, Reply, SampleExecution } from './sample-messages.ts'
+import type { MarketRecord, ServiceRecord } from './service-record.ts'
+
+interface MarketState {
+  readonly record: MarketRecord
+  /** The server's published book up to and with the commit before `place`. */
+  readonly book: NaiveBook
+  place: number
+  /** Where in the trades the client's first execution may be; one is left when enough have come. */
+  starts: number[]
+  executions: number
+}
+
+export class RecordedStreamJudge {
+  readonly problems: string[] = []
+  /** Book messages after which the client's book was the newest there was. */
+  current = 0
+  /** Commits whose changes came merged into a later message. */
+  mergedCommits = 0
+  readonly #states: ReadonlyMap<string, MarketState>
+  #earliestStarts = new Map<string, number>()
+
+  constructor(record: ServiceRecord) {
+    this.#states = new Map(
+      record.symbols.map((symbol) => [
+        symbol,
+        { record: record.market(symbol), book: new NaiveBook(), place: 0, starts: [], executions: 0 },
+      ]),
+    )
+  }
+
+  /** To be called right before the client subscribes executions: no earlier one can come. */
+  subscribing(): void {
+    for (const [symbol, { record }] of this.#states) this.#earliestStarts.set(symbol, record.executionCount)
+  }
+
+  readonly onMessage = (message: Reply | DataMessage, client: SampleClient): void => {
+    if (!('channel' in message)) {
+      if (message.type === 'subscribe') this.#subscribed()
+    } else if (message.channel === 'market_data') {
+      this.#onBook(message.payload as unknown as BookMessage, client)
+    } else if (message.channel === 'execution_data') {
+      this.#onExecution(message.payload as unknown as SampleExecution)
+    }
+  }
+
+  /** Place in the trades of a market up to which the client has them all; undefined before the first. */
+  executionsUpTo(symbol: string): number | undefined {
+    const { starts, executions } = this.#state(symbol)
+    return executions === 0 ? undefined : (starts[0] as number) + executions
+  }
+
+  /** Compares all of the client's books, level by level, with the server's at the time each has. */
+  compareWhole(client: SampleClient): void {
+    for (const symbol of this.#states.keys()) this.#compareBook(symbol, client)
+  }
+
+  #compareBook(symbol: string, client: SampleClient): void {
+    const expected = this.#state(symbol)
+      .book.levels(0)
+      .map((level) => this.#text(symbol, level))
+    const held = client.book(symbol)
+    const found = (['bids', 'asks'] as const).flatMap((side) =>
+      [...held[side]].map((level) => [side, ...level].join(' ')),
+    )
+    if (expected.sort().join() === found.sort().join()) return
+    const [theirs, ours] = [expected.length, found.length]
+    this.problems.push(`${symbol}: the book at ${held.time} has ${ours} levels and is not the server's, of ${theirs}`)
+  }
+
+  #subscribed(): void {
+    for (const [symbol, state] of this.#states) {
+      const earliest = this.#earliestStarts.get(symbol) as number
+      const count = state.record.executionCount - earliest + 1
+      state.starts = Array.from({ length: count }, (_, index) => earliest + index)
+    }
+  }
+
+  #onBook(message: BookMessage, client: SampleClient): void {
+    const state = this.#state(message.market)
+    const { record, book } = state
+    const place = record.places.get(message.time)
+    if (place === undefined || place < state.place) {
+      this.problems.push(`${message.market}: ${message.type} of ${message.time}, when nothing was committed`)
+      return
+    }
+    const touched: LevelChange[] = []
+    this.mergedCommits += place - state.place
+    for (; state.place <= place; state.place++) {
+      const { changes } = record.commits[state.place] as { changes: readonly LevelChange[] }
+      book.apply(changes)
+      touched.push(...changes)
+    }
+    if (message.type === 'SNAPSHOT') this.#compareBook(message.market, client)
+    else this.#compareTouched(message, client, touched)
+    if (message.time === record.lastTime) this.current++
+  }
+
+  /** The rest of the book was equal before, and neither side has changed it. */
+  #compareTouched(message: BookMessage, client: SampleClient, touched: readonly LevelChange[]): void {
+    const { record, book } = this.#state(message.market)
+    const held = client.book(message.market)
+    const { priceDecimals, amountDecimals } = record.market
+    const expected = { bids: new Map<string, string | undefined>(), asks: new Map<string, string | undefined>() }
+    for (const { side, price } of touched) {
+      const amount = book.amount(side, price)
+      const text = amount === 0 ? undefined : formatDecimal(amount, amountDecimals)
+      expected[side === BID ? 'bids' : 'asks'].set(formatDecimal(price, priceDecimals), text)
+    }
+    for (const side of ['bids', 'asks'] as const) {
+      for (const [price, amount] of expected[side]) {
+        const found = held[side].get(price)
+        if (found === amount) continue
+        this.problems.push(`${message.market}: ${side} ${price} is ${found} at ${message.time}, not ${amount}`)
+      }
+      for (const { price } of message[side]) {
+        if (expected[side].has(price)) continue
+        this.problems.push(`${message.market}: ${side} ${price} came at ${message.time} and had not changed`)
+      }
+    }
+  }
+
+  #onExecution(execution: SampleExecution): void {
+    const state = this.#state(execution.market)
+    const { market, trades } = state.record
+    const isNext = (start: number) => {
+      const trade = trades[start + state.executions]
+      return (
+        trade !== undefined &&
+        formatDecimal(trade.price, market.priceDecimals) === execution.price &&
+        formatDecimal(trade.amount, market.amountDecimals) === execution.amount &&
+        millisecondText(trade.executedAtMilliseconds) === execution.executed_at
+      )
+    }
+    const starts = state.starts.filter(isNext)
+    if (starts.length === 0) {
+      this.problems.push(`${execution.market}: ${JSON.stringify(execution)} is not the next of the trades`)
+      return
+    }
+    state.starts = starts
+    state.executions++
+  }
+
+  #state(symbol: string): MarketState {
+    return this.#states.get(symbol) as MarketState
+  }
+
+  #text(symbol: string, { side, price, amount }: LevelChange): string {
+    const { priceDecimals, amountDecimals } = this.#state(symbol).record.market
+    return `${side === ASK ? 'asks' : 'bids'} ${formatDecimal(price, priceDecimals)} ${formatDecimal(amount, amountDecimals)}`
+  }
+}

@@ -1,0 +1,216 @@
+/**
+ * The whole service, started for a test in one of two ways: as the built program in a process of its own, or inside this
+ * process, where the commits and the simulator's trades can be seen. Either way it listens on free ports of 127.0.0.1,
+ * and customers are made through the operator API, as an operator would make them.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startService } from '../../src/app/compose.ts'
+import { loadConfig } from '../../src/app/config.ts'
+import { createSystemClock } from '../../src/base/clock.ts'
+import { createLog } from '../../src/base/log.ts'
+import { createMemoryBus } from '../../src/channel/bus-memory.ts'
+import { type CommandResult, type RunningCommand, startCommand } from './command-line.ts'
+import { fetchToken } from './sample-client.ts'
+import { ServiceRecord } from './service-record.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+export const STREAM_SCOPE = 'exchange:read_aggregated_marketdata_stream'
+
+export type Flags = Readonly<Record<string, string | number>>
+
+export interface RunningService {
+  readonly http: string
+  readonly ws: string
+  readonly operator: OperatorApi
+  readonly folder: string
+}
+
+export interface ServiceProcess extends RunningService {
+  readonly command: RunningCommand
+  /** The whole ready line, as it was printed. */
+  readonly readyLine: string
+  readonly pid: number
+  /** SIGTERM; resolves when the process has ended. */
+  stop(): Promise<CommandResult>
+}
+
+export interface ServiceInside extends RunningService {
+  readonly record: ServiceRecord
+  stop(): Promise<void>
+}
+
+/** A client of a customer, both made for the test. */
+export interface TestClient {
+  readonly customerId: string
+  readonly clientId: string
+  readonly clientSecret: string
+}
+
+/** Data folder of one test file. */
+export function temporaryFolder(): { readonly path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'tidegate-end-to-end-'))
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+/** The operator API of one service; throws on every answer that is not 200. */
+export class OperatorApi {
+  readonly url: string
+  readonly token: string
+  #names = 0
+
+  constructor(url: string, folder: string) {
+    this.url = url
+    this.token = readFileSync(join(folder, 'operator-token'), 'utf8').trim()
+  }
+
+  async call<Answer = Record<string, unknown>>(
+    method: 'GET' | 'POST' | 'PATCH',
+    path: string,
+    body?: object,
+  ): Promise<Answer> {
+    const response = await fetch(`${this.url}/admin/v1${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${this.token}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${method} ${path} was answered ${response.status}: ${text}`)
+    return JSON.parse(text) as Answer
+  }
+
+  /** A customer on the allow list with one client that may stream. */
+  async createClient(): Promise<TestClient> {
+    const name = `customer ${process.hrtime.bigint()} ${this.#names++}`
+    const { id: customerId } = await this.call<{ id: string }>('POST', '/customers', { name, streaming: true })
+    const client = await this.call<{ client_id: string; client_secret: string }>(
+      'POST',
+      `/customers/${customerId}/clients`,
+      { name: 'reader', scopes: [STREAM_SCOPE] },
+    )
+    return { customerId, clientId: client.client_id, clientSecret: client.client_secret }
+  }
+
+  async metricsText(): Promise<string> {
+    return (await fetch(`${this.url}/metrics`)).text()
+  }
+
+  /** One number of `/metrics`, by its name with its labels. */
+  async metric(name: string): Promise<number> {
+    const text = await this.metricsText()
+    const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `))
+    if (line === undefined) throw new Error(`there is no metric ${name}`)
+    return Number(line.slice(name.length + 1))
+  }
+}
+
+/** A token of a new client. */
+export async function newToken(service: RunningService): Promise<string> {
+  return tokenOf(service, await service.operator.createClient())
+}
+
+export function tokenOf(service: RunningService, { clientId, clientSecret }: TestClient): Promise<string> {
+  return fetchToken({ authUrl: service.http, clientId, clientSecret })
+}
+
+/** A market entry of the configuration. */
+export function market(base: string, priceDecimals: number, depth: number, source = 'simulator', amountDecimals = 8) {
+  return {
+    symbol: `${base}USD`,
+    base_asset: base,
+    quote_asset: 'USD',
+    price_decimals: priceDecimals,
+    amount_decimals: amountDecimals,
+    depth,
+    sources: [source],
+  }
+}
+
+/** Compiles what has changed; `npm test` has done so already, and then this is quick. */
+export function ensureBuilt(): void {
+  const { status, stderr } = spawnSync(process.execPath, [join(ROOT, 'scripts/build.mjs')], { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`the build failed: ${stderr}`)
+}
+
+/** Runs a verb of the built program with a configuration that has free ports and this folder. */
+export function startVerb(verb: 'serve' | 'demo', folder: string, flags: Flags = {}): RunningCommand {
+  const all: Flags = { 'http.port': 0, 'operator.port': 0, data_dir: folder, ...flags }
+  const args = Object.entries(all).flatMap(([key, value]) => [`--${key}`, String(value)])
+  return startCommand([verb, ...args], { isBuilt: true, cwd: folder })
+}
+
+/** Starts the built program and waits for its ready line. */
+export async function startServiceProcess(
+  verb: 'serve' | 'demo',
+  folder: string,
+  flags: Flags = {},
+): Promise<ServiceProcess> {
+  const command = startVerb(verb, folder, flags)
+  const readyLine = await command.line((line) => line.startsWith('{'))
+  const ready = JSON.parse(readyLine) as { http: string; ws: string; operator: string; pid: number }
+  return {
+    http: ready.http,
+    ws: ready.ws,
+    operator: new OperatorApi(ready.operator, folder),
+    folder,
+    command,
+    readyLine,
+    pid: ready.pid,
+    stop() {
+      command.child.kill('SIGTERM')
+      return command.result
+    },
+  }
+}
+
+/** Starts the service in this process and records what it commits. */
+export async function startServiceInside(
+  folder: string,
+  markets: readonly ReturnType<typeof market>[],
+  flags: Flags = {},
+): Promise<ServiceInside> {
+  const all: Flags = {
+    'http.port': 0,
+    'operator.port': 0,
+    data_dir: folder,
+    markets: JSON.stringify(markets),
+    ...flags,
+  }
+  const result = loadConfig({
+    flags: Object.fromEntries(Object.entries(all).map(([key, value]) => [key, String(value)])),
+    environment: {},
+    file: undefined,
+    readFile: () => '',
+  })
+  if (!result.ok) throw new Error(JSON.stringify(result.problems))
+  const bus = createMemoryBus()
+  const record = new ServiceRecord(
+    result.config.markets.map(({ definition }) => definition),
+    bus,
+  )
+  const service = await startService({
+    config: result.config,
+    log: createLog('warn'),
+    clock: createSystemClock(),
+    random: Math.random,
+    bus,
+    onTrade: (trade) => record.onTrade(trade),
+  })
+  const { http, ws, operator } = service.addresses
+  return {
+    http,
+    ws,
+    operator: new OperatorApi(operator, folder),
+    folder,
+    record,
+    async stop() {
+      if (!(await service.stop())) throw new Error('the service did not stop cleanly')
+    },
+  }
+}
