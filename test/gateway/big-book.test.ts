@@ -280,8 +280,11 @@ describe('an UPDATE over 64 KiB', () => {
     for (const { bytes } of frames(client.transport.writes.slice(before))) {
       expect(bytes).toBeLessThanOrEqual(FRAGMENT_BYTES)
     }
-    stream.update([change(3)])
-    expect(kinds(client.readMessages())).toEqual(['UPDATE'])
+    // The next batch is fanned out again, in one write for all channels.
+    const { writeCount } = client.transport
+    stream.update([...wide(1, 78), change(3)], [{ price: 1, amount: 1 }])
+    expect(client.transport.writeCount).toBe(writeCount + 1)
+    expect(kinds(client.readMessages())).toEqual(['execution', 'UPDATE', 'TOP_OF_BOOK'])
   })
 
   test('a rebuild that changes everything is one UPDATE for who is current and a new SNAPSHOT for who joins', () => {

@@ -82,12 +82,12 @@ describe('control frames', () => {
   })
 })
 
-/** A client with heartbeat and executions whose socket has taken more than the mark. */
-function blockedClient(): { stream: LiveStream; client: LiveClient } {
+/** A client with executions, and what else is named, whose socket has taken more than the mark. */
+function blockedClient(...more: readonly string[]): { stream: LiveStream; client: LiveClient } {
   const stream = new LiveStream({ settings: { outboxBytesMax: 2_000 } })
   stream.snapshot()
   const client = stream.connect({ kernelBytes: 1_000 })
-  client.subscribe('AAAUSD execution_data', 'heartbeat')
+  client.subscribe('AAAUSD execution_data', ...more)
   for (let count = 0; count < 30; count++) stream.update([], [{ price: 1, amount: 1 }])
   expect(client.transport.queuedBytes).toBeGreaterThan(2_000)
   expect(client.transport.isReading).toBe(false)
@@ -121,7 +121,6 @@ describe('silence', () => {
     stream.clock.advance(5_000_000)
     expect(client.transport.isOpen).toBe(true)
     expect(client.transport.pings).toBe(pings)
-    client.unsubscribe('heartbeat')
     client.read()
     expect(client.transport.isReading).toBe(true)
     stream.clock.advance(880_000)
@@ -165,7 +164,7 @@ describe('heartbeats', () => {
   })
 
   test('are skipped while the connection is blocked, not sent later', () => {
-    const { stream, client } = blockedClient()
+    const { stream, client } = blockedClient('heartbeat')
     client.taken()
     stream.clock.advance(10_000)
     expect(heartbeatTimes(client.read()).length).toBeLessThanOrEqual(1)
@@ -330,6 +329,14 @@ describe('the end of a connection', () => {
     expect(metrics).toMatch(/tidegate_subscriptions\{channel="heartbeat"\} 0/)
     expect(metrics).toMatch(/tidegate_closes_total\{cause="operator"\} 1/)
     expect(metrics).not.toMatch(/tidegate_closes_total\{cause="revoked"\}/)
+  })
+
+  test('of one that was behind is no longer counted as behind', async () => {
+    const { stream, client } = blockedClient()
+    expect(await stream.registry.metrics()).toContain('tidegate_connections_behind 1')
+    client.session.close('operator')
+    expect(await stream.registry.metrics()).toContain('tidegate_connections_behind 0')
+    expect(stream.hub.channel('AAAUSD')?.subscriptions).toEqual([])
   })
 
   test('a revoked connection is cut after one second', () => {
