@@ -108,7 +108,7 @@ describe('a connection over a real socket', () => {
     expect(texts).toEqual(
       Array.from({ length: 20 }, (_, round) => [`${round}a`, `${round}${long}`, `${round}b`, `${round}c`]).flat(),
     )
-    await expect.poll(() => [pongs, pings]).toEqual([100, 20])
+    await expect.poll(() => [pongs, pings], PATIENCE).toEqual([100, 20])
   })
 
   test('counts what a peer does not read, and says when it has read', async () => {
