@@ -196,14 +196,15 @@ function targetsOf(running: ServiceInside, symbols: readonly string[]): Targets 
   }
 }
 
-/** Waits until a reader has come to where the markets stood. */
+/** Waits until a reader has come to where the markets stood, or something was wrong on the way. */
 function untilCaughtUp({ client, judge }: Reader, { times, executions }: Targets): Promise<void> {
   const takesExecutions = executions !== undefined && client.counts.executions > 0
   return client.until(
     'the present',
     () =>
-      [...times].every(([symbol, time]) => client.book(symbol).time >= time) &&
-      (!takesExecutions || [...executions].every(([symbol, count]) => (judge.executionsUpTo(symbol) ?? 0) >= count)),
+      judge.problems.length > 0 ||
+      ([...times].every(([symbol, time]) => client.book(symbol).time >= time) &&
+        (!takesExecutions || [...executions].every(([symbol, count]) => (judge.executionsUpTo(symbol) ?? 0) >= count))),
     PASSING_MILLISECONDS_MAX,
   )
 }

@@ -309,7 +309,7 @@ it('nothing that was written holds a secret, a token or an Authorization header'
   // The logs are there, and speak of these connections.
   expect(outputs.join('\n')).toContain('"event":"connection opened"')
   expect(text).toContain(customer.clientId)
-  expect(secrets.size).toBeGreaterThan(20)
+  expect(secrets.size).toBeGreaterThan(5)
   expect([...secrets].filter(([, secret]) => text.includes(secret)).map(([what]) => what)).toEqual([])
   expect(text).not.toMatch(/Bearer (?!error=|realm=)[\w-]{8}|eyJ[\w-]{10,}\.[\w-]{10,}\./)
 })
