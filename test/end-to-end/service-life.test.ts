@@ -284,7 +284,8 @@ describe('demo', () => {
 
 it('nothing that was written holds a secret, a token or an Authorization header', async () => {
   const service = await start('serve')
-  const [customer] = [await newClient(service)]
+  const customer = await newClient(service)
+  await readBook(service.ws, customer.token)
   // What is wrong is what tempts to be written down.
   const wrong = `wrong-${customer.clientSecret}`
   secrets.set('a wrong secret', wrong)
