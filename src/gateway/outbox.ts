@@ -1,7 +1,7 @@
 /**
  * What one socket may still take. It writes finished frames, at most one write a turn for what is fanned out, and it
  * is `blocked` while more than the mark waits in this process or while a long message is under way in fragments;
- * nothing may be handed to a blocked outbox. Memory it can hold: the mark, plus the one message that went over it.
+ * nothing may be handed to a blocked outbox. Memory it can hold: the mark, plus what one turn or one answer put on top.
  */
 import type { Message } from '../channel/frame.ts'
 import type { TransportPort } from './transport.ts'
