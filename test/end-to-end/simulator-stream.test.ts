@@ -22,8 +22,8 @@ const isLong = process.env.TIDEGATE_LONG === '1'
 const SECONDS = isLong ? 60 : 10
 const SEED = isLong ? randomInt(1, 2 ** 31) : 20_261_120
 /**
- * Of each market. The simulator's come in clusters, as real ones do, and one millisecond is one commit: 500 a second are
- * some 60 to 150 messages. The higher rate makes it more than 500 messages a second and market.
+ * Of each market. The simulator's come in clusters, as real ones do, and what falls into one millisecond is one commit:
+ * 500 a second are some 50 UPDATEs. The higher rate makes 500 UPDATEs a second, and 2,000 messages, of all three.
  */
 const RATES = isLong ? [500, 5_000] : [500]
 /** One market with all of its levels, one cut where it rarely matters, one where levels enter and leave all the time. */
