@@ -1,0 +1,118 @@
+/** One measurement of the fan-out benchmark: a server and the load generator, from their start to their end. */
+import { textFrame, updateText } from '../src/channel/frame.ts'
+import { ASK, BID } from '../src/market/event.ts'
+import { benchMarket, stamp } from './fanout-feed.ts'
+import { type Peer, startLimit, startNaive, startReader, startTidegate, type Tools } from './fanout-processes.ts'
+import type { ServerSetup } from './fanout-server.ts'
+import type { Answer } from './fanout-turns.ts'
+
+export type ServerKind = 'tidegate' | 'naive' | 'limit'
+
+interface Load {
+  readonly kind: ServerKind
+  readonly setup: ServerSetup
+  /** One line a connection, as native/reader.c takes them. */
+  readonly lines: readonly string[]
+  /** Messages each connection gets for its request: the reply and a SNAPSHOT a market. */
+  readonly greeting: number
+  /** `flat COUNT` or `paced COUNT MICROSECONDS`. */
+  readonly command: string
+  readonly milliseconds: number
+  /** Connections at the front of the list that are slow and have to be behind before anything is measured. */
+  readonly primed?: number
+}
+
+interface Reading {
+  readonly messagesPerSecond: number
+  /** Milliseconds from the source event to bytes read. */
+  readonly latency: { readonly p50: number; readonly p99: number; readonly p999: number }
+  /** Share of its core. */
+  readonly server: number
+  readonly reader: number
+  /** Part of the turns that found a socket full. */
+  readonly waits: number
+}
+
+export async function measure(tools: Tools, warmUpMilliseconds: number, load: Load): Promise<Reading> {
+  const { kind, setup, lines, command } = load
+  const server =
+    kind === 'tidegate'
+      ? startTidegate(setup)
+      : kind === 'naive'
+        ? startNaive(setup.markets)
+        : startLimit(tools.limit as string, frameBytes(), setup.markets)
+  const reader = await connectReader(tools, server, lines)
+  try {
+    await reader.ask(`subscribe 0 ${kind === 'tidegate' ? load.greeting : 0}`)
+    const greeted = (await reader.ask('total 100')).messages as number
+    if (load.primed) await server.ask(`prime ${load.primed}`)
+    await server.ask(command)
+    await pause(warmUpMilliseconds)
+    const before = await server.ask('usage')
+    const measured = await reader.ask(`measure ${load.milliseconds} ${command.startsWith('paced') ? 1 : 0}`)
+    const after = await server.ask('usage')
+    const { turns, waits } = await server.ask('stop')
+    if (command.startsWith('flat')) {
+      const { messages } = await reader.ask('total 300')
+      checkAllArrived(load, (messages as number) - greeted, turns as number)
+    }
+    return {
+      messagesPerSecond: (measured.messages as number) / (measured.seconds as number),
+      latency: { p50: measured.p50 as number, p99: measured.p99 as number, p999: measured.p999 as number },
+      server: cpuShare(before, after),
+      reader: (measured.cpuSeconds as number) / (measured.seconds as number),
+      waits: (waits as number) / (turns as number),
+    }
+  } finally {
+    await endBoth(reader, server)
+  }
+}
+
+/** In a closed loop nobody falls behind, so every message of every turn has to arrive at everyone who reads its market. */
+function checkAllArrived({ lines, setup, command }: Load, messages: number, turns: number): void {
+  const count = Number(command.split(' ')[1])
+  const movingMarkets = (line: string) =>
+    (line.split('\t')[1] as string)
+      .slice(1)
+      .split(',')
+      .filter((index) => index !== '' && Number(index) < setup.moving).length
+  const expected = lines.reduce((sum, line) => sum + movingMarkets(line) * count * turns, 0)
+  if (messages !== expected) throw new Error(`${messages} messages arrived, ${expected} were due`)
+}
+
+/** The reader first: it takes the end of a connection as a failure. */
+export async function endBoth(reader: Peer, server: Peer): Promise<void> {
+  await reader.end()
+  await server.end()
+}
+
+export async function connectReader(tools: Tools, server: Peer, lines: readonly string[]): Promise<Peer> {
+  const { port } = await server.answer()
+  return startReader(tools, port as number, lines)
+}
+
+/** A connection that reads these markets: the path says it to the references, the request to Tidegate. */
+export function readerLine(indexes: readonly number[], mode = 0): string {
+  const channels = indexes.map((index) => ({ type: 'market_data', params: { market: benchMarket(index).symbol } }))
+  const request = channels.length === 0 ? '' : JSON.stringify({ type: 'subscribe', channels })
+  return `${mode}\t/${indexes.join()}\t${request}`
+}
+
+/** Length on the wire of the UPDATEs that are published. */
+function frameBytes(): number {
+  const amount = stamp(0)
+  const changes = [
+    { side: BID, price: 9_699_990, amount },
+    { side: ASK, price: 9_700_010, amount },
+  ] as const
+  return textFrame(updateText(benchMarket(0), Date.now(), changes)).length
+}
+
+export function cpuShare(before: Answer, after: Answer): number {
+  const used = (after.cpuSeconds as number) - (before.cpuSeconds as number)
+  return used / ((after.seconds as number) - (before.seconds as number))
+}
+
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds))
+}

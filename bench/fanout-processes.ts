@@ -1,0 +1,154 @@
+/**
+ * The processes of the fan-out benchmark: compiles the native programs when there is a compiler, starts each process on
+ * a core of its own where `taskset` exists, talks to it in lines, and leaves none behind.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { ServerSetup } from './fanout-server.ts'
+import type { Answer } from './fanout-turns.ts'
+
+/** Longer than any step of any scenario takes on a busy machine. */
+const ANSWER_MILLISECONDS_MAX = 120_000
+
+const SERVER_CORE = 0
+const CLIENT_CORE = 1
+
+const children = new Set<ChildProcess>()
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL')
+})
+
+/** A running process that answers each line with one line of JSON. */
+export class Peer {
+  readonly #child: ChildProcess
+  readonly #name: string
+  readonly #answers: Answer[] = []
+  #waiting: ((answer: Answer) => void) | undefined
+  #fail: ((error: Error) => void) | undefined
+  #ended = false
+
+  constructor(name: string, core: number, command: string, args: readonly string[]) {
+    this.#name = name
+    const line = canPin ? ['taskset', '-c', String(core), command, ...args] : [command, ...args]
+    const [program = '', ...rest] = line
+    const child = spawn(program, rest, { cwd: ROOT, stdio: ['pipe', 'pipe', 'inherit'] })
+    this.#child = child
+    children.add(child)
+    createInterface({ input: child.stdout! }).on('line', (text) => {
+      const answer = JSON.parse(text) as Answer
+      const waiting = this.#waiting
+      this.#waiting = undefined
+      if (waiting === undefined) this.#answers.push(answer)
+      else waiting(answer)
+    })
+    child.stdin?.on('error', () => this.#fail?.(new Error(`${name} has ended`)))
+    child.on('exit', () => {
+      children.delete(child)
+      this.#ended = true
+      this.#fail?.(new Error(`${name} has ended`))
+    })
+  }
+
+  /** The next answer. */
+  async answer(): Promise<Answer> {
+    const known = this.#answers.shift()
+    if (known !== undefined) return known
+    if (this.#ended) throw new Error(`${this.#name} has ended`)
+    let timer: NodeJS.Timeout | undefined
+    try {
+      return await new Promise((resolve, reject) => {
+        this.#waiting = resolve
+        this.#fail = reject
+        timer = setTimeout(() => reject(new Error(`${this.#name} does not answer`)), ANSWER_MILLISECONDS_MAX)
+      })
+    } finally {
+      clearTimeout(timer)
+      this.#waiting = undefined
+      this.#fail = undefined
+    }
+  }
+
+  tell(text: string): void {
+    this.#child.stdin?.write(`${text}\n`)
+  }
+
+  ask(text: string): Promise<Answer> {
+    this.tell(text)
+    return this.answer()
+  }
+
+  /** Kills it and waits until it is gone. */
+  async end(): Promise<void> {
+    if (this.#ended) return
+    const gone = new Promise((resolve) => this.#child.once('exit', resolve))
+    this.#child.kill('SIGKILL')
+    await gone
+  }
+}
+
+/** What exists on this machine. */
+export interface Tools {
+  /** Path of the program that shows the kernel's limit. */
+  readonly limit: string | undefined
+  /** Path of the native load generator. */
+  readonly reader: string | undefined
+  readonly isPinned: boolean
+  readonly folder: string
+  remove(): void
+}
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const canPin = cpus().length > 1 && spawnSync('taskset', ['-V']).status === 0
+
+export function prepareTools(): Tools {
+  const folder = mkdtempSync(join(tmpdir(), 'tidegate-fanout-'))
+  const compiler = ['cc', 'gcc', 'clang'].find((name) => spawnSync(name, ['--version']).status === 0)
+  const compile = (name: string): string | undefined => {
+    if (compiler === undefined || process.platform !== 'linux') return undefined
+    const program = join(folder, name)
+    const source = fileURLToPath(new URL(`native/${name}.c`, import.meta.url))
+    const { status, stderr } = spawnSync(compiler, ['-O2', '-o', program, source], { encoding: 'utf8' })
+    if (status === 0) return program
+    console.error(`${name}.c does not compile and is left out: ${stderr}`)
+    return undefined
+  }
+  return {
+    limit: compile('limit'),
+    reader: compile('reader'),
+    isPinned: canPin,
+    folder,
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+export function startTidegate(setup: ServerSetup): Peer {
+  return startNode('tidegate', SERVER_CORE, 'fanout-server.ts', JSON.stringify(setup))
+}
+
+export function startNaive(markets: number): Peer {
+  return startNode('naive', SERVER_CORE, 'fanout-naive.ts', String(markets))
+}
+
+export function startLimit(program: string, frameBytes: number, markets: number): Peer {
+  return new Peer('limit', SERVER_CORE, program, [String(frameBytes), String(markets)])
+}
+
+/** Lines of connections: see native/reader.c. */
+export async function startReader(tools: Tools, port: number, lines: readonly string[]): Promise<Peer> {
+  const reader =
+    tools.reader === undefined
+      ? startNode('reader', CLIENT_CORE, 'fanout-reader.ts', String(port))
+      : new Peer('reader', CLIENT_CORE, tools.reader, [String(port)])
+  reader.tell([String(lines.length), ...lines].join('\n'))
+  await reader.answer()
+  return reader
+}
+
+function startNode(name: string, core: number, file: string, argument: string): Peer {
+  const path = fileURLToPath(new URL(file, import.meta.url))
+  return new Peer(name, core, process.execPath, ['--expose-gc', '--import', 'tsx', path, argument])
+}

@@ -1,0 +1,250 @@
+/** What the fan-out benchmark measures: each function runs one scenario once and adds its numbers to the runs. */
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { connectReader, cpuShare, endBoth, measure, pause, readerLine, type ServerKind } from './fanout-measure.ts'
+import { startReader, startTidegate, type Tools } from './fanout-processes.ts'
+import type { ServerSetup } from './fanout-server.ts'
+import type { Answer } from './fanout-turns.ts'
+import type { BenchResult } from './result.ts'
+
+const CONNECTIONS = 1_000
+const SLOW_CONNECTIONS = 11
+const DEEP_LEVELS = 46_000
+
+/** How long things take; the quick ones show that everything works, their numbers are rough. */
+export interface Pace {
+  readonly rounds: number
+  readonly warmUpMilliseconds: number
+  readonly flatMilliseconds: number
+  readonly pacedMilliseconds: number
+  readonly joiners: number
+  readonly idle: number
+}
+
+const BASE: ServerSetup = { markets: 1, moving: 1, levels: 200, heartbeatSeconds: 5, held: false }
+
+export class Runs {
+  readonly results = new Map<string, BenchResult>()
+
+  add(name: string, unit: string, value: number, reference?: string): void {
+    const known = this.results.get(name)
+    if (known !== undefined) known.runs.push(value)
+    else this.results.set(name, { name, unit, runs: [value], ...(reference === undefined ? {} : { reference }) })
+  }
+}
+
+function kindsOf(tools: Tools): ServerKind[] {
+  return tools.limit === undefined ? ['naive', 'tidegate'] : ['limit', 'naive', 'tidegate']
+}
+
+/** As fast as it goes: one message a turn, bursts of ten, and ten of each connection's own five of twenty markets. */
+export async function measureFlat(runs: Runs, tools: Tools, pace: Pace): Promise<void> {
+  const mixed = Array.from({ length: CONNECTIONS }, (_, index) => [0, 3, 7, 12, 18].map((step) => (index + step) % 20))
+  const single = Array.from({ length: CONNECTIONS }, () => [0])
+  const scenarios = [
+    { name: 'one message a turn', wanted: single, markets: 1, count: 1 },
+    { name: 'bursts of 10', wanted: single, markets: 1, count: 10 },
+    { name: 'mixed, bursts of 10', wanted: mixed, markets: 20, count: 2 },
+  ]
+  for (const { name, wanted, markets, count } of scenarios) {
+    for (const kind of kindsOf(tools)) {
+      const reading = await measure(tools, pace.warmUpMilliseconds, {
+        kind,
+        setup: { ...BASE, markets, moving: markets },
+        lines: wanted.map((indexes) => readerLine(indexes)),
+        greeting: 1 + (wanted[0] as number[]).length,
+        command: `flat ${count}`,
+        milliseconds: pace.flatMilliseconds,
+      })
+      const reference =
+        kind === 'limit' ? undefined : `${name}: ${kind === 'tidegate' && tools.limit ? 'limit' : 'naive'}`
+      runs.add(`${name}: ${kind}`, 'deliveries/s', reading.messagesPerSecond, kind === 'naive' ? undefined : reference)
+      runs.add(`${name}: ${kind}, load generator`, '% of its core', reading.reader * 100)
+      runs.add(`${name}: ${kind}, turns that met a full socket`, '%', reading.waits * 100)
+    }
+  }
+}
+
+/** 100,000 deliveries a second, in bursts of ten messages and evenly. */
+export async function measurePaced(runs: Runs, tools: Tools, pace: Pace): Promise<void> {
+  const scenarios = [
+    { name: '100k/s in bursts of 10', command: 'paced 10 100000' },
+    { name: '100k/s evenly', command: 'paced 1 10000' },
+  ]
+  for (const { name, command } of scenarios) {
+    for (const kind of kindsOf(tools)) {
+      const reading = await measure(tools, pace.warmUpMilliseconds, {
+        kind,
+        setup: BASE,
+        lines: Array.from({ length: CONNECTIONS }, () => readerLine([0])),
+        greeting: 2,
+        command,
+        milliseconds: pace.pacedMilliseconds,
+      })
+      runs.add(`${name}: ${kind}, p50`, 'ms', reading.latency.p50)
+      runs.add(`${name}: ${kind}, p99`, 'ms', reading.latency.p99)
+      runs.add(`${name}: ${kind}, p99.9`, 'ms', reading.latency.p999)
+      runs.add(`${name}: ${kind}, CPU`, '% of a core', reading.server * 100)
+    }
+  }
+}
+
+/** One connection that never reads and ten that read slowly among a thousand: what the others notice of it. */
+export async function measureSlowReaders(runs: Runs, tools: Tools, pace: Pace): Promise<void> {
+  for (const isSlow of [false, true]) {
+    const modeOf = (index: number) => (!isSlow || index >= SLOW_CONNECTIONS ? 0 : index === 0 ? 1 : 2)
+    const reading = await measure(tools, pace.warmUpMilliseconds, {
+      kind: 'tidegate',
+      setup: BASE,
+      lines: Array.from({ length: CONNECTIONS }, (_, index) => readerLine([0], modeOf(index))),
+      greeting: 2,
+      command: 'paced 10 100000',
+      milliseconds: pace.pacedMilliseconds,
+      primed: isSlow ? SLOW_CONNECTIONS : 0,
+    })
+    const name = isSlow ? 'with 11 slow readers' : 'without slow readers'
+    runs.add(
+      `${name}: p50 of the others`,
+      'ms',
+      reading.latency.p50,
+      isSlow ? 'without slow readers: p50 of the others' : undefined,
+    )
+    runs.add(
+      `${name}: p99 of the others`,
+      'ms',
+      reading.latency.p99,
+      isSlow ? 'without slow readers: p99 of the others' : undefined,
+    )
+  }
+}
+
+/** A thousand readers, each behind at a version of its own, all released in one turn. */
+export async function measureBehind(runs: Runs, tools: Tools): Promise<void> {
+  const server = startTidegate({ ...BASE, levels: 2_000, held: true })
+  const reader = await connectReader(
+    tools,
+    server,
+    Array.from({ length: CONNECTIONS }, () => readerLine([0])),
+  )
+  try {
+    await reader.ask('subscribe 0 2')
+    // The first time shows the cost before the compiler has seen the code; both are worth knowing.
+    for (const name of ['1000 behind, first time', '1000 behind, again']) {
+      const answer = await server.ask('behind')
+      if (answer.behind !== CONNECTIONS) throw new Error(`${answer.behind} connections were behind`)
+      runs.add(`${name}: loop time in all`, 'ms', answer.milliseconds as number)
+      runs.add(`${name}: longest turn`, 'ms', answer.longestMilliseconds as number)
+    }
+  } finally {
+    await endBoth(reader, server)
+  }
+}
+
+/** Joiners within a second to a book of 46,000 levels that moves a hundred times a second. */
+export async function measureJoiners(runs: Runs, tools: Tools, pace: Pace): Promise<void> {
+  const server = startTidegate({ ...BASE, levels: DEEP_LEVELS })
+  const reader = await connectReader(
+    tools,
+    server,
+    Array.from({ length: pace.joiners }, () => readerLine([0])),
+  )
+  const folder = join(tools.folder, 'snapshots')
+  mkdirSync(folder)
+  try {
+    await server.ask('paced 1 10000')
+    await reader.ask(`keep 20 ${folder}`)
+    const before = (await server.ask('memory')).rssBytes as number
+    const joined = reader.ask('subscribe 1000 2')
+    let peak = 0
+    let isJoined = false
+    const watch = async () => {
+      while (!isJoined) {
+        peak = Math.max(peak, (await server.ask('peek')).rssBytes as number)
+        await pause(50)
+      }
+    }
+    const watching = watch()
+    const seconds = (await joined).seconds as number
+    isJoined = true
+    await watching
+    checkSnapshots(await reader.ask('groups'), folder, pace.joiners)
+    runs.add(`${pace.joiners} joiners of ${DEEP_LEVELS.toLocaleString('en')} levels: all have it`, 's', seconds)
+    runs.add(`${pace.joiners} joiners: growth of memory`, 'MB', (peak - before) / 1e6)
+  } finally {
+    await endBoth(reader, server)
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** Every joiner's SNAPSHOT is, byte for byte, one that was read here and is whole and in order. */
+function checkSnapshots(groups: Answer, folder: string, joiners: number): void {
+  if (groups.covered !== joiners || groups.missing !== 0) {
+    throw new Error(`snapshots differ from those that were kept: ${JSON.stringify(groups)}`)
+  }
+  for (const file of readdirSync(folder)) {
+    const { payload } = JSON.parse(readFileSync(join(folder, file), 'utf8')) as {
+      payload: { type: string; bids: { price: string }[]; asks: { price: string }[] }
+    }
+    const bids = payload.bids.map(({ price }) => Number(price))
+    const asks = payload.asks.map(({ price }) => Number(price))
+    const isOrdered = bids.every((price, index) => index === 0 || price < (bids[index - 1] as number))
+    const isWhole = payload.type === 'SNAPSHOT' && bids.length + asks.length === DEEP_LEVELS
+    if (!isOrdered || !isWhole || (bids[0] as number) >= (asks[0] as number)) throw new Error(`${file} is not the book`)
+  }
+}
+
+/** The same deliveries beside connections and markets that take no part in them. */
+export async function measureSlope(runs: Runs, tools: Tools, pace: Pace): Promise<void> {
+  const readers = (indexes: readonly number[]) => Array.from({ length: CONNECTIONS }, () => readerLine(indexes))
+  const fifty = Array.from({ length: 50 }, (_, index) => index)
+  const beside = Array.from({ length: 3_000 }, () => readerLine([]))
+  const scenarios = [
+    { name: '1 market', markets: 1, lines: readers([0]), greeting: 2 },
+    {
+      name: '200 markets, 3000 connections without subscriptions beside',
+      markets: 200,
+      lines: [...readers([0]), ...beside],
+      greeting: 0,
+    },
+    { name: '50 markets subscribed by all, one moves', markets: 50, lines: readers(fifty), greeting: 51 },
+  ]
+  for (const { name, markets, lines, greeting } of scenarios) {
+    const reading = await measure(tools, pace.warmUpMilliseconds, {
+      kind: 'tidegate',
+      setup: { ...BASE, markets },
+      lines,
+      greeting,
+      command: 'flat 10',
+      milliseconds: pace.flatMilliseconds,
+    })
+    const reference = name === '1 market' ? {} : { reference: 'slope: 1 market' }
+    runs.add(`slope: ${name}`, 'deliveries/s', reading.messagesPerSecond, reference.reference)
+  }
+}
+
+/** What a connection costs that only gets heartbeats. */
+export async function measureIdle(runs: Runs, tools: Tools, pace: Pace): Promise<void> {
+  const server = startTidegate(BASE)
+  const port = (await server.answer()).port as number
+  const before = (await server.ask('memory')).rssBytes as number
+  const request = JSON.stringify({ type: 'subscribe', channels: [{ type: 'heartbeat' }] })
+  const reader = await startReader(
+    tools,
+    port,
+    Array.from({ length: pace.idle }, () => `0\t/\t${request}`),
+  )
+  try {
+    await reader.ask('subscribe 1000 4')
+    const after = (await server.ask('memory')).rssBytes as number
+    runs.add(`${pace.idle} connections with heartbeat: memory of each`, 'KB', (after - before) / pace.idle / 1000)
+    const used = await server.ask('usage')
+    await pause(pace.pacedMilliseconds)
+    runs.add(
+      `${pace.idle} connections with heartbeat: CPU`,
+      '% of a core',
+      cpuShare(used, await server.ask('usage')) * 100,
+    )
+  } finally {
+    await endBoth(reader, server)
+  }
+}

@@ -1,0 +1,236 @@
+/**
+ * Tidegate's own stream as the fan-out benchmark measures it: hub, markets and transports of the product over a real
+ * http server, without the door (no tokens) and without a venue: prepared commits go straight to the bus, so that what
+ * is measured is replica, frame, hub, outbox and socket.
+ */
+import { createServer } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { pathToFileURL } from 'node:url'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { type Clock, createSystemClock } from '../src/base/clock.ts'
+import { createLog } from '../src/base/log.ts'
+import { createMetricsRegistry } from '../src/base/metrics.ts'
+import { createMemoryBus } from '../src/channel/bus-memory.ts'
+import { Replica } from '../src/channel/replica.ts'
+import { Hub } from '../src/gateway/hub.ts'
+import { createGatewayMetrics, type GatewayMetrics } from '../src/gateway/metrics.ts'
+import { Transport } from '../src/gateway/transport.ts'
+import { benchMarket, Feed } from './fanout-feed.ts'
+import {
+  type Answer,
+  answerCommands,
+  nowMicroseconds,
+  type Publish,
+  Sockets,
+  say,
+  turnCommands,
+} from './fanout-turns.ts'
+
+/** What the process is started with, as JSON. */
+export interface ServerSetup {
+  readonly markets: number
+  /** The first so many markets move; the others stand still. */
+  readonly moving: number
+  /** Levels of each book. */
+  readonly levels: number
+  readonly heartbeatSeconds: number
+  /** Whether connections can be held back (the command `behind`). */
+  readonly held: boolean
+}
+
+const OUTBOX_BYTES_MAX = 262_144
+
+const TOKEN = {
+  clientId: 'bench',
+  customerId: 'bench',
+  scopes: new Set<string>(),
+  tokenId: 'bench',
+  expiresAtMilliseconds: Number.MAX_SAFE_INTEGER,
+}
+
+/** A connection that can pretend that its socket takes nothing, so that it falls behind at a known version. */
+class HeldTransport extends Transport {
+  #isHeld = false
+  #onWritten: (() => void) | undefined
+
+  override get queuedBytes(): number {
+    return this.#isHeld ? OUTBOX_BYTES_MAX * 2 : super.queuedBytes
+  }
+
+  override write(frame: Buffer, onWritten?: () => void): void {
+    if (this.#isHeld) {
+      this.#onWritten = onWritten
+      super.write(frame)
+    } else {
+      super.write(frame, onWritten)
+    }
+  }
+
+  hold(): void {
+    this.#isHeld = true
+  }
+
+  release(): void {
+    this.#isHeld = false
+    this.#onWritten?.()
+  }
+}
+
+/** The system clock, which also notes how long the work at the ends of turns takes. */
+class TurnClock implements Clock {
+  readonly #clock = createSystemClock()
+  milliseconds = 0
+  longestMilliseconds = 0
+  turns = 0
+
+  wallInstant() {
+    return this.#clock.wallInstant()
+  }
+
+  monotonicMilliseconds(): number {
+    return performance.now()
+  }
+
+  schedule(delayMilliseconds: number, callback: () => void) {
+    return this.#clock.schedule(delayMilliseconds, callback)
+  }
+
+  endOfTurn(callback: () => void): void {
+    this.#clock.endOfTurn(() => this.time(callback))
+  }
+
+  time(work: () => void): void {
+    const started = performance.now()
+    work()
+    const milliseconds = performance.now() - started
+    this.turns += 1
+    this.milliseconds += milliseconds
+    if (milliseconds > this.longestMilliseconds) this.longestMilliseconds = milliseconds
+  }
+
+  reset(): void {
+    this.milliseconds = 0
+    this.longestMilliseconds = 0
+    this.turns = 0
+  }
+}
+
+function main(setup: ServerSetup): void {
+  const clock = new TurnClock()
+  const bus = createMemoryBus()
+  const markets = Array.from({ length: setup.markets }, (_, index) => benchMarket(index))
+  const metrics = createGatewayMetrics(createMetricsRegistry())
+  const hub = new Hub({
+    replicas: markets.map((market) => new Replica({ market, bus, executionsKept: 1000 })),
+    bus,
+    clock,
+    log: createLog('silent'),
+    metrics,
+    random: Math.random,
+    settings: {
+      outboxBytesMax: OUTBOX_BYTES_MAX,
+      inboundPerSecond: 50,
+      inboundBurst: 100,
+      subscriptionsMax: 1000,
+      closesExpired: false,
+      heartbeatSeconds: setup.heartbeatSeconds,
+      pingSeconds: 30,
+      silenceSeconds: 600,
+      staleSeconds: 0,
+    },
+  })
+  const feeds = markets.map((_, index) => new Feed(bus, index, setup.levels))
+  for (const feed of feeds) feed.publishBook()
+  const moving = feeds.slice(0, setup.moving)
+  const publish = (count: number, eventMicroseconds: number) => {
+    for (let number = 0; number < count; number++) for (const feed of moving) feed.publishUpdate(eventMicroseconds)
+  }
+  const sockets = new Sockets()
+  const transports: HeldTransport[] = []
+  listen(hub, sockets, (webSocket, socket) => {
+    if (!setup.held) return new Transport(webSocket, socket, clock)
+    const transport = new HeldTransport(webSocket, socket, clock)
+    transports.push(transport)
+    return transport
+  })
+  answerCommands({
+    ...turnCommands(publish, () => sockets.areDrained()),
+    prime: (count) => prime(count, sockets, publish, metrics),
+    behind: () => catchUpFromEverywhere(transports, clock, publish, metrics),
+  })
+}
+
+function listen(hub: Hub, sockets: Sockets, transportOf: (webSocket: WebSocket, socket: Socket) => Transport): void {
+  const webSockets = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    autoPong: false,
+    maxPayload: 65_536,
+  })
+  const server = createServer()
+  server.on('upgrade', (request, duplex, head) => {
+    const socket = duplex as Socket
+    socket.on('error', () => process.exit(0))
+    socket.setNoDelay(true)
+    socket.setKeepAlive(true)
+    webSockets.handleUpgrade(request, socket, head, (webSocket) => {
+      const session = hub.open(transportOf(webSocket, socket), TOKEN)
+      webSocket.on('message', (data, isBinary) => session.receive({ data: data as Buffer, isBinary }))
+      webSocket.on('ping', (data) => session.receiveControl(data))
+      webSocket.on('pong', () => session.receiveControl(undefined))
+      webSocket.on('error', () => process.exit(0))
+      webSocket.on('close', () => session.end())
+      sockets.all.push(socket)
+    })
+  })
+  server.listen({ host: '127.0.0.1', port: 0, backlog: 4096 }, () =>
+    say({ port: (server.address() as AddressInfo).port }),
+  )
+}
+
+/** Publishes as fast as the others take it until the first `count` connections are behind. */
+async function prime(count: number, sockets: Sockets, publish: Publish, metrics: GatewayMetrics): Promise<Answer> {
+  const until = performance.now() + 30_000
+  while (metrics.totals.behind < count) {
+    if (performance.now() > until) throw new Error(`${metrics.totals.behind} connections are behind, not ${count}`)
+    if (sockets.areDrained(count)) publish(100, nowMicroseconds())
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return { behind: metrics.totals.behind }
+}
+
+/** Lets every connection fall behind at a version of its own, releases all in one turn, and times the way back. */
+async function catchUpFromEverywhere(
+  transports: readonly HeldTransport[],
+  clock: TurnClock,
+  publish: Publish,
+  metrics: GatewayMetrics,
+): Promise<Answer> {
+  const turn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+  for (const transport of transports) {
+    transport.hold()
+    publish(1, nowMicroseconds())
+    await turn()
+  }
+  publish(1, nowMicroseconds())
+  await turn()
+  const behind = metrics.totals.behind
+  const messages = metrics.totals.messages
+  clock.reset()
+  clock.time(() => {
+    for (const transport of transports) transport.release()
+  })
+  while (metrics.totals.messages < messages + transports.length) await turn()
+  return {
+    behind,
+    milliseconds: clock.milliseconds,
+    longestMilliseconds: clock.longestMilliseconds,
+    turns: clock.turns,
+    sent: metrics.totals.messages - messages,
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  main(JSON.parse(process.argv[2] as string) as ServerSetup)
+}

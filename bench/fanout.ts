@@ -1,0 +1,62 @@
+/**
+ * Fan-out: how many messages a second one core hands to a thousand connections, how late they arrive, and what slow
+ * readers, joiners and idle connections cost. Every round runs Tidegate, a naive `ws` server and a C program that only
+ * writes finished frames (the kernel's limit, where a C compiler is) one after the other. The load generator is a
+ * process of its own on a core of its own; that it is not the limit shows in its share of that core and in the turns
+ * that found a socket full.
+ */
+import { prepareTools } from './fanout-processes.ts'
+import {
+  measureBehind,
+  measureFlat,
+  measureIdle,
+  measureJoiners,
+  measurePaced,
+  measureSlope,
+  measureSlowReaders,
+  type Pace,
+  Runs,
+} from './fanout-scenarios.ts'
+import type { BenchResult } from './result.ts'
+
+const FULL: Pace = {
+  rounds: 5,
+  warmUpMilliseconds: 1_000,
+  flatMilliseconds: 2_000,
+  pacedMilliseconds: 6_000,
+  joiners: 1_000,
+  idle: 10_000,
+}
+const QUICK: Pace = {
+  rounds: 1,
+  warmUpMilliseconds: 500,
+  flatMilliseconds: 1_000,
+  pacedMilliseconds: 2_000,
+  joiners: 100,
+  idle: 2_000,
+}
+
+const SCENARIOS = [measureFlat, measurePaced, measureSlowReaders, measureBehind, measureJoiners, measureSlope]
+
+export async function run({ quick }: { quick: boolean }): Promise<BenchResult[]> {
+  const pace = quick ? QUICK : FULL
+  const tools = prepareTools()
+  if (tools.limit === undefined)
+    console.error('no C compiler: the kernel limit is left out, the load generator is Node')
+  if (!tools.isPinned) console.error('no taskset or one core: processes are not pinned')
+  const runs = new Runs()
+  try {
+    for (let round = 0; round < pace.rounds; round++) {
+      for (const scenario of SCENARIOS) {
+        console.error(
+          `${new Date().toISOString().slice(11, 19)} round ${round + 1} of ${pace.rounds}: ${scenario.name}`,
+        )
+        await scenario(runs, tools, pace)
+      }
+    }
+    await measureIdle(runs, tools, pace)
+  } finally {
+    tools.remove()
+  }
+  return [...runs.results.values()]
+}
