@@ -23,11 +23,16 @@ interface Load {
 }
 
 interface Reading {
-  readonly messagesPerSecond: number
+  /**
+   * Deliveries in a second of the server's CPU time: what one core does when nobody else is on it, told also by a
+   * machine where somebody is.
+   */
+  readonly perCpuSecond: number
   /** Milliseconds from the source event to bytes read. */
   readonly latency: { readonly p50: number; readonly p99: number; readonly p999: number }
   /** Share of its core. */
   readonly server: number
+  /** Part of the time in which the load generator had something to read. */
   readonly reader: number
   /** Part of the turns that found a socket full. */
   readonly waits: number
@@ -57,10 +62,11 @@ export async function measure(tools: Tools, warmUpMilliseconds: number, load: Lo
       checkAllArrived(load, (messages as number) - greeted, turns as number)
     }
     return {
-      messagesPerSecond: (measured.messages as number) / (measured.seconds as number),
+      perCpuSecond:
+        (deliveriesPerTurn(load) * difference(before, after, 'turns')) / difference(before, after, 'cpuSeconds'),
       latency: { p50: measured.p50 as number, p99: measured.p99 as number, p999: measured.p999 as number },
       server: cpuShare(before, after),
-      reader: (measured.cpuSeconds as number) / (measured.seconds as number),
+      reader: (measured.busySeconds as number) / (measured.seconds as number),
       waits: (waits as number) / (turns as number),
     }
   } finally {
@@ -69,15 +75,15 @@ export async function measure(tools: Tools, warmUpMilliseconds: number, load: Lo
 }
 
 /** In a closed loop nobody falls behind, so every message of every turn has to arrive at everyone who reads its market. */
-function checkAllArrived({ lines, setup, command }: Load, messages: number, turns: number): void {
-  const count = Number(command.split(' ')[1])
-  const movingMarkets = (line: string) =>
-    (line.split('\t')[1] as string)
-      .slice(1)
-      .split(',')
-      .filter((index) => index !== '' && Number(index) < setup.moving).length
-  const expected = lines.reduce((sum, line) => sum + movingMarkets(line) * count * turns, 0)
+function checkAllArrived(load: Load, messages: number, turns: number): void {
+  const expected = deliveriesPerTurn(load) * turns
   if (messages !== expected) throw new Error(`${messages} messages arrived, ${expected} were due`)
+}
+
+function deliveriesPerTurn({ lines, setup, command }: Load): number {
+  const count = Number(command.split(' ')[1])
+  const markets = lines.flatMap((line) => (line.split('\t')[1] as string).slice(1).split(','))
+  return count * markets.filter((index) => index !== '' && Number(index) < setup.moving).length
 }
 
 /** The reader first: it takes the end of a connection as a failure. */
@@ -109,8 +115,11 @@ function frameBytes(): number {
 }
 
 export function cpuShare(before: Answer, after: Answer): number {
-  const used = (after.cpuSeconds as number) - (before.cpuSeconds as number)
-  return used / ((after.seconds as number) - (before.seconds as number))
+  return difference(before, after, 'cpuSeconds') / difference(before, after, 'seconds')
+}
+
+function difference(before: Answer, after: Answer, name: string): number {
+  return (after[name] as number) - (before[name] as number)
 }
 
 export function pause(milliseconds: number): Promise<void> {

@@ -206,7 +206,7 @@ async function measure(load: Load, milliseconds: number, stamped: boolean): Prom
     seconds: (performance.now() - started) / 1000,
     messages: load.messages - messages,
     bytes: load.bytes - bytes,
-    cpuSeconds: (user + system) / 1_000_000,
+    busySeconds: (user + system) / 1_000_000,
     stamped: sorted.length,
     p50: percentile(0.5),
     p99: percentile(0.99),

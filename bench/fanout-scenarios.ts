@@ -58,8 +58,8 @@ export async function measureFlat(runs: Runs, tools: Tools, pace: Pace): Promise
       })
       const reference =
         kind === 'limit' ? undefined : `${name}: ${kind === 'tidegate' && tools.limit ? 'limit' : 'naive'}`
-      runs.add(`${name}: ${kind}`, 'deliveries/s', reading.messagesPerSecond, kind === 'naive' ? undefined : reference)
-      runs.add(`${name}: ${kind}, load generator`, '% of its core', reading.reader * 100)
+      runs.add(`${name}: ${kind}`, 'deliveries/CPU s', reading.perCpuSecond, kind === 'naive' ? undefined : reference)
+      runs.add(`${name}: ${kind}, load generator`, '% busy', reading.reader * 100)
       runs.add(`${name}: ${kind}, turns that met a full socket`, '%', reading.waits * 100)
     }
   }
@@ -218,7 +218,7 @@ export async function measureSlope(runs: Runs, tools: Tools, pace: Pace): Promis
       milliseconds: pace.flatMilliseconds,
     })
     const reference = name === '1 market' ? {} : { reference: 'slope: 1 market' }
-    runs.add(`slope: ${name}`, 'deliveries/s', reading.messagesPerSecond, reference.reference)
+    runs.add(`slope: ${name}`, 'deliveries/CPU s', reading.perCpuSecond, reference.reference)
   }
 }
 

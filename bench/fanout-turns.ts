@@ -83,7 +83,7 @@ export function turnCommands(publish: Publish, isDrained: () => boolean): Comman
     },
     usage() {
       const { user, system } = process.cpuUsage()
-      return { seconds: performance.now() / 1000, cpuSeconds: (user + system) / 1_000_000 }
+      return { seconds: performance.now() / 1000, cpuSeconds: (user + system) / 1_000_000, turns }
     },
     /** Memory as it is, and after the garbage is gone. */
     peek: () => ({ rssBytes: process.memoryUsage.rss() }),

@@ -8,7 +8,7 @@
  *   flat COUNT                  as fast as the sockets take it: COUNT messages of every market a turn
  *   paced COUNT MICROSECONDS    a turn every so often
  *   stop                        answers {"turns":N,"waits":N}; waits counts turns that met a socket that was full
- *   usage                       answers {"seconds":X,"cpuSeconds":X}: the monotonic clock and the CPU time so far
+ *   usage                       answers {"seconds":X,"cpuSeconds":X,"turns":N}: the monotonic clock, CPU time and turns so far
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -193,7 +193,8 @@ static void report_usage(void) {
   getrusage(RUSAGE_SELF, &usage);
   double seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                    (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-  printf("{\"seconds\":%.6f,\"cpuSeconds\":%.6f}\n", (double)now_microseconds() / 1e6, seconds);
+  printf("{\"seconds\":%.6f,\"cpuSeconds\":%.6f,\"turns\":%llu}\n", (double)now_microseconds() / 1e6, seconds,
+         (unsigned long long)turns);
 }
 
 static void take_command(void) {

@@ -57,30 +57,21 @@ export class Outbox {
   /** Writes what was added in this turn, with one write. */
   flush(): void {
     const chunks = this.#chunks
-    if (chunks.length === 1) {
-      this.#count(chunks[0] as Chunk)
-      this.#transport.write((chunks[0] as Chunk).frames, this.#onWritten)
-    } else {
+    if (chunks.length === 1) this.#write(chunks[0] as Chunk)
+    else
       this.#transport.gather(() => {
-        for (const [index, chunk] of chunks.entries()) {
-          this.#count(chunk)
-          this.#transport.write(chunk.frames, index === chunks.length - 1 ? this.#onWritten : undefined)
-        }
+        for (const chunk of chunks) this.#write(chunk)
       })
-    }
     chunks.length = 0
     this.#blockIfFull()
   }
 
   /** Sends one message now; a message of several frames blocks until its last frame is with the kernel. */
   send(message: Message): void {
-    this.#options.totals.messages += 1
     if (message.length === 1) {
-      const frame = message[0] as Buffer
-      this.#options.totals.bytes += frame.length
-      this.#transport.write(frame, this.#onWritten)
-      this.#blockIfFull()
+      this.sendChunk({ frames: message[0] as Buffer, messageCount: 1 })
     } else {
+      this.#options.totals.messages += 1
       this.#fragments = message
       this.#nextFragment = 0
       this.#block()
@@ -90,8 +81,7 @@ export class Outbox {
 
   /** Sends a chunk now. */
   sendChunk(chunk: Chunk): void {
-    this.#count(chunk)
-    this.#transport.write(chunk.frames, this.#onWritten)
+    this.#write(chunk)
     this.#blockIfFull()
   }
 
@@ -106,9 +96,14 @@ export class Outbox {
     this.#behind = false
   }
 
-  #count(chunk: Chunk): void {
-    this.#options.totals.messages += chunk.messageCount
-    this.#options.totals.bytes += chunk.frames.length
+  #write(chunk: Chunk): void {
+    const { frames } = chunk
+    const { totals, markBytes } = this.#options
+    totals.messages += chunk.messageCount
+    totals.bytes += frames.length
+    // A callback costs a sixth of a write, and only what lies beyond half the mark can be what unblocking waits for.
+    const isWaitedFor = this.#transport.queuedBytes + frames.length > markBytes / 2
+    this.#transport.write(frames, isWaitedFor ? this.#onWritten : undefined)
   }
 
   #sendFragment(): void {
