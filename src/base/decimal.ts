@@ -12,6 +12,14 @@ export type DecimalProblem = 'malformed' | 'too-fine'
 /** Sign, integer digits, fraction digits, exponent: what JSON allows in a number, also with leading zeros. */
 const DECIMAL = /^(-?)([0-9]{1,40})(?:\.([0-9]{1,40}))?(?:[eE]([+-]?[0-9]{1,3}))?$/
 
+/** Longer texts have more digits than a safe integer, or zeros to spare. */
+const PLAIN_CHARACTERS_MAX = 24
+const DIGIT_ZERO = 0x30
+const DIGIT_NINE = 0x39
+const POINT = 0x2e
+/** 10 to the power of the index, as far as doubles are exact. */
+const POWERS = Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`))
+
 /** Brings an integer into the canonical form of `Scaled`. */
 function canonical(value: bigint): Scaled {
   return value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER ? Number(value) : value
@@ -19,6 +27,38 @@ function canonical(value: bigint): Scaled {
 
 /** Reads decimal text (an exponent is allowed, as exchanges send `1e-05`) as an integer at `scale` decimals. */
 export function parseDecimal(text: string, scale: number): Scaled | DecimalProblem {
+  return parsePlain(text, scale) ?? parseAny(text, scale)
+}
+
+/**
+ * What nearly all texts of exchanges are, and the hottest loop of a connector: digits with one point or none, that fit
+ * into a safe integer at the scale. Integers up to there are exact in a double, and a product beyond is never rounded
+ * back below it. Everything else is left to `parseAny`, which takes ten times as long.
+ */
+function parsePlain(text: string, scale: number): number | undefined {
+  const { length } = text
+  if (length === 0 || length > PLAIN_CHARACTERS_MAX) return undefined
+  let value = 0
+  let fractionDigits = -1
+  for (let index = 0; index < length; index++) {
+    const code = text.charCodeAt(index)
+    if (code >= DIGIT_ZERO && code <= DIGIT_NINE) {
+      if (fractionDigits >= 0 && ++fractionDigits > scale) {
+        if (code !== DIGIT_ZERO) return undefined
+        continue
+      }
+      value = value * 10 + (code - DIGIT_ZERO)
+    } else if (code === POINT && fractionDigits < 0 && index > 0 && index < length - 1) {
+      fractionDigits = 0
+    } else {
+      return undefined
+    }
+  }
+  const scaled = value * (POWERS[scale - Math.min(scale, Math.max(0, fractionDigits))] ?? Number.NaN)
+  return scaled <= Number.MAX_SAFE_INTEGER ? scaled : undefined
+}
+
+function parseAny(text: string, scale: number): Scaled | DecimalProblem {
   const match = DECIMAL.exec(text)
   if (match === null) return 'malformed'
   const sign = match[1] as string
@@ -54,4 +94,14 @@ export function formatDecimal(value: Scaled, scale: number): string {
 export function rescale(value: Scaled, fromScale: number, toScale: number): Scaled {
   if (toScale === fromScale || value === 0) return value
   return canonical(BigInt(value) * 10n ** BigInt(toScale - fromScale))
+}
+
+/** The sum, exact however large. */
+export function addScaled(left: Scaled, right: Scaled): Scaled {
+  if (typeof left === 'number' && typeof right === 'number') {
+    const sum = left + right
+    // Of two safe integers no sum is rounded into the safe range.
+    if (Number.isSafeInteger(sum)) return sum
+  }
+  return canonical(BigInt(left) + BigInt(right))
 }

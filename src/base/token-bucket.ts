@@ -1,0 +1,46 @@
+/**
+ * A token bucket: it holds up to `burst` tokens, gets `perSecond` of them back a second, evenly, and starts full. The
+ * one pace of everything that is limited by rate. It reads the clock that it is handed and never sets a timer.
+ */
+import type { Clock } from './clock.ts'
+
+export class TokenBucket {
+  readonly #clock: Clock
+  readonly #perSecond: number
+  readonly #burst: number
+  #tokens: number
+  #refilledMilliseconds: number
+
+  constructor(clock: Clock, perSecond: number, burst: number) {
+    this.#clock = clock
+    this.#perSecond = perSecond
+    this.#burst = burst
+    this.#tokens = burst
+    this.#refilledMilliseconds = clock.monotonicMilliseconds()
+  }
+
+  /** Takes a token: 0 when there was one; else none is taken, and the milliseconds until there is one. */
+  take(): number {
+    this.#refill()
+    if (this.#tokens < 1) return ((1 - this.#tokens) / this.#perSecond) * 1000
+    this.#tokens -= 1
+    return 0
+  }
+
+  /** Whole tokens that were left after the last `take`: none when it took none, however long ago that was. */
+  get left(): number {
+    return Math.floor(this.#tokens)
+  }
+
+  /** Milliseconds until the bucket is full again; 0 when it is. */
+  get fullInMilliseconds(): number {
+    this.#refill()
+    return ((this.#burst - this.#tokens) / this.#perSecond) * 1000
+  }
+
+  #refill(): void {
+    const now = this.#clock.monotonicMilliseconds()
+    this.#tokens = Math.min(this.#burst, this.#tokens + ((now - this.#refilledMilliseconds) / 1000) * this.#perSecond)
+    this.#refilledMilliseconds = now
+  }
+}
