@@ -1,9 +1,12 @@
-/** The channels of the stream: their names on the wire, and whether they belong to a market. */
+/**
+ * The channels of the stream: their names on the wire, whether they belong to a market, and the params that they take
+ * beside `market` on the extended wire.
+ */
 export const CHANNELS = {
-  market_data: { perMarket: true },
-  'market_data.top_of_book': { perMarket: true },
-  execution_data: { perMarket: true },
-  heartbeat: { perMarket: false },
+  market_data: { perMarket: true, extendedParams: ['depth', 'interval_ms', 'resume'] },
+  'market_data.top_of_book': { perMarket: true, extendedParams: ['interval_ms', 'resume'] },
+  execution_data: { perMarket: true, extendedParams: ['resume'] },
+  heartbeat: { perMarket: false, extendedParams: [] },
 } as const
 
 export type ChannelType = keyof typeof CHANNELS
@@ -18,6 +21,15 @@ export type RequestType = (typeof REQUEST_TYPES)[number]
 
 /** Subprotocols of the handshake. `tidegate.default` is the plain wire, also spoken when none is offered. */
 export const SUBPROTOCOLS = ['tidegate.default', 'tidegate.v1'] as const
+
+/** The subprotocol of the extended wire: cursors in every data message, depths, intervals, resume, digests. */
+export const EXTENDED_SUBPROTOCOL: (typeof SUBPROTOCOLS)[number] = 'tidegate.v1'
+
+/** Levels a side that `depth` may ask for on the extended wire, as far as the market publishes so many. */
+export const EXTENDED_DEPTHS: readonly number[] = [1, 5, 10, 25, 50, 100, 500, 1000]
+
+/** What `interval_ms` may ask for on the extended wire, in milliseconds; each is a multiple of the first. */
+export const EXTENDED_INTERVALS: readonly number[] = [50, 100, 250, 500, 1000]
 
 /** Prefix of the subprotocol entry that carries a browser's token; never selected, never echoed. */
 export const BEARER_SUBPROTOCOL_PREFIX = 'bearer.'

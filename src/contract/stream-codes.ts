@@ -17,6 +17,7 @@ export const CLOSE_CODES = {
   internal: { code: 1011, reason: 'internal error', reconnect: 'yes, with backoff' },
   restarting: { code: 1012, reason: 'restarting', reconnect: 'yes, with jitter' },
   executionGap: { code: 4000, reason: 'execution stream has a gap', reconnect: 'yes' },
+  executionsMissed: { code: 4000, reason: 'execution stream has a gap at its source', reconnect: 'yes' },
   tokenExpired: { code: 4001, reason: 'token expired', reconnect: 'with a new token' },
   stale: { code: 4002, reason: 'market data stale', reconnect: 'yes, later' },
   revoked: { code: 4003, reason: 'access revoked', reconnect: 'no' },

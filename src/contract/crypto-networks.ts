@@ -1,0 +1,28 @@
+/**
+ * The crypto networks that deposits come from and deliveries go to, each with its address family: networks of one
+ * family share their addresses. The family is also what key material is for.
+ */
+export const CRYPTO_NETWORKS = {
+  BITCOIN: 'bitcoin',
+  BITCOIN_CASH: 'bitcoin_cash',
+  LITECOIN: 'litecoin',
+  DOGECOIN: 'dogecoin',
+  ETHEREUM: 'evm',
+  POLYGON_POS: 'evm',
+  BASE: 'evm',
+  ARBITRUM_ONE: 'evm',
+  AVALANCHE: 'evm',
+  BNB: 'evm',
+  SOLANA: 'solana',
+  STELLAR: 'stellar',
+} as const
+
+export type CryptoNetwork = keyof typeof CRYPTO_NETWORKS
+export type AddressFamily = (typeof CRYPTO_NETWORKS)[CryptoNetwork]
+
+export const CRYPTO_NETWORK_NAMES = Object.keys(CRYPTO_NETWORKS) as readonly CryptoNetwork[]
+
+/** The networks of a family, in the order of the table. */
+export function networksOf(family: AddressFamily): readonly CryptoNetwork[] {
+  return CRYPTO_NETWORK_NAMES.filter((network) => CRYPTO_NETWORKS[network] === family)
+}

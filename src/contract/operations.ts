@@ -1,0 +1,72 @@
+/**
+ * Every operation of the public REST API: what it is called, where it is, and which scope opens it. The guard, the
+ * routes, the rate limits and the description of the API are made from this one table.
+ */
+import type { Scope } from './scopes.ts'
+
+export interface Operation {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** With `{name}` for each parameter in it. */
+  readonly path: string
+  readonly scope: Scope
+  readonly summary: string
+}
+
+export const OPERATIONS = {
+  listAccounts: {
+    method: 'GET',
+    path: '/v2/identity/accounts',
+    scope: 'identity:read_account',
+    summary: 'List accounts',
+  },
+  createAccount: {
+    method: 'POST',
+    path: '/v2/identity/accounts',
+    scope: 'identity:write_account',
+    summary: 'Create an account',
+  },
+  updateAccount: {
+    method: 'PUT',
+    path: '/v2/identity/accounts',
+    scope: 'identity:write_account',
+    summary: 'Change an account',
+  },
+  getAccount: {
+    method: 'GET',
+    path: '/v2/identity/accounts/{id}',
+    scope: 'identity:read_account',
+    summary: 'Get one account',
+  },
+  listDepositAddresses: {
+    method: 'GET',
+    path: '/v2/transfer/deposit-addresses',
+    scope: 'transfer:read_deposit_address',
+    summary: 'List deposit addresses',
+  },
+  createDepositAddress: {
+    method: 'POST',
+    path: '/v2/transfer/deposit-addresses',
+    scope: 'transfer:write_deposit_address',
+    summary: 'Create a deposit address',
+  },
+  listRules: {
+    method: 'GET',
+    path: '/v2/orchestration/rules',
+    scope: 'orchestration:read_orchestration_rule',
+    summary: 'List orchestration rules',
+  },
+  createRule: {
+    method: 'POST',
+    path: '/v2/orchestration/rules',
+    scope: 'orchestration:write_orchestration_rule',
+    summary: 'Create an orchestration rule',
+  },
+  deleteRule: {
+    method: 'DELETE',
+    path: '/v2/orchestration/rules/{id}',
+    scope: 'orchestration:write_orchestration_rule',
+    summary: 'Delete an orchestration rule',
+  },
+} as const satisfies Record<string, Operation>
+
+export type OperationId = keyof typeof OPERATIONS
