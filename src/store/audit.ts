@@ -8,7 +8,7 @@ import type { Generated } from './sql.ts'
 
 /** Who did what to which record. */
 export interface AuditEntry {
-  /** `operator`, or the id of the client. */
+  /** `operator`, or `client:` and the id of the client. */
   readonly actor: string
   /** Noun and verb, such as `customer.create`. */
   readonly action: string
@@ -21,6 +21,12 @@ export interface AuditEntry {
 export interface AuditRecord extends AuditEntry {
   readonly id: string
   readonly created_at: string
+}
+
+/** Each one given must be equal. */
+interface AuditFilters {
+  readonly actor?: string
+  readonly subject?: string
 }
 
 interface AuditTables {
@@ -46,16 +52,20 @@ export async function writeAudit<Tables>(
 export async function listAudit(
   db: Db,
   request: { readonly limit?: number; readonly order: PageOrder; readonly pageCursor?: string },
+  filters: AuditFilters = {},
 ): Promise<Page<AuditRecord>> {
-  const query = db
+  const { actor, subject } = filters
+  let query = db
     .tables<AuditTables>()
     .selectFrom('audit')
     .select(['id', 'created_at', 'actor', 'action', 'subject', 'detail'])
+  if (actor !== undefined) query = query.where('actor', '=', actor)
+  if (subject !== undefined) query = query.where('subject', '=', subject)
   return await readPage(query, {
     ...request,
     operation: 'audit',
     owner: 'operator',
-    filters: {},
+    filters: { actor, subject },
     idType: 'bigint',
   })
 }

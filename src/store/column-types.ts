@@ -53,10 +53,31 @@ const readers = new Map<number, ReadText>(
  * The value of a column: int8 and numeric as text, timestamptz as RFC 3339 in UTC with three fraction digits, or six
  * when it is finer than a millisecond, date as `2006-01-02`, json parsed, bytea as bytes, arrays as arrays.
  */
-export function readColumn(text: string | null, type: number): unknown {
+function readColumn(text: string | null, type: number): unknown {
   if (text === null) return null
   const read = readers.get(type)
   return read === undefined ? text : read(text)
+}
+
+/** Rows as objects, each value as `readColumn` gives it. */
+export function namedRows(
+  fields: readonly { readonly name: string; readonly dataTypeID: number }[],
+  rows: readonly (readonly (string | null)[])[],
+): Record<string, unknown>[] {
+  return rows.map((values) => {
+    const row: Record<string, unknown> = {}
+    for (const [index, { name, dataTypeID }] of fields.entries()) {
+      row[name] = readColumn(values[index] as string | null, dataTypeID)
+    }
+    return row
+  })
+}
+
+const WRITING_COMMANDS = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE'])
+
+/** How many rows a statement wrote, by what the server says it was; undefined when it was none that writes. */
+export function affectedRowsOf(command: string, rowCount: number | null | undefined): number | undefined {
+  return WRITING_COMMANDS.has(command) ? (rowCount ?? undefined) : undefined
 }
 
 const INSTANT = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2})(?:\.(\d{1,6}))?\+00$/

@@ -12,7 +12,7 @@ interface Holder {
   readonly pid: number
   /** When the lock was taken, RFC 3339. */
   readonly started: string
-  /** When that process began, in ticks since this boot, with the boot's id; empty where the system does not tell. */
+  /** Name of that process, and when it began in ticks since the boot; empty where the system does not tell. */
   readonly process_start: string
   /** Makes every lock file different from every other. */
   readonly nonce: string
@@ -61,6 +61,12 @@ export async function acquireDataLock(folder: string): Promise<DataLock> {
       if ((await readIfPresent(path)) === text) await rm(path, { force: true })
     },
   }
+}
+
+/** The living process that holds the folder; undefined when nobody does. Takes nothing. */
+export async function dataFolderHolder(folder: string): Promise<number | undefined> {
+  const present = await readIfPresent(join(folder, 'lock'))
+  return present === undefined ? undefined : await livingHolder(present)
 }
 
 /**
@@ -124,8 +130,8 @@ async function livingHolder(text: string): Promise<number | undefined> {
   if (typeof pid !== 'number' || !Number.isSafeInteger(pid) || pid <= 0 || !exists(pid)) return undefined
   // A number is given to a new process after a while: the holder is the one that began when the lock says.
   const start = await processStart(pid)
-  if (start !== undefined && holder?.process_start !== start) return undefined
-  return pid
+  const known = holder?.process_start
+  return start === undefined || known === '' || known === start ? pid : undefined
 }
 
 function exists(pid: number): boolean {
@@ -140,14 +146,18 @@ function exists(pid: number): boolean {
   }
 }
 
-/** Boot id and start time of a process from `/proc` (proc(5)); `ended` when only its exit code is left. */
+/**
+ * Name and start of a process from `/proc` (proc(5)); `ended` when only its exit code is left. The boot's id is not part
+ * of it: inside a container or a service's own mount namespace the same boot can have another one, and a living holder
+ * would be taken for dead.
+ */
 async function processStart(pid: number): Promise<string | undefined> {
   const stat = await readIfPresent(`/proc/${pid}/stat`)
-  const boot = await readIfPresent('/proc/sys/kernel/random/boot_id')
-  if (stat === undefined || boot === undefined) return undefined
+  if (stat === undefined) return undefined
   // The second field, the name in brackets, may hold anything; after its last bracket come the state and 19 numbers.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return fields[0] === 'Z' || fields[0] === 'X' ? 'ended' : `${boot.trim()}:${fields[19]}`
+  const end = stat.lastIndexOf(')')
+  const fields = stat.slice(end + 2).split(' ')
+  return fields[0] === 'Z' || fields[0] === 'X' ? 'ended' : `${stat.slice(stat.indexOf('(') + 1, end)}:${fields[19]}`
 }
 
 function hasCode(error: unknown, code: string): boolean {

@@ -49,6 +49,8 @@ export interface Db extends Queries {
   readonly engine: 'embedded' | 'postgres'
   /** False while the store is known to be unreachable. */
   readonly available: boolean
+  /** Turns at the engine's sessions: how many are taken now, and how many callers wait for one. */
+  readonly turns: { readonly taken: number; readonly waiting: number }
   /** Listens on a notification channel (sent with `pg_notify`); the returned function ends that. */
   listen(channel: string, listener: NotificationListener): Promise<() => Promise<void>>
   close(): Promise<void>

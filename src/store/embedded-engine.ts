@@ -11,14 +11,15 @@ import { Worker } from 'node:worker_threads'
 import { assert } from '../base/assert.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import type { StatementOutcome, WrittenParameters } from './caller-session.ts'
 import { StatementFailed, StoreUnavailable } from './db.ts'
+import type { WorkerAnswer, WorkerRequest, WorkerStart } from './embedded-worker.ts'
 import {
   CLOSE_MILLISECONDS_MAX,
   RESTART_PAUSE_MILLISECONDS_MAX,
   RESTART_PAUSE_MILLISECONDS_MIN,
   START_MILLISECONDS_MAX,
-} from './embedded-limits.ts'
-import type { WorkerAnswer, WorkerRequest, WorkerStart } from './embedded-worker.ts'
+} from './limits.ts'
 
 export interface EngineListener {
   onNotification(channel: string, payload: string): void
@@ -35,10 +36,8 @@ export interface EngineOptions {
   readonly listener: EngineListener
 }
 
-type Result = Extract<WorkerAnswer, { type: 'result' }>
-
 interface Pending {
-  readonly resolve: (result: Result) => void
+  readonly resolve: (result: StatementOutcome) => void
   readonly reject: (error: Error) => void
   readonly timer: Timer
 }
@@ -83,9 +82,9 @@ export class EmbeddedEngine {
   run(
     life: EngineLife,
     text: string,
-    parameters: WorkerRequest['parameters'],
+    parameters: WrittenParameters,
     millisecondsMax: number,
-  ): Promise<Result> {
+  ): Promise<StatementOutcome> {
     if (life !== this.#life)
       return Promise.reject(new StoreUnavailable('the embedded store was started anew meanwhile'))
     assert(this.#pending === undefined, 'two statements at once in one session')

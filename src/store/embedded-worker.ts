@@ -7,7 +7,8 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { PGlite, type Results } from '@electric-sql/pglite'
 import { assert } from '../base/assert.ts'
-import { ColumnTypeProblem, readColumn, SESSION_SETTINGS } from './column-types.ts'
+import type { StatementOutcome, WrittenParameters } from './caller-session.ts'
+import { affectedRowsOf, ColumnTypeProblem, namedRows, SESSION_SETTINGS } from './column-types.ts'
 
 export interface WorkerStart {
   /** Data folder; empty is in memory. */
@@ -19,7 +20,7 @@ export interface WorkerStart {
 export interface WorkerRequest {
   /** A statement, or several without parameters; null asks the thread to close the folder and end. */
   readonly text: string | null
-  readonly parameters: readonly (string | Uint8Array | null)[]
+  readonly parameters: WrittenParameters
 }
 
 export interface WorkerFailure {
@@ -31,19 +32,13 @@ export interface WorkerFailure {
 
 export type WorkerAnswer =
   | { readonly type: 'ready' }
-  | {
-      readonly type: 'result'
-      readonly rows: readonly Record<string, unknown>[]
-      readonly command: string
-      readonly affectedRows: number | undefined
-    }
+  | ({ readonly type: 'result' } & StatementOutcome)
   | { readonly type: 'failure'; readonly failure: WorkerFailure }
   | { readonly type: 'notification'; readonly channel: string; readonly payload: string }
 
 type RawResult = Results<(string | null)[]>
 
 const ROWS_AS_TEXT = { rowMode: 'array' } as const
-const WRITING_COMMANDS = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE'])
 
 const port = parentPort
 assert(port !== null, 'the store runs in a thread of its own')
@@ -74,7 +69,7 @@ async function openDatabase({ folder, channels }: WorkerStart): Promise<PGlite> 
   return opened
 }
 
-async function execute(text: string, parameters: WorkerRequest['parameters']): Promise<WorkerAnswer> {
+async function execute(text: string, parameters: WrittenParameters): Promise<WorkerAnswer> {
   try {
     // Without parameters the simple protocol, as PostgreSQL's driver does: it takes several statements in one text.
     const raw: RawResult =
@@ -82,22 +77,11 @@ async function execute(text: string, parameters: WorkerRequest['parameters']): P
         ? ((await database.exec(text, ROWS_AS_TEXT)).at(-1) as RawResult)
         : await database.query(text, [...parameters], ROWS_AS_TEXT)
     const command = raw.command ?? ''
-    const affectedRows = WRITING_COMMANDS.has(command) ? raw.rowCount : undefined
-    return { type: 'result', rows: namedRows(raw), command, affectedRows }
+    const rows = namedRows(raw.fields, raw.rows)
+    return { type: 'result', rows, command, affectedRows: affectedRowsOf(command, raw.rowCount) }
   } catch (error) {
     return { type: 'failure', failure: failureOf(error) }
   }
-}
-
-function namedRows(raw: RawResult): Record<string, unknown>[] {
-  const fields = raw.fields
-  return raw.rows.map((values) => {
-    const row: Record<string, unknown> = {}
-    for (const [index, field] of fields.entries()) {
-      row[field.name] = readColumn(values[index] as string | null, field.dataTypeID)
-    }
-    return row
-  })
 }
 
 function failureOf(error: unknown): WorkerFailure {

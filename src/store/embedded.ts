@@ -6,9 +6,9 @@
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { CallerSession, type HeldConnection } from './caller-session.ts'
 import { type Db, type NotificationListener, STATEMENT_MILLISECONDS_MAX } from './db.ts'
-import { EmbeddedEngine } from './embedded-engine.ts'
-import { EmbeddedSession } from './embedded-session.ts'
+import { EmbeddedEngine, type EngineLife } from './embedded-engine.ts'
 import { NotificationListeners } from './notification-listeners.ts'
 import { createQueries, type Session, sql, type TransactionOptions } from './sql.ts'
 import { TurnQueue } from './turn-queue.ts'
@@ -41,8 +41,12 @@ export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Pro
     await turns.take(patienceMilliseconds)
     try {
       const life = await engine.ready(deadlineMilliseconds - clock.monotonicMilliseconds())
-      const limits = { deadlineMilliseconds, statementMillisecondsMax: patienceMilliseconds }
-      return new EmbeddedSession({ engine, life, turns, clock, ...limits })
+      return new CallerSession({
+        connection: heldConnection(engine, life, turns),
+        clock,
+        deadlineMilliseconds,
+        statementMillisecondsMax: patienceMilliseconds,
+      })
     } catch (error) {
       turns.pass()
       throw error
@@ -66,6 +70,7 @@ export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Pro
     get available() {
       return engine.life !== undefined
     },
+    turns,
     ...queries,
     async listen(channel, listener) {
       listeners.add(channel, listener)
@@ -81,5 +86,17 @@ export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Pro
       closed = true
       await engine.close(turns.close())
     },
+  }
+}
+
+/** The only session, for as long as this life of the thread lasts. */
+function heldConnection(engine: EmbeddedEngine, life: EngineLife, turns: TurnQueue): HeldConnection {
+  return {
+    get isAlive() {
+      return engine.life === life
+    },
+    beginText: 'begin',
+    run: (text, parameters, millisecondsMax) => engine.run(life, text, parameters, millisecondsMax),
+    giveBack: () => turns.pass(),
   }
 }

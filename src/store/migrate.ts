@@ -1,11 +1,12 @@
 /**
- * Brings the schema of a store to what this version needs. Every migration runs in one transaction, alone over all
- * processes, and leaves its name and checksum. It refuses a store that a newer version has written and one whose
- * applied migrations differ from ours; it never goes back and never repairs.
+ * Brings the schema of a store to what this version needs, and says whether it is there already. Every migration runs
+ * in one transaction, alone over all processes, and leaves its name and checksum. It refuses a store that a newer
+ * version has written, one whose applied migrations differ from ours, and a server that is too old; it never goes back
+ * and never repairs.
  */
 import { createHash } from 'node:crypto'
 import type { Log } from '../base/log.ts'
-import type { Db, Transaction } from './db.ts'
+import type { Db, Kysely, Transaction } from './db.ts'
 import { MIGRATIONS } from './migrations/index.ts'
 import type { Migration } from './migrations/migration.ts'
 import { sql } from './sql.ts'
@@ -26,6 +27,23 @@ interface MigrationTables {
   schema_migrations: { name: string; checksum: string }
 }
 
+/** The oldest PostgreSQL that the one SQL dialect is written for. */
+const SERVER_VERSION_MIN = 15
+
+/** Whether everything is applied that this version knows; a `SchemaProblem` when it cannot work with what is there. */
+export async function readSchemaState(
+  db: Db,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<'current' | { readonly missing: readonly string[] }> {
+  const ordered = inNameOrder(migrations)
+  await refuseOldServer(db.tables())
+  const present = await sql<{
+    present: boolean
+  }>`select to_regclass('schema_migrations') is not null as present`.execute(db.tables())
+  const missing = present.rows[0]?.present === true ? await findMissing(db.tables(), ordered) : ordered
+  return missing.length === 0 ? 'current' : { missing: missing.map(({ name }) => name) }
+}
+
 /** Applies what is missing, in name order, and says what that was. */
 export async function migrate(
   db: Db,
@@ -35,6 +53,8 @@ export async function migrate(
   const ordered = inNameOrder(migrations)
   const applied: string[] = []
   await locked(db, async (transaction) => {
+    // In here, because the first statement of a new folder can take seconds on a busy machine.
+    await refuseOldServer(transaction)
     await sql`
       create table if not exists schema_migrations (
         name text primary key,
@@ -70,13 +90,36 @@ function locked<Result>(db: Db, work: (transaction: Transaction<MigrationTables>
   )
 }
 
+async function refuseOldServer(tables: Kysely<MigrationTables>): Promise<void> {
+  const { rows } = await sql<{ version: number }>`
+    select current_setting('server_version_num')::int / 10000 as version`.execute(tables)
+  const version = rows[0]?.version ?? 0
+  if (version < SERVER_VERSION_MIN) {
+    throw new SchemaProblem(`the store runs on PostgreSQL ${version}: ${SERVER_VERSION_MIN} or newer is needed`)
+  }
+}
+
 /** Applies the first migration that is missing; all others were applied by an equal version, or this throws. */
 async function applyNext(
   transaction: Transaction<MigrationTables>,
   ordered: readonly Migration[],
 ): Promise<string | undefined> {
-  const rows = await transaction.selectFrom('schema_migrations').select(['name', 'checksum']).orderBy('name').execute()
-  const present = new Map(rows.map(({ name, checksum }) => [name, checksum]))
+  const [next] = await findMissing(transaction, ordered)
+  if (next === undefined) return undefined
+  await sql.raw(next.text).execute(transaction)
+  await transaction
+    .insertInto('schema_migrations')
+    .values({ name: next.name, checksum: checksumOf(next) })
+    .execute()
+  return next.name
+}
+
+/** What is not applied, in name order; throws when what is applied is not ours. */
+async function findMissing(
+  tables: Kysely<MigrationTables>,
+  ordered: readonly Migration[],
+): Promise<readonly Migration[]> {
+  const rows = await tables.selectFrom('schema_migrations').select(['name', 'checksum']).orderBy('name').execute()
   for (const { name, checksum } of rows) {
     const known = ordered.find((migration) => migration.name === name)
     if (known === undefined) {
@@ -86,14 +129,8 @@ async function applyNext(
       throw new SchemaProblem(`migration ${name} was applied with another text than this version has`)
     }
   }
-  const next = ordered.find(({ name }) => !present.has(name))
-  if (next === undefined) return undefined
-  await sql.raw(next.text).execute(transaction)
-  await transaction
-    .insertInto('schema_migrations')
-    .values({ name: next.name, checksum: checksumOf(next) })
-    .execute()
-  return next.name
+  const present = new Set(rows.map(({ name }) => name))
+  return ordered.filter(({ name }) => !present.has(name))
 }
 
 function checksumOf({ text }: Migration): string {

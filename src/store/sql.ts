@@ -19,7 +19,7 @@ import {
 } from 'kysely'
 import { assert } from '../base/assert.ts'
 
-export type { Generated, SelectQueryBuilder } from 'kysely'
+export type { ColumnType, Generated, RawBuilder, SelectQueryBuilder } from 'kysely'
 export { sql } from 'kysely'
 export type { Kysely, Transaction }
 
@@ -44,7 +44,12 @@ export interface TransactionOptions {
   readonly statementMillisecondsMax?: number
 }
 
+/** Is told of a statement that ended: how long it took, its turn not included, and what it failed with. */
+export type StatementObserver = (seconds: number, error: unknown) => void
+
 export interface Queries {
+  /** Tells `observer` of every later statement; begin, commit and rollback are none. */
+  observeStatements(observer: StatementObserver): void
   tables<Tables>(): Kysely<Tables>
   transaction<Tables, Result>(
     work: (transaction: Transaction<Tables>) => Promise<Result>,
@@ -60,6 +65,7 @@ interface TransactionContext {
 
 export function createQueries(acquire: (options: TransactionOptions) => Promise<Session>): Queries {
   const contexts = new AsyncLocalStorage<TransactionContext>()
+  const observers: StatementObserver[] = []
   const driver: Driver = {
     init: async () => undefined,
     async acquireConnection() {
@@ -90,8 +96,13 @@ export function createQueries(acquire: (options: TransactionOptions) => Promise<
       createIntrospector: (database) => new PostgresIntrospector(database),
       createQueryCompiler: () => new PostgresQueryCompiler(),
     },
+    log(event) {
+      const error = event.level === 'error' ? event.error : undefined
+      for (const observe of observers) observe(event.queryDurationMillis / 1000, error)
+    },
   })
   return {
+    observeStatements: (observer) => void observers.push(observer),
     tables: <Tables>() => builder as Kysely<Tables>,
     async transaction<Tables, Result>(
       work: (transaction: Transaction<Tables>) => Promise<Result>,

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createLog } from '../../src/base/log.ts'
 import type { Db } from '../../src/store/db.ts'
-import { migrate, SchemaProblem } from '../../src/store/migrate.ts'
+import { migrate, readSchemaState, SchemaProblem } from '../../src/store/migrate.ts'
 import { MIGRATIONS } from '../../src/store/migrations/index.ts'
 import { sql } from '../../src/store/sql.ts'
 
@@ -45,6 +45,17 @@ export function describeMigrations(db: () => Db): void {
       await expect(migrate(db(), log, [first, broken])).rejects.toMatchObject({ sqlState: '22012' })
       await expect(count('second_table')).rejects.toMatchObject({ sqlState: '42P01' })
       expect(await migrate(db(), log, [first, second])).toEqual({ applied: [second.name] })
+    })
+
+    it('can be asked for without being applied', async () => {
+      expect(await readSchemaState(db(), [second, first])).toEqual({ missing: [first.name, second.name] })
+      await migrate(db(), log, [first])
+      expect(await readSchemaState(db(), [first, second])).toEqual({ missing: [second.name] })
+      await migrate(db(), log, [first, second])
+      expect(await readSchemaState(db(), [first, second])).toBe('current')
+      await expect(readSchemaState(db(), [first])).rejects.toThrow(SchemaProblem)
+      const changed = { ...first, text: `${first.text} ` }
+      await expect(readSchemaState(db(), [changed, second])).rejects.toThrow(SchemaProblem)
     })
 
     it('refuse one that was applied with another text', async () => {

@@ -103,7 +103,7 @@ describe('the lock of a data folder', () => {
 
   it.each([
     ['names a process that is gone', { pid: 2 ** 22 + 1, process_start: 'x' }],
-    ['names our number as of another start', { pid: process.pid, process_start: 'another boot:1' }],
+    ['names our number as of another start', { pid: process.pid, process_start: 'node:1' }],
     ['names no process', { pid: -1 }],
     ['is cut off', undefined],
     ['is something else', null],
@@ -114,6 +114,12 @@ describe('the lock of a data folder', () => {
     expect(await holderPid()).toBe(process.pid)
     expect(await readdir(folder)).toEqual(['lock'])
     await held.release()
+  })
+
+  it('of a living process that could not tell when it began is refused', async () => {
+    await mkdir(folder, { recursive: true })
+    await writeFile(lock(), JSON.stringify({ pid: process.pid, process_start: '' }))
+    await expect(acquireDataLock(folder)).rejects.toThrow(DataFolderHeld)
   })
 
   it('of a killed process goes to exactly one of those who try at the same time', async () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { StoreUnavailable } from '../../src/store/db.ts'
-import { WAITERS_MAX } from '../../src/store/embedded-limits.ts'
+import { WAITERS_MAX } from '../../src/store/limits.ts'
 import { TurnQueue } from '../../src/store/turn-queue.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 

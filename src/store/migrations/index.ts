@@ -3,6 +3,26 @@
 import { audit } from './202611201230-audit.ts'
 import { auth } from './202611201300-auth.ts'
 import { commitTimes } from './202611201400-commit-times.ts'
+import { tokenLife } from './202611201620-token-life.ts'
+import { auditFilters } from './202611201625-audit-filters.ts'
+import { customerClocks } from './202611201700-customer-clocks.ts'
+import { accounts } from './202611201701-accounts.ts'
+import { depositAddresses } from './202611201720-deposit-addresses.ts'
+import { rules } from './202611201730-rules.ts'
+import { rulePairs } from './202611202045-rule-pairs.ts'
+import { accountChanges } from './202611202115-account-changes.ts'
 import type { Migration } from './migration.ts'
 
-export const MIGRATIONS: readonly Migration[] = [audit, auth, commitTimes]
+export const MIGRATIONS: readonly Migration[] = [
+  audit,
+  auth,
+  commitTimes,
+  tokenLife,
+  auditFilters,
+  customerClocks,
+  accounts,
+  depositAddresses,
+  rules,
+  rulePairs,
+  accountChanges,
+]

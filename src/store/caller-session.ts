@@ -1,0 +1,167 @@
+/**
+ * One caller's turn at an engine's connection: its statements in order, its transaction, its limits; the same on both
+ * engines. Whatever happens in it, the connection is given back exactly once and without an open transaction, and the
+ * caller hears within its time, also when the connection needs longer.
+ */
+import { assert } from '../base/assert.ts'
+import type { Clock, Timer } from '../base/clock.ts'
+import { writeParameter } from './column-types.ts'
+import { STATEMENT_MILLISECONDS_MAX, StatementFailed, StoreUnavailable } from './db.ts'
+import { TRANSACTION_IDLE_MILLISECONDS_MAX } from './limits.ts'
+import type { Session, StatementResult } from './sql.ts'
+
+export type WrittenParameters = readonly (string | Uint8Array | null)[]
+
+export interface StatementOutcome extends StatementResult {
+  /** What the server says it has done: `INSERT`, `COMMIT`, `ROLLBACK`. */
+  readonly command: string
+}
+
+/** What a session needs of its engine: one connection, for as long as the turn lasts. */
+export interface HeldConnection {
+  /** False when it is lost, and its transaction with it. */
+  readonly isAlive: boolean
+  /** Begins a transaction whose statements take at most what `run` is told for each. */
+  readonly beginText: string
+  /** One statement at a time; over its time the connection is lost. */
+  run(text: string, parameters: WrittenParameters, millisecondsMax: number): Promise<StatementOutcome>
+  /** Called once, when nothing runs any more. */
+  giveBack(): void
+}
+
+export interface CallerSessionOptions {
+  readonly connection: HeldConnection
+  readonly clock: Clock
+  /** Until then, on the monotonic clock, the first statement must have answered: the caller has waited already. */
+  readonly deadlineMilliseconds: number
+  readonly statementMillisecondsMax: number
+}
+
+/** `held` until the caller is done, or has been told why it cannot go on; the connection follows when it is quiet. */
+type State = 'held' | 'taken-back' | 'late' | 'released'
+
+const REFUSALS: Readonly<Partial<Record<State, string>>> = {
+  'taken-back': 'the transaction was idle for too long and was rolled back',
+  late: 'the store did not answer in time and the caller was told so',
+}
+
+export class CallerSession implements Session {
+  readonly #options: CallerSessionOptions
+  #state: State = 'held'
+  #inTransaction = false
+  #statements = 0
+  /** Settles when the last statement that was handed over has answered; never rejects. */
+  #last: Promise<unknown> = Promise.resolve()
+  #running = 0
+  #idleSinceMilliseconds = 0
+  #idleTimer: Timer | undefined
+
+  constructor(options: CallerSessionOptions) {
+    this.#options = options
+  }
+
+  async execute(text: string, parameters: readonly unknown[]): Promise<StatementResult> {
+    return await this.#run(text, parameters)
+  }
+
+  async begin(): Promise<void> {
+    this.#inTransaction = true
+    await this.#run(this.#options.connection.beginText, [])
+    this.#watchIdle()
+  }
+
+  async commit(): Promise<void> {
+    const { command } = await this.#run('commit', [])
+    this.#inTransaction = false
+    // PostgreSQL answers the commit of a failed transaction with a rollback and calls it a success.
+    if (command === 'ROLLBACK') {
+      throw new StatementFailed('a statement of the transaction had failed, nothing was stored', '25P02')
+    }
+  }
+
+  async rollback(): Promise<void> {
+    // A session that was lost or taken back has no transaction left, which is what was asked for.
+    if (this.#state !== 'held' || !this.#options.connection.isAlive) return
+    await this.#run('rollback', [])
+    this.#inTransaction = false
+  }
+
+  async release(): Promise<void> {
+    this.#idleTimer?.cancel()
+    if (this.#state !== 'held') return
+    this.#state = 'released'
+    await this.#end()
+  }
+
+  /** Waits for what still runs, ends what is still open, gives the connection back. */
+  async #end(): Promise<void> {
+    const { connection, statementMillisecondsMax } = this.#options
+    await this.#last
+    try {
+      if (this.#inTransaction && connection.isAlive) await connection.run('rollback', [], statementMillisecondsMax)
+    } finally {
+      connection.giveBack()
+    }
+  }
+
+  /** Ends it while the caller still believes to have it. */
+  #takeAway(state: 'taken-back' | 'late'): void {
+    this.#state = state
+    // It fails only when the connection is lost, and the transaction with it.
+    this.#end().catch(() => undefined)
+  }
+
+  #run(text: string, parameters: readonly unknown[]): Promise<StatementOutcome> {
+    assert(this.#state !== 'released', 'a transaction was used after its end')
+    const refusal = REFUSALS[this.#state]
+    if (refusal !== undefined) return Promise.reject(new StoreUnavailable(refusal))
+    const { connection, statementMillisecondsMax } = this.#options
+    const isFirst = this.#statements++ === 0
+    const written = parameters.map(writeParameter)
+    this.#running++
+    const result = this.#last.then(() => connection.run(text, written, statementMillisecondsMax))
+    const answered = () => {
+      this.#running--
+      this.#idleSinceMilliseconds = this.#options.clock.monotonicMilliseconds()
+    }
+    this.#last = result.then(answered, answered)
+    return isFirst ? this.#beforeDeadline(result) : result
+  }
+
+  /**
+   * The caller's own limit includes the time it waited for its turn, so it may end before the statement's. The
+   * statement goes on then (ending the connection for it would be unjust), and nobody waits for it.
+   */
+  async #beforeDeadline<Value>(result: Promise<Value>): Promise<Value> {
+    const { clock, deadlineMilliseconds } = this.#options
+    let timer: Timer | undefined
+    let answered = false
+    const late = new Promise<never>((_, reject) => {
+      const giveUp = (): void => {
+        if (answered) return
+        if (this.#state === 'held') this.#takeAway('late')
+        reject(new StoreUnavailable(`the store did not answer within ${STATEMENT_MILLISECONDS_MAX} ms`))
+      }
+      // After a pause of our own process the answer may be there already, unread.
+      const wait = deadlineMilliseconds - clock.monotonicMilliseconds()
+      timer = clock.schedule(wait, () => clock.endOfTurn(giveUp))
+    })
+    try {
+      return await Promise.race([result, late])
+    } finally {
+      answered = true
+      timer?.cancel()
+    }
+  }
+
+  #watchIdle(): void {
+    if (this.#state !== 'held') return
+    const { clock } = this.#options
+    const idleMilliseconds = this.#running > 0 ? 0 : clock.monotonicMilliseconds() - this.#idleSinceMilliseconds
+    if (idleMilliseconds >= TRANSACTION_IDLE_MILLISECONDS_MAX) {
+      this.#takeAway('taken-back')
+      return
+    }
+    this.#idleTimer = clock.schedule(TRANSACTION_IDLE_MILLISECONDS_MAX - idleMilliseconds, () => this.#watchIdle())
+  }
+}

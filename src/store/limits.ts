@@ -1,0 +1,44 @@
+/** The limits of both engines, each with its reason. What callers may rely on is at `Db`. */
+
+/**
+ * Callers that may wait for their turn. The embedded session answers some thousand statements a second, a pool some ten
+ * thousand, so whoever came after these would not be served within the time a caller waits; refusing at once keeps
+ * memory bounded and says so sooner.
+ */
+export const WAITERS_MAX = 4_000
+
+/**
+ * Longest a transaction may hold its session without a statement. Work in a transaction waits for nothing but the
+ * store, so this is a bug of ours or a promise that never settles; it must not take the store from everyone else.
+ */
+export const TRANSACTION_IDLE_MILLISECONDS_MAX = 5_000
+
+/** Longest that running work, and then the engine's own closing, may hold up the end. */
+export const CLOSE_MILLISECONDS_MAX = 5_000
+
+/** Embedded: longest a start may take; a new folder takes 3 to 6 s on an idle machine, recovery is shorter. */
+export const START_MILLISECONDS_MAX = 120_000
+
+/** Embedded: pause before a start that follows a failed one, doubled each time, so a full disk is not hammered. */
+export const RESTART_PAUSE_MILLISECONDS_MIN = 100
+export const RESTART_PAUSE_MILLISECONDS_MAX = 5_000
+
+/** PostgreSQL: longest that opening a connection may take, so that who waits for the first one hears of it in time. */
+export const CONNECT_MILLISECONDS_MAX = 1_500
+
+/**
+ * PostgreSQL: so much earlier than the caller gives up, the server cancels a statement by itself (`statement_timeout`),
+ * and the connection goes on being of use.
+ */
+export const CANCEL_LEAD_MILLISECONDS = 200
+
+/**
+ * PostgreSQL: time between two questions on the connection that listens, and the longest an answer may take. Together
+ * the time after which a server that is silent is known to be: no request meets that silence twice.
+ */
+export const HEARTBEAT_MILLISECONDS = 500
+export const HEARTBEAT_ANSWER_MILLISECONDS_MAX = 1_500
+
+/** PostgreSQL: pause before connecting anew after a failure: doubled each time, less up to a half at random. */
+export const RECONNECT_PAUSE_MILLISECONDS_MIN = 100
+export const RECONNECT_PAUSE_MILLISECONDS_MAX = 2_000

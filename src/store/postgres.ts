@@ -1,0 +1,87 @@
+/**
+ * The PostgreSQL engine of the store: a pool of connections for callers, and one more that listens and watches. What it
+ * promises is written at `Db`. It never needs the server to be there: it opens at once, refuses callers while the
+ * server cannot be reached, and goes on by itself when it can. It does not migrate; several processes may share the
+ * server.
+ */
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { CallerSession } from './caller-session.ts'
+import { type Db, STATEMENT_MILLISECONDS_MAX } from './db.ts'
+import { NotificationListeners } from './notification-listeners.ts'
+import { beginTextFor } from './postgres-connection.ts'
+import { PostgresPool } from './postgres-pool.ts'
+import { PostgresWatch } from './postgres-watch.ts'
+import { createQueries, type Session, type TransactionOptions } from './sql.ts'
+
+export interface PostgresOptions {
+  /** `postgres://user:password@host:port/database?sslmode=…`; session connections, so no pooler that shares them. */
+  readonly url: string
+  /** Connections for callers; one more listens. */
+  readonly connectionsMax: number
+  readonly log: Log
+  readonly clock: Clock
+  /** A number in [0, 1), so that many processes do not come back at the same moment. */
+  readonly random: () => number
+}
+
+export function openPostgres({ url, connectionsMax, log, clock, random }: PostgresOptions): Db {
+  const listeners = new NotificationListeners(log)
+  const pool = new PostgresPool({ url, connectionsMax, clock })
+  const watch = new PostgresWatch({
+    url,
+    listeners,
+    clock,
+    log,
+    random,
+    onLost: () => pool.distrust(),
+    onDown: (reason) => pool.refuseWaiting(reason),
+  })
+
+  async function acquire({ statementMillisecondsMax }: TransactionOptions): Promise<Session> {
+    const patienceMilliseconds = statementMillisecondsMax ?? STATEMENT_MILLISECONDS_MAX
+    const deadlineMilliseconds = clock.monotonicMilliseconds() + patienceMilliseconds
+    const left = () => deadlineMilliseconds - clock.monotonicMilliseconds()
+    await watch.ready(left())
+    const held = await pool.take(left(), STATEMENT_MILLISECONDS_MAX)
+    return new CallerSession({
+      connection: {
+        get isAlive() {
+          return held.isAlive
+        },
+        beginText: beginTextFor(patienceMilliseconds),
+        run: (text, parameters, millisecondsMax) => held.run(text, parameters, millisecondsMax),
+        giveBack: () => pool.giveBack(held),
+      },
+      clock,
+      deadlineMilliseconds,
+      statementMillisecondsMax: patienceMilliseconds,
+    })
+  }
+
+  return {
+    engine: 'postgres',
+    get available() {
+      return watch.isUp
+    },
+    turns: pool.turns,
+    ...createQueries(acquire),
+    async listen(channel, listener) {
+      listeners.add(channel, listener)
+      try {
+        await watch.listen(channel, STATEMENT_MILLISECONDS_MAX)
+      } catch (error) {
+        listeners.remove(channel, listener)
+        throw error
+      }
+      return async () => {
+        listeners.remove(channel, listener)
+        if (!listeners.has(channel)) await watch.unlisten(channel)
+      }
+    },
+    async close() {
+      await pool.close()
+      await watch.close()
+    },
+  }
+}

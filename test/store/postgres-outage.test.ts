@@ -1,0 +1,343 @@
+/**
+ * The PostgreSQL store and a server that is not there, does not answer, ends sessions or goes away in the middle. The
+ * store's time is the test's own; what comes over the network is waited for.
+ */
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { inspect } from 'node:util'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { type Db, STATEMENT_MILLISECONDS_MAX, StoreUnavailable } from '../../src/store/db.ts'
+import {
+  CONNECT_MILLISECONDS_MAX,
+  HEARTBEAT_ANSWER_MILLISECONDS_MAX,
+  HEARTBEAT_MILLISECONDS,
+  RECONNECT_PAUSE_MILLISECONDS_MAX,
+  RECONNECT_PAUSE_MILLISECONDS_MIN,
+} from '../../src/store/limits.ts'
+import { openPostgres } from '../../src/store/postgres.ts'
+import { sql } from '../../src/store/sql.ts'
+import { newCertificate } from '../support/certificates.ts'
+import { captureLog } from '../support/door.ts'
+import { hasPostgres, PostgresServer, withClient } from '../support/postgres.ts'
+import { TcpProxy } from '../support/tcp-proxy.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+
+const PASSWORD = 'geheim-Pa55-wort'
+
+const { log, lines } = captureLog()
+/** What went wrong anywhere in this file, to be searched for the password. */
+const failures: unknown[] = []
+let clock: VirtualClock
+let db: Db | undefined
+const cleanups: (() => unknown)[] = []
+
+afterEach(async () => {
+  const closing = db?.close()
+  for (const cleanup of cleanups.splice(0)) await cleanup()
+  await closing
+  db = undefined
+})
+
+function open(address: string): Db {
+  clock = new VirtualClock()
+  db = openPostgres({ url: address, connectionsMax: 3, log, clock, random: () => 0 })
+  return db
+}
+
+async function failure(promise: Promise<unknown>): Promise<Error | undefined> {
+  try {
+    await promise
+    return undefined
+  } catch (error) {
+    failures.push(error)
+    return error as Error
+  }
+}
+
+const one = (store: Db) => sql<{ n: number }>`select 1 as n`.execute(store.tables())
+
+async function turn(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Settles when that holds; looked at again in every turn of this process. */
+async function until(predicate: () => boolean): Promise<void> {
+  const end = performance.now() + 30_000
+  while (!predicate()) {
+    if (performance.now() > end) throw new Error(`waited in vain for ${predicate}`)
+    await turn()
+  }
+}
+
+/** Settles when the store is there again: time passes in the pauses between attempts, and stands still in them. */
+async function untilBack(store: Db): Promise<void> {
+  const pauses = [RECONNECT_PAUSE_MILLISECONDS_MAX]
+  for (let pause = RECONNECT_PAUSE_MILLISECONDS_MIN; pause < RECONNECT_PAUSE_MILLISECONDS_MAX; pause *= 2) {
+    pauses.push(pause)
+  }
+  await until(() => {
+    if (store.available) return true
+    for (const pause of pauses) if (clock.isDueIn(pause)) clock.advance(pause)
+    return false
+  })
+}
+
+async function listen(onConnection: (socket: Socket) => void): Promise<{ server: Server; port: number }> {
+  const server = createServer(onConnection)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  cleanups.push(() => server.close())
+  return { server, port: (server.address() as AddressInfo).port }
+}
+
+describe('without a server', () => {
+  it('opens at once, refuses callers, and keeps trying', async () => {
+    const { server, port } = await listen(() => undefined)
+    server.close()
+    await once(server, 'close')
+    const store = open(`postgres://tidegate:${PASSWORD}@127.0.0.1:${port}/nothing`)
+    expect(store.available).toBe(false)
+    const [query, transaction, listening] = await Promise.all([
+      failure(one(store)),
+      failure(store.transaction(async () => undefined)),
+      failure(store.listen('channel', { onNotify: () => undefined, onReconnect: () => undefined })),
+    ])
+    for (const error of [query, transaction, listening]) expect(error).toBeInstanceOf(StoreUnavailable)
+    expect(query?.message).toContain('ECONNREFUSED')
+    const attempts: Socket[] = []
+    const again = createServer((socket) => attempts.push(socket))
+    cleanups.push(() => again.close())
+    again.listen(port, '127.0.0.1')
+    await once(again, 'listening')
+    clock.advance(RECONNECT_PAUSE_MILLISECONDS_MIN)
+    await until(() => attempts.length > 0)
+    for (const socket of attempts) socket.destroy()
+  })
+
+  it('waits for one that takes the connection and says nothing only as long as an attempt may take', async () => {
+    const sockets: Socket[] = []
+    const { port } = await listen((socket) => sockets.push(socket))
+    const store = open(`postgres://tidegate:${PASSWORD}@127.0.0.1:${port}/nothing`)
+    const first = failure(one(store))
+    await until(() => sockets.length === 1)
+    clock.advance(CONNECT_MILLISECONDS_MAX)
+    expect(await first).toBeInstanceOf(StoreUnavailable)
+    // It is known now: nobody hangs any more.
+    expect(await failure(one(store))).toBeInstanceOf(StoreUnavailable)
+    expect(CONNECT_MILLISECONDS_MAX).toBeLessThan(STATEMENT_MILLISECONDS_MAX)
+  })
+
+  it.each([
+    ['57P03', 'the database system is starting up'],
+    ['57P01', 'terminating connection due to administrator command'],
+    ['53300', 'sorry, too many clients already'],
+    ['28P01', 'password authentication failed for user "tidegate"'],
+    ['3D000', 'database "nothing" does not exist'],
+  ])('is unavailable while the server answers %s', async (code, message) => {
+    const { port } = await listen((socket) => {
+      socket.on('error', () => undefined)
+      socket.once('data', () => socket.end(fatal(code, message)))
+    })
+    const store = open(`postgres://tidegate:${PASSWORD}@127.0.0.1:${port}/nothing`)
+    const error = await failure(one(store))
+    expect(error).toBeInstanceOf(StoreUnavailable)
+    expect(error?.message).toContain(message)
+    expect(store.available).toBe(false)
+  })
+
+  it('is unavailable where the server does not speak TLS and the address wants it', async () => {
+    const { port } = await listen((socket) => {
+      socket.on('error', () => undefined)
+      socket.once('data', () => socket.write('N'))
+    })
+    const store = open(`postgres://tidegate:${PASSWORD}@127.0.0.1:${port}/nothing?sslmode=verify-full`)
+    expect((await failure(one(store)))?.message).toContain('does not support SSL')
+  })
+})
+
+/** ErrorResponse of the protocol: severity, code and message. */
+function fatal(code: string, message: string): Buffer {
+  const fields = Buffer.from(`SFATAL\0VFATAL\0C${code}\0M${message}\0\0`)
+  const head = Buffer.alloc(5)
+  head.write('E')
+  head.writeInt32BE(fields.length + 4, 1)
+  return Buffer.concat([head, fields])
+}
+
+describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on this machine', () => {
+  let server: PostgresServer
+
+  beforeAll(async () => {
+    server = PostgresServer.create({ password: PASSWORD })
+    await server.start()
+  })
+  afterAll(() => server?.remove())
+
+  /** A store on a new database, and the path to it. */
+  async function behindProxy(): Promise<{ store: Db; proxy: TcpProxy; address: string }> {
+    const address = await server.createDatabase()
+    const proxy = await TcpProxy.listen(`${server.folder}/.s.PGSQL.5432`)
+    cleanups.push(() => proxy.close())
+    const { pathname } = new URL(address.replace('@/', '@host/'))
+    const store = open(`postgres://tidegate:${PASSWORD}@127.0.0.1:${proxy.port}${pathname}`)
+    await sql`create table mark (n int primary key)`.execute(store.tables())
+    return { store, proxy, address }
+  }
+
+  const marks = (address: string) =>
+    withClient(address, async (client) =>
+      (await client.query<{ n: number }>('select n from mark order by n')).rows.map(({ n }) => n),
+    )
+
+  it('goes on after its sessions were ended: what ran fails, listeners are told, nothing else notices', async () => {
+    const { store, address } = await behindProxy()
+    const told: string[] = []
+    await store.listen('marks', {
+      onNotify: (payload) => told.push(payload),
+      onReconnect: () => told.push('reconnect'),
+    })
+    const running = failure(sql`select pg_sleep(1)`.execute(store.tables()))
+    await withClient(address, async (client) => {
+      const others = 'datname = current_database() and pid <> pg_backend_pid()'
+      for (let active = 0; active === 0; ) {
+        const { rows } = await client.query(
+          `select count(*)::int as n from pg_stat_activity where ${others} and query like '%pg_sleep%'`,
+        )
+        active = rows[0].n
+      }
+      await client.query(`select pg_terminate_backend(pid) from pg_stat_activity where ${others}`)
+    })
+    expect(await running).toBeInstanceOf(StoreUnavailable)
+    await until(() => told.length > 0)
+    expect(told).toEqual(['reconnect'])
+    expect((await one(store)).rows).toEqual([{ n: 1 }])
+    await sql`select pg_notify('marks', 'after')`.execute(store.tables())
+    await until(() => told.length === 2)
+    expect(told).toEqual(['reconnect', 'after'])
+  })
+
+  it('notices a path that fell silent, refuses at once from then on, and comes back with it', async () => {
+    const { store, proxy, address } = await behindProxy()
+    const told: string[] = []
+    await store.listen('marks', { onNotify: () => undefined, onReconnect: () => told.push('reconnect') })
+    proxy.freeze()
+    const inTransaction = failure(
+      store.transaction(async (transaction) => {
+        await sql`insert into mark values (1)`.execute(transaction)
+      }),
+    )
+    clock.advance(HEARTBEAT_MILLISECONDS)
+    await turn()
+    clock.advance(HEARTBEAT_ANSWER_MILLISECONDS_MAX)
+    await turn()
+    expect(store.available).toBe(false)
+    expect(await failure(one(store))).toBeInstanceOf(StoreUnavailable)
+    clock.advance(STATEMENT_MILLISECONDS_MAX - HEARTBEAT_MILLISECONDS - HEARTBEAT_ANSWER_MILLISECONDS_MAX)
+    expect(await inTransaction).toBeInstanceOf(StoreUnavailable)
+    expect(HEARTBEAT_MILLISECONDS + HEARTBEAT_ANSWER_MILLISECONDS_MAX).toBeLessThanOrEqual(STATEMENT_MILLISECONDS_MAX)
+    proxy.thaw()
+    await untilBack(store)
+    expect(told).toEqual(['reconnect'])
+    await sql`insert into mark values (2)`.execute(store.tables())
+    expect(await marks(address)).toEqual([2])
+  })
+
+  it.each(['08006', '25006', '25P03', '53100', '53200', '57014', '57P01', '58030'])(
+    'is unavailable for what the server answers with %s, and goes on',
+    async (code) => {
+      const { store } = await behindProxy()
+      const raise = sql.raw(`do $$ begin raise exception 'as asked' using errcode = '${code}'; end $$`)
+      const error = await failure(raise.execute(store.tables()))
+      expect(error).toBeInstanceOf(StoreUnavailable)
+      expect(error?.message).toContain('as asked')
+      expect((await one(store)).rows).toEqual([{ n: 1 }])
+    },
+  )
+
+  it.each(['40001', '55P03', 'P0001'])('fails one statement for %s', async (code) => {
+    const { store } = await behindProxy()
+    const raise = sql.raw(`do $$ begin raise exception 'as asked' using errcode = '${code}'; end $$`)
+    expect(await failure(raise.execute(store.tables()))).toMatchObject({ name: 'StatementFailed', sqlState: code })
+  })
+
+  it('speaks TLS where the address wants it, and to nobody whose certificate it cannot trust', async () => {
+    const [known, stranger] = await Promise.all([newCertificate('known'), newCertificate('stranger')])
+    const address = await server.createDatabase()
+    const { pathname } = new URL(address.replace('@/', '@host/'))
+    const { server: placeholder, port } = await listen(() => undefined)
+    placeholder.close()
+    await once(placeholder, 'close')
+    await server.stop('fast')
+    const ssl_key_file = server.addFile('server.key', known.key)
+    const ssl_cert_file = server.addFile('server.crt', known.cert)
+    await server.start({ ssl: 'on', ssl_key_file, ssl_cert_file, listen_addresses: '127.0.0.1', port })
+    const trusting = (name: string, cert: string) =>
+      `postgres://tidegate:${PASSWORD}@127.0.0.1:${port}${pathname}?sslmode=verify-full&sslrootcert=${server.addFile(name, cert)}`
+    const wary = open(trusting('stranger.crt', stranger.cert))
+    expect((await failure(one(wary)))?.message).toMatch(/certificate/)
+    await wary.close()
+    const store = open(trusting('known.crt', known.cert))
+    const query = sql`select ssl from pg_stat_ssl where pid = pg_backend_pid()`
+    expect((await query.execute(store.tables())).rows).toEqual([{ ssl: true }])
+    await store.close()
+    await server.stop('fast')
+    await server.start()
+  })
+
+  it('says that a commit whose answer is lost may have been done', async () => {
+    const { store, proxy, address } = await behindProxy()
+    proxy.breakAfter('commit')
+    const committed = await failure(
+      store.transaction(async (transaction) => {
+        await sql`insert into mark values (1)`.execute(transaction)
+      }),
+    )
+    expect(committed).toBeInstanceOf(StoreUnavailable)
+    expect(await marks(address)).toEqual([1])
+    expect((await one(store)).rows).toEqual([{ n: 1 }])
+  })
+
+  it('counts a server that takes no writes as unavailable, until it does', async () => {
+    const { store, address } = await behindProxy()
+    const readOnly = (value: 'on' | 'off') =>
+      withClient(address, async (client) => {
+        const { rows } = await client.query('select current_database() as name')
+        // A session that writes nothing else may change what others begin with.
+        await client.query('set default_transaction_read_only = off')
+        await client.query(`alter database ${rows[0].name} set default_transaction_read_only = ${value}`)
+        await client.query(
+          'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()',
+          [rows[0].name],
+        )
+      })
+    await readOnly('on')
+    await until(() => !store.available)
+    await turn()
+    const refused = await failure(one(store))
+    expect(refused).toBeInstanceOf(StoreUnavailable)
+    expect(refused?.message).toContain('takes no writes')
+    await readOnly('off')
+    await untilBack(store)
+    await sql`insert into mark values (1)`.execute(store.tables())
+    expect(await marks(address)).toEqual([1])
+  })
+
+  it.each(['fast', 'immediate'] as const)('comes back after a %s shutdown, with what was committed', async (how) => {
+    const { store, address } = await behindProxy()
+    await sql`insert into mark values (1)`.execute(store.tables())
+    await server.stop(how)
+    await until(() => !store.available)
+    expect(await failure(sql`insert into mark values (2)`.execute(store.tables()))).toBeInstanceOf(StoreUnavailable)
+    await server.start()
+    await untilBack(store)
+    await sql`insert into mark values (3)`.execute(store.tables())
+    expect(await marks(address)).toEqual([1, 3])
+  })
+})
+
+it('never writes the password down, neither in the log nor in an error', () => {
+  const written = [...lines, ...failures.map((error) => inspect(error, { depth: 10, showHidden: true }))].join('\n')
+  expect(lines.join('\n')).toContain('store unreachable')
+  expect(failures.length).toBeGreaterThan(9)
+  expect(written).not.toContain(PASSWORD)
+})

@@ -1,0 +1,220 @@
+/** The PostgreSQL store: the conformance suite, and what only it promises while its server is well. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { type Clock, createSystemClock } from '../../src/base/clock.ts'
+import { createLog } from '../../src/base/log.ts'
+import { type Db, STATEMENT_MILLISECONDS_MAX, StoreUnavailable } from '../../src/store/db.ts'
+import { HEARTBEAT_MILLISECONDS, TRANSACTION_IDLE_MILLISECONDS_MAX } from '../../src/store/limits.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { openPostgres } from '../../src/store/postgres.ts'
+import { sql } from '../../src/store/sql.ts'
+import { hasPostgres, PostgresServer, sharedDatabase, withClient } from '../support/postgres.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+import { describeStore } from './conformance.ts'
+
+const silent = createLog('silent')
+
+function open(url: string, { clock = createSystemClock() as Clock, connectionsMax = 10 } = {}): Db {
+  return openPostgres({ url, connectionsMax, log: silent, clock, random: () => 0.5 })
+}
+
+const failure = (promise: Promise<unknown>) => promise.then(() => undefined).catch((error: unknown) => error)
+
+/** A promise and what settles it. */
+function signal() {
+  let give: () => void = () => undefined
+  const given = new Promise<void>((resolve) => {
+    give = resolve
+  })
+  return { give, given }
+}
+
+describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on this machine', () => {
+  describeStore('PostgreSQL', async () => ({ db: open(await sharedDatabase()) }))
+
+  describe('the PostgreSQL store', () => {
+    let server: PostgresServer
+    const opened: Db[] = []
+
+    beforeAll(async () => {
+      server = PostgresServer.create({ settings: { deadlock_timeout: '50ms' } })
+      await server.start()
+    })
+    afterAll(() => server?.remove())
+    afterEach(async () => {
+      await Promise.all(opened.splice(0).map((db) => db.close()))
+    })
+
+    async function openedOn(address: string, options: Parameters<typeof open>[1] = {}): Promise<Db> {
+      const db = open(address, options)
+      opened.push(db)
+      await sql`drop table if exists mark; create table mark (n int primary key)`.execute(db.tables())
+      return db
+    }
+    const mark = (db: Db, n: number) => sql`insert into mark values (${n})`.execute(db.tables())
+    const marks = async (db: Db) =>
+      (await sql<{ n: number }>`select n from mark order by n`.execute(db.tables())).rows.map(({ n }) => n)
+
+    it('gives a deadlock as the failure of one statement, and the other transaction goes on', async () => {
+      const db = await openedOn(await server.createDatabase())
+      await sql`insert into mark values (1), (2)`.execute(db.tables())
+      const [leftHas, rightHas] = [signal(), signal()]
+      const cross = (first: number, second: number, mine: () => void, other: Promise<void>) =>
+        failure(
+          db.transaction(async (transaction) => {
+            await sql`select n from mark where n = ${first} for update`.execute(transaction)
+            mine()
+            await other
+            await sql`select n from mark where n = ${second} for update`.execute(transaction)
+          }),
+        )
+      const outcomes = await Promise.all([
+        cross(1, 2, leftHas.give, rightHas.given),
+        cross(2, 1, rightHas.give, leftHas.given),
+      ])
+      const failures = outcomes.filter((outcome) => outcome !== undefined)
+      expect(failures).toMatchObject([{ name: 'StatementFailed', sqlState: '40P01' }])
+    })
+
+    it('applies each migration once when eight processes begin at the same moment', async () => {
+      const address = await server.createDatabase()
+      const migrations = ['first', 'second', 'third'].map((name, index) => ({
+        name: `20260101000${index}-${name}`,
+        text: `create table ${name} (n int); insert into ${name} values (1)`,
+      }))
+      const stores = Array.from({ length: 8 }, () => open(address, { connectionsMax: 1 }))
+      opened.push(...stores)
+      const results = await Promise.all(stores.map((db) => migrate(db, silent, migrations)))
+      expect(results.flatMap(({ applied }) => applied).sort()).toEqual(migrations.map(({ name }) => name))
+      const { rows } = await sql`select (select count(*) from first) as n`.execute((stores[0] as Db).tables())
+      expect(rows).toEqual([{ n: '1' }])
+    })
+
+    it('has a statement that takes too long cancelled on the server, and the connection stays of use', async () => {
+      const db = await openedOn(await server.createDatabase(), { connectionsMax: 1 })
+      const backend = () => sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db.tables())
+      const before = (await backend()).rows
+      const slow = await failure(sql`select pg_sleep(30)`.execute(db.tables()))
+      expect(slow).toBeInstanceOf(StoreUnavailable)
+      expect((slow as Error).message).toContain('57014')
+      expect((await backend()).rows).toEqual(before)
+      const inside = await failure(
+        db.transaction(async (transaction) => {
+          await sql`insert into mark values (1)`.execute(transaction)
+          await sql`select pg_sleep(30)`.execute(transaction)
+        }),
+      )
+      expect(inside).toBeInstanceOf(StoreUnavailable)
+      expect(await marks(db)).toEqual([])
+      const patient = db.transaction(
+        async (transaction) => {
+          await sql`insert into mark values (2)`.execute(transaction)
+          await sql`select pg_sleep(2.1)`.execute(transaction)
+        },
+        { statementMillisecondsMax: 30_000 },
+      )
+      await patient
+      // What a transaction was given more of ends with it.
+      expect((await sql`show statement_timeout`.execute(db.tables())).rows).toEqual([{ statement_timeout: '1800ms' }])
+      expect(await marks(db)).toEqual([2])
+    })
+
+    it('answers a caller in time that waited for a connection, and lets its statement end', async () => {
+      const clock = new VirtualClock()
+      const address = await server.createDatabase()
+      const db = await openedOn(address, { clock, connectionsMax: 1 })
+      const [begun, finish] = [signal(), signal()]
+      const holding = db.transaction(async (transaction) => {
+        await sql`select 1`.execute(transaction)
+        begun.give()
+        await finish.given
+      })
+      await begun.given
+      const refused = failure(mark(db, 1))
+      await advance(clock, STATEMENT_MILLISECONDS_MAX)
+      expect(await refused).toBeInstanceOf(StoreUnavailable)
+      const late = failure(sql`insert into mark values (2) returning pg_sleep(0.3)`.execute(db.tables()))
+      await advance(clock, STATEMENT_MILLISECONDS_MAX - 1)
+      finish.give()
+      await holding
+      await untilRunning(address, 'pg_sleep')
+      clock.advance(1)
+      expect(await late).toBeInstanceOf(StoreUnavailable)
+      expect(await marks(db)).toEqual([2])
+    })
+
+    it('takes a transaction back that waits for something else', async () => {
+      const clock = new VirtualClock()
+      const db = await openedOn(await server.createDatabase(), { clock, connectionsMax: 1 })
+      const [stalling, resume] = [signal(), signal()]
+      const stalled = failure(
+        db.transaction(async (transaction) => {
+          await sql`insert into mark values (1)`.execute(transaction)
+          stalling.give()
+          await resume.given
+          await sql`insert into mark values (2)`.execute(transaction)
+        }),
+      )
+      await stalling.given
+      await advance(clock, TRANSACTION_IDLE_MILLISECONDS_MAX)
+      await mark(db, 3)
+      resume.give()
+      expect(await stalled).toBeInstanceOf(StoreUnavailable)
+      expect(await marks(db)).toEqual([3])
+    })
+
+    it('ends in order: refuses who waits and who comes, after what runs', async () => {
+      const address = await server.createDatabase()
+      const db = await openedOn(address, { connectionsMax: 1 })
+      const running = sql`insert into mark values (1) returning pg_sleep(0.1)`.execute(db.tables())
+      const waiting = failure(mark(db, 2))
+      await untilRunning(address, 'pg_sleep')
+      const closing = db.close()
+      expect(await failure(mark(db, 3))).toBeInstanceOf(StoreUnavailable)
+      await running
+      expect(await waiting).toBeInstanceOf(StoreUnavailable)
+      await closing
+      expect(db.available).toBe(false)
+      const left = 'select count(*)::int as n from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()'
+      await withClient(address, async (client) => {
+        const { rows } = await client.query(left, [new URL(address.replace('@/', '@host/')).pathname.slice(1)])
+        expect(rows).toEqual([{ n: 0 }])
+      })
+    })
+
+    it('says who it is, and sets up its sessions whatever the server’s settings are', async () => {
+      const address = await server.createDatabase()
+      await withClient(address, async (client) => {
+        const name = (await client.query('select current_database() as name')).rows[0].name
+        for (const setting of ["timezone to 'Asia/Tokyo'", "datestyle to 'German'", "bytea_output to 'escape'"]) {
+          await client.query(`alter database ${name} set ${setting}`)
+        }
+      })
+      const db = await openedOn(address)
+      const { rows } = await sql`
+        select timestamptz '2026-01-01 00:00:00Z' as at, date '2026-01-31' as day, '\\x00ff'::bytea as bytes,
+          current_setting('application_name') as name`.execute(db.tables())
+      expect(rows).toEqual([
+        { at: '2026-01-01T00:00:00.000Z', day: '2026-01-31', bytes: Buffer.from([0, 255]), name: 'tidegate' },
+      ])
+    })
+  })
+})
+
+/** Moves time on, and gives the server the real time that it needs to answer each heartbeat on the way. */
+async function advance(clock: VirtualClock, milliseconds: number): Promise<void> {
+  for (let left = milliseconds; left > 0; left -= HEARTBEAT_MILLISECONDS) {
+    clock.advance(Math.min(left, HEARTBEAT_MILLISECONDS))
+    while (left >= HEARTBEAT_MILLISECONDS && !clock.isDueIn(HEARTBEAT_MILLISECONDS)) {
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+}
+
+/** Settles when a statement with that text runs in that database. */
+async function untilRunning(address: string, text: string): Promise<void> {
+  await withClient(address, async (client) => {
+    const query = `select count(*)::int as n from pg_stat_activity
+      where datname = current_database() and state = 'active' and pid <> pg_backend_pid() and query like $1`
+    for (let running = 0; running === 0; ) running = (await client.query(query, [`%${text}%`])).rows[0].n
+  })
+}

@@ -1,0 +1,55 @@
+/**
+ * The PostgreSQL server that a run of the tests shares. It belongs to the process that runs them, and is started when
+ * the first test file asks for it, over a socket: a run that needs none does not pay for one.
+ */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestProject } from 'vitest/node'
+import { PostgresServer } from './postgres.ts'
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  removeLeftovers()
+  const folder = mkdtempSync(join(tmpdir(), `tidegate-postgres-${process.pid}-door-`))
+  let starting: Promise<PostgresServer> | undefined
+  const door = createServer((socket) => {
+    starting ??= startServer()
+    starting.then(
+      (server) => socket.end(JSON.stringify({ folder: server.folder })),
+      (error: Error) => socket.end(JSON.stringify({ problem: error.message })),
+    )
+  })
+  const path = join(folder, 'door')
+  await new Promise<void>((resolve) => door.listen(path, resolve))
+  project.provide('postgresDoor', path)
+  return async () => {
+    door.close()
+    rmSync(folder, { recursive: true, force: true })
+    await starting?.then((server) => server.remove())
+  }
+}
+
+async function startServer(): Promise<PostgresServer> {
+  const server = PostgresServer.create()
+  await server.start()
+  return server
+}
+
+/** What runs left behind that were killed; a server of theirs has ended with them. */
+function removeLeftovers(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const pid = /^tidegate-postgres-(\d+)-/.exec(name)?.[1]
+    if (pid === undefined || isAlive(Number(pid))) continue
+    rmSync(join(tmpdir(), name), { recursive: true, force: true })
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

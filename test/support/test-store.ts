@@ -1,0 +1,61 @@
+/**
+ * The store that a suite runs on: the one of the test project, so that the same file proves the same on each engine. On
+ * PostgreSQL every suite has a database of its own, on the server that the run shares.
+ */
+import { inject } from 'vitest'
+import { type Clock, createSystemClock } from '../../src/base/clock.ts'
+import { createLog, type Log } from '../../src/base/log.ts'
+import type { Db } from '../../src/store/db.ts'
+import { openEmbedded } from '../../src/store/embedded.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { openPostgres } from '../../src/store/postgres.ts'
+import { sharedDatabase } from './postgres.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    engine: 'embedded' | 'postgres'
+  }
+}
+
+const CONNECTIONS_MAX = 5
+
+/** A new store, empty or with the schema of this version. */
+export async function openTestStore({
+  log,
+  clock = createSystemClock(),
+  isMigrated = true,
+}: {
+  readonly log: Log
+  readonly clock?: Clock
+  readonly isMigrated?: boolean
+}): Promise<Db> {
+  const db =
+    inject('engine') === 'embedded'
+      ? await openEmbedded({ folder: '', log, clock })
+      : openServer(await sharedDatabase(), log, clock)
+  if (isMigrated) await migrate(db, log)
+  return db
+}
+
+const databases = new Map<string, Promise<string>>()
+
+/** Settings that make a service with this data folder use that engine, with a schema that is current. */
+export async function storeFlags(folder: string): Promise<Readonly<Record<string, string>>> {
+  if (inject('engine') === 'embedded') return {}
+  const address = databases.get(folder) ?? migratedDatabase()
+  databases.set(folder, address)
+  return { 'store.url': await address }
+}
+
+async function migratedDatabase(): Promise<string> {
+  const address = await sharedDatabase()
+  const log = createLog('error')
+  const db = openServer(address, log, createSystemClock())
+  await migrate(db, log)
+  await db.close()
+  return address
+}
+
+function openServer(url: string, log: Log, clock: Clock): Db {
+  return openPostgres({ url, connectionsMax: CONNECTIONS_MAX, log, clock, random: Math.random })
+}
