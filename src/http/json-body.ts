@@ -6,7 +6,7 @@
 import type { FieldError } from './problem.ts'
 
 export type JsonReading =
-  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: true; readonly value: unknown; readonly text: string }
   | { readonly ok: false; readonly error: FieldError }
 
 /** An object or array that is open at the present place of the text. */
@@ -35,7 +35,7 @@ export function readJson(bytes: Uint8Array): JsonReading {
     return refuse('', `is not valid JSON (${nameOf(error)})`)
   }
   const fault = findFault(text)
-  return fault === undefined ? { ok: true, value } : { ok: false, error: fault }
+  return fault === undefined ? { ok: true, value, text } : { ok: false, error: fault }
 }
 
 function refuse(pointer: string, detail: string): JsonReading {

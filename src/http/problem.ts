@@ -3,6 +3,8 @@
  * the writing of the document. A detail names the field and the rule, and never quotes a secret.
  */
 import { STATUS_CODES } from 'node:http'
+import { writeJson } from './raw-json.ts'
+import { securityHeaders } from './security-headers.ts'
 
 /** Every problem code with its status and what it means. Codes are stable: clients may switch on them. */
 export const PROBLEMS = {
@@ -14,6 +16,7 @@ export const PROBLEMS = {
   insufficient_scope: { status: 403, meaning: 'the token, or its client by now, lacks the scope' },
   disabled: { status: 403, meaning: 'the client or its customer is disabled' },
   not_allowed: { status: 403, meaning: 'the customer is not on the streaming allow list' },
+  account_disabled: { status: 403, meaning: 'the account of the profile is disabled; nothing new is made for it' },
   not_found: { status: 404, meaning: 'there is nothing at this path, or with this id' },
   method_not_allowed: { status: 405, meaning: 'the resource has other methods; `Allow` names them' },
   request_timeout: { status: 408, meaning: 'the request came too slowly' },
@@ -23,9 +26,12 @@ export const PROBLEMS = {
   unsupported_media_type: { status: 415, meaning: 'the body is of a type that the resource does not take' },
   upgrade_required: { status: 426, meaning: 'the stream is a WebSocket of version 13' },
   too_many_connections: { status: 429, meaning: 'the client has as many connections as it may' },
+  rate_limited: { status: 429, meaning: 'too many requests; `Retry-After` says when the next one is answered' },
   headers_too_large: { status: 431, meaning: 'the head of the request is over its limit' },
   internal: { status: 500, meaning: 'an error on our side; quote `request_id`' },
   unavailable: { status: 503, meaning: 'the store cannot be reached, or the node is starting, full or shutting down' },
+  address_unavailable: { status: 503, meaning: 'the service has no key for addresses of this network' },
+  pool_empty: { status: 503, meaning: 'every imported address of this network is in use' },
 } as const satisfies Record<string, { readonly status: number; readonly meaning: string }>
 
 export type ProblemCode = keyof typeof PROBLEMS
@@ -69,9 +75,10 @@ export function problemDocument(problem: Problem, requestId: string): object {
 }
 
 /** A whole HTTP answer as text, for a bare socket: before there is a request, and before an upgrade. */
-export function problemResponse(problem: Problem, requestId: string): string {
-  const body = JSON.stringify(problemDocument(problem, requestId))
+export function problemResponse(problem: Problem, requestId: string, socket: object): string {
+  const body = writeJson(problemDocument(problem, requestId))
   const headers = {
+    ...securityHeaders(socket),
     ...problem.extras.headers,
     'X-Request-Id': requestId,
     'Content-Type': PROBLEM_MEDIA_TYPE,

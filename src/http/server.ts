@@ -4,16 +4,32 @@
  * problem document that names field and rule, and that neither a URL's query nor a header reaches the log. It knows no
  * room: what the errors of rooms mean is told to it.
  */
-import type { Socket } from 'node:net'
+import type { SecureContextOptions } from 'node:tls'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
-import { Counter, type MetricsRegistry } from '../base/metrics.ts'
+import { Counter, Histogram, type MetricsRegistry } from '../base/metrics.ts'
+import { type ClientAddress, createClientAddress } from './client-address.ts'
+import { CONNECTIONS_MAX, Connections } from './connections.ts'
+import { allowOrigins } from './cors.ts'
 import { readJson } from './json-body.ts'
-import { invalidRequest, PROBLEM_MEDIA_TYPE, Problem, problemDocument, problemResponse } from './problem.ts'
+import { createNodeServer } from './node-server.ts'
+import { invalidRequest, PROBLEM_MEDIA_TYPE, Problem, problemDocument } from './problem.ts'
+import { writeJson } from './raw-json.ts'
+import { originForm, refuseHead } from './request-head.ts'
 import { RouteMethods } from './route-methods.ts'
-import { endsConnection, PlainUnlessWebSocket } from './upgrade.ts'
+import { securityHeaders } from './security-headers.ts'
+import { endsConnection } from './upgrade.ts'
 import { validationErrors } from './validation.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whose request it is: the peer, or who a trusted proxy says it is. */
+    clientAddress: string
+    /** A JSON body as it was sent: its numbers have digits that the parsed value may have lost. */
+    bodyText: string
+  }
+}
 
 /** Turns an error that this folder does not know into a problem, when it is one. */
 export type TranslateError = (error: unknown) => Problem | undefined
@@ -29,25 +45,37 @@ export interface HttpServerOptions {
   readonly requestMilliseconds: number
   /** What an error of a room below stands for; `undefined`: nothing, it is a bug. */
   readonly translate: TranslateError
+  /** Certificate and key; absent = plain HTTP. */
+  readonly tls?: SecureContextOptions
+  /** Whose requests they are; absent = the peers', and no proxy is believed. */
+  readonly clientAddress?: ClientAddress
+  /** Browser origins that may read answers; absent = none. */
+  readonly corsOrigins?: readonly string[]
+  /** Connections that are not streams; absent = `CONNECTIONS_MAX`. */
+  readonly connectionsMax?: number
 }
 
-/** Largest body of a request; more is 413. */
+/** Largest body of a request, where its route has no limit of its own; more is 413. */
 const BODY_BYTES_MAX = 1_048_576
 
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
+  const { listener, log } = options
+  const observed = requestMetrics(options.metrics)
+  const connections = new Connections(options.connectionsMax ?? CONNECTIONS_MAX, ({ status, code }, requestId) => {
+    observed.requests.inc({ listener, method: 'none', route: 'none', status })
+    log.debug({ listener, status, code, request_id: requestId }, 'broken request answered')
+  })
   const app = fastify({
     logger: false,
     bodyLimit: BODY_BYTES_MAX,
-    requestTimeout: options.requestMilliseconds,
     genReqId: newId,
+    // A client's own `X-Request-Id` is not taken over: ids in the log are ours, and unique.
+    requestIdHeader: false,
     // A draining server finishes what arrived; the balancer was told by /readyz.
     return503OnClosing: false,
-    http: {
-      IncomingMessage: PlainUnlessWebSocket,
-      maxHeaderSize: options.headerBytesMax,
-      headersTimeout: options.requestMilliseconds,
-      connectionsCheckingInterval: Math.min(1_000, options.requestMilliseconds),
-    },
+    rewriteUrl: ({ url }) => originForm(url ?? '/'),
+    serverFactory: (handle) => createNodeServer({ ...options, tls: options.tls, connections }, handle),
+    forceCloseConnections: 'idle',
     ajv: {
       customOptions: {
         coerceTypes: false,
@@ -58,26 +86,36 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       },
     },
     frameworkErrors: (error, request, reply) => sendProblem(request, reply, frameworkProblem(error)),
-    clientErrorHandler: answerClientError,
+    clientErrorHandler: (error, socket) => connections.answerFault(error, socket),
   })
+  app.addHook('preClose', async () => connections.cutHandshakes())
+  const methods = answerErrors(app, options)
   readJsonBodies(app)
-  answerErrors(app, options)
-  observeRequests(app, options)
+  observeRequests(app, options, observed)
+  startAnswers(app, options.clientAddress ?? createClientAddress([]))
+  allowOrigins(app, options.corsOrigins ?? [], (url) => methods.at(url).length > 0)
   return app
 }
 
 /** The problem that an error of a handler, of fastify, or of validation stands for; `undefined`: a bug of ours. */
-export function problemOf(error: unknown, translate: TranslateError): Problem | undefined {
+export function problemOf(
+  error: unknown,
+  { routeOptions }: FastifyRequest,
+  translate: TranslateError,
+): Problem | undefined {
   if (error instanceof Problem) return error
   if (!isFastifyError(error)) return translate(error)
   if (error.validation !== undefined) return invalidRequest(validationErrors(error.validation, error.validationContext))
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new Problem('body_too_large', `body: must not be over ${BODY_BYTES_MAX} bytes`)
+      return new Problem('body_too_large', `body: must not be over ${routeOptions.bodyLimit} bytes`)
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new Problem('unsupported_media_type', 'Content-Type: is not one that this resource takes')
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new Problem('invalid_request', 'Content-Length: does not match the body')
+    case 'ECONNRESET':
+      // Nobody is there to read the answer, but the log has to know that it is no fault of ours.
+      return new Problem('invalid_request', 'body: its sender disappeared')
     default:
       return translate(error)
   }
@@ -93,24 +131,30 @@ function frameworkProblem(error: FastifyError): Problem {
 }
 
 function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): void {
+  const { headers } = problem.extras
   reply
     .status(problem.status)
-    .headers({ 'x-request-id': request.id, ...problem.extras.headers })
+    // The framework's own refusals come before any hook.
+    .headers({ ...securityHeaders(request.raw.socket), 'x-request-id': request.id, ...headers })
     .type(PROBLEM_MEDIA_TYPE)
-    .send(JSON.stringify(problemDocument(problem, request.id)))
+    .send(writeJson(problemDocument(problem, request.id)))
 }
 
 /** Only JSON, only UTF-8; an empty body is none. */
 function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
-    const charset = /;\s*charset="?([^";\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1]
+  app.decorateRequest('bodyText', '')
+  app.addHook('preParsing', async ({ headers }) => {
+    const charset = /^application\/json\s*;.*charset="?([^";\s]+)/i.exec(headers['content-type'] ?? '')?.[1]
     if (charset !== undefined && charset.toLowerCase() !== 'utf-8') {
       throw new Problem('unsupported_media_type', 'Content-Type: charset must be utf-8')
     }
+  })
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
     if (body.length === 0) return undefined
     const reading = readJson(body)
     if (!reading.ok) throw invalidRequest([reading.error])
+    request.bodyText = reading.text
     return reading.value
   })
   // So that a missing body is answered with the members that are missing.
@@ -119,9 +163,10 @@ function readJsonBodies(app: FastifyInstance): void {
   })
 }
 
-function answerErrors(app: FastifyInstance, { listener, log, translate }: HttpServerOptions): void {
+/** Returns what it learns: the methods of every path. */
+function answerErrors(app: FastifyInstance, { listener, log, translate }: HttpServerOptions): RouteMethods {
   app.setErrorHandler((error, request, reply) => {
-    const problem = problemOf(error, translate)
+    const problem = problemOf(error, request, translate)
     if (problem === undefined) {
       const { method, id } = request
       log.error({ listener, method, route: request.routeOptions.url, request_id: id, err: error }, 'request failed')
@@ -130,11 +175,14 @@ function answerErrors(app: FastifyInstance, { listener, log, translate }: HttpSe
   })
   const methods = new RouteMethods()
   app.addHook('onRoute', (route) => methods.add(route.url, route.method))
-  app.setNotFoundHandler(async (request) => {
+  // Not in the handler of what was not found, which comes when the body has been read and judged.
+  app.addHook('preParsing', async (request) => {
+    if (!request.is404) return
     const allowed = methods.at(request.url)
     if (allowed.length === 0) throw new Problem('not_found', 'there is nothing at this path')
     throw methodNotAllowed(allowed)
   })
+  return methods
 }
 
 /** 405 with the methods that a resource has. */
@@ -143,47 +191,70 @@ export function methodNotAllowed(allowed: readonly string[]): Problem {
   return new Problem('method_not_allowed', `this resource takes ${list}`, { headers: { allow: list } })
 }
 
-function observeRequests(app: FastifyInstance, { listener, log, metrics }: HttpServerOptions): void {
-  const count = requestCounter(metrics)
+/** What every answer begins with, and the checks that come before the path is looked at. */
+function startAnswers(app: FastifyInstance, clientAddress: ClientAddress): void {
+  app.decorateRequest('clientAddress', '')
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id)
-    if (endsConnection(request.raw)) reply.header('connection', 'close')
+    const { raw } = request
+    request.clientAddress = clientAddress(raw)
+    reply.headers({ ...securityHeaders(raw.socket), 'x-request-id': request.id })
+    // Who was not told to go on may send the body or not: what comes next could be either.
+    if (endsConnection(raw) || awaitsContinue(request)) reply.header('connection', 'close')
+    const refusal = refuseHead(raw)
+    if (refusal !== undefined) throw refusal
   })
+  // Every check that needs no body has passed.
+  app.addHook('preParsing', async (request, reply) => {
+    if (!awaitsContinue(request)) return
+    if (!endsConnection(request.raw)) reply.removeHeader('connection')
+    reply.raw.writeContinue()
+  })
+}
+
+function awaitsContinue({ headers }: FastifyRequest): boolean {
+  return headers.expect?.toLowerCase() === '100-continue'
+}
+
+function observeRequests(app: FastifyInstance, { listener, log }: HttpServerOptions, observed: RequestMetrics): void {
   app.addHook('onResponse', async (request, reply) => {
-    const { method, id } = request
+    const { method, id, clientAddress: client_address } = request
     // The route's pattern, never the URL: what a client put into it may be a secret.
     const route = request.routeOptions.url ?? 'none'
     const status = reply.statusCode
-    count.inc({ listener, method, route, status })
+    observed.requests.inc({ listener, method, route, status })
+    observed.seconds.observe({ listener, route }, reply.elapsedTime / 1000)
     const milliseconds = Math.round(reply.elapsedTime)
-    log.info({ listener, method, route, status, request_id: id, milliseconds }, 'request answered')
+    log.info({ listener, method, route, status, request_id: id, client_address, milliseconds }, 'request answered')
   })
 }
 
-/** One metric for all listeners of a process: the first makes it. */
-function requestCounter(metrics: MetricsRegistry): Counter {
-  const name = 'tidegate_http_requests'
-  const present = metrics.getSingleMetric(name)
-  if (present instanceof Counter) return present
-  return new Counter({
-    name,
-    help: 'Requests answered, by listener, method, pattern of the route and status',
-    labelNames: ['listener', 'method', 'route', 'status'],
-    registers: [metrics],
-  })
+interface RequestMetrics {
+  readonly requests: Counter<'listener' | 'method' | 'route' | 'status'>
+  readonly seconds: Histogram<'listener' | 'route'>
 }
 
-/** What arrives before there is a request: a head too large, too slow, or not HTTP. */
-function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable || socket.destroyed) {
-    socket.destroy()
-    return
+const metricsByRegistry = new WeakMap<MetricsRegistry, RequestMetrics>()
+
+/** All listeners of a process share them: the first makes them. */
+function requestMetrics(metrics: MetricsRegistry): RequestMetrics {
+  const known = metricsByRegistry.get(metrics)
+  if (known !== undefined) return known
+  const registers = [metrics]
+  const made: RequestMetrics = {
+    requests: new Counter({
+      name: 'tidegate_http_requests_total',
+      help: 'Requests answered, by listener, method, pattern of the route and status',
+      labelNames: ['listener', 'method', 'route', 'status'],
+      registers,
+    }),
+    seconds: new Histogram({
+      name: 'tidegate_http_request_seconds',
+      help: 'From the head of a request to the end of its answer, by listener and pattern of the route',
+      labelNames: ['listener', 'route'],
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+      registers,
+    }),
   }
-  socket.end(problemResponse(clientErrorProblem(error.code), newId()))
-}
-
-function clientErrorProblem(code: string | undefined): Problem {
-  if (code === 'HPE_HEADER_OVERFLOW') return new Problem('headers_too_large', 'the head of the request is too large')
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Problem('request_timeout', 'the request did not arrive in time')
-  return new Problem('invalid_request', 'this is not HTTP/1.1')
+  metricsByRegistry.set(metrics, made)
+  return made
 }

@@ -1,5 +1,5 @@
 /**
- * Which requests count as an upgrade: WebSocket ones only. A server with an `upgrade` listener is handed every request
+ * Which requests count as an upgrade: WebSocket ones, and CONNECT, behind which nothing is HTTP. A server with an `upgrade` listener is handed every request
  * that offers any upgrade, and a client that offers HTTP/2 in plain text (`h2c`, as Java's does with every first
  * request) would never reach its route; RFC 9110 section 7.8 lets a server ignore such an offer and answer normally.
  */
@@ -11,7 +11,8 @@ export class PlainUnlessWebSocket extends IncomingMessage {
   declare _offersUpgrade: boolean | null
 
   get upgrade(): boolean {
-    return this._offersUpgrade === true && this.headers.upgrade?.toLowerCase() === 'websocket'
+    if (this._offersUpgrade !== true) return false
+    return this.method === 'CONNECT' || this.headers.upgrade?.toLowerCase() === 'websocket'
   }
 
   set upgrade(offersUpgrade: boolean | null) {

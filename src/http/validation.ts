@@ -43,6 +43,8 @@ function ruleOf(error: FastifySchemaValidationError): string {
       return `must have at most ${params.limit} characters`
     case 'minProperties':
       return `must have at least ${params.limit} members`
+    case 'maxProperties':
+      return `must have at most ${params.limit} members`
     case 'maxItems':
       return `must have at most ${params.limit} entries`
     case 'uniqueItems':

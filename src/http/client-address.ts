@@ -1,0 +1,70 @@
+/**
+ * Whose request it is: the address of the peer, or, when the peer is a proxy that the operator trusts, the one that
+ * this proxy named in `X-Forwarded-For`, hop by hop from the right until somebody who is not trusted. What an untrusted
+ * peer wrote is never believed, and what is not an address is never an answer.
+ */
+import type { IncomingMessage } from 'node:http'
+import { isIP, isIPv6 } from 'node:net'
+import { all, compile } from '@fastify/proxy-addr'
+
+/** Tells whose request it is. An address without a port; IPv4 in dotted form, also where it came mapped into IPv6. */
+export type ClientAddress = (request: IncomingMessage) => string
+
+/** What a socket that is gone already has. */
+const UNKNOWN = 'unknown'
+const RANGE_NAMES = ['loopback', 'linklocal', 'uniquelocal']
+const MAPPED_PREFIX = /^::ffff:(?=\d+\.)/i
+/** Groups of an IPv6 address that name a network; one customer of a provider gets at least a /64. */
+const NETWORK_GROUPS = 4
+const IPV6_GROUPS = 8
+
+/** @param trusted addresses, CIDR ranges, and the names `loopback`, `linklocal`, `uniquelocal` */
+export function createClientAddress(trusted: readonly string[]): ClientAddress {
+  const isTrusted = trusted.length === 0 ? () => false : compile([...trusted])
+  const isProxy = (hop: string, index: number): boolean => isTrusted(bareAddress(hop), index)
+  return (request) => {
+    const peer = request.socket.remoteAddress
+    if (peer === undefined) return UNKNOWN
+    // From the peer back to the first who is not trusted; a hop that is no address ends the trail before it.
+    const named = all(request, isProxy).map(bareAddress)
+    const firstFault = named.findIndex((address) => isIP(address) === 0)
+    return (firstFault < 0 ? named.at(-1) : named[firstFault - 1]) ?? peer
+  }
+}
+
+/** Whether `text` can stand in the list of trusted proxies. */
+export function isProxyRange(text: string): boolean {
+  const [address = ''] = text.split('/', 1)
+  // The library reads abbreviations too (`10.1` as 10.0.0.1), which hardly anybody means.
+  if (isIP(address) === 0 && !RANGE_NAMES.includes(text)) return false
+  try {
+    compile(text)
+    return true
+  } catch (error) {
+    if (error instanceof TypeError) return false
+    throw error
+  }
+}
+
+/** What limits count by: an IPv4 address, or the /64 of an IPv6 address. */
+export function addressBlock(address: string): string {
+  if (!isIPv6(address)) return address
+  const [head = '', tail] = (address.split('%', 1)[0] as string).split('::')
+  const front = head === '' ? [] : head.split(':')
+  const back = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = tail === undefined ? 0 : IPV6_GROUPS - front.length - groupsOf(back)
+  const groups = [...front, ...Array<string>(Math.max(0, zeros)).fill('0'), ...back]
+  const network = groups.slice(0, NETWORK_GROUPS).map((group) => Number.parseInt(group, 16).toString(16))
+  return `${network.join(':')}::/64`
+}
+
+/** A dotted IPv4 address at the end of an IPv6 address stands for two groups. */
+function groupsOf(back: readonly string[]): number {
+  return back.length + (back.at(-1)?.includes('.') ? 1 : 0)
+}
+
+/** Some proxies name ports too: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+function bareAddress(hop: string): string {
+  const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(hop)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(hop)?.[1] ?? hop
+  return bare.replace(MAPPED_PREFIX, '')
+}

@@ -1,0 +1,68 @@
+/**
+ * The runtime's HTTP server under a listener, plain or over TLS: its limits of size and time in one place, and who is
+ * handed what. TLS 1.2 and later, HTTP/1.1 only. Faults of TLS handshakes end their connection and nothing else.
+ */
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
+import type { SecureContextOptions } from 'node:tls'
+import type { Log } from '../base/log.ts'
+import type { Connections } from './connections.ts'
+import { HEAD_FIELDS_MAX } from './request-head.ts'
+import { PlainUnlessWebSocket } from './upgrade.ts'
+
+export interface NodeServerOptions {
+  /** Largest head of a request. */
+  readonly headerBytesMax: number
+  /** Longest a client may take to send a head, and a whole request; a fifth of it for a TLS handshake. */
+  readonly requestMilliseconds: number
+  /** Certificate and key; absent = no TLS. */
+  readonly tls: SecureContextOptions | undefined
+  readonly connections: Connections
+  readonly log: Log
+}
+
+/** Longer than a balancer's 60 s, so that it is the balancer who closes an idle connection. */
+const KEEP_ALIVE_MILLISECONDS = 72_000
+/** How long a peer may take nothing of an answer. */
+const STALLED_MILLISECONDS = 60_000
+const CHECKING_MILLISECONDS = 1_000
+
+export function createNodeServer(options: NodeServerOptions, handle: RequestListener): Server {
+  const { requestMilliseconds, tls, connections, log } = options
+  const limits = {
+    IncomingMessage: PlainUnlessWebSocket,
+    maxHeaderSize: options.headerBytesMax,
+    requestTimeout: requestMilliseconds,
+    headersTimeout: requestMilliseconds,
+    keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
+    connectionsCheckingInterval: Math.min(CHECKING_MILLISECONDS, requestMilliseconds),
+    // We check it ourselves: the runtime's answer has no document.
+    requireHostHeader: false,
+  }
+  const server =
+    tls === undefined
+      ? createServer(limits)
+      : createTlsServer({
+          ...limits,
+          ...tls,
+          handshakeTimeout: Math.ceil(requestMilliseconds / 5),
+        })
+  // One more than is allowed, so that too many are seen and refused; what is beyond is never even collected.
+  server.maxHeadersCount = HEAD_FIELDS_MAX + 1
+  server.setTimeout(STALLED_MILLISECONDS)
+  connections.watch(server)
+  server.on('request', handle)
+  // Expectations reach the routes like any request: the checks that need no body come before `100 Continue`.
+  server.on('checkContinue', (request, response) => server.emit('request', request, response))
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+  // Scanners and old clients cause these all day long.
+  server.on('tlsClientError', (error: NodeJS.ErrnoException) => {
+    log.debug({ reason: error.code ?? error.message }, 'TLS handshake failed')
+  })
+  return server
+}
+
+/** Puts another certificate in place, for connections that come from now on. */
+export function replaceCertificate(server: Server, context: SecureContextOptions): void {
+  ;(server as TlsServer).setSecureContext(context)
+}

@@ -1,0 +1,93 @@
+/**
+ * The certificate of a listener: reading it with its key, and saying exactly which file is wrong. Nothing here is a
+ * secret that could be shown: faults name the file and the rule, never what is in it.
+ */
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
+import { createSecureContext, type SecureContextOptions } from 'node:tls'
+
+export interface TlsFiles {
+  /** PEM: the certificate, then its chain. */
+  readonly certFile: string
+  /** PEM, without a passphrase. */
+  readonly keyFile: string
+}
+
+export interface TlsIdentity {
+  readonly context: SecureContextOptions
+  /** When the certificate ends, milliseconds since the epoch. */
+  readonly endsMilliseconds: number
+  /** What should be put right although it works: one phrase each. */
+  readonly warnings: readonly string[]
+}
+
+/** A file that cannot serve as what it is named for. */
+export class TlsFileError extends Error {
+  override name = 'TlsFileError'
+  readonly part: keyof TlsFiles
+
+  /** @param part which of the two files */
+  constructor(part: keyof TlsFiles, path: string, fault: string) {
+    super(`${path}: ${fault}`)
+    this.part = part
+  }
+}
+
+const READABLE_BY_OTHERS = 0o077
+
+/**
+ * Reads both files.
+ * @param nowMilliseconds wall clock, to judge whether the certificate is in force
+ * @throws TlsFileError
+ */
+export function readTlsFiles(files: TlsFiles, nowMilliseconds: number): TlsIdentity {
+  const { certFile, keyFile } = files
+  const cert = readPart('certFile', certFile)
+  const key = readPart('keyFile', keyFile)
+  const certificate = parse('certFile', certFile, 'is not a certificate in PEM', () => new X509Certificate(cert))
+  const privateKey = parse('keyFile', keyFile, 'is not a private key in PEM without a passphrase', () => keyOf(key))
+  if (!certificate.checkPrivateKey(privateKey)) {
+    throw new TlsFileError('keyFile', keyFile, `is not the key of the certificate in ${certFile}`)
+  }
+  const context = { cert, key, minVersion: 'TLSv1.2' } as const
+  parse('certFile', certFile, 'is refused by the TLS library', () => createSecureContext(context))
+  const endsMilliseconds = Date.parse(certificate.validTo)
+  return {
+    context,
+    endsMilliseconds,
+    warnings: [...datesOf(certificate, certFile, nowMilliseconds), ...modeOf(keyFile)],
+  }
+}
+
+function readPart(part: keyof TlsFiles, path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    throw new TlsFileError(part, path, `cannot be read (${(error as NodeJS.ErrnoException).code})`)
+  }
+}
+
+function parse<Result>(part: keyof TlsFiles, path: string, fault: string, work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    throw new TlsFileError(part, path, `${fault} (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`)
+  }
+}
+
+function keyOf(pem: Buffer): KeyObject {
+  return createPrivateKey({ key: pem, format: 'pem' })
+}
+
+function datesOf(certificate: X509Certificate, path: string, nowMilliseconds: number): string[] {
+  const { validFrom, validTo } = certificate
+  if (nowMilliseconds > Date.parse(validTo)) return [`${path}: the certificate ended on ${validTo}`]
+  if (nowMilliseconds < Date.parse(validFrom)) return [`${path}: the certificate begins on ${validFrom} only`]
+  return []
+}
+
+function modeOf(path: string): string[] {
+  const mode = statSync(path).mode & 0o777
+  if ((mode & READABLE_BY_OTHERS) === 0) return []
+  return [`${path}: others than its owner may open the private key (mode ${mode.toString(8)})`]
+}

@@ -1,0 +1,32 @@
+/** The public listener with a gateway that answers what a test wants, and a directory that knows nobody. */
+import { expect } from 'vitest'
+import { createPublicListener, type PublicListener, type PublicListenerOptions } from '../../src/app/public-listener.ts'
+import { Directory } from '../../src/auth/directory.ts'
+import { createSystemClock } from '../../src/base/clock.ts'
+import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import type { Db } from '../../src/store/db.ts'
+import { captureLog } from './door.ts'
+
+export function openPublicDoor(options: Partial<PublicListenerOptions> = {}): Promise<PublicListener> {
+  const never = () => expect.unreachable('nothing here reads the store')
+  return createPublicListener({
+    host: '127.0.0.1',
+    port: 0,
+    trustedProxies: [],
+    corsOrigins: [],
+    issuesTokens: true,
+    publicUrl: '',
+    rooms: [],
+    headerBytesMax: 16_384,
+    tokenSeconds: 3600,
+    tokenRatePerSecond: 1_000,
+    directory: new Directory(),
+    db: new Proxy({} as Db, { get: never }),
+    refreshDirectory: never,
+    gateway: { judge: async () => undefined, upgrade: (_request, socket) => socket.end('HTTP/1.1 101 x\r\n\r\n') },
+    log: captureLog().log,
+    metrics: createMetricsRegistry(),
+    clock: createSystemClock(),
+    ...options,
+  })
+}

@@ -1,0 +1,65 @@
+/**
+ * HTTP as bytes on a socket, for requests that no client would send and answers that no client would show. Reading ends
+ * when the server ends the connection, or when as many answers as asked for are there.
+ */
+import { connect, type Socket } from 'node:net'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
+
+export interface RawAnswer {
+  readonly status: number
+  /** Names in lower case; of repeated fields the last. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** Opens a connection to a listener; over TLS with any certificate. */
+export function openSocket(url: string): Socket | TLSSocket {
+  const { protocol, port, hostname } = new URL(url)
+  const socket =
+    protocol === 'https:'
+      ? connectTls({ port: Number(port), host: hostname, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] })
+      : connect(Number(port), hostname)
+  // The server may cut what it refuses while it is still being sent.
+  socket.on('error', () => undefined)
+  return socket
+}
+
+/** Everything that the server sends until it ends the connection. */
+export async function readToEnd(socket: Socket): Promise<string> {
+  let text = ''
+  socket.setEncoding('latin1')
+  socket.on('data', (part) => {
+    text += part
+  })
+  await new Promise((resolve) => socket.once('close', resolve))
+  return text
+}
+
+/** Sends bytes as they are and reads until the server ends the connection. */
+export async function sendRaw(url: string, ...parts: readonly (string | Buffer)[]): Promise<RawAnswer[]> {
+  const socket = openSocket(url)
+  const text = readToEnd(socket)
+  for (const part of parts) socket.write(part)
+  return splitAnswers(await text)
+}
+
+/** The answers in what a server sent; bodies must have a length. Interim ones (1xx) count. */
+export function splitAnswers(text: string): RawAnswer[] {
+  const answers: RawAnswer[] = []
+  for (let rest = text; rest !== ''; ) {
+    const end = rest.indexOf('\r\n\r\n')
+    const head = rest.slice(0, end)
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1])
+    if (end < 0 || Number.isNaN(status)) throw new Error(`not an answer: ${JSON.stringify(rest.slice(0, 200))}`)
+    const headers = Object.fromEntries(
+      head
+        .split('\r\n')
+        .slice(1)
+        .map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+    )
+    const length = Number(headers['content-length'] ?? 0)
+    answers.push({ status, headers, body: rest.slice(end + 4, end + 4 + length) })
+    rest = rest.slice(end + 4 + length)
+  }
+  return answers
+}

@@ -1,0 +1,47 @@
+/**
+ * An address that stays the same while the service behind it goes and comes again on another port, as a balancer's
+ * does. It passes bytes on, knows nothing of them, and lets
+ * new connections wait while there is no service.
+ */
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+export interface Relay {
+  readonly port: number
+  /** Where connections go from now on; they wait until it is known. */
+  target: Promise<number>
+  close(): void
+}
+
+export async function startRelay(target: Promise<number>): Promise<Relay> {
+  const sockets = new Set<Socket>()
+  const keep = (socket: Socket) => {
+    sockets.add(socket)
+    // An error is followed by 'close'.
+    socket.on('error', () => undefined)
+    socket.on('close', () => sockets.delete(socket))
+  }
+  const server = createServer((near) => {
+    keep(near)
+    void relay.target.then((port) => {
+      if (near.destroyed) return
+      const far = connect(port, '127.0.0.1')
+      keep(far)
+      near.pipe(far)
+      far.pipe(near)
+      near.on('close', () => far.destroy())
+      far.on('close', () => near.destroy())
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const relay: Relay = {
+    port: (server.address() as AddressInfo).port,
+    target,
+    close() {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+  return relay
+}
