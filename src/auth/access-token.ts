@@ -1,21 +1,32 @@
 /**
- * Access tokens on the wire: JWTs as RFC 9068 says, signed with ES256. The only file that knows the JWT library. What a
- * token grants is read from its claims alone; whether it still holds is for the directory to say.
+ * The access tokens that this service issues: JWTs as RFC 9068 says, signed with ES256. What a token grants is read
+ * from its claims alone; whether it still holds is for the directory to say.
  */
 import { randomUUID } from 'node:crypto'
-import { errors, jwtVerify, SignJWT } from 'jose'
 import type { Authority, Directory, SigningKey } from './directory.ts'
+import { keysById, readJwt, signJwt } from './jwt.ts'
 
 export interface AccessToken {
+  /** The client's id; of an outside issuer, the customer's id and the client's name there. */
   readonly clientId: string
   readonly customerId: string
   readonly scopes: ReadonlySet<string>
-  /** `jti`: names the token in logs and revocations without being one. */
+  /** `jti`: names the token in logs and revocations without being one; empty when its issuer gave it none. */
   readonly tokenId: string
+  /** The key that it was signed with; empty when an outside issuer did not say. */
+  readonly keyId: string
+  /** Seconds since the epoch. */
+  readonly issuedAtSeconds: number
   readonly expiresAtMilliseconds: number
+  /** The name under which an outside issuer knows the client; absent in tokens of our own. */
+  readonly outsideClientName?: string
 }
 
-const ALGORITHM = 'ES256'
+/** The only algorithm that our keys are made for. */
+export const ALGORITHM = 'ES256'
+/** Longest that a token may live, and so how long a key has to verify after it has signed its last one. */
+export const TOKEN_SECONDS_MAX = 86_400
+
 const TYPE = 'at+jwt'
 /** The claim that carries the customer, private to this issuer. */
 const CUSTOMER_CLAIM = 'customer_id'
@@ -30,25 +41,25 @@ export interface NewToken {
 }
 
 export function signAccessToken(authority: Authority, key: SigningKey, token: NewToken): Promise<string> {
-  return new SignJWT({
+  const claims = {
     client_id: token.clientId,
     scope: token.scopes.join(' '),
     [CUSTOMER_CLAIM]: token.customerId,
-  })
-    .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid: key.keyId })
-    .setIssuer(authority.issuer)
-    .setAudience(authority.audience)
-    .setSubject(token.clientId)
-    .setIssuedAt(token.issuedAtSeconds)
-    .setExpirationTime(token.issuedAtSeconds + token.lifetimeSeconds)
-    .setJti(randomUUID())
-    .sign(key.privateKey)
+    iss: authority.issuer,
+    aud: authority.audience,
+    sub: token.clientId,
+    iat: token.issuedAtSeconds,
+    exp: token.issuedAtSeconds + token.lifetimeSeconds,
+    jti: randomUUID(),
+  }
+  return signJwt(claims, { alg: ALGORITHM, typ: TYPE, kid: key.keyId }, key.privateKey)
 }
 
-const INVALID = 'it is not one that this service issued'
+const INVALID = { ok: false, reason: 'it is not one that this service issued' } as const
 
 export type TokenReading =
-  | { readonly ok: true; readonly token: AccessToken; readonly keyId: string }
+  | { readonly ok: true; readonly token: AccessToken }
+  /** `reason` is for the client, after `the token is not valid:`; it never quotes the token. */
   | { readonly ok: false; readonly reason: string }
 
 /** Checks signature, type, issuer, audience, lifetime and claims of a token against the directory's keys. */
@@ -58,47 +69,39 @@ export async function readAccessToken(
   authority: Authority,
   nowMilliseconds: number,
 ): Promise<TokenReading> {
-  try {
-    const { payload, protectedHeader } = await jwtVerify(
-      text,
-      ({ kid }) => {
-        const key = kid === undefined ? undefined : directory.verificationKey(kid)
-        if (key === undefined) throw new errors.JWKSNoMatchingKey()
-        return key
-      },
-      {
-        algorithms: [ALGORITHM],
-        typ: TYPE,
-        issuer: authority.issuer,
-        audience: authority.audience,
-        currentDate: new Date(nowMilliseconds),
-        requiredClaims: ['exp', 'iat', 'jti', 'sub', 'client_id', 'scope', CUSTOMER_CLAIM],
-      },
-    )
-    const { client_id: clientId, scope, exp, jti, sub, [CUSTOMER_CLAIM]: customerId } = payload
-    if (
-      typeof clientId !== 'string' ||
-      typeof customerId !== 'string' ||
-      typeof scope !== 'string' ||
-      clientId !== sub
-    ) {
-      return { ok: false, reason: INVALID }
-    }
-    return {
-      ok: true,
-      keyId: protectedHeader.kid as string,
-      token: {
-        clientId,
-        customerId,
-        scopes: new Set(scope.split(' ')),
-        tokenId: jti as string,
-        expiresAtMilliseconds: (exp as number) * 1000,
-      },
-    }
-  } catch (error) {
-    // Everything else the library throws is about a token that is not one of ours; its message may quote the token.
-    if (error instanceof errors.JWTExpired) return { ok: false, reason: 'it has expired' }
-    if (error instanceof errors.JOSEError) return { ok: false, reason: INVALID }
-    throw error
+  const reading = await readJwt(text, {
+    keys: keysById((keyId) => directory.verificationKey(keyId)),
+    algorithms: [ALGORITHM],
+    issuer: authority.issuer,
+    audience: authority.audience,
+    requiredClaims: ['iat', 'jti', 'sub', 'client_id', 'scope', CUSTOMER_CLAIM],
+    toleranceSeconds: 0,
+    nowMilliseconds,
+  })
+  if (!reading.ok) return reading.fault === 'expired' ? { ok: false, reason: 'it has expired' } : INVALID
+  const { claims, type, keyId = '' } = reading.jwt
+  const { client_id: clientId, scope, exp, iat, jti, sub, [CUSTOMER_CLAIM]: customerId } = claims
+  if (
+    type !== TYPE ||
+    typeof clientId !== 'string' ||
+    typeof customerId !== 'string' ||
+    typeof scope !== 'string' ||
+    typeof jti !== 'string' ||
+    typeof iat !== 'number' ||
+    clientId !== sub
+  ) {
+    return INVALID
+  }
+  return {
+    ok: true,
+    token: {
+      clientId,
+      customerId,
+      scopes: new Set(scope.split(' ')),
+      tokenId: jti,
+      keyId,
+      issuedAtSeconds: iat,
+      expiresAtMilliseconds: exp * 1000,
+    },
   }
 }

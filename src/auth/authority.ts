@@ -3,38 +3,29 @@
  * store. Nodes that start at the same moment agree, because whoever inserts the one row of `authority` makes the key in
  * the same transaction and everybody else waits for it.
  */
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type JsonWebKey, randomUUID } from 'node:crypto'
-import { newId } from '../base/ids.ts'
+import { randomUUID } from 'node:crypto'
 import type { Db, Transaction } from '../store/db.ts'
-import type { Authority, SigningKey } from './directory.ts'
+import type { Authority } from './directory.ts'
 import { newPepper } from './secrets.ts'
+import { createFirstKey } from './signing-keys.ts'
 import type { AuthTables } from './tables.ts'
 
-interface AuthorityTruth {
-  readonly authority: Authority
-  readonly keys: readonly SigningKey[]
-}
-
 /**
- * Reads the authority and its live keys, the newest last; makes them when the store has none.
+ * Reads the authority; makes it, and the first key with it, when the store has none.
  * @param publicUrl the address that customers use, which becomes the issuer when it is made now. Empty: the issuer is a
  *   random name, because a listener's address may change and the issuer may not.
  */
-export async function readAuthority(db: Db, publicUrl: string): Promise<AuthorityTruth> {
+export async function readAuthority(db: Db, publicUrl: string, nowMilliseconds: number): Promise<Authority> {
   const tables = db.tables<AuthTables>()
   const read = () => tables.selectFrom('authority').select(['issuer', 'pepper']).executeTakeFirst()
   let row = await read()
   if (row === undefined) {
-    await db.transaction<AuthTables, void>((transaction) => createAuthority(transaction, publicUrl))
+    await db.transaction<AuthTables, void>((transaction) => createAuthority(transaction, publicUrl, nowMilliseconds))
     row = await read()
   }
   if (row === undefined) throw new Error('the authority was made and is not there')
-  const keys = await tables.selectFrom('signing_keys').select(['id', 'private_jwk']).orderBy('created_at').execute()
-  return {
-    // The resources behind this service are one audience, named like their issuer.
-    authority: { issuer: row.issuer, audience: row.issuer, pepper: row.pepper },
-    keys: keys.map(({ id, private_jwk }) => signingKey(id, private_jwk)),
-  }
+  // The resources behind this service are one audience, named like their issuer.
+  return { issuer: row.issuer, audience: row.issuer, pepper: row.pepper }
 }
 
 /** The pepper that secrets are hashed with. The authority must have been read once, by whoever loads the directory. */
@@ -43,7 +34,11 @@ export async function pepperOf(transaction: Transaction<AuthTables>): Promise<Ui
   return pepper
 }
 
-async function createAuthority(transaction: Transaction<AuthTables>, publicUrl: string): Promise<void> {
+async function createAuthority(
+  transaction: Transaction<AuthTables>,
+  publicUrl: string,
+  nowMilliseconds: number,
+): Promise<void> {
   const made = await transaction
     .insertInto('authority')
     .values({
@@ -55,14 +50,5 @@ async function createAuthority(transaction: Transaction<AuthTables>, publicUrl: 
     .returning('single')
     .executeTakeFirst()
   if (made === undefined) return
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  await transaction
-    .insertInto('signing_keys')
-    .values({ id: newId(), private_jwk: privateKey.export({ format: 'jwk' }) as Record<string, string> })
-    .execute()
-}
-
-function signingKey(keyId: string, jwk: JsonWebKey): SigningKey {
-  const privateKey = createPrivateKey({ key: jwk, format: 'jwk' })
-  return { keyId, privateKey, publicKey: createPublicKey(privateKey) }
+  await createFirstKey(transaction, nowMilliseconds)
 }

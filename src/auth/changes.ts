@@ -12,5 +12,10 @@ export const DIRECTORY_CHANNEL = 'tidegate_directory'
 
 export async function recordChange(transaction: Transaction<AuthTables>, entry: AuditEntry): Promise<void> {
   await writeAudit(transaction, entry)
+  await announceChange(transaction)
+}
+
+/** The notice alone, for what nobody asked for. */
+export async function announceChange(transaction: Transaction<AuthTables>): Promise<void> {
   await sql`select pg_notify(${DIRECTORY_CHANNEL}, '')`.execute(transaction)
 }

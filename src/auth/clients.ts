@@ -11,6 +11,7 @@ import { type Page, readPage } from '../store/page.ts'
 import { pepperOf } from './authority.ts'
 import { recordChange } from './changes.ts'
 import { getCustomer, type ListRequest, noCustomer } from './customers.ts'
+import { revokeAllTokens } from './revoked-tokens.ts'
 import { hashSecret, newSecret, SECRETS_LIVE_MAX } from './secrets.ts'
 import type { AuthTables } from './tables.ts'
 
@@ -23,6 +24,8 @@ export interface ClientDocument {
   readonly enabled: boolean
   /** Live ones, without what they are. */
   readonly secrets: readonly SecretDocument[]
+  /** Tokens issued before this whole second are revoked; absent when none are for that. */
+  readonly tokens_valid_from?: string
   readonly created_at: string
 }
 
@@ -39,17 +42,20 @@ export interface NewSecret {
   readonly created_at: string
 }
 
-type ClientRow = Omit<ClientDocument, 'client_id' | 'secrets'> & { readonly id: string }
+type ClientRow = Omit<ClientDocument, 'client_id' | 'secrets' | 'tokens_valid_from'> & {
+  readonly id: string
+  readonly tokens_valid_from: string | null
+}
 
-const COLUMNS = ['id', 'customer_id', 'name', 'scopes', 'enabled', 'created_at'] as const
+const COLUMNS = ['id', 'customer_id', 'name', 'scopes', 'enabled', 'tokens_valid_from', 'created_at'] as const
 
-/** The client with this name, made without a secret when there is none. */
+/** The client with this name; when there is none it is made, with its first `secret`, in one write. */
 export async function ensureClient(
   transaction: Transaction<AuthTables>,
   actor: string,
   customerId: string,
   { name, scopes }: { readonly name: string; readonly scopes: readonly Scope[] },
-): Promise<{ readonly client: ClientDocument; readonly isNew: boolean }> {
+): Promise<{ readonly client: ClientDocument; readonly secret?: NewSecret }> {
   const customer = transaction.selectFrom('customers').select('id').where('id', '=', customerId)
   if ((await customer.executeTakeFirst()) === undefined) noCustomer()
   const made = await transaction
@@ -59,9 +65,11 @@ export async function ensureClient(
     .returning(COLUMNS)
     .executeTakeFirst()
   if (made !== undefined) {
-    const detail = { customer_id: customerId, name, scopes }
+    const secret = await insertSecret(transaction, made.id)
+    const { secret_id, created_at } = secret
+    const detail = { customer_id: customerId, name, scopes, secret_id }
     await recordChange(transaction, { actor, action: 'client.create', subject: made.id, detail })
-    return { client: documentOf(made, []), isNew: true }
+    return { client: documentOf(made, [{ id: secret_id, created_at }]), secret }
   }
   const row = await transaction
     .selectFrom('clients')
@@ -69,7 +77,7 @@ export async function ensureClient(
     .where('customer_id', '=', customerId)
     .where('name', '=', name)
     .executeTakeFirstOrThrow()
-  return { client: await withSecrets(transaction, row), isNew: false }
+  return { client: await withSecrets(transaction, row) }
 }
 
 export async function changeClient(
@@ -90,6 +98,19 @@ export async function changeClient(
   return { ...client, enabled, scopes }
 }
 
+/** Revokes every token that the client has, by whatever secret it got them; its secrets stay. */
+export async function revokeClientTokens(
+  transaction: Transaction<AuthTables>,
+  actor: string,
+  id: string,
+  nowMilliseconds: number,
+): Promise<ClientDocument> {
+  const client = await lockClient(transaction, id)
+  const validFromSeconds = client.tokens_valid_from === undefined ? 0 : Date.parse(client.tokens_valid_from) / 1000
+  const tokens_valid_from = await revokeAllTokens(transaction, actor, { id, validFromSeconds }, nowMilliseconds)
+  return { ...client, tokens_valid_from }
+}
+
 /** Makes a secret; a client that has as many as it may is 409. */
 export async function createSecret(
   transaction: Transaction<AuthTables>,
@@ -102,16 +123,10 @@ export async function createSecret(
       meta: { current: { secrets } },
     })
   }
-  const secret = newSecret()
-  const hash = hashSecret(await pepperOf(transaction), secret)
-  const made = await transaction
-    .insertInto('client_secrets')
-    .values({ id: newId(), client_id: clientId, hash })
-    .returning(['id', 'created_at'])
-    .executeTakeFirstOrThrow()
+  const secret = await insertSecret(transaction, clientId)
   const detail = { client_id: clientId }
-  await recordChange(transaction, { actor, action: 'secret.create', subject: made.id, detail })
-  return { secret_id: made.id, client_id: clientId, client_secret: secret, created_at: made.created_at }
+  await recordChange(transaction, { actor, action: 'secret.create', subject: secret.secret_id, detail })
+  return secret
 }
 
 /** Takes a secret out of force and answers the client that is left; one that is deleted already changes nothing. */
@@ -152,6 +167,17 @@ export async function listClients(db: Db, customerId: string, request: ListReque
   return { ...page, items: page.items.map((row) => documentOf(row, secrets.get(row.id) ?? [])) }
 }
 
+async function insertSecret(transaction: Transaction<AuthTables>, clientId: string): Promise<NewSecret> {
+  const secret = newSecret()
+  const hash = hashSecret(await pepperOf(transaction), secret)
+  const made = await transaction
+    .insertInto('client_secrets')
+    .values({ id: newId(), client_id: clientId, hash })
+    .returning(['id', 'created_at'])
+    .executeTakeFirstOrThrow()
+  return { secret_id: made.id, client_id: clientId, client_secret: secret, created_at: made.created_at }
+}
+
 /** The client, held against other writers until the transaction ends. */
 async function lockClient(transaction: Transaction<AuthTables>, id: string): Promise<ClientDocument> {
   const query = transaction.selectFrom('clients').select(COLUMNS).where('id', '=', id)
@@ -181,8 +207,9 @@ async function liveSecrets(
 }
 
 function documentOf(row: ClientRow, secrets: readonly SecretDocument[]): ClientDocument {
-  const { id, customer_id, name, scopes, enabled, created_at } = row
-  return { client_id: id, customer_id, name, scopes, enabled, secrets, created_at }
+  const { id, customer_id, name, scopes, enabled, tokens_valid_from, created_at } = row
+  const revocation = tokens_valid_from === null ? {} : { tokens_valid_from }
+  return { client_id: id, customer_id, name, scopes, enabled, secrets, ...revocation, created_at }
 }
 
 function haveSameEntries(left: readonly string[], right: readonly string[]): boolean {

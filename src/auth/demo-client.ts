@@ -30,8 +30,9 @@ export function ensureDemoClient(db: Db, existing: ClientCredentials | undefined
   const scopes = Object.keys(SCOPES) as Scope[]
   return db.transaction<AuthTables, DemoClient>(async (transaction) => {
     const { customer } = await ensureCustomer(transaction, ACTOR, { name: NAME, streaming: true })
-    const { client } = await ensureClient(transaction, ACTOR, customer.id, { name: NAME, scopes })
+    const { client, secret } = await ensureClient(transaction, ACTOR, customer.id, { name: NAME, scopes })
     const clientId = client.client_id
+    if (secret !== undefined) return { clientId, clientSecret: secret.client_secret, scopes }
     await changeClient(transaction, ACTOR, clientId, { scopes })
     if (existing?.clientId === clientId && (await isLiveSecret(transaction, existing))) return { ...existing, scopes }
     for (const { id } of client.secrets) await deleteSecret(transaction, ACTOR, clientId, id)

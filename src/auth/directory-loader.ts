@@ -10,6 +10,8 @@ import type { Db } from '../store/db.ts'
 import { readAuthority } from './authority.ts'
 import { DIRECTORY_CHANNEL } from './changes.ts'
 import type { Directory, DirectoryTruth } from './directory.ts'
+import { readRevokedTokens } from './revoked-tokens.ts'
+import { readSigningKeys } from './signing-keys.ts'
 import type { AuthTables } from './tables.ts'
 
 export interface DirectoryLoaderOptions {
@@ -32,11 +34,23 @@ export class DirectoryLoader {
   /** The load behind the running one: it serves everyone who asks meanwhile. */
   #next: Promise<void> | undefined
   #failures = 0
+  #failureCount = 0
+  #loadedMilliseconds: number | undefined
   #retry: Timer | undefined
   #stopped = false
 
   constructor(options: DirectoryLoaderOptions) {
     this.#options = options
+  }
+
+  /** When the directory was last loaded, by the monotonic clock; undefined: never yet. */
+  get loadedMilliseconds(): number | undefined {
+    return this.#loadedMilliseconds
+  }
+
+  /** Loads that failed since the start. */
+  get failureCount(): number {
+    return this.#failureCount
   }
 
   /**
@@ -67,16 +81,18 @@ export class DirectoryLoader {
 
   async #load(): Promise<void> {
     if (this.#stopped) return
-    const { db, directory, log } = this.#options
+    const { db, directory, clock, log } = this.#options
     try {
       this.#unlisten ??= await this.#listen(db)
-      const truth = await readTruth(db, this.#options.publicUrl)
+      const truth = await readTruth(db, this.#options.publicUrl, clock.wallInstant().milliseconds)
       if (this.#stopped) return
       this.#failures = 0
       this.#retry?.cancel()
       directory.replace(truth)
+      this.#loadedMilliseconds = clock.monotonicMilliseconds()
       log.debug({ customers: truth.customers.length, clients: truth.clients.length }, 'directory loaded')
     } catch (error) {
+      this.#failureCount += 1
       log.warn({ err: error, failures: ++this.#failures, loaded: directory.loaded }, 'directory not loaded')
       this.#retryLater()
     }
@@ -99,8 +115,9 @@ export class DirectoryLoader {
  * Reads everything, one statement a table. A change between two statements announces itself, so what it tore apart is
  * read again; until then a client whose customer is not there yet counts as disabled.
  */
-async function readTruth(db: Db, publicUrl: string): Promise<DirectoryTruth> {
-  const { authority, keys } = await readAuthority(db, publicUrl)
+async function readTruth(db: Db, publicUrl: string, nowMilliseconds: number): Promise<DirectoryTruth> {
+  const authority = await readAuthority(db, publicUrl, nowMilliseconds)
+  const { keys, revokedKeyIds } = await readSigningKeys(db)
   const tables = db.tables<AuthTables>()
   const secrets = await tables.selectFrom('client_secrets').select(['client_id', 'hash']).execute()
   const clients = await tables.selectFrom('clients').selectAll().execute()
@@ -108,14 +125,17 @@ async function readTruth(db: Db, publicUrl: string): Promise<DirectoryTruth> {
   return {
     authority,
     keys,
+    revokedKeyIds,
+    revokedTokens: await readRevokedTokens(db),
     customers,
-    clients: clients.map(({ id, customer_id, name, scopes, enabled }) => ({
+    clients: clients.map(({ id, customer_id, name, scopes, enabled, tokens_valid_from }) => ({
       clientId: id,
       customerId: customer_id,
       name,
       // A scope that this version does not know opens nothing here.
       scopes: new Set(scopes.filter(isScope)),
       enabled,
+      ...(tokens_valid_from === null ? {} : { tokensValidFromSeconds: Date.parse(tokens_valid_from) / 1000 }),
     })),
     secrets: secrets.flatMap(({ client_id, hash }) => (hash === null ? [] : [{ clientId: client_id, hash }])),
   }

@@ -1,27 +1,37 @@
 /**
- * The operator's calls about who may come in: customers, clients, secrets, and the audit trail. A write is one
- * transaction with its audit row, and it is answered when this node's directory has it, so that what was answered is in
- * force. Whether the caller is the operator has been checked before.
+ * The operator's calls about who may come in: customers, clients, secrets, signing keys, and the audit trail. A write
+ * is one transaction with its audit row, and it is answered when this node's directory has it, so that what was answered
+ * is in force. Whether the caller is the operator has been checked before.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
+import type { Clock } from '../base/clock.ts'
 import { SCOPES, type Scope } from '../contract/scopes.ts'
 import { PageQuery, readPageQuery } from '../http/page-query.ts'
 import { Problem } from '../http/problem.ts'
 import { listAudit } from '../store/audit.ts'
-import type { Db, Transaction } from '../store/db.ts'
-import { changeClient, createSecret, deleteSecret, ensureClient, getClient, listClients } from './clients.ts'
+import type { Db } from '../store/db.ts'
+import {
+  changeClient,
+  createSecret,
+  deleteSecret,
+  ensureClient,
+  getClient,
+  listClients,
+  revokeClientTokens,
+} from './clients.ts'
 import { changeCustomer, ensureCustomer, getCustomer, listCustomers } from './customers.ts'
-import type { AuthTables } from './tables.ts'
+import { ACTOR, idOf, type Write } from './operator-calls.ts'
+import { registerSigningKeyRoutes } from './signing-key-routes.ts'
 
 export interface OperatorRoutesOptions {
   readonly db: Db
+  readonly clock: Clock
+  /** Whether tokens are issued here; with an outside issuer there are no keys to look after. */
+  readonly issuesTokens: boolean
   /** Reads the directory anew; resolves when that is done, well or not. */
   refreshDirectory(): Promise<void>
 }
-
-/** Who the audit trail says it was: there is one operator's token. */
-const ACTOR = 'operator'
 
 const strict = { additionalProperties: false }
 const Name = Type.String({ minLength: 1, maxLength: 200 })
@@ -38,6 +48,8 @@ const ClientChange = Type.Object(
   { ...strict, minProperties: 1 },
 )
 const Nothing = Type.Object({}, strict)
+const Filter = Type.Optional(Type.String({ maxLength: 200, pattern: '^[^\\0]*$' }))
+const AuditQuery = Type.Object({ ...PageQuery.properties, actor: Filter, subject: Filter })
 
 interface ById {
   readonly Params: { readonly id: string }
@@ -48,20 +60,19 @@ interface Listed {
 
 /** Declares the routes below whatever prefix `app` has. */
 export function registerAuthOperatorRoutes(app: FastifyInstance, options: OperatorRoutesOptions): void {
-  const { db } = options
-  const write = async <Result>(work: (transaction: Transaction<AuthTables>) => Promise<Result>): Promise<Result> => {
+  const { db, clock } = options
+  const write: Write = async (work) => {
     const result = await db.transaction(work)
     await options.refreshDirectory()
     return result
   }
   registerCustomerRoutes(app, db, write)
-  registerClientRoutes(app, db, write)
-  app.get<Listed>('/audit', { schema: { querystring: PageQuery } }, (request) =>
-    listAudit(db, readPageQuery(request.query)),
+  registerClientRoutes(app, db, clock, write)
+  if (options.issuesTokens) registerSigningKeyRoutes(app, db, clock, write)
+  app.get<{ Querystring: Static<typeof AuditQuery> }>('/audit', { schema: { querystring: AuditQuery } }, ({ query }) =>
+    listAudit(db, readPageQuery(query), query),
   )
 }
-
-type Write = <Result>(work: (transaction: Transaction<AuthTables>) => Promise<Result>) => Promise<Result>
 
 function registerCustomerRoutes(app: FastifyInstance, db: Db, write: Write): void {
   app.post<{ Body: Static<typeof NewCustomer> }>('/customers', { schema: { body: NewCustomer } }, (request) =>
@@ -83,17 +94,16 @@ function registerCustomerRoutes(app: FastifyInstance, db: Db, write: Write): voi
   )
 }
 
-function registerClientRoutes(app: FastifyInstance, db: Db, write: Write): void {
+function registerClientRoutes(app: FastifyInstance, db: Db, clock: Clock, write: Write): void {
   app.post<ById & { Body: Static<typeof NewClient> }>(
     '/customers/:id/clients',
     { schema: { body: NewClient } },
     (request) =>
       write(async (transaction) => {
         const customerId = idOf(request.params.id)
-        const { client, isNew } = await ensureClient(transaction, ACTOR, customerId, request.body)
-        if (!isNew) throw alreadyExists('the customer has a client with this name', client)
-        const { secret_id, client_secret, created_at } = await createSecret(transaction, ACTOR, client.client_id)
-        return { ...client, client_secret, secrets: [{ id: secret_id, created_at }] }
+        const { client, secret } = await ensureClient(transaction, ACTOR, customerId, request.body)
+        if (secret === undefined) throw alreadyExists('the customer has a client with this name', client)
+        return { ...client, client_secret: secret.client_secret }
       }),
   )
   app.get<ById & Listed>('/customers/:id/clients', { schema: { querystring: PageQuery } }, (request) =>
@@ -105,18 +115,17 @@ function registerClientRoutes(app: FastifyInstance, db: Db, write: Write): void 
     { schema: { body: ClientChange } },
     (request) => write((transaction) => changeClient(transaction, ACTOR, idOf(request.params.id), request.body)),
   )
+  app.post<ById>('/clients/:id/revoke-tokens', { schema: { body: Nothing } }, (request) =>
+    write((transaction) =>
+      revokeClientTokens(transaction, ACTOR, idOf(request.params.id), clock.wallInstant().milliseconds),
+    ),
+  )
   app.post<ById>('/clients/:id/secrets', { schema: { body: Nothing } }, (request) =>
     write((transaction) => createSecret(transaction, ACTOR, idOf(request.params.id))),
   )
   app.delete<{ Params: { id: string; secret: string } }>('/clients/:id/secrets/:secret', ({ params }) =>
     write((transaction) => deleteSecret(transaction, ACTOR, idOf(params.id), idOf(params.secret))),
   )
-}
-
-/** What is no id names nothing, so it is not there. */
-function idOf(text: string): string {
-  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) return text.toLowerCase()
-  throw new Problem('not_found', 'there is nothing with this id')
 }
 
 function alreadyExists(detail: string, existing: object): Problem {

@@ -1,4 +1,4 @@
-/** The tables of this room, as the query builder sees them; their definition is the migration `auth`. */
+/** The tables of this room, as the query builder sees them; the migrations `auth` and `token-life` define them. */
 import type { Generated } from '../store/sql.ts'
 
 interface CustomersTable {
@@ -16,6 +16,8 @@ interface ClientsTable {
   name: string
   scopes: string[]
   enabled: boolean
+  /** A whole second: tokens issued before it are revoked. */
+  tokens_valid_from: string | null
   created_at: Generated<string>
 }
 
@@ -37,8 +39,21 @@ interface AuthorityTable {
 
 interface SigningKeysTable {
   id: string
-  /** The key pair as a JWK (RFC 7517), private part included. */
-  private_jwk: Record<string, string>
+  /** The key pair as a JWK (RFC 7517), private part included; null once it has ended. */
+  private_jwk: Record<string, string> | null
+  signs_from: string
+  /** When its successor takes over; null for the newest. */
+  signs_until: string | null
+  retired_at: string | null
+  revoked_at: string | null
+  created_at: Generated<string>
+}
+
+interface RevokedTokensTable {
+  token_id: string
+  client_id: string
+  /** When the token itself expires. */
+  expires_at: string
   created_at: Generated<string>
 }
 
@@ -48,4 +63,5 @@ export interface AuthTables {
   client_secrets: ClientSecretsTable
   authority: AuthorityTable
   signing_keys: SigningKeysTable
+  revoked_tokens: RevokedTokensTable
 }

@@ -1,50 +1,87 @@
 /**
- * `POST /oauth2/token` on a listener: bodies as forms (RFC 6749 section 3.2, and multipart/form-data as some libraries
- * send it), every answer no-store, every error as `{error, error_description}`, whatever went wrong. Parameters in the
- * URL are not read, so that no secret ends up in one.
+ * `POST /oauth2/token` and `POST /oauth2/revoke` on a listener: bodies as forms (RFC 6749 section 3.2, and
+ * multipart/form-data as some libraries send it), every answer no-store, every error as `{error, error_description}`,
+ * whatever went wrong. Parameters in the URL are not read, so that no secret ends up in one.
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
 import type { Log } from '../base/log.ts'
 import { Counter, type MetricsRegistry } from '../base/metrics.ts'
 import { methodNotAllowed, problemOf } from '../http/server.ts'
-import { type GrantContext, grantToken, TokenError, type TokenRequest } from './token-grant.ts'
+import { AuthenticationFailures } from './authentication-failures.ts'
+import type { TokenRequest } from './client-authentication.ts'
+import { TokenError } from './token-errors.ts'
+import { type GrantContext, grantToken } from './token-grant.ts'
+import { type RevocationContext, revokeOwnToken } from './token-revocation.ts'
 
-export interface TokenEndpointOptions extends GrantContext {
+/** Paths of the two endpoints, as the metadata names them too. */
+export const TOKEN_PATH = '/oauth2/token'
+export const REVOCATION_PATH = '/oauth2/revoke'
+
+/**
+ * Largest body of a request; more is 413. Who sends it need not be known, so nobody gets more read than a form with all
+ * parameters and a long token needs.
+ */
+const BODY_BYTES_MAX = 65_536
+
+export interface TokenEndpointOptions extends Omit<GrantContext & RevocationContext, 'failures'> {
   readonly log: Log
   readonly metrics: MetricsRegistry
+  /** Whose request it is, for slowing down who guesses. */
+  addressOf(request: FastifyRequest): string
+  /** Refuses what is too much before its body is read. */
+  readonly limit: onRequestAsyncHookHandler
 }
 
 type Parameters = TokenRequest['parameters']
 
-export function registerTokenEndpoint(app: FastifyInstance, options: TokenEndpointOptions): void {
-  const grants = new Counter({
-    name: 'tidegate_token_grants',
-    help: 'Token requests by result: granted, or the error code',
-    labelNames: ['result'],
-    registers: [options.metrics],
+export function registerTokenEndpoints(app: FastifyInstance, options: TokenEndpointOptions): void {
+  const context = { ...options, failures: new AuthenticationFailures(options.clock) }
+  const counter = (name: string, help: string) =>
+    new Counter({ name, help, labelNames: ['result'], registers: [options.metrics] })
+  const grants = counter('tidegate_token_grants_total', 'Token requests by result: granted, or the error code')
+  registerEndpoint(app, options, TOKEN_PATH, grants, async (request) => {
+    const answer = await grantToken(context, request)
+    grants.inc({ result: 'granted' })
+    return answer
   })
+  const revocations = counter(
+    'tidegate_token_revocations_total',
+    'Revocation requests by result: done (the token is not valid, whether it ever was), or the error code',
+  )
+  registerEndpoint(app, options, REVOCATION_PATH, revocations, async (request) => {
+    await revokeOwnToken(context, request)
+    revocations.inc({ result: 'done' })
+    return undefined
+  })
+}
+
+function registerEndpoint(
+  app: FastifyInstance,
+  { log, limit, addressOf }: TokenEndpointOptions,
+  url: string,
+  results: Counter<'result'>,
+  answer: (request: TokenRequest) => Promise<object | undefined>,
+): void {
   app.register(async (scope) => {
     readForms(scope)
     scope.addHook('onRequest', async (_request, reply) => {
       reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' })
     })
     scope.setErrorHandler((error, request, reply) => {
-      const answer = tokenErrorOf(error)
-      if (answer.status === 500) {
-        options.log.error({ err: error, request_id: request.id }, 'token request failed')
-      }
-      grants.inc({ result: answer.code })
-      sendTokenError(reply, answer)
+      const refusal = tokenErrorOf(error, request)
+      if (refusal.status === 500) log.error({ err: error, request_id: request.id, route: url }, 'token request failed')
+      results.inc({ result: refusal.code })
+      sendTokenError(reply, refusal)
     })
-    scope.post<{ Body: Parameters | undefined }>('/oauth2/token', async (request) => {
+    const options = { onRequest: limit, bodyLimit: BODY_BYTES_MAX }
+    scope.post<{ Body: Parameters | undefined }>(url, options, async (request, reply) => {
       const { authorization } = request.headers
-      const answer = await grantToken(options, { authorization, parameters: request.body ?? [] })
-      grants.inc({ result: 'granted' })
-      return answer
+      const body = await answer({ authorization, parameters: request.body ?? [], address: addressOf(request) })
+      return body ?? reply.send()
     })
     scope.route({
       method: scope.supportedMethods.filter((method) => method !== 'POST' && method !== 'HEAD'),
-      url: '/oauth2/token',
+      url,
       // Before a body is read: a wrong method is wrong whatever it carries.
       onRequest: async () => {
         throw methodNotAllowed(['POST'])
@@ -84,12 +121,13 @@ async function multipartForm(contentType: string, body: Buffer): Promise<FormDat
 }
 
 /** Every error as one of the token endpoint; what HTTP itself refuses keeps its status. */
-function tokenErrorOf(error: unknown): TokenError {
+function tokenErrorOf(error: unknown, request: FastifyRequest): TokenError {
   if (error instanceof TokenError) return error
-  // No check here reaches for the store, so there is no error of it to translate.
-  const problem = problemOf(error, () => undefined)
+  // Where a check reaches for the store, it has translated what that says.
+  const problem = problemOf(error, request, () => undefined)
   if (problem === undefined) return new TokenError('server_error', 'an error on our side')
-  return new TokenError('invalid_request', problem.message, problem.extras.headers, problem.status)
+  const code = problem.status === 429 ? 'temporarily_unavailable' : 'invalid_request'
+  return new TokenError(code, problem.message, problem.extras.headers, problem.status)
 }
 
 function sendTokenError(reply: FastifyReply, error: TokenError): void {

@@ -1,7 +1,8 @@
 /**
- * Verifies access tokens from memory: the directory's keys, and a cache of what was verified, because ES256 allows only
+ * Verifies access tokens from memory: the issuer's keys, and a cache of what was verified, because ES256 allows only
  * some thousand verifications a second and reconnecting clients come in thousands. The cache is bounded, holds digests
- * and never tokens, and forgets with a token's expiry and with its key. It never reads the store.
+ * and never tokens, and forgets with a token's expiry and with its key. A token that was revoked is refused. It never
+ * reads the store.
  */
 import { createHash } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
@@ -12,16 +13,27 @@ export type { AccessToken } from './access-token.ts'
 
 export type TokenVerdict =
   | { readonly ok: true; readonly token: AccessToken }
-  /** `reason` is for the client, after `the token is not valid:`; it never quotes the token. */
-  | { readonly ok: false; readonly reason: string }
+  /**
+   * `reason` is for the client, after `the token is not valid:`; it never quotes the token. `unavailable`: nothing can
+   * be said about it now, which is no fault of the client's.
+   */
+  | { readonly ok: false; readonly reason: string; readonly unavailable?: true }
 
 export interface TokenVerifier {
   verify(token: string): Promise<TokenVerdict>
 }
 
+/** Who issues the tokens: this service, or somebody that it trusts. */
+export interface TokenIssuer {
+  /** Checks a token as if it had never been seen. */
+  read(text: string, nowMilliseconds: number): Promise<TokenVerdict>
+  /** Whether a token that was good may still be taken for good without checking it anew. */
+  remembers(token: AccessToken, verifiedMilliseconds: number, nowMilliseconds: number): boolean
+}
+
 interface CachedToken {
   readonly token: AccessToken
-  readonly keyId: string
+  readonly verifiedMilliseconds: number
 }
 
 /** Distinct tokens remembered: one a client and some hours of reconnecting, at about 1 KB each. */
@@ -29,28 +41,51 @@ const CACHED_TOKENS_MAX = 10_000
 /** Ours have about 700; longer ones are not worth hashing. */
 const TOKEN_CHARACTERS_MAX = 16_384
 
-export function createTokenVerifier(options: { readonly directory: Directory; readonly clock: Clock }): TokenVerifier {
-  const { directory, clock } = options
+export function createTokenVerifier(options: {
+  readonly directory: Directory
+  readonly clock: Clock
+  /** Absent: this service itself. */
+  readonly issuer?: TokenIssuer
+}): TokenVerifier {
+  const { directory, clock, issuer = ownIssuer(directory) } = options
   const cache = new Map<string, CachedToken>()
+
+  async function read(text: string): Promise<TokenVerdict> {
+    if (text.length > TOKEN_CHARACTERS_MAX) return { ok: false, reason: 'it is too long' }
+    const nowMilliseconds = clock.wallInstant().milliseconds
+    const digest = createHash('sha256').update(text).digest('base64')
+    const cached = cache.get(digest)
+    if (cached !== undefined) {
+      const { token, verifiedMilliseconds } = cached
+      const isLive = token.expiresAtMilliseconds > nowMilliseconds
+      if (isLive && issuer.remembers(token, verifiedMilliseconds, nowMilliseconds)) return { ok: true, token }
+      cache.delete(digest)
+    }
+    const reading = await issuer.read(text, nowMilliseconds)
+    if (!reading.ok) return reading
+    if (cache.size >= CACHED_TOKENS_MAX) cache.delete(cache.keys().next().value as string)
+    cache.set(digest, { token: reading.token, verifiedMilliseconds: nowMilliseconds })
+    return reading
+  }
+
   return {
     async verify(text) {
-      const { authority } = directory
-      if (authority === undefined) return { ok: false, reason: 'it cannot be verified yet' }
-      if (text.length > TOKEN_CHARACTERS_MAX) return { ok: false, reason: 'it is too long' }
-      const nowMilliseconds = clock.wallInstant().milliseconds
-      const digest = createHash('sha256').update(text).digest('base64')
-      const cached = cache.get(digest)
-      if (cached !== undefined) {
-        const isExpired = cached.token.expiresAtMilliseconds <= nowMilliseconds
-        if (!isExpired && directory.verificationKey(cached.keyId) !== undefined)
-          return { ok: true, token: cached.token }
-        cache.delete(digest)
-      }
-      const reading = await readAccessToken(text, directory, authority, nowMilliseconds)
-      if (!reading.ok) return reading
-      if (cache.size >= CACHED_TOKENS_MAX) cache.delete(cache.keys().next().value as string)
-      cache.set(digest, reading)
-      return { ok: true, token: reading.token }
+      const verdict = await read(text)
+      // After every wait: what was revoked meanwhile is refused.
+      if (verdict.ok && directory.isRevoked(verdict.token)) return { ok: false, reason: 'it has been revoked' }
+      return verdict
     },
+  }
+}
+
+function ownIssuer(directory: Directory): TokenIssuer {
+  return {
+    async read(text, nowMilliseconds): Promise<TokenVerdict> {
+      const { authority } = directory
+      if (authority === undefined)
+        return { ok: false, reason: 'the signing keys are not loaded yet', unavailable: true }
+      return await readAccessToken(text, directory, authority, nowMilliseconds)
+    },
+    remembers: ({ keyId }) => directory.verificationKey(keyId) !== undefined,
   }
 }

@@ -3,17 +3,16 @@ import { readAuthority } from '../../src/auth/authority.ts'
 import { changeClient, ensureClient } from '../../src/auth/clients.ts'
 import { ensureCustomer } from '../../src/auth/customers.ts'
 import { ensureDemoClient } from '../../src/auth/demo-client.ts'
-import { Directory } from '../../src/auth/directory.ts'
+import { Directory, type SigningKey } from '../../src/auth/directory.ts'
 import { DirectoryLoader } from '../../src/auth/directory-loader.ts'
 import { matchesSecret } from '../../src/auth/secrets.ts'
+import { readSigningKeys } from '../../src/auth/signing-keys.ts'
 import type { AuthTables } from '../../src/auth/tables.ts'
-import { createSystemClock } from '../../src/base/clock.ts'
 import { STREAM_SCOPE } from '../../src/contract/scopes.ts'
 import { listAudit } from '../../src/store/audit.ts'
 import type { Db, NotificationListener, Transaction } from '../../src/store/db.ts'
-import { openEmbedded } from '../../src/store/embedded.ts'
-import { migrate } from '../../src/store/migrate.ts'
 import { captureLog } from '../support/door.ts'
+import { openTestStore } from '../support/test-store.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 const { log, lines } = captureLog()
@@ -22,8 +21,7 @@ let directory: Directory
 let clock: VirtualClock
 let loader: DirectoryLoader
 beforeAll(async () => {
-  db = await openEmbedded({ folder: '', log, clock: createSystemClock() })
-  await migrate(db, log)
+  db = await openTestStore({ log })
 })
 afterAll(() => db?.close())
 beforeEach(() => {
@@ -80,14 +78,12 @@ function faultyStore(): {
 
 describe('the authority', () => {
   it('is made once, by whoever comes first; all who start at once agree', async () => {
-    const seen = await Promise.all(['', 'https://one.test', 'https://two.test'].map((url) => readAuthority(db, url)))
-    for (const { authority, keys } of seen) {
-      expect(authority).toEqual(seen[0]?.authority)
-      expect(keys.map(({ keyId }) => keyId)).toEqual(seen[0]?.keys.map(({ keyId }) => keyId))
-      expect(keys).toHaveLength(1)
-    }
-    expect((await readAuthority(db, 'https://later.test')).authority).toEqual(seen[0]?.authority)
-    expect(seen[0]?.authority.pepper).toHaveLength(32)
+    const urls = ['', 'https://one.test', 'https://two.test']
+    const seen = await Promise.all(urls.map((url) => readAuthority(db, url, 0)))
+    for (const authority of seen) expect(authority).toEqual(seen[0])
+    expect(await readAuthority(db, 'https://later.test', 0)).toEqual(seen[0])
+    expect(seen[0]?.pepper).toHaveLength(32)
+    expect((await readSigningKeys(db)).keys).toHaveLength(1)
   })
 })
 
@@ -104,7 +100,8 @@ describe('the directory', () => {
       streaming: true,
     })
     expect(directory.authority?.issuer).toMatch(/^(urn:uuid:|https:)/)
-    expect(directory.signingKey && directory.verificationKey(directory.signingKey.keyId)).toBeDefined()
+    const { keyId } = directory.signingKeyAt(clock.wallInstant().milliseconds) as SigningKey
+    expect(directory.verificationKey(keyId)).toBeDefined()
 
     let changed = nextChange()
     const { client } = await write((transaction) =>

@@ -304,3 +304,55 @@ describe('the log', () => {
     for (const forbidden of [secret, side.token, 'nonsense', 'tgs_']) expect(text).not.toContain(forbidden)
   })
 })
+
+describe('signing keys', () => {
+  it('are listed, rotated and revoked, each write with an audit row, and repeated without one', async () => {
+    const list = async () => (await ask('GET', '/signing-keys?order=ASC')).body.items
+    const [first] = await list()
+    expect(first).toEqual({
+      id: expect.any(String),
+      state: 'signing',
+      algorithm: 'ES256',
+      signs_from: expect.stringMatching(/Z$/),
+      created_at: expect.stringMatching(/Z$/),
+    })
+    const count = await auditCount()
+    const coming = (await ask('POST', '/signing-keys')).body
+    expect(coming).toMatchObject({ state: 'coming' })
+    expect((await ask('POST', '/signing-keys', {})).body).toEqual(coming)
+    expect(await auditCount()).toBe(count + 1)
+    expect(await list()).toMatchObject([{ ...first, signs_until: coming.signs_from }, coming])
+
+    const revoked = await ask('DELETE', `/signing-keys/${first.id}`)
+    expect(revoked).toMatchObject({ status: 200, body: { state: 'revoked', revoked_at: expect.any(String) } })
+    expect((await ask('DELETE', `/signing-keys/${first.id}`)).body).toEqual(revoked.body)
+    expect(await auditCount()).toBe(count + 2)
+    expect((await list())[1]).toMatchObject({ id: coming.id, state: 'signing' })
+    expect(side.directory.keys.map(({ keyId }) => keyId)).toEqual([coming.id])
+    expect(JSON.stringify(await list())).not.toContain('"d"')
+  })
+
+  it('that are not there are 404', async () => {
+    expect((await ask('DELETE', `/signing-keys/${NO_ONE}`)).status).toBe(404)
+    expect((await ask('DELETE', '/signing-keys/x')).status).toBe(404)
+    expect((await ask('POST', '/signing-keys', { state: 'x' })).status).toBe(400)
+  })
+})
+
+describe('all tokens of a client', () => {
+  it('are revoked from the next second on, as often as it is asked, and the client shows it', async () => {
+    const { client_id } = await newClient()
+    expect((await ask('GET', `/clients/${client_id}`)).body).not.toHaveProperty('tokens_valid_from')
+    const before = Date.now()
+    const first = (await ask('POST', `/clients/${client_id}/revoke-tokens`)).body
+    expect(Date.parse(first.tokens_valid_from)).toBeGreaterThan(before)
+    expect(Date.parse(first.tokens_valid_from) % 1000).toBe(0)
+    expect(side.directory.client(client_id)?.tokensValidFromSeconds).toBe(Date.parse(first.tokens_valid_from) / 1000)
+    const second = (await ask('POST', `/clients/${client_id}/revoke-tokens`, {})).body
+    expect(second.tokens_valid_from > first.tokens_valid_from).toBe(true)
+    expect((await ask('GET', `/clients/${client_id}`)).body).toEqual(second)
+    expect((await ask('POST', `/clients/${NO_ONE}/revoke-tokens`)).status).toBe(404)
+    const [entry] = (await ask('GET', '/audit?limit=1')).body.items
+    expect(entry).toMatchObject({ actor: 'operator', action: 'client.revoke_tokens', subject: client_id })
+  })
+})

@@ -1,14 +1,25 @@
 import { describe, expect, it } from 'vitest'
-import { Directory } from '../../src/auth/directory.ts'
+import { Directory, type DirectoryTruth } from '../../src/auth/directory.ts'
 import { type StreamRefusal, streamRefusal } from '../../src/auth/stream-access.ts'
+import type { AccessToken } from '../../src/auth/token-verifier.ts'
 import { STREAM_SCOPE } from '../../src/contract/scopes.ts'
 
 /** What stands against a token, each on its own; the list is the order in which it is told. */
-const FAULTS = ['not-loaded', 'token scope', 'no customer', 'client scope', 'client', 'customer', 'streaming'] as const
+const FAULTS = [
+  'not-loaded',
+  'revoked',
+  'token scope',
+  'no customer',
+  'client scope',
+  'client',
+  'customer',
+  'streaming',
+] as const
 type Fault = (typeof FAULTS)[number]
 
 const TOLD: Record<Fault, StreamRefusal> = {
   'not-loaded': 'not-loaded',
+  revoked: 'revoked',
   'token scope': 'scope',
   'no customer': 'disabled',
   'client scope': 'scope',
@@ -23,12 +34,15 @@ function refusalWith(faults: ReadonlySet<Fault>): StreamRefusal | undefined {
   const scopes = faults.has('client scope') ? new Set<never>() : new Set([STREAM_SCOPE])
   const client = { clientId: 'k', customerId: 'c', name: 'k', scopes, enabled: !faults.has('client') }
   const customers = faults.has('no customer') ? [] : [customer]
-  if (!faults.has('not-loaded')) directory.replace({ customers, clients: [client] })
+  const revokedTokens = faults.has('revoked') ? [{ tokenId: 't', expiresAtMilliseconds: 0 }] : []
+  if (!faults.has('not-loaded')) directory.replace({ customers, clients: [client], revokedTokens })
   return streamRefusal(directory, {
     clientId: 'k',
     customerId: 'c',
     scopes: new Set(faults.has('token scope') ? ['identity:read_account'] : ['identity:read_account', STREAM_SCOPE]),
     tokenId: 't',
+    keyId: 'key',
+    issuedAtSeconds: 0,
     expiresAtMilliseconds: 0,
   })
 }
@@ -45,10 +59,44 @@ describe('streamRefusal', () => {
     }
   })
 
+  it('knows a revocation of the token, of its key, and of all that its client got before', () => {
+    const client = { clientId: 'k', customerId: 'c', name: 'k', scopes: new Set([STREAM_SCOPE]), enabled: true }
+    const customers = [{ id: 'c', name: 'c', enabled: true, streaming: true }]
+    const token = {
+      clientId: 'k',
+      customerId: 'c',
+      scopes: client.scopes,
+      tokenId: 't',
+      keyId: 'key',
+      issuedAtSeconds: 9,
+    }
+    const refusal = (truth: Partial<DirectoryTruth>, changes: Partial<AccessToken> = {}) => {
+      const directory = new Directory()
+      directory.replace({ customers, clients: [client], ...truth })
+      return streamRefusal(directory, { ...token, expiresAtMilliseconds: 0, ...changes })
+    }
+    expect(refusal({ revokedTokens: [{ tokenId: 'other', expiresAtMilliseconds: 0 }] })).toBeUndefined()
+    expect(refusal({ revokedKeyIds: ['other'] })).toBeUndefined()
+    expect(refusal({ revokedKeyIds: ['key'] })).toBe('revoked')
+    const since = (tokensValidFromSeconds: number) => ({ clients: [{ ...client, tokensValidFromSeconds }] })
+    expect(refusal(since(9))).toBeUndefined()
+    expect(refusal(since(10))).toBe('revoked')
+    const outside = { clientId: 'c/k', outsideClientName: 'k' }
+    expect(refusal(since(10), outside)).toBe('revoked')
+    expect(refusal(since(10), { ...outside, outsideClientName: 'another' })).toBeUndefined()
+  })
+
   it('refuses a client that is not there', () => {
     const directory = new Directory()
     directory.replace({ customers: [], clients: [] })
-    const token = { clientId: 'k', customerId: 'c', scopes: new Set([STREAM_SCOPE]), tokenId: 't' }
+    const token = {
+      clientId: 'k',
+      customerId: 'c',
+      scopes: new Set([STREAM_SCOPE]),
+      tokenId: 't',
+      keyId: '',
+      issuedAtSeconds: 0,
+    }
     expect(streamRefusal(directory, { ...token, expiresAtMilliseconds: 0 })).toBe('disabled')
   })
 })

@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Directory } from '../../src/auth/directory.ts'
 import { hashSecret, newSecret } from '../../src/auth/secrets.ts'
-import { registerTokenEndpoint } from '../../src/auth/token-routes.ts'
+import { registerTokenEndpoints } from '../../src/auth/token-routes.ts'
 import { createTokenVerifier } from '../../src/auth/token-verifier.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { SCOPES, type Scope } from '../../src/contract/scopes.ts'
+import { Problem } from '../../src/http/problem.ts'
 import { createHttpServer } from '../../src/http/server.ts'
+import type { Db } from '../../src/store/db.ts'
 import { captureLog, listenAnywhere, newAuthority, newSigningKey } from '../support/door.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
@@ -22,6 +24,7 @@ const metrics = createMetricsRegistry()
 const { log, lines } = captureLog()
 const directory = new Directory()
 let url: string
+let revokeUrl: string
 
 function truth(enabled = true, customerEnabled = true) {
   return {
@@ -33,6 +36,28 @@ function truth(enabled = true, customerEnabled = true) {
   }
 }
 
+let requests = 0
+let nextAddress: string | undefined
+let refuseNext: Problem | undefined
+/** What the endpoint needs beside a directory; every request comes from another address, so that nobody is slowed down. */
+function endpoint() {
+  const never = () => expect.unreachable('a grant reads memory alone')
+  return {
+    clock,
+    tokenSeconds: 3600,
+    db: new Proxy({} as Db, { get: never }),
+    refreshDirectory: never,
+    addressOf: () => {
+      const address = nextAddress ?? `address ${++requests}`
+      nextAddress = undefined
+      return address
+    },
+    limit: async () => {
+      if (refuseNext !== undefined) throw refuseNext
+    },
+  }
+}
+
 const app = createHttpServer({
   listener: 'public',
   log,
@@ -41,10 +66,12 @@ const app = createHttpServer({
   requestMilliseconds: 30_000,
   translate: () => undefined,
 })
-registerTokenEndpoint(app, { directory, clock, tokenSeconds: 3600, log, metrics })
+registerTokenEndpoints(app, { ...endpoint(), directory, log, metrics })
 beforeAll(async () => {
   directory.replace(truth())
-  url = `${await listenAnywhere(app)}/oauth2/token`
+  const address = await listenAnywhere(app)
+  url = `${address}/oauth2/token`
+  revokeUrl = `${address}/oauth2/revoke`
 })
 afterAll(() => app.close())
 
@@ -327,10 +354,31 @@ describe('what HTTP refuses', () => {
     expectError(await post('x', { 'content-type': 'nonsense' }), 415, 'invalid_request')
   })
 
-  it('a body of 1 MiB is read, one byte more is 413', async () => {
-    const room = 1_048_576 - String(form()).length - '&x='.length
-    expect((await post(form({ x: 'x'.repeat(room) }))).status).toBe(200)
-    expectError(await post(form({ x: 'x'.repeat(room + 1) })), 413, 'invalid_request')
+  it.each([
+    ['exactly 64 KiB is read', 65_536, 200],
+    ['one byte more is 413', 65_537, 413],
+  ])('a body of %s, at both endpoints and in both forms', async (_what, length, status) => {
+    const padded = form({ x: '' })
+    padded.set('x', 'x'.repeat(length - String(padded).length))
+    expect([String(padded).length, (await post(padded)).status]).toEqual([length, status])
+
+    const part = (name: string, value: string) =>
+      `--next-part\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+    const parts = [...form()].map(([name, value]) => part(name, value)).join('')
+    const rest = length - `${parts}${part('x', '')}--next-part--\r\n`.length
+    const multipart = `${parts}${part('x', 'x'.repeat(rest))}--next-part--\r\n`
+    const answer = await post(multipart, { 'content-type': 'multipart/form-data; boundary=next-part' })
+    expect([multipart.length, answer.status, answer.body.error_description]).toEqual([
+      length,
+      status,
+      status === 200 ? undefined : 'body: must not be over 65536 bytes',
+    ])
+
+    const { client_id, client_secret } = RIGHT
+    const revocation = new URLSearchParams({ client_id, client_secret, token: '' })
+    revocation.set('token', 'x'.repeat(length - String(revocation).length))
+    const { status: revoked } = await fetch(revokeUrl, { method: 'POST', body: revocation })
+    expect([String(revocation).length, revoked]).toEqual([length, status])
   })
 
   it('a directory that is not loaded is 503 with Retry-After, a bug 500 without a word', async () => {
@@ -344,13 +392,7 @@ describe('what HTTP refuses', () => {
       requestMilliseconds: 30_000,
       translate: () => undefined,
     })
-    registerTokenEndpoint(other, {
-      directory: empty,
-      clock,
-      tokenSeconds: 60,
-      log: failing.log,
-      metrics: failing.metrics,
-    })
+    registerTokenEndpoints(other, { ...endpoint(), directory: empty, log: failing.log, metrics: failing.metrics })
     onTestFinished(() => other.close())
     const otherUrl = `${await listenAnywhere(other)}/oauth2/token`
     const ask = async (): Promise<Answer> => {
@@ -368,6 +410,136 @@ describe('what HTTP refuses', () => {
     expectError(bug, 500, 'server_error')
     expect(JSON.stringify(bug.body)).not.toContain('details')
     expect(failing.lines.join('')).toContain('a bug with details')
+  })
+})
+
+describe('too many failures', () => {
+  /** Posts from one address, whatever number of requests came before. */
+  async function from(address: string, body: FormBody, headers: Record<string, string> = {}): Promise<Answer> {
+    nextAddress = address
+    return post(body, headers)
+  }
+
+  it('of one client and address are answered 429 with a growing Retry-After, whatever the secret is then', async () => {
+    const wrong = form({ client_secret: 'wrong' })
+    for (let count = 0; count < 5; count++) expectError(await from('a', wrong), 401, 'invalid_client')
+    const waits: (string | null)[] = []
+    for (let count = 0; count < 4; count++) {
+      const answer = await from('a', count === 2 ? form() : wrong)
+      expectError(answer, 429, 'temporarily_unavailable', /^client authentication failed too often: try again in/)
+      expect(answer.headers.get('www-authenticate')).toBeNull()
+      waits.push(answer.headers.get('retry-after'))
+    }
+    expect(waits).toEqual(['1', '2', '4', '8'])
+    expect((await from('b', form())).status).toBe(200)
+    clock.advance(8_000)
+    expect((await from('a', form())).status).toBe(200)
+  })
+
+  it('are counted of clients that do not exist, disabled ones, and HTTP Basic, in the same way', async () => {
+    onTestFinished(() => directory.replace(truth()))
+    const answersOf = async (address: string, body: FormBody, headers = {}) => {
+      const answers: Answer[] = []
+      for (let count = 0; count < 7; count++) answers.push(await from(address, body, headers))
+      return answers.map(({ status, body, headers }) => [status, body, headers.get('retry-after')])
+    }
+    const wrong = await answersOf('c', form({ client_secret: 'wrong' }))
+    expect(wrong.map(([status]) => status)).toEqual([401, 401, 401, 401, 401, 429, 429])
+    expect(await answersOf('d', form({ client_id: 'nobody' }))).toEqual(wrong)
+    const nothing = form({ client_id: undefined, client_secret: undefined })
+    expect(await answersOf('e', nothing, basic('client-1', 'wrong'))).toEqual(wrong)
+    directory.replace(truth(false))
+    expect(await answersOf('f', form())).toEqual(wrong)
+  })
+
+  it('take the same steps for a client that is not there as for a wrong secret', async () => {
+    const steps: string[] = []
+    const watched = new Directory()
+    watched.replace(truth())
+    const other = createHttpServer({
+      listener: 'public',
+      log,
+      metrics: createMetricsRegistry(),
+      headerBytesMax: 16_384,
+      requestMilliseconds: 30_000,
+      translate: () => undefined,
+    })
+    const seen = new Proxy(watched, {
+      get(target, name) {
+        steps.push(String(name))
+        const value = Reflect.get(target, name, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    registerTokenEndpoints(other, { ...endpoint(), directory: seen, log, metrics: createMetricsRegistry() })
+    onTestFinished(() => other.close())
+    const otherUrl = `${await listenAnywhere(other)}/oauth2/token`
+    const taken: string[][] = []
+    for (const client_id of ['client-1', 'nobody']) {
+      steps.length = 0
+      await fetch(otherUrl, { method: 'POST', body: form({ client_id, client_secret: 'wrong' }) })
+      taken.push([...steps])
+    }
+    // The customer is only looked up of a client that is there, after the secret was compared in either case.
+    expect(taken[0]).toEqual(['authority', 'secretHashes', 'client', 'customer'])
+    expect(taken[1]).toEqual(['authority', 'secretHashes', 'client'])
+  })
+})
+
+describe('too many requests', () => {
+  it('are 429 in the endpoint’s own shape, with what the limit says, before the body is read', async () => {
+    refuseNext = new Problem('rate_limited', 'too many requests: try again in 2 seconds', {
+      headers: { 'retry-after': '2', ratelimit: '"token";r=0;t=2', 'ratelimit-policy': '"token";q=200;w=4' },
+    })
+    onTestFinished(() => {
+      refuseNext = undefined
+    })
+    for (const path of [url, revokeUrl]) {
+      const answer = await answerOf(
+        await fetch(path, { method: 'POST', body: 'x', headers: { 'content-type': 'x/y' } }),
+      )
+      expectError(answer, 429, 'temporarily_unavailable', 'too many requests: try again in 2 seconds')
+      expect(answer.headers.get('retry-after')).toBe('2')
+      expect(answer.headers.get('ratelimit')).toBe('"token";r=0;t=2')
+    }
+  })
+})
+
+describe('the revocation endpoint', () => {
+  const revoke = async (body: FormBody, headers: Record<string, string> = {}) => {
+    const response = await fetch(revokeUrl, { method: 'POST', body, headers })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, body: text === '' ? {} : JSON.parse(text) } as Answer
+  }
+  const CREDENTIALS = { client_id: 'client-1', client_secret: secret }
+
+  it('checks request, client and token in that order, by the rules of the token endpoint', async () => {
+    const twice = new URLSearchParams({ ...CREDENTIALS, client_secret: 'wrong' })
+    twice.append('client_id', 'client-1')
+    expectError(await revoke(twice), 400, 'invalid_request', /twice/)
+    const wrong = new URLSearchParams({ ...CREDENTIALS, client_secret: 'wrong' })
+    expectError(await revoke(wrong), 401, 'invalid_client')
+    const challenged = await revoke(new URLSearchParams({ token: 'x' }), basic('client-1', 'wrong'))
+    expectError(challenged, 401, 'invalid_client')
+    expect(challenged.headers.get('www-authenticate')).toMatch(/^Basic realm="/)
+    expectError(await revoke(new URLSearchParams(CREDENTIALS)), 400, 'invalid_request', 'token is required')
+    expectError(await revoke(new URLSearchParams({ ...CREDENTIALS, token: '' })), 400, 'invalid_request')
+    expectError(await revoke('{}', { 'content-type': 'application/json' }), 415, 'invalid_request')
+    const get = await answerOf(await fetch(revokeUrl))
+    expectError(get, 405, 'invalid_request')
+    expect(get.headers.get('allow')).toBe('POST')
+  })
+
+  it.each(['nonsense', 'a.b.c'])('answers 200 for a token that is %s, without a look at the store', async (token) => {
+    for (const hint of [undefined, 'refresh_token', 'whatever']) {
+      const body = new URLSearchParams({
+        ...CREDENTIALS,
+        token,
+        ...(hint === undefined ? {} : { token_type_hint: hint }),
+      })
+      const answer = await revoke(body)
+      expect([answer.status, answer.body, answer.headers.get('cache-control')]).toEqual([200, {}, 'no-store'])
+    }
   })
 })
 

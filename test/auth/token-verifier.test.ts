@@ -65,6 +65,8 @@ describe('a token', () => {
         customerId: 'customer-1',
         scopes: new Set(['a:b', 'c:d']),
         tokenId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        keyId: 'key-1',
+        issuedAtSeconds: now(),
         expiresAtMilliseconds: (now() + 3600) * 1000,
       },
     })
@@ -132,6 +134,18 @@ describe('a token', () => {
   it('cannot be verified before the directory is there', async () => {
     const empty = createTokenVerifier({ directory: new Directory(), clock })
     expect(await empty.verify(await newToken())).toMatchObject({ ok: false })
+  })
+})
+
+describe('a revoked token', () => {
+  it.each([false, true])('is refused, whether it was seen before (%s) or not', async (isSeen) => {
+    const token = await newToken()
+    const { jti: tokenId } = JSON.parse(atob(token.split('.')[1] as string)) as { jti: string }
+    if (isSeen) expect(await verifier.verify(token)).toMatchObject({ ok: true })
+    const revokedTokens = [{ tokenId, expiresAtMilliseconds: 0 }]
+    directory.replace({ customers: [], clients: [], keys: [key], authority, revokedTokens })
+    expect(await verifier.verify(token)).toEqual({ ok: false, reason: 'it has been revoked' })
+    expect(await verifier.verify(await newToken())).toMatchObject({ ok: true })
   })
 })
 

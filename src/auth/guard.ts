@@ -1,0 +1,134 @@
+/**
+ * The guard of the public REST API: who calls, and whether that client may use this operation now. The checks stand in
+ * the order in which they answer: token, client and customer in force, scope, rate. They read memory only, so the store
+ * being down refuses nobody; what belongs to whom is for the rooms to say, by the caller that the guard leaves behind.
+ */
+import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
+import { assert } from '../base/assert.ts'
+import type { Clock } from '../base/clock.ts'
+import { OPERATIONS, type Operation, type OperationId } from '../contract/operations.ts'
+import type { Scope } from '../contract/scopes.ts'
+import { Problem } from '../http/problem.ts'
+import { createRateLimitHook, RateLimiter } from '../http/rate-limit.ts'
+import type { Directory } from './directory.ts'
+import type { AccessToken, TokenVerifier } from './token-verifier.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Which row of the table of operations a route is. */
+    operationId?: OperationId
+  }
+}
+
+/** Whose records a request is about, and who asks. */
+export interface Caller {
+  readonly customerId: string
+  /** Of an outside issuer: the customer's id and the client's name there. */
+  readonly clientId: string
+}
+
+export interface GuardOptions {
+  readonly directory: Directory
+  readonly verifier: TokenVerifier
+  readonly clock: Clock
+  /** The setting `rest.rate_per_second`: requests a client and operation. */
+  readonly ratePerSecond: number
+}
+
+/** What the table of operations says about a route, and its guard; to be spread into the route's options. */
+export interface GuardedRoute {
+  readonly method: Operation['method']
+  readonly url: string
+  readonly config: { readonly operationId: OperationId }
+  readonly onRequest: onRequestAsyncHookHandler
+}
+
+export type Guard = (operationId: OperationId) => GuardedRoute
+
+/** How many seconds of its rate a client may use at once. */
+const BURST_SECONDS = 2
+/** Seconds after which a node that is not ready may be tried again. */
+const RETRY_AFTER_SECONDS = '1'
+
+const callers = new WeakMap<FastifyRequest, Caller>()
+
+export function createGuard({ directory, verifier, clock, ratePerSecond }: GuardOptions): Guard {
+  return (operationId) => {
+    const { method, path, scope } = OPERATIONS[operationId]
+    const name = operationId.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+    const limiter = new RateLimiter(clock, { name, perSecond: ratePerSecond, burst: BURST_SECONDS * ratePerSecond })
+    const limitRate = createRateLimitHook(limiter, (request) => callerOf(request).clientId)
+    return {
+      method,
+      url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      config: { operationId },
+      async onRequest(request: FastifyRequest, reply: FastifyReply) {
+        const token = await authenticate(request.headers.authorization, directory, verifier)
+        refuseAccess(directory, token, scope)
+        callers.set(request, { customerId: token.customerId, clientId: token.clientId })
+        await limitRate.call(request.server, request, reply)
+      },
+    }
+  }
+}
+
+/** Who was let in by the guard of this request's route. */
+export function callerOf(request: FastifyRequest): Caller {
+  const caller = callers.get(request)
+  assert(caller !== undefined, 'only a guarded route has a caller')
+  return caller
+}
+
+/** How the audit trail names a caller. */
+export function actorOf({ clientId }: Caller): string {
+  return `client:${clientId}`
+}
+
+async function authenticate(
+  authorization: string | undefined,
+  directory: Directory,
+  verifier: TokenVerifier,
+): Promise<AccessToken> {
+  if (authorization === undefined) throw new Problem('unauthorized', 'a bearer token is required', challenge())
+  const text = /^Bearer +([!-~]+) *$/i.exec(authorization)?.[1]
+  if (text === undefined) throw invalidToken('the Authorization header is not of the form Bearer TOKEN')
+  // Without the directory no token can be judged: not the client's fault, so not a 401.
+  if (!directory.loaded) throw unavailable('the directory of clients is not loaded yet')
+  const verdict = await verifier.verify(text)
+  if (verdict.ok) return verdict.token
+  if (verdict.unavailable) throw unavailable(`the token cannot be verified: ${verdict.reason}`)
+  throw invalidToken(`the token is not valid: ${verdict.reason}`)
+}
+
+/** By the directory as it is now: what was taken away since the token was issued counts. */
+function refuseAccess(directory: Directory, token: AccessToken, scope: Scope): void {
+  const customer = directory.customer(token.customerId)
+  const client = directory.clientOf(token)
+  // An outside issuer answers for its own clients; one of ours with that name limits what it gives.
+  const isKnown = client !== undefined || token.outsideClientName !== undefined
+  if (!isKnown || client?.enabled === false || customer?.enabled !== true) {
+    throw new Problem('disabled', 'the client or its customer is disabled')
+  }
+  const held = [...token.scopes].filter((name) => client === undefined || client.scopes.has(name as Scope))
+  if (held.includes(scope)) return
+  throw new Problem(
+    'insufficient_scope',
+    `insufficient scopes: found '${held.join(' ')}', required one of '[${scope}]'`,
+    {
+      headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
+    },
+  )
+}
+
+function invalidToken(detail: string): Problem {
+  return new Problem('invalid_token', detail, challenge('invalid_token'))
+}
+
+/** RFC 6750 section 3: a request without a token is told nothing but what is wanted. */
+function challenge(error?: string): { readonly headers: Readonly<Record<string, string>> } {
+  return { headers: { 'www-authenticate': error === undefined ? 'Bearer' : `Bearer error="${error}"` } }
+}
+
+function unavailable(detail: string): Problem {
+  return new Problem('unavailable', detail, { headers: { 'retry-after': RETRY_AFTER_SECONDS } })
+}

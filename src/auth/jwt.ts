@@ -1,0 +1,94 @@
+/**
+ * Signed JSON Web Tokens (RFC 7519): signing, checking, and reading sets of keys (RFC 7517). The only file that knows
+ * the library. It says what is wrong with a token in a word and never quotes one; it knows neither our claims nor whose
+ * keys they are.
+ */
+import type { KeyObject } from 'node:crypto'
+import {
+  type CryptoKey,
+  createLocalJWKSet,
+  errors,
+  type FlattenedJWSInput,
+  type JSONWebKeySet,
+  type JWTHeaderParameters,
+  type JWTPayload,
+  jwtVerify,
+  SignJWT,
+} from 'jose'
+
+/** The key that a token names; throws an error of the library when there is none. */
+export type KeySource = (
+  header: JWTHeaderParameters,
+  token: FlattenedJWSInput,
+) => KeyObject | Promise<CryptoKey | KeyObject>
+
+export interface JwtRules {
+  readonly keys: KeySource
+  readonly algorithms: readonly string[]
+  readonly issuer: string
+  readonly audience: string
+  readonly requiredClaims: readonly string[]
+  /** How far the issuer's clock may differ from ours. */
+  readonly toleranceSeconds: number
+  readonly nowMilliseconds: number
+}
+
+export interface Jwt {
+  readonly claims: Readonly<Record<string, unknown>> & { readonly exp: number }
+  readonly type: string | undefined
+  readonly keyId: string | undefined
+}
+
+/** `no-key`: nobody knows the key that it names; `expired`: all else is right; `invalid`: anything else. */
+export type JwtFault = 'no-key' | 'expired' | 'invalid'
+
+export type JwtReading = { readonly ok: true; readonly jwt: Jwt } | { readonly ok: false; readonly fault: JwtFault }
+
+export function signJwt(
+  claims: Readonly<Record<string, unknown>>,
+  header: { readonly alg: string; readonly typ: string; readonly kid: string },
+  key: KeyObject,
+): Promise<string> {
+  return new SignJWT(claims as JWTPayload).setProtectedHeader(header).sign(key)
+}
+
+/** Checks signature, algorithm, issuer, audience, lifetime and the presence of claims. */
+export async function readJwt(text: string, rules: JwtRules): Promise<JwtReading> {
+  try {
+    const { payload, protectedHeader } = await jwtVerify(text, rules.keys, {
+      algorithms: [...rules.algorithms],
+      issuer: rules.issuer,
+      audience: rules.audience,
+      clockTolerance: rules.toleranceSeconds,
+      currentDate: new Date(rules.nowMilliseconds),
+      requiredClaims: ['exp', ...rules.requiredClaims],
+    })
+    const { typ: type, kid: keyId } = protectedHeader
+    return { ok: true, jwt: { claims: payload as Jwt['claims'], type, keyId } }
+  } catch (error) {
+    if (error instanceof errors.JWTExpired) return { ok: false, fault: 'expired' }
+    if (error instanceof errors.JWKSNoMatchingKey) return { ok: false, fault: 'no-key' }
+    // Everything else the library throws is about the token; its message may quote it.
+    if (error instanceof errors.JOSEError) return { ok: false, fault: 'invalid' }
+    throw error
+  }
+}
+
+/** Keys by their ids alone. */
+export function keysById(find: (keyId: string) => KeyObject | undefined): KeySource {
+  return ({ kid }) => {
+    const key = kid === undefined ? undefined : find(kid)
+    if (key === undefined) throw new errors.JWKSNoMatchingKey()
+    return key
+  }
+}
+
+/** The keys of a JWK Set document; `undefined` when it is none. */
+export function readKeySet(document: unknown): KeySource | undefined {
+  try {
+    return createLocalJWKSet(document as JSONWebKeySet)
+  } catch (error) {
+    if (error instanceof errors.JOSEError) return undefined
+    throw error
+  }
+}

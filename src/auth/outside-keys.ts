@@ -1,0 +1,98 @@
+/**
+ * The public keys of an outside issuer, fetched from its JWKS address and kept. Once there are keys, nobody waits for
+ * the issuer: old ones are used while newer ones are fetched, and for as long as none can be. However many tokens name
+ * unknown keys, the issuer is asked by one request at a time, and no sooner than a while after the one before.
+ */
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { type KeySource, readKeySet } from './jwt.ts'
+
+export interface OutsideKeysOptions {
+  /** The setting `auth.jwks_url`. */
+  readonly url: string
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Age from which keys are fetched anew; a key that the issuer withdrew is good for not much longer. */
+export const KEYS_FRESH_MILLISECONDS = 300_000
+/** Between two requests, whatever the reason; so long a key that is used without having been published is unknown. */
+const PAUSE_MILLISECONDS = 5_000
+const REQUEST_MILLISECONDS_MAX = 5_000
+const DOCUMENT_CHARACTERS_MAX = 1_048_576
+
+export class OutsideKeys {
+  readonly #options: OutsideKeysOptions
+  #keys: KeySource | undefined
+  #fetchedMilliseconds = 0
+  #askedMilliseconds: number | undefined
+  #asking: Promise<void> | undefined
+
+  constructor(options: OutsideKeysOptions) {
+    this.#options = options
+  }
+
+  /** The keys; those of the first request have to be waited for. `undefined`: there are none yet. */
+  async current(): Promise<KeySource | undefined> {
+    if (this.#keys === undefined) await this.#ask()
+    else if (this.#now() - this.#fetchedMilliseconds >= KEYS_FRESH_MILLISECONDS) void this.#ask()
+    return this.#keys
+  }
+
+  /** The keys after the issuer was asked again, for a token whose key is unknown; `undefined`: it was asked just now. */
+  async newer(): Promise<KeySource | undefined> {
+    const before = this.#keys
+    await this.#ask()
+    return this.#keys === before ? undefined : this.#keys
+  }
+
+  /** Resolves when the request under way, or a new one where it is time for one, has ended, well or not. */
+  #ask(): Promise<void> {
+    if (this.#asking !== undefined) return this.#asking
+    const now = this.#now()
+    if (this.#askedMilliseconds !== undefined && now - this.#askedMilliseconds < PAUSE_MILLISECONDS) {
+      return Promise.resolve()
+    }
+    this.#askedMilliseconds = now
+    this.#asking = this.#fetch().finally(() => {
+      this.#asking = undefined
+    })
+    return this.#asking
+  }
+
+  async #fetch(): Promise<void> {
+    const { url, log } = this.#options
+    try {
+      const keys = readKeySet(await fetchDocument(url))
+      if (keys === undefined) throw new Error('the answer is no JWK Set')
+      this.#keys = keys
+      this.#fetchedMilliseconds = this.#now()
+    } catch (error) {
+      log.warn({ err: error, url, kept: this.#keys !== undefined }, 'the keys of the outside issuer were not fetched')
+    }
+  }
+
+  #now(): number {
+    return this.#options.clock.monotonicMilliseconds()
+  }
+}
+
+async function fetchDocument(url: string): Promise<unknown> {
+  const response = await fetch(url, {
+    headers: { accept: 'application/json, application/jwk-set+json' },
+    // Where the keys are is configured; nobody else may say that they are elsewhere.
+    redirect: 'error',
+    signal: AbortSignal.timeout(REQUEST_MILLISECONDS_MAX),
+  })
+  if (response.status !== 200) {
+    await response.body?.cancel()
+    throw new Error(`it answered with status ${response.status}`)
+  }
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const part of response.body ?? []) {
+    text += decoder.decode(part, { stream: true })
+    if (text.length > DOCUMENT_CHARACTERS_MAX) throw new Error('its answer is too long')
+  }
+  return JSON.parse(text)
+}

@@ -1,0 +1,265 @@
+/**
+ * Signing keys in the store, one after the other: a successor is published before it signs, and its predecessor
+ * verifies until every token it signed has expired. Every change runs in the caller's transaction, holds the authority's
+ * row so that no two nodes change keys at once, and leaves an audit row and a notice. It never shows a private part.
+ */
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type JsonWebKey } from 'node:crypto'
+import { millisecondText } from '../base/clock.ts'
+import { newId } from '../base/ids.ts'
+import { Problem } from '../http/problem.ts'
+import type { Db, Transaction } from '../store/db.ts'
+import { type Page, readPage } from '../store/page.ts'
+import { ALGORITHM, TOKEN_SECONDS_MAX } from './access-token.ts'
+import { recordChange } from './changes.ts'
+import type { ListRequest } from './customers.ts'
+import type { SigningKey } from './directory.ts'
+import type { AuthTables } from './tables.ts'
+
+/**
+ * The life of a key, told by its row and the time:
+ *
+ *     coming -> signing -> verifying -> retired       by time; `revoked` from any of the first three, by the operator
+ *
+ * - `coming`: made, in the JWKS, known to every node; verifies, does not sign. Until `signs_from`.
+ * - `signing`: signs and verifies. Until its successor's `signs_from`, which is its own `signs_until`.
+ * - `verifying`: verifies only. Until the longest-lived token it may have signed has expired.
+ * - `retired`: its private part is gone; nothing that it signed is valid any more.
+ * - `revoked`: its private part is gone; everything that it signed became invalid at that moment.
+ *
+ * There is always one key without `signs_until`, the newest, and at most one is coming: to rotate while one is coming
+ * changes nothing. Who revokes the signing key makes the coming one sign at once, or a new one. To revoke the coming
+ * one lets its predecessor go on. A key that has ended stays as it is.
+ */
+type KeyState = 'coming' | 'signing' | 'verifying' | 'retired' | 'revoked'
+
+/** A key as the operator API shows it. */
+export interface SigningKeyDocument {
+  readonly id: string
+  readonly state: KeyState
+  readonly algorithm: string
+  readonly signs_from: string
+  readonly signs_until?: string
+  readonly retired_at?: string
+  readonly revoked_at?: string
+  readonly created_at: string
+}
+
+interface KeyRow {
+  readonly id: string
+  readonly signs_from: string
+  readonly signs_until: string | null
+  readonly retired_at: string | null
+  readonly revoked_at: string | null
+  readonly created_at: string
+}
+
+/**
+ * How long a key is published before it signs: nodes learn of it within a second, resource servers that keep our JWKS
+ * within the age it carries. An hour also lets a node be cut off from the store so long without refusing anybody.
+ */
+const PUBLICATION_MILLISECONDS = 3_600_000
+/** How far the clocks of two nodes may differ. */
+const CLOCK_DIFFERENCE_MILLISECONDS_MAX = 300_000
+const VERIFIES_MILLISECONDS = TOKEN_SECONDS_MAX * 1000 + CLOCK_DIFFERENCE_MILLISECONDS_MAX
+
+const COLUMNS = ['id', 'signs_from', 'signs_until', 'retired_at', 'revoked_at', 'created_at'] as const
+/** Who the audit trail says it was when time did it. */
+const SERVICE = 'service'
+
+/** What time asks for. */
+export interface KeyWork {
+  readonly isSuccessorDue: boolean
+  readonly retirable: readonly string[]
+}
+
+/** @param keys live ones, in the order in which they sign. Pure. */
+export function keyWorkDue(
+  keys: readonly Pick<SigningKey, 'keyId' | 'signsFromMilliseconds' | 'signsUntilMilliseconds'>[],
+  nowMilliseconds: number,
+  rotationMilliseconds: number,
+): KeyWork {
+  const newest = keys.at(-1)
+  const isSuccessorDue =
+    newest !== undefined &&
+    newest.signsFromMilliseconds + rotationMilliseconds - PUBLICATION_MILLISECONDS <= nowMilliseconds
+  const retirable = keys.filter(
+    ({ signsUntilMilliseconds: until }) => until !== undefined && until + VERIFIES_MILLISECONDS <= nowMilliseconds,
+  )
+  return { isSuccessorDue, retirable: retirable.map(({ keyId }) => keyId) }
+}
+
+/** Live keys with their private parts, in the order in which they sign, and the ids of the revoked ones. */
+export async function readSigningKeys(
+  db: Db,
+): Promise<{ readonly keys: readonly SigningKey[]; readonly revokedKeyIds: readonly string[] }> {
+  const rows = await db
+    .tables<AuthTables>()
+    .selectFrom('signing_keys')
+    .select(['id', 'private_jwk', 'signs_from', 'signs_until', 'revoked_at'])
+    .where('retired_at', 'is', null)
+    .orderBy('signs_from')
+    .execute()
+  return {
+    keys: rows.flatMap((row) => (row.private_jwk === null ? [] : [signingKey(row, row.private_jwk)])),
+    revokedKeyIds: rows.flatMap(({ id, revoked_at }) => (revoked_at === null ? [] : [id])),
+  }
+}
+
+export async function listSigningKeys(
+  db: Db,
+  nowMilliseconds: number,
+  request: ListRequest,
+): Promise<Page<SigningKeyDocument>> {
+  const query = db.tables<AuthTables>().selectFrom('signing_keys').select(COLUMNS)
+  const binding = { operation: 'signing-keys', owner: 'operator', filters: {}, idType: 'uuid' } as const
+  const page = await readPage(query, { ...request, ...binding })
+  return { ...page, items: page.items.map((row) => documentOf(row, nowMilliseconds)) }
+}
+
+/** Makes the key of a new store. */
+export async function createFirstKey(transaction: Transaction<AuthTables>, nowMilliseconds: number): Promise<void> {
+  await insertKey(transaction, nowMilliseconds)
+}
+
+/** Makes a successor that signs when it has been published long enough; the one that is coming already, if any. */
+export async function rotateSigningKeys(
+  transaction: Transaction<AuthTables>,
+  actor: string,
+  nowMilliseconds: number,
+): Promise<SigningKeyDocument> {
+  const keys = await lockLiveKeys(transaction)
+  const newest = keys.at(-1)
+  if (newest !== undefined && stateOf(newest, nowMilliseconds) === 'coming') return documentOf(newest, nowMilliseconds)
+  return documentOf(await addSuccessor(transaction, actor, newest, nowMilliseconds), nowMilliseconds)
+}
+
+/** Ends a compromised key at once; another one signs from the same moment. */
+export async function revokeSigningKey(
+  transaction: Transaction<AuthTables>,
+  actor: string,
+  id: string,
+  nowMilliseconds: number,
+): Promise<SigningKeyDocument> {
+  const keys = await lockLiveKeys(transaction)
+  const index = keys.findIndex((key) => key.id === id)
+  const key = keys[index]
+  if (key === undefined) return documentOf(await endedKey(transaction, id), nowMilliseconds)
+  const state = stateOf(key, nowMilliseconds)
+  const now = millisecondText(nowMilliseconds)
+  await endKey(transaction, id, { revoked_at: now })
+  const [predecessor, successor] = [keys[index - 1], keys[index + 1]]
+  if (state === 'coming' && predecessor !== undefined) {
+    await transaction.updateTable('signing_keys').set({ signs_until: null }).where('id', '=', predecessor.id).execute()
+  } else if (state !== 'verifying' && successor !== undefined) {
+    await transaction.updateTable('signing_keys').set({ signs_from: now }).where('id', '=', successor.id).execute()
+  } else if (state !== 'verifying') {
+    await insertKey(transaction, nowMilliseconds)
+  }
+  await recordChange(transaction, { actor, action: 'signing_key.revoke', subject: id, detail: { state } })
+  return documentOf({ ...key, revoked_at: now }, nowMilliseconds)
+}
+
+/** Does what time asks for, as it stands under the lock: another node may have done it meanwhile. */
+export async function keepSigningKeys(
+  transaction: Transaction<AuthTables>,
+  nowMilliseconds: number,
+  rotationMilliseconds: number,
+): Promise<KeyWork> {
+  const keys = await lockLiveKeys(transaction)
+  const work = keyWorkDue(keys.map(timesOf), nowMilliseconds, rotationMilliseconds)
+  for (const id of work.retirable) {
+    await endKey(transaction, id, { retired_at: millisecondText(nowMilliseconds) })
+    await recordChange(transaction, { actor: SERVICE, action: 'signing_key.retire', subject: id, detail: {} })
+  }
+  if (work.isSuccessorDue) await addSuccessor(transaction, SERVICE, keys.at(-1), nowMilliseconds)
+  return work
+}
+
+/** Live keys in the order in which they sign, held against other writers until the transaction ends. */
+async function lockLiveKeys(transaction: Transaction<AuthTables>): Promise<KeyRow[]> {
+  await transaction.selectFrom('authority').select('single').forUpdate().executeTakeFirstOrThrow()
+  const query = transaction.selectFrom('signing_keys').select(COLUMNS).where('private_jwk', 'is not', null)
+  return await query.orderBy('signs_from').execute()
+}
+
+async function addSuccessor(
+  transaction: Transaction<AuthTables>,
+  actor: string,
+  newest: KeyRow | undefined,
+  nowMilliseconds: number,
+): Promise<KeyRow> {
+  const signsFromMilliseconds = nowMilliseconds + PUBLICATION_MILLISECONDS
+  const made = await insertKey(transaction, signsFromMilliseconds)
+  const signs_until = millisecondText(signsFromMilliseconds)
+  if (newest !== undefined) {
+    await transaction.updateTable('signing_keys').set({ signs_until }).where('id', '=', newest.id).execute()
+  }
+  const detail = { signs_from: signs_until }
+  await recordChange(transaction, { actor, action: 'signing_key.create', subject: made.id, detail })
+  return made
+}
+
+async function insertKey(transaction: Transaction<AuthTables>, signsFromMilliseconds: number): Promise<KeyRow> {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return await transaction
+    .insertInto('signing_keys')
+    .values({
+      id: newId(),
+      private_jwk: privateKey.export({ format: 'jwk' }) as Record<string, string>,
+      signs_from: millisecondText(signsFromMilliseconds),
+    })
+    .returning(COLUMNS)
+    .executeTakeFirstOrThrow()
+}
+
+async function endKey(
+  transaction: Transaction<AuthTables>,
+  id: string,
+  end: { readonly retired_at: string } | { readonly revoked_at: string },
+): Promise<void> {
+  await transaction
+    .updateTable('signing_keys')
+    .set({ ...end, private_jwk: null })
+    .where('id', '=', id)
+    .execute()
+}
+
+async function endedKey(transaction: Transaction<AuthTables>, id: string): Promise<KeyRow> {
+  const row = await transaction.selectFrom('signing_keys').select(COLUMNS).where('id', '=', id).executeTakeFirst()
+  if (row === undefined) throw new Problem('not_found', 'there is no signing key with this id')
+  return row
+}
+
+function stateOf(key: KeyRow, nowMilliseconds: number): KeyState {
+  if (key.revoked_at !== null) return 'revoked'
+  if (key.retired_at !== null) return 'retired'
+  if (Date.parse(key.signs_from) > nowMilliseconds) return 'coming'
+  return key.signs_until === null || Date.parse(key.signs_until) > nowMilliseconds ? 'signing' : 'verifying'
+}
+
+function documentOf(key: KeyRow, nowMilliseconds: number): SigningKeyDocument {
+  const { id, signs_from, signs_until, retired_at, revoked_at, created_at } = key
+  return {
+    id,
+    state: stateOf(key, nowMilliseconds),
+    algorithm: ALGORITHM,
+    signs_from,
+    ...(signs_until === null ? {} : { signs_until }),
+    ...(retired_at === null ? {} : { retired_at }),
+    ...(revoked_at === null ? {} : { revoked_at }),
+    created_at,
+  }
+}
+
+function timesOf({ id, signs_from, signs_until }: Pick<KeyRow, 'id' | 'signs_from' | 'signs_until'>) {
+  return {
+    keyId: id,
+    signsFromMilliseconds: Date.parse(signs_from),
+    signsUntilMilliseconds: signs_until === null ? undefined : Date.parse(signs_until),
+  }
+}
+
+function signingKey(row: Pick<KeyRow, 'id' | 'signs_from' | 'signs_until'>, jwk: JsonWebKey): SigningKey {
+  const privateKey = createPrivateKey({ key: jwk, format: 'jwk' })
+  return { ...timesOf(row), privateKey, publicKey: createPublicKey(privateKey) }
+}

@@ -1,0 +1,56 @@
+/**
+ * Errors of the token and the revocation endpoint: the table of their codes with the statuses they are sent with, and
+ * the error that a check throws. A description never quotes a secret, and holds no character that RFC 6749 forbids.
+ */
+
+/** Error codes (RFC 6749 section 5.2, RFC 7009 section 2.2.1) with the status each has unless HTTP has a better one. */
+export const TOKEN_ERRORS = {
+  invalid_request: {
+    status: 400,
+    meaning:
+      'a parameter is missing or sent twice, credentials come in two places, the body is broken; ' +
+      '405, 408, 413, 415 where HTTP has the better status',
+  },
+  invalid_client: { status: 401, meaning: 'client authentication failed, or is missing; the client may be disabled' },
+  unsupported_grant_type: { status: 400, meaning: '`grant_type` must be `client_credentials`' },
+  invalid_scope: { status: 400, meaning: '`scope` is missing, does not exist, or is not held by the client' },
+  server_error: { status: 500, meaning: 'an error on our side' },
+  temporarily_unavailable: {
+    status: 503,
+    meaning:
+      'the clients are not loaded yet, or a revocation cannot be stored; 429 for too many requests, and from the ' +
+      'sixth failed authentication a minute of one client and address; `Retry-After` says when to come again',
+  },
+} as const
+
+export type TokenErrorCode = keyof typeof TOKEN_ERRORS
+
+export class TokenError extends Error {
+  override name = 'TokenError'
+  readonly code: TokenErrorCode
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+
+  /** @param status where HTTP has a better one than the code's own */
+  constructor(
+    code: TokenErrorCode,
+    description: string,
+    headers: Readonly<Record<string, string>> = {},
+    status: number = TOKEN_ERRORS[code].status,
+  ) {
+    super(description)
+    this.code = code
+    this.status = status
+    this.headers = headers
+  }
+}
+
+/** An answer that a later attempt may get. */
+export function unavailable(description: string, retryAfterSeconds = 1, status?: 429): TokenError {
+  return new TokenError('temporarily_unavailable', description, { 'retry-after': String(retryAfterSeconds) }, status)
+}
+
+/** Text that a description may hold: RFC 6749 section 5.2 allows printable ASCII without quote and backslash. */
+export function printable(text: string): string {
+  return text.slice(0, 100).replace(/[^ !#-[\]-~]/g, '?')
+}

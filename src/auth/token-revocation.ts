@@ -1,0 +1,40 @@
+/**
+ * Revocation of a token by the client that holds it (RFC 7009). Only its own: an unknown, foreign or expired token is
+ * answered like a revoked one, and nothing happens. It answers when the revocation is stored and in force on this node;
+ * what the token had opened is closed, here and on the other nodes, when the directory has it.
+ */
+import type { Clock } from '../base/clock.ts'
+import { type Db, StoreUnavailable } from '../store/db.ts'
+import { readAccessToken } from './access-token.ts'
+import { type AuthenticationContext, authenticateRequest, type TokenRequest } from './client-authentication.ts'
+import { revokeToken } from './revoked-tokens.ts'
+import type { AuthTables } from './tables.ts'
+import { TokenError, unavailable } from './token-errors.ts'
+
+export interface RevocationContext extends AuthenticationContext {
+  readonly clock: Clock
+  readonly db: Db
+  /** Reads the directory anew; resolves when that is done, well or not. */
+  refreshDirectory(): Promise<void>
+}
+
+/** Resolves when the token is good for nothing any more, or throws a `TokenError`. */
+export async function revokeOwnToken(context: RevocationContext, request: TokenRequest): Promise<void> {
+  const { directory, clock, db } = context
+  const { client, parameters } = authenticateRequest(context, request)
+  const text = parameters.get('token')
+  if (text === undefined) throw new TokenError('invalid_request', 'token is required')
+  const { authority } = directory
+  if (authority === undefined) throw unavailable('the signing keys are not loaded yet')
+  const reading = await readAccessToken(text, directory, authority, clock.wallInstant().milliseconds)
+  if (!reading.ok || reading.token.clientId !== client.clientId || directory.isRevoked(reading.token)) return
+  const outcome = await db
+    .transaction<AuthTables, 'revoked' | 'too-many'>((transaction) => revokeToken(transaction, reading.token))
+    .catch((error: unknown) => {
+      if (!(error instanceof StoreUnavailable)) throw error
+      throw unavailable('the store cannot be reached: the token may or may not be revoked')
+    })
+  if (outcome === 'too-many') throw unavailable('too many revoked tokens of this client have not expired', 60)
+  await context.refreshDirectory()
+  if (!directory.isRevoked(reading.token)) throw unavailable('the revocation is stored and not yet in force here')
+}

@@ -1,0 +1,66 @@
+/**
+ * What others may know about who issues tokens here: the public keys (RFC 7517) and the server's metadata (RFC 8414).
+ * Both come from the directory and are 503 until it is loaded. They never show a private part.
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { SCOPES } from '../contract/scopes.ts'
+import { Problem } from '../http/problem.ts'
+import { ALGORITHM } from './access-token.ts'
+import type { Authority, Directory, SigningKey } from './directory.ts'
+import { REVOCATION_PATH, TOKEN_PATH } from './token-routes.ts'
+
+export interface WellKnownOptions {
+  readonly directory: Directory
+  /** The address that customers use; empty: the one that the request was sent to. */
+  readonly publicUrl: string
+}
+
+const JWKS_PATH = '/.well-known/jwks.json'
+const METADATA_PATH = '/.well-known/oauth-authorization-server'
+/** A fraction of the time for which a key is published before it signs. */
+const CACHE = 'public, max-age=300'
+
+export function registerWellKnownRoutes(app: FastifyInstance, { directory, publicUrl }: WellKnownOptions): void {
+  app.get(JWKS_PATH, async (_request, reply) => {
+    authorityOf(directory)
+    reply.header('cache-control', CACHE).type('application/jwk-set+json; charset=utf-8')
+    return JSON.stringify({ keys: directory.keys.map(publicJwk) })
+  })
+  app.get(METADATA_PATH, async (request, reply) => {
+    const { issuer } = authorityOf(directory)
+    // What is made from the request's own address is for this request alone.
+    reply.header('cache-control', publicUrl === '' ? 'no-store' : CACHE)
+    return metadataOf(issuer, publicUrl === '' ? addressOf(request) : publicUrl)
+  })
+}
+
+function authorityOf(directory: Directory): Authority {
+  if (directory.authority !== undefined) return directory.authority
+  throw new Problem('unavailable', 'the signing keys are not loaded yet', { headers: { 'retry-after': '1' } })
+}
+
+/** Members are picked one by one, so that no other part of a key can get out. */
+function publicJwk({ keyId, publicKey }: SigningKey): object {
+  const { kty, crv, x, y } = publicKey.export({ format: 'jwk' })
+  return { kty, crv, x, y, kid: keyId, alg: ALGORITHM, use: 'sig' }
+}
+
+/** RFC 8414 section 2. There is no authorization endpoint, so there are no response types. */
+function metadataOf(issuer: string, url: string): object {
+  const methods = ['client_secret_basic', 'client_secret_post']
+  return {
+    issuer,
+    token_endpoint: url + TOKEN_PATH,
+    revocation_endpoint: url + REVOCATION_PATH,
+    jwks_uri: url + JWKS_PATH,
+    scopes_supported: Object.keys(SCOPES),
+    response_types_supported: [],
+    grant_types_supported: ['client_credentials'],
+    token_endpoint_auth_methods_supported: methods,
+    revocation_endpoint_auth_methods_supported: methods,
+  }
+}
+
+function addressOf({ protocol, host }: FastifyRequest): string {
+  return `${protocol}://${host}`
+}

@@ -1,0 +1,287 @@
+/** Tokens of an outside issuer, from oidc-provider as it is: what they open, and what its keys may do. */
+import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { readAuthority } from '../../src/auth/authority.ts'
+import { changeClient, ensureClient } from '../../src/auth/clients.ts'
+import { changeCustomer, ensureCustomer } from '../../src/auth/customers.ts'
+import type { Directory } from '../../src/auth/directory.ts'
+import { createOutsideIssuer, type OutsideIssuerOptions } from '../../src/auth/outside-issuer.ts'
+import { createTokenVerifier } from '../../src/auth/token-verifier.ts'
+import { createSystemClock } from '../../src/base/clock.ts'
+import { createLog } from '../../src/base/log.ts'
+import { STREAM_SCOPE } from '../../src/contract/scopes.ts'
+import type { Db } from '../../src/store/db.ts'
+import { openEmbedded } from '../../src/store/embedded.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { AuthNode, NodeClock, write } from '../support/auth-node.ts'
+import { OUTSIDE_AUDIENCE, OutsideIssuer } from '../support/outside-issuer.ts'
+
+const silent = createLog('silent')
+const ACCOUNTS = 'identity:read_account'
+const DEFAULT_CLAIMS = { client: 'client_id', customer: 'customer_id', scope: 'scope' }
+
+let db: Db
+let customerId: string
+let clientId: string
+let issuer: OutsideIssuer
+let clock: NodeClock
+let node: AuthNode
+
+beforeAll(async () => {
+  db = await openEmbedded({ folder: '', log: silent, clock: createSystemClock() })
+  await migrate(db, silent)
+  await readAuthority(db, '', 0)
+  await write(db, async (transaction) => {
+    const { customer } = await ensureCustomer(transaction, 'test', { name: 'acme', streaming: true })
+    const known = { name: 'known', scopes: [STREAM_SCOPE] } as const
+    clientId = (await ensureClient(transaction, 'test', customer.id, known)).client.client_id
+    customerId = customer.id
+  })
+})
+afterAll(() => db?.close())
+
+function trusted(directory: Directory): OutsideIssuerOptions {
+  const settings = { issuer: issuer.url, audience: OUTSIDE_AUDIENCE, jwksUrl: issuer.jwksUrl }
+  return { ...settings, claims: DEFAULT_CLAIMS, directory, clock, log: silent }
+}
+
+function open(options: Partial<OutsideIssuerOptions> = {}): Promise<AuthNode> {
+  return AuthNode.open({
+    db,
+    clock,
+    verifierOf: (directory) => {
+      const outside = createOutsideIssuer({ ...trusted(directory), ...options })
+      return createTokenVerifier({ directory, clock, issuer: outside })
+    },
+  })
+}
+
+beforeEach(async () => {
+  clock = new NodeClock(Date.now())
+  issuer = await OutsideIssuer.start(
+    [
+      { name: 'known', claims: { customer_id: 'acme' } },
+      { name: 'unknown', claims: { customer_id: customerId, 'https://acme.test/who': { name: 'acme' } } },
+      { name: 'stray', claims: { customer_id: 'nobody' } },
+      { name: 'bare', claims: {} },
+    ],
+    `${STREAM_SCOPE} ${ACCOUNTS}`,
+  )
+  node = await open()
+})
+afterEach(async () => {
+  await node.close()
+  await issuer.close()
+})
+
+async function detailOf(token: string, at = node): Promise<string> {
+  const response = await fetch(at.url, { headers: { authorization: `Bearer ${token}` } })
+  return ((await response.json()) as { detail: string }).detail
+}
+
+describe('a token of an outside issuer', () => {
+  it('opens the stream for a customer of ours, named by id or by name, with a client that we know or do not', async () => {
+    for (const client of ['known', 'unknown']) {
+      const { socket } = await node.stream(await issuer.token(client, STREAM_SCOPE))
+      expect(socket.readyState).toBe(socket.OPEN)
+    }
+  })
+
+  it('opens nothing without the scope, without a customer, for another audience, or changed', async () => {
+    expect(await node.status(await issuer.token('known', ACCOUNTS))).toBe(403)
+    expect(await detailOf(await issuer.token('stray', STREAM_SCOPE))).toContain('claim customer_id names no customer')
+    expect(await detailOf(await issuer.token('bare', STREAM_SCOPE))).toContain('claim customer_id names no customer')
+    const elsewhere = await issuer.token('known', STREAM_SCOPE, 'https://elsewhere.test')
+    expect(await detailOf(elsewhere)).toContain('not one of the issuer that this service trusts')
+    expect(await node.status(`${(await issuer.token('known', STREAM_SCOPE)).slice(0, -4)}AAAA`)).toBe(401)
+  })
+
+  it('is limited by the client of ours that has its name, live: scopes, enabled, all of its tokens', async () => {
+    const token = await issuer.token('known', STREAM_SCOPE)
+    const changes = [
+      [{ scopes: [ACCOUNTS] }, 403],
+      [{ enabled: false }, 403],
+    ] as const
+    for (const [change, refused] of changes) {
+      const { closed } = await node.stream(token)
+      await write(db, (transaction) => changeClient(transaction, 'test', clientId, change))
+      expect(await closed).toBe(4003)
+      expect(await node.status(token)).toBe(refused)
+      expect(await node.status(await issuer.token('unknown', STREAM_SCOPE))).toBe(426)
+      const restored = { scopes: [STREAM_SCOPE], enabled: true } as const
+      await write(db, (transaction) => changeClient(transaction, 'test', clientId, restored))
+      await node.until((directory) => directory.client(clientId)?.enabled === true)
+      await node.until((directory) => directory.client(clientId)?.scopes.has(STREAM_SCOPE) === true)
+    }
+  })
+
+  it('is limited by its customer', async () => {
+    const { closed } = await node.stream(await issuer.token('unknown', STREAM_SCOPE))
+    await write(db, (transaction) => changeCustomer(transaction, 'test', customerId, { streaming: false }))
+    expect(await closed).toBe(4003)
+    await write(db, (transaction) => changeCustomer(transaction, 'test', customerId, { streaming: true }))
+  })
+
+  it('is good for 30 seconds more than it says, for clocks that differ', async () => {
+    const token = await issuer.token('known', STREAM_SCOPE)
+    const { exp } = JSON.parse(atob(token.split('.')[1] as string)) as { exp: number }
+    const verdict = await createOutsideIssuer(trusted(node.directory)).read(token, clock.wallInstant().milliseconds)
+    expect(verdict).toMatchObject({ ok: true, token: { expiresAtMilliseconds: (exp + 30) * 1000 } })
+    clock.advance(600_000 + 28_000)
+    expect(await node.status(token)).toBe(426)
+    clock.advance(3_000)
+    expect(await detailOf(token)).toContain('it has expired')
+  })
+
+  it('may name customer and client in claims of any name or depth', async () => {
+    const claims = { client: 'sub', customer: 'https://acme.test/who', scope: 'scope' }
+    const other = await open({ claims })
+    expect(await detailOf(await issuer.token('unknown', STREAM_SCOPE), other)).toContain(
+      'https://acme.test/who names no',
+    )
+    await other.close()
+  })
+
+  it('is all there is: no token endpoint, no revocation, no keys and no metadata of our own', async () => {
+    for (const path of [
+      '/oauth2/token',
+      '/oauth2/revoke',
+      '/.well-known/jwks.json',
+      '/.well-known/oauth-authorization-server',
+    ]) {
+      expect((await fetch(node.url + path)).status, path).toBe(404)
+    }
+  })
+})
+
+describe('the keys of an outside issuer', () => {
+  it('are followed when they change, without asking for every token that is wrong', async () => {
+    expect(await node.status(await issuer.token('known', STREAM_SCOPE))).toBe(426)
+    expect(issuer.keyRequests).toBe(1)
+    issuer.replaceKey('outside-2')
+    const token = await issuer.token('known', STREAM_SCOPE)
+    const flood = () => Promise.all(Array.from({ length: 50 }, (_, index) => node.status(`${token}${index}`)))
+    expect(new Set(await flood())).toEqual(new Set([401]))
+    expect(issuer.keyRequests).toBe(1)
+    clock.advance(5_000)
+    expect(await node.status(token)).toBe(426)
+    expect(issuer.keyRequests).toBe(2)
+    issuer.replaceKey('outside-3')
+    const unknown = await issuer.token('known', STREAM_SCOPE)
+    await flood()
+    for (let index = 0; index < 20; index++) await node.status(unknown)
+    expect(issuer.keyRequests).toBe(2)
+  })
+
+  it.each([
+    ['is gone', 0, ''],
+    ['fails', 500, 'no'],
+    ['sends elsewhere', 302, ''],
+    ['answers noise', 200, 'noise'],
+    ['answers no key set', 200, '{}'],
+    ['answers without end', 200, `"${'x'.repeat(2_000_000)}"`],
+  ])('are kept while it %s', async (_what, status, body) => {
+    expect(await node.status(await issuer.token('known', STREAM_SCOPE))).toBe(426)
+    const token = await issuer.token('unknown', STREAM_SCOPE)
+    const asked = issuer.keyRequests
+    if (status === 0) await issuer.close()
+    else issuer.keyFault = { status, body }
+    clock.advance(400_000)
+    expect(await node.status(token)).toBe(426)
+    if (status !== 0) await expect.poll(() => issuer.keyRequests).toBe(asked + 1)
+    clock.advance(10_000)
+    expect(await node.status(token)).toBe(426)
+  })
+
+  it('that were never seen are no fault of the client: 503, until they come', async () => {
+    issuer.keyFault = { status: 500, body: '' }
+    const late = await open()
+    const token = await issuer.token('known', STREAM_SCOPE)
+    expect(await late.status(token)).toBe(503)
+    issuer.keyFault = undefined
+    expect(await late.status(token)).toBe(503)
+    clock.advance(5_000)
+    expect(await late.status(token)).toBe(426)
+    await late.close()
+  })
+})
+
+describe('whatever an issuer may sign', () => {
+  const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const encode = (part: unknown) => Buffer.from(JSON.stringify(part)).toString('base64url')
+  const claims = () => {
+    const now = Math.floor(clock.wallInstant().milliseconds / 1000)
+    const people = { client_id: 'known', org: { customer: 'acme' } }
+    return {
+      iss: 'https://outside.test/',
+      aud: ['a', OUTSIDE_AUDIENCE],
+      exp: now + 60,
+      iat: now,
+      scp: [STREAM_SCOPE],
+      ...people,
+    }
+  }
+  const forge = (header: object, payload: object, key: KeyObject = pair.privateKey) => {
+    const input = `${encode(header)}.${encode(payload)}`
+    return `${input}.${sign('sha256', Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`
+  }
+  const header = { alg: 'ES256', kid: 'k' }
+  let keys: ReturnType<typeof createServer>
+  let strange: AuthNode
+  beforeEach(async () => {
+    const jwk = { ...pair.publicKey.export({ format: 'jwk' }), kid: 'k', alg: 'ES256' }
+    const secret = { kty: 'oct', kid: 's', k: Buffer.from('shared').toString('base64url') }
+    keys = createServer((_request, response) => void response.end(JSON.stringify({ keys: [jwk, secret] })))
+    await new Promise<void>((resolve) => keys.listen(0, '127.0.0.1', resolve))
+    strange = await open({
+      issuer: 'https://outside.test/',
+      jwksUrl: `http://127.0.0.1:${(keys.address() as AddressInfo).port}/`,
+      claims: { client: 'client_id', customer: 'org.customer', scope: 'scp' },
+    })
+  })
+  afterEach(async () => {
+    await strange.close()
+    keys.closeAllConnections()
+    keys.close()
+  })
+
+  it.each<[string, () => string]>([
+    ['no type', () => forge(header, claims())],
+    ['the type JWT', () => forge({ ...header, typ: 'JWT' }, claims())],
+    ['the type at+jwt', () => forge({ ...header, typ: 'at+jwt' }, claims())],
+    ['the type in full', () => forge({ ...header, typ: 'application/at+JWT' }, claims())],
+    ['no key id, with one key that fits', () => forge({ alg: 'ES256' }, claims())],
+    ['scopes as text', () => forge(header, { ...claims(), scp: `x ${STREAM_SCOPE}` })],
+  ])('is taken with %s', async (_what, token) => {
+    expect(await strange.status(token())).toBe(426)
+  })
+
+  it.each<[string, () => string]>([
+    ['another type', () => forge({ ...header, typ: 'logout+jwt' }, claims())],
+    ['no expiry', () => forge(header, { ...claims(), exp: undefined })],
+    ['another issuer', () => forge(header, { ...claims(), iss: 'https://outside.test' })],
+    ['no client', () => forge(header, { ...claims(), client_id: undefined })],
+    ['a client that is no text', () => forge(header, { ...claims(), client_id: 7 })],
+    ['a customer that is no text', () => forge(header, { ...claims(), org: { customer: ['acme'] } })],
+    ['a path through text', () => forge(header, { ...claims(), org: 'acme' })],
+    ['scopes that are no texts', () => forge(header, { ...claims(), scp: [1] })],
+    ['a time in which it is not good yet', () => forge(header, { ...claims(), nbf: claims().iat + 60 })],
+    ['another key', () => forge(header, claims(), generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey)],
+    [
+      'a shared secret, even a published one',
+      () => {
+        const input = `${encode({ alg: 'HS256', kid: 's' })}.${encode(claims())}`
+        return `${input}.${createHmac('sha256', 'shared').update(input).digest('base64url')}`
+      },
+    ],
+    ['no algorithm', () => `${encode({ alg: 'none', kid: 'k' })}.${encode(claims())}.`],
+  ])('is refused with %s', async (_what, token) => {
+    expect(await strange.status(token())).toBe(401)
+  })
+
+  it('grants nothing without the claim of scopes', async () => {
+    expect(await strange.status(forge(header, { ...claims(), scp: undefined }))).toBe(403)
+  })
+})

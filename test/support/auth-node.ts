@@ -1,0 +1,168 @@
+/**
+ * One node as far as access goes: the public listener with the token endpoints and the stream's door, on a store that
+ * several nodes may share. Its connections say when they are closed, and with which code.
+ */
+import { once } from 'node:events'
+import { WebSocket } from 'ws'
+import { createPublicListener } from '../../src/app/public-listener.ts'
+import { Directory } from '../../src/auth/directory.ts'
+import { DirectoryLoader } from '../../src/auth/directory-loader.ts'
+import type { AuthTables } from '../../src/auth/tables.ts'
+import { createTokenVerifier, type TokenVerifier } from '../../src/auth/token-verifier.ts'
+import { Upkeep } from '../../src/auth/upkeep.ts'
+import type { Log } from '../../src/base/log.ts'
+import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import { createMemoryBus } from '../../src/channel/bus-memory.ts'
+import { createGateway } from '../../src/gateway/gateway.ts'
+import { Hub } from '../../src/gateway/hub.ts'
+import { createGatewayMetrics } from '../../src/gateway/metrics.ts'
+import type { Db, Transaction } from '../../src/store/db.ts'
+import { captureLog } from './door.ts'
+import { SETTINGS } from './stream-simulation.ts'
+import { VirtualClock } from './virtual-clock.ts'
+
+/** Time stands still, and turns end as they do: sockets are real here. */
+export class NodeClock extends VirtualClock {
+  override endOfTurn(callback: () => void): void {
+    setImmediate(callback)
+  }
+}
+
+export interface AuthNodeOptions {
+  readonly db: Db
+  readonly clock: NodeClock
+  readonly log?: Log
+  readonly publicUrl?: string
+  /** Verifies instead of the node's own keys, and then no tokens are issued. */
+  readonly verifierOf?: (directory: Directory) => TokenVerifier
+  /** Runs keys and revocations through time; off by default. */
+  readonly signingKeyDays?: number
+}
+
+export interface FormAnswer {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: Record<string, string | number>
+}
+
+export class AuthNode {
+  readonly directory: Directory
+  readonly loader: DirectoryLoader
+  readonly clock: NodeClock
+  readonly url: string
+  readonly #close: () => Promise<void>
+  readonly #sockets = new Set<WebSocket>()
+
+  private constructor(parts: {
+    directory: Directory
+    loader: DirectoryLoader
+    clock: NodeClock
+    url: string
+    close: () => Promise<void>
+  }) {
+    this.directory = parts.directory
+    this.loader = parts.loader
+    this.clock = parts.clock
+    this.url = parts.url
+    this.#close = parts.close
+  }
+
+  static async open(options: AuthNodeOptions): Promise<AuthNode> {
+    const { db, clock, log = captureLog().log, publicUrl = '' } = options
+    const directory = new Directory()
+    const loader = new DirectoryLoader({ db, directory, clock, log, publicUrl })
+    await loader.refresh()
+    const registry = createMetricsRegistry()
+    const metrics = createGatewayMetrics(registry)
+    const bus = createMemoryBus()
+    const hub = new Hub({ replicas: [], bus, clock, log, metrics, settings: SETTINGS, random: () => 0 })
+    const verifier = options.verifierOf?.(directory) ?? createTokenVerifier({ directory, clock })
+    const settings = { inboundBytesMax: 65_536, connectionsPerClientMax: 100, connectionsMax: 100 }
+    const gateway = createGateway({ hub, directory, verifier, clock, log, metrics, settings })
+    const listener = await createPublicListener({
+      host: '127.0.0.1',
+      port: 0,
+      trustedProxies: [],
+      corsOrigins: [],
+      headerBytesMax: 16_384,
+      tokenSeconds: 3600,
+      tokenRatePerSecond: 1_000,
+      issuesTokens: options.verifierOf === undefined,
+      publicUrl,
+      rooms: [],
+      db,
+      refreshDirectory: () => loader.refresh(),
+      directory,
+      gateway,
+      log,
+      metrics: registry,
+      clock,
+    })
+    const { signingKeyDays } = options
+    const upkeep = signingKeyDays === undefined ? undefined : new Upkeep({ db, directory, clock, log, signingKeyDays })
+    return new AuthNode({
+      directory,
+      loader,
+      clock,
+      url: listener.url,
+      async close() {
+        await upkeep?.stop()
+        gateway.stop()
+        await listener.close()
+        await loader.stop()
+      },
+    })
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.terminate()
+    await this.#close()
+  }
+
+  /** Posts a form to one of the endpoints. */
+  async post(path: string, form: Record<string, string>, headers: Record<string, string> = {}): Promise<FormAnswer> {
+    const response = await fetch(this.url + path, { method: 'POST', body: new URLSearchParams(form), headers })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, body: text === '' ? {} : JSON.parse(text) }
+  }
+
+  async token(credentials: Record<string, string>, scope: string): Promise<string> {
+    const answer = await this.post('/oauth2/token', { grant_type: 'client_credentials', scope, ...credentials })
+    if (answer.status !== 200) throw new Error(`${answer.status}: ${JSON.stringify(answer.body)}`)
+    return answer.body.access_token as string
+  }
+
+  /** What a plain request with this token is told at the stream's door; 426 is what one that is let in hears. */
+  async status(token: string): Promise<number> {
+    return (await fetch(this.url, { headers: { authorization: `Bearer ${token}` } })).status
+  }
+
+  /** Opens the stream; `closed` resolves to the close code. */
+  async stream(token: string): Promise<{ readonly socket: WebSocket; readonly closed: Promise<number> }> {
+    const socket = new WebSocket(this.url.replace(/^http/, 'ws'), { headers: { authorization: `Bearer ${token}` } })
+    this.#sockets.add(socket)
+    const closed = new Promise<number>((resolve) => socket.once('close', resolve))
+    await once(socket, 'open')
+    return { socket, closed }
+  }
+
+  /** Resolves when the directory fulfils a condition, which it may do already. */
+  until(condition: (directory: Directory) => boolean): Promise<void> {
+    if (condition(this.directory)) return Promise.resolve()
+    return new Promise((resolve) => {
+      const end = this.directory.onChange(() => {
+        if (!condition(this.directory)) return
+        end()
+        resolve()
+      })
+    })
+  }
+}
+
+/** A write as the operator makes it. */
+export function write<Result>(
+  db: Db,
+  work: (transaction: Transaction<AuthTables>) => Promise<Result>,
+): Promise<Result> {
+  return db.transaction(work)
+}
