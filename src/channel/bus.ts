@@ -25,8 +25,16 @@ export interface Commit {
   /** Levels of the full book that differ from the version before; one entry a price. */
   readonly changes: readonly LevelChange[]
   readonly executions: readonly Execution[]
-  /** Number of the last execution after this commit, counted within the epoch. */
+  /**
+   * Executions took place that cannot be had any more: before the one at this place of `executions`, or behind the last
+   * of them. The hole takes one number, so who holds the number before it can tell that something is missing. Of
+   * several holes in one commit this is the last: nobody can read in between.
+   */
+  readonly missedAt?: number
+  /** Number of the last execution, or hole, after this commit, counted within the epoch. */
   readonly executionNumber: number
+  /** Every level of the full book, when readers have to start over: what they hold was found to be wrong. */
+  readonly book?: readonly LevelChange[]
 }
 
 /** Whether the market's sources vouch for its book. `live: false` names why; the book stays. */

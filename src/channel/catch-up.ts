@@ -6,7 +6,22 @@
  */
 import type { Clock } from '../base/clock.ts'
 import { BID, type LevelChange } from '../market/event.ts'
-import { bookText, levelText, type Message, textMessage, topOfBookText, updateText } from './frame.ts'
+import type { View } from '../market/view.ts'
+import type { Cursors } from './cursor.ts'
+import {
+  bookText,
+  completeMessage,
+  extendedText,
+  levelText,
+  type Message,
+  type MessageHead,
+  messageHead,
+  type StreamMember,
+  streamTail,
+  textMessage,
+  topOfBookText,
+  updateText,
+} from './frame.ts'
 import type { Replica } from './replica.ts'
 
 /** Levels encoded in one go: about 3 ms, under the 5 ms that one piece of work may take from a turn. */
@@ -21,9 +36,26 @@ const COMPLETION_PART_MAX = 1 / 4
 /** Merged updates kept for one version: enough for a thousand readers that wake up at once. */
 const MERGED_UPDATES_KEPT = 2_048
 
+/** Whole snapshots kept for one version that differ in the cursor of the message before. */
+const SNAPSHOT_MESSAGES_KEPT = 16
+
 export interface Snapshot {
   readonly version: number
+  /** The last version that had changed the view by then: what the cursor of the message names. */
+  readonly changeVersion: number
+  /** The message for who has been sent none before. */
   readonly message: Message
+}
+
+/** A view on the extended wire, whose messages carry a `stream` member. */
+export interface ExtendedTarget {
+  readonly view: View
+  readonly cursors: Cursors
+}
+
+interface ExtendedSnapshot extends Snapshot {
+  readonly head: MessageHead
+  readonly messages: Map<number, Message>
 }
 
 /** The difference to a version: nothing differs, one UPDATE, or the journal no longer reaches back so far. */
@@ -31,6 +63,7 @@ export type Merged = 'nothing' | 'too-old' | { readonly message: Message; readon
 
 interface SnapshotJob {
   readonly version: number
+  readonly changeVersion: number
   readonly milliseconds: number
   readonly levels: readonly LevelChange[]
   position: number
@@ -41,17 +74,22 @@ interface SnapshotJob {
 export class CatchUp {
   readonly #replica: Replica
   readonly #clock: Clock
-  readonly #merged = new Map<number, Merged>()
+  readonly #view: View
+  readonly #extended: ExtendedTarget | undefined
+  readonly #merged = new Map<number | string, Merged>()
   #mergedVersion = 0
-  #snapshot: Snapshot | undefined
+  #snapshot: Snapshot | ExtendedSnapshot | undefined
   /** Version at which the cached snapshot was first asked for; 0 = not yet. */
   #firstAskedVersion = 0
   #job: SnapshotJob | undefined
   #top: { readonly topNumber: number; readonly version: number; readonly message: Message } | undefined
 
-  constructor(replica: Replica, clock: Clock) {
+  /** Messages of the plain wire about the published view, or of the extended wire about any view of the replica. */
+  constructor(replica: Replica, clock: Clock, extended?: ExtendedTarget) {
     this.#replica = replica
     this.#clock = clock
+    this.#view = extended?.view ?? replica.view
+    this.#extended = extended
   }
 
   /** True while a large snapshot is being encoded: `encode` wants to be called, once a turn. */
@@ -68,25 +106,25 @@ export class CatchUp {
     return this.#top.message
   }
 
-  /** The one UPDATE from `version` to now. */
-  merged(version: number): Merged {
-    const { view, market, instant } = this.#replica
+  /**
+   * The one UPDATE from `version` to now. On the extended wire `prevVersion` is the change version that the cursor of
+   * the message before names: `version` itself, or an earlier one that nothing differs from.
+   */
+  merged(version: number, prevVersion = version): Merged {
+    const view = this.#view
     if (this.#mergedVersion !== view.version || this.#merged.size >= MERGED_UPDATES_KEPT) {
       this.#merged.clear()
       this.#mergedVersion = view.version
     }
-    const known = this.#merged.get(version)
+    const key = this.#extended === undefined || prevVersion === version ? version : `${version} ${prevVersion}`
+    const known = this.#merged.get(key)
     if (known !== undefined) return known
     const changes = view.changesSince(version)
     let merged: Merged
     if (changes === 'too-old') merged = 'too-old'
     else if (changes.length === 0) merged = 'nothing'
-    else
-      merged = {
-        message: textMessage(updateText(market, instant.milliseconds, changes)),
-        levelCount: changes.length,
-      }
-    this.#merged.set(version, merged)
+    else merged = { message: this.#update(changes, version, prevVersion), levelCount: changes.length }
+    this.#merged.set(key, merged)
     return merged
   }
 
@@ -98,9 +136,11 @@ export class CatchUp {
     const cached = this.#snapshot
     if (cached !== undefined && cached.version > laterThan && this.#isUseful(cached)) return cached
     if (this.#job !== undefined) return undefined
-    const { view, version, instant } = this.#replica
-    const levels = view.levels()
-    this.#job = { version, milliseconds: instant.milliseconds, levels, position: 0, bids: [], asks: [] }
+    const { version, instant } = this.#replica
+    const { changeVersion } = this.#view
+    const levels = this.#view.levels()
+    const { milliseconds } = instant
+    this.#job = { version, changeVersion, milliseconds, levels, position: 0, bids: [], asks: [] }
     if (levels.length <= SLICE_LEVELS) this.encode(Number.POSITIVE_INFINITY)
     return this.#job === undefined ? this.#snapshot : undefined
   }
@@ -118,18 +158,62 @@ export class CatchUp {
     } while (job.position < job.levels.length && this.#clock.monotonicMilliseconds() < untilMilliseconds)
     if (job.position < job.levels.length) return
     const text = bookText(this.#replica.market, 'snapshot', job.milliseconds, job.bids.join(), job.asks.join())
-    this.#snapshot = { version: job.version, message: textMessage(text) }
+    this.#snapshot = this.#finished(job, text)
     this.#firstAskedVersion = 0
     this.#job = undefined
   }
 
+  /** On the extended wire: the snapshot for who was last sent a message that names `prevVersion` (0 = none). */
+  snapshotAfter(snapshot: Snapshot, prevVersion: number): Message {
+    if (prevVersion === 0 || !('head' in snapshot)) return snapshot.message
+    const { head, messages, changeVersion } = snapshot as ExtendedSnapshot
+    const known = messages.get(prevVersion)
+    if (known !== undefined) return known
+    if (messages.size >= SNAPSHOT_MESSAGES_KEPT) messages.clear()
+    const message = completeMessage(head, this.#tail(changeVersion, prevVersion, 0))
+    messages.set(prevVersion, message)
+    return message
+  }
+
+  #finished({ version, changeVersion }: SnapshotJob, text: string): Snapshot | ExtendedSnapshot {
+    if (this.#extended === undefined) return { version, changeVersion, message: textMessage(text) }
+    const head = messageHead(text)
+    const message = completeMessage(head, this.#tail(changeVersion, 0, 0))
+    return { version, changeVersion, message, head, messages: new Map() }
+  }
+
+  #update(changes: readonly LevelChange[], version: number, prevVersion: number): Message {
+    const text = updateText(this.#replica.market, this.#replica.instant.milliseconds, changes)
+    if (this.#extended === undefined) return textMessage(text)
+    const covers = this.#view.commitsSince(prevVersion)
+    const stream = this.#stream(
+      this.#view.changeVersion,
+      prevVersion,
+      // What the cursor before names may be forgotten when nothing differed since: then only what is known counts.
+      covers === 'too-old' ? (this.#view.commitsSince(version) as number) : covers,
+    )
+    return textMessage(extendedText(text, stream))
+  }
+
+  #tail(changeVersion: number, prevVersion: number, covers: number): string {
+    return streamTail(this.#stream(changeVersion, prevVersion, covers))
+  }
+
+  #stream(changeVersion: number, prevVersion: number, covers: number): StreamMember {
+    const { cursors } = this.#extended as ExtendedTarget
+    const { epoch } = this.#replica
+    const prev = prevVersion === 0 ? undefined : cursors.token(epoch, prevVersion)
+    return { cursor: cursors.token(epoch, changeVersion), prev, covers }
+  }
+
   #isUseful(snapshot: Snapshot): boolean {
-    const { view, version } = this.#replica
+    const view = this.#view
+    const { version } = this.#replica
     if (this.#firstAskedVersion === 0) this.#firstAskedVersion = version
     if (snapshot.version === version) return true
     const levelCount = view.levelCount(0) + view.levelCount(1)
     if (levelCount <= SMALL_VIEW_LEVELS) return false
-    const completion = this.merged(snapshot.version)
+    const completion = this.merged(snapshot.version, snapshot.changeVersion)
     if (completion === 'too-old') return false
     if (completion === 'nothing' || completion.levelCount <= levelCount * COMPLETION_PART_MAX) return true
     // Those who waited for it get it all the same: a book that moves fast would else never be fresh enough.

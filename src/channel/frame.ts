@@ -34,21 +34,68 @@ export function textFrame(text: string): Buffer {
   return frame
 }
 
+/** What the extended wire adds to a data message; documented in docs/extended-stream.md. */
+export interface StreamMember {
+  readonly cursor: string
+  /** Cursor of the message before in this subscription; undefined in the first. */
+  readonly prev: string | undefined
+  /** Commits that changed the channel and are merged into the message; 0 when it states everything anew. */
+  readonly covers: number
+}
+
+/** What stands between the end of the plain text of a data message and the end of the extended one. */
+export function streamTail({ cursor, prev, covers }: StreamMember): string {
+  const before = prev === undefined ? '' : `"prev":"${prev}",`
+  return `,"stream":{"cursor":"${cursor}",${before}"covers":${covers}}}`
+}
+
+/** The extended text of a data message. */
+export function extendedText(plain: string, stream: StreamMember): string {
+  return plain.slice(0, -1) + streamTail(stream)
+}
+
+/** A long message without its end: its frames are shared by all messages that differ only in what stands there. */
+export interface MessageHead {
+  readonly text: string
+  readonly frames: Message
+}
+
+/** Prepares the plain text of a data message, so that each tail given to `completeMessage` costs little. */
+export function messageHead(plain: string): MessageHead {
+  const text = plain.slice(0, -1)
+  if (text.length <= FRAGMENT_BYTES_MAX) return { text, frames: [] }
+  return { text: '', frames: fragments(Buffer.from(text), false) }
+}
+
+/** The message that begins with `head` and ends with `tail`. */
+export function completeMessage(head: MessageHead, tail: string): Message {
+  if (head.frames.length === 0) return textMessage(head.text + tail)
+  return [...head.frames, frameOf(FIN | OPCODE_CONTINUATION, Buffer.from(tail))]
+}
+
 /** A text message as frames of at most `FRAGMENT_BYTES_MAX` payload bytes. */
 export function textMessage(text: string): Message {
   if (text.length <= FRAGMENT_BYTES_MAX) return [textFrame(text)]
-  const payload = Buffer.from(text)
+  return fragments(Buffer.from(text), true)
+}
+
+/** The frames of a message, or of the part of it that comes before its last frame. */
+function fragments(payload: Buffer, isWhole: boolean): Buffer[] {
   const frames: Buffer[] = []
   for (let start = 0; start < payload.length; start += FRAGMENT_BYTES_MAX) {
     const part = payload.subarray(start, start + FRAGMENT_BYTES_MAX)
-    const last = start + part.length === payload.length
-    const header = headerLength(part.length)
-    const frame = Buffer.allocUnsafe(header + part.length)
-    writeHeader(frame, (last ? FIN : 0) | (start === 0 ? OPCODE_TEXT : OPCODE_CONTINUATION), part.length)
-    part.copy(frame, header)
-    frames.push(frame)
+    const isLast = isWhole && start + part.length === payload.length
+    frames.push(frameOf((isLast ? FIN : 0) | (start === 0 ? OPCODE_TEXT : OPCODE_CONTINUATION), part))
   }
   return frames
+}
+
+function frameOf(firstByte: number, payload: Buffer): Buffer {
+  const header = headerLength(payload.length)
+  const frame = Buffer.allocUnsafe(header + payload.length)
+  writeHeader(frame, firstByte, payload.length)
+  payload.copy(frame, header)
+  return frame
 }
 
 function headerLength(payloadLength: number): number {
@@ -114,4 +161,14 @@ export function executionText(market: MarketDefinition, execution: Execution, co
 
 export function heartbeatText(instant: Instant): string {
   return `{"channel":"heartbeat","payload":{"timestamp":"${nanosecondText(instant.milliseconds, instant.nanoseconds)}"}}`
+}
+
+/** The heartbeat of the extended wire; `books` are texts of `bookDigestText`. */
+export function extendedHeartbeatText(instant: Instant, books: readonly string[]): string {
+  const timestamp = nanosecondText(instant.milliseconds, instant.nanoseconds)
+  return `{"channel":"heartbeat","payload":{"timestamp":"${timestamp}","books":[${books.join()}]}}`
+}
+
+export function bookDigestText(market: MarketDefinition, cursor: string, digest: string): string {
+  return `{"market":"${market.symbol}","cursor":"${cursor}","digest":"${digest}"}`
 }

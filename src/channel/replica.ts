@@ -6,7 +6,7 @@
 import { assert } from '../base/assert.ts'
 import type { Instant } from '../base/clock.ts'
 import { Book } from '../market/book.ts'
-import { ASK, BID, type LevelChange, type MarketDefinition, type Side } from '../market/event.ts'
+import { type AppliedChange, ASK, BID, type LevelChange, type MarketDefinition, type Side } from '../market/event.ts'
 import { View } from '../market/view.ts'
 import type { Bus, Commit } from './bus.ts'
 import { ExecutionLog } from './execution-log.ts'
@@ -16,9 +16,13 @@ import type { TopOfBook } from './frame.ts'
 export interface ViewCommit {
   /** Levels of the view that differ, bids first; empty when the view did not move. */
   readonly changes: readonly LevelChange[]
+  /** The same for every view of another depth that is open, by depth. */
+  readonly changesAt: ReadonlyMap<number, readonly LevelChange[]>
   readonly topChanged: boolean
-  /** How many executions the commit added to the end of the execution log. */
+  /** How many numbers the commit added to the end of the execution log: its executions, and a hole among them. */
   readonly executionCount: number
+  /** The book was replaced: nothing leads from an earlier version to this one, so everyone needs it whole. */
+  readonly startsOver: boolean
 }
 
 export interface ReplicaListener {
@@ -34,11 +38,18 @@ export interface ReplicaOptions {
   readonly executionsKept: number
 }
 
+/** Changes of the top whose versions are remembered. */
+const TOP_VERSIONS_KEPT = 4_096
+
+const NO_CHANGES: ReadonlyMap<number, readonly LevelChange[]> = new Map()
+
 export class Replica {
   readonly market: MarketDefinition
   readonly view: View
   readonly executions: ExecutionLog
   readonly #book = new Book()
+  /** Views of other depths than the published one, while somebody wants them. */
+  readonly #openViews = new Map<number, View>()
   readonly #listeners = new Set<ReplicaListener>()
   readonly #endSubscription: () => void
   #epoch = ''
@@ -46,6 +57,8 @@ export class Replica {
   #receivedMilliseconds = 0
   #top: TopOfBook = { bid: undefined, ask: undefined }
   #topNumber = 0
+  /** A ring: the version that made the top of number n stands at n modulo the size. */
+  readonly #topVersions = new Float64Array(TOP_VERSIONS_KEPT)
   #hasBook = false
   #live = false
   #reason = 'waiting for the first snapshot'
@@ -58,6 +71,11 @@ export class Replica {
       if (message.type === 'commit') this.#follow(message)
       else this.#setStatus(message.live, message.reason)
     })
+  }
+
+  /** The life of the market's writer that is followed; empty before the first commit. */
+  get epoch(): string {
+    return this.#epoch
   }
 
   /** Version of the last commit; 0 before the first. */
@@ -84,6 +102,20 @@ export class Replica {
     return this.#topNumber
   }
 
+  /** Version of the last commit that moved the top; 0 before the first. */
+  get topVersion(): number {
+    return this.#topVersions[this.#topNumber % TOP_VERSIONS_KEPT] as number
+  }
+
+  /** How often the top moved after a version; 'too-old' when that is not remembered. */
+  topChangesSince(version: number): number | 'too-old' {
+    const oldest = Math.max(0, this.#topNumber - TOP_VERSIONS_KEPT + 1)
+    for (let number = this.#topNumber; number >= oldest; number--) {
+      if ((this.#topVersions[number % TOP_VERSIONS_KEPT] as number) <= version) return this.#topNumber - number
+    }
+    return 'too-old'
+  }
+
   /** True once a source has given a whole book; it stays true when the sources are lost. */
   get hasBook(): boolean {
     return this.#hasBook
@@ -104,6 +136,21 @@ export class Replica {
     return !this.#book.isCrossed()
   }
 
+  /** The view of `depth` levels a side, which must be fewer than are published; it is kept up until `closeView`. */
+  openView(depth: number): View {
+    let view = this.#openViews.get(depth)
+    if (view === undefined) {
+      view = new View(this.#book, depth)
+      view.reset(this.version)
+      this.#openViews.set(depth, view)
+    }
+    return view
+  }
+
+  closeView(depth: number): void {
+    this.#openViews.delete(depth)
+  }
+
   listen(listener: ReplicaListener): () => void {
     this.#listeners.add(listener)
     return () => {
@@ -122,20 +169,34 @@ export class Replica {
     this.#epoch = commit.epoch
     this.#instant = { milliseconds: commit.milliseconds, nanoseconds: commit.nanoseconds }
     this.#receivedMilliseconds = commit.receivedMilliseconds
-    const changes = this.view.advance(commit.version, this.#book.apply(commit.changes))
-    const topChanged = changes.length > 0 && this.#moveTop()
+    const startsOver = commit.book !== undefined
+    const applied = startsOver ? undefined : this.#book.apply(commit.changes)
+    if (commit.book !== undefined) this.#book.replace(commit.book)
+    const changes = move(this.view, commit.version, applied)
+    const changesAt = this.#moveOpenViews(commit.version, applied)
+    const topChanged = (startsOver || changes.length > 0) && this.#moveTop(commit.version)
+    const { lastNumber } = this.executions
     this.executions.append(commit)
-    const viewCommit = { changes, topChanged, executionCount: commit.executions.length }
+    const executionCount = this.executions.lastNumber - lastNumber
+    const viewCommit = { changes, changesAt, topChanged, executionCount, startsOver }
     for (const listener of this.#listeners) listener.onCommit(viewCommit)
   }
 
-  #moveTop(): boolean {
+  #moveOpenViews(version: number, applied: readonly AppliedChange[] | undefined): typeof NO_CHANGES {
+    if (this.#openViews.size === 0) return NO_CHANGES
+    const changesAt = new Map<number, readonly LevelChange[]>()
+    for (const [depth, view] of this.#openViews) changesAt.set(depth, move(view, version, applied))
+    return changesAt
+  }
+
+  #moveTop(version: number): boolean {
     const bid = this.#best(BID)
     const ask = this.#best(ASK)
     const same = sameLevel(bid, this.#top.bid) && sameLevel(ask, this.#top.ask)
     if (same) return false
     this.#top = { bid, ask }
     this.#topNumber += 1
+    this.#topVersions[this.#topNumber % TOP_VERSIONS_KEPT] = version
     return true
   }
 
@@ -150,6 +211,13 @@ export class Replica {
     if (live) this.#hasBook = true
     for (const listener of this.#listeners) listener.onStatus(live)
   }
+}
+
+/** Leads a view to a version by what changed in the book, or starts it over when nothing leads there (undefined). */
+function move(view: View, version: number, applied: readonly AppliedChange[] | undefined): readonly LevelChange[] {
+  if (applied !== undefined) return view.advance(version, applied)
+  view.reset(version)
+  return []
 }
 
 function sameLevel(left: LevelChange | undefined, right: LevelChange | undefined): boolean {

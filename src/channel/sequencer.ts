@@ -2,7 +2,8 @@
  * The one writer of a market. It applies what the market's source reports to the full book and turns what arrived
  * into commits: at most one a millisecond of the monotonic clock, each with the next version and an instant strictly
  * later than the one before, whatever the wall clock does. It never commits a book that is crossed or holds a negative
- * amount: it counts the violation, says so on the bus and asks the source for a fresh snapshot; executions go on.
+ * amount: it counts the violation, says so on the bus and asks the source for a fresh snapshot; executions go on. Where the
+ * source missed executions, the commit says at which place, so that no reader takes those behind for all there were.
  */
 import { assert } from '../base/assert.ts'
 import type { Clock, Timer } from '../base/clock.ts'
@@ -19,6 +20,7 @@ import {
   type MarketDefinition,
   type MarketEvent,
 } from '../market/event.ts'
+import { levelsBehind } from '../market/view.ts'
 import type { Bus } from './bus.ts'
 
 /** The least distance of two commits of a market. */
@@ -30,6 +32,7 @@ const CLOCK_LEAD_WARNED_MILLISECONDS = 1_000
 export interface SequencerMetrics {
   readonly commits: Counter<'market'>
   readonly violations: Counter<'market'>
+  readonly missedExecutions: Counter<'market'>
   readonly clockLeadMilliseconds: Gauge<'market'>
 }
 
@@ -44,6 +47,12 @@ export function createSequencerMetrics(registry: MetricsRegistry): SequencerMetr
       labelNames,
       registers,
     }),
+    missedExecutions: new Counter({
+      name: 'tidegate_executions_missed_total',
+      help: 'Times that a source proved that executions had taken place which could not be had any more',
+      labelNames,
+      registers,
+    }),
     clockLeadMilliseconds: new Gauge({
       name: 'tidegate_clock_lead_milliseconds',
       help: 'How far the commit time of a market is ahead of the wall clock',
@@ -51,6 +60,14 @@ export function createSequencerMetrics(registry: MetricsRegistry): SequencerMetr
       registers,
     }),
   }
+}
+
+/** Takes the numbers of a market that has gone out of the metrics. */
+export function forgetMarket(metrics: SequencerMetrics, market: string): void {
+  metrics.commits.remove({ market })
+  metrics.violations.remove({ market })
+  metrics.missedExecutions.remove({ market })
+  metrics.clockLeadMilliseconds.remove({ market })
 }
 
 export interface SequencerOptions {
@@ -75,11 +92,15 @@ export class Sequencer {
   /** Once a second one came: amounts that the last commit published, of the levels touched since (bids, asks). */
   readonly #published: [Map<number, Scaled>, Map<number, Scaled>] = [new Map(), new Map()]
   #executions: Execution[] = []
+  /** How many of these came before executions were missed for the last time; undefined when none were. */
+  #missedAt: number | undefined
   #version = 0
   #executionNumber = 0
   #lastMilliseconds: number
   #lastCommitMonotonic = Number.NEGATIVE_INFINITY
   #commitRequested = false
+  /** The next trusted commit carries the whole book. */
+  #startsOver = false
   #scheduled: Timer | 'end-of-turn' | undefined
   /** `starting` until the first snapshot; `lost` while nobody vouches for the book. */
   #state: 'starting' | 'live' | 'lost' = 'starting'
@@ -98,8 +119,9 @@ export class Sequencer {
     // Bound once: looking labels up at every commit cost more than the commit.
     const commits = options.metrics.commits.labels({ market: options.market.symbol })
     const lead = options.metrics.clockLeadMilliseconds.labels({ market: options.market.symbol })
-    // Zero is a fact too: the alarm on violations needs the series to be there.
+    // Zero is a fact too: the alarms on these need the series to be there.
     options.metrics.violations.inc({ market: options.market.symbol }, 0)
+    options.metrics.missedExecutions.inc({ market: options.market.symbol }, 0)
     this.#countCommit = () => commits.inc()
     this.#gaugeLead = (milliseconds) => lead.set(milliseconds)
     this.#endService = options.bus.serve(options.market.symbol, () => {
@@ -113,18 +135,38 @@ export class Sequencer {
     if (this.#stopped) return
     if (event.type === 'lost') {
       this.#lose(event.reason)
+    } else if (event.type === 'missed') {
+      this.#miss(event.reason)
     } else if (event.type === 'snapshot') {
       if (this.#refuse(event.levels)) return
       this.#note(this.#book.replace(event.levels))
       this.#becomesLive = true
       this.#scheduleCommit()
-    } else {
+    } else if (event.type === 'update') {
       for (const execution of event.executions) this.#executions.push(execution)
       // Between `lost` and the next snapshot no change can be trusted; executions stand for themselves.
       const trusted = this.#state === 'live' || this.#becomesLive
       if (trusted && !this.#refuse(event.changes)) this.#note(this.#book.apply(event.changes))
       this.#scheduleCommit()
     }
+  }
+
+  /** The full book while it is exactly what was last committed; undefined while changes wait or nobody vouches for it. */
+  get settledBook(): Book | undefined {
+    const isSettled = this.#only === undefined && this.#published[BID].size + this.#published[ASK].size === 0
+    return this.#state === 'live' && !this.#becomesLive && isSettled ? this.#book : undefined
+  }
+
+  /**
+   * Makes every reader begin anew from the whole book, because what one of them holds was found to be wrong; and since
+   * nobody can tell what else is, asks the source for a fresh snapshot too. Happens with the next book that is vouched
+   * for.
+   */
+  startOver(reason: string): void {
+    this.#startsOver = true
+    this.#commitRequested = true
+    this.#scheduleCommit()
+    this.#options.onRebuildNeeded(reason)
   }
 
   /** Ends the writer: what was not committed yet is committed now, nothing after. */
@@ -175,6 +217,16 @@ export class Sequencer {
     this.#options.bus.publish({ type: 'status', market: this.#options.market.symbol, live: false, reason })
   }
 
+  #miss(reason: string): void {
+    const { market, metrics, log } = this.#options
+    metrics.missedExecutions.inc({ market: market.symbol })
+    log.warn({ market: market.symbol, reason }, 'market executions missed')
+    this.#missedAt = this.#executions.length
+    // At once, and not with the next execution: readers are to know of it while it is news.
+    this.#commitRequested = true
+    this.#scheduleCommit()
+  }
+
   #scheduleCommit(): void {
     if (this.#scheduled !== undefined) return
     const { clock } = this.#options
@@ -211,14 +263,18 @@ export class Sequencer {
     const becomesLive = trusted && this.#becomesLive
     const changes = trusted ? this.#takeChanges() : []
     const executions = this.#executions
+    const missedAt = this.#missedAt
     if (changes.length === 0 && executions.length === 0 && !this.#commitRequested && !becomesLive) return
     this.#executions = []
+    this.#missedAt = undefined
     this.#commitRequested = false
     this.#lastCommitMonotonic = clock.monotonicMilliseconds()
-    this.#executionNumber += executions.length
+    this.#executionNumber += executions.length + (missedAt === undefined ? 0 : 1)
     this.#version += 1
     const instant = this.#nextInstant()
     this.#countCommit()
+    const startsOver = trusted && this.#startsOver
+    if (startsOver) this.#startsOver = false
     bus.publish({
       type: 'commit',
       market: market.symbol,
@@ -228,7 +284,9 @@ export class Sequencer {
       receivedMilliseconds: this.#receivedMilliseconds,
       changes,
       executions,
+      ...(missedAt === undefined ? {} : { missedAt }),
       executionNumber: this.#executionNumber,
+      ...(startsOver ? { book: wholeBook(this.#book) } : {}),
     })
     if (becomesLive) {
       this.#becomesLive = false
@@ -271,4 +329,8 @@ export class Sequencer {
     this.#lastMilliseconds = milliseconds
     return { milliseconds, nanoseconds: lead === 0 ? wall.nanoseconds : 0 }
   }
+}
+
+function wholeBook(book: Book): LevelChange[] {
+  return ([BID, ASK] as const).flatMap((side) => levelsBehind(book, 0, side, undefined, Number.POSITIVE_INFINITY))
 }

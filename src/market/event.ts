@@ -50,8 +50,11 @@ export interface Execution {
  * - `update`: level changes (any order, the last wins a price) and executions that belong together.
  * - `lost`: the source cannot vouch for its book any more (disconnected, gap, bad checksum, refused); the last book
  *   stays published until the next `snapshot`.
+ * - `missed`: executions took place between the last one reported and the next, and cannot be had any more (the
+ *   source's numbering proves it). Says nothing about the book.
  */
 export type MarketEvent =
   | { readonly type: 'snapshot'; readonly levels: readonly LevelChange[] }
   | { readonly type: 'update'; readonly changes: readonly LevelChange[]; readonly executions: readonly Execution[] }
   | { readonly type: 'lost'; readonly reason: string }
+  | { readonly type: 'missed'; readonly reason: string }

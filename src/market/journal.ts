@@ -83,6 +83,26 @@ export class Journal {
     return amounts
   }
 
+  /** How many later versions than `version` have an entry; 'too-old' when the journal does not reach back that far. */
+  commitsSince(version: number): number | 'too-old' {
+    if (version < this.#reach) return 'too-old'
+    let commits = 0
+    let last = version
+    for (let index = this.#firstAfter(version); index < this.#count; index++) {
+      const entryVersion = this.#versions[(this.#oldest + index) & this.#mask]!
+      if (entryVersion !== last) commits += 1
+      last = entryVersion
+    }
+    return commits
+  }
+
+  /** Index, from the oldest, of the first entry after `version`. */
+  #firstAfter(version: number): number {
+    let index = this.#count
+    while (index > 0 && this.#versions[(this.#oldest + index - 1) & this.#mask]! > version) index--
+    return index
+  }
+
   #grow(entries: number): void {
     const capacity = powerOfTwo(entries)
     const versions = new Float64Array(capacity)

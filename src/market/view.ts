@@ -21,6 +21,7 @@ export class View {
   readonly #book: Book
   readonly #journal: Journal
   readonly #edges: [bid: number, ask: number] = [0, 0]
+  #changeVersion = 0
 
   /** Stands at version 0 with the book as it is. `journalEntriesMinimum` is for tests that want a short memory. */
   constructor(book: Book, depth: number, journalEntriesMinimum = JOURNAL_ENTRIES_MINIMUM) {
@@ -34,9 +35,15 @@ export class View {
     return this.#journal.version
   }
 
+  /** The last version that changed the view; before the first of them, the version of the last `reset`. */
+  get changeVersion(): number {
+    return this.#changeVersion
+  }
+
   /** Forgets the journal (new epoch, or a rebuild) and stands at `version` with the book as it is. */
   reset(version: number): void {
     this.#journal.reset(version)
+    this.#changeVersion = version
     this.#edges[BID] = this.#edgeNow(BID)
     this.#edges[ASK] = this.#edgeNow(ASK)
   }
@@ -51,6 +58,7 @@ export class View {
     const changes: LevelChange[] = []
     const firstAsk = this.#advanceSide(BID, applied, 0, changes)
     this.#advanceSide(ASK, applied, firstAsk, changes)
+    if (changes.length > 0) this.#changeVersion = version
     return changes
   }
 
@@ -74,23 +82,50 @@ export class View {
     return changes
   }
 
+  /**
+   * What `changesSince` tells, in any order, each level with its amount at that version too: for sums over the levels
+   * that are moved in both directions.
+   */
+  differencesSince(version: number): AppliedChange[] | 'too-old' {
+    const amounts = this.#journal.amountsAt(version)
+    if (amounts === 'too-old') return 'too-old'
+    const differences: AppliedChange[] = []
+    for (const side of [BID, ASK] as const) {
+      for (const [price, before] of amounts[side]) {
+        const after = this.amount(side, price)
+        if (before !== after) differences.push({ side, price, before, after })
+      }
+    }
+    return differences
+  }
+
+  /** How many versions after `version` changed the view; 'too-old' when the journal does not reach back that far. */
+  commitsSince(version: number): number | 'too-old' {
+    return this.#journal.commitsSince(version)
+  }
+
   /** How many levels of a side are in the view now. */
   levelCount(side: Side): number {
     const size = this.#book.side(side).size
     return this.depth === 0 ? size : Math.min(this.depth, size)
   }
 
-  /** All levels of the view now, in book order. */
-  levels(): LevelChange[] {
+  /** The levels of the view now, in book order; at most `countMax` a side, the best. */
+  levels(countMax = Number.POSITIVE_INFINITY): LevelChange[] {
     const all: LevelChange[] = []
     for (const side of [BID, ASK] as const) {
       const levels = this.#book.side(side)
-      const count = this.levelCount(side)
+      const count = Math.min(this.levelCount(side), countMax)
       for (let rank = 0; rank < count; rank++) {
         all.push({ side, price: levels.priceAt(rank), amount: levels.amountAt(rank) })
       }
     }
     return all
+  }
+
+  /** Up to `countMax` levels of one side of the view now, from the first one worse than `price` (undefined: the best). */
+  levelsBehind(side: Side, price: number | undefined, countMax: number): LevelChange[] {
+    return levelsBehind(this.#book, this.depth, side, price, countMax)
   }
 
   /** The amount that the view holds at a price: 0 when there is no level or it lies outside the depth. */
@@ -142,6 +177,24 @@ export class View {
     this.#journal.record(side, price, before)
     changes.push({ side, price, amount })
   }
+}
+
+/** What `View.levelsBehind` would answer for a view of `depth` (0 = all) levels of that book, without having one. */
+export function levelsBehind(
+  book: Book,
+  depth: number,
+  side: Side,
+  price: number | undefined,
+  countMax: number,
+): LevelChange[] {
+  const levels = book.side(side)
+  const first = price === undefined ? 0 : rankBehind(levels, price)
+  const size = depth === 0 ? levels.size : Math.min(depth, levels.size)
+  const found: LevelChange[] = []
+  for (let rank = first; rank < Math.min(size, first + countMax); rank++) {
+    found.push({ side, price: levels.priceAt(rank), amount: levels.amountAt(rank) })
+  }
+  return found
 }
 
 /** Whether a price is at least as good as another one of its side. */

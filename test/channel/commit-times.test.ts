@@ -1,18 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createSystemClock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log.ts'
 import { CommitTimes, readCommitFloors } from '../../src/channel/commit-times.ts'
 import type { Db } from '../../src/store/db.ts'
-import { openEmbedded } from '../../src/store/embedded.ts'
-import { migrate } from '../../src/store/migrate.ts'
+import { openTestStore } from '../support/test-store.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 const log = createLog('silent')
 let db: Db
 
 beforeAll(async () => {
-  db = await openEmbedded({ folder: '', log, clock: createSystemClock() })
-  await migrate(db, log)
+  db = await openTestStore({ log })
 })
 
 afterAll(() => db.close())
@@ -43,7 +40,7 @@ describe('commit times', () => {
 
   test('that cannot be written are warned of once and do no harm', async () => {
     const clock = new VirtualClock()
-    const closed = await openEmbedded({ folder: '', log, clock: createSystemClock() })
+    const closed = await openTestStore({ log, isMigrated: false })
     await closed.close()
     const warnings: unknown[] = []
     const warningLog = Object.assign(createLog('silent'), { warn: (fields: unknown) => warnings.push(fields) })

@@ -4,7 +4,15 @@ import { textFrame } from '../../src/channel/frame.ts'
 import { testMarket } from '../support/stream-simulation.ts'
 import { commitOf } from './bus-conformance.ts'
 
-function logWith(kept: number): { log: ExecutionLog; append: (count: number, milliseconds?: number) => void } {
+interface LogWith {
+  readonly log: ExecutionLog
+  readonly append: (count: number, milliseconds?: number) => void
+  /** Appends a commit with a hole at this place of its executions. */
+  readonly miss: (count: number, missedAt: number) => void
+}
+
+/** An execution has its number as its amount, holes counted. */
+function logWith(kept: number): LogWith {
   const log = new ExecutionLog(testMarket('AAAUSD', 0), kept)
   let next = 1
   return {
@@ -12,6 +20,12 @@ function logWith(kept: number): { log: ExecutionLog; append: (count: number, mil
     append(count, milliseconds = 0) {
       const executions = Array.from({ length: count }, () => ({ price: 100, amount: next++ }))
       log.append({ ...commitOf('AAAUSD', 1), milliseconds, executions })
+    },
+    miss(count, missedAt) {
+      const amountAt = (place: number) => next + place + (place < missedAt ? 0 : 1)
+      const executions = Array.from({ length: count }, (_, place) => ({ price: 100, amount: amountAt(place) }))
+      log.append({ ...commitOf('AAAUSD', 1), milliseconds: 0, executions, missedAt })
+      next += count + 1
     },
   }
 }
@@ -52,4 +66,47 @@ test('a frame is made once, with the commit time where the source gives none', (
   expect(log.frame(1)).toEqual(textFrame(text(1, '1970-01-02T00:00:00.001Z')))
   expect(log.frame(2)).toEqual(textFrame(text(2, '1970-01-02T00:00:00.002Z')))
   expect(log.frame(1)).toBe(log.frame(1))
+})
+
+test('a hole takes a number, wherever it stands among the executions of a commit, and nothing before it is left', () => {
+  for (const missedAt of [0, 1, 2, 3]) {
+    const { log, append, miss } = logWith(10)
+    append(4)
+    expect(log.holeNumber).toBe(0)
+    miss(3, missedAt)
+    expect([log.holeNumber, log.firstNumber, log.lastNumber]).toEqual([5 + missedAt, 6 + missedAt, 8])
+    append(1)
+    for (let number = log.firstNumber; number <= 9; number++) expect(log.frame(number)).toEqual(textFrame(text(number)))
+  }
+})
+
+test('a hole falls out like an execution, and comes alone as well', () => {
+  const { log, append, miss } = logWith(3)
+  miss(0, 0)
+  expect([log.holeNumber, log.firstNumber, log.lastNumber]).toEqual([1, 2, 1])
+  append(2)
+  expect([log.firstNumber, log.lastNumber]).toEqual([2, 3])
+  append(2)
+  expect([log.holeNumber, log.firstNumber, log.lastNumber]).toEqual([1, 3, 5])
+  for (const number of [3, 4, 5]) expect(log.frame(number)).toEqual(textFrame(text(number)))
+})
+
+test('a cursor from before a hole is no place to go on from; one from behind it is', () => {
+  const { log, append, miss } = logWith(10)
+  append(3)
+  const cursorOf = (number: number) =>
+    (JSON.parse(log.extendedFrame(number, true).subarray(4).toString()) as { stream: { cursor: string } }).stream.cursor
+  const before = cursorOf(3)
+  expect(log.resumable(before)).toBe(3)
+  miss(2, 0)
+  expect(log.resumable(before)).toBeUndefined()
+  expect(log.resumable(cursorOf(5))).toBe(5)
+})
+
+test('a frame that is kept keeps no memory but its own', () => {
+  const { log, append } = logWith(5)
+  append(1)
+  for (const frame of [log.frame(1), log.extendedFrame(1, false)]) {
+    expect(frame.buffer.byteLength).toBe(frame.length)
+  }
 })

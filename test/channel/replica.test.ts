@@ -35,13 +35,23 @@ describe('a replica', () => {
     expect(market.commit([bid(100, 1), bid(99, 2), bid(98, 3), ask(200, 4)])).toEqual({
       changes: [bid(100, 1), bid(99, 2), ask(200, 4)],
       topChanged: true,
+      changesAt: new Map(),
       executionCount: 0,
+      startsOver: false,
     })
-    expect(market.commit([bid(97, 9)])).toEqual({ changes: [], topChanged: false, executionCount: 0 })
+    expect(market.commit([bid(97, 9)])).toEqual({
+      changes: [],
+      topChanged: false,
+      changesAt: new Map(),
+      executionCount: 0,
+      startsOver: false,
+    })
     expect(market.commit([bid(100, 0)])).toEqual({
       changes: [bid(100, 0), bid(98, 3)],
       topChanged: true,
+      changesAt: new Map(),
       executionCount: 0,
+      startsOver: false,
     })
     expect(market.commit([bid(99, 5)]).topChanged).toBe(true)
     expect(market.commit([bid(98, 5)]).topChanged).toBe(false)
@@ -79,6 +89,8 @@ describe('a replica', () => {
     expect(commit([], { executions }).executionCount).toBe(3)
     expect(commit([], { executions }).executionCount).toBe(3)
     expect([replica.executions.firstNumber, replica.executions.lastNumber]).toEqual([2, 6])
+    expect(commit([], { executions, missedAt: 1 }).executionCount).toBe(4)
+    expect([replica.executions.firstNumber, replica.executions.lastNumber]).toEqual([9, 10])
   })
 
   test('has a book from the first live status on, also when the sources are lost', () => {

@@ -162,6 +162,47 @@ describe('commits', () => {
     expect(writer.commits[0]).toMatchObject({ version: 2, changes: [], executions: [] })
   })
 
+  test('say where executions were missed, at once, and count it with the executions', async () => {
+    const writer = Writer.live()
+    const miss = () => writer.sequencer.offer({ type: 'missed', reason: 'trade 7 came after trade 4' })
+    miss()
+    writer.clock.advance(1)
+    writer.update([], TRADE, TRADE)
+    miss()
+    writer.update([], TRADE)
+    writer.clock.advance(1)
+    writer.update([], TRADE)
+    miss()
+    writer.update([], TRADE)
+    miss()
+    writer.clock.advance(1)
+    writer.update([], TRADE)
+    writer.clock.advance(1)
+    expect(
+      writer.commits.map(({ executions, missedAt, executionNumber }) => [executions.length, missedAt, executionNumber]),
+    ).toEqual([
+      [0, 0, 1],
+      [3, 2, 5],
+      [2, 2, 8],
+      [1, undefined, 9],
+    ])
+    expect(await writer.registry.metrics()).toContain('tidegate_executions_missed_total{market="AAAUSD"} 4')
+    expect(writer.warnings).toHaveLength(4)
+    expect(writer.warnings[0]).toEqual({ market: 'AAAUSD', reason: 'trade 7 came after trade 4' })
+  })
+
+  test('that say it come before the book is there, and while nobody vouches for it', () => {
+    const writer = new Writer()
+    writer.sequencer.offer({ type: 'missed', reason: 'x' })
+    writer.clock.advance(1)
+    writer.snapshot()
+    writer.clock.advance(1)
+    writer.sequencer.offer({ type: 'lost', reason: 'x' })
+    writer.sequencer.offer({ type: 'missed', reason: 'x' })
+    writer.clock.advance(1)
+    expect(writer.commits.map(({ missedAt }) => missedAt)).toEqual([0, undefined, 0])
+  })
+
   test('versions have no gap', () => {
     const writer = new Writer()
     writer.snapshot()
@@ -396,4 +437,45 @@ test('for random messages the sum of the commits is the book of the source', () 
     expect(committed.levels(0), `seed ${seed}`).toEqual(source.levels(0))
     expect(writer.rebuilds, `seed ${seed}`).toEqual([])
   }
+})
+
+describe('starting over', () => {
+  test('the next commit carries the whole book, the one after does not, and the source is asked for a fresh one', () => {
+    const writer = Writer.live()
+    writer.sequencer.startOver('the test says so')
+    writer.update([bid(99, 5)])
+    writer.clock.advance(5)
+    writer.update([bid(99, 6)])
+    writer.clock.advance(5)
+    expect(writer.rebuilds).toEqual(['the test says so'])
+    expect(writer.commits.map(({ changes, book }) => ({ changes, book }))).toEqual([
+      { changes: [bid(99, 5)], book: [bid(100, 10), bid(99, 5), ask(200, 20)] },
+      { changes: [bid(99, 6)], book: undefined },
+    ])
+  })
+
+  test('waits for a book that is vouched for, when the source is lost by being asked', () => {
+    const writer = Writer.live()
+    writer.onRebuild = () => writer.sequencer.offer({ type: 'lost', reason: 'fetched anew' })
+    writer.sequencer.startOver('the test says so')
+    writer.clock.advance(5)
+    expect(writer.commits.map(({ book }) => book)).toEqual([undefined])
+    writer.snapshot([bid(98, 1), ask(200, 20)])
+    writer.clock.advance(5)
+    expect(writer.commits.at(-1)).toMatchObject({
+      changes: [bid(100, 0), bid(98, 1)],
+      book: [bid(98, 1), ask(200, 20)],
+    })
+  })
+
+  test('the book is settled between commits only', () => {
+    const writer = Writer.live()
+    expect(writer.sequencer.settledBook?.bids.size).toBe(1)
+    writer.update([bid(99, 5)])
+    expect(writer.sequencer.settledBook).toBeUndefined()
+    writer.clock.advance(5)
+    expect(writer.sequencer.settledBook?.bids.size).toBe(2)
+    writer.sequencer.offer({ type: 'lost', reason: 'the test says so' })
+    expect(writer.sequencer.settledBook).toBeUndefined()
+  })
 })
