@@ -37,8 +37,8 @@ export interface GatewayOptions {
 }
 
 export interface Gateway {
-  /** Takes over a request that asks for an upgrade. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
+  /** Takes over a request that asks for an upgrade. `clientAddress`: whose it is. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, clientAddress: string): void
   /** What the checks from the token on say to a plain request; the refusal is undefined when all pass. */
   judge(request: IncomingMessage): Promise<Problem | undefined>
   /** Refuses new connections from now on and closes the open ones over `seconds`; resolves when none is left. */
@@ -47,14 +47,23 @@ export interface Gateway {
   stop(): void
 }
 
+/** A request that asks for an upgrade, with what came behind its head. */
+interface Arrival {
+  readonly request: IncomingMessage
+  readonly socket: Socket
+  readonly head: Buffer
+  readonly clientAddress: string
+}
+
 export function createGateway(options: GatewayOptions): Gateway {
   const { hub, directory, log, metrics, settings } = options
   let draining = false
   const doorway: Doorway = {
     directory,
     verifier: options.verifier,
-    connectionsPerClientMax: settings.connectionsPerClientMax,
-    connectionsMax: settings.connectionsMax,
+    // Asked each time: both may change while the service runs.
+    connectionsPerClientMax: () => settings.connectionsPerClientMax,
+    connectionsMax: () => settings.connectionsMax,
     connections: () => hub.sessions.size,
     connectionsOfClient: (clientId) => hub.connectionsOfClient(clientId),
     isDraining: () => draining,
@@ -64,19 +73,20 @@ export function createGateway(options: GatewayOptions): Gateway {
     hub.closeWhere((session) => (streamRefusal(directory, session.token) === undefined ? undefined : 'revoked'))
   })
 
-  async function decide(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
+  async function decide(arrival: Arrival): Promise<void> {
+    const { request, socket } = arrival
     const identity = refuseRequest(request) ?? (await authenticate(request, doorway))
     if (socket.destroyed) return
     const refusal = identity instanceof Problem ? identity : refuseAdmission(identity, doorway)
     metrics.handshakes.inc({ status: String(refusal?.status ?? 101) })
     if (refusal !== undefined) refuse(socket, refusal)
-    else accept(server, options, identity as AccessToken, request, socket, head)
+    else accept(server, options, identity as AccessToken, arrival)
   }
 
   return {
-    upgrade(request, socket, head) {
+    upgrade(request, socket, head, clientAddress) {
       socket.on('error', (error) => log.info({ err: error }, 'connection error'))
-      decide(request, socket as Socket, head).catch((error) => {
+      decide({ request, socket: socket as Socket, head, clientAddress }).catch((error) => {
         log.error({ err: error }, 'a handshake failed')
         refuse(socket, new Problem('internal', 'an error on our side; quote request_id'))
       })
@@ -98,15 +108,29 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 }
 
+/**
+ * Frames, and reads of the socket, that one message may come in; more closes with 1008. Each piece costs some hundred
+ * bytes however short it is: without this limit a message of 64 KiB that never ends holds many megabytes.
+ */
+const PIECES_MAX = 4_096
+
+/** Options that the type declarations do not know yet. */
+interface UndeclaredOptions {
+  readonly closeTimeout: number
+  readonly maxFragments: number
+  readonly maxBufferedChunks: number
+}
+
 function createWebSocketServer(inboundBytesMax: number): WebSocketServer {
-  // The type declarations do not know `closeTimeout` yet.
-  const options: ServerOptions & { readonly closeTimeout: number } = {
+  const options: ServerOptions & UndeclaredOptions = {
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
     // A pong is written only when the connection can take it, so that pings cannot make replies pile up.
     autoPong: false,
     maxPayload: inboundBytesMax,
+    maxFragments: PIECES_MAX,
+    maxBufferedChunks: PIECES_MAX,
     closeTimeout: CLOSE_MILLISECONDS_MAX,
     handleProtocols: selectSubprotocol,
   }
@@ -117,17 +141,15 @@ function accept(
   server: WebSocketServer,
   options: GatewayOptions,
   token: AccessToken,
-  request: IncomingMessage,
-  socket: Socket,
-  head: Buffer,
+  { request, socket, head, clientAddress }: Arrival,
 ): void {
   const { hub, log } = options
   socket.setNoDelay(true)
   socket.setKeepAlive(true)
   server.handleUpgrade(request, socket, head, (webSocket) => {
-    const session = hub.open(new Transport(webSocket, socket, options.clock), token)
+    const session = hub.open(new Transport(webSocket, socket, options.clock, clientAddress), token)
     const fields = { connection: session.id, client_id: token.clientId }
-    log.info(fields, 'connection opened')
+    log.info({ ...fields, client_address: clientAddress }, 'connection opened')
     webSocket.on('message', (data, isBinary) => session.receive({ data: data as Buffer, isBinary }))
     webSocket.on('ping', (data) => session.receiveControl(data))
     webSocket.on('pong', () => session.receiveControl(undefined))
@@ -143,5 +165,5 @@ function accept(
 /** Answers a handshake with an HTTP error, on the bare socket, and ends it. */
 function refuse(socket: Duplex, refusal: Problem): void {
   socket.once('finish', () => socket.destroy())
-  socket.end(problemResponse(refusal, newId()))
+  socket.end(problemResponse(refusal, newId(), socket))
 }

@@ -9,6 +9,7 @@ import type { AccessToken, TokenVerifier } from '../auth/token-verifier.ts'
 import { BEARER_SUBPROTOCOL_PREFIX, SUBPROTOCOLS } from '../contract/channels.ts'
 import { STREAM_SCOPE } from '../contract/scopes.ts'
 import { Problem } from '../http/problem.ts'
+import { originForm, refuseHead } from '../http/request-head.ts'
 
 /** Seconds after which a client that met a limit, or a node that is not ready, may be tried again. */
 const RETRY_AFTER = { headers: { 'Retry-After': '5' } }
@@ -16,16 +17,16 @@ const RETRY_AFTER = { headers: { 'Retry-After': '5' } }
 export interface Doorway {
   readonly directory: Directory
   readonly verifier: TokenVerifier
-  readonly connectionsPerClientMax: number
-  readonly connectionsMax: number
+  connectionsPerClientMax(): number
+  connectionsMax(): number
   connections(): number
   connectionsOfClient(clientId: string): number
   isDraining(): boolean
 }
 
-/** The checks of the request itself: path, then upgrade. */
+/** The checks of the request itself: head, path, then upgrade. */
 export function refuseRequest(request: IncomingMessage): Problem | undefined {
-  return refusePath(request) ?? refuseUpgrade(request)
+  return refuseHead(request) ?? refusePath(request) ?? refuseUpgrade(request)
 }
 
 /** Who asks: the verified token that the request carries, or why there is none. */
@@ -36,7 +37,8 @@ export async function authenticate(request: IncomingMessage, doorway: Doorway): 
   if (!doorway.directory.loaded) return notLoaded()
   const verdict = await doorway.verifier.verify(text)
   if (verdict.ok) return verdict.token
-  return new Problem('invalid_token', `the token is not valid: ${verdict.reason}`, bearerChallenge('invalid_token'))
+  if (verdict.unavailable) return unavailable(`the token cannot be verified: ${verdict.reason}`)
+  return invalidToken(verdict.reason)
 }
 
 /**
@@ -54,7 +56,7 @@ export function selectSubprotocol(offered: ReadonlySet<string>): string | false 
 }
 
 function refusePath(request: IncomingMessage): Problem | undefined {
-  const path = (request.url ?? '').split('?', 1)[0]
+  const path = originForm(request.url ?? '').split('?', 1)[0]
   if (path === '/') return undefined
   return new Problem('not_found', 'the stream is at /')
 }
@@ -105,6 +107,8 @@ function refuseAccess(token: AccessToken, doorway: Doorway): Problem | undefined
       return undefined
     case 'not-loaded':
       return notLoaded()
+    case 'revoked':
+      return invalidToken('it has been revoked')
     case 'scope':
       return new Problem('insufficient_scope', `the token lacks the scope ${STREAM_SCOPE}`, {
         headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${STREAM_SCOPE}"` },
@@ -117,17 +121,21 @@ function refuseAccess(token: AccessToken, doorway: Doorway): Problem | undefined
 }
 
 function refuseCapacity(token: AccessToken, doorway: Doorway): Problem | undefined {
-  if (doorway.connectionsOfClient(token.clientId) >= doorway.connectionsPerClientMax) {
-    const detail = `the client has ${doorway.connectionsPerClientMax} connections already, which is its limit`
+  if (doorway.connectionsOfClient(token.clientId) >= doorway.connectionsPerClientMax()) {
+    const detail = `the client has ${doorway.connectionsPerClientMax()} connections already, which is its limit`
     return new Problem('too_many_connections', detail, RETRY_AFTER)
   }
   if (doorway.isDraining()) return unavailable('the node is shutting down')
-  if (doorway.connections() >= doorway.connectionsMax) return unavailable('the node has no room for more connections')
+  if (doorway.connections() >= doorway.connectionsMax()) return unavailable('the node has no room for more connections')
   return undefined
 }
 
 function isSubprotocol(name: string): boolean {
   return SUBPROTOCOLS.includes(name as (typeof SUBPROTOCOLS)[number])
+}
+
+function invalidToken(reason: string): Problem {
+  return new Problem('invalid_token', `the token is not valid: ${reason}`, bearerChallenge('invalid_token'))
 }
 
 function bearerChallenge(error?: string): { readonly headers: Record<string, string> } {

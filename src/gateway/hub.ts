@@ -15,8 +15,10 @@ import type { CloseCause } from '../contract/stream-codes.ts'
 import { MarketChannel } from './market-channel.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { Outbox, OutboxTotals } from './outbox.ts'
-import { Session, type SessionHost, type SessionLimits } from './session.ts'
+import { Session, type SessionHost } from './session.ts'
+import type { Beat, SessionLimits } from './session-limits.ts'
 import type { ChannelReader } from './subscription.ts'
+import { Ticker } from './ticker.ts'
 import type { TransportPort } from './transport.ts'
 import { Wheel } from './wheel.ts'
 
@@ -52,12 +54,15 @@ export class Hub implements SessionHost {
   readonly log: Log
   readonly limits: SessionLimits
   readonly totals: OutboxTotals
-  readonly #options: HubOptions
+  readonly #options: Omit<HubOptions, 'replicas'>
   readonly #channels = new Map<string, MarketChannel>()
   readonly #sessions = new Set<Session>()
   readonly #sessionsOfClient = new Map<string, number>()
   readonly #heartbeats: Wheel<Session>
   readonly #pings: Wheel<Session>
+  readonly #ticker: Ticker
+  /** Intervals, in milliseconds, that were over in this turn. */
+  #ticked = new Set<number>()
   #dirty: MarketChannel[] = []
   #requestQueue = new Set<Session>()
   #catchUpQueue = new Set<Session>()
@@ -65,18 +70,19 @@ export class Hub implements SessionHost {
   #encodeTurn = 0
   #onEmpty: (() => void) | undefined
 
-  constructor(options: HubOptions) {
+  constructor({ replicas, ...options }: HubOptions) {
     const { clock, settings, metrics } = options
     this.#options = options
     this.clock = clock
     this.log = options.log
     this.limits = settings
     this.totals = metrics.totals
-    for (const replica of options.replicas) this.#channels.set(replica.market.symbol, this.#createChannel(replica))
+    for (const replica of replicas) this.addMarket(replica)
     this.#heartbeats = new Wheel(clock, settings.heartbeatSeconds * 1000, (sessions) => this.#beat(sessions))
     this.#pings = new Wheel(clock, settings.pingSeconds * 1000, (sessions) => {
       for (const session of sessions) session.checkLife(settings.silenceSeconds * 1000)
     })
+    this.#ticker = new Ticker(clock, (intervals) => this.#tick(intervals))
     metrics.observe(this)
   }
 
@@ -119,12 +125,32 @@ export class Hub implements SessionHost {
   stop(): void {
     this.#heartbeats.stop()
     this.#pings.stop()
+    this.#ticker.stop()
     for (const channel of this.#channels.values()) channel.stop()
     for (const session of this.#sessions) session.cut()
   }
 
+  get channels(): Iterable<MarketChannel> {
+    return this.#channels.values()
+  }
+
   channel(market: string): MarketChannel | undefined {
     return this.#channels.get(market)
+  }
+
+  /** Serves one more market from now on. */
+  addMarket(replica: Replica): void {
+    this.#channels.set(replica.market.symbol, this.#createChannel(replica))
+  }
+
+  /** Serves a market no longer: its subscribers are told so behind what they were sent, and get nothing more of it. */
+  removeMarket(symbol: string): void {
+    const channel = this.#channels.get(symbol)
+    if (channel === undefined) return
+    this.#channels.delete(symbol)
+    channel.stop()
+    // Everyone, not the subscribers alone: who was one before still remembers the market's whole book.
+    for (const session of this.#sessions) session.endMarket(symbol)
   }
 
   requestCommit(market: string): boolean {
@@ -142,7 +168,7 @@ export class Hub implements SessionHost {
   }
 
   startHeartbeat(session: Session): void {
-    session.beat(this.#beatFrame())
+    session.beat(this.#newBeat())
     this.#heartbeats.add(session)
   }
 
@@ -187,6 +213,7 @@ export class Hub implements SessionHost {
         this.#dirty.push(channel)
         this.#schedule()
       },
+      onPaced: () => this.#ticker.start(),
       onStale: (subscriptions) => {
         const readers = new Set(subscriptions.map((subscription) => subscription.reader))
         this.closeWhere((session) => (readers.has(session.reader) ? 'stale' : undefined))
@@ -211,14 +238,31 @@ export class Hub implements SessionHost {
   }
 
   #fanOut(): void {
-    if (this.#dirty.length === 0) return
+    if (this.#dirty.length === 0 && this.#ticked.size === 0) return
     const dirty = this.#dirty
     this.#dirty = []
     const outboxes: Outbox[] = []
     const onFirst = (reader: ChannelReader) => void outboxes.push(reader.outbox)
     for (const channel of dirty) channel.fanOut(onFirst)
+    const isWritten = outboxes.length > 0
+    this.#fanOutTicks(onFirst)
     for (const outbox of outboxes) outbox.flush()
-    if (outboxes.length > 0) this.#observeLatency(dirty)
+    // What waited for a tick is late as its reader wishes.
+    if (isWritten) this.#observeLatency(dirty)
+  }
+
+  #fanOutTicks(onFirst: (reader: ChannelReader) => void): void {
+    if (this.#ticked.size === 0) return
+    for (const channel of this.#channels.values()) channel.tick(this.#ticked, onFirst)
+    this.#ticked = new Set()
+  }
+
+  /** Leaves the tick to the end of the turn; returns whether anybody wants the next. */
+  #tick(intervals: ReadonlySet<number>): boolean {
+    for (const interval of intervals) this.#ticked.add(interval)
+    this.#schedule()
+    for (const channel of this.#channels.values()) if (channel.isPaced) return true
+    return false
   }
 
   #observeLatency(channels: readonly MarketChannel[]): void {
@@ -255,24 +299,25 @@ export class Hub implements SessionHost {
 
   #encode(): void {
     const until = this.clock.monotonicMilliseconds() + ENCODE_MILLISECONDS
-    const encoding = [...this.#channels.values()].filter((channel) => channel.catchUp.encoding)
+    const encoding = [...this.#channels.values()].filter((channel) => channel.working)
     if (encoding.length === 0) return
     this.#schedule()
     // Each turn another market goes first, so that none waits for all the others.
     const first = this.#encodeTurn++ % encoding.length
     for (const channel of [...encoding.slice(first), ...encoding.slice(0, first)]) {
-      channel.catchUp.encode(until)
-      if (!channel.catchUp.encoding) channel.wakeWaiting()
+      channel.work(until)
+      if (!channel.working) channel.wakeWaiting()
       if (this.clock.monotonicMilliseconds() >= until) break
     }
   }
 
-  #beatFrame(): Buffer {
-    return textFrame(heartbeatText(this.clock.wallInstant()))
+  #newBeat(): Beat {
+    const instant = this.clock.wallInstant()
+    return { instant, frame: textFrame(heartbeatText(instant)) }
   }
 
   #beat(sessions: ReadonlySet<Session>): void {
-    const frame = this.#beatFrame()
-    for (const session of sessions) session.beat(frame)
+    const beat = this.#newBeat()
+    for (const session of sessions) session.beat(beat)
   }
 }

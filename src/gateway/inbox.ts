@@ -4,6 +4,7 @@
  * read of the socket contained. Nothing is refused and nothing is lost.
  */
 import type { Clock } from '../base/clock.ts'
+import { TokenBucket } from '../base/token-bucket.ts'
 
 export interface InboundMessage {
   readonly data: Buffer
@@ -11,19 +12,11 @@ export interface InboundMessage {
 }
 
 export class Inbox {
-  readonly #clock: Clock
-  readonly #perSecond: number
-  readonly #burst: number
+  readonly #pace: TokenBucket
   #messages: InboundMessage[] = []
-  #tokens: number
-  #refilledMilliseconds: number
 
   constructor(clock: Clock, perSecond: number, burst: number) {
-    this.#clock = clock
-    this.#perSecond = perSecond
-    this.#burst = burst
-    this.#tokens = burst
-    this.#refilledMilliseconds = clock.monotonicMilliseconds()
+    this.#pace = new TokenBucket(clock, perSecond, burst)
   }
 
   get isEmpty(): boolean {
@@ -37,11 +30,8 @@ export class Inbox {
   /** The next message if the pace allows it now; else how many milliseconds it has to wait. */
   take(): InboundMessage | { readonly waitMilliseconds: number } | undefined {
     if (this.isEmpty) return undefined
-    const now = this.#clock.monotonicMilliseconds()
-    this.#tokens = Math.min(this.#burst, this.#tokens + ((now - this.#refilledMilliseconds) / 1000) * this.#perSecond)
-    this.#refilledMilliseconds = now
-    if (this.#tokens < 1) return { waitMilliseconds: ((1 - this.#tokens) / this.#perSecond) * 1000 }
-    this.#tokens -= 1
+    const waitMilliseconds = this.#pace.take()
+    if (waitMilliseconds > 0) return { waitMilliseconds }
     return this.#messages.shift()
   }
 

@@ -7,6 +7,7 @@ import type { Clock, Timer } from '../base/clock.ts'
 import { CatchUp } from '../channel/catch-up.ts'
 import { FRAGMENT_BYTES_MAX, textFrame, topOfBookText, updateText } from '../channel/frame.ts'
 import type { Replica, ViewCommit } from '../channel/replica.ts'
+import { ExtendedMarket } from './extended-market.ts'
 import type { Chunk } from './outbox.ts'
 import { BOOK, CHANNEL_SETS, type ChannelReader, EXECUTIONS, type MarketSubscription, TOP } from './subscription.ts'
 
@@ -20,6 +21,8 @@ export interface MarketChannelOptions {
   readonly clock: Clock
   /** Called when the channel has something for the next turn's end. */
   readonly onDirty: (channel: MarketChannel) => void
+  /** Called when a subscription of the extended wire wants ticks. */
+  readonly onPaced: () => void
   /** Seconds without any live source after which subscribers are closed; 0 = never. */
   readonly staleSeconds: number
   readonly onStale: (subscriptions: readonly MarketSubscription[]) => void
@@ -29,6 +32,7 @@ const NOTHING: Chunk = { frames: Buffer.alloc(0), messageCount: 0 }
 
 export class MarketChannel {
   readonly replica: Replica
+  /** Of the plain wire. */
   readonly catchUp: CatchUp
   readonly #options: MarketChannelOptions
   readonly #subscriptions: MarketSubscription[] = []
@@ -37,7 +41,9 @@ export class MarketChannel {
   /** Channels whose messages of this turn are too much to be fanned out: their readers take them from catch-up. */
   #oversized = 0
   #isDirty = false
+  #extended: ExtendedMarket | undefined
   #staleTimer: Timer | undefined
+  #staleSinceMilliseconds: number | undefined
   readonly #endListening: () => void
 
   constructor(options: MarketChannelOptions) {
@@ -54,24 +60,60 @@ export class MarketChannel {
     return this.replica.market.symbol
   }
 
+  /** Since when no source vouches for the book that is there: wall clock, milliseconds. */
+  get staleSinceMilliseconds(): number | undefined {
+    return this.#staleSinceMilliseconds
+  }
+
+  /** Those of both wires. */
   get subscriptions(): readonly MarketSubscription[] {
-    return this.#subscriptions
+    if (this.#extended === undefined) return this.#subscriptions
+    return [...this.#subscriptions, ...this.#extended.subscriptions]
+  }
+
+  /** The market on the extended wire; made when it is first wanted. */
+  get extended(): ExtendedMarket {
+    const { clock, onPaced } = this.#options
+    this.#extended ??= new ExtendedMarket({ replica: this.replica, clock, onPaced })
+    return this.#extended
+  }
+
+  get isPaced(): boolean {
+    return this.#extended?.isPaced === true
+  }
+
+  /** True while something large is being made in slices: `work` wants to be called, once a turn. */
+  get working(): boolean {
+    return this.catchUp.encoding || this.#extended?.working === true
+  }
+
+  /** Goes on with what is being made, until `untilMilliseconds` of the monotonic clock. */
+  work(untilMilliseconds: number): void {
+    this.catchUp.encode(untilMilliseconds)
+    this.#extended?.work(untilMilliseconds)
   }
 
   add(subscription: MarketSubscription): void {
     if (subscription.position !== -1) return
-    subscription.position = this.#subscriptions.push(subscription) - 1
+    subscription.position = this.#listOf(subscription).push(subscription) - 1
   }
 
   remove(subscription: MarketSubscription): void {
     this.#waiting.delete(subscription)
     if (subscription.position === -1) return
-    const last = this.#subscriptions.pop() as MarketSubscription
+    const list = this.#listOf(subscription)
+    const last = list.pop() as MarketSubscription
     if (last !== subscription) {
-      this.#subscriptions[subscription.position] = last
+      list[subscription.position] = last
       last.position = subscription.position
     }
     subscription.position = -1
+    if (subscription.extended === undefined) return
+    for (const bit of [BOOK, TOP]) this.extended.unsubscribe(subscription, bit)
+  }
+
+  #listOf(subscription: MarketSubscription): MarketSubscription[] {
+    return subscription.extended === undefined ? this.#subscriptions : this.extended.subscriptions
   }
 
   /** Wakes the subscription with the market's next commit, status change or finished snapshot. */
@@ -109,11 +151,18 @@ export class MarketChannel {
     this.#turnFrames = []
     this.#oversized = 0
     this.#isDirty = false
+    this.#extended?.fanOut(onFirst)
     this.wakeWaiting()
+  }
+
+  /** Hands what changed since the last tick to the subscriptions with one of these intervals (milliseconds). */
+  tick(intervals: ReadonlySet<number>, onFirst: (reader: ChannelReader) => void): void {
+    this.#extended?.tick(intervals, onFirst)
   }
 
   stop(): void {
     this.#endListening()
+    this.#extended?.stop()
     this.#staleTimer?.cancel()
   }
 
@@ -126,6 +175,7 @@ export class MarketChannel {
 
   #onCommit(commit: ViewCommit): void {
     if (this.#subscriptions.length > 0) this.#encode(commit)
+    this.#extended?.onCommit(commit)
     this.#markDirty()
   }
 
@@ -133,11 +183,12 @@ export class MarketChannel {
   #encode(commit: ViewCommit): void {
     const { market, executions, instant, top } = this.replica
     const first = executions.lastNumber - commit.executionCount + 1
-    // A commit with more executions than are kept is a gap, and catch-up is where a reader is told so.
+    // More executions than are kept, or a hole among them, is a gap, and catch-up is where a reader is told so.
     if (first < executions.firstNumber) this.#oversized |= EXECUTIONS
     for (let number = Math.max(first, executions.firstNumber); number <= executions.lastNumber; number++) {
       this.#turnFrames.push({ bit: EXECUTIONS, frame: executions.frame(number) })
     }
+    if (commit.startsOver) this.#oversized |= BOOK
     if (commit.changes.length > 0) {
       const text = updateText(market, instant.milliseconds, commit.changes)
       if (text.length > FRAGMENT_BYTES_MAX) this.#oversized |= BOOK
@@ -149,6 +200,8 @@ export class MarketChannel {
   }
 
   #onStatus(live: boolean): void {
+    if (live) this.#staleSinceMilliseconds = undefined
+    else if (this.replica.hasBook) this.#staleSinceMilliseconds ??= this.#options.clock.wallInstant().milliseconds
     if (live) {
       this.#staleTimer?.cancel()
       this.#staleTimer = undefined
@@ -162,7 +215,7 @@ export class MarketChannel {
   #closeStaleLater(): void {
     this.#staleTimer = this.#options.clock.schedule(this.#options.staleSeconds * 1000, () => {
       this.#closeStaleLater()
-      this.#options.onStale([...this.#subscriptions])
+      this.#options.onStale([...this.subscriptions])
     })
   }
 

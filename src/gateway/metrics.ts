@@ -1,5 +1,6 @@
 /** The metrics of the stream. What is counted for every write is a plain number, read when somebody asks. */
 import { Counter, Gauge, Histogram, type MetricsRegistry } from '../base/metrics.ts'
+import { CHANNELS } from '../contract/channels.ts'
 import type { OutboxTotals } from './outbox.ts'
 
 interface Observed {
@@ -22,7 +23,7 @@ export function createGatewayMetrics(registry: MetricsRegistry): GatewayMetrics 
   const registers = [registry]
   const totals: OutboxTotals = { messages: 0, bytes: 0, behind: 0 }
   observeTotals(registry, totals)
-  return {
+  const made: GatewayMetrics = {
     totals,
     subscriptions: new Gauge({
       name: 'tidegate_subscriptions',
@@ -62,6 +63,10 @@ export function createGatewayMetrics(registry: MetricsRegistry): GatewayMetrics 
       observeHub(registry, hub)
     },
   }
+  // Zero is a fact too: a rate needs the series to be there before the first of its kind.
+  made.handshakes.inc({ status: '101' }, 0)
+  for (const channel of Object.keys(CHANNELS)) made.subscriptions.set({ channel }, 0)
+  return made
 }
 
 function observeTotals(registry: MetricsRegistry, totals: OutboxTotals): void {

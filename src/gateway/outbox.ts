@@ -49,6 +49,11 @@ export class Outbox {
     return this.#blocked
   }
 
+  /** Whether more waits in this process than the mark allows, and has not drained to half of it since. */
+  get isBehind(): boolean {
+    return this.#behind
+  }
+
   /** Adds to what this turn writes. True for the turn's first chunk: the caller then calls `flush` at its end. */
   add(chunk: Chunk): boolean {
     return this.#chunks.push(chunk) === 1

@@ -3,14 +3,28 @@
  * `channels`, entries), and builds the replies. Pure: it knows no socket and no subscription state; whether an entry
  * has an effect is decided by the session through `SubscriptionActions`.
  */
-import { CHANNELS, type ChannelType, REQUEST_TYPES, type RequestType } from '../contract/channels.ts'
+import {
+  CHANNELS,
+  type ChannelType,
+  EXTENDED_DEPTHS,
+  EXTENDED_INTERVALS,
+  REQUEST_TYPES,
+  type RequestType,
+} from '../contract/channels.ts'
 import { STREAM_ERRORS, type StreamErrorCode } from '../contract/stream-codes.ts'
 import { entryEchoes } from './json-slices.ts'
+import type { Wishes } from './subscription.ts'
 
-/** A channel of one market, or the heartbeat (market is then empty). */
-export interface ChannelKey {
+/** A channel of one market, or the heartbeat (market is then empty), with what the extended wire lets ask for. */
+export interface ChannelKey extends Wishes {
   readonly type: ChannelType
   readonly market: string
+}
+
+/** What the params of the extended wire are judged by; absent on the plain wire, which does not know them. */
+export interface ExtendedRules {
+  /** Levels a side that a market publishes, 0 = all. */
+  publishedDepth(market: string): number
 }
 
 /** Why an entry failed, with the sentence for the human who reads it. */
@@ -34,8 +48,23 @@ export function isProblem(meaning: ChannelKey | EntryProblem): meaning is EntryP
   return 'error' in meaning
 }
 
+/** What a connection subscribes at most once. */
+export function keyName({ type, market }: ChannelKey): string {
+  return `${type} ${market}`
+}
+
+/** The outcome of an entry that would change nothing. */
+export function noEffect(message: string): Pick<EntryOutcome, 'problem'> {
+  return { problem: { error: 'NO_EFFECT_ACTION', message } }
+}
+
 /** Judges one message. `isMarket` tells whether a symbol names a configured market. */
-export function parseRequest(data: Buffer, isBinary: boolean, isMarket: (symbol: string) => boolean): Request {
+export function parseRequest(
+  data: Buffer,
+  isBinary: boolean,
+  isMarket: (symbol: string) => boolean,
+  extended?: ExtendedRules,
+): Request {
   if (isBinary) return whole('MALFORMED_REQUEST', 'binary frames are not understood; send JSON text')
   const text = data.toString('utf8')
   let request: unknown
@@ -59,13 +88,16 @@ export function parseRequest(data: Buffer, isBinary: boolean, isMarket: (symbol:
   const echoes = entryEchoes(text)
   return {
     type,
-    entries: channels.map((sent, index) => ({ echo: echoes[index] as string, meaning: readEntry(sent, isMarket) })),
+    entries: channels.map((sent, index) => {
+      return { echo: echoes[index] as string, meaning: readEntry(sent, isMarket, extended) }
+    }),
   }
 }
 
 function readEntry(
   sent: Readonly<Record<string, unknown>>,
   isMarket: (symbol: string) => boolean,
+  extended: ExtendedRules | undefined,
 ): ChannelKey | EntryProblem {
   const type = sent.type
   if (typeof type !== 'string') return problem('UNKNOWN_CHANNEL', 'the channel type must be a string')
@@ -74,7 +106,7 @@ function readEntry(
   }
   const channel = type as ChannelType
   return CHANNELS[channel].perMarket
-    ? readMarketParams(channel, sent.params, isMarket)
+    ? readMarketParams(channel, sent.params, isMarket, extended)
     : readHeartbeatParams(channel, sent.params)
 }
 
@@ -82,14 +114,40 @@ function readMarketParams(
   type: ChannelType,
   params: unknown,
   isMarket: (symbol: string) => boolean,
+  extended: ExtendedRules | undefined,
 ): ChannelKey | EntryProblem {
   if (!isObject(params)) return paramsProblem('params must be an object with the member market')
-  const unknown = Object.keys(params).find((name) => name !== 'market')
+  const known: readonly string[] = extended === undefined ? [] : CHANNELS[type].extendedParams
+  const unknown = Object.keys(params).find((name) => name !== 'market' && !known.includes(name))
   if (unknown !== undefined) return paramsProblem(`params has the unknown member ${shown(unknown)}`)
   const market = Object.hasOwn(params, 'market') ? params.market : undefined
   if (typeof market !== 'string') return paramsProblem('params.market must be a string')
   if (!isMarket(market)) return paramsProblem(`params.market names no market: ${shown(market)}`)
-  return { type, market }
+  if (extended === undefined) return { type, market }
+  const wishes = readWishes(params, extended.publishedDepth(market))
+  return 'error' in wishes ? wishes : { type, market, ...wishes }
+}
+
+/** The params of the extended wire beside market; those that the channel does not know have been refused. */
+function readWishes(params: Readonly<Record<string, unknown>>, publishedDepth: number): Wishes | EntryProblem {
+  const { depth, interval_ms: interval, resume } = params
+  if (depth !== undefined) {
+    if (!isOneOf(EXTENDED_DEPTHS, depth)) {
+      return paramsProblem(`params.depth must be one of ${EXTENDED_DEPTHS.join(', ')}`)
+    }
+    if (publishedDepth !== 0 && depth > publishedDepth) {
+      return paramsProblem(`params.depth must not be above the ${publishedDepth} levels that the market publishes`)
+    }
+  }
+  if (interval !== undefined && !isOneOf(EXTENDED_INTERVALS, interval)) {
+    return paramsProblem(`params.interval_ms must be one of ${EXTENDED_INTERVALS.join(', ')}`)
+  }
+  if (resume !== undefined && typeof resume !== 'string') return paramsProblem('params.resume must be a string')
+  return { depth, intervalMilliseconds: interval, resume }
+}
+
+function isOneOf(allowed: readonly number[], value: unknown): value is number {
+  return typeof value === 'number' && allowed.includes(value)
 }
 
 function readHeartbeatParams(type: ChannelType, params: unknown): ChannelKey | EntryProblem {
@@ -137,15 +195,20 @@ export function internalErrorReply(): string {
   return errorReply('INTERNAL_SERVER_ERROR', STREAM_ERRORS.INTERNAL_SERVER_ERROR)
 }
 
+/** What became of an entry. */
+export interface EntryOutcome {
+  readonly echo: string
+  readonly problem: EntryProblem | undefined
+  /** Whether executions go on from the cursor that was given; undefined when that was not asked for. */
+  readonly resumed?: boolean | undefined
+}
+
 /** The reply to subscribe or unsubscribe: each entry with the `type` and `params` that were sent, as they were sent. */
-export function entriesReply(
-  type: 'subscribe' | 'unsubscribe',
-  outcomes: readonly { readonly echo: string; readonly problem: EntryProblem | undefined }[],
-): string {
-  const entries = outcomes.map(({ echo, problem: failure }) => {
+export function entriesReply(type: 'subscribe' | 'unsubscribe', outcomes: readonly EntryOutcome[]): string {
+  const entries = outcomes.map(({ echo, problem: failure, resumed }) => {
     const outcome =
       failure === undefined
-        ? '"success":true'
+        ? `"success":true${resumed === undefined ? '' : `,"resumed":${resumed}`}`
         : `"success":false,"error":"${failure.error}","message":${JSON.stringify(failure.message)}`
     return `{${echo}${echo === '' ? '' : ','}${outcome}}`
   })
@@ -154,6 +217,16 @@ export function entriesReply(
 
 /** The reply to subscription_list. */
 export function listReply(keys: readonly ChannelKey[]): string {
-  const channels = keys.map(({ type, market }) => (market === '' ? { type } : { type, params: { market } }))
-  return JSON.stringify({ type: 'subscription_list', channels })
+  return JSON.stringify({ type: 'subscription_list', channels: keys.map(entryOf) })
+}
+
+/** Tells that these subscriptions have ended because their market is not served any more; nobody asked for it. */
+export function endedNotice(keys: readonly ChannelKey[]): string {
+  const channels = keys.map((key) => ({ ...entryOf(key), success: true }))
+  return JSON.stringify({ type: 'unsubscribe', channels })
+}
+
+function entryOf({ type, market, depth, intervalMilliseconds }: ChannelKey): object {
+  // Members that are undefined are left out of the text.
+  return market === '' ? { type } : { type, params: { market, depth, interval_ms: intervalMilliseconds } }
 }

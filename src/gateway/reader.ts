@@ -2,12 +2,14 @@
  * The market subscriptions of one connection, and the catch-up that leads each stale one to the version that stands
  * between two turns. Per market it sends, in this order: the executions missed (in slices, the book waits for them),
  * one merged UPDATE or a SNAPSHOT, the newest top. It stops as soon as the outbox blocks and goes on where it stopped,
- * so that no market starves behind another. It never skips an execution: what is lost for good ends the connection.
+ * so that no market starves behind another. It never skips an execution: what is lost for good, here or at the source, ends
+ * the connection at once, with what it was still owed from before.
  */
 import type { Clock } from '../base/clock.ts'
+import type { ExtendedMarket } from './extended-market.ts'
 import type { MarketChannel } from './market-channel.ts'
 import type { Outbox } from './outbox.ts'
-import { BOOK, type ChannelReader, EXECUTIONS, type MarketSubscription, TOP } from './subscription.ts'
+import { BOOK, type ChannelReader, EXECUTIONS, type MarketSubscription, TOP, type Wishes } from './subscription.ts'
 
 /** Missed executions are handed over in slices of about this size, so that a slow socket is asked in between. */
 const EXECUTION_SLICE_BYTES = 32_768
@@ -25,13 +27,16 @@ type Led = 'led' | 'blocked'
 export interface ReaderOptions {
   readonly outbox: Outbox
   readonly clock: Clock
+  /** Whether it reads the extended wire. */
+  readonly isExtended: boolean
   /** Asks for an empty commit, so that a SNAPSHOT can be later than what was sent; false when nobody can make one. */
   readonly requestCommit: (market: string) => boolean
   /** Counts an UPDATE that merges what a reader missed. */
   readonly onMerged: () => void
   /** The reader has something stale and wants `catchUp` to be called. */
   readonly onStale: () => void
-  readonly onExecutionGap: () => void
+  /** Executions that are owed cannot be given any more: they have left the log, or the source itself missed some. */
+  readonly onExecutionGap: (cause: 'executionGap' | 'executionsMissed') => void
 }
 
 export class Reader implements ChannelReader {
@@ -54,13 +59,17 @@ export class Reader implements ChannelReader {
     return this.#generation
   }
 
-  /** Subscribes one channel of a market: it is owed its first message. False when it is subscribed already. */
-  subscribe(channel: MarketChannel, bit: number): boolean {
+  /**
+   * Subscribes one channel of a market: it is owed its first message. Returns whether it goes on from the cursor that
+   * was wished for. Nothing happens when it is subscribed already.
+   */
+  subscribe(channel: MarketChannel, bit: number, wishes: Wishes = {}): boolean {
     let subscription = this.#byMarket.get(channel.symbol)
     if (subscription === undefined) {
       subscription = {
         reader: this,
         channel,
+        extended: this.#options.isExtended ? channel.extended.createState() : undefined,
         channels: 0,
         delivered: 0,
         generation: 0,
@@ -83,8 +92,9 @@ export class Reader implements ChannelReader {
     }
     if (bit === TOP) subscription.topNumber = -1
     if (bit === EXECUTIONS) subscription.executionNumber = channel.replica.executions.lastNumber
+    const resumed = extendedMarket(subscription)?.subscribe(subscription, bit, wishes) === true
     this.makeStale(subscription)
-    return true
+    return resumed
   }
 
   /** Ends one channel of a market at once. False when it is not subscribed. */
@@ -95,13 +105,30 @@ export class Reader implements ChannelReader {
     subscription.delivered &= ~bit
     this.#demandLater(subscription, bit === BOOK ? subscription.bookVersion : subscription.channel.replica.version - 1)
     if (bit === BOOK) subscription.bookVersion = 0
+    extendedMarket(subscription)?.unsubscribe(subscription, bit)
     if (subscription.channels === 0) {
-      subscription.channel.remove(subscription)
-      this.#active = this.#active.filter((other) => other !== subscription)
-      this.#cursor = 0
-      this.#unseen = this.#active.length
+      this.#deactivate(subscription)
     }
     return true
+  }
+
+  /** Ends every channel of a market, and what is remembered of it: if it ever comes back, it begins anew. */
+  forget(market: string): void {
+    const subscription = this.#byMarket.get(market)
+    if (subscription === undefined) return
+    this.#byMarket.delete(market)
+    if (subscription.channels !== 0) this.#deactivate(subscription)
+  }
+
+  /** On the extended wire: what a heartbeat tells of the books that are current. */
+  bookDigests(): string[] {
+    const texts: string[] = []
+    for (const { extended, generation, delivered, bookVersion } of this.#active) {
+      if (generation !== this.#generation || (delivered & BOOK) === 0 || extended?.bookCursor === 0) continue
+      const text = extended?.view?.digestText(bookVersion, extended.bookCursor)
+      if (text !== undefined) texts.push(text)
+    }
+    return texts
   }
 
   makeStale(subscription: MarketSubscription): void {
@@ -139,6 +166,13 @@ export class Reader implements ChannelReader {
     this.#unseen = 0
   }
 
+  #deactivate(subscription: ReaderSubscription): void {
+    subscription.channel.remove(subscription)
+    this.#active = this.#active.filter((other) => other !== subscription)
+    this.#cursor = 0
+    this.#unseen = this.#active.length
+  }
+
   #demandLater(subscription: ReaderSubscription, version: number): void {
     subscription.laterThan = Math.max(subscription.laterThan, version)
   }
@@ -164,16 +198,19 @@ export class Reader implements ChannelReader {
 
   #leadExecutions(subscription: ReaderSubscription): Led {
     const { executions } = subscription.channel.replica
+    const extended = extendedMarket(subscription)
     while (subscription.executionNumber < executions.lastNumber) {
       if (this.outbox.isBlocked) return 'blocked'
       if (subscription.executionNumber + 1 < executions.firstNumber) {
-        this.#options.onExecutionGap()
+        const isMissed = subscription.executionNumber < executions.holeNumber
+        this.#options.onExecutionGap(isMissed ? 'executionsMissed' : 'executionGap')
         return 'blocked'
       }
       const frames: Buffer[] = []
       let bytes = 0
       while (subscription.executionNumber < executions.lastNumber && bytes < EXECUTION_SLICE_BYTES) {
-        const frame = executions.frame(++subscription.executionNumber)
+        const number = ++subscription.executionNumber
+        const frame = extended?.executionFrame(subscription, number) ?? executions.frame(number)
         frames.push(frame)
         bytes += frame.length
       }
@@ -184,10 +221,12 @@ export class Reader implements ChannelReader {
 
   /** `waiting`: the market has no book yet, or its snapshot is still being made. */
   #leadBook(subscription: ReaderSubscription): Led | 'waiting' {
-    const { replica, catchUp } = subscription.channel
+    const extended = extendedMarket(subscription)
+    const { replica } = subscription.channel
     if (!replica.hasBook || !replica.isSound) return 'waiting'
     if ((subscription.channels & BOOK) === 0) return 'led'
     if (subscription.bookVersion !== 0) {
+      if (!isDue(subscription, BOOK)) return 'led'
       const led = this.#leadByUpdate(subscription)
       if (led !== 'too-old') return led
       subscription.laterThan = subscription.bookVersion
@@ -198,22 +237,32 @@ export class Reader implements ChannelReader {
       // Nobody can make a later commit: the same book again, under the time it has, is better than none.
       subscription.laterThan = replica.version - 1
     }
+    const catchUp = extended?.catchUp(subscription) ?? subscription.channel.catchUp
     const snapshot = catchUp.snapshot(subscription.laterThan)
     if (snapshot === undefined) return 'waiting'
     subscription.bookVersion = snapshot.version
-    this.outbox.send(snapshot.message)
+    this.outbox.send(extended?.snapshot(subscription, snapshot) ?? snapshot.message)
     if (this.outbox.isBlocked) return 'blocked'
     const led = this.#leadByUpdate(subscription)
     return led === 'too-old' ? 'waiting' : led
   }
 
-  #leadByUpdate(subscription: ReaderSubscription): Led | 'too-old' {
+  #leadByUpdate(subscription: ReaderSubscription): Led | 'waiting' | 'too-old' {
+    const extended = extendedMarket(subscription)
     const { replica, catchUp } = subscription.channel
-    if (subscription.bookVersion === replica.version) return 'led'
-    const merged = catchUp.merged(subscription.bookVersion)
+    if (subscription.bookVersion === replica.version) {
+      noLongerDue(subscription, BOOK)
+      return 'led'
+    }
+    const merged = extended?.merged(subscription) ?? catchUp.merged(subscription.bookVersion)
     if (merged === 'too-old') return 'too-old'
+    // Only who resumes can hold less than this connection was sent before; the UPDATE has to be later than that too.
+    const mustBeLater = merged !== 'nothing' && replica.version <= subscription.laterThan
+    if (mustBeLater && this.#options.requestCommit(replica.market.symbol)) return 'waiting'
+    noLongerDue(subscription, BOOK)
     subscription.bookVersion = replica.version
     if (merged === 'nothing') return 'led'
+    extended?.noteMerged(subscription)
     this.#options.onMerged()
     this.outbox.send(merged.message)
     return this.outbox.isBlocked ? 'blocked' : 'led'
@@ -221,9 +270,26 @@ export class Reader implements ChannelReader {
 
   #leadTop(subscription: ReaderSubscription): Led {
     const { replica, catchUp } = subscription.channel
+    if (!isDue(subscription, TOP) && subscription.topNumber !== -1) return 'led'
+    noLongerDue(subscription, TOP)
     if (subscription.topNumber === replica.topNumber) return 'led'
+    const message = extendedMarket(subscription)?.top(subscription) ?? catchUp.top()
     subscription.topNumber = replica.topNumber
-    this.outbox.send(catchUp.top())
+    this.outbox.send(message)
     return this.outbox.isBlocked ? 'blocked' : 'led'
   }
+}
+
+/** The market as its extended wire, for a subscription of that. */
+function extendedMarket({ channel, extended }: ReaderSubscription): ExtendedMarket | undefined {
+  return extended === undefined ? undefined : channel.extended
+}
+
+/** Whether a channel may be led now: always, unless it is paced and no tick has made it due. */
+function isDue({ extended }: MarketSubscription, bit: number): boolean {
+  return extended === undefined || (extended.paced & bit) === 0 || (extended.due & bit) !== 0
+}
+
+function noLongerDue({ extended }: MarketSubscription, bit: number): void {
+  if (extended !== undefined) extended.due &= ~bit
 }

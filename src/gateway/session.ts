@@ -4,28 +4,33 @@
  * read, its heartbeats are skipped, and the clock of silence stands still.
  */
 import type { AccessToken } from '../auth/token-verifier.ts'
-import type { Clock, Timer } from '../base/clock.ts'
+import type { Clock, Instant, Timer } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
-import { textFrame } from '../channel/frame.ts'
-import type { ChannelType } from '../contract/channels.ts'
+import { extendedHeartbeatText, textFrame } from '../channel/frame.ts'
+import { type ChannelType, EXTENDED_SUBPROTOCOL } from '../contract/channels.ts'
 import { CLOSE_CODES, type CloseCause, STREAM_ERRORS } from '../contract/stream-codes.ts'
 import { type InboundMessage, Inbox } from './inbox.ts'
 import type { MarketChannel } from './market-channel.ts'
 import { Outbox, type OutboxTotals } from './outbox.ts'
 import {
   type ChannelKey,
-  type EntryProblem,
+  type EntryOutcome,
+  type ExtendedRules,
+  endedNotice,
   entriesReply,
   errorReply,
   internalErrorReply,
   isProblem,
+  keyName,
   listReply,
+  noEffect,
   parseRequest,
   type RequestEntry,
 } from './protocol.ts'
 import { Reader } from './reader.ts'
-import { BOOK, EXECUTIONS, TOP } from './subscription.ts'
+import type { Beat, SessionLimits } from './session-limits.ts'
+import { CHANNEL_BITS, EXECUTIONS } from './subscription.ts'
 import { CLOSE_MILLISECONDS_MAX, type TransportPort } from './transport.ts'
 
 /** A revoked connection is gone within a second, whether its peer answers the close or not. */
@@ -36,22 +41,6 @@ const TIMER_MILLISECONDS_MAX = 2_147_483_647
 
 /** Control frames (ping, pong) a peer may send in one second; more is a flood (close code 1008). */
 const CONTROL_FRAMES_PER_SECOND_MAX = 100
-
-const CHANNEL_BITS: Readonly<Record<Exclude<ChannelType, 'heartbeat'>, number>> = {
-  market_data: BOOK,
-  'market_data.top_of_book': TOP,
-  execution_data: EXECUTIONS,
-}
-
-/** Limits of one connection; the settings `stream.*` of the same names. */
-export interface SessionLimits {
-  readonly outboxBytesMax: number
-  readonly inboundPerSecond: number
-  readonly inboundBurst: number
-  readonly subscriptionsMax: number
-  /** Whether an expired token ends its connection (`stream.token_expiry` = close). */
-  readonly closesExpired: boolean
-}
 
 /** What a session needs of the hub it belongs to. */
 export interface SessionHost {
@@ -77,12 +66,16 @@ export interface SessionHost {
 export class Session {
   readonly id = newId()
   readonly token: AccessToken
+  /** When it was opened, milliseconds of the wall clock. */
+  readonly createdMilliseconds: number
   readonly #host: SessionHost
   readonly #transport: TransportPort
   readonly #outbox: Outbox
   readonly reader: Reader
   readonly #inbox: Inbox
   readonly #subscribed = new Map<string, ChannelKey>()
+  /** Only on the extended wire. */
+  readonly #extended: ExtendedRules | undefined
   #paceTimer: Timer | undefined
   #expiryTimer: Timer | undefined
   #isReading = true
@@ -91,12 +84,18 @@ export class Session {
   #controlSecond = 0
   /** Data of the ping that waits for an answer: a pong is never queued behind what a slow peer has not taken. */
   #owedPong: Buffer | undefined
+  /** What the peer has to be told unasked, once the outbox can take it; at most one for each market it had. */
+  #notices: string[] = []
   #state: 'open' | 'closing' | 'ended' = 'open'
 
   constructor(host: SessionHost, transport: TransportPort, token: AccessToken) {
     this.token = token
     this.#host = host
     this.#transport = transport
+    if (transport.subprotocol === EXTENDED_SUBPROTOCOL) {
+      this.#extended = { publishedDepth: (market) => host.channel(market)?.replica.market.depth ?? 0 }
+    }
+    this.createdMilliseconds = host.clock.wallInstant().milliseconds
     this.#lastArrivalMilliseconds = host.clock.monotonicMilliseconds()
     this.#inbox = new Inbox(host.clock, host.limits.inboundPerSecond, host.limits.inboundBurst)
     this.#outbox = new Outbox({
@@ -109,6 +108,7 @@ export class Session {
       },
       onUnblocked: () => {
         this.#payPong()
+        this.#sendNotices()
         host.queueCatchUp(this)
         host.queueRequests(this)
         this.#setReading()
@@ -117,12 +117,26 @@ export class Session {
     this.reader = new Reader({
       outbox: this.#outbox,
       clock: host.clock,
+      isExtended: this.#extended !== undefined,
       requestCommit: (market) => host.requestCommit(market),
       onMerged: () => host.countMerged(),
       onStale: () => host.queueCatchUp(this),
-      onExecutionGap: () => this.close('executionGap'),
+      onExecutionGap: (cause) => this.close(cause),
     })
     if (host.limits.closesExpired) this.#expireLater()
+  }
+
+  /** False from the moment its close begins. */
+  get isOpen(): boolean {
+    return this.#state === 'open'
+  }
+
+  get isBehind(): boolean {
+    return this.#outbox.isBehind
+  }
+
+  get transport(): Pick<TransportPort, 'clientAddress' | 'subprotocol' | 'bytesWritten'> {
+    return this.#transport
   }
 
   get queuedBytes(): number {
@@ -190,9 +204,17 @@ export class Session {
   }
 
   /** Sends a beat, unless the socket cannot take it now: a beat is never queued behind data. */
-  beat(frame: Buffer): void {
+  beat({ instant, frame: plain }: Beat): void {
     if (this.#state !== 'open' || this.#outbox.isBlocked || this.#transport.isSaturated) return
+    const frame = this.#extended === undefined ? plain : this.#extendedBeat(instant)
     this.#outbox.sendChunk({ frames: frame, messageCount: 1 })
+  }
+
+  #extendedBeat(instant: Instant): Buffer {
+    const books = this.reader.bookDigests()
+    // The digest of a large book is made in slices, at the ends of turns: there has to be one.
+    this.#host.queueCatchUp(this)
+    return textFrame(extendedHeartbeatText(instant, books))
   }
 
   /** Pings the peer, and drops a connection on which nothing has arrived for `silenceMilliseconds`. */
@@ -204,6 +226,16 @@ export class Session {
     } else {
       this.#transport.ping()
     }
+  }
+
+  /** Ends the subscriptions of a market that is not served any more, and tells the peer behind what it was sent. */
+  endMarket(market: string): void {
+    this.reader.forget(market)
+    const ended = [...this.#subscribed.values()].filter((key) => key.market === market)
+    if (ended.length === 0) return
+    for (const key of ended) this.#drop(key)
+    this.#notices.push(endedNotice(ended))
+    this.#sendNotices()
   }
 
   /** Ends the connection: no data any more, then the close frame; a peer that does not answer is cut. */
@@ -247,6 +279,7 @@ export class Session {
     this.#paceTimer?.cancel()
     this.#expiryTimer?.cancel()
     this.#inbox.clear()
+    this.#notices = []
     for (const key of this.#subscribed.values()) this.#host.countSubscription(key.type, -1)
     this.#subscribed.clear()
     this.#host.stopHeartbeat(this)
@@ -279,7 +312,8 @@ export class Session {
 
   #answer({ data, isBinary }: InboundMessage): void {
     try {
-      const request = parseRequest(data, isBinary, (symbol) => this.#host.channel(symbol) !== undefined)
+      const isMarket = (symbol: string) => this.#host.channel(symbol) !== undefined
+      const request = parseRequest(data, isBinary, isMarket, this.#extended)
       if (request.type === 'error') this.#reply(errorReply(request.error, request.message))
       else if (request.type === 'subscription_list') this.#reply(listReply([...this.#subscribed.values()]))
       else if (request.type === 'subscribe') this.#answerSubscribe(request.entries)
@@ -299,61 +333,66 @@ export class Session {
   #answerSubscribe(entries: readonly RequestEntry[]): void {
     let beats = false
     const outcomes = entries.map(({ echo, meaning }) => {
-      const problem = isProblem(meaning) ? meaning : this.#subscribe(meaning)
-      if (problem === undefined && (meaning as ChannelKey).type === 'heartbeat') beats = true
-      return { echo, problem }
+      const outcome = isProblem(meaning) ? { problem: meaning } : this.#subscribe(meaning)
+      if (outcome.problem === undefined && (meaning as ChannelKey).type === 'heartbeat') beats = true
+      return { echo, ...outcome }
     })
     this.#reply(entriesReply('subscribe', outcomes))
     if (beats) this.#host.startHeartbeat(this)
   }
 
   /** Writes the subscription down and lets the reader follow it, which sends nothing yet; or says why not. */
-  #subscribe(key: ChannelKey): EntryProblem | undefined {
+  #subscribe(key: ChannelKey): Omit<EntryOutcome, 'echo'> {
     const name = keyName(key)
     const { subscriptionsMax } = this.#host.limits
-    if (this.#subscribed.has(name)) return { error: 'NO_EFFECT_ACTION', message: 'the channel is subscribed already' }
+    if (this.#subscribed.has(name)) return noEffect('the channel is subscribed already')
     if (this.#subscribed.size >= subscriptionsMax) {
-      const message = `the limit of ${subscriptionsMax} subscriptions a connection is reached`
-      return { error: 'NO_EFFECT_ACTION', message }
+      return noEffect(`the limit of ${subscriptionsMax} subscriptions a connection is reached`)
     }
+    let resumed: boolean | undefined
     if (key.type !== 'heartbeat') {
       try {
-        this.reader.subscribe(this.#host.channel(key.market) as MarketChannel, CHANNEL_BITS[key.type])
+        const bit = CHANNEL_BITS[key.type]
+        const goesOn = this.reader.subscribe(this.#host.channel(key.market) as MarketChannel, bit, key)
+        // A book or a top that cannot go on says so by what comes: a whole one. Executions would be lost in silence.
+        if (bit === EXECUTIONS && key.resume !== undefined) resumed = goesOn
       } catch (error) {
         this.#noteInternalError(error)
-        return { error: 'INTERNAL_SERVER_ERROR', message: STREAM_ERRORS.INTERNAL_SERVER_ERROR }
+        return { problem: { error: 'INTERNAL_SERVER_ERROR', message: STREAM_ERRORS.INTERNAL_SERVER_ERROR } }
       }
     }
     this.#subscribed.set(name, key)
     this.#host.countSubscription(key.type, 1)
-    return undefined
+    return { problem: undefined, resumed }
   }
 
   #answerUnsubscribe(entries: readonly RequestEntry[]): void {
     const outcomes = entries.map(({ echo, meaning }) => {
       if (isProblem(meaning)) return { echo, problem: meaning }
-      const name = keyName(meaning)
-      const problem: EntryProblem | undefined = this.#subscribed.has(name)
-        ? undefined
-        : { error: 'NO_EFFECT_ACTION', message: 'the channel is not subscribed' }
-      if (problem === undefined) this.#unsubscribe(name, meaning)
-      return { echo, problem }
+      if (!this.#subscribed.has(keyName(meaning))) return { echo, ...noEffect('the channel is not subscribed') }
+      this.#unsubscribe(meaning)
+      return { echo, problem: undefined }
     })
     this.#reply(entriesReply('unsubscribe', outcomes))
   }
 
-  #unsubscribe(name: string, key: ChannelKey): void {
-    this.#subscribed.delete(name)
-    this.#host.countSubscription(key.type, -1)
+  #unsubscribe(key: ChannelKey): void {
+    this.#drop(key)
     if (key.type === 'heartbeat') this.#host.stopHeartbeat(this)
     else this.reader.unsubscribe(key.market, CHANNEL_BITS[key.type])
+  }
+
+  #drop(key: ChannelKey): void {
+    this.#subscribed.delete(keyName(key))
+    this.#host.countSubscription(key.type, -1)
+  }
+
+  /** Those that are left wait for the outbox to drain: no data comes before them, since catch-up waits for it too. */
+  #sendNotices(): void {
+    while (this.#notices.length > 0 && !this.#outbox.isBlocked) this.#reply(this.#notices.shift() as string)
   }
 
   #reply(text: string): void {
     this.#outbox.sendChunk({ frames: textFrame(text), messageCount: 1 })
   }
-}
-
-function keyName(key: ChannelKey): string {
-  return `${key.type} ${key.market}`
 }

@@ -5,6 +5,8 @@
  * reader's: catch-up owes it something); current (it gets the chunk of every turn for the channels in `delivered`,
  * which lacks those that wait for the market to have a book).
  */
+import type { ChannelType } from '../contract/channels.ts'
+import type { ExtendedView } from './extended-view.ts'
 import type { Outbox } from './outbox.ts'
 
 /** The channels of a market as bits, so that a set of them is a number below `CHANNEL_SETS`. */
@@ -12,6 +14,12 @@ export const BOOK = 1
 export const TOP = 2
 export const EXECUTIONS = 4
 export const CHANNEL_SETS = 8
+
+export const CHANNEL_BITS: Readonly<Record<Exclude<ChannelType, 'heartbeat'>, number>> = {
+  market_data: BOOK,
+  'market_data.top_of_book': TOP,
+  execution_data: EXECUTIONS,
+}
 
 /** Who reads: what a market needs to know of a connection. */
 export interface ChannelReader {
@@ -22,7 +30,39 @@ export interface ChannelReader {
   makeStale(subscription: MarketSubscription): void
 }
 
+/** What a subscribe request of the extended wire asks for beside the market; undefined = not asked for. */
+export interface Wishes {
+  readonly depth?: number | undefined
+  readonly intervalMilliseconds?: number | undefined
+  /** A cursor to go on from. */
+  readonly resume?: string | undefined
+}
+
+/**
+ * What a subscription of the extended wire knows besides. A channel with an interval is paced: when it is current it
+ * gets nothing until a tick finds that it changed, or makes it due, which lets catch-up lead it once.
+ */
+export interface ExtendedState {
+  /** The view of market_data; undefined while that is not subscribed. */
+  view: ExtendedView | undefined
+  /** Intervals of the paced channels, in milliseconds; 0 = not paced. */
+  bookInterval: number
+  topInterval: number
+  /** Paced channels, as bits. */
+  paced: number
+  /** Paced channels that may be sent what they are owed, as bits. */
+  due: number
+  /** Change version that the last market_data message named; 0 = none was sent yet. */
+  bookCursor: number
+  /** The same of the top. */
+  topCursor: number
+  /** Number of the last execution that a message named; -1 = none was sent yet. */
+  executionCursor: number
+}
+
 export interface MarketSubscription {
+  /** Only on the extended wire. */
+  readonly extended: ExtendedState | undefined
   readonly reader: ChannelReader
   /** Channels subscribed, as bits. */
   channels: number
@@ -39,4 +79,8 @@ export interface MarketSubscription {
   executionNumber: number
   /** Place in the market's list; -1 when not there. */
   position: number
+}
+
+export interface ExtendedSubscription extends MarketSubscription {
+  readonly extended: ExtendedState
 }

@@ -14,12 +14,15 @@ export const CLOSE_MILLISECONDS_MAX = 5_000
 export type TransportPort = Pick<Transport, keyof Transport>
 
 export class Transport {
+  /** Where the peer connects from. */
+  readonly clientAddress: string
   readonly #webSocket: WebSocket
   readonly #socket: Socket
   readonly #clock: Clock
   #cutTimer: Timer | undefined
 
-  constructor(webSocket: WebSocket, socket: Socket, clock: Clock) {
+  constructor(webSocket: WebSocket, socket: Socket, clock: Clock, clientAddress: string) {
+    this.clientAddress = clientAddress
     this.#webSocket = webSocket
     this.#socket = socket
     this.#clock = clock
@@ -27,6 +30,16 @@ export class Transport {
 
   get isOpen(): boolean {
     return this.#webSocket.readyState === this.#webSocket.OPEN
+  }
+
+  /** The subprotocol that was selected; empty when none was. */
+  get subprotocol(): string {
+    return this.#webSocket.protocol
+  }
+
+  /** Bytes handed to the socket since it was opened, what waits in this process included. */
+  get bytesWritten(): number {
+    return this.#socket.bytesWritten
   }
 
   /** Bytes that wait in this process because the kernel has not taken them. */

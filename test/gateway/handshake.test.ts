@@ -37,7 +37,15 @@ async function verify(token: string): Promise<TokenVerdict> {
   const expiresAtMilliseconds = Date.now() + 60_000
   return {
     ok: true,
-    token: { clientId: 'client', customerId: 'customer', scopes, tokenId: token, expiresAtMilliseconds },
+    token: {
+      clientId: 'client',
+      customerId: 'customer',
+      scopes,
+      tokenId: token,
+      keyId: 'key',
+      issuedAtSeconds: 0,
+      expiresAtMilliseconds,
+    },
   }
 }
 
@@ -51,7 +59,7 @@ beforeEach(async () => {
   const settings = { inboundBytesMax: 65_536, connectionsPerClientMax: 2, connectionsMax: 3 }
   gateway = createGateway({ hub, directory, verifier: { verify }, clock, log, metrics, settings })
   server = createServer()
-  server.on('upgrade', (request, socket, head) => gateway.upgrade(request, socket, head))
+  server.on('upgrade', (request, socket, head) => gateway.upgrade(request, socket, head, '127.0.0.1'))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   port = (server.address() as AddressInfo).port
 })

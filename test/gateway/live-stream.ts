@@ -79,6 +79,7 @@ export interface Message {
   readonly channel?: string
   readonly type?: string
   readonly channels?: readonly Record<string, unknown>[]
+  readonly stream?: { readonly cursor: string; readonly prev?: string; readonly covers: number }
   readonly payload: {
     readonly market: string
     readonly type?: string
@@ -98,7 +99,14 @@ export class LiveClient {
   readonly #stream: LiveStream
   #texts: string[] = []
 
-  constructor(stream: LiveStream, name: string, kernelBytes: number, clientId: string, expiresAtMilliseconds: number) {
+  constructor(
+    stream: LiveStream,
+    name: string,
+    kernelBytes: number,
+    clientId: string,
+    expiresAtMilliseconds: number,
+    subprotocol: string,
+  ) {
     this.name = name
     this.#stream = stream
     this.transport = new ListeningTransport(
@@ -106,11 +114,14 @@ export class LiveClient {
       (text) => this.#texts.push(text),
       () => stream.writeOrder.push(name),
     )
+    this.transport.subprotocol = subprotocol
     const token = {
       clientId,
       customerId: 'customer',
       scopes: new Set<string>(),
       tokenId: 'token',
+      keyId: 'key',
+      issuedAtSeconds: 0,
       expiresAtMilliseconds,
     }
     this.session = stream.hub.open(this.transport, token)
@@ -182,36 +193,64 @@ export class LiveStream {
   readonly sequencers = new Map<string, Sequencer>()
   readonly registry = createMetricsRegistry()
   readonly metrics = createGatewayMetrics(this.registry)
+  readonly #log = createLog('silent')
+  readonly #sequencerMetrics = createSequencerMetrics(this.registry)
   readonly rebuilds: string[] = []
   /** Names of the clients in the order in which anything was written to them. */
   readonly writeOrder: string[] = []
   random = (): number => 0.5
+  readonly #options: LiveStreamOptions
 
   constructor(options: LiveStreamOptions = {}) {
+    this.#options = options
     this.clock = options.clock ?? new VirtualClock()
-    const log = createLog('silent')
-    const metrics = createSequencerMetrics(this.registry)
-    for (const symbol of options.markets ?? ['AAAUSD']) {
-      const market = testMarket(symbol, options.depth ?? 5)
-      const onRebuildNeeded = (reason: string) => void this.rebuilds.push(`${symbol}: ${reason}`)
-      const { bus, clock } = this
-      const writer = { market, epoch: 'e1', bus, clock, log, metrics, floorMilliseconds: 0, onRebuildNeeded }
-      this.sequencers.set(symbol, new Sequencer(writer))
-      this.replicas.set(symbol, new Replica({ market, bus, executionsKept: options.executionsKept ?? 10_000 }))
-    }
+    for (const symbol of options.markets ?? ['AAAUSD']) this.#createMarket(symbol, 0)
     this.hub = new Hub({
       replicas: [...this.replicas.values()],
       bus: this.bus,
       clock: this.clock,
-      log,
+      log: this.#log,
       metrics: this.metrics,
       settings: { ...SETTINGS, ...options.settings },
       random: () => this.random(),
     })
   }
 
-  connect({ kernelBytes = 1_000_000, clientId = 'client', expiresAt = Number.MAX_SAFE_INTEGER, name = 'x' } = {}) {
-    return new LiveClient(this, name, kernelBytes, clientId, expiresAt)
+  connect({
+    kernelBytes = 1_000_000,
+    clientId = 'client',
+    expiresAt = Number.MAX_SAFE_INTEGER,
+    name = 'x',
+    subprotocol = '',
+  } = {}) {
+    return new LiveClient(this, name, kernelBytes, clientId, expiresAt, subprotocol)
+  }
+
+  /** Every commit of the market is later than the floor. */
+  addMarket(symbol: string, floorMilliseconds = 0): void {
+    this.#createMarket(symbol, floorMilliseconds)
+    this.hub.addMarket(this.replicas.get(symbol) as Replica)
+  }
+
+  /** Returns when the market was last committed. */
+  removeMarket(symbol: string): number {
+    this.hub.removeMarket(symbol)
+    this.sequencers.get(symbol)?.stop()
+    const replica = this.replicas.get(symbol) as Replica
+    replica.stop()
+    this.sequencers.delete(symbol)
+    this.replicas.delete(symbol)
+    return replica.instant.milliseconds
+  }
+
+  #createMarket(symbol: string, floorMilliseconds: number): void {
+    const { bus, clock } = this
+    const market = testMarket(symbol, this.#options.depth ?? 5)
+    const onRebuildNeeded = (reason: string) => void this.rebuilds.push(`${symbol}: ${reason}`)
+    const epoch = `e${clock.monotonicMilliseconds()}`
+    this.replicas.set(symbol, new Replica({ market, bus, executionsKept: this.#options.executionsKept ?? 10_000 }))
+    const common = { market, epoch, bus, clock, floorMilliseconds, onRebuildNeeded }
+    this.sequencers.set(symbol, new Sequencer({ ...common, log: this.#log, metrics: this.#sequencerMetrics }))
   }
 
   /** Offers a whole book and lets a millisecond pass before and after. */
@@ -231,6 +270,11 @@ export class LiveStream {
     this.clock.advance(1)
     this.offer(changes, executions, symbol)
     this.clock.advance(1)
+  }
+
+  /** Says that executions were missed, without ending the turn. */
+  miss(symbol = 'AAAUSD'): void {
+    this.sequencers.get(symbol)?.offer({ type: 'missed', reason: 'the test says so' })
   }
 
   lose(symbol = 'AAAUSD'): void {

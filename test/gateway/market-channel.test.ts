@@ -63,6 +63,35 @@ test('a market that is said to be live a turn after its commit gives its SNAPSHO
   expect(client.read()).toHaveLength(1)
 })
 
+test('when a market starts over, everyone gets a later SNAPSHOT, and nothing leads there from the book before', () => {
+  const stream = new LiveStream()
+  stream.snapshot()
+  const [current, slow] = [stream.connect(), stream.connect({ kernelBytes: 10 })]
+  for (const client of [current, slow]) client.subscribe(BOOK, 'AAAUSD market_data.top_of_book')
+  stream.update(change(50))
+  const [before] = current.readMessages()
+  stream.offer([{ side: BID, price: 101, amount: 3 }])
+  stream.sequencers.get('AAAUSD')?.startOver('the test says so')
+  stream.clock.advance(2)
+  expect(stream.rebuilds).toEqual(['AAAUSD: the test says so'])
+  const [book, ...rest] = current.readMessages()
+  expect(book?.payload).toMatchObject({
+    type: 'SNAPSHOT',
+    bids: [
+      { price: '1.01', amount: '0.0003' },
+      { price: '1.00', amount: '0.0050' },
+    ],
+    asks: [{ price: '2.00', amount: '0.0020' }],
+  })
+  expect(String(book?.payload.time) > String(before?.payload.time)).toBe(true)
+  expect(rest.map(({ channel, payload }) => [channel, payload.bids])).toEqual([
+    ['market_data.top_of_book', [{ price: '1.01', amount: '0.0003' }]],
+  ])
+  expect(slow.readMessages().map(({ payload }) => payload.type)).toContain('SNAPSHOT')
+  stream.update(change(0))
+  expect(current.readMessages().map(({ payload }) => payload.type)).toEqual(['UPDATE'])
+})
+
 describe('between two turns', () => {
   test('what is committed after a connection woke up and before it caught up is sent once', () => {
     const stream = new LiveStream({ depth: 0, settings: { outboxBytesMax: 2_000 } })

@@ -316,3 +316,51 @@ describe('whatever is sent', () => {
     )
   })
 })
+
+describe('the params of the extended wire', () => {
+  const published: Readonly<Record<string, number>> = { AAAUSD: 25, BBBUSD: 0 }
+  const judge = (type: string, sent: Record<string, unknown>) => {
+    const text = JSON.stringify({ type: 'subscribe', channels: [{ type, params: { market: 'AAAUSD', ...sent } }] })
+    const isMarket = (symbol: string) => MARKETS.includes(symbol)
+    const rules = { publishedDepth: (market: string) => published[market] as number }
+    const request = parseRequest(Buffer.from(text), false, isMarket, rules)
+    return request.type === 'subscribe' ? request.entries[0]?.meaning : undefined
+  }
+  const refusal = (message: string) => ({ error: 'UNKNOWN_CHANNEL_PARAMS_CONFIGURATION', message })
+  const DEPTHS = 'params.depth must be one of 1, 5, 10, 25, 50, 100, 500, 1000'
+  const INTERVALS = 'params.interval_ms must be one of 50, 100, 250, 500, 1000'
+
+  test.each([
+    ['market_data', {}, {}],
+    ['market_data', { depth: 25 }, { depth: 25 }],
+    ['market_data', { market: 'BBBUSD', depth: 1000 }, { market: 'BBBUSD', depth: 1000 }],
+    ['market_data', { interval_ms: 1000, resume: '' }, { intervalMilliseconds: 1000, resume: '' }],
+    ['market_data.top_of_book', { interval_ms: 50, resume: 'x' }, { intervalMilliseconds: 50, resume: 'x' }],
+    ['execution_data', { resume: 'x' }, { resume: 'x' }],
+  ])('%s takes %j', (type, sent, meaning) => {
+    expect(judge(type, sent)).toEqual({ type, market: 'AAAUSD', ...meaning })
+  })
+
+  test.each([
+    ['market_data', { depth: 50 }, 'params.depth must not be above the 25 levels that the market publishes'],
+    ['market_data', { depth: 2 }, DEPTHS],
+    ['market_data', { depth: 0 }, DEPTHS],
+    ['market_data', { depth: '5' }, DEPTHS],
+    ['market_data', { depth: null }, DEPTHS],
+    ['market_data', { depth: 5.5 }, DEPTHS],
+    ['market_data', { depth: [5] }, DEPTHS],
+    ['market_data', { interval_ms: 60 }, INTERVALS],
+    ['market_data', { interval_ms: 0 }, INTERVALS],
+    ['market_data.top_of_book', { interval_ms: '50' }, INTERVALS],
+    ['market_data', { resume: null }, 'params.resume must be a string'],
+    ['execution_data', { resume: 7 }, 'params.resume must be a string'],
+    ['market_data.top_of_book', { depth: 5 }, 'params has the unknown member "depth"'],
+    ['execution_data', { interval_ms: 50 }, 'params has the unknown member "interval_ms"'],
+    ['execution_data', { depth: 5 }, 'params has the unknown member "depth"'],
+    ['market_data', { Depth: 5 }, 'params has the unknown member "Depth"'],
+    ['market_data', { market: 'CCCUSD', depth: 5 }, 'params.market names no market: "CCCUSD"'],
+    ['heartbeat', { resume: 'x' }, 'heartbeat takes no params: "market"'],
+  ])('%s refuses %j', (type, sent, message) => {
+    expect(judge(type, sent)).toEqual(refusal(message))
+  })
+})

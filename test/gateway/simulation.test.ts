@@ -3,7 +3,7 @@ import { Random } from '../support/random.ts'
 import { SETTINGS, type SimulatedClient, StreamSimulation, testMarket } from '../support/stream-simulation.ts'
 
 /** Seeds that once showed a defect come first; the rest are a fixed range, or fresh ones in the long run. */
-const CORPUS: readonly number[] = []
+const CORPUS: readonly number[] = [204_734_770]
 const long = process.env.TIDEGATE_LONG === '1'
 const first = long ? Date.now() % 1_000_000_000 : 1
 const seeds = [...CORPUS, ...Array.from({ length: long ? 1_000 : 60 }, (_, index) => first + index)]
@@ -19,9 +19,29 @@ type Mood = 'fast' | 'slow' | 'asleep'
 interface Actor {
   client: SimulatedClient
   mood: Mood
+  /** Markets whose executions it ever asked for, with the holes there were in these when it connected. */
+  readonly asked: Map<string, number>
+  /** Requests to unsubscribe it had sent when executions were missed that it was subscribed to; undefined before. */
+  missedAfter: number | undefined
 }
 
-function run(seed: number, depth: number, steps: number): { merged: number; snapshots: number; updates: number } {
+interface RunOptions {
+  readonly depth: number
+  readonly steps: number
+  /** Whether markets come and go. */
+  readonly changing?: boolean
+}
+
+interface RunResult {
+  readonly snapshots: number
+  readonly updates: number
+  /** Times that a market was taken from a client that was subscribed to it. */
+  readonly ended: number
+  /** Connections closed because executions were missed. */
+  readonly missed: number
+}
+
+function run(seed: number, { depth, steps, changing = false }: RunOptions): RunResult {
   const simulation = new StreamSimulation({
     seed,
     markets: MARKETS.map((symbol) => testMarket(symbol, depth)),
@@ -31,13 +51,20 @@ function run(seed: number, depth: number, steps: number): { merged: number; snap
   simulation.start()
   const connect = (): Actor => {
     const client = simulation.connect(1_024 << random.integer(5))
-    simulation.subscribe(client, [...TYPES], [random.pick(MARKETS)])
-    return { client, mood: random.pick(['fast', 'slow', 'asleep'] as const) }
+    const actor: Actor = {
+      client,
+      mood: random.pick(['fast', 'slow', 'asleep'] as const),
+      asked: new Map(),
+      missedAfter: undefined,
+    }
+    subscribe(simulation, actor, [...TYPES], [random.pick(MARKETS)])
+    return actor
   }
   const actors = Array.from({ length: 8 }, connect)
   const gone: Actor[] = []
   for (let step = 0; step < steps; step++) {
     act(simulation, random, actors, gone, connect)
+    if (random.chance(0.005)) miss(simulation, random.pick(MARKETS), actors)
     for (let count = random.chance(0.1) ? 20 : random.integer(3); count > 0; count--) {
       simulation.offer(random.pick(MARKETS), 'update')
     }
@@ -48,17 +75,26 @@ function run(seed: number, depth: number, steps: number): { merged: number; snap
       if (random.chance(0.5)) simulation.clock.advance(3)
       simulation.offer(market, 'snapshot')
     }
+    if (changing && random.chance(0.02)) changeMarkets(simulation, random)
     if (random.chance(0.02)) simulation.clock.stepWall(random.integer(4_000) - 2_000)
     if (random.chance(0.5)) simulation.clock.endTurn()
     else simulation.clock.advance(random.next() * 4)
     for (const actor of actors) read(actor, random)
+    for (const [index, actor] of actors.entries()) {
+      if (actor.client.transport.closed === undefined) continue
+      gone.push(actor)
+      actors[index] = connect()
+    }
   }
   for (const symbol of MARKETS) simulation.offer(symbol, 'snapshot')
   simulation.quiesce(actors.map(({ client }) => client))
-  for (const { client } of actors) judge(simulation, client)
+  for (const actor of actors) if (actor.client.transport.closed === undefined) judge(simulation, actor, changing)
+  const closed = [...actors, ...gone].filter(({ client }) => client.transport.closed !== undefined)
+  for (const actor of closed) judgeClosed(simulation, actor)
   const total = (count: (actor: Actor) => number) => [...actors, ...gone].reduce((sum, actor) => sum + count(actor), 0)
   return {
-    merged: simulation.metrics.totals.messages,
+    missed: closed.length,
+    ended: actors.reduce((sum, { client }) => sum + client.witness.counts.unsubscribes - client.unsubscribesAsked, 0),
     snapshots: total(({ client }) => client.witness.counts.snapshots),
     updates: total(({ client }) => client.witness.counts.updates),
   }
@@ -77,9 +113,41 @@ function act(simulation: StreamSimulation, random: Random, actors: Actor[], gone
     const types = TYPES.filter(() => random.chance(0.6))
     const markets = MARKETS.filter(() => random.chance(0.5))
     if (types.length * markets.length === 0) simulation.send(actor.client, { type: 'subscription_list' })
-    else if (random.chance(0.5)) simulation.subscribe(actor.client, types, markets)
+    else if (random.chance(0.5)) subscribe(simulation, actor, types, markets)
     else simulation.unsubscribe(actor.client, types, markets)
   }
+}
+
+function subscribe(
+  simulation: StreamSimulation,
+  { client, asked }: Actor,
+  types: readonly string[],
+  markets: readonly string[],
+): void {
+  for (const market of types.includes('execution_data') ? markets : []) {
+    if (!asked.has(market)) asked.set(market, simulation.truths.get(market)?.holeCount ?? 0)
+  }
+  simulation.subscribe(client, types, markets)
+}
+
+/** The source misses executions; who knows that it is subscribed, and has no request under way, has to be told. */
+function miss(simulation: StreamSimulation, symbol: string, actors: readonly Actor[]): void {
+  simulation.offer(symbol, 'missed')
+  for (const actor of actors) {
+    const { witness, unsubscribesAsked } = actor.client
+    const isSubscribed = witness.state(symbol).subscribed.has('execution_data')
+    if (isSubscribed && witness.counts.unsubscribes === unsubscribesAsked) actor.missedAfter = unsubscribesAsked
+  }
+}
+
+/** One market goes, comes back, or changes, which is both at once. */
+function changeMarkets(simulation: StreamSimulation, random: Random): void {
+  const symbol = random.pick(MARKETS)
+  const isThere = simulation.replicas.has(symbol)
+  if (isThere) simulation.removeMarket(symbol)
+  if (isThere && random.chance(0.5)) return
+  simulation.addMarket(testMarket(symbol, random.pick([1, 5, 0])))
+  if (random.chance(0.8)) simulation.offer(symbol, 'snapshot')
 }
 
 function read({ client, mood }: Actor, random: Random): void {
@@ -87,12 +155,22 @@ function read({ client, mood }: Actor, random: Random): void {
   if (mood === 'fast' || (mood === 'slow' && random.chance(0.03))) client.transport.drain()
 }
 
-function judge(simulation: StreamSimulation, { transport, witness }: SimulatedClient): void {
-  expect(transport.closed).toBeUndefined()
+/** Only who asked for the executions of a market that missed some is closed. */
+function judgeClosed(simulation: StreamSimulation, { client, asked }: Actor): void {
+  expect(client.transport.closed).toEqual({ code: 4000, reason: 'execution stream has a gap at its source' })
+  const hasMissed = [...asked].some(([market, holes]) => (simulation.truths.get(market)?.holeCount ?? 0) > holes)
+  expect(hasMissed).toBe(true)
+}
+
+function judge(simulation: StreamSimulation, { client, missedAfter }: Actor, changing: boolean): void {
+  const { transport, witness, unsubscribesAsked } = client
+  // Who has not unsubscribed since, and whose markets do not go either, cannot still be there.
+  if (!changing) expect(missedAfter).not.toBe(unsubscribesAsked)
   // The mark, and what one turn or one answer may put on top of it.
   expect(transport.queuedBytesMost).toBeLessThan(SETTINGS.outboxBytesMax + 66_000)
   for (const [market, truth] of simulation.truths) {
     const state = witness.state(market)
+    if (!simulation.replicas.has(market)) expect([...state.subscribed]).toEqual([])
     if (state.subscribed.has('market_data')) expect(witness.bookText(market)).toBe(truth.bookNow)
     if (state.subscribed.has('execution_data') && state.nextExecution !== undefined) {
       expect(state.nextExecution).toBe(truth.executionCount)
@@ -100,20 +178,43 @@ function judge(simulation: StreamSimulation, { transport, witness }: SimulatedCl
   }
 }
 
+/** Runs every seed and adds up what happened. */
+function runSeeds(options: RunOptions): RunResult {
+  const sum = { updates: 0, snapshots: 0, ended: 0, missed: 0 }
+  for (const seed of seeds) {
+    try {
+      const { updates, snapshots, ended, missed } = run(seed, options)
+      sum.updates += updates
+      sum.snapshots += snapshots
+      sum.ended += ended
+      sum.missed += missed
+    } catch (error) {
+      const how = JSON.stringify(options)
+      throw new Error(`seed ${seed}, ${how}: ${(error as Error).message}`, { cause: error })
+    }
+  }
+  const last = first + seeds.length - 1
+  if (long) console.info(`${JSON.stringify(options)}: seeds ${first} to ${last}, ${JSON.stringify(sum)}`)
+  return sum
+}
+
 describe('clients that pause, dribble, die and come back', () => {
   test.each([1, 5, 0])(
     'see exact books, whole executions and right tops at depth %i',
     (depth) => {
-      let updates = 0
-      for (const seed of seeds) {
-        try {
-          updates += run(seed, depth, 400).updates
-        } catch (error) {
-          throw new Error(`seed ${seed}, depth ${depth}: ${(error as Error).message}`, { cause: error })
-        }
-      }
-      if (long) console.info(`depth ${depth}: seeds ${first} to ${first + seeds.length - 1}, ${updates} updates judged`)
+      const { updates, missed } = runSeeds({ depth, steps: 400 })
       expect(updates).toBeGreaterThan(seeds.length * 400)
+      expect(missed).toBeGreaterThan(seeds.length * 2)
+    },
+    TIMEOUT_MILLISECONDS,
+  )
+
+  test(
+    'see the same while markets come, go and change under them, and hear of each that was theirs',
+    () => {
+      const { updates, ended } = runSeeds({ depth: 5, steps: 400, changing: true })
+      expect(updates).toBeGreaterThan(seeds.length * 100)
+      expect(ended).toBeGreaterThan(seeds.length * 5)
     },
     TIMEOUT_MILLISECONDS,
   )

@@ -42,7 +42,7 @@ async function serve(clock: Clock = createSystemClock()): Promise<{ port: number
       server.handleUpgrade(request, socket, head, (webSocket) => {
         ends.push(() => webSocket.terminate())
         webSocket.on('error', () => webSocket.terminate())
-        resolve({ transport: new Transport(webSocket, socket, clock), webSocket, served: socket })
+        resolve({ transport: new Transport(webSocket, socket, clock, '127.0.0.1'), webSocket, served: socket })
       })
     })
   })

@@ -11,6 +11,9 @@ interface Write {
 
 export class FakeTransport implements TransportPort {
   isOpen = true
+  clientAddress = '127.0.0.1'
+  subprotocol = ''
+  bytesWritten = 0
   isReading = true
   closed: { code: number; reason: string } | undefined
   pings = 0
@@ -47,6 +50,7 @@ export class FakeTransport implements TransportPort {
     if (!this.isOpen) return
     if (!this.#gathering) this.writeCount += 1
     this.#writes.push({ bytes, onWritten })
+    this.bytesWritten += bytes.length
     this.#queued += bytes.length
     this.queuedBytesMost = Math.max(this.queuedBytesMost, this.#queued)
   }

@@ -49,6 +49,8 @@ export interface SimulatedClient {
   readonly transport: FakeTransport
   readonly witness: StreamWitness
   readonly session: Session
+  /** Requests to unsubscribe that were sent. */
+  unsubscribesAsked: number
 }
 
 export interface SimulationOptions {
@@ -66,35 +68,25 @@ export class StreamSimulation {
   readonly truths = new Map<string, MarketTruth>()
   readonly sequencers = new Map<string, Sequencer>()
   readonly noise = new Map<string, MarketNoise>()
-  readonly replicas: Replica[]
+  readonly replicas = new Map<string, Replica>()
   readonly hub: Hub
   readonly log: Log = createLog('silent')
   readonly metrics = createGatewayMetrics(createMetricsRegistry())
 
+  readonly #executionsKept: number
+  readonly #sequencerMetrics = createSequencerMetrics(createMetricsRegistry())
+  readonly #lastMilliseconds = new Map<string, number>()
+
   constructor(options: SimulationOptions) {
     this.random = new Random(options.seed)
-    const sequencerMetrics = createSequencerMetrics(createMetricsRegistry())
+    this.#executionsKept = options.executionsKept ?? 10_000
     for (const market of options.markets) {
-      const noise = new MarketNoise(this.random, options.noise)
-      this.noise.set(market.symbol, noise)
+      this.noise.set(market.symbol, new MarketNoise(this.random, options.noise))
       this.truths.set(market.symbol, new MarketTruth(market, this.bus))
-      const sequencer = new Sequencer({
-        market,
-        epoch: 'test',
-        bus: this.bus,
-        clock: this.clock,
-        log: this.log,
-        metrics: sequencerMetrics,
-        floorMilliseconds: 0,
-        onRebuildNeeded: () => sequencer.offer(noise.snapshot()),
-      })
-      this.sequencers.set(market.symbol, sequencer)
+      this.#createMarket(market)
     }
-    this.replicas = options.markets.map(
-      (market) => new Replica({ market, bus: this.bus, executionsKept: options.executionsKept ?? 10_000 }),
-    )
     this.hub = new Hub({
-      replicas: this.replicas,
+      replicas: [...this.replicas.values()],
       bus: this.bus,
       clock: this.clock,
       log: this.log,
@@ -110,9 +102,45 @@ export class StreamSimulation {
     this.clock.advance(5)
   }
 
-  offer(symbol: string, kind: 'snapshot' | 'update' | 'lost'): void {
+  /** A market comes, or comes back: its clients may subscribe at once, its book follows with the first snapshot. */
+  addMarket(market: MarketDefinition): void {
+    this.truths.get(market.symbol)?.beginAnew(market)
+    this.#createMarket(market)
+    this.hub.addMarket(this.replicas.get(market.symbol) as Replica)
+  }
+
+  removeMarket(symbol: string): void {
+    this.hub.removeMarket(symbol)
+    this.sequencers.get(symbol)?.stop()
+    const replica = this.replicas.get(symbol)
+    // One that goes again before its first commit does not make the commits of its earlier life unsaid.
+    const milliseconds = replica?.instant.milliseconds ?? 0
+    if (milliseconds > 0) this.#lastMilliseconds.set(symbol, milliseconds)
+    replica?.stop()
+    this.sequencers.delete(symbol)
+    this.replicas.delete(symbol)
+  }
+
+  #createMarket(market: MarketDefinition): void {
+    const { bus, clock, log } = this
+    const noise = this.noise.get(market.symbol) as MarketNoise
+    this.replicas.set(market.symbol, new Replica({ market, bus, executionsKept: this.#executionsKept }))
+    const sequencer = new Sequencer({
+      market,
+      epoch: `test ${clock.monotonicMilliseconds()}`,
+      bus,
+      clock,
+      log,
+      metrics: this.#sequencerMetrics,
+      floorMilliseconds: this.#lastMilliseconds.get(market.symbol) ?? 0,
+      onRebuildNeeded: () => sequencer.offer(noise.snapshot()),
+    })
+    this.sequencers.set(market.symbol, sequencer)
+  }
+
+  offer(symbol: string, kind: 'snapshot' | 'update' | 'lost' | 'missed'): void {
     const noise = this.noise.get(symbol) as MarketNoise
-    const event = kind === 'lost' ? ({ type: 'lost', reason: 'test' } as const) : noise[kind]()
+    const event = kind === 'lost' || kind === 'missed' ? { type: kind, reason: 'test' } : noise[kind]()
     this.sequencers.get(symbol)?.offer(event)
   }
 
@@ -124,9 +152,11 @@ export class StreamSimulation {
       customerId: 'customer',
       scopes: new Set(),
       tokenId: 'token',
+      keyId: 'key',
+      issuedAtSeconds: 0,
       expiresAtMilliseconds: Number.MAX_SAFE_INTEGER,
     })
-    return { witness, transport, session }
+    return { witness, transport, session, unsubscribesAsked: 0 }
   }
 
   send(client: SimulatedClient, request: unknown): void {
@@ -138,11 +168,12 @@ export class StreamSimulation {
   }
 
   unsubscribe(client: SimulatedClient, types: readonly string[], markets: readonly string[]): void {
+    client.unsubscribesAsked += 1
     this.send(client, { type: 'unsubscribe', channels: channelEntries(types, markets) })
   }
 
   /** Lets every client read until nobody is owed anything. */
-  quiesce(clients: readonly SimulatedClient[]): void {
+  quiesce(clients: readonly Pick<SimulatedClient, 'transport'>[]): void {
     for (let round = 0, quiet = 0; round < 10_000; round++) {
       this.clock.advance(0.5)
       for (const { transport } of clients) {

@@ -19,7 +19,7 @@ interface MarketState {
 }
 
 export class StreamWitness {
-  readonly counts = { messages: 0, snapshots: 0, updates: 0, tops: 0, executions: 0, heartbeats: 0 }
+  readonly counts = { messages: 0, snapshots: 0, updates: 0, tops: 0, executions: 0, heartbeats: 0, unsubscribes: 0 }
   readonly #truths: ReadonlyMap<string, MarketTruth>
   readonly #markets = new Map<string, MarketState>()
   #heartbeat = false
@@ -63,6 +63,7 @@ export class StreamWitness {
   }): void {
     this.replies.push(reply)
     if (reply.type !== 'subscribe' && reply.type !== 'unsubscribe') return
+    if (reply.type === 'unsubscribe') this.counts.unsubscribes += 1
     for (const entry of reply.channels ?? []) {
       if (entry.success !== true) continue
       const on = reply.type === 'subscribe'

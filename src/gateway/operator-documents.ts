@@ -1,0 +1,157 @@
+/**
+ * What the operator sees of a connection, a market and a book, built from what is in memory. Prices and amounts are
+ * exact text with the market's decimals, as on the wire. Members without a value are absent. Nothing here changes
+ * anything.
+ */
+import { millisecondText, nanosecondText } from '../base/clock.ts'
+import { formatDecimal } from '../base/decimal.ts'
+import { ASK, BID, type LevelChange, type MarketDefinition, type Side } from '../market/event.ts'
+import type { MarketChannel } from './market-channel.ts'
+import type { Session } from './session.ts'
+
+export interface ConnectionDocument {
+  readonly id: string
+  readonly client_id: string
+  readonly customer_id: string
+  readonly client_address: string
+  /** Absent where none was selected: the plain wire. */
+  readonly subprotocol?: string
+  readonly created_at: string
+  /** How many channels it is subscribed to. */
+  readonly subscriptions: number
+  /** Whether it is over its mark of unsent bytes, and gets merged updates when it drains. */
+  readonly behind: boolean
+  /** Bytes that wait in this process. */
+  readonly queued_bytes: number
+  /** Bytes handed to its socket since it was opened. */
+  readonly bytes_out: number
+}
+
+interface LevelDocument {
+  readonly price: string
+  readonly amount: string
+}
+
+/** One source of a market, as the process knows it. */
+export interface ObservedSource {
+  /** As the configuration names it. */
+  readonly source: string
+  readonly state: 'starting' | 'live' | 'lost'
+  /** Why it is not live. */
+  readonly reason: string
+  readonly sinceMilliseconds: number
+  readonly notices: readonly string[]
+}
+
+interface SourceDocument {
+  readonly source: string
+  readonly live: boolean
+  /** Why it is not live. */
+  readonly reason?: string
+  /** Since when it has been live, or has not been. */
+  readonly since: string
+  /** What to know of it although it may be live. */
+  readonly notices: readonly string[]
+}
+
+export interface MarketDocument {
+  readonly symbol: string
+  readonly live: boolean
+  /** Why it is not live. */
+  readonly reason?: string
+  /** Since when no source vouches for the book that is there. */
+  readonly stale_since?: string
+  readonly sources: readonly string[]
+  readonly source_states: readonly SourceDocument[]
+  /** Levels a side that are published; 0 = all. */
+  readonly depth: number
+  /** Version of the last commit in this life of the process; 0 before the first. */
+  readonly version: number
+  readonly committed_at?: string
+  readonly bid_levels: number
+  readonly ask_levels: number
+  readonly best_bid?: LevelDocument
+  readonly best_ask?: LevelDocument
+  /** Connections that read any of its channels. */
+  readonly subscribers: number
+}
+
+export interface BookDocument {
+  readonly symbol: string
+  readonly live: boolean
+  readonly reason?: string
+  readonly version: number
+  /** `time` of the last commit, as the messages of the stream carry it. */
+  readonly time?: string
+  /** Best first. */
+  readonly bids: readonly LevelDocument[]
+  readonly asks: readonly LevelDocument[]
+}
+
+export function connectionDocument(session: Session): ConnectionDocument {
+  const { clientAddress, subprotocol, bytesWritten } = session.transport
+  return {
+    id: session.id,
+    client_id: session.token.clientId,
+    customer_id: session.token.customerId,
+    client_address: clientAddress,
+    ...(subprotocol === '' ? {} : { subprotocol }),
+    created_at: millisecondText(session.createdMilliseconds),
+    subscriptions: session.subscriptionCount,
+    behind: session.isBehind,
+    queued_bytes: session.queuedBytes,
+    bytes_out: bytesWritten,
+  }
+}
+
+export function marketDocument(channel: MarketChannel, sources: readonly ObservedSource[]): MarketDocument {
+  const { replica, staleSinceMilliseconds } = channel
+  const { market, view, top, instant, version } = replica
+  return {
+    symbol: market.symbol,
+    ...statusOf(channel),
+    ...(staleSinceMilliseconds === undefined ? {} : { stale_since: millisecondText(staleSinceMilliseconds) }),
+    sources: sources.map(({ source }) => source),
+    source_states: sources.map(sourceDocument),
+    depth: market.depth,
+    version,
+    ...(version === 0 ? {} : { committed_at: nanosecondText(instant.milliseconds, instant.nanoseconds) }),
+    bid_levels: view.levelCount(BID),
+    ask_levels: view.levelCount(ASK),
+    ...(top.bid === undefined ? {} : { best_bid: levelDocument(market, top.bid) }),
+    ...(top.ask === undefined ? {} : { best_ask: levelDocument(market, top.ask) }),
+    subscribers: channel.subscriptions.length,
+  }
+}
+
+function sourceDocument({ source, state, reason, sinceMilliseconds, notices }: ObservedSource): SourceDocument {
+  const live = state === 'live'
+  return { source, live, ...(live ? {} : { reason }), since: millisecondText(sinceMilliseconds), notices }
+}
+
+/** @param depth levels a side at most, the best */
+export function bookDocument(channel: MarketChannel, depth: number): BookDocument {
+  const { market, view, instant, version } = channel.replica
+  const levels = view.levels(depth)
+  const side = (wanted: Side): LevelDocument[] =>
+    levels.filter((level) => level.side === wanted).map((level) => levelDocument(market, level))
+  return {
+    symbol: market.symbol,
+    ...statusOf(channel),
+    version,
+    ...(version === 0 ? {} : { time: millisecondText(instant.milliseconds) }),
+    bids: side(BID),
+    asks: side(ASK),
+  }
+}
+
+function statusOf({ replica: { live, reason } }: MarketChannel): { readonly live: boolean; readonly reason?: string } {
+  return live ? { live } : { live, reason }
+}
+
+function levelDocument(market: MarketDefinition, { price, amount }: LevelChange): LevelDocument {
+  return {
+    price: formatDecimal(price, market.priceDecimals),
+    amount: formatDecimal(amount, market.amountDecimals),
+  }
+}
