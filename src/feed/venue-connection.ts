@@ -2,23 +2,30 @@
  * The life of one WebSocket connection to a venue, the same for every venue: it connects, keeps reconnecting with a
  * growing delay, takes a connection on which nothing arrives for dead, and counts what it sees. It is the one place
  * where the `ws` client is used. It promises that `onMessage` is called only between an `onOpen` and its `onDown`,
- * that every outage is told once an attempt, and that nothing is called after `stop`. It never queues a message:
- * each is handed on while the socket is read, so TCP holds back a venue that is faster than we are. It knows no
- * venue's messages.
+ * that every outage is told once an attempt, and that nothing is called after `stop`. It never queues a message of
+ * the venue: each is handed on while the socket is read, so TCP holds back a venue that is faster than we are. Requests
+ * wait, in order, while the venue takes no more. It knows no venue's messages.
  */
 import { WebSocket } from 'ws'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
+import { TokenBucket } from '../base/token-bucket.ts'
 import { type VenueMetrics, venueMetrics } from './venue-metrics.ts'
 
 export interface VenueConnectionOptions {
   /** The venue's name as in the settings: `kraken`. */
   readonly venue: string
   readonly url: string
-  /** After so long without a message (the opening included) the connection is dead. */
+  /** After so long without a message or a protocol ping (the opening included) the connection is dead. */
   readonly silenceMilliseconds: number
+  /** Sent when nothing arrived for so long, so that a venue that only answers shows that it lives. */
+  readonly keepAlive?: { readonly text: string; readonly milliseconds: number }
+  /** As many requests at once, and a second from then on, as the venue takes. */
+  readonly requestRate?: { readonly burst: number; readonly perSecond: number }
   readonly clock: Clock
+  /** A number in [0, 1): processes that lost a venue together do not come back together. */
+  readonly random: () => number
   readonly log: Log
   readonly metrics: MetricsRegistry
   readonly onOpen: () => void
@@ -31,14 +38,17 @@ export interface VenueConnectionOptions {
 const FRAME_BYTES_MAX = 16 * 1024 * 1024
 /** A venue that lets so much of what we say pile up does not read any more. */
 const OUTBOUND_BYTES_MAX = 1024 * 1024
+/** Requests that wait for the venue's rate; more could not be sent while anyone waits for an answer. */
+const REQUESTS_WAITING_MAX = 10_000
 /** A connection that stood for so long has proved itself: the next outage starts with the shortest delay again. */
 const PROVEN_MILLISECONDS = 60_000
 const RETRY_MILLISECONDS_MIN = 500
 const RETRY_MILLISECONDS_MAX = 30_000
 
-/** Delay before attempt 0, 1, 2 … after a failure: doubling, bounded. */
-export function retryMilliseconds(attempt: number): number {
-  return Math.min(RETRY_MILLISECONDS_MAX, RETRY_MILLISECONDS_MIN * 2 ** Math.min(attempt, 16))
+/** Whole milliseconds before attempt 0, 1, 2 … after a failure: doubling, bounded, at random from the upper half of that. */
+export function retryMilliseconds(attempt: number, random: () => number): number {
+  const most = Math.min(RETRY_MILLISECONDS_MAX, RETRY_MILLISECONDS_MIN * 2 ** Math.min(attempt, 16))
+  return Math.round((most * (1 + random())) / 2)
 }
 
 export class VenueConnection {
@@ -48,11 +58,16 @@ export class VenueConnection {
   readonly #sockets = new Set<WebSocket>()
   #socket: WebSocket | undefined
   #timer: Timer | undefined
+  readonly #rate: TokenBucket | undefined
+  #waiting: string[] = []
+  #requestTimer: Timer | undefined
   #openedMilliseconds: number | undefined
   /** When the last message arrived, of whichever connection. */
   #messageMilliseconds: number
-  /** When the present connection last showed life: its last message, or its begin. */
+  /** When the present connection last showed life: its last message or ping, or its begin. */
   #lifeMilliseconds: number
+  /** When the venue was last asked whether it lives. */
+  #askedMilliseconds = 0
   #failures = 0
   #isStopped = false
   #ended: Promise<void> | undefined
@@ -63,9 +78,12 @@ export class VenueConnection {
     this.#options = options
     this.#messageMilliseconds = options.clock.monotonicMilliseconds()
     this.#lifeMilliseconds = this.#messageMilliseconds
+    const { requestRate: rate } = options
+    this.#rate = rate === undefined ? undefined : new TokenBucket(options.clock, rate.perSecond, rate.burst)
     this.#metrics = venueMetrics(options.metrics)
     this.#metrics.messages.inc({ venue: options.venue }, 0)
     this.#metrics.reconnects.inc({ venue: options.venue }, 0)
+    this.#metrics.lagSeconds.zero({ venue: options.venue })
     this.#metrics.ages.set(options.venue, this.#ageSeconds)
   }
 
@@ -75,10 +93,10 @@ export class VenueConnection {
 
   /** Sends one message as JSON text. Without an open connection it does nothing: `onOpen` says it all anew. */
   send(message: object): void {
-    const socket = this.#socket
-    if (socket === undefined || socket.readyState !== WebSocket.OPEN) return
-    socket.send(JSON.stringify(message))
-    if (socket.bufferedAmount > OUTBOUND_BYTES_MAX) this.restart('the venue does not read what it is sent')
+    if (this.#socket?.readyState !== WebSocket.OPEN) return
+    this.#waiting.push(JSON.stringify(message))
+    if (this.#waiting.length > REQUESTS_WAITING_MAX) this.restart('more is to be asked than the venue takes')
+    else if (this.#requestTimer === undefined) this.#sendWaiting()
   }
 
   /** Gives up the present connection because it cannot be trusted; the next one follows by itself. */
@@ -90,6 +108,7 @@ export class VenueConnection {
   stop(): Promise<void> {
     this.#isStopped = true
     this.#timer?.cancel()
+    this.#dropWaiting()
     // A successor of the same venue may have taken the place already.
     const { ages } = this.#metrics
     if (ages.get(this.#options.venue) === this.#ageSeconds) ages.delete(this.#options.venue)
@@ -99,6 +118,33 @@ export class VenueConnection {
     })
     if (this.#sockets.size === 0) this.#onAllClosed?.()
     return this.#ended
+  }
+
+  #sendWaiting(): void {
+    const socket = this.#socket
+    for (let text = this.#waiting[0]; text !== undefined; text = this.#waiting[0]) {
+      if (socket === undefined || socket.readyState !== WebSocket.OPEN) return
+      const delayMilliseconds = this.#rate?.take() ?? 0
+      if (delayMilliseconds > 0) {
+        this.#requestTimer = this.#options.clock.schedule(delayMilliseconds, () => {
+          this.#requestTimer = undefined
+          this.#sendWaiting()
+        })
+        return
+      }
+      this.#waiting.shift()
+      socket.send(text)
+      if (socket.bufferedAmount > OUTBOUND_BYTES_MAX) {
+        this.restart('the venue does not read what it is sent')
+        return
+      }
+    }
+  }
+
+  #dropWaiting(): void {
+    this.#waiting = []
+    this.#requestTimer?.cancel()
+    this.#requestTimer = undefined
   }
 
   #connect(): void {
@@ -124,6 +170,11 @@ export class VenueConnection {
       this.#options.log.info({ venue }, 'venue connected')
       this.#options.onOpen()
     })
+    const noteLife = (): void => {
+      if (socket === this.#socket) this.#lifeMilliseconds = clock.monotonicMilliseconds()
+    }
+    socket.on('ping', noteLife)
+    socket.on('pong', noteLife)
     socket.on('message', (data) => {
       if (socket !== this.#socket || this.#isStopped) return
       this.#messageMilliseconds = clock.monotonicMilliseconds()
@@ -135,13 +186,23 @@ export class VenueConnection {
   }
 
   #watchSilence(socket: WebSocket): void {
-    const { clock, silenceMilliseconds } = this.#options
-    const silent = clock.monotonicMilliseconds() - this.#lifeMilliseconds
+    const { clock, silenceMilliseconds, keepAlive } = this.#options
+    const now = clock.monotonicMilliseconds()
+    const silent = now - this.#lifeMilliseconds
     if (silent >= silenceMilliseconds) {
       this.#down(socket, `nothing arrived for ${silenceMilliseconds / 1000} s`)
-    } else {
-      this.#timer = clock.schedule(silenceMilliseconds - silent, () => this.#watchSilence(socket))
+      return
     }
+    let next = silenceMilliseconds - silent
+    if (keepAlive !== undefined) {
+      if (now - Math.max(this.#lifeMilliseconds, this.#askedMilliseconds) >= keepAlive.milliseconds) {
+        this.#askedMilliseconds = now
+        if (socket.readyState === WebSocket.OPEN) socket.send(keepAlive.text)
+      }
+      const since = now - Math.max(this.#lifeMilliseconds, this.#askedMilliseconds)
+      next = Math.min(next, keepAlive.milliseconds - since)
+    }
+    this.#timer = clock.schedule(next, () => this.#watchSilence(socket))
   }
 
   #down(socket: WebSocket, reason: string): void {
@@ -149,10 +210,11 @@ export class VenueConnection {
     const { venue, clock, log, onDown } = this.#options
     const opened = this.#openedMilliseconds
     if (opened !== undefined && clock.monotonicMilliseconds() - opened >= PROVEN_MILLISECONDS) this.#failures = 0
-    const delayMilliseconds = retryMilliseconds(this.#failures)
+    const delayMilliseconds = retryMilliseconds(this.#failures, this.#options.random)
     this.#failures += 1
     this.#socket = undefined
     this.#timer?.cancel()
+    this.#dropWaiting()
     socket.terminate()
     log.warn({ venue, reason, retryMilliseconds: delayMilliseconds }, 'venue connection down')
     this.#timer = clock.schedule(delayMilliseconds, () => {

@@ -2,12 +2,17 @@
  * The metrics that all venues of a process share, told apart by the label `venue`. They are made once a registry, so
  * that a source can be replaced by a new one of the same venue while the process runs.
  */
-import { Counter, Gauge, type MetricsRegistry } from '../base/metrics.ts'
+import { Counter, Gauge, Histogram, type MetricsRegistry } from '../base/metrics.ts'
 
 export interface VenueMetrics {
   readonly messages: Counter<'venue'>
   readonly reconnects: Counter<'venue'>
   readonly checksumMismatches: Counter<'venue' | 'symbol'>
+  readonly gaps: Counter<'venue' | 'symbol'>
+  readonly trades: Counter<'venue' | 'symbol'>
+  readonly missedTrades: Counter<'venue' | 'symbol'>
+  readonly pairLive: Gauge<'venue' | 'symbol'>
+  readonly lagSeconds: Histogram<'venue'>
   /** By venue: seconds since its last message, asked when the metrics are written. */
   readonly ages: Map<string, () => number>
 }
@@ -39,6 +44,37 @@ export function venueMetrics(registry: MetricsRegistry): VenueMetrics {
       labelNames: ['venue', 'symbol'],
       registers,
     }),
+    gaps: new Counter({
+      name: 'tidegate_feed_gaps_total',
+      help: 'Books that could not be followed any further (a message missing, wrong or unreadable) and were fetched anew.',
+      labelNames: ['venue', 'symbol'],
+      registers,
+    }),
+    trades: new Counter({
+      name: 'tidegate_feed_trades_total',
+      help: 'Trades of a venue that were passed on as executions.',
+      labelNames: ['venue', 'symbol'],
+      registers,
+    }),
+    missedTrades: new Counter({
+      name: 'tidegate_feed_missed_trades_total',
+      help: 'Trades of a venue that its numbers prove to be missing.',
+      labelNames: ['venue', 'symbol'],
+      registers,
+    }),
+    pairLive: new Gauge({
+      name: 'tidegate_feed_pair_live',
+      help: '1 while the book of a pair is vouched for.',
+      labelNames: ['venue', 'symbol'],
+      registers,
+    }),
+    lagSeconds: new Histogram({
+      name: 'tidegate_feed_lag_seconds',
+      help: 'From the time that a venue gives a message to its arrival; both clocks count.',
+      labelNames: ['venue'],
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers,
+    }),
   }
   new Gauge({
     name: 'tidegate_feed_last_message_age_seconds',
@@ -52,4 +88,33 @@ export function venueMetrics(registry: MetricsRegistry): VenueMetrics {
   })
   metricsByRegistry.set(registry, made)
   return made
+}
+
+/** The metrics of one pair, which are there from the beginning: zero is a fact too. */
+export interface PairMetrics {
+  readonly countMismatch: () => void
+  readonly countGap: () => void
+  readonly countTrades: (count: number) => void
+  readonly countMissedTrades: (count: number) => void
+  readonly noteLive: (isLive: boolean) => void
+}
+
+export function pairMetrics(metrics: VenueMetrics, venue: string, symbol: string): PairMetrics {
+  const { checksumMismatches, gaps, trades, missedTrades, pairLive } = metrics
+  const labels = { venue, symbol }
+  for (const counter of [checksumMismatches, gaps, trades, missedTrades]) counter.inc(labels, 0)
+  pairLive.set(labels, 0)
+  return {
+    countMismatch: () => checksumMismatches.inc(labels),
+    countGap: () => gaps.inc(labels),
+    countTrades: (count) => trades.inc(labels, count),
+    countMissedTrades: (count) => missedTrades.inc(labels, count),
+    noteLive: (isLive) => pairLive.set(labels, isLive ? 1 : 0),
+  }
+}
+
+/** Takes the numbers of a pair that nobody reads any more out of the metrics. */
+export function forgetPair(metrics: VenueMetrics, venue: string, symbol: string): void {
+  const { checksumMismatches, gaps, trades, missedTrades, pairLive } = metrics
+  for (const metric of [checksumMismatches, gaps, trades, missedTrades, pairLive]) metric.remove({ venue, symbol })
 }

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { createLog } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
-import { retryMilliseconds, VenueConnection } from '../../src/feed/venue-connection.ts'
+import { retryMilliseconds, VenueConnection, type VenueConnectionOptions } from '../../src/feed/venue-connection.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { Waiters } from '../support/waiters.ts'
 
@@ -39,7 +39,7 @@ async function listenSilently(): Promise<string> {
   return `ws://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-function follow(url: string) {
+function follow(url: string, more: Partial<VenueConnectionOptions> = {}) {
   const clock = new VirtualClock()
   const calls: string[] = []
   const waiters = new Waiters()
@@ -51,12 +51,14 @@ function follow(url: string) {
     venue: 'test',
     url,
     silenceMilliseconds: 10_000,
+    random: () => 1,
     clock,
     log: createLog('silent'),
     metrics: createMetricsRegistry(),
     onOpen: () => note('open'),
     onMessage: (text) => note(`message ${text}`),
     onDown: (reason) => note(`down ${reason}`),
+    ...more,
   })
   connection.start()
   opened.push({ close: () => connection.stop() })
@@ -65,9 +67,14 @@ function follow(url: string) {
 
 describe('the delay before the next attempt', () => {
   it('doubles up to a bound', () => {
-    expect([0, 1, 2, 3, 4, 5, 6, 7, 1e9].map(retryMilliseconds)).toEqual([
+    expect([0, 1, 2, 3, 4, 5, 6, 7, 1e9].map((attempt) => retryMilliseconds(attempt, () => 1))).toEqual([
       500, 1000, 2000, 4000, 8000, 16000, 30000, 30000, 30000,
     ])
+  })
+
+  it('is spread at random over the upper half of that', () => {
+    expect([0, 1, 6].map((attempt) => retryMilliseconds(attempt, () => 0))).toEqual([250, 500, 15_000])
+    expect(retryMilliseconds(1, () => 0.5)).toBe(750)
   })
 
   it('grows while nobody answers, and every failed attempt is told', async () => {
@@ -182,5 +189,83 @@ describe('stop', () => {
     await until('the connection', () => calls.length === 1)
     await Promise.all([connection.stop(), connection.stop()])
     expect(calls).toEqual(['open'])
+  })
+})
+
+describe('signs of life', () => {
+  it('are pings of the venue too', async () => {
+    const sockets: WebSocket[] = []
+    const url = await listen((socket) => sockets.push(socket))
+    const { clock, calls, until } = follow(url)
+    await until('the connection', () => calls.length === 1)
+    clock.advance(9_000)
+    const ponged = once(sockets[0] as WebSocket, 'pong')
+    sockets[0]?.ping()
+    await ponged
+    clock.advance(9_000)
+    expect(calls).toEqual(['open'])
+    clock.advance(1_000)
+    expect(calls.at(-1)).toBe('down nothing arrived for 10 s')
+  })
+
+  it('are asked for when nothing arrived for so long, and not before', async () => {
+    const heard: string[] = []
+    const waiters = new Waiters()
+    const url = await listen((socket) => {
+      socket.on('message', (data) => {
+        heard.push(String(data))
+        socket.send('pong')
+        waiters.notify()
+      })
+    })
+    const { clock, calls, until } = follow(url, { keepAlive: { text: 'ping', milliseconds: 4_000 } })
+    await until('the connection', () => calls.length === 1)
+    for (const count of [1, 2, 3]) {
+      clock.advance(3_999)
+      expect(heard).toHaveLength(count - 1)
+      clock.advance(1)
+      await until('the answer', () => calls.length === count + 1)
+      expect(heard).toHaveLength(count)
+    }
+    expect(calls).toEqual(['open', ...Array(3).fill('message pong')])
+  })
+
+  it('that stay away although they were asked for end the connection', async () => {
+    const url = await listen()
+    const { clock, calls, until } = follow(url, { keepAlive: { text: 'ping', milliseconds: 4_000 } })
+    await until('the connection', () => calls.length === 1)
+    clock.advance(10_000)
+    expect(calls).toEqual(['open', 'down nothing arrived for 10 s'])
+  })
+})
+
+describe('requests', () => {
+  it('wait, in order, while the venue takes no more, and are forgotten with the connection', async () => {
+    const heard: string[] = []
+    const waiters = new Waiters()
+    const sockets: WebSocket[] = []
+    const url = await listen((socket) => {
+      sockets.push(socket)
+      socket.on('message', (data) => {
+        heard.push(String(data))
+        waiters.notify()
+      })
+    })
+    const { clock, calls, connection, until } = follow(url, { requestRate: { burst: 2, perSecond: 4 } })
+    await until('the connection', () => calls.length === 1)
+    for (const id of [1, 2, 3, 4, 5, 6]) connection.send({ id })
+    await waiters.until('the first two', () => heard.length === 2)
+    clock.advance(250)
+    await waiters.until('the third', () => heard.length === 3)
+    clock.advance(500)
+    await waiters.until('the fifth', () => heard.length === 5)
+    expect(heard).toEqual([1, 2, 3, 4, 5].map((id) => JSON.stringify({ id })))
+    sockets[0]?.terminate()
+    await until('the end', () => calls.at(-1)?.startsWith('down') === true)
+    clock.advance(500)
+    await until('the next connection', () => calls.at(-1) === 'open')
+    connection.send({ id: 7 })
+    await waiters.until('the seventh', () => heard.length === 6)
+    expect(heard.at(-1)).toBe('{"id":7}')
   })
 })

@@ -8,7 +8,7 @@ export class SourceListener {
   readonly market: MarketDefinition
   readonly sourceMarket: SourceMarket
   readonly events: MarketEvent[] = []
-  /** The book after each event that is not `lost`, as text. */
+  /** The book after each event that is about the book, as text. */
   readonly states: string[] = []
   readonly #levels = [new Map<number, Scaled>(), new Map<number, Scaled>()] as const
   readonly #waiters = new Waiters()
@@ -51,7 +51,7 @@ export class SourceListener {
 
   #take(event: MarketEvent): void {
     this.events.push(event)
-    if (event.type !== 'lost') {
+    if (event.type === 'snapshot' || event.type === 'update') {
       if (event.type === 'snapshot') for (const side of this.#levels) side.clear()
       for (const change of event.type === 'snapshot' ? event.levels : event.changes) this.#apply(change)
       this.states.push(`${this.side(0).join(' ')} | ${this.side(1).join(' ')}`)

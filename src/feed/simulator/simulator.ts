@@ -45,22 +45,33 @@ const TURN_EVENTS_MIN = 64
 
 /** Throws when a market has more decimals than safe integers can carry (8), or the rate is not positive. */
 export function createSimulator(options: SimulatorOptions): Source {
-  const markets = new Map<string, SimulatedMarket>()
-  for (const market of options.markets) {
-    const { symbol } = market.market
-    assert(!markets.has(symbol), `market ${symbol} is given to the simulator twice`)
-    markets.set(symbol, new SimulatedMarket(market, options))
+  const markets = new Map<SourceMarket, SimulatedMarket>()
+  const create = (market: SourceMarket): SimulatedMarket => {
+    const created = new SimulatedMarket(market, options)
+    markets.set(market, created)
+    return created
   }
+  for (const market of options.markets) create(market)
   return {
     start() {
       for (const market of markets.values()) market.start()
+    },
+    add(market) {
+      create(market).start()
+    },
+    remove(market) {
+      markets.get(market)?.stop()
+      markets.delete(market)
     },
     stop() {
       for (const market of markets.values()) market.stop()
       return Promise.resolve()
     },
-    rebuild(marketSymbol) {
-      markets.get(marketSymbol)?.rebuild()
+    notices() {
+      return []
+    },
+    rebuild(market) {
+      markets.get(market)?.rebuild()
     },
   }
 }

@@ -14,6 +14,8 @@ function marketOf(baseAsset: string): MarketDefinition {
 
 interface Run {
   readonly source: Source
+  /** What the source feeds, by symbol. */
+  readonly markets: ReadonlyMap<string, SourceMarket>
   /** What each market's listener was told, by symbol. */
   readonly events: Map<string, MarketEvent[]>
   readonly trades: SimulatedTrade[]
@@ -31,7 +33,7 @@ function simulate(clock: Clock, { assets = ['BTC'], seed = 1, rate = RATE, start
   const onTrade = (trade: SimulatedTrade) => trades.push(trade)
   const source = createSimulator({ markets, seed, updatesPerSecond: rate, clock, onTrade })
   if (start) source.start()
-  return { source, events, trades }
+  return { source, markets: new Map(markets.map((one) => [one.market.symbol, one])), events, trades }
 }
 
 /** The first events as text, without the wall clock's part in them. */
@@ -69,6 +71,41 @@ class UnsteadyClock extends VirtualClock {
   }
 }
 
+describe('markets of the simulator that come and go', () => {
+  it('trade as they would have alone, and leave the others to trade as they would have', () => {
+    const [alone, clock] = [new VirtualClock(), new VirtualClock()]
+    const { events: expected } = simulate(alone, { assets: ['BTC', 'ETH'] })
+    alone.advance(20_000)
+    const { source, markets, events } = simulate(clock, { assets: ['BTC', 'SOL'] })
+    clock.advance(10_000)
+    const told: MarketEvent[] = []
+    const ether: SourceMarket = { market: marketOf('ETH'), venueSymbol: '', listener: (event) => told.push(event) }
+    source.add(ether)
+    source.remove(markets.get('SOLUSD')!)
+    const gone = events.get('SOLUSD')!.length
+    clock.advance(10_000)
+    source.remove(ether)
+    const stopped = told.length
+    clock.advance(10_000)
+    expect(bytesOf(events.get('BTCUSD')!, 500)).toBe(bytesOf(expected.get('BTCUSD')!, 500))
+    expect(bytesOf(told, 300)).toBe(bytesOf(expected.get('ETHUSD')!, 300))
+    expect(events.get('SOLUSD')).toHaveLength(gone)
+    expect(told).toHaveLength(stopped)
+  })
+
+  it('may come back, and begin anew', () => {
+    const clock = new VirtualClock()
+    const { source, markets, events } = simulate(clock)
+    clock.advance(10_000)
+    source.remove(markets.get('BTCUSD')!)
+    source.remove(markets.get('BTCUSD')!)
+    const again: MarketEvent[] = []
+    source.add({ market: marketOf('BTC'), venueSymbol: '', listener: (event) => again.push(event) })
+    clock.advance(10_000)
+    expect(bytesOf(again, 300)).toBe(bytesOf(events.get('BTCUSD')!, 300))
+  })
+})
+
 describe('the simulator', () => {
   it('emits a full snapshot first and then updates that agree with it', () => {
     const clock = new VirtualClock()
@@ -80,8 +117,7 @@ describe('the simulator', () => {
     expect(updates.length).toBeGreaterThan(1000)
     const book = [new Map<number, number>(), new Map<number, number>()]
     for (const event of events) {
-      expect(event.type).not.toBe('lost')
-      if (event.type === 'lost') continue
+      if (event.type !== 'snapshot' && event.type !== 'update') throw new Error(`the simulator said ${event.type}`)
       const changes = event.type === 'snapshot' ? event.levels : event.changes
       expect(changes.length).toBeGreaterThan(0)
       for (const { side, price, amount } of changes) {
@@ -183,21 +219,21 @@ describe('a process that stalls', () => {
 describe('rebuild and stop', () => {
   it('emits the book as it is now, once, in a turn of its own', () => {
     const clock = new VirtualClock()
-    const { source, events } = simulate(clock, { assets: ['BTC', 'ETH'] })
+    const { source, markets, events } = simulate(clock, { assets: ['BTC', 'ETH'] })
     clock.advance(30_000)
     const btc = events.get('BTCUSD')!
     const etherBefore = events.get('ETHUSD')!.length
     const before = btc.length
-    source.rebuild('BTCUSD', 'crossed')
-    source.rebuild('BTCUSD', 'crossed again')
-    source.rebuild('NOSUCH', 'no such market')
+    source.rebuild(markets.get('BTCUSD')!, 'crossed')
+    source.rebuild(markets.get('BTCUSD')!, 'crossed again')
+    source.rebuild({ ...markets.get('BTCUSD')! }, 'no such market')
     expect(btc.length).toBe(before)
     clock.advance(0)
     expect(btc.slice(before).map((event) => event.type)).toEqual(['snapshot'])
     expect(events.get('ETHUSD')!.length).toBe(etherBefore)
     const book = new Map<string, unknown>()
     for (const event of btc.slice(0, before)) {
-      if (event.type === 'lost') continue
+      if (event.type !== 'snapshot' && event.type !== 'update') continue
       for (const level of event.type === 'snapshot' ? event.levels : event.changes) {
         if (level.amount === 0) book.delete(`${level.side}@${level.price}`)
         else book.set(`${level.side}@${level.price}`, level.amount)
@@ -208,7 +244,7 @@ describe('rebuild and stop', () => {
     expect(new Map(levels.map((level) => [`${level.side}@${level.price}`, level.amount]))).toEqual(book)
     clock.advance(10_000)
     expect(btc.slice(before + 1).some((event) => event.type === 'snapshot')).toBe(false)
-    source.rebuild('BTCUSD', 'once more')
+    source.rebuild(markets.get('BTCUSD')!, 'once more')
     clock.advance(0)
     expect(btc.at(-1)!.type).toBe('snapshot')
   })
@@ -233,24 +269,20 @@ describe('rebuild and stop', () => {
 
     const other = simulate(clock)
     clock.advance(1_000)
-    other.source.rebuild('BTCUSD', 'then stopped')
+    other.source.rebuild(other.markets.get('BTCUSD')!, 'then stopped')
     const before = other.events.get('BTCUSD')!.length
     await other.source.stop()
     clock.advance(60_000)
-    other.source.rebuild('BTCUSD', 'too late')
+    other.source.rebuild(other.markets.get('BTCUSD')!, 'too late')
     clock.advance(60_000)
     expect(other.events.get('BTCUSD')!.length).toBe(before)
   })
 
   it('does nothing before start', () => {
     const clock = new VirtualClock()
-    const { source, events } = simulate(clock, { start: false })
-    source.rebuild('BTCUSD', 'early')
+    const { source, markets, events } = simulate(clock, { start: false })
+    source.rebuild(markets.get('BTCUSD')!, 'early')
     clock.advance(1_000)
     expect(events.get('BTCUSD')).toEqual([])
-  })
-
-  it('refuses a market that is given twice', () => {
-    expect(() => simulate(new VirtualClock(), { assets: ['BTC', 'BTC'] })).toThrow('BTCUSD is given')
   })
 })

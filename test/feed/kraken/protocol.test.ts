@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { createLog } from '../../src/base/log.ts'
-import { createMetricsRegistry } from '../../src/base/metrics.ts'
-import { createKraken } from '../../src/feed/kraken.ts'
-import type { Source } from '../../src/feed/source.ts'
-import { ASK, BID } from '../../src/market/event.ts'
-import { acknowledgementText, type ScriptFrame, type ScriptMessage, scriptKraken } from '../support/kraken-script.ts'
-import { SourceListener } from '../support/source-listener.ts'
-import { type KrakenServer, type KrakenServerOptions, startKrakenServer } from '../support/venue-server.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { createLog } from '../../../src/base/log.ts'
+import { createMetricsRegistry } from '../../../src/base/metrics.ts'
+import type { Source } from '../../../src/feed/source.ts'
+import { ASK, BID } from '../../../src/market/event.ts'
+import { acknowledgementText, type ScriptFrame, type ScriptMessage, scriptKraken } from '../../support/kraken-script.ts'
+import { createKrakenSource } from '../../support/kraken-source.ts'
+import { SourceListener } from '../../support/source-listener.ts'
+import { type KrakenServer, type KrakenServerOptions, startKrakenServer } from '../../support/venues/kraken.ts'
+import { VirtualClock } from '../../support/virtual-clock.ts'
 
 const btc = { symbol: 'BTC/USD', depth: 10, pricePrecision: 1, quantityPrecision: 8 }
 const eth = { symbol: 'ETH/USD', depth: 25, pricePrecision: 2, quantityPrecision: 8 }
@@ -64,7 +64,7 @@ function connect(url: string, listeners: readonly SourceListener[]): Connected {
   const clock = new VirtualClock()
   const metrics = createMetricsRegistry()
   const markets = listeners.map((listener) => listener.sourceMarket)
-  const source = createKraken({ url, markets, clock, log: createLog('silent'), metrics })
+  const source = createKrakenSource({ url, markets, clock, log: createLog('silent'), metrics })
   source.start()
   opened.push({ close: () => source.stop() })
   const metric = async (line: string) =>
@@ -244,6 +244,8 @@ describe('a book that cannot be vouched for', () => {
     ])
     expect(await metric('tidegate_feed_checksum_mismatches_total{venue="kraken",symbol="BTC/USD"}')).toBe('1')
     expect(await metric('tidegate_feed_checksum_mismatches_total{venue="kraken",symbol="ETH/USD"}')).toBe('0')
+    expect(await metric('tidegate_feed_gaps_total{venue="kraken",symbol="BTC/USD"}')).toBe('1')
+    expect(await metric('tidegate_feed_gaps_total{venue="kraken",symbol="ETH/USD"}')).toBe('0')
   })
 
   it('is subscribed at once the first time, and after a growing delay when it goes on failing', async () => {
@@ -257,7 +259,7 @@ describe('a book that cannot be vouched for', () => {
     clock.advance(999)
     // What was sent before a request for ETH/USD has arrived when that has.
     await other.until('a live book', () => other.events.length > 0)
-    source.rebuild('ETHUSD', 'to see what was asked for before')
+    source.rebuild(other.sourceMarket, 'to see what was asked for before')
     await server.until('a request for ETH/USD', () => requestsOf('ETH/USD') > 1)
     expect(requestsOf('BTC/USD')).toBe(3)
     clock.advance(1)
@@ -317,12 +319,91 @@ describe('a book that cannot be vouched for', () => {
     const listener = new SourceListener('BTC/USD')
     const { source } = connect(server.url, [listener])
     await listener.until('all messages', () => listener.events.length === 4)
-    source.rebuild('BTCUSD', 'crossed')
-    source.rebuild('BTCUSD', 'asked twice')
-    source.rebuild('OTHER', 'not here')
+    source.rebuild(listener.sourceMarket, 'crossed')
+    source.rebuild(listener.sourceMarket, 'asked twice')
+    source.rebuild(new SourceListener('BTC/USD').sourceMarket, 'not here')
     await listener.until('life again', isLive(listener))
     expect(listener.reasons()).toEqual(['BTCUSD has to be rebuilt: crossed'])
     expect(listener.side(BID)).toEqual(['100.00:2.50000000', '99.90:3.00000000'])
+  })
+})
+
+describe('trades', () => {
+  const frame = (type: 'snapshot' | 'update', ...ids: readonly number[]) => {
+    const data = ids.map(
+      (id) =>
+        `{"symbol":"BTC/USD","side":"buy","price":100.${id},"qty":0.00000001,"ord_type":"limit","trade_id":${id},"timestamp":"2026-01-01T00:00:00.00${id}Z"}`,
+    )
+    return `{"channel":"trade","type":"${type}","data":[${data.join()}]}`
+  }
+  const executions = (listener: SourceListener) =>
+    listener.events.flatMap((event) => (event.type === 'update' ? event.executions : []))
+
+  it('are executions once, exactly, over a lost book and a lost connection that the venue bridges', async () => {
+    const server = await serve()
+    const listener = new SourceListener('BTC/USD')
+    const { clock } = connect(server.url, [listener])
+    await listener.until('all messages', () => listener.events.length === 4)
+    server.broadcast(frame('snapshot', 1, 2))
+    server.broadcast(frame('update', 3))
+    server.broadcast(beat.replace('"checksum":', '"checksum":1'))
+    server.broadcast(frame('update', 4))
+    await listener.until('the second trade', () => executions(listener).length === 2)
+    const asked = server.requests.filter(({ params }) => params.channel === 'trade')
+    expect(asked).toEqual([
+      { method: 'subscribe', params: { channel: 'trade', symbol: ['BTC/USD'], snapshot: true }, req_id: 1 },
+    ])
+    server.disconnectAll()
+    await listener.until('the loss', () => listener.reasons().length === 2)
+    clock.advance(500)
+    await listener.until('life again', isLive(listener))
+    server.broadcast(frame('snapshot', 2, 3, 4, 5))
+    server.broadcast(frame('update', 7))
+    await listener.until('the last trade', () => executions(listener).length === 4)
+    const time = Date.UTC(2026, 0, 1)
+    expect(executions(listener)).toEqual(
+      [3, 4, 5, 7].map((id) => ({ price: 10_000 + 10 * id, amount: 1, executedAtMilliseconds: time + id })),
+    )
+    const missed = listener.events.flatMap((event) => (event.type === 'missed' ? [event.reason] : []))
+    expect(missed).toEqual(['trade 6 of BTC/USD is missing'])
+  })
+
+  it('that are refused are named, and take no book away', async () => {
+    const server = await serve()
+    const listener = new SourceListener('BTC/USD')
+    const { source } = connect(server.url, [listener])
+    await listener.until('all messages', () => listener.events.length === 4)
+    server.broadcast('{"error":"No","method":"subscribe","success":false,"symbol":"BTC/USD","req_id":1}')
+    await hear(server, listener)
+    expect(source.notices(listener.sourceMarket)).toEqual(['kraken refused the trades of BTC/USD: No'])
+    expect(listener.reasons()).toEqual([])
+  })
+})
+
+describe('what the venue says of itself and of a pair', () => {
+  it('is named as long as it holds; a pair that is delisted is lost until it is listed again', async () => {
+    const server = await serve()
+    const listener = new SourceListener('BTC/USD')
+    const { source } = connect(server.url, [listener])
+    await listener.until('all messages', () => listener.events.length === 4)
+    const list = (status: string) => {
+      const pairs = [{ symbol: 'BTC/USD', status, price_precision: 1, qty_precision: 8 }]
+      server.broadcast(JSON.stringify({ channel: 'instrument', type: 'update', data: { pairs } }))
+    }
+    server.broadcast('{"channel":"status","type":"update","data":[{"system":"post_only"}]}')
+    list('limit_only')
+    await hear(server, listener)
+    expect(source.notices(listener.sourceMarket)).toEqual([
+      'kraken says of itself: post_only',
+      'kraken lists BTC/USD as limit_only',
+    ])
+    server.broadcast('{"channel":"status","type":"update","data":[{"system":"online"}]}')
+    list('delisted')
+    await listener.until('the loss', () => listener.count('lost') === 1)
+    expect(listener.reasons()).toEqual(['kraken lists BTC/USD as delisted'])
+    list('online')
+    await listener.until('life again', isLive(listener))
+    expect(source.notices(listener.sourceMarket)).toEqual([])
   })
 })
 
@@ -414,7 +495,21 @@ describe('the connection', () => {
     server.broadcast(scriptKraken(btc, [snapshot]).frames[0]?.text ?? '')
     await listener.until('the snapshot behind it all', () => listener.count('snapshot') === 2)
     expect(listener.reasons()).toEqual([])
-    expect(server.requests).toHaveLength(2)
+    expect(server.requests).toHaveLength(3)
+  })
+
+  it('measures how late the updates of the venue arrive, where it says when they happened', async () => {
+    const server = await serve()
+    const listener = new SourceListener('BTC/USD')
+    const { clock, metric } = connect(server.url, [listener])
+    await listener.until('all messages', () => listener.events.length === 4)
+    const happened = new Date(clock.wallInstant().milliseconds - 300).toISOString()
+    const book = `"symbol":"X/Y","bids":[],"asks":[],"checksum":1,"timestamp":"${happened}"`
+    server.broadcast(`{"channel":"book","type":"update","data":[{${book}}]}`)
+    server.broadcast(scriptKraken(btc, [snapshot]).frames[0]?.text ?? '')
+    await listener.until('the snapshot behind it', () => listener.count('snapshot') === 2)
+    expect(await metric('tidegate_feed_lag_seconds_count{venue="kraken"}')).toBe('1')
+    expect(await metric('tidegate_feed_lag_seconds_sum{venue="kraken"}')).toBe('0.3')
   })
 
   it('counts messages and tells how old the last one is', async () => {

@@ -1,20 +1,20 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { createSystemClock } from '../../src/base/clock.ts'
-import { createLog } from '../../src/base/log.ts'
-import { createMetricsRegistry } from '../../src/base/metrics.ts'
-import { createKraken } from '../../src/feed/kraken.ts'
-import { KrakenBook } from '../../src/feed/kraken-book.ts'
-import { readKrakenMessage } from '../../src/feed/kraken-message.ts'
-import { RecordedKrakenBook, type RecordedMessage } from '../support/recorded-kraken-book.ts'
+import { createSystemClock } from '../../../src/base/clock.ts'
+import { createLog } from '../../../src/base/log.ts'
+import { createMetricsRegistry } from '../../../src/base/metrics.ts'
+import { KrakenBook } from '../../../src/feed/kraken/book.ts'
+import { readKrakenMessage } from '../../../src/feed/kraken/message.ts'
+import { createKrakenSource } from '../../support/kraken-source.ts'
+import { RecordedKrakenBook, type RecordedMessage } from '../../support/recorded-kraken-book.ts'
 import {
   type KrakenRecording,
   krakenBtcUsd,
   krakenEthUsd,
   krakenFloats,
   krakenRecordingsMissing,
-} from '../support/recordings.ts'
-import { SourceListener } from '../support/source-listener.ts'
-import { type KrakenServer, startKrakenServer } from '../support/venue-server.ts'
+} from '../../support/recordings.ts'
+import { SourceListener } from '../../support/source-listener.ts'
+import { type KrakenServer, startKrakenServer } from '../../support/venues/kraken.ts'
 
 const opened: { close(): Promise<void> }[] = []
 afterEach(async () => {
@@ -36,7 +36,7 @@ async function replay(recordings: readonly KrakenRecording[], speed: number): Pr
       new SourceListener(symbol, { depth, priceDecimals: pricePrecision, amountDecimals: quantityPrecision }),
   )
   const metrics = createMetricsRegistry()
-  const source = createKraken({
+  const source = createKrakenSource({
     url: server.url,
     markets: listeners.map((listener) => listener.sourceMarket),
     clock: createSystemClock(),
@@ -90,16 +90,20 @@ describe.skipIf(krakenRecordingsMissing)('recorded books of Kraken (needs ../sha
   ] as const)('%s: every checksum is the one of our own book', (_name, read, count, shape) => {
     const recording = read()
     expect(recording).toMatchObject(shape)
-    let book: KrakenBook | undefined
+    const { depth, pricePrecision: priceDecimals, quantityPrecision: amountDecimals } = shape
+    const listing = {
+      symbol: recording.symbol,
+      priceDecimals,
+      amountDecimals,
+      status: 'online',
+      state: 'open',
+    } as const
+    const book = new KrakenBook({ listing, depth, priceMaximum: Number.MAX_SAFE_INTEGER })
     let matching = 0
     for (const { text } of recording.frames) {
-      const message = readKrakenMessage(text)
-      if (message.kind !== 'book') continue
-      for (const data of message.books) {
-        if (!('symbol' in data)) throw new Error('unreadable')
-        if (message.isSnapshot) book = new KrakenBook({ ...shape, priceMaximum: Number.MAX_SAFE_INTEGER })
-        expect(book?.apply(data)).toBeInstanceOf(Array)
-        expect(book?.checksum()).toBe(data.checksum)
+      for (const message of readKrakenMessage(text)) {
+        if (message.kind !== 'book') continue
+        expect(book.apply(message.data).kind).toBe(message.data.isSnapshot ? 'snapshot' : 'update')
         matching += 1
       }
     }

@@ -1,0 +1,86 @@
+/**
+ * Reads what Binance's REST API answers
+ * (https://developers.binance.com/docs/binance-spot-api-docs/rest-api/market-data-endpoints). It promises that every
+ * member it hands on has the type it should have, and that prices and amounts stay the text that the venue sent. Pure.
+ */
+import type { Fetched, Listing, VenueTrade } from '../venue.ts'
+import type { BinanceSnapshot } from './book.ts'
+import { areLevels, readAggregateTrade } from './message.ts'
+
+/** Fraction digits that can be scaled exactly; no listed pair comes near 18. */
+const DECIMALS_MAX = 18
+type Members = Readonly<Record<string, unknown>>
+
+/**
+ * Prices are as fine as the pair's tick and amounts as its step, but for orders from before these became coarser, or
+ * what is left of them, which stand in books for years: those are as fine as the assets. Pairs whose precisions make no
+ * sense are left out, as if the venue did not list them.
+ */
+export function readListings(text: string): Fetched<readonly Listing[]> {
+  const { symbols } = parseMembers(text)
+  if (!Array.isArray(symbols)) return { problem: 'a list of pairs that cannot be read' }
+  const listings: Listing[] = []
+  for (const one of symbols as unknown[]) {
+    if (!isObject(one) || typeof one.symbol !== 'string') continue
+    const { symbol, quoteAssetPrecision: finestPriceDecimals, baseAssetPrecision: finestAmountDecimals } = one
+    if (!areDecimals(finestPriceDecimals) || !areDecimals(finestAmountDecimals)) continue
+    const priceDecimals = stepDecimals(one, 'PRICE_FILTER', 'tickSize') ?? finestPriceDecimals
+    const amountDecimals = stepDecimals(one, 'LOT_SIZE', 'stepSize') ?? finestAmountDecimals
+    if (!areDecimals(priceDecimals) || !areDecimals(amountDecimals)) continue
+    const status = typeof one.status === 'string' ? one.status : 'unknown'
+    const state = status === 'TRADING' ? 'open' : 'restricted'
+    const decimals = { priceDecimals, amountDecimals, finestPriceDecimals, finestAmountDecimals }
+    listings.push({ symbol, ...decimals, status, state })
+  }
+  return { value: listings }
+}
+
+export function readSnapshot(text: string, limit: number): Fetched<BinanceSnapshot> {
+  const { lastUpdateId, bids, asks } = parseMembers(text)
+  if (!Number.isSafeInteger(lastUpdateId) || !areLevels(bids) || !areLevels(asks)) {
+    return { problem: 'a snapshot that cannot be read' }
+  }
+  return { value: { kind: 'snapshot', lastUpdateId: lastUpdateId as number, limit, bids, asks } }
+}
+
+/** Aggregate trades, as the stream has them. */
+export function readTrades(text: string): Fetched<readonly VenueTrade[]> {
+  const list = parseJson(text)
+  const trades: VenueTrade[] = []
+  for (const one of Array.isArray(list) ? (list as unknown[]) : [undefined]) {
+    const trade = readAggregateTrade(one)
+    if (trade === undefined) return { problem: 'trades that cannot be read' }
+    trades.push(trade)
+  }
+  return { value: trades }
+}
+
+/** Fraction digits of a step such as `0.00010000`; nothing where the venue has switched it off. */
+function stepDecimals({ filters }: Members, filterType: string, member: string): number | undefined {
+  const all: readonly unknown[] = Array.isArray(filters) ? filters : []
+  const step = all.find((one): one is Members => isObject(one) && one.filterType === filterType)?.[member]
+  const match = typeof step === 'string' ? /^[0-9]{1,40}(?:\.([0-9]{1,40}))?$/.exec(step) : null
+  return match === null || !/[1-9]/.test(match[0]) ? undefined : (match[1] ?? '').replace(/0+$/, '').length
+}
+
+function areDecimals(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= DECIMALS_MAX
+}
+
+function parseMembers(text: string): Members {
+  const value = parseJson(text)
+  return isObject(value) ? value : {}
+}
+
+/** Text that is no JSON has nothing of what is asked for, which is what its readers then say. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

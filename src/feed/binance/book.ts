@@ -1,0 +1,265 @@
+/**
+ * One Binance book: a snapshot by HTTP, and the diffs of its stream that follow it
+ * (https://developers.binance.com/docs/binance-spot-api-docs/web-socket-streams, "How to manage a local order book
+ * correctly"). It promises that no diff is left out, and that all the levels it tells of a side are the best of that
+ * side: none between them is unknown. Pure.
+ *
+ * A snapshot that was cut says nothing of what lies behind its last level, and the diffs tell only what changes there.
+ * So a side has a reach: the price of the last level of a cut snapshot. Up to there every level is known, behind it
+ * none is kept. A level finer than the book's integers (orders from before the venue made its steps coarser stand for
+ * years) ends the reach in front of it. As the price moves, levels within reach become fewer; long before they are as
+ * few as readers want, the book says that it wants a new snapshot and goes on. When they are fewer than that, it cannot
+ * be vouched for any more.
+ *
+ * States:
+ * - waiting: there is no usable snapshot. Diffs are kept; one that does not follow those before begins anew.
+ * - live: diffs are applied. While a snapshot is wanted they are kept too, because it may be older than the last of
+ *   them. When it is there, it takes the place of what was known, and only what differs is told.
+ */
+import { parseDecimal, type Scaled } from '../../base/decimal.ts'
+import { ASK, BID, type LevelChange, type Side } from '../../market/event.ts'
+import type { BookStep, VenueBook, VenueBookOptions } from '../venue.ts'
+
+/** Price and amount as the venue sent them. */
+export type BinanceLevel = readonly [price: string, amount: string]
+
+export interface BinanceDiff {
+  readonly kind: 'diff'
+  /** The first and the last change of the book that this stands for: `U` and `u`. */
+  readonly firstUpdateId: number
+  readonly lastUpdateId: number
+  readonly bids: readonly BinanceLevel[]
+  readonly asks: readonly BinanceLevel[]
+}
+
+export interface BinanceSnapshot {
+  readonly kind: 'snapshot'
+  /** The last change of the book that it contains. */
+  readonly lastUpdateId: number
+  /** Levels a side at which the venue cut it: a side with fewer is whole. */
+  readonly limit: number
+  readonly bids: readonly BinanceLevel[]
+  readonly asks: readonly BinanceLevel[]
+}
+
+export type BinanceBookData = BinanceDiff | BinanceSnapshot
+
+/** Levels in the diffs that are kept for a snapshot, at most; the oldest diffs go first. A second has about a thousand. */
+const KEPT_LEVELS_MAX = 100_000
+
+/** What `parseDecimal` reads at most. */
+const FINEST_DECIMALS = 40
+
+/** What is known of one side. */
+interface KnownSide {
+  readonly amounts: Map<number, Scaled>
+  /** The last price that is vouched for: bids from there up, asks up to there; infinite when the side is whole. */
+  reach: number
+  /** With fewer levels than that a new snapshot is wanted. */
+  renewBelow: number
+}
+
+/** What is known of a book as of one change. */
+interface Known {
+  updateId: number
+  readonly sides: readonly [KnownSide, KnownSide]
+}
+
+export class BinanceBook implements VenueBook<BinanceBookData> {
+  readonly #options: VenueBookOptions
+  #known: Known | undefined
+  #isSnapshotWanted = false
+  /** The last change that the stream has told. */
+  #toldUpdateId: number | undefined
+  #kept: BinanceDiff[] = []
+  #keptLevels = 0
+
+  constructor(options: VenueBookOptions) {
+    this.#options = options
+  }
+
+  apply(data: BinanceBookData): BookStep {
+    return data.kind === 'diff' ? this.#applyDiff(data) : this.#applySnapshot(data)
+  }
+
+  #applyDiff(diff: BinanceDiff): BookStep {
+    const told = this.#toldUpdateId
+    const known = this.#known
+    if (told !== undefined && diff.lastUpdateId <= told) return this.#step([])
+    if (told !== undefined && diff.firstUpdateId > told + 1) {
+      if (known !== undefined) return wrong(`changes ${told + 1} to ${diff.firstUpdateId - 1} are missing`)
+      this.#forgetKept()
+    }
+    this.#toldUpdateId = diff.lastUpdateId
+    if (known === undefined || this.#isSnapshotWanted) this.#keep(diff)
+    if (known === undefined || diff.lastUpdateId <= known.updateId) return this.#step([])
+    if (diff.firstUpdateId > known.updateId + 1) {
+      return wrong(`changes ${known.updateId + 1} to ${diff.firstUpdateId - 1} are missing behind the snapshot`)
+    }
+    const changes: LevelChange[] = []
+    const problem = this.#change(known, diff, changes)
+    if (problem !== undefined) return wrong(problem)
+    const step = this.#step(changes)
+    if (this.#isSnapshotWanted && this.#kept.length === 0) this.#keep(diff)
+    return step
+  }
+
+  #applySnapshot(snapshot: BinanceSnapshot): BookStep {
+    const before = this.#known
+    const following = this.#kept.filter((diff) => diff.lastUpdateId > snapshot.lastUpdateId)
+    const isTooOld =
+      following[0] === undefined
+        ? before !== undefined && snapshot.lastUpdateId < before.updateId
+        : following[0].firstUpdateId > snapshot.lastUpdateId + 1
+    // Another one is wanted: the servers of the venue are not all equally far.
+    if (isTooOld) return this.#step([])
+    const known = this.#read(snapshot)
+    if (typeof known === 'string') return wrong(known)
+    for (const diff of following) {
+      const problem = this.#change(known, diff, [])
+      if (problem !== undefined) return wrong(problem)
+    }
+    this.#known = known
+    this.#isSnapshotWanted = false
+    this.#forgetKept()
+    const step = this.#step(before === undefined ? [] : difference(before, known))
+    if (before !== undefined || step.kind !== 'update') return step
+    return { ...step, kind: 'snapshot', levels: allLevels(known) }
+  }
+
+  /** What is known of the book of a snapshot; a text tells what is wrong with it. */
+  #read({ lastUpdateId, limit, bids, asks }: BinanceSnapshot): Known | string {
+    const known: Known = { updateId: lastUpdateId, sides: [createSide(BID), createSide(ASK)] }
+    const problem = this.#changeSide(known, BID, bids, []) ?? this.#changeSide(known, ASK, asks, [])
+    if (problem !== undefined) return problem
+    for (const side of [BID, ASK] as const) {
+      const own = known.sides[side]
+      if ((side === BID ? bids : asks).length >= limit && isWhole(own)) own.reach = lastPrice(side, own)
+      // Half of what may be lost without harm is left for the time that a snapshot takes.
+      if (!isWhole(own)) own.renewBelow = (own.amounts.size + this.#options.depth) / 2
+    }
+    return known
+  }
+
+  /** Brings what is known to the end of a diff, and notes what really differs. A text tells what is wrong with it. */
+  #change(known: Known, diff: BinanceDiff, changes: LevelChange[]): string | undefined {
+    known.updateId = diff.lastUpdateId
+    return this.#changeSide(known, BID, diff.bids, changes) ?? this.#changeSide(known, ASK, diff.asks, changes)
+  }
+
+  #changeSide(known: Known, side: Side, levels: readonly BinanceLevel[], changes: LevelChange[]): string | undefined {
+    const { listing, priceMaximum } = this.#options
+    const own = known.sides[side]
+    for (const [priceText, amountText] of levels) {
+      const price = parseDecimal(priceText, listing.priceDecimals)
+      const amount = parseDecimal(amountText, listing.amountDecimals)
+      if (price === 'too-fine' || amount === 'too-fine') {
+        if (amount === 0) continue
+        const end = endBefore(side, priceText, listing.priceDecimals)
+        if (end === undefined) return `cannot take price ${priceText}`
+        shorten(own, side, end, changes)
+        continue
+      }
+      if (typeof price !== 'number' || price <= 0 || price > priceMaximum) return `cannot take price ${priceText}`
+      if (amount === 'malformed' || amount < 0) return `cannot take amount ${amountText}`
+      if (isBehind(side, price, own.reach)) continue
+      if ((own.amounts.get(price) ?? 0) === amount) continue
+      if (amount === 0) own.amounts.delete(price)
+      else own.amounts.set(price, amount)
+      changes.push({ side, price, amount })
+    }
+    return undefined
+  }
+
+  /** Judges what is left within reach. */
+  #step(changes: readonly LevelChange[]): BookStep {
+    const known = this.#known
+    if (known === undefined) return { kind: 'waiting' }
+    const { depth, listing } = this.#options
+    for (const side of known.sides) {
+      if (isWhole(side)) continue
+      const { size } = side.amounts
+      if (size < depth) return wrong(`only ${size} of ${depth} levels of ${listing.symbol} can be vouched for`)
+      if (size < side.renewBelow) this.#isSnapshotWanted = true
+    }
+    return this.#isSnapshotWanted ? { kind: 'update', changes, wantsSnapshot: true } : { kind: 'update', changes }
+  }
+
+  #keep(diff: BinanceDiff): void {
+    this.#kept.push(diff)
+    this.#keptLevels += levelCount(diff)
+    while (this.#keptLevels > KEPT_LEVELS_MAX) this.#keptLevels -= levelCount(this.#kept.shift())
+  }
+
+  #forgetKept(): void {
+    this.#kept = []
+    this.#keptLevels = 0
+  }
+}
+
+function wrong(reason: string): BookStep {
+  return { kind: 'wrong', reason }
+}
+
+function createSide(side: Side): KnownSide {
+  return {
+    amounts: new Map(),
+    reach: side === BID ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY,
+    renewBelow: 0,
+  }
+}
+
+function isWhole({ reach }: KnownSide): boolean {
+  return !Number.isFinite(reach)
+}
+
+function isBehind(side: Side, price: number, reach: number): boolean {
+  return side === BID ? price < reach : price > reach
+}
+
+function lastPrice(side: Side, { amounts }: KnownSide): number {
+  let last = side === BID ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
+  for (const price of amounts.keys()) if (isBehind(side, price, last)) last = price
+  return last
+}
+
+/** The last price in front of a level that the book's integers cannot hold. */
+function endBefore(side: Side, priceText: string, priceDecimals: number): number | undefined {
+  const price = parseDecimal(priceText, FINEST_DECIMALS)
+  if (typeof price === 'string' || price <= 0) return undefined
+  const unit = 10n ** BigInt(FINEST_DECIMALS - priceDecimals)
+  const end = side === BID ? BigInt(price) / unit + 1n : (BigInt(price) - 1n) / unit
+  return end <= Number.MAX_SAFE_INTEGER ? Number(end) : undefined
+}
+
+/** Ends the reach there, unless it ends before, and takes away what lies behind. */
+function shorten(own: KnownSide, side: Side, end: number, changes: LevelChange[]): void {
+  if (isBehind(side, end, own.reach)) return
+  own.reach = end
+  for (const price of own.amounts.keys()) {
+    if (!isBehind(side, price, end)) continue
+    own.amounts.delete(price)
+    changes.push({ side, price, amount: 0 })
+  }
+}
+
+/** An empty diff takes memory too. */
+function levelCount(diff: BinanceDiff | undefined): number {
+  return diff === undefined ? 0 : 1 + diff.bids.length + diff.asks.length
+}
+
+function allLevels({ sides }: Known): LevelChange[] {
+  const levels: LevelChange[] = []
+  for (const side of [BID, ASK] as const) {
+    for (const [price, amount] of sides[side].amounts) levels.push({ side, price, amount })
+  }
+  return levels
+}
+
+function difference(before: Known, after: Known): LevelChange[] {
+  const changes = allLevels(after).filter(({ side, price, amount }) => before.sides[side].amounts.get(price) !== amount)
+  for (const { side, price } of allLevels(before)) {
+    if (!after.sides[side].amounts.has(price)) changes.push({ side, price, amount: 0 })
+  }
+  return changes
+}

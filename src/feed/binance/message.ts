@@ -1,0 +1,127 @@
+/**
+ * Reads frames of Binance's combined market streams
+ * (https://developers.binance.com/docs/binance-spot-api-docs/web-socket-streams). It promises that prices and amounts
+ * stay the text that the venue sent, and that every member it hands on has the type it should have. What a message
+ * means for a book is not decided here. Pure.
+ */
+import type { VenueMessage, VenueTrade } from '../venue.ts'
+import type { BinanceBookData, BinanceLevel } from './book.ts'
+
+/** What a request was about; the venue's answer names its id only. */
+export interface BinanceRequest {
+  readonly action: 'subscribe' | 'unsubscribe'
+  readonly channel: 'book' | 'trades'
+  readonly symbols: readonly string[]
+}
+
+export type BinanceMessage = VenueMessage<BinanceBookData>
+
+/** Names of streams are `btcusdt@depth@100ms`, `btcusdt@aggTrade`. */
+export const STREAM_OF = { book: 'depth@100ms', trades: 'aggTrade' } as const
+
+/** Longest text of the venue that goes into a reason. */
+const REASON_CHARACTERS_MAX = 200
+
+type Members = Readonly<Record<string, unknown>>
+
+/** `takeRequest` gives the request that an answer belongs to, by its id, once. */
+export function readBinanceMessage(
+  text: string,
+  takeRequest: (id: unknown) => BinanceRequest | undefined,
+): readonly BinanceMessage[] {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    return restart(`no JSON: ${error instanceof Error ? error.name : 'unknown error'}`)
+  }
+  if (!isObject(value)) return restart('no JSON object')
+  if (typeof value.stream === 'string') return readStream(value.stream, isObject(value.data) ? value.data : {})
+  if (value.e === 'serverShutdown') return restart(SHUTDOWN_REASON)
+  if (value.result !== undefined || value.error !== undefined || value.code !== undefined) {
+    return readAnswer(value, takeRequest)
+  }
+  return []
+}
+
+const SHUTDOWN_REASON = 'the venue is about to close the connection'
+
+/** Streams that nobody asked for say nothing. */
+function readStream(name: string, data: Members): readonly BinanceMessage[] {
+  const at = name.indexOf('@')
+  const stream = name.slice(at + 1)
+  if (stream === STREAM_OF.book) {
+    const reason = 'a book message that cannot be read'
+    return [readDiff(data) ?? { kind: 'unreadable-book', symbol: name.slice(0, at).toUpperCase(), reason }]
+  }
+  if (stream === STREAM_OF.trades) {
+    const message = readTrade(data)
+    return message === undefined ? restart(`a trade that cannot be read, of ${name.slice(0, at)}`) : [message]
+  }
+  return data.e === 'serverShutdown' ? restart(SHUTDOWN_REASON) : []
+}
+
+function readDiff({ s: symbol, E, U, u, b, a }: Members): BinanceMessage | undefined {
+  if (typeof symbol !== 'string' || !isId(U) || !isId(u) || U > u || !areLevels(b) || !areLevels(a)) return undefined
+  const data = { kind: 'diff', firstUpdateId: U, lastUpdateId: u, bids: b, asks: a } as const
+  return isId(E) ? { kind: 'book', symbol, data, eventMilliseconds: E } : { kind: 'book', symbol, data }
+}
+
+function readTrade(data: Members): BinanceMessage | undefined {
+  const trade = readAggregateTrade(data)
+  if (typeof data.s !== 'string' || trade === undefined) return undefined
+  return { kind: 'trades', symbol: data.s, isRepeat: false, trades: [trade] }
+}
+
+/** The members that the stream and the REST API have in common. */
+export function readAggregateTrade(value: unknown): VenueTrade | undefined {
+  if (!isObject(value)) return undefined
+  const { f, l, p: price, q: amount, T } = value
+  if (typeof price !== 'string' || typeof amount !== 'string') return undefined
+  if (!isId(f) || !isId(l) || f > l || !isId(T)) return undefined
+  return { firstId: f, lastId: l, price, amount, executedAtMilliseconds: T }
+}
+
+/**
+ * The venue takes subscriptions of any name, so a refusal says that it could not read the request. The error stands in
+ * a member of its own or at the top, depending on the page of the documentation.
+ */
+function readAnswer(
+  answer: Members,
+  takeRequest: (id: unknown) => BinanceRequest | undefined,
+): readonly BinanceMessage[] {
+  const request = takeRequest(answer.id)
+  const error = isObject(answer.error) ? answer.error : answer
+  const isDone = answer.error === undefined && answer.code === undefined
+  if (isDone) {
+    if (request?.action !== 'subscribe' || request.channel !== 'book') return []
+    return request.symbols.map((symbol) => ({ kind: 'acknowledged', symbol }))
+  }
+  const words = typeof error.msg === 'string' ? error.msg.slice(0, REASON_CHARACTERS_MAX) : 'no reason given'
+  const reason = `${words} (code ${typeof error.code === 'number' ? error.code : 'unknown'})`
+  if (request?.action !== 'subscribe') return [{ kind: 'refused', reason }]
+  const { channel } = request
+  return request.symbols.map((symbol) => ({ kind: 'refused', symbol, channel, reason }))
+}
+
+function restart(reason: string): readonly BinanceMessage[] {
+  return [{ kind: 'restart', reason }]
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Ids and times are whole numbers that are exact as a double. */
+function isId(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0
+}
+
+/** Levels of a side, as diffs and snapshots have them. */
+export function areLevels(value: unknown): value is readonly BinanceLevel[] {
+  if (!Array.isArray(value)) return false
+  for (const level of value as unknown[]) {
+    if (!Array.isArray(level) || typeof level[0] !== 'string' || typeof level[1] !== 'string') return false
+  }
+  return true
+}

@@ -1,0 +1,68 @@
+/**
+ * Binance spot (https://developers.binance.com/docs/binance-spot-api-docs) as the shared machinery asks for it: the
+ * combined market streams for changes and trades, the REST API for lists of pairs and the beginnings of books. The one
+ * thing it remembers is which pairs a request named, because the venue's answers name the request's id only.
+ */
+import type { VenueProtocol } from '../venue.ts'
+import { BinanceBook, type BinanceBookData } from './book.ts'
+import { type BinanceRequest, readBinanceMessage, STREAM_OF } from './message.ts'
+import { fetchListings, fetchSnapshot, fetchTrades } from './rest.ts'
+
+export interface BinanceProtocolOptions {
+  /** Address of the REST API, without a path: `https://api.binance.com`. */
+  readonly restUrl: string
+}
+
+/** The venue pings every 20 s; a quiet pair may be silent for minutes, so it is asked what is subscribed. */
+const SILENCE_MILLISECONDS = 20_000
+const KEEP_ALIVE = { text: '{"method":"LIST_SUBSCRIPTIONS","id":0}', milliseconds: 8_000 }
+
+/**
+ * The venue ends a connection that is sent more than 5 messages in a second, answers to its pings included.
+ * https://developers.binance.com/docs/binance-spot-api-docs/web-socket-streams#general-wss-information
+ */
+const REQUEST_RATE = { burst: 2, perSecond: 2 }
+
+/**
+ * Levels a side that are vouched for; more are fetched, so that they are still there when the price has moved. No
+ * snapshot has more than 5000.
+ */
+const DEPTHS = [10, 25, 50, 100, 250, 500, 1000, 2500]
+
+/** Streams that one request names: the venue documents no limit, a request of this length is about 4 KiB. */
+const STREAMS_A_REQUEST = 200
+/** Requests that the venue has left without an answer and are still remembered; the oldest go first. */
+const UNANSWERED_MAX = 1_000
+
+export function createBinanceProtocol({ restUrl }: BinanceProtocolOptions): VenueProtocol<BinanceBookData> {
+  const unanswered = new Map<unknown, BinanceRequest>()
+  let lastId = 0
+  const takeRequest = (id: unknown): BinanceRequest | undefined => {
+    const request = unanswered.get(id)
+    unanswered.delete(id)
+    return request
+  }
+  return {
+    silenceMilliseconds: SILENCE_MILLISECONDS,
+    keepAlive: KEEP_ALIVE,
+    requestRate: REQUEST_RATE,
+    depths: DEPTHS,
+    listings: { fetch: (symbols, signal) => fetchListings(restUrl, symbols, signal) },
+    fetchTrades: (symbol, signal) => fetchTrades(restUrl, symbol, signal),
+    fetchSnapshot: (symbol, depth, signal) => fetchSnapshot(restUrl, symbol, depth, signal),
+    requests(action, channel, symbols) {
+      const requests: object[] = []
+      for (let begin = 0; begin < symbols.length; begin += STREAMS_A_REQUEST) {
+        const some = symbols.slice(begin, begin + STREAMS_A_REQUEST)
+        const id = ++lastId
+        unanswered.set(id, { action, channel, symbols: some })
+        if (unanswered.size > UNANSWERED_MAX) takeRequest(unanswered.keys().next().value)
+        const params = some.map((symbol) => `${symbol.toLowerCase()}@${STREAM_OF[channel]}`)
+        requests.push({ method: action === 'subscribe' ? 'SUBSCRIBE' : 'UNSUBSCRIBE', params, id })
+      }
+      return requests
+    },
+    read: (text) => readBinanceMessage(text, takeRequest),
+    createBook: (options) => new BinanceBook(options),
+  }
+}

@@ -1,0 +1,171 @@
+/**
+ * Reads frames of Kraken's WebSocket API v2 (https://docs.kraken.com/exchange/api-reference/spot-websocket-v2). It
+ * promises that prices and quantities stay the text that the venue sent: no floating point touches them. What a
+ * message means for a book is not decided here. Pure.
+ */
+import type { Listing, VenueLevel, VenueMessage, VenueTrade } from '../venue.ts'
+
+/** What one book message says of one pair. */
+export interface KrakenBookData {
+  readonly isSnapshot: boolean
+  readonly bids: readonly VenueLevel[]
+  readonly asks: readonly VenueLevel[]
+  readonly checksum: number
+}
+
+export type KrakenMessage = VenueMessage<KrakenBookData>
+
+/**
+ * Kraken's refusals name the pair, but not the channel; the number of a request it repeats. Requests for trades bear
+ * this one, requests for books none.
+ */
+export const TRADES_REQUEST_ID = 1
+
+/**
+ * The number behind a member "price" or "qty". A quote inside a JSON string is always escaped and an escaped quote
+ * never closes one, so this can match no text inside a string value.
+ */
+const DECIMAL_MEMBER = /"(price|qty)"(\s*):(\s*)(-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)/g
+
+/** Longest text of the venue that goes into a reason. */
+const REASON_CHARACTERS_MAX = 200
+
+type Members = Readonly<Record<string, unknown>>
+
+export function readKrakenMessage(text: string): readonly KrakenMessage[] {
+  let value: unknown
+  try {
+    value = JSON.parse(text.replace(DECIMAL_MEMBER, '"$1"$2:$3"$4"'))
+  } catch (error) {
+    return unreadable(`no JSON: ${error instanceof Error ? error.name : 'unknown error'}`)
+  }
+  if (!isObject(value)) return unreadable('no JSON object')
+  switch (value.channel) {
+    case 'book':
+      return readBooks(value)
+    case 'trade':
+      return readTrades(value)
+    case 'instrument':
+      return [readInstrument(value)]
+    case 'status':
+      return readStatus(value)
+  }
+  const isAnswer = value.method === 'subscribe' || value.method === 'unsubscribe' || value.success === false
+  return isAnswer ? readAnswer(value) : []
+}
+
+/** The frame may have been a change of any book. */
+function unreadable(what: string): readonly KrakenMessage[] {
+  return [{ kind: 'restart', reason: `a message that cannot be read: ${what}` }]
+}
+
+function readBooks({ type, data }: Members): readonly KrakenMessage[] {
+  if ((type !== 'snapshot' && type !== 'update') || !Array.isArray(data)) {
+    return unreadable('a book message without type or data')
+  }
+  const messages: KrakenMessage[] = []
+  for (const entry of data as unknown[]) {
+    if (!isObject(entry) || typeof entry.symbol !== 'string') return unreadable('a book message without symbol')
+    const bids = readLevels(entry.bids)
+    const asks = readLevels(entry.asks)
+    const { symbol, checksum } = entry
+    if (bids === undefined || asks === undefined || typeof checksum !== 'number') {
+      messages.push({ kind: 'unreadable-book', symbol, reason: 'a book message that cannot be read' })
+      continue
+    }
+    const isSnapshot = type === 'snapshot'
+    // A snapshot bears the time of the book's last change, however long ago that was.
+    const eventMilliseconds = isSnapshot ? undefined : readTime(entry.timestamp)
+    const event = eventMilliseconds === undefined ? {} : { eventMilliseconds }
+    messages.push({ kind: 'book', symbol, data: { isSnapshot, bids, asks, checksum }, ...event })
+  }
+  return messages
+}
+
+/** Levels of one side; a side that the message leaves out did not change. */
+function readLevels(value: unknown): VenueLevel[] | undefined {
+  if (value === undefined) return []
+  if (!Array.isArray(value)) return undefined
+  const levels: VenueLevel[] = []
+  for (const level of value as unknown[]) {
+    if (!isObject(level) || typeof level.price !== 'string' || typeof level.qty !== 'string') return undefined
+    levels.push({ price: level.price, amount: level.qty })
+  }
+  return levels
+}
+
+/** A trade that cannot be read is left out: the number of the next one proves that it is missing. */
+function readTrades({ type, data }: Members): readonly KrakenMessage[] {
+  const bySymbol = new Map<string, VenueTrade[]>()
+  for (const entry of Array.isArray(data) ? (data as unknown[]) : []) {
+    if (!isObject(entry)) continue
+    const { symbol, trade_id: id, price, qty: amount } = entry
+    const executedAtMilliseconds = readTime(entry.timestamp)
+    if (typeof symbol !== 'string' || typeof price !== 'string' || typeof amount !== 'string') continue
+    if (!Number.isSafeInteger(id) || executedAtMilliseconds === undefined) continue
+    const trades = bySymbol.get(symbol) ?? []
+    trades.push({ firstId: id as number, lastId: id as number, price, amount, executedAtMilliseconds })
+    bySymbol.set(symbol, trades)
+  }
+  return [...bySymbol].map(([symbol, trades]) => ({ kind: 'trades', symbol, isRepeat: type === 'snapshot', trades }))
+}
+
+/** Pairs whose precisions make no sense are left out, as if the venue did not list them. */
+function readInstrument(message: Members): KrakenMessage {
+  const pairs = isObject(message.data) ? message.data.pairs : undefined
+  const listings: Listing[] = []
+  for (const pair of Array.isArray(pairs) ? (pairs as unknown[]) : []) {
+    if (!isObject(pair) || typeof pair.symbol !== 'string') continue
+    const { symbol, price_precision: priceDecimals, qty_precision: amountDecimals } = pair
+    if (!isPrecision(priceDecimals) || !isPrecision(amountDecimals)) continue
+    const status = typeof pair.status === 'string' ? pair.status.slice(0, REASON_CHARACTERS_MAX) : 'unknown'
+    listings.push({ symbol, priceDecimals, amountDecimals, status, state: stateOf(status) })
+  }
+  return { kind: 'listings', isComplete: message.type === 'snapshot', listings }
+}
+
+/** https://docs.kraken.com/exchange/api-reference/spot-websocket-v2/instrument, the values of `status`. */
+function stateOf(status: string): Listing['state'] {
+  if (status === 'online') return 'open'
+  return status === 'delisted' || status === 'work_in_progress' ? 'gone' : 'restricted'
+}
+
+/** `online`, `maintenance`, `cancel_only`, `post_only`. */
+function readStatus({ data }: Members): readonly KrakenMessage[] {
+  const entry: unknown = Array.isArray(data) ? data[0] : undefined
+  if (!isObject(entry) || typeof entry.system !== 'string') return []
+  const status = entry.system.slice(0, REASON_CHARACTERS_MAX)
+  return [{ kind: 'status', isOpen: status === 'online', status }]
+}
+
+function readAnswer(message: Members): readonly KrakenMessage[] {
+  const result = isObject(message.result) ? message.result : {}
+  if (message.success !== true) return [readRefusal(message, message.symbol ?? result.symbol)]
+  if (result.channel !== 'book' || typeof result.symbol !== 'string') return []
+  const { symbol, depth } = result
+  const isDepth = Number.isSafeInteger(depth) && (depth as number) > 0
+  return [{ kind: 'acknowledged', symbol, ...(isDepth ? { depth: depth as number } : {}) }]
+}
+
+/** Only the refusal of a subscription says something about the pair. */
+function readRefusal(message: Members, symbol: unknown): KrakenMessage {
+  const reason = typeof message.error === 'string' ? message.error.slice(0, REASON_CHARACTERS_MAX) : 'no reason given'
+  if (message.method !== 'subscribe' || typeof symbol !== 'string') return { kind: 'refused', reason }
+  const channel = message.req_id === TRADES_REQUEST_ID ? 'trades' : 'book'
+  return { kind: 'refused', channel, symbol, reason }
+}
+
+/** Milliseconds since the epoch of an RFC 3339 time. */
+function readTime(value: unknown): number | undefined {
+  const milliseconds = typeof value === 'string' ? Date.parse(value) : Number.NaN
+  return Number.isNaN(milliseconds) ? undefined : milliseconds
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Fraction digits that can be scaled exactly; no listed pair comes near 18. */
+function isPrecision(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 18
+}

@@ -1,0 +1,236 @@
+/**
+ * Reads frames of OKX's public WebSocket API v5 (https://www.okx.com/docs-v5/en/#overview-websocket). It promises that
+ * prices and amounts stay the text that the venue sent, that every member it passes on has been checked, and never to
+ * throw. A frame that may have moved a book and cannot be read is `restart`, unless it says of which pair it was.
+ */
+import type { Listing, VenueLevel, VenueMessage, VenueTrade } from '../venue.ts'
+
+export interface OkxBookData {
+  readonly isSnapshot: boolean
+  readonly bids: readonly VenueLevel[]
+  readonly asks: readonly VenueLevel[]
+  /** Absent where the venue sends none, or 0, which says nothing. A message has this or `sequence`, or both. */
+  readonly checksum?: number
+  /** `previous` is the `id` of the message before, -1 in a snapshot. */
+  readonly sequence?: { readonly id: number; readonly previous: number }
+  readonly eventMilliseconds?: number
+}
+
+export type OkxMessage = VenueMessage<OkxBookData>
+
+/** Longest text of the venue that goes into a reason. */
+const REASON_CHARACTERS_MAX = 200
+
+/** What `status` says of: 0 = WebSocket, 5 = trading. The others are no state of the whole venue. */
+const VENUE_SERVICES: ReadonlySet<unknown> = new Set(['0', '5'])
+
+/**
+ * What the venue's words for the state of an instrument mean; any other one is `restricted`. Before an instrument is
+ * open, its book may be crossed.
+ */
+const LISTING_STATES: ReadonlyMap<string, Listing['state']> = new Map([
+  ['live', 'open'],
+  ['preopen', 'gone'],
+  ['expired', 'gone'],
+])
+
+const TOO_MANY_REQUESTS = '60014'
+
+type Members = Readonly<Record<string, unknown>>
+
+export function readOkxMessage(text: string): readonly OkxMessage[] {
+  if (text === 'pong') return []
+  let frame: unknown
+  try {
+    frame = JSON.parse(text)
+  } catch (error) {
+    return restart(`no JSON: ${error instanceof Error ? error.name : 'unknown error'}`)
+  }
+  if (!isObject(frame)) return restart('no JSON object')
+  if (frame.event !== undefined) return readEvent(frame)
+  const { arg, data } = frame
+  if (!isObject(arg) || !Array.isArray(data)) return restart('neither an event nor data')
+  switch (arg.channel) {
+    case 'books':
+      return readBooks(arg.instId, frame.action, data)
+    case 'trades':
+      return readTrades(arg.instId, data)
+    case 'instruments':
+      return readInstruments(data)
+    case 'status':
+      return readStatus(data)
+    default:
+      return typeof arg.channel === 'string' ? [] : restart('data without a channel')
+  }
+}
+
+function readBooks(symbol: unknown, action: unknown, data: readonly unknown[]): readonly OkxMessage[] {
+  if (typeof symbol !== 'string') return restart('a book without instrument')
+  if (data.length === 0) return [{ kind: 'unreadable-book', symbol, reason: 'a book message without data' }]
+  const messages: OkxMessage[] = []
+  for (const entry of data) {
+    const book = readBook(action, entry)
+    if (typeof book === 'string') return [{ kind: 'unreadable-book', symbol, reason: book }]
+    const { eventMilliseconds } = book
+    messages.push({
+      kind: 'book',
+      symbol,
+      data: book,
+      ...(eventMilliseconds === undefined ? {} : { eventMilliseconds }),
+    })
+  }
+  return messages
+}
+
+/** A text tells what is wrong. */
+function readBook(action: unknown, entry: unknown): OkxBookData | string {
+  if (action !== 'snapshot' && action !== 'update') return 'a book message that is neither snapshot nor update'
+  if (!isObject(entry)) return 'a book message without an object'
+  const bids = readLevels(entry.bids)
+  const asks = readLevels(entry.asks)
+  if (bids === undefined || asks === undefined) return 'a book message without readable levels'
+  const { checksum = 0, seqId, prevSeqId } = entry
+  if (!Number.isSafeInteger(checksum)) return 'a book message with an unreadable checksum'
+  const hasSequence = seqId !== undefined || prevSeqId !== undefined
+  if (hasSequence && !(Number.isSafeInteger(seqId) && Number.isSafeInteger(prevSeqId))) {
+    return 'a book message with unreadable sequence ids'
+  }
+  if (checksum === 0 && !hasSequence) return 'a book message with neither checksum nor sequence ids'
+  const eventMilliseconds = readInteger(entry.ts)
+  return {
+    isSnapshot: action === 'snapshot',
+    bids,
+    asks,
+    ...(checksum === 0 ? {} : { checksum: checksum as number }),
+    ...(hasSequence ? { sequence: { id: seqId as number, previous: prevSeqId as number } } : {}),
+    ...(eventMilliseconds === undefined ? {} : { eventMilliseconds }),
+  }
+}
+
+/** Price, amount and two more members that nobody here needs. */
+function readLevels(value: unknown): VenueLevel[] | undefined {
+  if (!Array.isArray(value)) return undefined
+  const levels: VenueLevel[] = []
+  for (const level of value as unknown[]) {
+    if (!Array.isArray(level)) return undefined
+    const [price, amount] = level as unknown[]
+    if (typeof price !== 'string' || typeof amount !== 'string') return undefined
+    levels.push({ price, amount })
+  }
+  return levels
+}
+
+/**
+ * `tradeId` is the last of `count` matches of one taker order at one price, numbered one after the other:
+ * https://www.okx.com/docs-v5/en/#order-book-trading-market-data-ws-trades-channel
+ */
+function readTrades(symbol: unknown, data: readonly unknown[]): readonly OkxMessage[] {
+  if (typeof symbol !== 'string') return restart('trades without instrument')
+  const trades: VenueTrade[] = []
+  for (const entry of data) {
+    const trade = isObject(entry) ? readTrade(entry) : undefined
+    if (trade === undefined) return restart(`unreadable trades of ${symbol.slice(0, REASON_CHARACTERS_MAX)}`)
+    trades.push(trade)
+  }
+  return [{ kind: 'trades', symbol, isRepeat: false, trades }]
+}
+
+function readTrade({ tradeId, count = '1', px: price, sz: amount, ts }: Members): VenueTrade | undefined {
+  const lastId = readInteger(tradeId)
+  const matches = readInteger(count)
+  const executedAtMilliseconds = readInteger(ts)
+  if (lastId === undefined || matches === undefined || executedAtMilliseconds === undefined) return undefined
+  if (typeof price !== 'string' || typeof amount !== 'string') return undefined
+  const firstId = lastId - matches + 1
+  if (matches === 0 || firstId < 0) return undefined
+  return { firstId, lastId, price, amount, executedAtMilliseconds }
+}
+
+/** Instruments whose precisions make no sense are left out, as if the venue did not list them. */
+function readInstruments(data: readonly unknown[]): readonly OkxMessage[] {
+  const listings: Listing[] = []
+  for (const entry of data) {
+    if (!isObject(entry) || typeof entry.instId !== 'string') continue
+    const priceDecimals = readStep(entry.tickSz)
+    const amountDecimals = readStep(entry.lotSz)
+    if (priceDecimals === undefined || amountDecimals === undefined) continue
+    const status = typeof entry.state === 'string' ? entry.state.slice(0, REASON_CHARACTERS_MAX) : 'unknown'
+    const state = LISTING_STATES.get(status) ?? 'restricted'
+    listings.push({ symbol: entry.instId, priceDecimals, amountDecimals, status, state })
+  }
+  return [{ kind: 'listings', isComplete: false, listings }]
+}
+
+/** https://www.okx.com/docs-v5/en/#status */
+function readStatus(data: readonly unknown[]): readonly OkxMessage[] {
+  const messages: OkxMessage[] = []
+  for (const entry of data) {
+    if (!isObject(entry) || !VENUE_SERVICES.has(entry.serviceType) || typeof entry.state !== 'string') continue
+    const title = typeof entry.title === 'string' ? entry.title : 'maintenance'
+    messages.push({
+      kind: 'status',
+      isOpen: entry.state !== 'ongoing' && entry.state !== 'pre_open',
+      status: `${entry.state}: ${title}`.slice(0, REASON_CHARACTERS_MAX),
+    })
+  }
+  return messages
+}
+
+function readEvent(frame: Members): readonly OkxMessage[] {
+  const arg = isObject(frame.arg) ? frame.arg : {}
+  switch (frame.event) {
+    case 'subscribe':
+    case 'unsubscribe':
+      return arg.channel === 'books' && typeof arg.instId === 'string'
+        ? [{ kind: 'acknowledged', symbol: arg.instId }]
+        : []
+    case 'error':
+      return readError(frame, arg)
+    case 'channel-conn-count-error':
+      return [{ kind: 'refused', reason: `too many connections subscribe ${venueText(frame.channel)}` }]
+    case 'notice':
+      return restart(`notice ${venueText(frame.code)}: ${venueText(frame.msg)}`)
+    default:
+      return []
+  }
+}
+
+/** https://www.okx.com/docs-v5/en/#error-code-websocket-public */
+function readError(frame: Members, arg: Members): readonly OkxMessage[] {
+  const reason = `${venueText(frame.code)}: ${venueText(frame.msg)}`
+  // The requests of this connection are used up for up to an hour; a new connection begins with all of them.
+  if (frame.code === TOO_MANY_REQUESTS) return restart(reason)
+  // "Wrong URL or channel:books,instId:BTC-USDX doesn't exist. Please …" is the only one that names what it refuses.
+  const named = typeof frame.msg === 'string' ? /channel:([^\s,]+)(?:,instId:([^\s,]+))?/.exec(frame.msg) : null
+  const channel = arg.channel ?? named?.[1]
+  const symbol = arg.instId ?? named?.[2]
+  // Nobody's book depends on what the venue says of its maintenance.
+  if (channel === 'status') return []
+  if (typeof symbol !== 'string') return [{ kind: 'refused', reason }]
+  return [{ kind: 'refused', symbol, channel: channel === 'trades' ? 'trades' : 'book', reason }]
+}
+
+function restart(reason: string): readonly OkxMessage[] {
+  return [{ kind: 'restart', reason }]
+}
+
+function venueText(value: unknown): string {
+  return typeof value === 'string' ? value.slice(0, REASON_CHARACTERS_MAX) : 'unknown'
+}
+
+/** A whole number as OKX writes ids, counts and times: text. */
+function readInteger(value: unknown): number | undefined {
+  if (typeof value !== 'string' || !/^[0-9]{1,16}$/.test(value)) return undefined
+  const integer = Number(value)
+  return Number.isSafeInteger(integer) ? integer : undefined
+}
+
+/** The fraction digits of a step like 0.001. */
+function readStep(value: unknown): number | undefined {
+  const match = typeof value === 'string' ? /^[0-9]{1,20}(?:\.([0-9]{0,17}[1-9])?0*)?$/.exec(value) : null
+  return match === null || !/[1-9]/.test(match[0]) ? undefined : (match[1]?.length ?? 0)
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,61 @@
+/**
+ * OKX's public WebSocket API v5 (https://www.okx.com/docs-v5/en/#overview-websocket) as the shared machinery asks for
+ * it: what is sent, and how long silence lasts. What comes back is read by `message`, a book is followed by `book`. It
+ * is for spot pairs: futures, swaps and options are not listed. It holds no state.
+ */
+import type { VenueProtocol } from '../venue.ts'
+import { OkxBook } from './book.ts'
+import { type OkxBookData, readOkxMessage } from './message.ts'
+
+/** OKX ends a connection that heard nothing for 30 s. https://www.okx.com/docs-v5/en/#overview-websocket-connect */
+const SILENCE_MILLISECONDS = 30_000
+const PING_MILLISECONDS = 20_000
+
+/**
+ * Levels a side of the channel `books`. The channels with fewer are for customers of a fee tier (50), or have no
+ * sequence ids that chain their messages (5, 1).
+ */
+const DEPTHS = [400]
+
+/**
+ * Bytes of the arguments of one request: OKX takes 64 KB, and 480 requests an hour, so one request names as many pairs
+ * as fit. https://www.okx.com/docs-v5/en/#overview-websocket-subscribe
+ */
+const ARGUMENTS_BYTES_MAX = 60_000
+
+export function createOkxProtocol(): VenueProtocol<OkxBookData> {
+  return {
+    silenceMilliseconds: SILENCE_MILLISECONDS,
+    keepAlive: { text: 'ping', milliseconds: PING_MILLISECONDS },
+    depths: DEPTHS,
+    listings: {
+      requests: () => [
+        { op: 'subscribe', args: [{ channel: 'instruments', instType: 'SPOT' }, { channel: 'status' }] },
+      ],
+      isFirstComplete: true,
+    },
+    repeatsLastTrade: true,
+    requests: (action, channel, symbols) => batches(action, channel === 'book' ? 'books' : 'trades', symbols),
+    read: readOkxMessage,
+    createBook: (options) => new OkxBook(options),
+  }
+}
+
+function batches(op: string, channel: string, symbols: readonly string[]): object[] {
+  const requests: object[] = []
+  let args: object[] = []
+  let bytes = 0
+  for (const instId of symbols) {
+    const argument = { channel, instId }
+    const argumentBytes = Buffer.byteLength(JSON.stringify(argument)) + 1
+    if (bytes + argumentBytes > ARGUMENTS_BYTES_MAX) {
+      requests.push({ op, args })
+      args = []
+      bytes = 0
+    }
+    args.push(argument)
+    bytes += argumentBytes
+  }
+  if (args.length > 0) requests.push({ op, args })
+  return requests
+}

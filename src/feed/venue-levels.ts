@@ -1,0 +1,108 @@
+/**
+ * The levels of one pair for venues that serve the best N of each side: at the venue's precision, sorted, cut to the
+ * depth after each whole message. It promises to report exactly the levels that differ after a message, those included
+ * that fell out of the depth, and to keep each level as the venue sent it, because checksums are over that text. What
+ * proves a message is its venue's business. Pure.
+ */
+import { parseDecimal, type Scaled } from '../base/decimal.ts'
+import { ASK, BID, type LevelChange, type Side } from '../market/event.ts'
+import type { VenueBookOptions, VenueLevel } from './venue.ts'
+
+/** Parallel arrays, best level first. */
+interface LevelsSide {
+  /** Ascending on both sides: the price of an ask, minus the price of a bid. */
+  readonly keys: number[]
+  readonly amounts: Scaled[]
+  /** As the venue sent each of them last. */
+  readonly sent: VenueLevel[]
+}
+
+export class VenueLevels {
+  readonly #options: VenueBookOptions
+  readonly #sides: readonly [LevelsSide, LevelsSide] = [
+    { keys: [], amounts: [], sent: [] },
+    { keys: [], amounts: [], sent: [] },
+  ]
+
+  constructor(options: VenueBookOptions) {
+    this.#options = options
+  }
+
+  clear(): void {
+    for (const side of this.#sides) cut(side, 0)
+  }
+
+  /**
+   * Applies a whole message (the last entry wins a price), cuts to the depth, and returns what differs; after `clear`
+   * that is the complete book. A text tells what is wrong with the message: the levels are then undefined.
+   */
+  apply(bids: readonly VenueLevel[], asks: readonly VenueLevel[]): LevelChange[] | string {
+    const changes: LevelChange[] = []
+    const problem = this.#applySide(BID, bids, changes) ?? this.#applySide(ASK, asks, changes)
+    return problem ?? changes
+  }
+
+  /** The levels of a side as they are now, for checksums. */
+  side(side: Side): { readonly [Name in keyof LevelsSide]: Readonly<LevelsSide[Name]> } {
+    return this.#sides[side]
+  }
+
+  #applySide(side: Side, levels: readonly VenueLevel[], changes: LevelChange[]): string | undefined {
+    if (levels.length === 0) return undefined
+    const { listing, depth, priceMaximum } = this.#options
+    const own = this.#sides[side]
+    const { keys, amounts, sent } = own
+    const amountsBefore = new Map<number, Scaled>()
+    for (const level of levels) {
+      const price = parseDecimal(level.price, listing.priceDecimals)
+      const amount = parseDecimal(level.amount, listing.amountDecimals)
+      if (typeof price !== 'number' || price <= 0 || price > priceMaximum) return `cannot take price ${level.price}`
+      if (typeof amount === 'string' || amount < 0) return `cannot take amount ${level.amount}`
+      const key = side === ASK ? price : -price
+      const index = lowerBound(keys, key)
+      const isKnown = keys[index] === key
+      if (!amountsBefore.has(key)) amountsBefore.set(key, isKnown ? (amounts[index] as Scaled) : 0)
+      if (isKnown && amount !== 0) {
+        amounts[index] = amount
+        sent[index] = level
+      } else if (isKnown) {
+        keys.splice(index, 1)
+        amounts.splice(index, 1)
+        sent.splice(index, 1)
+      } else if (amount !== 0) {
+        keys.splice(index, 0, key)
+        amounts.splice(index, 0, amount)
+        sent.splice(index, 0, level)
+      }
+    }
+    for (let index = depth; index < keys.length; index++) {
+      const key = keys[index] as number
+      if (!amountsBefore.has(key)) amountsBefore.set(key, amounts[index] as Scaled)
+    }
+    if (keys.length > depth) cut(own, depth)
+    for (const [key, before] of amountsBefore) {
+      const index = lowerBound(keys, key)
+      const amount = keys[index] === key ? (amounts[index] as Scaled) : 0
+      if (amount !== before) changes.push({ side, price: Math.abs(key), amount })
+    }
+    return undefined
+  }
+}
+
+function cut({ keys, amounts, sent }: LevelsSide, length: number): void {
+  keys.length = length
+  amounts.length = length
+  sent.length = length
+}
+
+/** First index whose key is not below `key`. */
+function lowerBound(keys: readonly number[], key: number): number {
+  let low = 0
+  let high = keys.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((keys[middle] as number) < key) low = middle + 1
+    else high = middle
+  }
+  return low
+}

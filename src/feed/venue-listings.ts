@@ -1,0 +1,161 @@
+/**
+ * How a source learns how its venue lists the pairs that are read: on the connection, or by HTTP, again until it has
+ * worked and from time to time. It promises that each symbol that is asked for is answered, listed or not listed, or
+ * that its problem is told while it goes on trying. It is alive while the connection is, and says nothing after `close`.
+ */
+import type { Clock, Timer } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { Listing, VenueProtocol } from './venue.ts'
+import { retryMilliseconds } from './venue-connection.ts'
+import type { VenueRequests } from './venue-http.ts'
+
+export interface VenueListingsOptions {
+  readonly listings: VenueProtocol<unknown>['listings']
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Log
+  readonly requests: VenueRequests
+  /** The symbols that are read at present. */
+  readonly symbols: () => readonly string[]
+  readonly send: (request: object) => void
+  /** How pairs are listed, and which of those that are read the venue does not have. */
+  readonly onListings: (listings: readonly Listing[], missing: readonly string[]) => void
+  /** Nothing could be learnt of these symbols for now. */
+  readonly onProblem: (symbols: readonly string[], reason: string) => void
+  /** The connection does not say what it was asked. */
+  readonly onSilence: (reason: string) => void
+}
+
+/** A list of all pairs takes about a second. */
+const LIST_MILLISECONDS_MAX = 10_000
+/** How often a list that is fetched is fetched again, to see what has been listed, halted or delisted meanwhile. */
+const REFRESH_MILLISECONDS = 300_000
+
+export class VenueListings {
+  readonly #options: VenueListingsOptions
+  /** What the connection has told, by the venue's symbols; absent until it has. */
+  #known: Map<string, Listing> | undefined
+  /** Symbols to be fetched with the next request. */
+  readonly #wanted = new Set<string>()
+  #fetching: AbortController | undefined
+  #timer: Timer | undefined
+  #failures = 0
+  #isOpen = false
+
+  constructor(options: VenueListingsOptions) {
+    this.#options = options
+  }
+
+  /** The connection is open: asks for everything that is read. */
+  open(): void {
+    const { listings, clock, symbols, send, onSilence } = this.#options
+    this.#isOpen = true
+    this.#failures = 0
+    if ('fetch' in listings) {
+      this.#refresh(symbols())
+      return
+    }
+    for (const request of listings.requests()) send(request)
+    this.#timer = clock.schedule(LIST_MILLISECONDS_MAX, () =>
+      onSilence(`no list of pairs within ${LIST_MILLISECONDS_MAX / 1000} s`),
+    )
+  }
+
+  /** The connection has ended, and what it told with it. */
+  close(): void {
+    this.#isOpen = false
+    this.#timer?.cancel()
+    this.#timer = undefined
+    this.#known = undefined
+    this.#wanted.clear()
+    this.#fetching?.abort()
+    this.#fetching = undefined
+  }
+
+  /** One more symbol is read. */
+  ask(symbol: string): void {
+    if (!this.#isOpen) return
+    if ('fetch' in this.#options.listings) {
+      // A request that waits because the last one failed takes this symbol along.
+      if (this.#failures > 0) this.#wanted.add(symbol)
+      else this.#refresh([symbol])
+    } else if (this.#known !== undefined) {
+      const listing = this.#known.get(symbol)
+      if (listing === undefined) this.#options.onListings([], [symbol])
+      else this.#options.onListings([listing], [])
+    }
+  }
+
+  /** Takes in what the connection says; a change before the first complete list is part of it. */
+  take(listings: readonly Listing[], isComplete: boolean): void {
+    const how = this.#options.listings
+    const isWhole = isComplete || (this.#known === undefined && 'requests' in how && how.isFirstComplete === true)
+    if (isWhole) {
+      this.#timer?.cancel()
+      this.#timer = undefined
+      this.#known = new Map()
+    }
+    const known = this.#known
+    if (known === undefined) return
+    for (const listing of listings) known.set(listing.symbol, listing)
+    const missing = isWhole ? this.#options.symbols().filter((symbol) => !known.has(symbol)) : []
+    this.#options.onListings(listings, missing)
+  }
+
+  #refresh(symbols: readonly string[]): void {
+    for (const symbol of symbols) this.#wanted.add(symbol)
+    if (this.#fetching === undefined) this.#fetch()
+  }
+
+  #fetch(): void {
+    const { listings, requests, symbols } = this.#options
+    this.#timer?.cancel()
+    const read = new Set(symbols())
+    const asked = [...this.#wanted].filter((symbol) => read.has(symbol))
+    this.#wanted.clear()
+    if (!('fetch' in listings)) return
+    if (asked.length === 0) {
+      this.#plan(REFRESH_MILLISECONDS)
+      return
+    }
+    const fetching = new AbortController()
+    this.#fetching = fetching
+    void requests
+      .run((signal) => listings.fetch(asked, signal), fetching.signal)
+      .then((fetched) => {
+        if (this.#fetching !== fetching) return
+        this.#fetching = undefined
+        if ('problem' in fetched) this.#fail(asked, fetched.problem, fetched.retryAfterMilliseconds ?? 0)
+        else this.#succeed(asked, fetched.value)
+      })
+  }
+
+  #succeed(asked: readonly string[], listings: readonly Listing[]): void {
+    this.#failures = 0
+    if (this.#wanted.size > 0) this.#fetch()
+    else this.#plan(REFRESH_MILLISECONDS)
+    const listed = new Set(listings.map(({ symbol }) => symbol))
+    this.#options.onListings(
+      listings,
+      asked.filter((symbol) => !listed.has(symbol)),
+    )
+  }
+
+  #fail(asked: readonly string[], problem: string, retryAfterMilliseconds: number): void {
+    const { random, log, onProblem } = this.#options
+    for (const symbol of asked) this.#wanted.add(symbol)
+    const delayMilliseconds = Math.max(retryAfterMilliseconds, retryMilliseconds(this.#failures, random))
+    this.#failures += 1
+    log.warn({ problem, retryMilliseconds: delayMilliseconds }, 'venue list of pairs not fetched')
+    this.#plan(delayMilliseconds)
+    onProblem(asked, `no list of pairs: ${problem}`)
+  }
+
+  /** The next request: for what is wanted, or else for everything. */
+  #plan(delayMilliseconds: number): void {
+    this.#timer?.cancel()
+    this.#timer = this.#options.clock.schedule(delayMilliseconds, () => {
+      this.#refresh(this.#wanted.size > 0 ? [] : this.#options.symbols())
+    })
+  }
+}

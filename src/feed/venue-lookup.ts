@@ -1,0 +1,78 @@
+/**
+ * Asks a venue once how it lists some pairs, for who has no source running. It promises an answer or a problem within a
+ * time limit, and that nothing of it is left open then. It shows up in no metrics of the process.
+ */
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { createMetricsRegistry } from '../base/metrics.ts'
+import type { Fetched, Listing, VenueProtocol } from './venue.ts'
+import { VenueConnection } from './venue-connection.ts'
+import { VenueRequests } from './venue-http.ts'
+
+export interface LookupOptions<Data> {
+  readonly venue: string
+  readonly protocol: VenueProtocol<Data>
+  readonly url: string
+  readonly clock: Clock
+  readonly log: Log
+}
+
+type Listings = Fetched<readonly Listing[]>
+
+/** From the beginning to the list, however it is had: people wait, but Coinbase sends its list every few seconds only. */
+const LOOKUP_MILLISECONDS_MAX = 12_000
+
+/** How the venue lists these symbols; one that is not in the answer is not listed. */
+export async function lookUpListings<Data>(
+  options: LookupOptions<Data>,
+  symbols: readonly string[],
+): Promise<Listings> {
+  const { protocol, clock } = options
+  const { listings } = protocol
+  const limit = new AbortController()
+  const timer = clock.schedule(LOOKUP_MILLISECONDS_MAX, () => limit.abort())
+  const found =
+    'fetch' in listings
+      ? await new VenueRequests(clock).run((signal) => listings.fetch(symbols, signal), limit.signal)
+      : await listOnConnection(options, listings.requests(), limit.signal)
+  timer.cancel()
+  if ('value' in found) return { value: found.value.filter(({ symbol }) => symbols.includes(symbol)) }
+  return limit.signal.aborted ? { problem: `no list of pairs within ${LOOKUP_MILLISECONDS_MAX / 1000} s` } : found
+}
+
+async function listOnConnection<Data>(
+  { venue, protocol, url, clock, log }: LookupOptions<Data>,
+  requests: readonly object[],
+  limit: AbortSignal,
+): Promise<Listings> {
+  let answer: (listings: Listings) => void = () => undefined
+  const answered = new Promise<Listings>((resolve) => {
+    answer = resolve
+  })
+  const { listings: how } = protocol
+  const isFirstComplete = 'requests' in how && how.isFirstComplete === true
+  const connection = new VenueConnection({
+    venue,
+    url,
+    silenceMilliseconds: LOOKUP_MILLISECONDS_MAX,
+    clock,
+    random: () => 0,
+    log,
+    metrics: createMetricsRegistry(),
+    onOpen: () => {
+      for (const request of requests) connection.send(request)
+    },
+    onMessage: (text) => {
+      for (const message of protocol.read(text)) {
+        if (message.kind === 'listings' && (message.isComplete || isFirstComplete)) answer({ value: message.listings })
+        else if (message.kind === 'restart' || message.kind === 'refused') answer({ problem: message.reason })
+      }
+    },
+    onDown: (problem) => answer({ problem }),
+  })
+  limit.addEventListener('abort', () => answer({ problem: 'the time is over' }), { once: true })
+  connection.start()
+  const listings = await answered
+  await connection.stop()
+  return listings
+}

@@ -1,0 +1,90 @@
+/**
+ * The beginning of one pair's book, fetched: again a little later while what comes is too old for the messages behind
+ * it, and, for a book that is live and only wants a new one, for as long as the venue gives none. It promises that one
+ * request is under way at most, and that nothing is handed over after `cancel`. It knows no address.
+ */
+import type { Clock, Timer } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { Fetched } from './venue.ts'
+import { retryMilliseconds } from './venue-connection.ts'
+
+export interface VenueSnapshotOptions<Data> {
+  readonly symbol: string
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Log
+  /** Never rejects. */
+  readonly fetch: (signal: AbortSignal) => Promise<Fetched<Data>>
+  /** Hands over what was fetched; false when it is too old, and another is needed. */
+  readonly take: (data: Data) => boolean
+  /** Whether the book goes on without, as long as it can. */
+  readonly isLive: () => boolean
+  /** The book cannot begin; the venue wants to be left alone for so long. */
+  readonly fail: (reason: string, patienceMilliseconds: number) => void
+}
+
+/** How often a beginning that is too old is fetched again before a book that is not live is subscribed anew. */
+const FETCHES_MAX = 5
+
+export class VenueSnapshot<Data> {
+  readonly #options: VenueSnapshotOptions<Data>
+  #fetching: AbortController | undefined
+  #timer: Timer | undefined
+
+  constructor(options: VenueSnapshotOptions<Data>) {
+    this.#options = options
+  }
+
+  /** Fetches; what was under way does not count any more. */
+  begin(): void {
+    this.cancel()
+    this.#fetch(0)
+  }
+
+  /** Fetches, unless that is under way or planned already. */
+  renew(): void {
+    if (this.#fetching === undefined && this.#timer === undefined) this.#fetch(0)
+  }
+
+  cancel(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+    this.#fetching?.abort()
+    this.#fetching = undefined
+  }
+
+  #fetch(attempt: number): void {
+    const fetching = new AbortController()
+    this.#fetching = fetching
+    void this.#options.fetch(fetching.signal).then((fetched) => {
+      if (this.#fetching !== fetching) return
+      this.#fetching = undefined
+      if ('problem' in fetched) this.#miss(fetched.problem, fetched.retryAfterMilliseconds ?? 0, attempt)
+      else if (!this.#options.take(fetched.value)) this.#repeat(attempt)
+    })
+  }
+
+  #miss(problem: string, patienceMilliseconds: number, attempt: number): void {
+    const { symbol, random, log, isLive, fail } = this.#options
+    if (!isLive()) {
+      fail(`no snapshot of ${symbol}: ${problem}`, patienceMilliseconds)
+      return
+    }
+    const delayMilliseconds = Math.max(patienceMilliseconds, retryMilliseconds(attempt, random))
+    log.warn({ symbol, problem, retryMilliseconds: delayMilliseconds }, 'venue snapshot not fetched')
+    this.#plan(delayMilliseconds, attempt + 1)
+  }
+
+  #repeat(attempt: number): void {
+    const { symbol, random, isLive, fail } = this.#options
+    if (isLive() || attempt + 1 < FETCHES_MAX) this.#plan(retryMilliseconds(attempt, random), attempt + 1)
+    else fail(`no snapshot of ${symbol} that is new enough`, 0)
+  }
+
+  #plan(delayMilliseconds: number, attempt: number): void {
+    this.#timer = this.#options.clock.schedule(delayMilliseconds, () => {
+      this.#timer = undefined
+      this.#fetch(attempt)
+    })
+  }
+}

@@ -1,0 +1,279 @@
+/**
+ * All markets of one venue over one connection. It learns how the venue lists the pairs that are read, subscribes book
+ * and trades of those that are listed, and hands each message to its pair (`venue-pair`), which decides what it means.
+ * One pair's trouble never touches another; a frame that cannot be read may have been of any pair, so it ends the
+ * connection. What differs from venue to venue is its protocol's.
+ *
+ * Markets come and go on the same connection. A pair belongs to its markets: when they change, it is left and, if any
+ * market still reads it, a new one takes its place. A market that shares its pair with one that comes or goes is
+ * therefore lost until the next snapshot, about a second; its trades go on, and all other pairs do not notice.
+ */
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { MetricsRegistry } from '../base/metrics.ts'
+import type { Source, SourceMarket } from './source.ts'
+import type { Listing, VenueMessage, VenueProtocol } from './venue.ts'
+import { VenueConnection } from './venue-connection.ts'
+import { VenueRequests } from './venue-http.ts'
+import { VenueListings } from './venue-listings.ts'
+import { forgetPair, pairMetrics, type VenueMetrics, venueMetrics } from './venue-metrics.ts'
+import { VenuePair } from './venue-pair.ts'
+import { VenueTradeFill } from './venue-trade-fill.ts'
+import { VenueTrades } from './venue-trades.ts'
+
+export interface VenueSourceOptions<Data> {
+  /** The venue's name as in the settings: `kraken`. */
+  readonly venue: string
+  readonly protocol: VenueProtocol<Data>
+  /** Where its WebSocket is. */
+  readonly url: string
+  /** To begin with. Several markets may read the same pair: it is subscribed once, at the depth that covers them all. */
+  readonly markets: readonly SourceMarket[]
+  readonly clock: Clock
+  /** A number in [0, 1), to spread attempts. */
+  readonly random: () => number
+  readonly log: Log
+  readonly metrics: MetricsRegistry
+}
+
+export class VenueSource<Data> implements Source {
+  readonly #options: VenueSourceOptions<Data>
+  readonly #log: Log
+  readonly #metrics: VenueMetrics
+  readonly #markets = new Set<SourceMarket>()
+  /** By the venue's symbol. */
+  readonly #pairs = new Map<string, VenuePair<Data>>()
+  /** By the venue's symbol: what is known of its trades outlives connections and pairs, as long as anyone reads it. */
+  readonly #trades = new Map<string, VenueTrades>()
+  readonly #connection: VenueConnection
+  readonly #listings: VenueListings
+  readonly #requests: VenueRequests
+  readonly #tradeFill: VenueTradeFill | undefined
+  /** What the venue says of itself while it is not open. */
+  #status: string | undefined
+
+  constructor(options: VenueSourceOptions<Data>) {
+    const { venue, protocol, url, markets, clock, random, metrics } = options
+    this.#options = options
+    this.#log = options.log.child({ venue })
+    this.#metrics = venueMetrics(metrics)
+    this.#requests = new VenueRequests(clock)
+    const { silenceMilliseconds, keepAlive, requestRate } = protocol
+    this.#connection = new VenueConnection({
+      venue,
+      url,
+      silenceMilliseconds,
+      ...(keepAlive === undefined ? {} : { keepAlive }),
+      ...(requestRate === undefined ? {} : { requestRate }),
+      clock,
+      random,
+      log: options.log,
+      metrics,
+      onOpen: () => this.#listings.open(),
+      onMessage: (text) => {
+        for (const message of protocol.read(text)) this.#handle(message)
+      },
+      onDown: (reason) => this.#disconnect(reason),
+    })
+    this.#listings = new VenueListings({
+      listings: protocol.listings,
+      clock,
+      random,
+      log: this.#log,
+      requests: this.#requests,
+      symbols: () => [...this.#pairs.keys()],
+      send: (request) => this.#connection.send(request),
+      onListings: (listings, missing) => this.#admit(listings, missing),
+      onProblem: (symbols, reason) => {
+        // What is read goes on as it was listed before.
+        for (const symbol of symbols) this.#pairs.get(symbol)?.postpone(`${venue} gave ${reason}`)
+      },
+      onSilence: (reason) => this.#connection.restart(reason),
+    })
+    this.#tradeFill = this.#createTradeFill()
+    for (const source of markets) this.#markets.add(source)
+    for (const { venueSymbol } of markets) if (!this.#pairs.has(venueSymbol)) this.#createPair(venueSymbol, false)
+  }
+
+  start(): void {
+    this.#connection.start()
+  }
+
+  add(source: SourceMarket): void {
+    this.#markets.add(source)
+    this.#renewPair(source.venueSymbol)
+  }
+
+  remove(source: SourceMarket): void {
+    if (this.#markets.delete(source)) this.#renewPair(source.venueSymbol)
+  }
+
+  async stop(): Promise<void> {
+    this.#listings.close()
+    for (const pair of this.#pairs.values()) pair.stop()
+    this.#tradeFill?.clear()
+    await this.#connection.stop()
+  }
+
+  notices(source: SourceMarket): readonly string[] {
+    const { venue } = this.#options
+    const own = this.#status === undefined ? [] : [`${venue} says of itself: ${this.#status}`]
+    return [...own, ...(this.#pairs.get(source.venueSymbol)?.notices(source) ?? [])]
+  }
+
+  rebuild(source: SourceMarket, reason: string): void {
+    this.#pairs.get(source.venueSymbol)?.rebuild(source, reason)
+  }
+
+  #disconnect(reason: string): void {
+    this.#listings.close()
+    this.#tradeFill?.clear()
+    this.#status = undefined
+    for (const pair of this.#pairs.values()) pair.disconnect(reason)
+  }
+
+  #request(
+    action: 'subscribe' | 'unsubscribe',
+    channel: 'book' | 'trades',
+    symbols: readonly string[],
+    depth: number,
+  ): void {
+    const requests = this.#options.protocol.requests(action, channel, symbols, depth)
+    for (const request of requests) this.#connection.send(request)
+  }
+
+  #handle(message: VenueMessage<Data>): void {
+    switch (message.kind) {
+      case 'book':
+        this.#noteLag(message.eventMilliseconds)
+        this.#pairs.get(message.symbol)?.apply(message.data)
+        break
+      case 'unreadable-book':
+        this.#pairs.get(message.symbol)?.fail(message.reason)
+        break
+      case 'trades':
+        if (this.#tradeFill === undefined) this.#pairs.get(message.symbol)?.trade(message.trades, message.isRepeat)
+        else this.#tradeFill.take(message.symbol, message.trades, message.isRepeat)
+        break
+      case 'traded-up-to':
+        this.#pairs.get(message.symbol)?.tradedUpTo(message.lastId)
+        break
+      case 'listings':
+        this.#listings.take(message.listings, message.isComplete)
+        break
+      case 'acknowledged':
+        this.#pairs.get(message.symbol)?.acknowledge(message.depth)
+        break
+      case 'refused': {
+        const { symbol, channel = 'book', reason } = message
+        this.#log.warn({ symbol, channel, reason }, 'venue refused a request')
+        if (symbol !== undefined) this.#pairs.get(symbol)?.refuse(channel, reason)
+        break
+      }
+      case 'status':
+        this.#noteStatus(message.isOpen ? undefined : message.status)
+        break
+      case 'restart':
+        this.#connection.restart(message.reason)
+        break
+    }
+  }
+
+  /** A venue's clock that is ahead of ours shows as no lag at all. */
+  #noteLag(eventMilliseconds: number | undefined): void {
+    if (eventMilliseconds === undefined) return
+    const { venue, clock } = this.#options
+    const lagMilliseconds = Math.max(0, clock.wallInstant().milliseconds - eventMilliseconds)
+    this.#metrics.lagSeconds.observe({ venue }, lagMilliseconds / 1000)
+  }
+
+  #noteStatus(status: string | undefined): void {
+    if (status === this.#status) return
+    this.#status = status
+    if (status === undefined) this.#log.info('venue is open again')
+    else this.#log.warn({ status }, 'venue is not open')
+  }
+
+  #createTradeFill(): VenueTradeFill | undefined {
+    const { protocol, clock } = this.#options
+    const { fetchTrades } = protocol
+    if (fetchTrades === undefined) return undefined
+    return new VenueTradeFill({
+      clock,
+      log: this.#log,
+      fetch: (symbol, signal) => this.#requests.run((limited) => fetchTrades(symbol, limited), signal),
+      hasGap: (symbol, trades) => this.#trades.get(symbol)?.hasGap(trades) === true,
+      pass: (symbol, trades, isRepeat) => this.#pairs.get(symbol)?.trade(trades, isRepeat),
+    })
+  }
+
+  /** Subscribes the pairs that can be read as they are listed. */
+  #admit(listings: readonly Listing[], missing: readonly string[]): void {
+    for (const symbol of missing) {
+      this.#pairs.get(symbol)?.unlist(`${this.#options.venue} does not list ${symbol}`)
+    }
+    const admitted: VenuePair<Data>[] = []
+    for (const listing of listings) {
+      const pair = this.#pairs.get(listing.symbol)
+      if (pair?.list(listing) === true) admitted.push(pair)
+    }
+    if (admitted.length === 0) return
+    const symbolsByDepth = new Map<number, string[]>()
+    for (const { symbol, depthAsked } of admitted) {
+      symbolsByDepth.set(depthAsked, [...(symbolsByDepth.get(depthAsked) ?? []), symbol])
+    }
+    for (const [depth, symbols] of symbolsByDepth) this.#request('subscribe', 'book', symbols, depth)
+    const withoutTrades = admitted.filter((pair) => !pair.hasTrades).map((pair) => pair.symbol)
+    if (withoutTrades.length > 0) this.#request('subscribe', 'trades', withoutTrades, 0)
+    for (const pair of admitted) pair.subscribed()
+  }
+
+  /** The markets of a pair have changed: the pair is left, and one of those that read it now takes its place. */
+  #renewPair(symbol: string): void {
+    const left = this.#pairs.get(symbol)
+    const isRead = [...this.#markets].some(({ venueSymbol }) => venueSymbol === symbol)
+    const hasTrades = left?.hasTrades === true
+    const listing = left?.subscribedListing
+    left?.leave(isRead)
+    this.#pairs.delete(symbol)
+    if (!isRead) {
+      this.#trades.delete(symbol)
+      forgetPair(this.#metrics, this.#options.venue, symbol)
+      return
+    }
+    const pair = this.#createPair(symbol, hasTrades)
+    if (left !== undefined) pair.postpone(`${symbol} is subscribed anew, because the markets that read it have changed`)
+    // Its trades are coming in: nothing may be waited for.
+    if (listing === undefined) this.#listings.ask(symbol)
+    else this.#admit([listing], [])
+  }
+
+  /** One pair for all the markets that read it. */
+  #createPair(symbol: string, hasTrades: boolean): VenuePair<Data> {
+    const { venue, protocol, clock, random } = this.#options
+    const { fetchSnapshot } = protocol
+    const trades = this.#trades.get(symbol) ?? new VenueTrades(symbol, protocol.repeatsLastTrade)
+    this.#trades.set(symbol, trades)
+    const pair = new VenuePair<Data>({
+      venue,
+      symbol,
+      markets: [...this.#markets].filter(({ venueSymbol }) => venueSymbol === symbol),
+      protocol,
+      trades,
+      hasTrades,
+      clock,
+      random,
+      log: this.#log,
+      metrics: pairMetrics(this.#metrics, venue, symbol),
+      request: (action, channel, depth) => this.#request(action, channel, [symbol], depth),
+      ...(fetchSnapshot === undefined
+        ? {}
+        : {
+            fetchSnapshot: (depth, signal) =>
+              this.#requests.run((limited) => fetchSnapshot(symbol, depth, limited), signal),
+          }),
+    })
+    this.#pairs.set(symbol, pair)
+    return pair
+  }
+}

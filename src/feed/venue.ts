@@ -1,0 +1,155 @@
+/**
+ * What differs from venue to venue, as the shared machinery (`venue-source`, `venue-pair`) asks for it: how a venue is
+ * spoken to, what its messages say, and how its book is followed. A protocol remembers at most what was asked on the
+ * present connection and what answered it, and opens nothing but the requests it is asked for; the state of one book is
+ * a `VenueBook`. Text of the venue becomes integers at the venue's own precision here, and is never rounded.
+ */
+import type { LevelChange } from '../market/event.ts'
+
+/** A price and an amount as the venue sent them, as text. */
+export interface VenueLevel {
+  readonly price: string
+  readonly amount: string
+}
+
+/** How a venue lists one of its pairs. */
+export interface Listing {
+  readonly symbol: string
+  /** Fraction digits of the venue's prices and amounts, 0..18. */
+  readonly priceDecimals: number
+  readonly amountDecimals: number
+  /**
+   * Where some levels (orders from before the venue made its steps coarser) are finer than that: how fine they may be.
+   * A book is then made with decimals as fine as all its readers can hold, and cannot vouch for what is finer still.
+   */
+  readonly finestPriceDecimals?: number
+  readonly finestAmountDecimals?: number
+  /** The venue's own word for the state of the pair: `online`, `post_only`, `BREAK`, `suspend`. */
+  readonly status: string
+  /**
+   * `open` trades as usual; `restricted` has a book that may stand still (maintenance, halted, post-only, auction), and
+   * is named to the operator; `gone` has no book (delisted, not yet there).
+   */
+  readonly state: 'open' | 'restricted' | 'gone'
+}
+
+/** One trade, or several that the venue reports as one. */
+export interface VenueTrade {
+  /** The venue's numbers of the first and the last trade that this stands for; usually the same. Safe integers. */
+  readonly firstId: number
+  readonly lastId: number
+  readonly price: string
+  readonly amount: string
+  /** The venue's time of the trade, milliseconds since the epoch. */
+  readonly executedAtMilliseconds: number
+}
+
+/**
+ * What one frame of the venue says, piece by piece. `Data` is whatever the venue's book needs of a book message.
+ * - `listings`: how pairs are listed; `isComplete` when pairs that are not named do not exist.
+ * - `book`: a whole message of one pair's book.
+ * - `unreadable-book`: a message of one pair's book that cannot be read.
+ * - `trades`: in the venue's order. `isRepeat`: the venue repeats what was traded before the subscription; these fill
+ *   gaps, and are otherwise no new executions.
+ * - `traded-up-to`: every trade up to this number has been sent.
+ * - `acknowledged`: the venue subscribed or unsubscribed the pair's book, at the depth it names (levels a side).
+ * - `refused`: a request was refused, for one pair or (no symbol) as a whole; for the pair's book unless it says trades.
+ * - `restart`: this connection cannot be trusted any more: unreadable, or the venue is about to end it.
+ * - `status`: the state of the whole venue; `open` clears what was said before.
+ */
+export type VenueMessage<Data> =
+  | { readonly kind: 'listings'; readonly isComplete: boolean; readonly listings: readonly Listing[] }
+  | { readonly kind: 'book'; readonly symbol: string; readonly data: Data; readonly eventMilliseconds?: number }
+  | { readonly kind: 'unreadable-book'; readonly symbol: string; readonly reason: string }
+  | {
+      readonly kind: 'trades'
+      readonly symbol: string
+      readonly isRepeat: boolean
+      readonly trades: readonly VenueTrade[]
+    }
+  | { readonly kind: 'traded-up-to'; readonly symbol: string; readonly lastId: number }
+  | { readonly kind: 'acknowledged'; readonly symbol: string; readonly depth?: number }
+  | {
+      readonly kind: 'refused'
+      readonly symbol?: string
+      readonly channel?: 'book' | 'trades'
+      readonly reason: string
+    }
+  | { readonly kind: 'restart'; readonly reason: string }
+  | { readonly kind: 'status'; readonly isOpen: boolean; readonly status: string }
+
+/**
+ * What a book says after a whole message, at the venue's precision.
+ * - `snapshot`: it is complete and right as of now; these are all its levels.
+ * - `update`: these levels differ (amount 0 = gone); none when nothing does.
+ *   `wantsSnapshot`, for venues where it is fetched: the book is right, but a new beginning is needed for it to stay so;
+ *   said until there is one that it can use.
+ * - `waiting`: it cannot be vouched for yet: an `update` of a book that never had its beginning is one of these.
+ * - `wrong`: it cannot be followed any further and has to be thrown away.
+ */
+export type BookStep =
+  | { readonly kind: 'snapshot'; readonly levels: readonly LevelChange[] }
+  | { readonly kind: 'update'; readonly changes: readonly LevelChange[]; readonly wantsSnapshot?: true }
+  | { readonly kind: 'waiting' }
+  | { readonly kind: 'wrong'; readonly reason: string; readonly isChecksumMismatch?: true }
+
+/** One pair's book from one subscription on, as the venue describes it. */
+export interface VenueBook<Data> {
+  apply(data: Data): BookStep
+}
+
+/** What a book is made with. */
+export interface VenueBookOptions {
+  readonly listing: Listing
+  /** Levels a side that the subscription serves; Infinity = all. */
+  readonly depth: number
+  /** The largest price, in units of the venue's precision, that every reader of the book can still hold. */
+  readonly priceMaximum: number
+}
+
+/** The answer to an HTTP request, or why there is none. */
+export type Fetched<Value> =
+  | { readonly value: Value }
+  | { readonly problem: string; readonly retryAfterMilliseconds?: number }
+
+export interface VenueProtocol<Data> {
+  /** Nothing for so long, not even a sign of life, and the connection is dead. */
+  readonly silenceMilliseconds: number
+  /** Sent when nothing was received for so long, for venues that only answer when asked whether they live. */
+  readonly keepAlive?: { readonly text: string; readonly milliseconds: number }
+  /** As many requests at once, and a second from then on, as the venue takes; absent = any number. */
+  readonly requestRate?: { readonly burst: number; readonly perSecond: number }
+  /** Levels a side that can be subscribed, ascending; Infinity = all. */
+  readonly depths: readonly number[]
+  /** How to learn how pairs are listed: by asking on the connection, or by HTTP. */
+  readonly listings:
+    | {
+        readonly requests: () => readonly object[]
+        /** The first listings of a connection are always complete, whatever they say; for venues that do not say it. */
+        readonly isFirstComplete?: true
+      }
+    | { readonly fetch: (symbols: readonly string[], signal: AbortSignal) => Promise<Fetched<readonly Listing[]>> }
+  /**
+   * Where a book's beginning comes from: by HTTP once its subscription is acknowledged (until then its messages are
+   * dropped); absent = on the connection. A book that still says `waiting` to what was fetched finds it too old for its
+   * messages: it is fetched again a little later.
+   */
+  readonly fetchSnapshot?: (symbol: string, depth: number, signal: AbortSignal) => Promise<Fetched<Data>>
+  /** A pair's latest trades by HTTP, any number, to fill what a connection did not tell; absent = they cannot be had. */
+  readonly fetchTrades?: (symbol: string, signal: AbortSignal) => Promise<Fetched<readonly VenueTrade[]>>
+  /**
+   * The first trades of a subscription repeat the last trade before it without saying so: a pair's first trades ever
+   * only tell where its numbers stand.
+   */
+  readonly repeatsLastTrade?: true
+  /** What to send to subscribe or unsubscribe the books or the trades of pairs. */
+  requests(
+    action: 'subscribe' | 'unsubscribe',
+    channel: 'book' | 'trades',
+    symbols: readonly string[],
+    depth: number,
+  ): readonly object[]
+  /** What a frame says; nothing for a mere sign of life. Never throws. */
+  read(text: string): readonly VenueMessage<Data>[]
+  createBook(options: VenueBookOptions): VenueBook<Data>
+}

@@ -1,0 +1,158 @@
+import { describe, expect, it } from 'vitest'
+import { parseDecimal } from '../../../src/base/decimal.ts'
+import { readListings, readSnapshot } from '../../../src/feed/binance/answer.ts'
+import type { BinanceBookData } from '../../../src/feed/binance/book.ts'
+import { createBinanceProtocol } from '../../../src/feed/binance/protocol.ts'
+import type { Listing, VenueBook, VenueTrade } from '../../../src/feed/venue.ts'
+import { ASK, BID } from '../../../src/market/event.ts'
+import { capturesMissing, readCapture } from '../../support/captures.ts'
+import { NaiveBook } from '../../support/naive-book.ts'
+
+const FRAMES = 'BINANCE.ws.1.0'
+const SNAPSHOTS = 'BINANCE.http.0.0.gz'
+const LISTINGS = 'BINANCE.0.gz'
+/** Levels a side at which the recorded snapshots were cut. */
+const SNAPSHOT_LIMIT = 1000
+
+interface Ticker {
+  readonly u: number
+  readonly s: string
+  readonly b: string
+  readonly B: string
+  readonly a: string
+  readonly A: string
+}
+
+/** One recorded pair: our book of it, and the book that its steps lead to. */
+interface Followed {
+  readonly listing: Listing
+  readonly book: VenueBook<BinanceBookData>
+  readonly naive: NaiveBook
+  snapshotUpdateId: number
+  /** Changes behind the snapshot that were applied, and those after which the best levels were judged. */
+  applied: number
+  bestJudged: number
+}
+
+const protocol = createBinanceProtocol({ restUrl: '' })
+
+/** As fine as its levels may be, or as its steps are. */
+function followed(listing: Listing, isFine: boolean): Followed {
+  const { finestPriceDecimals = 0, finestAmountDecimals = 0 } = listing
+  const decimals = isFine ? { priceDecimals: finestPriceDecimals, amountDecimals: finestAmountDecimals } : {}
+  const own = { ...listing, ...decimals }
+  const book = protocol.createBook({ listing: own, depth: 10, priceMaximum: Number.MAX_SAFE_INTEGER })
+  return { listing: own, book, naive: new NaiveBook(), snapshotUpdateId: Infinity, applied: 0, bestJudged: 0 }
+}
+
+function recordedListings(): readonly Listing[] {
+  const fetched = readListings(readCapture(LISTINGS).find(({ kind }) => kind === 'answer')?.text ?? '')
+  if ('problem' in fetched) throw new Error(fetched.problem)
+  return fetched.value
+}
+
+/** Plays everything in the order in which it arrived; `symbols` are those whose snapshot was recorded. */
+function play(isFine: boolean): { readonly pairs: Map<string, Followed>; readonly trades: VenueTrade[] } {
+  const listings = recordedListings()
+  const lines = [...readCapture(FRAMES), ...readCapture(SNAPSHOTS)]
+  const pairs = new Map<string, Followed>()
+  const tickers: Ticker[] = []
+  const trades: VenueTrade[] = []
+  const pairOf = (symbol: string): Followed => {
+    const listing = listings.find((one) => one.symbol === symbol) as Listing
+    const pair = pairs.get(symbol) ?? followed(listing, isFine)
+    pairs.set(symbol, pair)
+    return pair
+  }
+  for (const { kind, text, address } of lines.toSorted((left, right) => left.milliseconds - right.milliseconds)) {
+    if (kind === 'answer') {
+      const snapshot = readSnapshot(text, SNAPSHOT_LIMIT)
+      if ('problem' in snapshot) throw new Error(snapshot.problem)
+      follow(pairOf(new URL(address).searchParams.get('symbol') as string), snapshot.value, tickers)
+    } else if (kind === 'received') {
+      const { stream, data } = JSON.parse(text) as { stream: string; data: Ticker }
+      if (stream.endsWith('@bookTicker')) tickers.push(data)
+      for (const message of protocol.read(text)) {
+        if (message.kind === 'book') follow(pairOf(message.symbol), message.data, tickers)
+        else if (message.kind === 'trades') trades.push(...message.trades)
+        else throw new Error(JSON.stringify(message))
+      }
+    }
+  }
+  return { pairs, trades }
+}
+
+function follow(pair: Followed, data: BinanceBookData, tickers: readonly Ticker[]): void {
+  const step = pair.book.apply(data)
+  if (step.kind === 'wrong') throw new Error(step.reason)
+  if (step.kind === 'snapshot') {
+    pair.naive.replace(step.levels)
+    pair.snapshotUpdateId = data.lastUpdateId
+  }
+  if (data.kind !== 'diff' || data.lastUpdateId <= pair.snapshotUpdateId) return
+  if (step.kind !== 'update') throw new Error(step.kind)
+  pair.naive.apply(step.changes)
+  pair.applied += 1
+  const [bid, ask] = pair.naive.levels(1)
+  expect(bid?.price).toBeLessThan(ask?.price ?? 0)
+  // The venue's own word for the best levels is sent when they change, with the number of the change.
+  const { symbol, priceDecimals, amountDecimals } = pair.listing
+  const ticker = tickers.findLast(({ s, u }) => s === symbol && u <= data.lastUpdateId)
+  if (ticker === undefined) return
+  const level = (price: string, amount: string) => ({
+    price: parseDecimal(price, priceDecimals),
+    amount: parseDecimal(amount, amountDecimals),
+  })
+  expect([bid, ask]).toEqual([
+    { side: BID, ...level(ticker.b, ticker.B) },
+    { side: ASK, ...level(ticker.a, ticker.A) },
+  ])
+  pair.bestJudged += 1
+}
+
+describe.skipIf(capturesMissing(FRAMES, SNAPSHOTS, LISTINGS))(
+  'recorded books of Binance (needs ../shared/data)',
+  () => {
+    it.each([
+      ['as fine as their levels', true],
+      ['as fine as their steps', false],
+    ])('%s: each begins, every change follows, and the best levels are those that the venue names', (_, isFine) => {
+      const { pairs } = play(isFine)
+      expect([...pairs.keys()].sort()).toEqual(['BLZETH', 'LRCBTC', 'NKNUSDT', 'RUNEEUR'])
+      const sum = (what: 'applied' | 'bestJudged') => [...pairs.values()].reduce((total, pair) => total + pair[what], 0)
+      // Four that bracket a snapshot and 168 that follow the one before.
+      expect(sum('applied')).toBe(4 + 168)
+      expect(sum('bestJudged')).toBe(159)
+    })
+
+    it('reads every trade, and every pair of the list', () => {
+      expect(play(true).trades).toEqual([
+        {
+          firstId: 19862790,
+          lastId: 19862790,
+          price: '0.35280000',
+          amount: '58.00000000',
+          executedAtMilliseconds: 1633998523963,
+        },
+        {
+          firstId: 12368013,
+          lastId: 12368013,
+          price: '0.00000638',
+          amount: '177.00000000',
+          executedAtMilliseconds: 1633998534486,
+        },
+      ])
+      const listings = recordedListings()
+      expect(listings).toHaveLength(1695)
+      expect(listings.find(({ symbol }) => symbol === 'NKNUSDT')).toEqual({
+        symbol: 'NKNUSDT',
+        priceDecimals: 4,
+        amountDecimals: 0,
+        finestPriceDecimals: 8,
+        finestAmountDecimals: 8,
+        status: 'TRADING',
+        state: 'open',
+      })
+    })
+  },
+)

@@ -1,0 +1,145 @@
+/** Binance over a real socket and HTTP, at a venue whose book is deeper than what is fetched of it. */
+import { afterEach, describe, expect, it } from 'vitest'
+import { createLog } from '../../../src/base/log.ts'
+import { createMetricsRegistry } from '../../../src/base/metrics.ts'
+import { VENUES } from '../../../src/feed/venues.ts'
+import { type BinanceRecording, startBinanceServer } from '../../support/venues/binance.ts'
+import { FedMarket } from '../../support/venues/fed-market.ts'
+import { VenueTruth } from '../../support/venues/truth.ts'
+import { VirtualClock } from '../../support/virtual-clock.ts'
+
+const SYMBOL = 'BTCUSDT'
+const DEPTH = 10
+/** Of which 500 a side are fetched for ten: a new snapshot is wanted when 254 are left, and the book lost with 9. */
+const LEVELS = 2_000
+const MOVES = 1_200
+const WANTED_AT = 246
+const LOST_AT = 491
+
+const opened: { close(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const one of opened.splice(0).reverse()) await one.close()
+})
+
+/** Each message takes the best ask away and puts a bid there: the price moves by one tick, all the time. */
+function movingUp(): BinanceRecording {
+  const price = (ticks: number) => `${Math.floor(ticks / 100)}.${String(ticks % 100).padStart(2, '0')}000000`
+  const amount = (ticks: number) => `${1 + (ticks % 7)}.00000000`
+  const level = (ticks: number) => [price(ticks), amount(ticks)] as const
+  const middle = 10_000
+  const frames = Array.from({ length: MOVES }, (_, index) => {
+    const ticks = middle + 1 + index
+    const id = index + 2
+    const data = {
+      e: 'depthUpdate',
+      E: 1,
+      s: SYMBOL,
+      U: id,
+      u: id,
+      b: [level(ticks)],
+      a: [[price(ticks), '0.00000000']],
+    }
+    return { milliseconds: index, text: JSON.stringify({ stream: `${SYMBOL.toLowerCase()}@depth@100ms`, data }) }
+  })
+  const ranks = Array.from({ length: LEVELS }, (_, rank) => rank)
+  return {
+    symbol: SYMBOL,
+    lastUpdateId: 1,
+    snapshot: { bids: ranks.map((rank) => level(middle - rank)), asks: ranks.map((rank) => level(middle + 1 + rank)) },
+    frames,
+    best: [],
+    listing: {
+      symbol: SYMBOL,
+      status: 'TRADING',
+      baseAssetPrecision: 8,
+      quoteAssetPrecision: 8,
+      filters: [
+        { filterType: 'PRICE_FILTER', tickSize: '0.01000000' },
+        { filterType: 'LOT_SIZE', stepSize: '1.00000000' },
+      ],
+    },
+  }
+}
+
+/** A market of a venue that stops before each of the given messages until `go`. */
+async function setUp(stops: readonly number[]) {
+  const truth = new VenueTruth(DEPTH)
+  const gates = new Map(stops.map((index) => [index, gate()]))
+  const server = await startBinanceServer({
+    speed: Number.POSITIVE_INFINITY,
+    recordings: [movingUp()],
+    onPlayed: truth.onPlayed,
+    hold: (_symbol, index) => gates.get(index)?.opened,
+  })
+  opened.push(server)
+  truth.begin(server)
+  const market = new FedMarket(SYMBOL, truth, DEPTH)
+  const clock = new VirtualClock()
+  const source = VENUES.binance.createSource(
+    { url: server.url, restUrl: server.restUrl },
+    {
+      markets: [market.source],
+      clock,
+      random: () => 0,
+      log: createLog('silent'),
+      metrics: createMetricsRegistry(),
+    },
+  )
+  source.start()
+  opened.push({ close: () => source.stop() })
+  const snapshotsAsked = () => server.said.filter((text) => text.startsWith('/api/v3/depth')).length
+  return { server, market, clock, snapshotsAsked, go: (index: number) => gates.get(index)?.open() }
+}
+
+function gate() {
+  let open: () => void = () => undefined
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { opened, open: () => open() }
+}
+
+describe('a price that moves through what was fetched of a book of Binance', () => {
+  it('is followed with new snapshots, and nobody notices', async () => {
+    const stops = [300, 600, 900]
+    const { server, market, snapshotsAsked, go } = await setUp([0, ...stops])
+    await market.until('live', () => market.isLive)
+    go(0)
+    for (const [count, stop] of stops.entries()) {
+      // Asked for while the book went on, and in use before the levels of the one before are gone.
+      await server.until('another snapshot', () => snapshotsAsked() >= count + 2)
+      await market.until('current', () => market.judge.isCurrent)
+      go(stop)
+    }
+    await server.finished
+    await market.until('the end', () => market.judge.isCurrent)
+    expect({ reasons: market.reasons, problems: market.judge.problems }).toEqual({ reasons: [], problems: [] })
+    expect(market.judge.matched).toBeGreaterThanOrEqual(MOVES)
+  })
+
+  it('is followed as far as the levels reach while there is no new one, and then again from a new beginning', async () => {
+    const { server, market, clock, snapshotsAsked, go } = await setUp([0, WANTED_AT + 10, LOST_AT - 1, LOST_AT + 1])
+    await market.until('live', () => market.isLive)
+    server.httpFaults.push({ status: 429, body: '{}', headers: { 'retry-after': '60' } }, { status: 503, body: 'busy' })
+    go(0)
+    await server.until('the refused request', () => snapshotsAsked() === 2)
+    go(WANTED_AT + 10)
+    await market.until('as far as it goes', () => market.judge.matched === LOST_AT)
+    expect(market.isLive).toBe(true)
+    expect(market.judge.isCurrent).toBe(true)
+    go(LOST_AT - 1)
+    await market.until('lost', () => !market.isLive)
+    expect(market.reasons).toEqual([`only ${DEPTH - 1} of ${DEPTH} levels of ${SYMBOL} can be vouched for`])
+    // The venue wants to be left alone for a minute; its next answer is no better.
+    expect(snapshotsAsked()).toBe(2)
+    go(LOST_AT + 1)
+    while (!market.isLive) {
+      clock.advance(1_000)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await server.finished
+    await market.until('the end', () => market.judge.isCurrent)
+    expect(market.judge.problems).toEqual([])
+    expect(clock.monotonicMilliseconds()).toBeGreaterThan(60_000)
+  })
+})

@@ -1,0 +1,229 @@
+/** OKX over a real socket, at a venue that plays what was recorded: what only OKX does. */
+import { afterEach, describe, expect, it } from 'vitest'
+import { createLog } from '../../../src/base/log.ts'
+import { createMetricsRegistry } from '../../../src/base/metrics.ts'
+import type { Source } from '../../../src/feed/source.ts'
+import { VENUES } from '../../../src/feed/venues.ts'
+import { capturesMissing } from '../../support/captures.ts'
+import { SourceListener } from '../../support/source-listener.ts'
+import { FedMarket } from '../../support/venues/fed-market.ts'
+import { OKX_CAPTURES, type OkxServerOptions, okxRecordings, startOkxServer } from '../../support/venues/okx.ts'
+import type { VenueServer } from '../../support/venues/server.ts'
+import { VenueTruth } from '../../support/venues/truth.ts'
+import { VirtualClock } from '../../support/virtual-clock.ts'
+
+const DEPTH = 400
+const BTC = 'BTC-USDT'
+/** More than the first delay before a new connection. */
+const RECONNECT_MILLISECONDS = 1000
+
+const opened: { close(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const one of opened.splice(0).reverse()) await one.close()
+})
+
+async function serve(options: Partial<OkxServerOptions>): Promise<{ server: VenueServer; truth: VenueTruth }> {
+  const truth = new VenueTruth(DEPTH)
+  const server = await startOkxServer({
+    speed: Number.POSITIVE_INFINITY,
+    recordings: okxRecordings(),
+    hasSequenceIds: true,
+    onPlayed: truth.onPlayed,
+    ...options,
+  })
+  opened.push(server)
+  truth.begin(server)
+  return { server, truth }
+}
+
+function read(server: VenueServer, markets: readonly (FedMarket | SourceListener)[]) {
+  const clock = new VirtualClock()
+  const metrics = createMetricsRegistry()
+  const source: Source = VENUES.okx.createSource(
+    { url: server.url, restUrl: '' },
+    {
+      markets: markets.map((one) => (one instanceof FedMarket ? one.source : one.sourceMarket)),
+      clock,
+      random: () => 0,
+      log: createLog('silent'),
+      metrics,
+    },
+  )
+  source.start()
+  opened.push({ close: () => source.stop() })
+  /** Frames that were read so far. */
+  const messages = async () => /^tidegate_feed_messages_total\{.*\} ([0-9]+)$/m.exec(await metrics.metrics())?.[1]
+  return { clock, source, messages }
+}
+
+/** As the venue sends it today. */
+const withoutChecksum = (text: string) => text.replace(/"checksum":-?[0-9]+/, '"checksum":0')
+const withoutProof = (text: string) => withoutChecksum(text).replace(/,"prevSeqId":-?[0-9]+,"seqId":[0-9]+/, '')
+
+describe.skipIf(capturesMissing(...OKX_CAPTURES))('OKX (needs ../shared/data)', () => {
+  it.each([
+    ['with checksums alone, as recorded', { hasSequenceIds: false }],
+    ['with checksums and sequence ids', {}],
+    ['with sequence ids alone, as today', { corrupt: withoutChecksum }],
+  ])('gives every book and every trade of the recording, %s', async (_name, options) => {
+    const { server, truth } = await serve(options)
+    const markets = okxRecordings().map(({ instId }) => new FedMarket(instId, truth, DEPTH))
+    read(server, markets)
+    await server.finished
+    for (const market of markets) {
+      const { judge } = market
+      const count = server.tracks.get(judge.symbol)?.score.trades.length ?? 0
+      await market.until('the last book and trade', () => judge.isCurrent && judge.executions >= count)
+      expect({ ...market, problems: judge.problems }).toMatchObject({ reasons: [], missed: [], problems: [] })
+      // The trade from before the recording, which the venue repeats, is none of ours.
+      expect(judge.executions).toBe(count)
+    }
+    expect(markets.map(({ judge }) => judge.executions)).toEqual([3, 0, 68])
+    // Messages that changed something.
+    expect(markets.map(({ judge }) => judge.matched)).toEqual([99, 90, 98])
+  })
+
+  it('believes nothing that neither a checksum nor a chain proves', async () => {
+    const { server, truth } = await serve({ corrupt: withoutProof })
+    const market = new FedMarket(BTC, truth, DEPTH)
+    read(server, [market])
+    await market.until('lost', () => market.reasons.length > 0)
+    expect(market.reasons[0]).toBe('a book message with neither checksum nor sequence ids')
+    expect(market.judge.matched).toBe(0)
+  })
+
+  it.each([
+    [0, 0],
+    [1, 0],
+    [2, 1],
+  ])('after %i trades that nobody was told of has %i gaps: the last of them is repeated', async (unseen, gaps) => {
+    let go: () => void = () => undefined
+    const held = new Promise<void>((resolve) => {
+      go = resolve
+    })
+    const { server, truth } = await serve({
+      recordings: recordingsOf(BTC),
+      hold: (_symbol, index) => (index < 60 ? undefined : held),
+    })
+    const market = new FedMarket(BTC, truth, DEPTH)
+    const { clock } = read(server, [market])
+    const score = truth.score(BTC)
+    await market.until('the middle', () => market.judge.isCurrent && market.judge.executions >= 3)
+    server.pause()
+    server.disconnectAll()
+    await market.until('lost', () => market.reasons.length > 0)
+    const before = score.trades.length
+    expect(market.judge.executions).toBe(before)
+    while (score.trades.length < before + unseen) server.tracks.get(BTC)?.playUnseen(1)
+    clock.advance(RECONNECT_MILLISECONDS)
+    go()
+    await market.until('live', () => market.isLive && market.judge.isCurrent)
+    if (unseen > 0) await market.until('the repeated trade', () => market.judge.executions > before)
+    server.resume()
+    await server.finished
+    const all = score.trades.length
+    await market.until('the end', () => market.judge.isCurrent && market.judge.executions >= all - (gaps > 0 ? 1 : 0))
+    expect(market.missed).toHaveLength(gaps)
+    expect(market.judge.problems).toEqual([])
+  })
+
+  it.each([
+    ['notice', '64008', 'The connection will soon be closed for a service upgrade. Please reconnect.'],
+    ['error', '60014', 'Requests too frequent'],
+  ])('begins a new connection on %s %s', async (event, code, msg) => {
+    const { server, truth } = await serve({})
+    const market = new FedMarket(BTC, truth, DEPTH)
+    const { clock } = read(server, [market])
+    await market.until('live', () => market.isLive)
+    server.broadcast(JSON.stringify({ event, code, msg, connId: 'a4d3ae55' }))
+    await market.until('lost', () => !market.isLive)
+    expect(market.reasons).toEqual([expect.stringContaining(`${code}: ${msg}`)])
+    clock.advance(RECONNECT_MILLISECONDS)
+    await market.until('live again', () => market.isLive && market.judge.isCurrent)
+    expect(market.judge.problems).toEqual([])
+  })
+
+  it('lives on answers to pings alone', async () => {
+    const { server, truth } = await serve({ recordings: recordingsOf(BTC) })
+    const market = new FedMarket(BTC, truth, DEPTH)
+    const { clock, messages } = read(server, [market])
+    await server.finished
+    await market.until('the end', () => market.judge.isCurrent && market.judge.executions === 68)
+    for (let minute = 0; minute < 3; minute++) {
+      const before = await messages()
+      clock.advance(20_000)
+      while ((await messages()) === before) await new Promise(setImmediate)
+    }
+    await server.until('three pings', () => server.said.filter((text) => text === 'ping').length === 3)
+    expect(market.reasons).toEqual([])
+  })
+
+  describe('as it lists its pairs', () => {
+    const ETH = 'ETH-USDT'
+    const fine = { priceDecimals: 1, amountDecimals: 8, depth: 400 }
+    const instrument = (state: string, tickSz = '0.1') =>
+      JSON.stringify({
+        arg: { channel: 'instruments', instType: 'SPOT' },
+        data: [{ instType: 'SPOT', instId: BTC, tickSz, lotSz: '0.00000001', state }],
+      })
+
+    it('has no book of a pair that it does not list, or that is finer than the market, and goes on with others', async () => {
+      const { server } = await serve({ recordings: recordingsOf(BTC) })
+      const good = new SourceListener(BTC, fine)
+      const coarse = new SourceListener(BTC, { ...fine, symbol: 'COARSE', amountDecimals: 6 })
+      const unknown = new SourceListener(ETH, fine)
+      const { source } = read(server, [good, coarse, unknown])
+      await good.until('live', () => good.count('snapshot') === 1)
+      expect(unknown.reasons()).toEqual(['okx does not list ETH-USDT'])
+      expect(coarse.reasons()).toEqual(["okx's BTC-USDT has 1 price and 8 amount decimals, COARSE keeps 1 and 6"])
+      expect([unknown, coarse].map((one) => one.count('snapshot'))).toEqual([0, 0])
+      expect(source.notices(good.sourceMarket)).toEqual([])
+    })
+
+    it('opens a pair when it is live, names one that is suspended, and leaves one that is gone', async () => {
+      const { server } = await serve({ recordings: recordingsOf(BTC), states: { [BTC]: 'preopen' } })
+      const market = new SourceListener(BTC, fine)
+      const { source } = read(server, [market])
+      await market.until('lost', () => market.reasons().length > 0)
+      expect(market.reasons()).toEqual(['okx lists BTC-USDT as preopen'])
+      expect(server.said.some((text) => text.includes('"books"'))).toBe(false)
+      server.broadcast(instrument('live'))
+      await market.until('live', () => market.count('snapshot') === 1)
+      await server.finished
+      server.broadcast(instrument('suspend'))
+      server.broadcast(status('ongoing'))
+      server.broadcast(instrument('expired'))
+      await market.until('gone', () => market.reasons().length === 2)
+      expect(market.reasons().at(-1)).toBe('okx lists BTC-USDT as expired')
+      expect(source.notices(market.sourceMarket)).toContain('okx says of itself: ongoing: Upgrade')
+    })
+
+    it('names a pair that is suspended, and the venue that is under maintenance, while the book stands', async () => {
+      const { server } = await serve({ recordings: recordingsOf(BTC), states: { [BTC]: 'suspend' } })
+      const market = new SourceListener(BTC, { ...fine, depth: 1000 })
+      const { source } = read(server, [market])
+      server.until('connected', () => server.connections() === 1).then(() => server.broadcast(status('ongoing')))
+      await market.until('live', () => market.count('snapshot') === 1)
+      expect(source.notices(market.sourceMarket)).toEqual([
+        'okx says of itself: ongoing: Upgrade',
+        'okx lists BTC-USDT as suspend',
+        'okx offers no deeper book of BTC-USDT than 400 levels',
+      ])
+    })
+
+    it('answers who only asks how pairs are listed', async () => {
+      const { server } = await serve({ recordings: recordingsOf(BTC) })
+      const parts = { clock: new VirtualClock(), log: createLog('silent') }
+      expect(await VENUES.okx.readListings({ url: server.url, restUrl: '' }, [BTC, ETH], parts)).toEqual({
+        value: [{ symbol: BTC, priceDecimals: 1, amountDecimals: 8, status: 'live', state: 'open' }],
+      })
+    })
+  })
+})
+
+const recordingsOf = (symbol: string) => okxRecordings().filter(({ instId }) => instId === symbol)
+
+function status(state: string): string {
+  const data = [{ title: 'Upgrade', state, serviceType: '5', env: '1', begin: '1', end: '2', ts: '3' }]
+  return JSON.stringify({ arg: { channel: 'status' }, data })
+}

@@ -1,0 +1,287 @@
+/**
+ * Each connector over real sockets, at a venue that plays a recording again and again and fails in every way we know:
+ * whatever happens, a reader sees no book that the venue did not have, hears of what is lost, and has the right book
+ * again afterwards; executions are the venue's trades, without a gap that was not told. The whole world runs faster
+ * than life: the recording, the venue's heartbeats and the connector's clock.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createLog } from '../../src/base/log.ts'
+import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import type { Source } from '../../src/feed/source.ts'
+import { VENUES, type VenueName } from '../../src/feed/venues.ts'
+import { capturesMissing } from '../support/captures.ts'
+import { Random } from '../support/random.ts'
+import { krakenBtcUsd, krakenRecordingsMissing } from '../support/recordings.ts'
+import { BINANCE_CAPTURES, binanceRecordings, startBinanceServer } from '../support/venues/binance.ts'
+import { COINBASE_CAPTURES, coinbaseRecordings, startCoinbaseServer } from '../support/venues/coinbase.ts'
+import type { FrameFault } from '../support/venues/faults.ts'
+import { FedMarket } from '../support/venues/fed-market.ts'
+import { startKrakenServer } from '../support/venues/kraken.ts'
+import { OKX_CAPTURES, okxRecordings, startOkxServer } from '../support/venues/okx.ts'
+import type { HttpAnswer, VenueServer } from '../support/venues/server.ts'
+import type { TrackOptions } from '../support/venues/track.ts'
+import { VenueTruth } from '../support/venues/truth.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+
+/** How much faster than life the connector's clock and the venue's heartbeats are. */
+const SPEED = 200
+/** The recordings are less so, to leave the processor time for everything else. */
+const FRAMES_SPEED = 40
+const TICK_MILLISECONDS = 2
+const DEPTH = 10
+const ATTEMPTS_MAX = 10
+const MADE_TRADES = { seed: 4711, everyMilliseconds: 400 }
+
+interface Stage {
+  readonly name: VenueName
+  readonly isMissing: boolean
+  readonly bookChannel: string
+  readonly tradeChannel: string
+  /** The symbol that is hit; the others must not notice what is only its own. */
+  readonly symbol: string
+  readonly others: readonly string[]
+  /** False where nothing in a book's messages tells that one is missing. */
+  readonly hasNumberedBook: boolean
+  /** Whether what is missing of the latest trades can be had at any time. */
+  readonly fillsTrades: boolean
+  readonly start: (options: TrackOptions) => Promise<VenueServer>
+}
+
+const STAGES: readonly Stage[] = [
+  {
+    name: 'kraken',
+    isMissing: krakenRecordingsMissing,
+    bookChannel: 'book',
+    tradeChannel: 'trade',
+    symbol: 'BTC/USD',
+    others: [],
+    hasNumberedBook: true,
+    fillsTrades: false,
+    start: async (options) =>
+      (await startKrakenServer({ ...options, recordings: [krakenBtcUsd()], trades: MADE_TRADES })).venue,
+  },
+  {
+    name: 'coinbase',
+    isMissing: capturesMissing(...COINBASE_CAPTURES),
+    bookChannel: 'level2_batch',
+    tradeChannel: 'matches',
+    symbol: 'SKL-USD',
+    others: ['NU-GBP'],
+    hasNumberedBook: false,
+    fillsTrades: false,
+    start: (options) => startCoinbaseServer({ ...options, recordings: coinbaseRecordings() }),
+  },
+  {
+    name: 'okx',
+    isMissing: capturesMissing(...OKX_CAPTURES),
+    bookChannel: 'books',
+    tradeChannel: 'trades',
+    symbol: 'BTC-USDT',
+    others: ['UNI-USD-SWAP'],
+    hasNumberedBook: true,
+    fillsTrades: false,
+    start: (options) => startOkxServer({ ...options, recordings: okxRecordings(), hasSequenceIds: true }),
+  },
+  {
+    name: 'binance',
+    isMissing: capturesMissing(...BINANCE_CAPTURES),
+    bookChannel: 'depth@100ms',
+    tradeChannel: 'aggTrade',
+    symbol: 'NKNUSDT',
+    others: ['LRCBTC'],
+    hasNumberedBook: true,
+    fillsTrades: true,
+    start: (options) => startBinanceServer({ ...options, recordings: binanceRecordings(), trades: MADE_TRADES }),
+  },
+]
+
+const HTTP_FAULTS: [string, HttpAnswer][] = [
+  ['429', { status: 429, body: '{"code":-1003,"msg":"Too many requests."}', headers: { 'retry-after': '3' } }],
+  ['418', { status: 418, body: '{"code":-1003,"msg":"Banned."}', headers: { 'retry-after': '5' } }],
+  ['500', { status: 500, body: 'oops' }],
+  ['nonsense', { status: 200, body: '{"lastUpdateId":' }],
+  ['half of it', { status: 200, body: '{"symbols":[],"bids":[],"asks":[]}', isStuck: true }],
+]
+
+describe.each(STAGES)('$name', (stage) => {
+  describe.skipIf(stage.isMissing)('at a venue that fails (recordings in ../shared/data)', () => {
+    const clock = new VirtualClock()
+    const truth = new VenueTruth(DEPTH)
+    const markets = [stage.symbol, ...stage.others].map((symbol) => new FedMarket(symbol, truth, DEPTH))
+    const [hit, ...others] = markets as [FedMarket, ...FedMarket[]]
+    let server: VenueServer
+    let source: Source
+    let ticking: NodeJS.Timeout
+
+    beforeAll(async () => {
+      server = await stage.start({
+        speed: FRAMES_SPEED,
+        isRepeated: true,
+        beatMilliseconds: 1000 / SPEED,
+        onPlayed: truth.onPlayed,
+      })
+      truth.begin(server)
+      source = VENUES[stage.name].createSource(
+        { url: server.url, restUrl: server.restUrl },
+        {
+          markets: markets.map((market) => market.source),
+          clock,
+          random: random(),
+          log: createLog('silent'),
+          metrics: createMetricsRegistry(),
+        },
+      )
+      source.start()
+      ticking = setInterval(() => clock.advance(TICK_MILLISECONDS * SPEED), TICK_MILLISECONDS)
+      await atRest()
+    })
+
+    afterAll(async () => {
+      clearInterval(ticking)
+      await source?.stop()
+      await server?.close()
+    })
+
+    /** Every market has what the venue has, in the middle of a recording that stands still. */
+    async function atRest(): Promise<void> {
+      for (const market of markets) await market.until('live', () => market.isLive)
+      server.pause()
+      for (const market of markets) {
+        await market.until('the venue’s book', () => market.isLive && market.judge.isCurrent)
+        expect(market.judge.problems).toEqual([])
+      }
+      server.resume()
+    }
+
+    /** Something happens to all, they say that they are lost, and are right again. */
+    async function survive(happen: () => void): Promise<void> {
+      const losses = markets.map((market) => market.reasons.length)
+      happen()
+      for (const [index, market] of markets.entries()) {
+        await market.until('lost', () => market.reasons.length > (losses[index] as number))
+      }
+      await atRest()
+    }
+
+    async function hitFrame(kind: FrameFault, channel: string, isOver: () => boolean, variant = 0): Promise<void> {
+      const done = server.faults.done.length
+      server.faults.arm({ kind, symbol: stage.symbol, channel, variant })
+      await hit.until(`${kind} ${channel}`, () => server.faults.done.length > done && isOver())
+      await atRest()
+    }
+
+    it.each(stage.hasNumberedBook ? (['dropped', 'reordered', 'corrupted'] as const) : [])(
+      'a book message that is %s costs its own market the book until a new one',
+      async (kind) => {
+        const losses = hit.reasons.length
+        const otherLosses = others.map((market) => market.reasons.length)
+        const variant = stage.name === 'binance' ? 1 : 0
+        // The next message may set the same levels, and so repair what was lost: then nobody can notice, or needs to.
+        for (let attempt = 0; attempt < ATTEMPTS_MAX && hit.reasons.length === losses; attempt++) {
+          const { matched } = hit.judge
+          const isOver = () => hit.reasons.length > losses || hit.judge.matched > matched + 5
+          await hitFrame(kind, stage.bookChannel, isOver, variant)
+        }
+        expect(hit.reasons.length).toBeGreaterThan(losses)
+        if (stage.name !== 'binance' || kind !== 'corrupted') {
+          expect(others.map((market) => market.reasons.length)).toEqual(otherLosses)
+        }
+      },
+    )
+
+    it('a book message that comes twice changes nothing', async () => {
+      const { matched } = hit.judge
+      await hitFrame('doubled', stage.bookChannel, () => hit.judge.matched > matched + 3)
+    })
+
+    it('a frame that cannot be read ends the connection', async () => {
+      await survive(() =>
+        server.faults.arm({
+          kind: 'corrupted',
+          channel: stage.bookChannel,
+          symbol: stage.symbol,
+          variant: stage.name === 'binance' ? 0 : 1,
+        }),
+      )
+    })
+
+    it.each(['dropped', 'reordered'] as const)(
+      'a trade that is %s is filled in or said to be missing',
+      async (kind) => {
+        await hit.until('an execution', () => hit.judge.executions > 0)
+        const missed = [...hit.missed]
+        const { executions } = hit.judge
+        const isNoticed = () =>
+          stage.fillsTrades ? hit.judge.executions > executions + 2 : hit.missed.length > missed.length
+        await hitFrame(kind, stage.tradeChannel, isNoticed)
+        if (stage.fillsTrades) expect(hit.missed).toEqual(missed)
+      },
+    )
+
+    it('a trade that comes twice is executed once', async () => {
+      const missed = [...hit.missed]
+      const { executions } = hit.judge
+      await hitFrame('doubled', stage.tradeChannel, () => hit.judge.executions > executions + 2)
+      expect(hit.missed).toEqual(missed)
+    })
+
+    it('trades that nobody was told of while the connection was down are filled in or said to be missing', async () => {
+      await hit.until('an execution', () => hit.judge.executions > 0)
+      await survive(() => {
+        server.disconnectAll()
+        server.tracks.get(stage.symbol)?.playUnseen(100)
+      })
+      const { executions } = hit.judge
+      await hit.until('executions after it', () => hit.judge.executions > executions + 1)
+    })
+
+    it('a connection that is cut is followed by another', () => survive(() => server.disconnectAll()))
+    it('a connection that the venue closes for a limit is followed by another', () =>
+      survive(() => server.closeAll(1008, 'rate limit exceeded')))
+    it('a connection on which nothing comes any more is dead', () => survive(() => server.silenceAll()))
+    it('a connection whose other end died without a word is dead', () => survive(() => server.abandonAll()))
+
+    it.skipIf(stage.name === 'binance')('a snapshot that ends in its middle is none', () =>
+      survive(() => {
+        server.cutNextBeginning()
+        server.disconnectAll()
+      }),
+    )
+
+    it('handshakes are tried until one is taken', async () => {
+      await survive(() => {
+        server.handshakeFaults.push(503, 429, 0)
+        server.disconnectAll()
+      })
+      expect(server.handshakeFaults).toEqual([])
+    })
+
+    it('a refused pair is tried again, and says why it is lost', async () => {
+      await survive(() => {
+        server.refused.add(stage.symbol)
+        server.disconnectAll()
+        void hit
+          .until('refused', () => hit.reasons.at(-1)?.includes('refused') === true)
+          .then(() => server.refused.clear())
+      })
+      expect(hit.reasons.at(-1)).toContain(`${stage.name} refused ${stage.symbol}`)
+    })
+
+    it.each(stage.name === 'binance' ? HTTP_FAULTS : [])(
+      'an HTTP request that is answered %s is made again',
+      async (_, answer) => {
+        await survive(() => {
+          // The list of pairs is asked for first, then two books.
+          server.httpFaults.push(answer, ...Array.from({ length: 3 }, () => answer))
+          server.disconnectAll()
+        })
+        expect(server.httpFaults).toEqual([])
+      },
+    )
+  })
+})
+
+function random(): () => number {
+  const seeded = new Random(1)
+  return () => seeded.next()
+}

@@ -1,0 +1,405 @@
+/** One pair at a made-up venue: what it sends, fetches and tells, on a clock that the test owns. */
+import { describe, expect, it } from 'vitest'
+import { createLog } from '../../src/base/log.ts'
+import type { BookStep, Fetched, Listing, VenueTrade } from '../../src/feed/venue.ts'
+import { VenuePair, type VenuePairOptions } from '../../src/feed/venue-pair.ts'
+import { VenueTrades } from '../../src/feed/venue-trades.ts'
+import { ASK } from '../../src/market/event.ts'
+import { SourceListener } from '../support/source-listener.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+
+const listing: Listing = { symbol: 'A/B', priceDecimals: 1, amountDecimals: 2, status: 'online', state: 'open' }
+const snapshot: BookStep = { kind: 'snapshot', levels: [{ side: ASK, price: 10, amount: 5 }] }
+const waiting: BookStep = { kind: 'waiting' }
+const nothing: BookStep = { kind: 'update', changes: [] }
+const update = (amount: number): BookStep => ({ kind: 'update', changes: [{ side: ASK, price: 10, amount }] })
+const trade = (id: number, price = '1.5', amount = '0.25'): VenueTrade => {
+  return { firstId: id, lastId: id, price, amount, executedAtMilliseconds: id }
+}
+
+/** An answer that is given when the test says so. */
+interface Asked {
+  readonly depth: number
+  readonly signal: AbortSignal
+  readonly answer: (fetched: Fetched<BookStep>) => Promise<void>
+}
+
+/** The messages of this venue are what its book says to them. */
+function setUp(changed: Partial<VenuePairOptions<BookStep>> = {}, fetches = false) {
+  const clock = new VirtualClock()
+  const listener = new SourceListener('A/B', { depth: 30 })
+  const sent: string[] = []
+  const counted = { mismatches: 0, gaps: 0, trades: 0, missed: 0, live: false }
+  const asked: Asked[] = []
+  const made: { readonly depth: number; readonly listing: Listing; readonly seen: BookStep[] }[] = []
+  const trades = new VenueTrades('A/B')
+  const fetchSnapshot = (depth: number, signal: AbortSignal) =>
+    new Promise<Fetched<BookStep>>((resolve) => {
+      const answer = async (fetched: Fetched<BookStep>) => {
+        resolve(fetched)
+        await new Promise(setImmediate)
+      }
+      asked.push({ depth, signal, answer })
+    })
+  const pair = new VenuePair<BookStep>({
+    venue: 'venue',
+    symbol: 'A/B',
+    markets: [listener.sourceMarket],
+    protocol: {
+      depths: [10, 50],
+      createBook: (options) => {
+        const seen: BookStep[] = []
+        made.push({ ...options, seen })
+        return {
+          apply(step) {
+            seen.push(step)
+            return step
+          },
+        }
+      },
+    },
+    trades,
+    hasTrades: false,
+    clock,
+    random: () => 1,
+    log: createLog('silent'),
+    metrics: {
+      countMismatch: () => counted.mismatches++,
+      countGap: () => counted.gaps++,
+      countTrades: (count) => (counted.trades += count),
+      countMissedTrades: (count) => (counted.missed += count),
+      noteLive: (isLive) => (counted.live = isLive),
+    },
+    request: (action, channel, depth) => sent.push(`${action} ${channel} ${depth}`),
+    ...(fetches ? { fetchSnapshot } : {}),
+    ...changed,
+  })
+  /** Lists the pair and says that it was subscribed, as a source does. */
+  const admit = () => {
+    expect(pair.list(listing)).toBe(true)
+    pair.subscribed()
+  }
+  const types = () => listener.events.map((event) => event.type)
+  return { clock, listener, sent, counted, asked, made, pair, trades, admit, types }
+}
+
+describe('a book that begins on the connection', () => {
+  it('is lost, thrown away and subscribed anew when it is wrong, and counts', () => {
+    const { pair, admit, listener, sent, counted, made } = setUp()
+    admit()
+    pair.apply(snapshot)
+    expect(counted).toMatchObject({ gaps: 0, live: true })
+    pair.apply({ kind: 'wrong', reason: 'no good', isChecksumMismatch: true })
+    expect(listener.reasons()).toEqual(['no good'])
+    expect(sent).toEqual(['unsubscribe book 50', 'subscribe book 50'])
+    expect(counted).toMatchObject({ gaps: 1, mismatches: 1, live: false })
+    pair.apply(update(7))
+    pair.apply(snapshot)
+    expect(made).toHaveLength(2)
+    expect(listener.count('update')).toBe(0)
+    expect(listener.count('snapshot')).toBe(2)
+  })
+
+  it('is lost when it cannot be vouched for any more', () => {
+    const { pair, admit, listener } = setUp()
+    admit()
+    pair.apply(waiting)
+    expect(listener.events).toEqual([])
+    pair.apply(snapshot)
+    pair.apply(waiting)
+    expect(listener.reasons()).toEqual(['the book of A/B begins anew'])
+  })
+
+  it('tells its readers what differs, and nothing when nothing does', () => {
+    const { pair, admit, listener } = setUp()
+    admit()
+    pair.apply(snapshot)
+    pair.apply(nothing)
+    pair.apply(update(7))
+    expect(listener.states).toEqual([' | 1.00:0.05000000', ' | 1.00:0.07000000'])
+  })
+
+  it('is made with the depth that the venue says it serves', () => {
+    const { pair, admit, made, listener } = setUp()
+    admit()
+    pair.apply(waiting)
+    pair.acknowledge(10)
+    pair.apply(snapshot)
+    expect(made.map(({ depth }) => depth)).toEqual([50, 10])
+    expect(pair.notices(listener.sourceMarket)).toEqual(['venue serves 10 levels of A/B, not 50'])
+  })
+
+  it('is as fine as its readers hold where levels may be finer than listed', () => {
+    const { pair, made } = setUp()
+    pair.list({ ...listing, finestPriceDecimals: 8, finestAmountDecimals: 3 })
+    pair.apply(snapshot)
+    expect(made[0]?.listing).toMatchObject({ priceDecimals: 2, amountDecimals: 3 })
+  })
+})
+
+describe('the delay before a book that goes on failing is subscribed anew', () => {
+  it.each([
+    ['shortest', 0, 500],
+    ['longest', 1, 1000],
+  ])('is spread at random: the %s', (_name, random, delayMilliseconds) => {
+    const { pair, admit, sent, clock } = setUp({ random: () => random })
+    admit()
+    pair.fail('once')
+    pair.fail('twice')
+    expect(sent).toHaveLength(2)
+    clock.advance(delayMilliseconds - 1)
+    expect(sent).toHaveLength(2)
+    clock.advance(1)
+    expect(sent).toHaveLength(4)
+  })
+})
+
+describe('a book whose beginning is fetched', () => {
+  const setUpFetched = () => {
+    const set = setUp({}, true)
+    set.admit()
+    return set
+  }
+
+  it('begins when its subscription is acknowledged, and takes no message from before', async () => {
+    const { pair, asked, made, listener } = setUpFetched()
+    pair.apply(update(1))
+    expect(asked).toHaveLength(0)
+    expect(made).toHaveLength(0)
+    pair.acknowledge()
+    pair.apply(waiting)
+    expect(asked[0]?.depth).toBe(50)
+    await asked[0]?.answer({ value: snapshot })
+    expect(made.map(({ seen }) => seen)).toEqual([[waiting, snapshot]])
+    expect(listener.count('snapshot')).toBe(1)
+  })
+
+  it('is subscribed anew when it is not acknowledged', () => {
+    const { clock, listener } = setUpFetched()
+    clock.advance(9_999)
+    expect(listener.reasons()).toEqual([])
+    clock.advance(1)
+    expect(listener.reasons()).toEqual(['no snapshot of A/B within 10 s'])
+  })
+
+  it('is fetched again while what comes is too old, and subscribed anew after five', async () => {
+    const { pair, asked, clock, sent, listener } = setUpFetched()
+    pair.acknowledge()
+    for (const [index, delay] of [500, 1000, 2000, 4000].entries()) {
+      await asked[index]?.answer({ value: waiting })
+      clock.advance(delay - 1)
+      expect(asked).toHaveLength(index + 1)
+      clock.advance(1)
+      expect(asked).toHaveLength(index + 2)
+    }
+    expect(sent).toEqual([])
+    await asked[4]?.answer({ value: waiting })
+    expect(listener.reasons()).toEqual(['no snapshot of A/B that is new enough'])
+    expect(sent).toEqual(['unsubscribe book 50', 'subscribe book 50'])
+  })
+
+  it('is left alone for as long as the venue says', async () => {
+    const { pair, asked, clock, sent, listener } = setUpFetched()
+    pair.acknowledge()
+    await asked[0]?.answer({ problem: 'HTTP 429', retryAfterMilliseconds: 7_000 })
+    expect(listener.reasons()).toEqual(['no snapshot of A/B: HTTP 429'])
+    clock.advance(6_999)
+    expect(sent).toEqual([])
+    clock.advance(1)
+    expect(sent).toEqual(['unsubscribe book 50', 'subscribe book 50'])
+  })
+
+  it.each([
+    ['the connection ends', (pair: VenuePair<BookStep>) => pair.disconnect('gone')],
+    ['the pair ends', (pair: VenuePair<BookStep>) => pair.leave(false)],
+    ['the venue takes the pair away', (pair: VenuePair<BookStep>) => pair.unlist('gone')],
+  ])('is not fetched to the end when %s', async (_name, end) => {
+    const { pair, asked, listener } = setUpFetched()
+    pair.acknowledge()
+    end(pair)
+    expect(asked[0]?.signal.aborted).toBe(true)
+    await asked[0]?.answer({ value: snapshot })
+    expect(listener.count('snapshot')).toBe(0)
+  })
+
+  it('is fetched for the last acknowledgement alone', async () => {
+    const { pair, asked, made, listener } = setUpFetched()
+    pair.acknowledge()
+    pair.apply(waiting)
+    pair.acknowledge()
+    await asked[0]?.answer({ value: snapshot })
+    expect(listener.events).toEqual([])
+    await asked[1]?.answer({ value: snapshot })
+    expect(made.at(-1)?.seen).toEqual([snapshot])
+    expect(listener.count('snapshot')).toBe(1)
+  })
+
+  it('goes on while it is fetched again because it runs short, also when that fails', async () => {
+    const { pair, asked, clock, listener } = setUpFetched()
+    pair.acknowledge()
+    await asked[0]?.answer({ value: snapshot })
+    pair.apply({ ...update(6), wantsSnapshot: true } as BookStep)
+    pair.apply({ ...update(7), wantsSnapshot: true } as BookStep)
+    expect(asked).toHaveLength(2)
+    await asked[1]?.answer({ problem: 'no answer' })
+    pair.apply({ ...update(8), wantsSnapshot: true } as BookStep)
+    expect(asked).toHaveLength(2)
+    clock.advance(500)
+    await asked[2]?.answer({ value: update(9) })
+    expect(listener.reasons()).toEqual([])
+    expect(listener.side(ASK)).toEqual(['1.00:0.09000000'])
+  })
+})
+
+describe('trades', () => {
+  const executions = (listener: SourceListener) =>
+    listener.events.flatMap((event) => (event.type === 'update' ? event.executions : []))
+
+  it('are told while the book is waited for, exactly at the precision of the market', () => {
+    const { pair, admit, listener, counted } = setUp()
+    pair.trade([trade(1)], false)
+    expect(listener.events).toEqual([])
+    admit()
+    pair.trade([trade(2), trade(3, '100', '0.01')], false)
+    expect(listener.events).toEqual([
+      {
+        type: 'update',
+        changes: [],
+        executions: [
+          { price: 150, amount: 25_000_000, executedAtMilliseconds: 2 },
+          { price: 10_000, amount: 1_000_000, executedAtMilliseconds: 3 },
+        ],
+      },
+    ])
+    expect(counted.trades).toBe(2)
+  })
+
+  it('that are missing are told before what comes after them, and counted', () => {
+    const { pair, admit, types, counted } = setUp()
+    admit()
+    pair.trade([trade(2), trade(5)], false)
+    pair.tradedUpTo(6)
+    expect(types()).toEqual(['update', 'missed', 'update', 'missed'])
+    expect(counted).toMatchObject({ trades: 2, missed: 3 })
+  })
+
+  it('are no concern of a market that is refused', () => {
+    const coarse = new SourceListener('A/B', { symbol: 'COARSE', priceDecimals: 0 })
+    const fine = new SourceListener('A/B')
+    const { pair, admit } = setUp({ markets: [coarse.sourceMarket, fine.sourceMarket] })
+    admit()
+    pair.trade([trade(2), trade(5)], false)
+    expect(fine.events.map(({ type }) => type)).toEqual(['update', 'missed', 'update'])
+    expect(coarse.events.map(({ type }) => type)).toEqual(['lost'])
+  })
+
+  it.each([
+    ['1.555', '1'],
+    ['1.5', '0'],
+    ['0', '1'],
+    ['x', '1'],
+    ['90071992547409930', '1'],
+  ])('of %s for %s, which a market cannot hold, are missing there', (price, amount) => {
+    const { pair, admit, listener } = setUp()
+    admit()
+    pair.trade([trade(1), trade(2, price, amount), trade(3)], false)
+    const reason = `trade 2 of ${amount} at ${price} cannot be told in AB`
+    expect(listener.events.map((event) => (event.type === 'missed' ? event.reason : event.type))).toEqual([
+      'update',
+      reason,
+      'update',
+    ])
+    expect(executions(listener).map(({ executedAtMilliseconds }) => executedAtMilliseconds)).toEqual([1, 3])
+  })
+
+  it('go on over a lost book, and are numbered on over a connection and another pair', () => {
+    const { pair, admit, listener, trades, sent } = setUp()
+    admit()
+    pair.apply(snapshot)
+    pair.trade([trade(1)], false)
+    pair.fail('no good')
+    expect(sent).toEqual(['unsubscribe book 50', 'subscribe book 50'])
+    pair.trade([trade(2)], false)
+    pair.disconnect('away')
+    admit()
+    pair.trade([trade(1), trade(2), trade(3)], true)
+    expect(executions(listener).map(({ executedAtMilliseconds }) => executedAtMilliseconds)).toEqual([1, 2, 3])
+    pair.leave(true)
+    expect(sent.slice(2)).toEqual(['unsubscribe book 50'])
+    const next = setUp({ trades, hasTrades: true })
+    next.admit()
+    next.pair.trade([trade(3), trade(4)], false)
+    expect(next.listener.events.map(({ type }) => type)).toEqual(['update'])
+    next.pair.leave(false)
+    expect(next.sent).toEqual(['unsubscribe book 50', 'unsubscribe trades 0'])
+  })
+
+  it('end when a listener that is told of one ends the pair', () => {
+    const set = setUp()
+    const events: string[] = []
+    const listener = (event: { readonly type: string }) => {
+      events.push(event.type)
+      pair.stop()
+    }
+    const { pair, admit } = setUp({ markets: [{ ...set.listener.sourceMarket, listener }] })
+    admit()
+    pair.trade([trade(1), trade(2, 'x'), trade(3), trade(5)], false)
+    expect(events).toEqual(['update'])
+  })
+
+  it('that the venue refuses are named, and asked for again after a minute, until they come', () => {
+    const { pair, admit, listener, sent, clock } = setUp()
+    admit()
+    pair.apply(snapshot)
+    pair.refuse('trades', 'not today')
+    expect(pair.notices(listener.sourceMarket)).toEqual(['venue refused the trades of A/B: not today'])
+    expect(listener.reasons()).toEqual([])
+    clock.advance(60_000)
+    expect(sent).toEqual(['subscribe trades 0'])
+    pair.trade([trade(1)], false)
+    expect(pair.notices(listener.sourceMarket)).toEqual([])
+  })
+})
+
+describe('how the venue lists the pair', () => {
+  it('is named while it is restricted, and the book goes on', () => {
+    const { pair, admit, listener } = setUp()
+    admit()
+    pair.apply(snapshot)
+    expect(pair.list({ ...listing, status: 'post_only', state: 'restricted' })).toBe(false)
+    expect(pair.notices(listener.sourceMarket)).toEqual(['venue lists A/B as post_only'])
+    pair.apply(update(7))
+    pair.list(listing)
+    expect(pair.notices(listener.sourceMarket)).toEqual([])
+    expect(listener.reasons()).toEqual([])
+  })
+
+  it('takes the book away when it is gone, and brings it back with the listing', () => {
+    const { pair, admit, listener, sent } = setUp()
+    admit()
+    pair.apply(snapshot)
+    expect(pair.list({ ...listing, status: 'delisted', state: 'gone' })).toBe(false)
+    expect(pair.list({ ...listing, status: 'delisted', state: 'gone' })).toBe(false)
+    expect(listener.reasons()).toEqual(['venue lists A/B as delisted'])
+    expect(sent).toEqual(['unsubscribe book 50', 'unsubscribe trades 0'])
+    pair.apply(snapshot)
+    expect(listener.count('snapshot')).toBe(1)
+    admit()
+    pair.apply(snapshot)
+    expect(listener.count('snapshot')).toBe(2)
+  })
+
+  it('unsubscribes what no market can hold any more', () => {
+    const { pair, admit, sent } = setUp()
+    admit()
+    expect(pair.list({ ...listing, priceDecimals: 3 })).toBe(false)
+    expect(sent).toEqual(['unsubscribe book 50', 'unsubscribe trades 0'])
+  })
+
+  it('offers no deeper book than it does: that is named', () => {
+    const deep = new SourceListener('A/B', { depth: 0 })
+    const { pair } = setUp({ markets: [deep.sourceMarket] })
+    expect(pair.depthAsked).toBe(50)
+    expect(pair.notices(deep.sourceMarket)).toEqual(['venue offers no deeper book of A/B than 50 levels'])
+  })
+})

@@ -1,0 +1,52 @@
+/**
+ * Reads recordings of `../shared/data/captures`, which are lines of text: `<unix seconds>: <frame>` as received,
+ * `<address> <- <unix seconds>: <frame>` as sent by the client, `<address> <-> <unix seconds>` where it connected, and
+ * `<url> -> <unix seconds>: <body>` for the answer to an HTTP request. What a recording says of its own making
+ * (`configuration: …`) is left out. Tests that need one are skipped by name when it
+ * is missing. Nothing of them is copied into the repository.
+ */
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { gunzipSync } from 'node:zlib'
+
+export interface CaptureLine {
+  readonly kind: 'received' | 'sent' | 'connected' | 'answer'
+  /** When, in milliseconds since the epoch; with a fraction. */
+  readonly milliseconds: number
+  /** The frame or the body; empty where the client connected. */
+  readonly text: string
+  /** The address of the server or of the request; empty for what was received on the connection. */
+  readonly address: string
+}
+
+const CAPTURES_FOLDER = fileURLToPath(new URL('../../../shared/data/captures/', import.meta.url))
+const LINE = /^(?:([a-z]+:\/\/\S+) (<->|<-|->) )?([0-9]+(?:\.[0-9]+)?)(?:: (.*))?$/s
+const KINDS = { '<->': 'connected', '<-': 'sent', '->': 'answer' } as const
+
+/** For `describe.skipIf`: true when one of the named files is missing. */
+export function capturesMissing(...files: readonly string[]): boolean {
+  return files.some((file) => !existsSync(CAPTURES_FOLDER + file))
+}
+
+/** All lines of one file, in their order. */
+export function readCapture(file: string): CaptureLine[] {
+  const bytes = readFileSync(CAPTURES_FOLDER + file)
+  const text = (file.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8')
+  return text
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('configuration: '))
+    .map(readLine)
+}
+
+/** The frames that the client received, in their order. */
+export function receivedFrames(file: string): { readonly milliseconds: number; readonly text: string }[] {
+  return readCapture(file).filter(({ kind }) => kind === 'received')
+}
+
+function readLine(line: string): CaptureLine {
+  const match = LINE.exec(line)
+  if (match === null) throw new Error(`no line of a capture: ${line.slice(0, 80)}`)
+  const [, address = '', arrow, seconds, text = ''] = match
+  const kind = arrow === undefined ? 'received' : KINDS[arrow as keyof typeof KINDS]
+  return { kind, milliseconds: Number(seconds) * 1000, text, address }
+}

@@ -1,0 +1,139 @@
+/**
+ * Markets from the writer to finished wire bytes on a virtual clock, with all that varies with time taken out, so that
+ * two lines that were fed the same can be held against each other: one from which a recording is made, and others
+ * that are fed from it.
+ */
+import { createLog } from '../../src/base/log.ts'
+import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import type { MarketMessage } from '../../src/channel/bus.ts'
+import { createMemoryBus } from '../../src/channel/bus-memory.ts'
+import { executionText, textMessage, topOfBookText, updateText } from '../../src/channel/frame.ts'
+import { Replica } from '../../src/channel/replica.ts'
+import { createSequencerMetrics, Sequencer } from '../../src/channel/sequencer.ts'
+import { RecordedState } from '../../src/feed/replay/recorded-state.ts'
+import { createReplay } from '../../src/feed/replay/replay.ts'
+import type { Source, SourceMarket } from '../../src/feed/source.ts'
+import type { LevelChange, MarketDefinition, MarketEvent } from '../../src/market/event.ts'
+import { VirtualClock } from './virtual-clock.ts'
+
+export class MarketLine {
+  readonly clock = new VirtualClock()
+  readonly bus = createMemoryBus()
+  readonly markets: readonly MarketDefinition[]
+  readonly sequencers: readonly Sequencer[]
+  /** By market: what was published, without times, as text that can be compared. */
+  readonly published: readonly string[][]
+  /** By market: the wire of a reader that is always current, with every commit time set to the epoch. */
+  readonly wire: readonly Buffer[][]
+  /** By market: reasons of every loss. */
+  readonly losses: readonly string[][]
+  readonly #books: readonly RecordedState[]
+  /** Told when the writer of a market wants a fresh snapshot. */
+  onRebuild: (market: number) => void = () => undefined
+
+  constructor(markets: readonly MarketDefinition[]) {
+    this.markets = markets
+    const metrics = createSequencerMetrics(createMetricsRegistry())
+    const log = createLog('silent')
+    this.published = markets.map(() => [])
+    this.wire = markets.map(() => [])
+    this.losses = markets.map(() => [])
+    this.#books = markets.map(() => new RecordedState(''))
+    for (const book of this.#books) book.apply([{ type: 'snapshot', levels: [] }])
+    this.sequencers = markets.map((market, index) => {
+      this.#read(index, market)
+      return new Sequencer({
+        market,
+        epoch: 'one',
+        bus: this.bus,
+        clock: this.clock,
+        log,
+        metrics,
+        floorMilliseconds: 0,
+        onRebuildNeeded: () => this.onRebuild(index),
+      })
+    })
+  }
+
+  offer(market: number, event: MarketEvent): void {
+    this.sequencers[market]!.offer(event)
+  }
+
+  /** The book as the readers of the market have it. */
+  bookText(market: number): string {
+    return bookText(this.#books[market]!.levels())
+  }
+
+  /** Ends what is under way by ending the present turn, and lets a while pass. */
+  async passTime(milliseconds: number): Promise<void> {
+    this.clock.advance(milliseconds)
+    // What is read from a disk arrives between the turns, and continues in one.
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  #read(index: number, market: MarketDefinition): void {
+    const send = (text: string): void => void this.wire[index]!.push(...textMessage(text))
+    this.bus.subscribe(market.symbol, (message) => {
+      this.published[index]!.push(publishedText(message))
+      if (message.type === 'status' && !message.live) this.losses[index]!.push(message.reason)
+      if (message.type !== 'commit') return
+      this.#books[index]!.apply([{ type: 'update', changes: message.changes, executions: [] }])
+      for (const execution of message.executions) send(executionText(market, execution, 0))
+    })
+    const replica = new Replica({ market, bus: this.bus, executionsKept: 1_000 })
+    replica.listen({
+      onCommit({ changes, topChanged, startsOver }) {
+        if (startsOver || changes.length > 0) send(updateText(market, 0, changes))
+        if (topChanged) send(topOfBookText(market, { milliseconds: 0, nanoseconds: 0 }, replica.top))
+      },
+      onStatus: () => undefined,
+    })
+  }
+}
+
+/** Feeds all markets of a line from a recording. */
+export function replayInto(
+  line: MarketLine,
+  path: string,
+  options: { readonly speed?: number; readonly fromSeconds?: number; readonly loops?: boolean } = {},
+): { readonly source: Source; readonly fed: readonly SourceMarket[]; readonly told: readonly MarketEvent[][] } {
+  const told: MarketEvent[][] = line.markets.map(() => [])
+  const fed = line.markets.map((market, index) => ({
+    market,
+    venueSymbol: path,
+    listener: (event: MarketEvent) => {
+      told[index]!.push(event)
+      line.offer(index, event)
+    },
+  }))
+  const source = createReplay({
+    markets: fed,
+    speed: 1,
+    fromSeconds: 0,
+    loops: false,
+    ...options,
+    clock: line.clock,
+    log: createLog('silent'),
+  })
+  line.onRebuild = (market) => source.rebuild(fed[market]!, '')
+  source.start()
+  return { source, fed, told }
+}
+
+/** All levels of a book as text. */
+export function bookText(levels: readonly LevelChange[]): string {
+  return levels.map(levelText).join()
+}
+
+/** A message without its times; the order of changes within a commit means nothing. */
+function publishedText(message: MarketMessage): string {
+  if (message.type === 'status') return message.live ? 'live' : `lost: ${message.reason}`
+  const { version, executions, missedAt, executionNumber } = message
+  const changes = message.changes.toSorted((left, right) => left.side - right.side || left.price - right.price)
+  const shown = { version, changes: changes.map(levelText), executions, missedAt, executionNumber }
+  return JSON.stringify(shown, (_, value) => (typeof value === 'bigint' ? `${value}n` : value))
+}
+
+function levelText({ side, price, amount }: LevelChange): string {
+  return `${side} ${price} ${amount}`
+}

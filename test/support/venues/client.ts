@@ -1,0 +1,102 @@
+/** One connection of a test venue, as the venue sees it, and what it can be made to suffer. */
+import type { Socket } from 'node:net'
+import type { WebSocket } from 'ws'
+
+export class VenueClient {
+  readonly #socket: WebSocket
+  readonly #wire: Socket
+  readonly #subscriptions = new Set<string>()
+  #isMute = false
+  #isCutAtBeginning = false
+
+  constructor(socket: WebSocket, wire: Socket) {
+    this.#socket = socket
+    this.#wire = wire
+    // What a closed socket would have taken is lost, as on any network; its end is handled by its 'close' event.
+    socket.on('error', () => undefined)
+    socket.on('ping', (data) => {
+      if (!this.#isMute) socket.pong(data)
+    })
+  }
+
+  /** Whether its socket has not yet taken all that it was sent. */
+  get isBehind(): boolean {
+    return !this.#isMute && this.#socket.bufferedAmount > 0
+  }
+
+  get isMute(): boolean {
+    return this.#isMute
+  }
+
+  send(text: string): void {
+    if (!this.#isMute) this.#socket.send(text, () => undefined)
+  }
+
+  ping(): void {
+    if (!this.#isMute && this.#socket.readyState === this.#socket.OPEN) this.#socket.ping(() => undefined)
+  }
+
+  /** What a channel begins with: the message that can be cut in its middle. */
+  sendBeginning(text: string): void {
+    if (this.#isCutAtBeginning) this.#cutInside(text)
+    else this.send(text)
+  }
+
+  subscribe(channel: string, symbol: string): void {
+    this.#subscriptions.add(`${channel} ${symbol}`)
+  }
+
+  /** False when it was not subscribed. */
+  unsubscribe(channel: string, symbol: string): boolean {
+    return this.#subscriptions.delete(`${channel} ${symbol}`)
+  }
+
+  isSubscribed(channel: string, symbol: string): boolean {
+    return this.#subscriptions.has(`${channel} ${symbol}`)
+  }
+
+  /** Symbols that it is subscribed to in one channel. */
+  symbolsOf(channel: string): string[] {
+    const prefix = `${channel} `
+    return [...this.#subscriptions].filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length))
+  }
+
+  /** Stays connected, and nothing comes any more: no data, no sign of life, no answer to a ping. */
+  silence(): void {
+    this.#isMute = true
+  }
+
+  /** As when the machine behind it has died: nothing is sent, nothing is read, and no end is told. */
+  abandon(): void {
+    this.#isMute = true
+    this.#socket.pause()
+  }
+
+  /** The next snapshot ends in its middle, and the connection with it. */
+  cutAtNextBeginning(): void {
+    this.#isCutAtBeginning = true
+  }
+
+  /** An orderly end from the venue's side. */
+  close(code: number, reason: string): void {
+    this.#socket.close(code, reason)
+  }
+
+  /** Cut without a close frame. */
+  terminate(): void {
+    this.#socket.terminate()
+  }
+
+  /** The head of a whole frame, half of what it promises, and then a reset. */
+  #cutInside(text: string): void {
+    const payload = Buffer.from(text)
+    const head = Buffer.alloc(10)
+    head.writeUInt8(0x81, 0)
+    head.writeUInt8(127, 1)
+    head.writeBigUInt64BE(BigInt(payload.length), 2)
+    this.#isMute = true
+    this.#wire.write(Buffer.concat([head, payload.subarray(0, payload.length >> 1)]), () =>
+      this.#wire.resetAndDestroy(),
+    )
+  }
+}

@@ -1,0 +1,87 @@
+/** One market of a source, judged by what the venue really had after every event. */
+import { formatDecimal } from '../../../src/base/decimal.ts'
+import type { SourceMarket } from '../../../src/feed/source.ts'
+import { BID, type LevelChange, type MarketEvent } from '../../../src/market/event.ts'
+import { Waiters } from '../waiters.ts'
+import { type LevelText, PlainBook } from './plain-book.ts'
+import { SymbolJudge, type VenueTruth } from './truth.ts'
+
+/** Fine enough for every recorded pair. */
+const DECIMALS = 8
+
+export class FedMarket {
+  readonly source: SourceMarket
+  readonly judge: SymbolJudge
+  isLive = false
+  readonly reasons: string[] = []
+  /** What was said of executions that are missing. */
+  readonly missed: string[] = []
+  readonly #depth: number
+  readonly #book = new PlainBook()
+  readonly #waiters = new Waiters()
+
+  /** `depth`: levels a side of the market, which the truth compares as well. */
+  constructor(symbol: string, truth: VenueTruth, depth: number) {
+    this.#depth = depth
+    this.judge = new SymbolJudge(symbol, truth)
+    const name = symbol.replaceAll(/[^A-Z0-9]/g, '')
+    this.source = {
+      venueSymbol: symbol,
+      market: {
+        symbol: name,
+        baseAsset: name,
+        quoteAsset: 'USD',
+        priceDecimals: DECIMALS,
+        amountDecimals: DECIMALS,
+        depth,
+      },
+      listener: (event) => {
+        this.#take(event)
+        this.#waiters.notify()
+      },
+    }
+  }
+
+  /** Resolves as soon as the condition holds; it is looked at after every event. */
+  until(what: string, isMet: () => boolean): Promise<void> {
+    return this.#waiters.until(`${this.judge.symbol}: ${what}`, isMet)
+  }
+
+  #take(event: MarketEvent): void {
+    switch (event.type) {
+      case 'snapshot':
+        this.#book.clear()
+        this.isLive = true
+        this.#apply(event.levels)
+        break
+      case 'update':
+        for (const { price, amount, executedAtMilliseconds } of event.executions) {
+          this.judge.execute(text(price), text(amount), executedAtMilliseconds ?? 0)
+        }
+        if (event.changes.length > 0) this.#apply(event.changes)
+        break
+      case 'lost':
+        this.isLive = false
+        this.reasons.push(event.reason)
+        break
+      case 'missed':
+        this.missed.push(event.reason)
+        this.judge.missed()
+        break
+    }
+  }
+
+  #apply(changes: readonly LevelChange[]): void {
+    if (!this.isLive) this.judge.problems.push(`${this.judge.symbol}: an update of a book that is lost`)
+    const levels = { bids: [] as LevelText[], asks: [] as LevelText[] }
+    for (const { side, price, amount } of changes) {
+      levels[side === BID ? 'bids' : 'asks'].push([text(price), text(amount)])
+    }
+    this.#book.apply(levels)
+    this.judge.look(this.#book.levels(this.#depth))
+  }
+}
+
+function text(value: number | bigint): string {
+  return formatDecimal(value, DECIMALS)
+}

@@ -1,0 +1,259 @@
+/**
+ * A test venue that speaks enough of Kraken's WebSocket API v2 (https://docs.kraken.com/api/docs/guides/spot-ws-intro).
+ * It serves the recorded depth whatever it is asked, and says so.
+ *
+ * What is sent verbatim: book messages, heartbeats, and the acknowledgements in the middle of a recording. What the
+ * server says by itself: the status on connecting, `instrument`, the acknowledgement of every request it gets, and
+ * trades, of which the recordings have none; the recorded status and the recorded first acknowledgement are left out,
+ * so that no request is acknowledged twice.
+ */
+import { type LevelText, RecordedKrakenBook, type RecordedMessage } from '../recorded-kraken-book.ts'
+import type { KrakenRecording } from '../recordings.ts'
+import type { VenueClient } from './client.ts'
+import type { PlainLevels } from './plain-book.ts'
+import {
+  type MadeTradesOptions,
+  type Outgoing,
+  type PlayedTrade,
+  type Score,
+  type ScoreFrame,
+  TradeMaker,
+  torn,
+  tradesWanted,
+  withTradePlaces,
+} from './score.ts'
+import { type Dialect, VenueServer } from './server.ts'
+import type { TrackOptions } from './track.ts'
+
+export interface KrakenServerOptions extends TrackOptions {
+  readonly recordings: readonly KrakenRecording[]
+  /** Listed by `instrument` besides the recordings, but refused by `book`. */
+  readonly refusedPairs?: readonly KrakenPairListing[]
+  /** Trades to make on every pair; none when absent. */
+  readonly trades?: MadeTradesOptions
+}
+
+export interface KrakenPairListing {
+  readonly symbol: string
+  readonly pricePrecision: number
+  readonly quantityPrecision: number
+  /** `online` when absent. */
+  readonly status?: string
+}
+
+export interface KrakenRequest {
+  readonly method: string
+  readonly params: { readonly channel: string; readonly symbol?: readonly string[]; readonly depth?: number }
+  readonly req_id?: number
+}
+
+export interface KrakenServer {
+  readonly venue: VenueServer
+  readonly url: string
+  readonly finished: Promise<void>
+  /** The checksums sent so far, by symbol, in the order of sending. */
+  readonly checksums: ReadonlyMap<string, readonly number[]>
+  /** Everything clients asked for, in the order of arrival. */
+  readonly requests: readonly KrakenRequest[]
+  until(what: string, isMet: () => boolean): Promise<void>
+  connections(): number
+  broadcast(text: string): void
+  disconnectAll(): void
+  close(): Promise<void>
+}
+
+const DEPTHS = [10, 25, 100, 500, 1000]
+/** How many of the last trades a subscription begins with. */
+const TRADES_REPEATED = 50
+const TRADES_BEGIN = Date.UTC(2026, 0, 1)
+
+export async function startKrakenServer(options: KrakenServerOptions): Promise<KrakenServer> {
+  const scores = options.recordings.map((recording) => new KrakenScore(recording, options.trades))
+  const requests: KrakenRequest[] = []
+  const venue = await VenueServer.start(new KrakenDialect(scores, options.refusedPairs ?? [], requests), options)
+  return {
+    venue,
+    url: venue.url,
+    finished: venue.finished,
+    checksums: new Map(scores.map((score) => [score.symbol, score.checksums])),
+    requests,
+    until: (what, isMet) => venue.until(what, isMet),
+    connections: () => venue.connections(),
+    broadcast: (text) => venue.broadcast(text),
+    disconnectAll: () => venue.disconnectAll(),
+    close: () => venue.close(),
+  }
+}
+
+class KrakenDialect implements Dialect {
+  readonly path = ''
+  readonly scores: readonly KrakenScore[]
+  readonly #refusedPairs: readonly KrakenPairListing[]
+  readonly #requests: KrakenRequest[]
+
+  constructor(scores: readonly KrakenScore[], refusedPairs: readonly KrakenPairListing[], requests: KrakenRequest[]) {
+    this.scores = scores
+    this.#refusedPairs = refusedPairs
+    this.#requests = requests
+  }
+
+  greeting(): string {
+    return '{"channel":"status","type":"update","data":[{"version":"2.0.10","system":"online","api_version":"v2","connection_id":1}]}'
+  }
+
+  beat(): readonly string[] {
+    return ['{"channel":"heartbeat"}']
+  }
+
+  answer(text: string, client: VenueClient, server: VenueServer): void {
+    const request = JSON.parse(text) as KrakenRequest
+    this.#requests.push(request)
+    const { method, params, req_id } = request
+    const time = new Date().toISOString()
+    const ends = { time_in: time, time_out: time, ...(req_id === undefined ? {} : { req_id }) }
+    const say = (message: object) => client.send(JSON.stringify({ method, ...message, ...ends }))
+    if (method === 'ping') {
+      say({ method: 'pong' })
+      return
+    }
+    if (params.channel === 'instrument') {
+      say({ result: { channel: 'instrument', snapshot: true }, success: true })
+      client.send(this.instrumentText())
+      return
+    }
+    for (const symbol of params.symbol ?? []) {
+      const score = this.scores.find((candidate) => candidate.symbol === symbol)
+      const track = server.tracks.get(symbol)
+      const result = { channel: params.channel, symbol, ...(params.channel === 'book' ? { depth: score?.depth } : {}) }
+      if (score === undefined || track === undefined || server.refused.has(symbol)) {
+        say({ error: `Currency pair not supported ${symbol}`, success: false, symbol })
+      } else if (params.channel === 'book' && !DEPTHS.includes(params.depth ?? 10)) {
+        say({ error: 'Unsupported depth', success: false, symbol })
+      } else if (method === 'unsubscribe') {
+        const wasSubscribed = client.unsubscribe(params.channel, symbol)
+        say(wasSubscribed ? { result, success: true } : { error: 'Not subscribed', success: false, symbol })
+      } else {
+        say({ result: { ...result, snapshot: true }, success: true })
+        track.join(client, params.channel)
+      }
+    }
+  }
+
+  instrumentText(): string {
+    const listings = [...this.scores.map(({ recording }) => recording), ...this.#refusedPairs]
+    return JSON.stringify({
+      channel: 'instrument',
+      type: 'snapshot',
+      data: { assets: [], pairs: listings.map(describePair) },
+    })
+  }
+}
+
+function describePair({ symbol, pricePrecision, quantityPrecision, status }: KrakenPairListing): object {
+  const [base, quote] = symbol.split('/')
+  const precisions = { price_precision: pricePrecision, qty_precision: quantityPrecision, cost_precision: 5 }
+  return { symbol, base, quote, status: status ?? 'online', ...precisions, marginable: true, qty_min: 0.0001 }
+}
+
+class KrakenScore implements Score {
+  readonly recording: KrakenRecording
+  readonly symbol: string
+  readonly depth: number
+  readonly frames: readonly ScoreFrame[]
+  readonly repeatFrom = 1
+  readonly bookChannel = 'book'
+  readonly checksums: number[] = []
+  readonly #book: RecordedKrakenBook
+  readonly #maker: TradeMaker
+  readonly #durationMilliseconds: number
+  #begin: RecordedMessage = {}
+
+  constructor(recording: KrakenRecording, trades: MadeTradesOptions | undefined) {
+    // From the first book message on: what lies before is the recorded connection's own beginning.
+    const first = recording.frames.findIndex(({ text }) => text.includes('"channel":"book","type":"snapshot"'))
+    const frames = recording.frames.slice(first)
+    this.frames = trades === undefined ? frames : withTradePlaces(frames, trades)
+    // A place for trades never comes before the snapshot: the first frame is the earliest.
+    this.recording = { ...recording, frames }
+    this.symbol = recording.symbol
+    this.depth = recording.depth
+    this.#book = new RecordedKrakenBook(recording)
+    this.#maker = new TradeMaker(trades?.seed ?? 0, 1_000, recording.quantityPrecision)
+    this.#durationMilliseconds = Math.ceil(frames.at(-1)?.milliseconds ?? 0)
+  }
+
+  get trades(): readonly PlayedTrade[] {
+    return this.#maker.trades
+  }
+
+  play(frame: ScoreFrame, round: number): Outgoing {
+    const count = tradesWanted(frame)
+    if (count !== undefined) {
+      const executedAt = Math.round(TRADES_BEGIN + frame.milliseconds + round * this.#durationMilliseconds)
+      const made = this.#maker.make(count, this.levels(), executedAt)
+      return { channel: 'trade', text: this.#tradeText('update', made), isMissed: true }
+    }
+    const before = this.#book.checksum()
+    const message = JSON.parse(frame.text) as RecordedMessage
+    if (this.checksums.length === 0) this.#begin = message
+    const checksum = this.#book.apply(message)
+    if (checksum !== undefined) this.checksums.push(checksum)
+    if (message.channel !== 'book') return { channel: 'book', text: frame.text, isMissed: false, isAside: true }
+    // The checksum covers the best ten levels: what changes behind them can be lost unnoticed.
+    return {
+      channel: 'book',
+      text: frame.text,
+      isMissed: message.type === 'update' && before !== this.#book.checksum(),
+    }
+  }
+
+  rewind(): Outgoing {
+    const target = new RecordedKrakenBook(this.recording)
+    target.apply(this.#begin)
+    const side = (from: readonly LevelText[], to: readonly LevelText[]) => {
+      const kept = new Set(to.map(([price]) => price))
+      return [...from.filter(([price]) => !kept.has(price)).map(([price]): LevelText => [price, '0']), ...to]
+    }
+    const changes = {
+      bids: side(this.#book.bids(), target.bids()),
+      asks: side(this.#book.asks(), target.asks()),
+    }
+    const text = bookText('update', this.symbol, changes, target.checksum())
+    const checksum = this.#book.apply(JSON.parse(text) as RecordedMessage) as number
+    this.checksums.push(checksum)
+    return { channel: 'book', text, isMissed: false }
+  }
+
+  beginning(channel: string): string | undefined {
+    if (channel === 'trade') {
+      const last = this.trades.slice(-TRADES_REPEATED)
+      return last.length === 0 ? undefined : this.#tradeText('snapshot', last)
+    }
+    this.checksums.push(this.#book.checksum())
+    return this.#book.snapshotText()
+  }
+
+  levels(depth = Number.POSITIVE_INFINITY): PlainLevels {
+    return { bids: this.#book.bids().slice(0, depth), asks: this.#book.asks().slice(0, depth) }
+  }
+
+  corruptions(text: string): readonly string[] {
+    const wrong = text.replace(/"checksum":[0-9]+/, '"checksum":1')
+    return wrong === text ? [torn(text)] : [wrong, torn(text)]
+  }
+
+  #tradeText(type: 'snapshot' | 'update', trades: readonly PlayedTrade[]): string {
+    const data = trades.map(({ id, price, amount, side, executedAtMilliseconds }) => {
+      const time = new Date(executedAtMilliseconds).toISOString().replace('Z', '000Z')
+      return `{"symbol":"${this.symbol}","side":"${side}","price":${price},"qty":${amount},"ord_type":"limit","trade_id":${id},"timestamp":"${time}"}`
+    })
+    return `{"channel":"trade","type":"${type}","data":[${data.join(',')}]}`
+  }
+}
+
+function bookText(type: string, symbol: string, { bids, asks }: PlainLevels, checksum: number): string {
+  const side = (levels: readonly LevelText[]) =>
+    levels.map(([price, quantity]) => `{"price":${price},"qty":${quantity}}`).join(',')
+  const levels = `"bids":[${side(bids)}],"asks":[${side(asks)}]`
+  return `{"channel":"book","type":"${type}","data":[{"symbol":"${symbol}",${levels},"checksum":${checksum},"timestamp":"2026-01-01T00:00:00.000000Z"}]}`
+}

@@ -1,0 +1,254 @@
+/**
+ * A test venue that speaks enough of OKX's public WebSocket API v5 (https://www.okx.com/docs-v5/en/#overview-websocket):
+ * `books` with checksums over the top 25, `trades`, `instruments`, text pings. Frames are sent as they were recorded;
+ * in later rounds the numbers of the trades go on. The recording is older than the venue's sequence ids: on request the
+ * server adds them, so that every lost message shows, also one that changes nothing in the top 25.
+ */
+import { crc32 } from 'node:zlib'
+import { receivedFrames } from '../captures.ts'
+import type { VenueClient } from './client.ts'
+import { type LevelText, PlainBook, type PlainLevels } from './plain-book.ts'
+import { type Outgoing, type PlayedTrade, type Score, type ScoreFrame, torn } from './score.ts'
+import { type Dialect, VenueServer } from './server.ts'
+import type { TrackOptions } from './track.ts'
+
+/** One instrument's recording: a `books` snapshot first, then updates and trades. */
+export interface OkxRecording {
+  readonly instId: string
+  readonly tickSz: string
+  readonly lotSz: string
+  readonly frames: readonly ScoreFrame[]
+  /** The last trade before the recording began, as a frame. */
+  readonly lastTrade?: string
+}
+
+export interface OkxServerOptions extends TrackOptions {
+  readonly recordings: readonly OkxRecording[]
+  /** Add `seqId` and `prevSeqId`, as the venue does today. */
+  readonly hasSequenceIds?: boolean
+  /** State of an instrument; `live` when absent. */
+  readonly states?: Readonly<Record<string, string>>
+}
+
+type OkxLevel = readonly [price: string, size: string, ...rest: string[]]
+
+export interface OkxTrade {
+  readonly tradeId: string
+  readonly px: string
+  readonly sz: string
+  readonly side: 'buy' | 'sell'
+  readonly ts: string
+}
+
+export interface OkxMessage {
+  readonly arg: { readonly channel: string; readonly instId: string }
+  readonly action?: 'snapshot' | 'update'
+  readonly data: readonly unknown[]
+}
+
+interface OkxRequest {
+  readonly op: 'subscribe' | 'unsubscribe'
+  readonly args: readonly { readonly channel: string; readonly instId?: string; readonly instType?: string }[]
+}
+
+const FRAMES = 'OKX.ws.1.0.gz'
+export const OKX_CAPTURES = [FRAMES]
+const CHECKSUM_LEVELS = 25
+const SNAPSHOT_LEVELS = 400
+
+/** All three recorded instruments. */
+export function okxRecordings(): OkxRecording[] {
+  const frames = new Map<string, ScoreFrame[]>()
+  const lastTrades = new Map<string, string>()
+  let begin: number | undefined
+  for (const { milliseconds, text } of receivedFrames(FRAMES)) {
+    const { arg, action, data } = JSON.parse(text) as Partial<OkxMessage>
+    if (arg === undefined || data === undefined) continue
+    if (action === 'snapshot') frames.set(arg.instId, [])
+    const own = frames.get(arg.instId)
+    if (arg.channel === 'trades' && own === undefined) lastTrades.set(arg.instId, text)
+    if (!['books', 'trades'].includes(arg.channel)) continue
+    begin ??= milliseconds
+    own?.push({ milliseconds: milliseconds - begin, text })
+  }
+  return [...frames].map(([instId, own]) => {
+    const all = own.map(({ text }) => text).join('\n')
+    const lastTrade = lastTrades.get(instId)
+    return {
+      instId,
+      tickSz: unit(all, /\["([0-9.]+)","[0-9.]+","0","[0-9]+"\]/g),
+      lotSz: unit(all, /\["[0-9.]+","([0-9.]+)","0","[0-9]+"\]|"sz":"([0-9.]+)"/g),
+      frames: own,
+      ...(lastTrade === undefined ? {} : { lastTrade }),
+    }
+  })
+}
+
+/** The same recording under another name: the connector is for spot pairs, which have names of two parts. */
+export function renamed(recording: OkxRecording, instId: string): OkxRecording {
+  const rename = (text: string) => text.replaceAll(`"instId":"${recording.instId}"`, `"instId":"${instId}"`)
+  const frames = recording.frames.map(({ milliseconds, text }) => ({ milliseconds, text: rename(text) }))
+  const { lastTrade } = recording
+  return { ...recording, instId, frames, ...(lastTrade === undefined ? {} : { lastTrade: rename(lastTrade) }) }
+}
+
+export function startOkxServer(options: OkxServerOptions): Promise<VenueServer> {
+  return VenueServer.start(new OkxDialect(options), options)
+}
+
+/** The smallest step that all the values have in common: one unit of the longest fraction. */
+function unit(text: string, pattern: RegExp): string {
+  let digits = 0
+  for (const [, price, size] of text.matchAll(pattern)) {
+    digits = Math.max(digits, ((price ?? size ?? '').split('.')[1] ?? '').length)
+  }
+  return digits === 0 ? '1' : `0.${'1'.padStart(digits, '0')}`
+}
+
+class OkxDialect implements Dialect {
+  readonly path = ''
+  readonly scores: readonly OkxScore[]
+  readonly #options: OkxServerOptions
+
+  constructor(options: OkxServerOptions) {
+    this.#options = options
+    this.scores = options.recordings.map((recording) => new OkxScore(recording, options.hasSequenceIds === true))
+  }
+
+  beat(): readonly string[] {
+    return []
+  }
+
+  answer(text: string, client: VenueClient, server: VenueServer): void {
+    if (text === 'ping') {
+      client.send('pong')
+      return
+    }
+    const { op, args } = JSON.parse(text) as OkxRequest
+    for (const arg of args) {
+      const { channel, instId } = arg
+      const track = instId === undefined ? undefined : server.tracks.get(instId)
+      if (instId !== undefined && (track === undefined || server.refused.has(instId))) {
+        const msg = `Wrong URL or channel:${channel},instId:${instId} doesn't exist. Please use the correct URL, channel and parameters referring to API document.`
+        client.send(JSON.stringify({ event: 'error', code: '60018', msg, connId: 'a4d3ae55' }))
+        continue
+      }
+      client.send(JSON.stringify({ event: op, arg, connId: 'a4d3ae55' }))
+      if (op === 'unsubscribe') client.unsubscribe(channel, instId ?? '')
+      else if (track !== undefined) track.join(client, channel)
+      else if (channel === 'instruments') client.send(this.#instrumentsText(arg))
+    }
+  }
+
+  #instrumentsText(arg: object): string {
+    const data = this.#options.recordings.map(({ instId, tickSz, lotSz }) => {
+      const [baseCcy, quoteCcy] = instId.split('-')
+      const state = this.#options.states?.[instId] ?? 'live'
+      return { instType: 'SPOT', instId, baseCcy, quoteCcy, tickSz, lotSz, minSz: lotSz, state }
+    })
+    return JSON.stringify({ arg, data })
+  }
+}
+
+class OkxScore implements Score {
+  readonly symbol: string
+  readonly frames: readonly ScoreFrame[]
+  readonly repeatFrom = 1
+  readonly bookChannel = 'books'
+  readonly trades: PlayedTrade[] = []
+  readonly #hasSequenceIds: boolean
+  readonly #book = new PlainBook()
+  readonly #begin: PlainLevels
+  readonly #idsARound: number
+  readonly #durationMilliseconds: number
+  #sequenceId = 1_000
+  #lastTradeText: string
+
+  constructor({ instId, frames, lastTrade }: OkxRecording, hasSequenceIds: boolean) {
+    this.symbol = instId
+    this.frames = frames
+    this.#hasSequenceIds = hasSequenceIds
+    this.#lastTradeText = lastTrade ?? ''
+    this.#idsARound = frames.reduce((count, { text }) => count + tradesOf(text).length, 0)
+    this.#durationMilliseconds = Math.ceil(frames.at(-1)?.milliseconds ?? 0)
+    const begin = new PlainBook()
+    begin.apply(booksOf(JSON.parse((frames[0] as ScoreFrame).text) as OkxMessage))
+    this.#begin = begin.levels()
+  }
+
+  play({ text }: ScoreFrame, round: number): Outgoing {
+    const message = JSON.parse(text) as OkxMessage
+    if (message.arg.channel === 'trades') {
+      const shifted = (value: string, step: number) => String(Number(value) + round * step)
+      this.#lastTradeText = text
+        .replace(/"tradeId":"([0-9]+)"/g, (_, id: string) => `"tradeId":"${shifted(id, this.#idsARound)}"`)
+        .replace(/"ts":"([0-9]+)"/g, (_, ts: string) => `"ts":"${shifted(ts, this.#durationMilliseconds)}"`)
+      for (const { tradeId, px, sz, side, ts } of tradesOf(this.#lastTradeText)) {
+        this.trades.push({ id: Number(tradeId), price: px, amount: sz, side, executedAtMilliseconds: Number(ts) })
+      }
+      return { channel: 'trades', text: this.#lastTradeText, isMissed: true }
+    }
+    const before = this.#checksum()
+    if (message.action === 'snapshot') this.#book.clear()
+    this.#book.apply(booksOf(message))
+    const isMissed = message.action === 'update' && (this.#hasSequenceIds || before !== this.#checksum())
+    return { channel: 'books', text: this.#withSequence(text, message.action === 'snapshot'), isMissed }
+  }
+
+  rewind(): Outgoing {
+    const changes = this.#book.changesTo(this.#begin)
+    this.#book.apply(changes)
+    return { channel: 'books', text: this.#bookText('update', changes), isMissed: this.#hasSequenceIds }
+  }
+
+  beginning(channel: string): string | undefined {
+    if (channel === 'trades') return this.#lastTradeText === '' ? undefined : this.#lastTradeText
+    return this.#bookText('snapshot', this.#book.levels(SNAPSHOT_LEVELS))
+  }
+
+  levels(depth?: number): PlainLevels {
+    return this.#book.levels(depth)
+  }
+
+  corruptions(text: string): readonly string[] {
+    const wrong = text.replace(/"checksum":-?[0-9]+/, '"checksum":1')
+    return wrong === text ? [torn(text)] : [wrong, torn(text)]
+  }
+
+  #bookText(action: 'snapshot' | 'update', { bids, asks }: PlainLevels): string {
+    const side = (levels: readonly LevelText[]) => levels.map(([price, size]) => [price, size, '0', '1'])
+    const data = [{ asks: side(asks), bids: side(bids), ts: String(Date.now()), checksum: this.#checksum() }]
+    const text = JSON.stringify({ arg: { channel: 'books', instId: this.symbol }, action, data })
+    return this.#withSequence(text, action === 'snapshot')
+  }
+
+  /** A snapshot for one client does not advance the sequence that all the others follow. */
+  #withSequence(text: string, isSnapshot: boolean): string {
+    if (!this.#hasSequenceIds) return text
+    const previous = isSnapshot ? -1 : this.#sequenceId
+    if (!isSnapshot) this.#sequenceId += 7
+    return text.replace(/("checksum":-?[0-9]+)/, `$1,"prevSeqId":${previous},"seqId":${this.#sequenceId}`)
+  }
+
+  /** https://www.okx.com/docs-v5/en/#order-book-trading-market-data-ws-order-book-channel */
+  #checksum(): number {
+    const { bids, asks } = this.#book.levels(CHECKSUM_LEVELS)
+    const parts: string[] = []
+    for (let index = 0; index < CHECKSUM_LEVELS; index++) {
+      for (const level of [bids[index], asks[index]]) if (level !== undefined) parts.push(`${level[0]}:${level[1]}`)
+    }
+    return crc32(parts.join(':')) | 0
+  }
+}
+
+/** The levels of a book message, without what else the exchange says of them. */
+export function booksOf({ data }: OkxMessage): PlainLevels {
+  const [book] = data as readonly { bids: readonly OkxLevel[]; asks: readonly OkxLevel[] }[]
+  const side = (levels: readonly OkxLevel[] = []) => levels.map(([price, size]): LevelText => [price, size])
+  return { bids: side(book?.bids), asks: side(book?.asks) }
+}
+
+function tradesOf(text: string): readonly OkxTrade[] {
+  const message = JSON.parse(text) as OkxMessage
+  return message.arg.channel === 'trades' ? (message.data as readonly OkxTrade[]) : []
+}

@@ -1,0 +1,204 @@
+/**
+ * A venue to connect to in tests: the part that is the same for every venue. It serves WebSocket and HTTP on one free
+ * port of 127.0.0.1, plays scores to those who are subscribed (`track`), and can be made to fail in every way that a
+ * network or a venue fails. What it says and how it is spoken to is its dialect's matter.
+ */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { WebSocketServer } from 'ws'
+import { Waiters } from '../waiters.ts'
+import { VenueClient } from './client.ts'
+import { FaultGate } from './faults.ts'
+import type { Score } from './score.ts'
+import { Track, type TrackOptions } from './track.ts'
+
+export interface HttpAnswer {
+  readonly status: number
+  readonly body: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** The answer's first half comes, and the second never. */
+  readonly isStuck?: boolean
+}
+
+/** One venue's language. */
+export interface Dialect {
+  readonly scores: readonly Score[]
+  /** Where clients connect: `/stream`. Empty when anywhere will do. */
+  readonly path: string
+  /** Whether the venue also sends WebSocket pings. */
+  readonly sendsPings?: boolean
+  greeting?(): string
+  /** A frame from a client. */
+  answer(text: string, client: VenueClient, server: VenueServer): void
+  /** What a client is told once a second. */
+  beat(client: VenueClient): readonly string[]
+  /** The answer to a GET request. */
+  get?(url: URL, server: VenueServer): HttpAnswer
+}
+
+const HEARTBEAT_MILLISECONDS = 1000
+
+export class VenueServer {
+  readonly tracks: ReadonlyMap<string, Track>
+  readonly faults = new FaultGate()
+  /** Resolves when every frame of every recording has been sent. */
+  readonly finished: Promise<void>
+  /** Everything clients said, in the order of arrival: texts of frames, and the paths of HTTP requests. */
+  readonly said: string[] = []
+  /** Symbols whose subscription is refused. */
+  readonly refused = new Set<string>()
+  /** The next attempts to connect are answered with these statuses, 0 = the connection is cut. */
+  readonly handshakeFaults: number[] = []
+  /** The next HTTP requests get these answers. */
+  readonly httpFaults: HttpAnswer[] = []
+  readonly #dialect: Dialect
+  readonly #clients = new Set<VenueClient>()
+  readonly #http: Server
+  readonly #webSockets = new WebSocketServer({ noServer: true, perMessageDeflate: false, autoPong: false })
+  readonly #wires = new Set<Socket>()
+  readonly #waiters = new Waiters()
+  #heartbeat: NodeJS.Timeout | undefined
+  #isCutAtBeginning = false
+
+  private constructor(dialect: Dialect, options: TrackOptions) {
+    this.#dialect = dialect
+    this.tracks = new Map(
+      dialect.scores.map((score) => [score.symbol, new Track(score, options, this.faults, this.#clients)]),
+    )
+    this.finished = Promise.all([...this.tracks.values()].map((track) => track.finished)).then(() => undefined)
+    this.#http = createServer((request, response) => this.#answerHttp(request, response))
+    this.#http.on('connection', (wire) => {
+      this.#wires.add(wire)
+      wire.on('close', () => this.#wires.delete(wire))
+    })
+    this.#http.on('upgrade', (request, wire: Socket, head) => this.#upgrade(request, wire, head))
+  }
+
+  static async start(dialect: Dialect, options: TrackOptions): Promise<VenueServer> {
+    const server = new VenueServer(dialect, options)
+    server.#http.listen(0, '127.0.0.1')
+    await once(server.#http, 'listening')
+    server.#heartbeat = setInterval(() => server.beat(), options.beatMilliseconds ?? HEARTBEAT_MILLISECONDS)
+    return server
+  }
+
+  get url(): string {
+    return `ws://127.0.0.1:${this.#port}${this.#dialect.path}`
+  }
+
+  get restUrl(): string {
+    return `http://127.0.0.1:${this.#port}`
+  }
+
+  /** Resolves as soon as the condition holds; it is looked at after every request, connection and disconnection. */
+  until(what: string, isMet: () => boolean): Promise<void> {
+    return this.#waiters.until(what, isMet)
+  }
+
+  /** Clients that are connected now. */
+  connections(): number {
+    return this.#clients.size
+  }
+
+  /** Sends a text to every client. */
+  broadcast(text: string): void {
+    for (const client of this.#clients) client.send(text)
+  }
+
+  /** Says to everyone what a venue says once a second. */
+  beat(): void {
+    for (const client of this.#clients) {
+      for (const text of this.#dialect.beat(client)) client.send(text)
+      if (this.#dialect.sendsPings === true) client.ping()
+    }
+  }
+
+  /** Cuts every connection without a close frame. */
+  disconnectAll(): void {
+    for (const client of this.#clients) client.terminate()
+  }
+
+  /** Ends every connection in order, as a venue does that has had enough of a client. */
+  closeAll(code: number, reason: string): void {
+    for (const client of this.#clients) client.close(code, reason)
+  }
+
+  /** Everyone who is connected now hears nothing any more. */
+  silenceAll(): void {
+    for (const client of this.#clients) client.silence()
+  }
+
+  /** Everyone who is connected now talks to a dead machine. */
+  abandonAll(): void {
+    for (const client of this.#clients) client.abandon()
+  }
+
+  /** The next connection ends in the middle of its first snapshot. */
+  cutNextBeginning(): void {
+    this.#isCutAtBeginning = true
+  }
+
+  /** All symbols stand still. */
+  pause(): void {
+    for (const track of this.tracks.values()) track.pause()
+  }
+
+  resume(): void {
+    for (const track of this.tracks.values()) track.resume()
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#heartbeat)
+    for (const track of this.tracks.values()) track.close()
+    for (const wire of this.#wires) wire.destroy()
+    await new Promise((resolve) => this.#http.close(resolve))
+  }
+
+  get #port(): number {
+    return (this.#http.address() as AddressInfo).port
+  }
+
+  #upgrade(request: IncomingMessage, wire: Socket, head: Buffer): void {
+    const fault = this.handshakeFaults.shift()
+    if (fault !== undefined) {
+      wire.on('error', () => undefined)
+      if (fault === 0) wire.resetAndDestroy()
+      else wire.end(`HTTP/1.1 ${fault} Refused\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`)
+      this.#waiters.notify()
+      return
+    }
+    this.#webSockets.handleUpgrade(request, wire, head, (socket) => {
+      const client = new VenueClient(socket, wire)
+      if (this.#isCutAtBeginning) client.cutAtNextBeginning()
+      this.#isCutAtBeginning = false
+      this.#clients.add(client)
+      socket.on('close', () => {
+        this.#clients.delete(client)
+        this.#waiters.notify()
+      })
+      socket.on('message', (data) => {
+        const text = String(data)
+        this.said.push(text)
+        if (!client.isMute) this.#dialect.answer(text, client, this)
+        this.#waiters.notify()
+      })
+      if (this.#dialect.greeting !== undefined) client.send(this.#dialect.greeting())
+      this.#waiters.notify()
+    })
+  }
+
+  #answerHttp(request: IncomingMessage, response: ServerResponse): void {
+    const url = new URL(request.url ?? '/', this.restUrl)
+    this.said.push(decodeURIComponent(url.pathname + url.search))
+    const answer = this.httpFaults.shift() ?? this.#dialect.get?.(url, this) ?? { status: 404, body: '{}' }
+    response.writeHead(answer.status, {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(answer.body),
+      ...answer.headers,
+    })
+    if (answer.isStuck === true) response.write(answer.body.slice(0, answer.body.length >> 1))
+    else response.end(answer.body)
+    this.#waiters.notify()
+  }
+}

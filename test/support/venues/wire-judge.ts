@@ -1,0 +1,70 @@
+/** The books and executions of a client that knows only our wire, judged by what the venues really had. */
+
+import { type SampleBook, type SampleClient, sortedLevels } from '../sample-client.ts'
+import type { BookMessage, DataMessage, Reply, SampleExecution } from '../sample-messages.ts'
+import { Waiters } from '../waiters.ts'
+import type { LevelText, PlainLevels } from './plain-book.ts'
+import { SymbolJudge, type VenueTruth } from './truth.ts'
+
+export class WireJudge {
+  /** By market. */
+  readonly judges: ReadonlyMap<string, SymbolJudge>
+  readonly #byVenueSymbol: ReadonlyMap<string, SymbolJudge>
+  readonly #waiters = new Waiters()
+
+  /** `venueSymbols`: by market. */
+  constructor(venueSymbols: ReadonlyMap<string, string>, truth: VenueTruth) {
+    this.judges = new Map([...venueSymbols].map(([market, symbol]) => [market, new SymbolJudge(symbol, truth)]))
+    this.#byVenueSymbol = new Map([...this.judges.values()].map((judge) => [judge.symbol, judge]))
+  }
+
+  get problems(): string[] {
+    return [...this.judges.values()].flatMap((judge) => judge.problems)
+  }
+
+  /** For the client's options. */
+  readonly onMessage = (message: Reply | DataMessage, client: SampleClient): void => {
+    if (!('channel' in message)) return
+    if (message.channel === 'market_data') {
+      const { market } = message.payload as unknown as BookMessage
+      this.judges.get(market)?.look(bookLevels(client.book(market)))
+    } else if (message.channel === 'execution_data') {
+      const { market, price, amount, executed_at } = message.payload as unknown as SampleExecution
+      this.judges.get(market)?.execute(price, amount, Date.parse(executed_at))
+    }
+    this.#waiters.notify()
+  }
+
+  /** Resolves as soon as the condition holds; it is looked at after every message. */
+  until(what: string, isMet: () => boolean, limitMilliseconds?: number): Promise<void> {
+    return this.#waiters.until(what, isMet, limitMilliseconds)
+  }
+
+  /** Something else than a message happened that is waited for. */
+  notify(): void {
+    this.#waiters.notify()
+  }
+
+  /** Waits until the client's book is what the venue has, or something is wrong. */
+  async atRest(venueSymbol: string, limitMilliseconds?: number): Promise<void> {
+    const judge = this.#byVenueSymbol.get(venueSymbol)
+    if (judge === undefined) return
+    try {
+      await this.until(
+        `${venueSymbol} as the venue has it`,
+        () => judge.isCurrent || this.problems.length > 0,
+        limitMilliseconds,
+      )
+    } catch (error) {
+      judge.problems.push((error as Error).message)
+      this.notify()
+    }
+  }
+}
+
+/** A client's book as sorted texts, best level first. */
+export function bookLevels(book: SampleBook): PlainLevels {
+  const side = (name: 'bids' | 'asks') =>
+    sortedLevels(book, name).map(({ price, amount }): LevelText => [price, amount])
+  return { bids: side('bids'), asks: side('asks') }
+}
