@@ -1,0 +1,104 @@
+/**
+ * Accounts by the time of their last change, listed in the order of creation. An account that was never changed has its
+ * time of creation there, so a range of changes is a range of creations. For one that was changed, `account_changes` has
+ * a row for each level of slices of time: a range is some slices, and each has its accounts in the order of the list. No
+ * page reads more than a page of the former and of each slice. Every account is in exactly one of the two, also while
+ * it is changed: it moves in the transaction of the change, and a page is one statement.
+ */
+import { assert } from '../base/assert.ts'
+import type { TimeRange } from '../http/list-times.ts'
+import type { Db, Transaction } from '../store/db.ts'
+import { isMadeWithin, isOwnedBy, type Page, type PageRequest, pageQuery, readPageOfParts } from '../store/page.ts'
+import { type RawBuilder, type SelectQueryBuilder, sql } from '../store/sql.ts'
+import { type ChangeSlice, slicesAt, slicesOf } from './change-slices.ts'
+import type { AccountRow } from './documents.ts'
+import type { AccountTables } from './tables.ts'
+
+interface WantedChanges {
+  readonly customerId: string
+  readonly identityId: string | undefined
+  readonly created: TimeRange | undefined
+  readonly changed: TimeRange
+}
+
+/** Puts an account that has just been changed where its time of change is; the caller holds its lock. */
+export async function recordChange(
+  transaction: Transaction<AccountTables>,
+  before: AccountRow,
+  after: AccountRow,
+): Promise<void> {
+  const slices = slicesAt(after.updated_at)
+  if (before.updated_at === before.created_at) {
+    await sql`
+      insert into account_changes (customer_id, level, slice, created_at, account_id, identity_id)
+      select ${after.customer_id}::uuid, level, slice, ${after.created_at}::timestamptz, ${after.id}::uuid,
+        ${after.identity_id}::text
+      from ${unnest(slices)} as wanted (level, slice)
+    `.execute(transaction)
+    return
+  }
+  const slicesBefore = slicesAt(before.updated_at)
+  const moved = slices.filter(({ level, slice }) => slice !== slicesBefore[level]?.slice)
+  const { numAffectedRows } = await sql`
+    update account_changes set slice = wanted.slice
+    from ${unnest(moved)} as wanted (level, slice)
+    join ${unnest(slicesBefore)} as present (level, slice) on present.level = wanted.level
+    where customer_id = ${after.customer_id} and account_changes.level = present.level
+      and account_changes.slice = present.slice and created_at = ${after.created_at} and account_id = ${after.id}
+  `.execute(transaction)
+  assert(numAffectedRows === BigInt(moved.length), 'a changed account has a row for each level')
+}
+
+/**
+ * One page of the accounts of a customer that were last changed within a range.
+ * @param accountOf the query of the account with an id
+ */
+export async function readPageByChange<Table extends keyof AccountTables>(
+  db: Db,
+  wanted: WantedChanges,
+  accountOf: (id: RawBuilder<string>) => SelectQueryBuilder<AccountTables, Table, AccountRow>,
+  request: PageRequest,
+): Promise<Page<AccountRow>> {
+  const tables = db.tables<AccountTables>()
+  const { customerId, identityId, created, changed } = wanted
+
+  let unchanged = tables
+    .selectFrom('accounts')
+    .select(['created_at', 'id'])
+    .where(isOwnedBy(customerId))
+    .where(isMadeWithin(changed))
+    // Of two conditions that mean the same, each leads to its own index; see the migration.
+    .where(identityId === undefined ? sql<boolean>`updated_at = created_at` : sql<boolean>`updated_at <= created_at`)
+  let inSlice = tables
+    .selectFrom('account_changes')
+    .select(['created_at', 'account_id as id'])
+    .where(isOwnedBy(customerId))
+    .where(sql<boolean>`account_changes.level = wanted.level and account_changes.slice = wanted.slice`)
+  if (identityId !== undefined) {
+    unchanged = unchanged.where('identity_id', '=', identityId)
+    inSlice = inSlice.where('identity_id', '=', identityId)
+  }
+  if (created !== undefined) {
+    unchanged = unchanged.where(isMadeWithin(created))
+    inSlice = inSlice.where(isMadeWithin(created))
+  }
+  const pageOfSlice = pageQuery(inSlice, {
+    ...request,
+    columns: { createdAt: 'created_at', id: 'account_id' },
+    indexes: identityId === undefined ? 'owner' : 'filter',
+  })
+  const parts = [
+    sql`${pageQuery(unchanged, { ...request, indexes: 'filters' })}`,
+    sql`
+      select page.* from ${unnest(slicesOf(changed))} as wanted (level, slice)
+      cross join lateral ${pageOfSlice} as page`,
+  ]
+  return await readPageOfParts(tables, parts, accountOf, request)
+}
+
+/** Slices as a table of their levels and numbers. */
+function unnest(slices: readonly ChangeSlice[]): RawBuilder<unknown> {
+  const levels = slices.map(({ level }) => String(level))
+  const numbers = slices.map(({ slice }) => String(slice))
+  return sql`unnest(${levels}::smallint[], ${numbers}::bigint[])`
+}

@@ -1,0 +1,73 @@
+/**
+ * What an account is, and how its review goes on. Pure.
+ *
+ * The review of an account has four states, and the operator moves it along REVIEW_STEPS; DENIED is final. What is shown
+ * as `summary_status` is that state, except that DISABLED covers it while the operator or the customer has disabled the
+ * account; when neither has any more, the state that was there before is seen again. The review goes on underneath.
+ */
+
+/** What somebody besides the primary identity may be to an account. */
+export const MEMBER_ROLES = ['BENEFICIAL_OWNER', 'AUTHORIZED_USER', 'FINANCIAL_ADVISOR'] as const
+
+export type MemberRole = (typeof MEMBER_ROLES)[number]
+
+export const ACCOUNT_TYPES = ['BROKERAGE', 'TRADITIONAL_IRA', 'ROTH_IRA', 'SEP_IRA', 'FINANCIAL_ADVISOR'] as const
+
+export type AccountType = (typeof ACCOUNT_TYPES)[number]
+
+/** From each state of a review to those that the operator may move it to. */
+const REVIEW_STEPS = {
+  PENDING: ['APPROVED', 'DENIED', 'ERROR'],
+  APPROVED: ['ERROR'],
+  ERROR: ['APPROVED', 'DENIED'],
+  DENIED: [],
+} as const
+
+export type ReviewStatus = keyof typeof REVIEW_STEPS
+
+export const SUMMARY_STATUSES = ['PENDING', 'ERROR', 'APPROVED', 'DENIED', 'DISABLED'] as const
+
+export type SummaryStatus = (typeof SUMMARY_STATUSES)[number]
+
+/** Somebody with access to an account beside its primary identity. */
+export interface NewMember {
+  readonly identity_id: string
+  readonly roles: readonly MemberRole[]
+}
+
+export interface AccountMember extends NewMember {
+  readonly id: string
+}
+
+interface ReviewedAccount {
+  readonly review_status: ReviewStatus
+  readonly admin_disabled: boolean
+  readonly user_disabled: boolean
+}
+
+/** What customers see of the review and the two flags. */
+export function summaryStatus({ review_status, admin_disabled, user_disabled }: ReviewedAccount): SummaryStatus {
+  return admin_disabled || user_disabled ? 'DISABLED' : review_status
+}
+
+/** The state of the review after the operator asked for `wanted`; `undefined`: there is no such step. */
+export function reviewAfter(account: ReviewedAccount, wanted: SummaryStatus): ReviewStatus | undefined {
+  const { review_status: present } = account
+  // Nobody moves a review to DISABLED; it may only be what is seen already.
+  if (wanted === present || wanted === summaryStatus(account)) return present
+  const steps: readonly SummaryStatus[] = REVIEW_STEPS[present]
+  return wanted !== 'DISABLED' && steps.includes(wanted) ? wanted : undefined
+}
+
+/** Members in place of those that are there: who stays keeps the id, whatever the roles are now. */
+export function replaceMembers(
+  present: readonly AccountMember[],
+  wanted: readonly NewMember[],
+  newId: () => string,
+): readonly AccountMember[] {
+  return wanted.map(({ identity_id, roles }) => ({
+    id: present.find((member) => member.identity_id === identity_id)?.id ?? newId(),
+    identity_id,
+    roles,
+  }))
+}

@@ -1,0 +1,76 @@
+/**
+ * The operator's calls about accounts and profiles: review over all customers, and profiles that belong to no account.
+ * Whether the caller is the operator has been checked before.
+ */
+import type { FastifyInstance } from 'fastify'
+import type { Static } from 'typebox'
+import { getCustomer } from '../auth/customers.ts'
+import { ACTOR, idOf } from '../auth/operator-calls.ts'
+import { PageQuery, readPageQuery } from '../http/page-query.ts'
+import { Problem } from '../http/problem.ts'
+import { WRITES_RAW_JSON } from '../http/raw-json.ts'
+import type { Db, Transaction } from '../store/db.ts'
+import { reviewedAccountDocument } from './documents.ts'
+import { ensureProfile, listProfiles } from './profiles.ts'
+import { NewProfileBody, ReviewBody, ReviewedAccount, ReviewedAccountPage } from './schemas.ts'
+import { getAccount, listAllAccounts, reviewAccount } from './store.ts'
+import type { AccountTables } from './tables.ts'
+
+interface ById {
+  readonly Params: { readonly id: string }
+}
+interface Listed {
+  readonly Querystring: Static<typeof PageQuery>
+}
+
+const paged = { querystring: PageQuery }
+const answer = { 200: ReviewedAccount }
+
+/** Declares the routes below whatever prefix `app` has. */
+export function registerAccountOperatorRoutes(app: FastifyInstance, db: Db): void {
+  app.get<Listed>(
+    '/accounts',
+    { ...WRITES_RAW_JSON, schema: { ...paged, response: { 200: ReviewedAccountPage } } },
+    async (request) => {
+      const page = await listAllAccounts(db, readPageQuery(request.query))
+      return { ...page, items: page.items.map(reviewedAccountDocument) }
+    },
+  )
+  app.get<ById>('/accounts/:id', { ...WRITES_RAW_JSON, schema: { response: answer } }, async (request) => {
+    const row = await getAccount(db, idOf(request.params.id))
+    return reviewedAccountDocument(row ?? noAccount())
+  })
+  app.patch<ById & { Body: Static<typeof ReviewBody> }>(
+    '/accounts/:id',
+    { ...WRITES_RAW_JSON, schema: { body: ReviewBody, response: answer } },
+    async (request) => {
+      const id = idOf(request.params.id)
+      const row = await db.transaction((transaction: Transaction<AccountTables>) =>
+        reviewAccount(transaction, ACTOR, id, request.body),
+      )
+      return reviewedAccountDocument(row ?? noAccount())
+    },
+  )
+  app.post<ById & { Body: Static<typeof NewProfileBody> }>(
+    '/customers/:id/profiles',
+    { schema: { body: NewProfileBody } },
+    async (request) => {
+      const { id: customerId } = await getCustomer(db, idOf(request.params.id))
+      return await db.transaction(async (transaction: Transaction<AccountTables>) => {
+        const { profile, isNew } = await ensureProfile(transaction, ACTOR, customerId, request.body.nickname)
+        if (isNew) return profile
+        throw new Problem('already_exists', 'nickname: the customer has a profile with this nickname', {
+          meta: { existing: profile },
+        })
+      })
+    },
+  )
+  app.get<ById & Listed>('/customers/:id/profiles', { schema: paged }, async (request) => {
+    const { id: customerId } = await getCustomer(db, idOf(request.params.id))
+    return await listProfiles(db, customerId, readPageQuery(request.query))
+  })
+}
+
+function noAccount(): never {
+  throw new Problem('not_found', 'there is no account with this id')
+}

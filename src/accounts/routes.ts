@@ -1,0 +1,114 @@
+/** The operations on accounts that customers have. Who calls, and whether they may, has been checked by the guard. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Static } from 'typebox'
+import { actorOf, callerOf, type Guard } from '../auth/guard.ts'
+import { isUuid } from '../base/ids.ts'
+import { memberTexts } from '../base/json-text.ts'
+import { type ListQuery, listQuerySchema, readsListQuery } from '../http/list-query.ts'
+import { invalidRequest, Problem } from '../http/problem.ts'
+import { WRITES_RAW_JSON } from '../http/raw-json.ts'
+import type { Db, Transaction } from '../store/db.ts'
+import { accountDocument, accountItem } from './documents.ts'
+import { METADATA_DEFAULT, readMetadata } from './metadata.ts'
+import type { NewMember } from './model.ts'
+import { ACCOUNT_FILTERS, Account, AccountChangeBody, AccountPage, NewAccountBody } from './schemas.ts'
+import { changeAccount, createAccount, getAccount, listAccounts } from './store.ts'
+import type { AccountTables } from './tables.ts'
+
+export interface AccountRoutesOptions {
+  readonly db: Db
+  readonly guard: Guard
+}
+
+export function registerAccountRoutes(app: FastifyInstance, { db, guard }: AccountRoutesOptions): void {
+  app.route<{ Body: Static<typeof NewAccountBody> }>({
+    ...guard('createAccount'),
+    schema: { body: NewAccountBody, response: { 200: Account } },
+    ...WRITES_RAW_JSON,
+    async handler(request) {
+      const { account, create_profile: withProfile = false } = request.body
+      const { members = [], type = 'BROKERAGE' } = account
+      refuseRepeatedMembers(members, '/account/members')
+      const bodyMembers = memberTexts(memberTexts(request.bodyText).get('account') as string)
+      const metadata = metadataIn(bodyMembers, '/account/metadata') ?? METADATA_DEFAULT
+      const { identity_id: identityId, ref_id: refId, description } = account
+      const row = await db.transaction((transaction: Transaction<AccountTables>) =>
+        createAccount(transaction, writerOf(request), {
+          identityId,
+          refId,
+          description,
+          metadata,
+          members,
+          type,
+          withProfile,
+        }),
+      )
+      return accountDocument(row)
+    },
+  })
+  app.route<{ Body: Static<typeof AccountChangeBody> }>({
+    ...guard('updateAccount'),
+    schema: { body: AccountChangeBody, response: { 200: Account } },
+    ...WRITES_RAW_JSON,
+    async handler(request) {
+      const { id, members, ref_id: refId, description, set_user_disabled: userDisabled } = request.body
+      refuseRepeatedMembers(members ?? [], '/members')
+      const metadata = metadataIn(memberTexts(request.bodyText), '/metadata')
+      const change = { refId, description, metadata, members, userDisabled }
+      if (!isUuid(id)) throw noAccount('/id')
+      const row = await db.transaction((transaction: Transaction<AccountTables>) =>
+        changeAccount(transaction, writerOf(request), id.toLowerCase(), change),
+      )
+      if (row === undefined) throw noAccount('/id')
+      return accountDocument(row)
+    },
+  })
+  app.route<{ Params: { id: string } }>({
+    ...guard('getAccount'),
+    schema: { response: { 200: Account } },
+    ...WRITES_RAW_JSON,
+    async handler(request) {
+      const { id } = request.params
+      const row = isUuid(id) ? await getAccount(db, id, callerOf(request).customerId) : undefined
+      if (row === undefined) throw noAccount()
+      return accountDocument(row)
+    },
+  })
+  app.route<{ Querystring: ListQuery<typeof ACCOUNT_FILTERS> }>({
+    ...guard('listAccounts'),
+    ...readsListQuery(ACCOUNT_FILTERS),
+    schema: { querystring: listQuerySchema(ACCOUNT_FILTERS), response: { 200: AccountPage } },
+    ...WRITES_RAW_JSON,
+    async handler(request) {
+      const page = await listAccounts(db, callerOf(request).customerId, request.query)
+      return { ...page, items: page.items.map(accountItem) }
+    },
+  })
+}
+
+function writerOf(request: FastifyRequest): { readonly customerId: string; readonly actor: string } {
+  const caller = callerOf(request)
+  return { customerId: caller.customerId, actor: actorOf(caller) }
+}
+
+function metadataIn(members: ReadonlyMap<string, string>, pointer: string): string | undefined {
+  const text = members.get('metadata')
+  return text === undefined ? undefined : readMetadata(text, pointer)
+}
+
+function refuseRepeatedMembers(members: readonly NewMember[], pointer: string): void {
+  const seen = new Set<string>()
+  for (const [index, { identity_id }] of members.entries()) {
+    if (seen.has(identity_id)) {
+      throw invalidRequest([{ pointer: `${pointer}/${index}/identity_id`, detail: 'is a member already' }])
+    }
+    seen.add(identity_id)
+  }
+}
+
+/** @param pointer where in the body the id stands; absent: it is in the path */
+function noAccount(pointer?: string): Problem {
+  const detail = 'there is no account with this id'
+  if (pointer === undefined) return new Problem('not_found', detail)
+  return new Problem('not_found', `${pointer}: ${detail}`, { errors: [{ pointer, detail }] })
+}

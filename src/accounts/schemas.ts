@@ -1,0 +1,99 @@
+/** What accounts look like in requests and answers, as schemas; bodies are strict, and nothing in them is coerced. */
+import { Type } from 'typebox'
+import { orderBy, text, times } from '../http/list-query.ts'
+import { ACCOUNT_TYPES, MEMBER_ROLES, SUMMARY_STATUSES } from './model.ts'
+
+/** An account has some; nobody means thousands. */
+const MEMBERS_MAX = 100
+
+const strict = { additionalProperties: false }
+const Name = Type.String({ minLength: 1, maxLength: 200 })
+const Time = Type.String({ format: 'date-time' })
+const Metadata = Type.Object({}, { additionalProperties: true })
+const Roles = Type.Array(Type.Enum([...MEMBER_ROLES]), { uniqueItems: true })
+const NewMembers = Type.Array(Type.Object({ identity_id: Name, roles: Roles }, strict), { maxItems: MEMBERS_MAX })
+
+/** What may be said at creation, and changed afterwards. */
+const changeable = {
+  ref_id: Type.Optional(Name),
+  description: Type.Optional(Type.String({ maxLength: 1_000 })),
+  metadata: Type.Optional(Metadata),
+  members: Type.Optional(NewMembers),
+}
+
+export const NewAccountBody = Type.Object(
+  {
+    account: Type.Object(
+      { identity_id: Name, ...changeable, type: Type.Optional(Type.Enum([...ACCOUNT_TYPES])) },
+      strict,
+    ),
+    create_profile: Type.Optional(Type.Boolean()),
+  },
+  strict,
+)
+
+export const AccountChangeBody = Type.Object(
+  { id: Type.String({ maxLength: 200 }), ...changeable, set_user_disabled: Type.Optional(Type.Boolean()) },
+  // The id alone asks for nothing.
+  { ...strict, minProperties: 2 },
+)
+
+export const ReviewBody = Type.Object(
+  {
+    summary_status: Type.Optional(Type.Enum([...SUMMARY_STATUSES])),
+    admin_disabled: Type.Optional(Type.Boolean()),
+  },
+  { ...strict, minProperties: 1 },
+)
+
+export const NewProfileBody = Type.Object({ nickname: Name }, strict)
+
+const Member = Type.Object({ identity_id: Type.String(), roles: Roles, id: Type.String() }, { title: 'AccountMember' })
+
+const AccountItem = Type.Object(
+  {
+    id: Type.String(),
+    identity_id: Type.String(),
+    description: Type.Optional(Type.String()),
+    admin_disabled: Type.Boolean(),
+    user_disabled: Type.Boolean(),
+    metadata: Metadata,
+    ref_id: Type.Optional(Type.String()),
+    members: Type.Array(Member),
+    created_at: Time,
+    updated_at: Time,
+    profile_id: Type.Optional(Type.String()),
+  },
+  { title: 'ListedAccount' },
+)
+
+/** An account alone. */
+export const Account = Type.Object(
+  {
+    ...AccountItem.properties,
+    summary_status: Type.Enum([...SUMMARY_STATUSES]),
+    type: Type.Enum([...ACCOUNT_TYPES]),
+  },
+  { title: 'Account' },
+)
+
+/** An account as the operator sees it. */
+export const ReviewedAccount = Type.Object({ ...Account.properties, customer_id: Type.String() })
+
+export const ReviewedAccountPage = Type.Object({
+  items: Type.Array(ReviewedAccount),
+  next_page_cursor: Type.Optional(Type.String()),
+})
+
+export const AccountPage = Type.Object({
+  items: Type.Array(AccountItem),
+  next_page_cursor: Type.Optional(Type.String()),
+})
+
+/** The query parameters of the list. */
+export const ACCOUNT_FILTERS = {
+  order_by: orderBy(['CREATED_AT'], 'Ordering method'),
+  identity_id: text('Filter by primary identity'),
+  created_at: times('Created'),
+  updated_at: times('Last updated'),
+}

@@ -1,0 +1,275 @@
+/**
+ * Accounts in the store. Writes run in the caller's transaction, leave an audit row each, and are idempotent by state:
+ * asking for what is there already changes nothing and leaves no row. A `ref_id` that an account has or had is never
+ * given to another of the same customer. What is not this customer's is not there.
+ */
+import { newId } from '../base/ids.ts'
+import type { ListQuery } from '../http/list-query.ts'
+import { Problem } from '../http/problem.ts'
+import { writeAudit } from '../store/audit.ts'
+import { nextCreationTime } from '../store/creation-time.ts'
+import type { Db, Transaction } from '../store/db.ts'
+import { isMadeWithin, isOwnedBy, type Page, type PageOrder, readPage } from '../store/page.ts'
+import { sql } from '../store/sql.ts'
+import { readPageByChange, recordChange } from './account-changes.ts'
+import { type AccountRow, accountDocument } from './documents.ts'
+import {
+  type AccountMember,
+  type AccountType,
+  type NewMember,
+  type ReviewStatus,
+  replaceMembers,
+  reviewAfter,
+  type SummaryStatus,
+} from './model.ts'
+import { insertAccountProfile } from './profiles.ts'
+import type { ACCOUNT_FILTERS } from './schemas.ts'
+import type { AccountTables } from './tables.ts'
+
+export interface NewAccount {
+  readonly identityId: string
+  readonly refId: string | undefined
+  readonly description: string | undefined
+  /** The compact text of a JSON object. */
+  readonly metadata: string
+  readonly members: readonly NewMember[]
+  readonly type: AccountType
+  readonly withProfile: boolean
+}
+
+/** What a customer wants to be different; what is undefined stays. */
+export interface AccountChange {
+  readonly refId: string | undefined
+  readonly description: string | undefined
+  readonly metadata: string | undefined
+  readonly members: readonly NewMember[] | undefined
+  readonly userDisabled: boolean | undefined
+}
+
+/** What the operator wants to be different. */
+export interface AccountReview {
+  readonly summary_status?: SummaryStatus
+  readonly admin_disabled?: boolean
+}
+
+interface Writer {
+  readonly customerId: string
+  /** As the audit trail names it. */
+  readonly actor: string
+}
+
+type Changes = Partial<
+  Pick<AccountRow, 'ref_id' | 'description' | 'metadata' | 'members' | 'user_disabled' | 'admin_disabled'>
+> & { readonly review_status?: ReviewStatus }
+
+const COLUMNS = [
+  'id',
+  'customer_id',
+  'identity_id',
+  'ref_id',
+  'description',
+  'metadata',
+  'members',
+  'type',
+  'review_status',
+  'admin_disabled',
+  'user_disabled',
+  'profile_id',
+  'created_at',
+  'updated_at',
+] as const
+
+export async function createAccount(
+  transaction: Transaction<AccountTables>,
+  { customerId, actor }: Writer,
+  account: NewAccount,
+): Promise<AccountRow> {
+  // Before the id, so that ids too are in the order of commits wherever they are made.
+  const createdAt = await nextCreationTime(transaction, customerId)
+  const id = newId()
+  const { refId, identityId, type } = account
+  if (refId !== undefined) await takeRefId(transaction, customerId, refId, id)
+  const profileId = account.withProfile ? await insertAccountProfile(transaction, customerId, createdAt) : null
+  const row = await transaction
+    .insertInto('accounts')
+    .values({
+      id,
+      customer_id: customerId,
+      identity_id: identityId,
+      ref_id: refId ?? null,
+      description: account.description ?? null,
+      metadata: account.metadata,
+      members: JSON.stringify(replaceMembers([], account.members, newId)),
+      type,
+      review_status: 'PENDING',
+      admin_disabled: false,
+      user_disabled: false,
+      profile_id: profileId,
+      created_at: createdAt,
+      updated_at: createdAt,
+    })
+    .returning(COLUMNS)
+    .executeTakeFirstOrThrow()
+  const detail = { customer_id: customerId, identity_id: identityId, ref_id: refId, type, profile_id: profileId }
+  await writeAudit(transaction, { actor, action: 'account.create', subject: id, detail })
+  return row
+}
+
+/** Changes an account of the writer's customer; `undefined` when there is none with this id. */
+export async function changeAccount(
+  transaction: Transaction<AccountTables>,
+  { customerId, actor }: Writer,
+  id: string,
+  wanted: AccountChange,
+): Promise<AccountRow | undefined> {
+  const account = await lockAccount(transaction, id)
+  if (account?.customer_id !== customerId) return undefined
+  const { refId = account.ref_id, description = account.description, metadata = account.metadata } = wanted
+  const members = replaceMembers(account.members, wanted.members ?? account.members, newId)
+  const changes: Changes = {
+    ...(refId === account.ref_id ? {} : { ref_id: refId }),
+    ...(description === account.description ? {} : { description }),
+    ...(metadata === account.metadata ? {} : { metadata }),
+    ...(areSame(members, account.members) ? {} : { members }),
+    ...different('user_disabled', wanted.userDisabled, account),
+  }
+  if (Object.keys(changes).length === 0) return account
+  if (typeof changes.ref_id === 'string') await takeRefId(transaction, customerId, changes.ref_id, id)
+  // What a customer wrote into the account may be long, and is not the trail's business.
+  const detail = { changed: Object.keys(changes), ref_id: changes.ref_id, user_disabled: changes.user_disabled }
+  await writeAudit(transaction, { actor, action: 'account.update', subject: id, detail })
+  return await applyChanges(transaction, account, changes)
+}
+
+/** What the operator decides about an account; `undefined` when there is none with this id. */
+export async function reviewAccount(
+  transaction: Transaction<AccountTables>,
+  actor: string,
+  id: string,
+  wanted: AccountReview,
+): Promise<AccountRow | undefined> {
+  const account = await lockAccount(transaction, id)
+  if (account === undefined) return undefined
+  const review = reviewAfter(account, wanted.summary_status ?? account.review_status)
+  if (review === undefined) {
+    const detail = `summary_status: an account that is ${account.review_status} cannot become ${wanted.summary_status}`
+    throw new Problem('invalid_state', detail, { meta: { current: account.review_status } })
+  }
+  const changes: Changes = {
+    ...(review === account.review_status ? {} : { review_status: review }),
+    ...different('admin_disabled', wanted.admin_disabled, account),
+  }
+  if (Object.keys(changes).length === 0) return account
+  await writeAudit(transaction, { actor, action: 'account.review', subject: id, detail: { ...wanted } })
+  return await applyChanges(transaction, account, changes)
+}
+
+/** The account with this id; of one customer, or of any. */
+export async function getAccount(db: Db, id: string, customerId?: string): Promise<AccountRow | undefined> {
+  const query = db.tables<AccountTables>().selectFrom('accounts').select(COLUMNS).where('id', '=', id)
+  const visible = customerId === undefined ? query : query.where('customer_id', '=', customerId)
+  return await visible.executeTakeFirst()
+}
+
+export async function listAccounts(
+  db: Db,
+  customerId: string,
+  { filters, ...request }: ListQuery<typeof ACCOUNT_FILTERS>,
+): Promise<Page<AccountRow>> {
+  const { identity_id, created_at, updated_at } = filters
+  const all = db.tables<AccountTables>().selectFrom('accounts').select(COLUMNS)
+  const list = {
+    ...request,
+    operation: 'listAccounts',
+    owner: customerId,
+    filters: request.binding,
+    idType: 'uuid',
+  } as const
+  if (updated_at !== undefined) {
+    const wanted = { customerId, identityId: identity_id, created: created_at, changed: updated_at }
+    return await readPageByChange(db, wanted, (id) => all.where('id', '=', id), list)
+  }
+  let query = all.where(isOwnedBy(customerId))
+  if (identity_id !== undefined) query = query.where('identity_id', '=', identity_id)
+  if (created_at !== undefined) query = query.where(isMadeWithin(created_at))
+  return await readPage(query, { ...list, indexes: identity_id === undefined ? 'owner' : 'filter' })
+}
+
+/** Accounts of all customers, for the operator. */
+export async function listAllAccounts(
+  db: Db,
+  request: { readonly limit: number; readonly order: PageOrder; readonly pageCursor?: string },
+): Promise<Page<AccountRow>> {
+  const query = db.tables<AccountTables>().selectFrom('accounts').select(COLUMNS)
+  const binding = { operation: 'accounts', owner: 'operator', filters: {} }
+  return await readPage(query, { ...request, ...binding, idType: 'uuid', indexes: 'everyone' })
+}
+
+/** The account, held against other writers until the transaction ends. */
+async function lockAccount(transaction: Transaction<AccountTables>, id: string): Promise<AccountRow | undefined> {
+  return await transaction.selectFrom('accounts').select(COLUMNS).where('id', '=', id).forUpdate().executeTakeFirst()
+}
+
+/** Makes `refId` this account's for ever. Whoever asks for the same at the same time waits for the first to end. */
+async function takeRefId(
+  transaction: Transaction<AccountTables>,
+  customerId: string,
+  refId: string,
+  accountId: string,
+): Promise<void> {
+  const taken = await transaction
+    .insertInto('account_ref_ids')
+    .values({ customer_id: customerId, ref_id: refId, account_id: accountId })
+    .onConflict((conflict) => conflict.constraint('account_ref_ids_once').doNothing())
+    .returning('account_id')
+    .executeTakeFirst()
+  if (taken !== undefined) return
+  const holder = await transaction
+    .selectFrom('account_ref_ids')
+    .innerJoin('accounts', 'accounts.id', 'account_ref_ids.account_id')
+    .selectAll('accounts')
+    .where('account_ref_ids.customer_id', '=', customerId)
+    .where('account_ref_ids.ref_id', '=', refId)
+    .executeTakeFirstOrThrow()
+  // An account may go back to one that it had.
+  if (holder.id === accountId) return
+  throw new Problem('already_exists', 'ref_id: it has been used for another account', {
+    meta: { existing: accountDocument(holder) },
+  })
+}
+
+async function applyChanges(
+  transaction: Transaction<AccountTables>,
+  before: AccountRow,
+  { members, ...changes }: Changes,
+): Promise<AccountRow> {
+  const account = await transaction
+    .updateTable('accounts')
+    .set({
+      ...changes,
+      ...(members === undefined ? {} : { members: JSON.stringify(members) }),
+      // Later than before, also when the clock is behind.
+      updated_at: sql`greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')`,
+    })
+    .where('id', '=', before.id)
+    .returning(COLUMNS)
+    .executeTakeFirstOrThrow()
+  await recordChange(transaction, before, account)
+  return account
+}
+
+/** The flag as a change, when it is wanted and not so already. */
+function different<Name extends 'user_disabled' | 'admin_disabled'>(
+  name: Name,
+  wanted: boolean | undefined,
+  account: AccountRow,
+): { readonly [Member in Name]?: boolean } {
+  const isChange = wanted !== undefined && wanted !== account[name]
+  return (isChange ? { [name]: wanted } : {}) as { readonly [Member in Name]?: boolean }
+}
+
+function areSame(left: readonly AccountMember[], right: readonly AccountMember[]): boolean {
+  const textOf = (members: readonly AccountMember[]): string =>
+    JSON.stringify(members.map(({ id, identity_id, roles }) => [id, identity_id, roles]))
+  return textOf(left) === textOf(right)
+}

@@ -1,0 +1,54 @@
+/** The tables of this room, as the query builder sees them; `accounts` and `account-changes` define them. */
+import type { ColumnType } from '../store/sql.ts'
+import type { AccountMember, AccountType, ReviewStatus } from './model.ts'
+
+interface ProfilesTable {
+  id: string
+  customer_id: string
+  /** Null for the profile of an account. */
+  nickname: string | null
+  type: 'NORMAL'
+  created_at: string
+}
+
+interface AccountsTable {
+  id: string
+  customer_id: string
+  identity_id: string
+  ref_id: string | null
+  description: string | null
+  /** The compact text of a JSON object. */
+  metadata: string
+  /** Written as text: an array handed over as such would be one of PostgreSQL's own. */
+  members: ColumnType<readonly AccountMember[], string, string>
+  type: AccountType
+  review_status: ReviewStatus
+  admin_disabled: boolean
+  user_disabled: boolean
+  profile_id: string | null
+  created_at: string
+  updated_at: string
+}
+
+interface AccountRefIdsTable {
+  customer_id: string
+  ref_id: string
+  account_id: string
+}
+
+/** One row for each level of slices of time, for each account that was changed; see `account-changes`. */
+interface AccountChangesTable {
+  customer_id: string
+  level: number
+  slice: string
+  created_at: string
+  account_id: string
+  identity_id: string
+}
+
+export interface AccountTables {
+  profiles: ProfilesTable
+  accounts: AccountsTable
+  account_changes: AccountChangesTable
+  account_ref_ids: AccountRefIdsTable
+}

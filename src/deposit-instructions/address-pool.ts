@@ -1,0 +1,90 @@
+/**
+ * Pools of imported addresses, for networks whose addresses do not follow from a public key. An address that was given
+ * stays in its pool, used, so that importing it again changes nothing.
+ */
+import { CRYPTO_NETWORKS } from '../contract/crypto-networks.ts'
+import { type FieldError, invalidRequest, Problem } from '../http/problem.ts'
+import { writeAudit } from '../store/audit.ts'
+import type { Kysely, Transaction } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
+import { POOL_NETWORKS } from './allocation.ts'
+import { addressFault } from './derivation/address-validity.ts'
+import type { DepositInstructionTables } from './tables.ts'
+
+export type PoolNetwork = (typeof POOL_NETWORKS)[number]
+
+/** A pool as the operator API shows it. */
+export interface PoolDocument {
+  readonly network: PoolNetwork
+  /** Addresses that nobody has yet. */
+  readonly free: number
+  readonly used: number
+}
+
+/** More would help nobody. */
+const ERRORS_MAX = 20
+
+/**
+ * Adds what the pool does not have yet, in the order given. An address that was given to somebody other than through
+ * the pool is 409: whoever imports it would have it twice.
+ */
+export async function importAddresses(
+  transaction: Transaction<DepositInstructionTables>,
+  actor: string,
+  network: PoolNetwork,
+  addresses: readonly string[],
+): Promise<PoolDocument & { readonly added: number }> {
+  refuseInvalid(network, addresses)
+  const family = CRYPTO_NETWORKS[network]
+  // Imports wait for each other: two that name the same addresses in different order would block each other.
+  await sql`select pg_advisory_xact_lock(hashtextextended('tidegate address pool', 0))`.execute(transaction)
+  const { rows: taken } = await sql<{ id: string; address: string }>`
+    select deposit_addresses.id, deposit_addresses.address
+    from deposit_addresses left join address_pool on address_pool.deposit_address_id = deposit_addresses.id
+    where deposit_addresses.family = ${family} and deposit_addresses.address = any(${[...addresses]}::text[])
+      and address_pool.id is null
+    limit 1
+  `.execute(transaction)
+  const [existing] = taken
+  if (existing !== undefined) {
+    throw new Problem('already_exists', `addresses: ${existing.address} is a deposit address already`, {
+      meta: { existing },
+    })
+  }
+  const { rows } = await sql`
+    insert into address_pool (family, address)
+    select ${family}, address from unnest(${[...new Set(addresses)]}::text[]) with ordinality as given (address, place)
+    order by place
+    on conflict on constraint address_pool_address do nothing
+    returning id
+  `.execute(transaction)
+  const added = rows.length
+  if (added > 0) {
+    await writeAudit(transaction, { actor, action: 'address_pool.import', subject: network, detail: { added } })
+  }
+  const pool = (await countPools(transaction)).find((candidate) => candidate.network === network) as PoolDocument
+  return { ...pool, added }
+}
+
+/** Every pool, also an empty one. */
+export async function countPools(tables: Kysely<DepositInstructionTables>): Promise<readonly PoolDocument[]> {
+  const { rows } = await sql<{ family: string; free: number; used: number }>`
+    select family,
+      (count(*) filter (where deposit_address_id is null))::integer as free,
+      count(deposit_address_id)::integer as used
+    from address_pool group by family
+  `.execute(tables)
+  return POOL_NETWORKS.map((network) => {
+    const row = rows.find(({ family }) => family === CRYPTO_NETWORKS[network])
+    return { network, free: row?.free ?? 0, used: row?.used ?? 0 }
+  })
+}
+
+function refuseInvalid(network: PoolNetwork, addresses: readonly string[]): void {
+  const errors = addresses.flatMap((address, index): FieldError[] => {
+    const detail = addressFault(network, address)
+    return detail === undefined ? [] : [{ pointer: `/addresses/${index}`, detail }]
+  })
+  const [first, ...rest] = errors
+  if (first !== undefined) throw invalidRequest([first, ...rest.slice(0, ERRORS_MAX - 1)])
+}

@@ -1,0 +1,169 @@
+/**
+ * Deposit addresses in the store: each is given to one profile, never changes and is never given again. It owns how one
+ * is made, in the caller's transaction, and how a customer's are listed. Who asks has been checked before.
+ */
+import type { WritableProfile } from '../accounts/profiles.ts'
+import { profileForWrite } from '../accounts/profiles.ts'
+import { newId } from '../base/ids.ts'
+import { CRYPTO_NETWORKS, type CryptoNetwork, networksOf } from '../contract/crypto-networks.ts'
+import { invalidRequest, Problem } from '../http/problem.ts'
+import { writeAudit } from '../store/audit.ts'
+import { nextCreationTime } from '../store/creation-time.ts'
+import type { Transaction } from '../store/db.ts'
+import { type AddressKeys, allocateAddress } from './allocation.ts'
+import type { DepositInstructionTables } from './tables.ts'
+
+/** A deposit address as the public API shows it. */
+export interface DepositAddressDocument {
+  readonly id: string
+  readonly profile_id: string
+  readonly customer_id: string
+  readonly account_id?: string
+  readonly identity_id?: string
+  readonly ref_id?: string
+  readonly crypto_network: CryptoNetwork
+  readonly address: string
+  readonly conversion_target_asset: string
+  readonly compatible_crypto_networks: readonly CryptoNetwork[]
+  readonly metadata: Readonly<Record<string, string>>
+  readonly created_at: string
+}
+
+/** What may be said of a new address beside whose it is. */
+interface NewDepositAddress {
+  readonly crypto_network: CryptoNetwork
+  readonly identity_id?: string | undefined
+  readonly ref_id?: string | undefined
+  readonly conversion_target_asset?: string | undefined
+  readonly metadata?: Readonly<Record<string, string>> | undefined
+}
+
+/** A customer's request for one. */
+export interface DepositAddressRequest extends NewDepositAddress {
+  readonly profile_id: string
+  readonly account_id?: string | undefined
+}
+
+type DepositAddressRow = Omit<
+  DepositAddressDocument,
+  'account_id' | 'identity_id' | 'ref_id' | 'compatible_crypto_networks'
+> & {
+  readonly account_id: string | null
+  readonly identity_id: string | null
+  readonly ref_id: string | null
+}
+
+/** What arrives stays what it is. */
+export const NO_CONVERSION = 'NO_CONVERSION'
+
+export const DEPOSIT_ADDRESS_COLUMNS = [
+  'id',
+  'profile_id',
+  'customer_id',
+  'account_id',
+  'identity_id',
+  'ref_id',
+  'crypto_network',
+  'address',
+  'conversion_target_asset',
+  'metadata',
+  'created_at',
+] as const satisfies readonly (keyof DepositAddressRow)[]
+
+/** A new address that a customer asked for, with its audit row; a `ref_id` that was used before is 409. */
+export async function createDepositAddress(
+  transaction: Transaction<DepositInstructionTables>,
+  keys: AddressKeys,
+  { customerId, actor }: { readonly customerId: string; readonly actor: string },
+  request: DepositAddressRequest,
+): Promise<DepositAddressDocument> {
+  const profile = await profileForWrite(transaction, customerId, request.profile_id, '/profile_id')
+  const { account_id } = request
+  if (account_id !== undefined && account_id.toLowerCase() !== profile.account?.id) {
+    throw invalidRequest([{ pointer: '/account_id', detail: 'must be the account of the profile' }])
+  }
+  // Everything that this customer makes waits here for its turn, so what is read next stays as it is.
+  const createdAt = await nextCreationTime(transaction, customerId)
+  await refuseUsedRefId(transaction, customerId, request.ref_id)
+  const document = await insertDepositAddress(transaction, keys, profile, createdAt, request)
+  const { id, crypto_network, address } = document
+  const detail = { customer_id: customerId, profile_id: profile.id, crypto_network, address }
+  await writeAudit(transaction, { actor, action: 'deposit_address.create', subject: id, detail })
+  return document
+}
+
+/**
+ * A new address of a profile, without an audit row: that of what it is made for says so. 503 when there is none to give.
+ * @param profile as `profileForWrite` gave it in this transaction
+ * @param createdAt as `nextCreationTime` gave it in this transaction
+ */
+export async function insertDepositAddress<Tables>(
+  transaction: Transaction<Tables>,
+  keys: AddressKeys,
+  profile: WritableProfile,
+  createdAt: string,
+  wanted: NewDepositAddress,
+): Promise<DepositAddressDocument> {
+  // The caller's transaction knows the caller's tables; the tables of this room are in the same store.
+  const ours = transaction as unknown as Transaction<DepositInstructionTables>
+  const { crypto_network, identity_id, ref_id, conversion_target_asset = NO_CONVERSION, metadata = {} } = wanted
+  const id = newId()
+  const { address, key } = await allocateAddress(ours, keys, crypto_network, id)
+  const row = await ours
+    .insertInto('deposit_addresses')
+    .values({
+      id,
+      customer_id: profile.customerId,
+      profile_id: profile.id,
+      account_id: profile.account?.id ?? null,
+      identity_id: identity_id ?? profile.account?.identityId ?? null,
+      ref_id: ref_id ?? null,
+      crypto_network,
+      family: CRYPTO_NETWORKS[crypto_network],
+      address,
+      conversion_target_asset,
+      metadata,
+      created_at: createdAt,
+      key_first_address: key?.firstAddress ?? null,
+      key_index: key?.index ?? null,
+    })
+    .returning(DEPOSIT_ADDRESS_COLUMNS)
+    .executeTakeFirstOrThrow()
+  return documentOf(row)
+}
+
+export function documentOf(row: DepositAddressRow): DepositAddressDocument {
+  const { account_id, identity_id, ref_id, crypto_network, address, conversion_target_asset, ...rest } = row
+  return {
+    id: rest.id,
+    profile_id: rest.profile_id,
+    customer_id: rest.customer_id,
+    ...(account_id === null ? {} : { account_id }),
+    ...(identity_id === null ? {} : { identity_id }),
+    ...(ref_id === null ? {} : { ref_id }),
+    crypto_network,
+    address,
+    conversion_target_asset,
+    compatible_crypto_networks: networksOf(CRYPTO_NETWORKS[crypto_network]),
+    metadata: rest.metadata,
+    created_at: rest.created_at,
+  }
+}
+
+async function refuseUsedRefId(
+  transaction: Transaction<DepositInstructionTables>,
+  customerId: string,
+  refId: string | undefined,
+): Promise<void> {
+  if (refId === undefined) return
+  const row = await transaction
+    .selectFrom('deposit_addresses')
+    .select(DEPOSIT_ADDRESS_COLUMNS)
+    .where('customer_id', '=', customerId)
+    .where('ref_id', '=', refId)
+    .executeTakeFirst()
+  if (row === undefined) return
+  throw new Problem('already_exists', 'ref_id: a deposit address with this ref_id exists', {
+    meta: { existing: documentOf(row) },
+  })
+}

@@ -1,0 +1,40 @@
+/**
+ * Addresses of Bitcoin and of the networks that kept its formats: native segwit for a key where the network has it,
+ * else pay to public key hash. Formats: base58check, BIP 173 (bech32), BIP 350 (bech32m). Pure.
+ */
+import { Address } from '@scure/btc-signer'
+
+/** The version bytes and the human-readable part of one network. */
+interface Format {
+  readonly bech32: string
+  readonly pubKeyHash: number
+  readonly scriptHash: number
+  /** Of private keys, which nothing here reads. */
+  readonly wif: number
+}
+
+/** From each network's own chain parameters (`chainparams.cpp`). */
+const FORMATS = {
+  bitcoin: { bech32: 'bc', pubKeyHash: 0x00, scriptHash: 0x05, wif: 0x80 },
+  litecoin: { bech32: 'ltc', pubKeyHash: 0x30, scriptHash: 0x32, wif: 0xb0 },
+  dogecoin: { bech32: '', pubKeyHash: 0x1e, scriptHash: 0x16, wif: 0x9e },
+} as const satisfies Record<string, Format>
+
+export type BitcoinFamily = keyof typeof FORMATS
+
+/** The address that pays to a public key with this hash (20 bytes). */
+export function bitcoinAddress(family: BitcoinFamily, publicKeyHash: Uint8Array): string {
+  const format = FORMATS[family]
+  return Address(format).encode({ type: format.bech32 === '' ? 'pkh' : 'wpkh', hash: Uint8Array.from(publicKeyHash) })
+}
+
+/** Whether payments can go there: a known kind of output, with a right checksum. */
+export function isBitcoinAddress(family: BitcoinFamily, text: string): boolean {
+  try {
+    Address(FORMATS[family]).decode(text)
+    return true
+  } catch (error) {
+    if (error instanceof Error) return false
+    throw error
+  }
+}

@@ -1,0 +1,13 @@
+/** The two curves that keys of addresses lie on; the only file that knows the package behind them. Pure. */
+import { ed25519 } from '@noble/curves/ed25519.js'
+import { secp256k1 } from '@noble/curves/secp256k1.js'
+
+/** Both coordinates of a compressed public key, 64 bytes. */
+export function secp256k1Coordinates(publicKey: Uint8Array): Uint8Array {
+  return secp256k1.Point.fromBytes(publicKey).toBytes(false).subarray(1)
+}
+
+/** The public key (RFC 8032), 32 bytes, of a private one. */
+export function ed25519PublicKey(privateKey: Uint8Array): Uint8Array {
+  return ed25519.getPublicKey(privateKey)
+}

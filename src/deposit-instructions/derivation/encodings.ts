@@ -1,0 +1,63 @@
+/**
+ * The hashes and text encodings that addresses are made of; the only file that knows the packages behind them. Decoding
+ * text that is not exactly what encoding gives is `undefined`, never a guess.
+ */
+import { ripemd160 } from '@noble/hashes/legacy.js'
+import { sha256 } from '@noble/hashes/sha2.js'
+import { keccak_256 } from '@noble/hashes/sha3.js'
+import { base32, base58, createBase58check } from '@scure/base'
+
+interface Codec {
+  encode(bytes: Uint8Array): string
+  decode(text: string): Uint8Array
+}
+
+/** RIPEMD-160 of SHA-256: what most addresses commit to. */
+export function hash160(bytes: Uint8Array): Uint8Array {
+  return ripemd160(sha256(bytes))
+}
+
+/** Keccak-256 as Ethereum uses it: the padding from before FIPS 202. */
+export function keccak256(bytes: Uint8Array): Uint8Array {
+  return keccak_256(bytes)
+}
+
+const base58check: Codec = createBase58check(sha256)
+
+export function base58Text(bytes: Uint8Array): string {
+  return base58.encode(bytes)
+}
+
+export function base58Bytes(text: string): Uint8Array | undefined {
+  return decoded(base58, text)
+}
+
+/** Without the four bytes of its checksum, which is right. */
+export function base58CheckBytes(text: string): Uint8Array | undefined {
+  return decoded(base58check, text)
+}
+
+export function base32Text(bytes: Uint8Array): string {
+  return base32.encode(bytes).replace(/=+$/, '')
+}
+
+/** RFC 4648 section 6, without padding. */
+export function base32Bytes(text: string): Uint8Array | undefined {
+  const padded = text.padEnd(Math.ceil(text.length / 8) * 8, '=')
+  const bytes = decoded(base32, padded)
+  return bytes !== undefined && base32Text(bytes) === text ? bytes : undefined
+}
+
+/** Long text is not looked at: base58 takes time that grows with the square of the length. */
+const TEXT_CHARACTERS_MAX = 200
+
+function decoded(codec: Codec, text: string): Uint8Array | undefined {
+  if (text.length > TEXT_CHARACTERS_MAX) return undefined
+  try {
+    return codec.decode(text)
+  } catch (error) {
+    // What the package throws for text that is not of this encoding, and nothing else.
+    if (error instanceof Error) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,27 @@
+/**
+ * Addresses of Ethereum and of the networks that share its accounts: the last 20 bytes of the Keccak-256 of a public
+ * key, written in hexadecimal with the checksum of EIP-55 in the case of the letters. Pure.
+ */
+import { secp256k1Coordinates } from './curves.ts'
+import { keccak256 } from './encodings.ts'
+
+/** @param publicKey compressed, 33 bytes */
+export function evmAddress(publicKey: Uint8Array): string {
+  const hash = keccak256(secp256k1Coordinates(publicKey)).subarray(-20)
+  return withChecksum(Buffer.from(hash).toString('hex'))
+}
+
+/** Letters of one case carry no checksum, and are taken as they are; mixed ones must be right. */
+export function isEvmAddress(text: string): boolean {
+  const digits = /^0x([0-9a-fA-F]{40})$/.exec(text)?.[1]
+  if (digits === undefined) return false
+  const lower = digits.toLowerCase()
+  return digits === lower || digits === digits.toUpperCase() || text === withChecksum(lower)
+}
+
+/** EIP-55: a letter is upper case where the hash of the lower-case digits has a digit of 8 or more. */
+function withChecksum(digits: string): string {
+  const hash = Buffer.from(keccak256(Buffer.from(digits, 'latin1'))).toString('hex')
+  const letters = [...digits].map((digit, index) => ((hash[index] ?? '') >= '8' ? digit.toUpperCase() : digit))
+  return `0x${letters.join('')}`
+}

@@ -1,0 +1,28 @@
+/** The operator's calls about address pools. Whether the caller is the operator has been checked before. */
+import type { FastifyInstance } from 'fastify'
+import { type Static, Type } from 'typebox'
+import type { Db } from '../store/db.ts'
+import { countPools, importAddresses } from './address-pool.ts'
+import { POOL_NETWORKS } from './allocation.ts'
+import type { DepositInstructionTables } from './tables.ts'
+
+const ADDRESSES_MAX = 1_000
+const ACTOR = 'operator'
+
+const PoolImport = Type.Object(
+  {
+    network: Type.Enum([...POOL_NETWORKS]),
+    addresses: Type.Array(Type.String({ maxLength: 200 }), { minItems: 1, maxItems: ADDRESSES_MAX }),
+  },
+  { additionalProperties: false },
+)
+
+/** Declares the routes below whatever prefix `app` has. */
+export function registerAddressPoolRoutes(app: FastifyInstance, db: Db): void {
+  app.post<{ Body: Static<typeof PoolImport> }>('/address-pool', { schema: { body: PoolImport } }, ({ body }) =>
+    db.transaction<DepositInstructionTables, object>((transaction) =>
+      importAddresses(transaction, ACTOR, body.network, body.addresses),
+    ),
+  )
+  app.get('/address-pool', async () => ({ items: await countPools(db.tables<DepositInstructionTables>()) }))
+}

@@ -1,0 +1,115 @@
+/**
+ * The public operations on deposit addresses: create one, list them. A customer sees its own, whatever it filters by.
+ */
+import type { FastifyInstance } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { actorOf, callerOf, type Guard } from '../auth/guard.ts'
+import { CRYPTO_NETWORK_NAMES, type CryptoNetwork } from '../contract/crypto-networks.ts'
+import { type ListQuery, listQuerySchema, orderBy, readsListQuery, texts, times, uuids } from '../http/list-query.ts'
+import { invalidRequest } from '../http/problem.ts'
+import type { Db } from '../store/db.ts'
+import type { AddressKeys } from './allocation.ts'
+import { listDepositAddresses } from './deposit-address-list.ts'
+import { createDepositAddress, type DepositAddressDocument, NO_CONVERSION } from './deposit-addresses.ts'
+import type { DepositInstructionTables } from './tables.ts'
+
+export interface DepositAddressRoutesOptions {
+  readonly db: Db
+  readonly guard: Guard
+  readonly keys: AddressKeys
+  /** Whether the setting `assets` has an asset with this symbol. */
+  isAsset(symbol: string): boolean
+}
+
+const METADATA_MEMBERS_MAX = 6
+const METADATA_CHARACTERS_MAX = 100
+
+const strict = { additionalProperties: false }
+const Id = Type.String({ minLength: 1, maxLength: 200 })
+const Network = Type.Enum([...CRYPTO_NETWORK_NAMES] as CryptoNetwork[])
+
+const Metadata = Type.Unsafe<Readonly<Record<string, string>>>({
+  type: 'object',
+  maxProperties: METADATA_MEMBERS_MAX,
+  propertyNames: { maxLength: METADATA_CHARACTERS_MAX },
+  additionalProperties: { type: 'string', maxLength: METADATA_CHARACTERS_MAX },
+})
+
+const NewDepositAddress = Type.Object(
+  {
+    profile_id: Id,
+    crypto_network: Network,
+    account_id: Type.Optional(Id),
+    identity_id: Type.Optional(Id),
+    ref_id: Type.Optional(Id),
+    conversion_target_asset: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+    metadata: Type.Optional(Metadata),
+  },
+  strict,
+)
+
+const DepositAddress = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    profile_id: Type.String(),
+    customer_id: Type.String(),
+    account_id: Type.Optional(Type.String()),
+    identity_id: Type.Optional(Type.String()),
+    ref_id: Type.Optional(Type.String()),
+    crypto_network: Network,
+    address: Type.String(),
+    conversion_target_asset: Type.String(),
+    compatible_crypto_networks: Type.Array(Network),
+    metadata: Type.Unsafe<Readonly<Record<string, string>>>({
+      type: 'object',
+      additionalProperties: { type: 'string' },
+    }),
+    created_at: Type.String({ format: 'date-time' }),
+  },
+  { title: 'DepositAddress' },
+)
+
+const DepositAddressPage = Type.Object({
+  items: Type.Array(DepositAddress),
+  next_page_cursor: Type.Optional(Type.String()),
+})
+
+const PARAMETERS = {
+  profile_ids: texts('Filter by profile IDs'),
+  identity_ids: texts('Filter by identities'),
+  ids: uuids('Filter by deposit address UUIDs'),
+  ref_ids: texts('Filter by client-specified IDs'),
+  account_ids: texts('Filter by accounts'),
+  created_at: times('Created'),
+  order_by: orderBy(['CREATED_AT'], 'Ordering method'),
+}
+
+/** Declares the routes at the paths that the table of operations has for them. */
+export function registerDepositAddressRoutes(app: FastifyInstance, options: DepositAddressRoutesOptions): void {
+  const { db, guard, keys } = options
+  app.route<{ Querystring: ListQuery<typeof PARAMETERS> }>({
+    ...guard('listDepositAddresses'),
+    ...readsListQuery(PARAMETERS),
+    schema: { querystring: listQuerySchema(PARAMETERS), response: { 200: DepositAddressPage } },
+    handler: (request) => listDepositAddresses(db, callerOf(request).customerId, request.query),
+  })
+  app.route<{ Body: Static<typeof NewDepositAddress> }>({
+    ...guard('createDepositAddress'),
+    schema: { body: NewDepositAddress, response: { 200: DepositAddress } },
+    handler(request): Promise<DepositAddressDocument> {
+      const { body } = request
+      refuseUnknownAsset(body.conversion_target_asset, options)
+      const caller = callerOf(request)
+      const who = { customerId: caller.customerId, actor: actorOf(caller) }
+      return db.transaction<DepositInstructionTables, DepositAddressDocument>((transaction) =>
+        createDepositAddress(transaction, keys, who, body),
+      )
+    },
+  })
+}
+
+function refuseUnknownAsset(symbol: string | undefined, { isAsset }: DepositAddressRoutesOptions): void {
+  if (symbol === undefined || symbol === NO_CONVERSION || isAsset(symbol)) return
+  const detail = `must be ${NO_CONVERSION} or the symbol of an asset`
+  throw invalidRequest([{ pointer: '/conversion_target_asset', detail }])
+}

@@ -1,0 +1,47 @@
+/**
+ * The operator's calls about rules: what waits for approval, over all customers, and what becomes of it. Whether the
+ * caller is the operator has been checked before.
+ */
+import type { FastifyInstance } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { ACTOR, idOf } from '../auth/operator-calls.ts'
+import type { AddressKeys } from '../deposit-instructions/allocation.ts'
+import { PageQuery, readPageQuery } from '../http/page-query.ts'
+import type { Db, Transaction } from '../store/db.ts'
+import { type OperatorRuleDocument, RULE_STATUSES } from './model.ts'
+import { RejectBody } from './schemas.ts'
+import { approveRule, deleteRule, rejectRule } from './service.ts'
+import { listAllRules, operatorRuleDocument, type RuleRow, type RuleTables } from './store.ts'
+
+export interface RuleOperatorRoutesOptions {
+  readonly db: Db
+  readonly keys: AddressKeys
+}
+
+interface ById {
+  readonly Params: { readonly id: string }
+}
+
+const RulesQuery = Type.Object({ ...PageQuery.properties, status: Type.Optional(Type.Enum([...RULE_STATUSES])) })
+const Nothing = Type.Object({}, { additionalProperties: false })
+
+/** Declares the routes below whatever prefix `app` has. */
+export function registerRuleOperatorRoutes(app: FastifyInstance, { db, keys }: RuleOperatorRoutesOptions): void {
+  const write = async (
+    work: (transaction: Transaction<RuleTables>) => Promise<RuleRow>,
+  ): Promise<OperatorRuleDocument> => operatorRuleDocument(await db.transaction(work))
+  app.get<{ Querystring: Static<typeof RulesQuery> }>('/rules', { schema: { querystring: RulesQuery } }, ({ query }) =>
+    listAllRules(db, readPageQuery(query), query.status),
+  )
+  app.post<ById>('/rules/:id/approve', { schema: { body: Nothing } }, ({ params }) =>
+    write((transaction) => approveRule(transaction, keys, ACTOR, idOf(params.id))),
+  )
+  app.post<ById & { Body: Static<typeof RejectBody> }>(
+    '/rules/:id/reject',
+    { schema: { body: RejectBody } },
+    ({ params, body }) => write((transaction) => rejectRule(transaction, ACTOR, idOf(params.id), body.reason)),
+  )
+  app.post<ById>('/rules/:id/delete', { schema: { body: Nothing } }, ({ params }) =>
+    write((transaction) => deleteRule(transaction, ACTOR, idOf(params.id))),
+  )
+}

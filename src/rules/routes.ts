@@ -1,0 +1,69 @@
+/** The operations on rules that customers have. Who calls, and whether they may, has been checked by the guard. */
+import type { FastifyInstance } from 'fastify'
+import { actorOf, callerOf, type Guard } from '../auth/guard.ts'
+import { isUuid } from '../base/ids.ts'
+import type { AddressKeys } from '../deposit-instructions/allocation.ts'
+import { type ListQuery, listQuerySchema, readsListQuery } from '../http/list-query.ts'
+import { invalidRequest } from '../http/problem.ts'
+import type { Db, Transaction } from '../store/db.ts'
+import { NewRule, type NewRuleBody, RULE_FILTERS, RuleAnswer, RuleList } from './schemas.ts'
+import { createRule, deleteRule } from './service.ts'
+import { listRules, noRule, type RuleTables, ruleDocument } from './store.ts'
+import { type Terms, termsFaults } from './terms.ts'
+
+/** What is in force now; read anew for every request. */
+export interface RuleSettings {
+  readonly terms: Terms
+  /** The setting `rules.approval`. */
+  readonly needsApproval: boolean
+  /** The setting `rest.rules_field`. */
+  readonly hasRulesField: boolean
+}
+
+export interface RuleRoutesOptions {
+  readonly db: Db
+  readonly guard: Guard
+  readonly keys: AddressKeys
+  readonly settings: () => RuleSettings
+}
+
+export function registerRuleRoutes(app: FastifyInstance, { db, guard, keys, settings }: RuleRoutesOptions): void {
+  app.route<{ Body: NewRuleBody }>({
+    ...guard('createRule'),
+    schema: { body: NewRule, response: { 200: RuleAnswer } },
+    async handler(request) {
+      const { terms, needsApproval } = settings()
+      const [first, ...rest] = termsFaults(request.body, terms)
+      if (first !== undefined) throw invalidRequest([first, ...rest])
+      const caller = callerOf(request)
+      const writer = { customerId: caller.customerId, actor: actorOf(caller) }
+      const status = needsApproval ? 'PENDING' : 'ACTIVE'
+      const row = await db.transaction((transaction: Transaction<RuleTables>) =>
+        createRule(transaction, keys, writer, request.body, status),
+      )
+      return { rule: ruleDocument(row) }
+    },
+  })
+  app.route<{ Params: { id: string } }>({
+    ...guard('deleteRule'),
+    schema: { response: { 200: RuleAnswer } },
+    async handler(request) {
+      const caller = callerOf(request)
+      const { id } = request.params
+      if (!isUuid(id)) noRule()
+      const row = await db.transaction((transaction: Transaction<RuleTables>) =>
+        deleteRule(transaction, actorOf(caller), id.toLowerCase(), caller.customerId),
+      )
+      return { rule: ruleDocument(row) }
+    },
+  })
+  app.route<{ Querystring: ListQuery<typeof RULE_FILTERS> }>({
+    ...guard('listRules'),
+    ...readsListQuery(RULE_FILTERS),
+    schema: { querystring: listQuerySchema(RULE_FILTERS), response: { 200: RuleList } },
+    async handler(request) {
+      const page = await listRules(db, callerOf(request).customerId, request.query)
+      return settings().hasRulesField ? { rules: page.items, ...page } : page
+    },
+  })
+}

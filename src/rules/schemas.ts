@@ -1,0 +1,116 @@
+/**
+ * The forms of rules on the wire: what a request may hold, and what an answer holds. They validate, type, serialise and
+ * describe; what they cannot say (assets, networks, addresses) is in `terms`.
+ */
+import { type Static, Type } from 'typebox'
+import { FIAT_ACCOUNT_TYPES, FIAT_NETWORKS } from '../contract/assets.ts'
+import { CRYPTO_NETWORK_NAMES } from '../contract/crypto-networks.ts'
+import { choices, text, uuids } from '../http/list-query.ts'
+import { RULE_STATUSES } from './model.ts'
+
+const strict = { additionalProperties: false }
+/** Sources and destinations have one of three members. */
+const oneOfThree = { ...strict, minProperties: 1, maxProperties: 1 }
+
+const Id = Type.String({ minLength: 1, maxLength: 200 })
+const AssetSymbol = Type.String({ minLength: 1, maxLength: 200, description: 'Symbol of a configured asset' })
+const CryptoNetworkName = Type.Enum([...CRYPTO_NETWORK_NAMES])
+const FiatNetworkName = Type.Enum([...FIAT_NETWORKS])
+const FiatAccountTypeName = Type.Enum([...FIAT_ACCOUNT_TYPES])
+
+const Profile = Type.Object({ profile_id: Id }, strict)
+
+const NewSource = Type.Object(
+  {
+    crypto: Type.Optional(Type.Object({ network: CryptoNetworkName }, strict)),
+    fiat: Type.Optional(Type.Object({ network: FiatNetworkName, account_type: FiatAccountTypeName }, strict)),
+    profile: Type.Optional(Profile),
+  },
+  { ...oneOfThree, description: 'Which deposits the rule is about: exactly one of crypto, fiat, profile' },
+)
+
+const Destination = Type.Object(
+  {
+    crypto: Type.Optional(
+      Type.Object({ address: Type.String({ minLength: 1, maxLength: 200 }), network: CryptoNetworkName }, strict),
+    ),
+    fiat: Type.Optional(
+      Type.Object({ fiat_account_id: Id, memo: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })) }, strict),
+    ),
+    profile: Type.Optional(Profile),
+  },
+  { ...oneOfThree, description: 'Where the destination asset goes: exactly one of crypto, fiat, profile' },
+)
+
+export const NewRule = Type.Object(
+  {
+    ref_id: Type.String({ minLength: 1, maxLength: 200, description: 'Your own id: a second rule with it is 409' }),
+    nickname: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+    profile_id: Id,
+    identity_id: Type.Optional(Id),
+    account_id: Type.Optional(Id),
+    source_asset: AssetSymbol,
+    destination_asset: AssetSymbol,
+    source: NewSource,
+    destination: Type.Optional(Destination),
+  },
+  strict,
+)
+
+export type NewRuleBody = Static<typeof NewRule>
+
+const Source = Type.Object({
+  crypto: Type.Optional(
+    Type.Object({
+      address_id: Type.Optional(Type.String({ format: 'uuid' })),
+      address: Type.Optional(Type.String()),
+      network: CryptoNetworkName,
+    }),
+  ),
+  fiat: Type.Optional(
+    Type.Object({
+      deposit_instructions_id: Type.Optional(Type.String({ format: 'uuid' })),
+      network: FiatNetworkName,
+      account_type: FiatAccountTypeName,
+      memo_id: Type.Optional(Type.String()),
+    }),
+  ),
+  profile: Type.Optional(Type.Object({ profile_id: Type.String() })),
+})
+
+const Rule = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    ref_id: Type.String(),
+    nickname: Type.Optional(Type.String()),
+    profile_id: Type.String(),
+    identity_id: Type.Optional(Type.String()),
+    account_id: Type.Optional(Type.String()),
+    status: Type.Enum([...RULE_STATUSES]),
+    source_asset: Type.String(),
+    destination_asset: Type.String(),
+    source: Source,
+    destination: Destination,
+    created_at: Type.String({ format: 'date-time' }),
+  },
+  { title: 'Rule' },
+)
+
+export const RuleAnswer = Type.Object({ rule: Rule })
+
+export const RuleList = Type.Object({
+  rules: Type.Optional(Type.Array(Rule, { deprecated: true, description: 'The same as `items`; use that' })),
+  items: Type.Array(Rule),
+  next_page_cursor: Type.Optional(Type.String()),
+})
+
+export const RejectBody = Type.Object({ reason: Type.String({ minLength: 1, maxLength: 1_000 }) }, strict)
+
+/** The query parameters of the list. */
+export const RULE_FILTERS = {
+  profile_id: text('Filter by profile'),
+  status: choices(RULE_STATUSES, 'Filter by statuses'),
+  source_asset: text('Filter by source asset'),
+  destination_asset: text('Filter by destination asset'),
+  ids: uuids('Filter by rule UUIDs'),
+}

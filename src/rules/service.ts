@@ -1,0 +1,192 @@
+/**
+ * What is decided about a rule: whether it may be made, and each step of its life. Every write runs in the caller's
+ * transaction, leaves one audit row, and makes what the source needs in that transaction too: a rule is never ACTIVE
+ * without its deposit instructions. Asking for the state that a rule has changes nothing and leaves no row.
+ */
+import { profileForWrite, type WritableProfile } from '../accounts/profiles.ts'
+import { newId } from '../base/ids.ts'
+import type { AddressKeys } from '../deposit-instructions/allocation.ts'
+import { insertDepositAddress } from '../deposit-instructions/deposit-addresses.ts'
+import { insertFiatInstructions } from '../deposit-instructions/fiat-instructions.ts'
+import { type FieldError, invalidRequest, Problem } from '../http/problem.ts'
+import { writeAudit } from '../store/audit.ts'
+import { nextCreationTime } from '../store/creation-time.ts'
+import type { Transaction } from '../store/db.ts'
+import { type RuleDestination, type RuleSource, type RuleStatus, stepTo } from './model.ts'
+import type { NewRuleBody } from './schemas.ts'
+import {
+  type InstructedSource,
+  insertRule,
+  lockRule,
+  noRule,
+  type RuleRow,
+  type RuleTables,
+  ruleDocument,
+  ruleWithRefId,
+  setStatus,
+} from './store.ts'
+
+/** Who writes, as the audit trail names it, and for which customer. */
+interface Writer {
+  readonly customerId: string
+  readonly actor: string
+}
+
+/** Makes a rule whose terms make sense; a `ref_id` that was used before is 409. */
+export async function createRule(
+  transaction: Transaction<RuleTables>,
+  keys: AddressKeys,
+  { customerId, actor }: Writer,
+  body: NewRuleBody,
+  status: 'ACTIVE' | 'PENDING',
+): Promise<RuleRow> {
+  const profile = await profileForWrite(transaction, customerId, body.profile_id, '/profile_id')
+  refuseOtherAccount(body, profile)
+  const source = await sourceOf(transaction, profile, body)
+  const destination = await destinationOf(transaction, profile, body)
+  // Everything that this customer makes waits here for its turn, so what is read next stays as it is.
+  const createdAt = await nextCreationTime(transaction, customerId)
+  const existing = await ruleWithRefId(transaction, customerId, body.ref_id)
+  if (existing !== undefined) {
+    const meta = { existing: ruleDocument(existing) }
+    throw new Problem('already_exists', 'ref_id: a rule with this ref_id exists', { meta })
+  }
+  const { ref_id, nickname = null, source_asset, destination_asset } = body
+  const rule = {
+    id: newId(),
+    customer_id: customerId,
+    ref_id,
+    nickname,
+    profile_id: profile.id,
+    account_id: profile.account?.id ?? null,
+    identity_id: body.identity_id ?? profile.account?.identityId ?? null,
+    status,
+    source_asset,
+    destination_asset,
+    destination,
+    created_at: createdAt,
+  }
+  const instructed =
+    status === 'ACTIVE'
+      ? await instruct(transaction, keys, profile, createdAt, { source, identity_id: rule.identity_id })
+      : { source, depositAddressId: null, fiatInstructionsId: null }
+  const row = await insertRule(transaction, rule, instructed)
+  const { id, profile_id } = rule
+  const detail = { customer_id: customerId, ref_id, profile_id, status, source_asset, destination_asset }
+  await writeAudit(transaction, { actor, action: 'rule.create', subject: id, detail })
+  return row
+}
+
+/** @param customerId whose rule it has to be; absent: anybody's */
+export async function deleteRule(
+  transaction: Transaction<RuleTables>,
+  actor: string,
+  id: string,
+  customerId?: string,
+): Promise<RuleRow> {
+  const rule = (await lockRule(transaction, id, customerId)) ?? noRule()
+  if (isThere(rule, 'DELETED')) return rule
+  await writeAudit(transaction, { actor, action: 'rule.delete', subject: id, detail: { from: rule.status } })
+  return await setStatus(transaction, id, { status: 'DELETED' })
+}
+
+/** Makes a PENDING rule ACTIVE, with its deposit instructions; where those cannot be made nothing changes. */
+export async function approveRule(
+  transaction: Transaction<RuleTables>,
+  keys: AddressKeys,
+  actor: string,
+  id: string,
+): Promise<RuleRow> {
+  const rule = (await lockRule(transaction, id)) ?? noRule()
+  if (isThere(rule, 'ACTIVE')) return rule
+  const profile = await profileForWrite(transaction, rule.customer_id, rule.profile_id, '/profile_id')
+  const createdAt = await nextCreationTime(transaction, rule.customer_id)
+  const instructed = await instruct(transaction, keys, profile, createdAt, rule)
+  await writeAudit(transaction, { actor, action: 'rule.approve', subject: id, detail: {} })
+  return await setStatus(transaction, id, { status: 'ACTIVE', instructed })
+}
+
+export async function rejectRule(
+  transaction: Transaction<RuleTables>,
+  actor: string,
+  id: string,
+  reason: string,
+): Promise<RuleRow> {
+  const rule = (await lockRule(transaction, id)) ?? noRule()
+  if (isThere(rule, 'REJECTED')) return rule
+  await writeAudit(transaction, { actor, action: 'rule.reject', subject: id, detail: { reason } })
+  return await setStatus(transaction, id, { status: 'REJECTED', rejectReason: reason })
+}
+
+/** Whether a rule is in the wanted state already; 409 where no step leads to it. */
+function isThere({ status: current }: RuleRow, wanted: RuleStatus): boolean {
+  const step = stepTo(current, wanted)
+  if (step !== 'impossible') return step === 'unchanged'
+  throw new Problem('invalid_state', `a rule that is ${current} cannot become ${wanted}`, { meta: { current } })
+}
+
+function refuseOtherAccount({ account_id }: NewRuleBody, { account }: WritableProfile): void {
+  if (account_id === undefined || account_id.toLowerCase() === account?.id) return
+  throw refusal('/account_id', 'must be the account of the profile')
+}
+
+/** The source as it is kept before anything is made for it. */
+async function sourceOf(
+  transaction: Transaction<RuleTables>,
+  { id, customerId }: WritableProfile,
+  { source }: NewRuleBody,
+): Promise<RuleSource> {
+  const { crypto, fiat, profile } = source
+  if (crypto !== undefined) return { crypto }
+  if (fiat !== undefined) return { fiat }
+  const pointer = '/source/profile/profile_id'
+  const named = await profileForWrite(transaction, customerId, profile?.profile_id ?? '', pointer)
+  // What a rule is about is credited to its `profile_id`, also when the rule is gone.
+  if (named.id !== id) throw refusal(pointer, 'must be the profile_id of the rule')
+  return { profile: { profile_id: id } }
+}
+
+async function destinationOf(
+  transaction: Transaction<RuleTables>,
+  { id, customerId }: WritableProfile,
+  { destination }: NewRuleBody,
+): Promise<RuleDestination> {
+  const { crypto, fiat, profile } = destination ?? {}
+  if (crypto !== undefined) return { crypto }
+  if (fiat !== undefined) return { fiat }
+  if (profile === undefined) return { profile: { profile_id: id } }
+  const pointer = '/destination/profile/profile_id'
+  const named = await profileForWrite(transaction, customerId, profile.profile_id, pointer)
+  return { profile: { profile_id: named.id } }
+}
+
+/** Makes what deposits are sent to: an address or a memo of the rule's own; a profile needs nothing. */
+async function instruct(
+  transaction: Transaction<RuleTables>,
+  keys: AddressKeys,
+  profile: WritableProfile,
+  createdAt: string,
+  { source, identity_id }: { readonly source: RuleSource; readonly identity_id: string | null },
+): Promise<InstructedSource> {
+  if ('crypto' in source) {
+    const { network } = source.crypto
+    const wanted = { crypto_network: network, ...(identity_id === null ? {} : { identity_id }) }
+    const { id: address_id, address } = await insertDepositAddress(transaction, keys, profile, createdAt, wanted)
+    return {
+      source: { crypto: { address_id, address, network } },
+      depositAddressId: address_id,
+      fiatInstructionsId: null,
+    }
+  }
+  if ('fiat' in source) {
+    const { network, account_type } = source.fiat
+    const { id, memoId } = await insertFiatInstructions(transaction, profile, createdAt, source.fiat)
+    const fiat = { deposit_instructions_id: id, network, account_type, memo_id: memoId }
+    return { source: { fiat }, depositAddressId: null, fiatInstructionsId: id }
+  }
+  return { source, depositAddressId: null, fiatInstructionsId: null }
+}
+
+function refusal(pointer: string, detail: string): Problem {
+  return invalidRequest([{ pointer, detail } satisfies FieldError])
+}

@@ -1,0 +1,236 @@
+/**
+ * Rules in the store: rows and how they are shown, one at a time and in lists. What may happen to a rule is decided
+ * elsewhere; nothing here changes one but by a step that was decided.
+ */
+import { isUuid } from '../base/ids.ts'
+import type { ListQuery } from '../http/list-query.ts'
+import { Problem } from '../http/problem.ts'
+import type { Db, Kysely, Transaction } from '../store/db.ts'
+import {
+  isEqual,
+  isOwnedBy,
+  type Page,
+  type PageOrder,
+  type PageRequest,
+  readPage,
+  readPageOfEach,
+} from '../store/page.ts'
+import { sql } from '../store/sql.ts'
+import type { OperatorRuleDocument, RuleDestination, RuleDocument, RuleSource, RuleStatus } from './model.ts'
+import type { RULE_FILTERS } from './schemas.ts'
+
+interface RulesTable {
+  id: string
+  customer_id: string
+  ref_id: string
+  nickname: string | null
+  profile_id: string
+  account_id: string | null
+  identity_id: string | null
+  status: RuleStatus
+  source_asset: string
+  destination_asset: string
+  source: RuleSource
+  destination: RuleDestination
+  deposit_address_id: string | null
+  fiat_instructions_id: string | null
+  reject_reason: string | null
+  created_at: string
+}
+
+/** The tables of this room, as the query builder sees them; the migration `rules` defines them. */
+export interface RuleTables {
+  rules: RulesTable
+}
+
+export type RuleRow = Omit<RulesTable, 'deposit_address_id' | 'fiat_instructions_id'>
+
+/** What a rule's source is once something was made for it. */
+export interface InstructedSource {
+  readonly source: RuleSource
+  readonly depositAddressId: string | null
+  readonly fiatInstructionsId: string | null
+}
+
+const COLUMNS = [
+  'id',
+  'customer_id',
+  'ref_id',
+  'nickname',
+  'profile_id',
+  'account_id',
+  'identity_id',
+  'status',
+  'source_asset',
+  'destination_asset',
+  'source',
+  'destination',
+  'reject_reason',
+  'created_at',
+] as const satisfies readonly (keyof RuleRow)[]
+
+export async function insertRule(
+  transaction: Transaction<RuleTables>,
+  rule: Omit<RuleRow, 'source' | 'reject_reason'>,
+  { source, depositAddressId, fiatInstructionsId }: InstructedSource,
+): Promise<RuleRow> {
+  const made = { source, deposit_address_id: depositAddressId, fiat_instructions_id: fiatInstructionsId }
+  return await transaction
+    .insertInto('rules')
+    .values({ ...rule, ...made, reject_reason: null })
+    .returning(COLUMNS)
+    .executeTakeFirstOrThrow()
+}
+
+/** The rule that used this `ref_id`; none is ever free again. */
+export async function ruleWithRefId(
+  transaction: Transaction<RuleTables>,
+  customerId: string,
+  refId: string,
+): Promise<RuleRow | undefined> {
+  return await transaction
+    .selectFrom('rules')
+    .select(COLUMNS)
+    .where('customer_id', '=', customerId)
+    .where('ref_id', '=', refId)
+    .executeTakeFirst()
+}
+
+/** The rule, held against other writers until the transaction ends; of one customer, or of any. */
+export async function lockRule(
+  transaction: Transaction<RuleTables>,
+  id: string,
+  customerId?: string,
+): Promise<RuleRow | undefined> {
+  const query = transaction.selectFrom('rules').select(COLUMNS).where('id', '=', id).forUpdate()
+  return await (customerId === undefined ? query : query.where('customer_id', '=', customerId)).executeTakeFirst()
+}
+
+/** Takes a step that was decided on the locked row. */
+export async function setStatus(
+  transaction: Transaction<RuleTables>,
+  id: string,
+  changes: { readonly status: RuleStatus; readonly rejectReason?: string; readonly instructed?: InstructedSource },
+): Promise<RuleRow> {
+  const { status, rejectReason = null, instructed } = changes
+  return await transaction
+    .updateTable('rules')
+    .set({
+      status,
+      reject_reason: rejectReason,
+      ...(instructed === undefined
+        ? {}
+        : {
+            source: instructed.source,
+            deposit_address_id: instructed.depositAddressId,
+            fiat_instructions_id: instructed.fiatInstructionsId,
+          }),
+    })
+    .where('id', '=', id)
+    .returning(COLUMNS)
+    .executeTakeFirstOrThrow()
+}
+
+/** A customer's rules, whatever is filtered by: no filter finds a row of another. */
+export async function listRules(
+  db: Db,
+  customerId: string,
+  { filters, ...paging }: ListQuery<typeof RULE_FILTERS>,
+): Promise<Page<RuleDocument>> {
+  const request = {
+    ...paging,
+    operation: 'listRules',
+    owner: customerId,
+    filters: paging.binding,
+    idType: 'uuid',
+  } as const
+  const page = await readRules(db.tables<RuleTables>(), customerId, filters, request)
+  return { ...page, items: page.items.map(ruleDocument) }
+}
+
+async function readRules(
+  tables: Kysely<RuleTables>,
+  customerId: string,
+  filters: ListQuery<typeof RULE_FILTERS>['filters'],
+  request: PageRequest,
+): Promise<Page<RuleRow>> {
+  const { ids, status: statuses, profile_id, source_asset, destination_asset } = filters
+  const query = matchingRules(tables, customerId, filters)
+  if (ids !== undefined) {
+    // An id finds one rule, whatever else is asked.
+    const matching = statuses === undefined ? query : query.where('status', 'in', statuses)
+    return await readPageOfEach(
+      tables,
+      [{ values: ids, type: 'uuid', namesOne: true }],
+      (id) => matching.where(sql<boolean>`id = ${id}`),
+      request,
+    )
+  }
+  const others = [profile_id, source_asset, destination_asset].filter((value) => value !== undefined).length
+  if (statuses !== undefined) {
+    return await readPageOfEach(
+      tables,
+      [{ values: statuses, type: 'text', namesOne: false }],
+      (status) => query.where(sql<boolean>`status = ${status}`),
+      { ...request, indexes: others > 0 ? 'filters' : 'filter' },
+    )
+  }
+  return await readPage(query, { ...request, indexes: others > 1 ? 'filters' : others > 0 ? 'filter' : 'owner' })
+}
+
+/** By everything but ids and statuses. */
+function matchingRules(
+  tables: Kysely<RuleTables>,
+  customerId: string,
+  { profile_id, source_asset, destination_asset }: ListQuery<typeof RULE_FILTERS>['filters'],
+) {
+  let query = tables.selectFrom('rules').select(COLUMNS).where(isOwnedBy(customerId))
+  if (profile_id !== undefined) {
+    // Text that is no id of ours, byte by byte, matches nothing.
+    const isPossible = isUuid(profile_id) && profile_id === profile_id.toLowerCase()
+    query = isPossible ? query.where(isEqual('profile_id', profile_id, 'uuid')) : query.where(sql<boolean>`false`)
+  }
+  if (source_asset !== undefined) query = query.where(isEqual('source_asset', source_asset, 'text'))
+  if (destination_asset !== undefined) query = query.where(isEqual('destination_asset', destination_asset, 'text'))
+  return query
+}
+
+/** Rules of all customers, for the operator. */
+export async function listAllRules(
+  db: Db,
+  request: { readonly limit: number; readonly order: PageOrder; readonly pageCursor?: string },
+  status: RuleStatus | undefined,
+): Promise<Page<OperatorRuleDocument>> {
+  const all = db.tables<RuleTables>().selectFrom('rules').select(COLUMNS)
+  const query = status === undefined ? all : all.where('status', '=', status)
+  const binding = { operation: 'rules', owner: 'operator', filters: { status } }
+  const page = await readPage(query, { ...request, ...binding, idType: 'uuid', indexes: 'everyone' })
+  return { ...page, items: page.items.map(operatorRuleDocument) }
+}
+
+export function ruleDocument(row: RuleRow): RuleDocument {
+  const { nickname, identity_id, account_id } = row
+  return {
+    id: row.id,
+    ref_id: row.ref_id,
+    ...(nickname === null ? {} : { nickname }),
+    profile_id: row.profile_id,
+    ...(identity_id === null ? {} : { identity_id }),
+    ...(account_id === null ? {} : { account_id }),
+    status: row.status,
+    source_asset: row.source_asset,
+    destination_asset: row.destination_asset,
+    source: row.source,
+    destination: row.destination,
+    created_at: row.created_at,
+  }
+}
+
+export function operatorRuleDocument(row: RuleRow): OperatorRuleDocument {
+  const { customer_id, reject_reason } = row
+  return { ...ruleDocument(row), customer_id, ...(reject_reason === null ? {} : { reject_reason }) }
+}
+
+export function noRule(): never {
+  throw new Problem('not_found', 'there is no rule with this id')
+}

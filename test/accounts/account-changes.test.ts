@@ -1,0 +1,188 @@
+/**
+ * Accounts by the time of their last change, held against a plain list in memory: accounts of before there was a table
+ * of changes, changed milliseconds to decades after they were made, and then changed on, also between the pages.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '../../src/base/ids.ts'
+import type { Db } from '../../src/store/db.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { MIGRATIONS } from '../../src/store/migrations/index.ts'
+import { sql } from '../../src/store/sql.ts'
+import { captureLog } from '../support/door.ts'
+import { Random } from '../support/random.ts'
+import { type RestCustomer, RestNode } from '../support/rest.ts'
+import { openTestStore } from '../support/test-store.ts'
+
+const PATH = '/v2/identity/accounts'
+const IDENTITIES = ['alice', 'bob']
+const isLong = process.env.TIDEGATE_LONG === '1'
+const SEED = Number(process.env.TIDEGATE_SEED ?? 20_261_120)
+const COUNT = 150
+const ROUNDS = isLong ? 600 : 40
+
+interface Item {
+  readonly id: string
+  readonly identity_id: string
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+type Filters = Readonly<Record<string, string>>
+
+const compare: Record<string, (left: string, right: string) => boolean> = {
+  lt: (left, right) => left < right,
+  lte: (left, right) => left <= right,
+  eq: (left, right) => left === right,
+  gte: (left, right) => left >= right,
+  gt: (left, right) => left > right,
+}
+
+describe(`accounts by their last change (seed ${SEED})`, () => {
+  const random = new Random(SEED)
+  let db: Db
+  let node: RestNode
+  let customer: RestCustomer
+
+  beforeAll(async () => {
+    const { log } = captureLog()
+    db = await openTestStore({ log, isMigrated: false })
+    const isOld = ({ name }: { name: string }) => !name.endsWith('-account-changes')
+    await migrate(db, log, MIGRATIONS.filter(isOld))
+    node = await RestNode.open({ db })
+    customer = await node.newCustomer()
+    for (const { customerId } of [customer, await node.newCustomer()]) await insertOld(customerId)
+    expect((await migrate(db, log)).applied).toHaveLength(1)
+  })
+  afterAll(async () => {
+    await node?.close()
+    await db?.close()
+  })
+
+  /** Few times of creation, so that most share theirs. */
+  async function insertOld(customerId: string): Promise<void> {
+    for (let index = 0; index < COUNT; index++) {
+      const createdMilliseconds = Date.parse('2025-03-01T00:00:00Z') + random.integer(40) * 700_000_003
+      const after = random.chance(0.4) ? 0 : 1 + Math.floor(32 ** (random.next() * 8))
+      const [created, updated] = [createdMilliseconds, createdMilliseconds + after].map((at) =>
+        new Date(at).toISOString(),
+      )
+      await sql`
+        insert into accounts (id, customer_id, identity_id, metadata, members, type, review_status, admin_disabled,
+          user_disabled, created_at, updated_at)
+        values (${newId()}, ${customerId}, ${random.pick(IDENTITIES)}, '{}', '[]', 'BROKERAGE', 'PENDING', false,
+          false, ${created}, ${updated})
+      `.execute(db.tables())
+    }
+  }
+
+  async function page(filters: Filters, cursor?: string): Promise<{ items: Item[]; next_page_cursor?: string }> {
+    const query = new URLSearchParams({ ...filters, ...(cursor === undefined ? {} : { page_cursor: cursor }) })
+    const { status, body, text } = await customer.call('GET', `${PATH}?${query}`)
+    expect(status, text).toBe(200)
+    return body
+  }
+
+  const all = async (order = 'ASC') => (await page({ limit: '1000', order })).items
+
+  async function change(items: readonly Item[]): Promise<void> {
+    const body = { id: random.pick(items).id, description: newId() }
+    expect((await customer.call('PUT', PATH, body)).status).toBe(200)
+  }
+
+  function matches(item: Item, filters: Filters): boolean {
+    return Object.entries(filters).every(([name, value]) => {
+      const [member, comparison = 'eq'] = name.split('.') as [keyof Item, string | undefined]
+      if (member === 'identity_id') return item.identity_id === value
+      return compare[comparison]?.(nanosecondsOf(item[member]), nanosecondsOf(value))
+    })
+  }
+
+  /** One to three comparisons of changes, and sometimes of creations and an identity. */
+  function anyFilters(items: readonly Item[]): Filters {
+    const filters: Record<string, string> = {}
+    const time = (member: 'created_at' | 'updated_at') => {
+      const at = Date.parse(random.pick(items)[member]) + random.integer(3) - 1
+      return new Date(at).toISOString().replace('Z', random.pick(['Z', 'Z', '5Z', '000001Z']))
+    }
+    const name = (member: string) => `${member}.${random.pick(Object.keys(compare))}`
+    for (let more = random.integer(3); more >= 0; more--) filters[name('updated_at')] = time('updated_at')
+    if (random.chance(0.3)) filters[name('created_at')] = time('created_at')
+    if (random.chance(0.4)) filters.identity_id = random.pick([...IDENTITIES, ...IDENTITIES, 'nobody'])
+    return filters
+  }
+
+  it('are those that were changed then, in the order of creation, in pages of any size, while they are changed', async () => {
+    let found = 0
+    for (let round = 0; round < ROUNDS; round++) {
+      const order = random.pick(['ASC', 'DESC'])
+      const before = await all(order)
+      const filters = anyFilters(before)
+      const what = `round ${round}: ${JSON.stringify(filters)} ${order}`
+      const limit = random.pick([3, 100, 1_000, 1 + random.integer(20)])
+      const changesBetween = random.pick([0, 0, 1, 4])
+      const seen: Item[] = []
+      let cursor: string | undefined
+      do {
+        const changes = Array.from({ length: changesBetween }, () => change(before))
+        const [answer] = await Promise.all([page({ ...filters, order, limit: String(limit) }, cursor), ...changes])
+        expect(answer.items.length, what).toBeLessThanOrEqual(limit)
+        seen.push(...answer.items)
+        cursor = answer.next_page_cursor
+        if (cursor !== undefined) expect(answer.items, what).toHaveLength(limit)
+      } while (cursor !== undefined)
+
+      const after = new Map((await all()).map((item) => [item.id, item]))
+      const ids = seen.map(({ id }) => id)
+      // A change only moves it ahead: what is in the range before and after was there all the time.
+      const held = before.filter((item) => matches(item, filters) && matches(after.get(item.id) as Item, filters))
+      const heldIds = new Set(held.map(({ id }) => id))
+      expect(
+        ids.filter((id) => heldIds.has(id)),
+        `${what}: everything once, in order`,
+      ).toEqual(held.map(({ id }) => id))
+      expect(new Set(ids).size, `${what}: nothing twice`).toBe(ids.length)
+      expect(
+        seen.filter((item) => !matches(item, filters)),
+        `${what}: nothing else`,
+      ).toEqual([])
+      found += seen.length
+    }
+    expect(found).toBeGreaterThan(ROUNDS * 5)
+  }, 600_000)
+
+  it('come one by one as they come all at once', async () => {
+    const items = await all()
+    const filters = { 'updated_at.lt': (items[90] as Item).updated_at }
+    const seen: string[] = []
+    let cursor: string | undefined
+    do {
+      const { items: one, next_page_cursor } = await page({ ...filters, order: 'ASC', limit: '1' }, cursor)
+      seen.push(...one.map(({ id }) => id))
+      cursor = next_page_cursor
+    } while (cursor !== undefined)
+    expect(seen).toEqual(items.filter((item) => matches(item, filters)).map(({ id }) => id))
+  })
+
+  it('are where they were changed last, however often that was, and not at all when they never were', async () => {
+    const items = await all()
+    for (let times = 0; times < 60; times++) await change(items.slice(0, 20))
+    const operator = await node.operator('PATCH', `/accounts/${items[0]?.id}`, { admin_disabled: true })
+    expect(operator.status, operator.text).toBe(200)
+    const { rows } = await sql<Record<string, unknown>>`
+      (select customer_id, level, (extract(epoch from updated_at) * 1000)::bigint >> (5 * level) as slice, created_at, id
+       from accounts cross join generate_series(0, 9) as level where updated_at > created_at
+       except select customer_id, level, slice, created_at, account_id from account_changes)
+      union all
+      (select customer_id, level, slice, created_at, account_id from account_changes
+       except select customer_id, level, (extract(epoch from updated_at) * 1000)::bigint >> (5 * level), created_at, id
+       from accounts cross join generate_series(0, 9) as level where updated_at > created_at)
+    `.execute(db.tables())
+    expect(rows).toEqual([])
+  })
+})
+
+/** In a form that sorts as text. */
+function nanosecondsOf(time: string): string {
+  const [seconds, fraction = ''] = time.replace('Z', '').split('.')
+  return `${seconds}.${fraction.padEnd(9, '0')}`
+}

@@ -1,0 +1,145 @@
+/** An account is made whole or not at all, whichever of its statements fails, and wherever a crash falls. */
+import type { Worker } from 'node:worker_threads'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { createSystemClock } from '../../src/base/clock.ts'
+import { type Db, StoreUnavailable } from '../../src/store/db.ts'
+import { openEmbedded } from '../../src/store/embedded.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { sql } from '../../src/store/sql.ts'
+import { captureLog } from '../support/door.ts'
+import { type RestCustomer, RestNode } from '../support/rest.ts'
+import { temporaryFolder } from '../support/running-service.ts'
+import { openTestStore } from '../support/test-store.ts'
+
+const PATH = '/v2/identity/accounts'
+/** What making an account with everything writes to, in this order. */
+const TABLES = ['customer_clocks', 'account_ref_ids', 'profiles', 'accounts', 'audit'] as const
+const isEmbedded = inject('engine') === 'embedded'
+
+const { log } = captureLog()
+const folder = temporaryFolder()
+const threads: Worker[] = []
+let db: Db
+let node: RestNode
+let customer: RestCustomer
+let statements = 0
+/** The embedded store's thread ends after so many more statements. */
+let killAfter: number | undefined
+
+beforeAll(async () => {
+  process.on('worker', remember)
+  db = isEmbedded
+    ? await openEmbedded({ folder: folder.path, log, clock: createSystemClock() })
+    : await openTestStore({ log })
+  if (isEmbedded) await migrate(db, log)
+  db.observeStatements(() => {
+    statements++
+    if (killAfter !== undefined && --killAfter === 0) void threads.at(-1)?.terminate()
+  })
+  node = await RestNode.open({ db })
+})
+afterAll(async () => {
+  process.off('worker', remember)
+  await node?.close()
+  await db?.close()
+  folder.remove()
+})
+
+function remember(thread: Worker): void {
+  threads.push(thread)
+}
+
+const create = (who: RestCustomer) =>
+  who.call('POST', PATH, { account: { identity_id: 'alice', ref_id: 'one' }, create_profile: true })
+
+/** Rows of the customer in each table; of the trail, those about an account. */
+async function rowsOf({ customerId, clientId }: RestCustomer): Promise<number[]> {
+  const counts: number[] = []
+  for (const table of TABLES) {
+    const owner = table === 'audit' ? sql`actor = ${`client:${clientId}`}` : sql`customer_id = ${customerId}`
+    const { rows } = await sql<{ count: string }>`select count(*) from ${sql.table(table)} where ${owner}`.execute(
+      db.tables(),
+    )
+    counts.push(Number(rows[0]?.count))
+  }
+  return counts
+}
+
+/** Resolves when the store answers again; each question fails by itself within the time of a statement. */
+async function untilBack(): Promise<void> {
+  for (let attempt = 0; attempt < 30; attempt++) {
+    const isBack = await sql`select 1`.execute(db.tables()).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof StoreUnavailable) return false
+        throw error
+      },
+    )
+    if (isBack) return
+  }
+  expect.unreachable('the store did not come back')
+}
+
+async function trip(table: string, action: string): Promise<void> {
+  await sql
+    .raw(`create function trip() returns trigger language plpgsql as $$ begin ${action}; return new; end $$`)
+    .execute(db.tables())
+  await sql
+    .raw(`create trigger trip before insert on ${table} for each row execute function trip()`)
+    .execute(db.tables())
+}
+
+async function clear(table: string): Promise<void> {
+  await sql.raw(`drop trigger trip on ${table}`).execute(db.tables())
+  await sql.raw('drop function trip').execute(db.tables())
+}
+
+describe.each(TABLES)('when writing to %s', (table) => {
+  it('fails, nothing is written, and the same request is good afterwards', async () => {
+    customer = await node.newCustomer()
+    await trip(table, 'raise exception using message = $x$no$x$')
+    const failed = await create(customer)
+    await clear(table)
+    expect([failed.status, failed.body.code]).toEqual([500, 'internal'])
+    expect(await rowsOf(customer)).toEqual([0, 0, 0, 0, 0])
+    expect((await create(customer)).status).toBe(200)
+    expect(await rowsOf(customer)).toEqual([1, 1, 1, 1, 1])
+    expect((await create(customer)).status).toBe(409)
+  })
+
+  it.skipIf(isEmbedded)('ends the connection, nothing is written', async () => {
+    customer = await node.newCustomer()
+    await trip(table, 'perform pg_terminate_backend(pg_backend_pid())')
+    const failed = await create(customer)
+    await clear(table)
+    expect([failed.status, failed.body.code]).toEqual([503, 'unavailable'])
+    expect(await rowsOf(customer)).toEqual([0, 0, 0, 0, 0])
+    expect((await create(customer)).status).toBe(200)
+  })
+})
+
+describe.runIf(isEmbedded)('when the store dies', () => {
+  it('makes an account with one statement a table', async () => {
+    customer = await node.newCustomer()
+    const before = statements
+    await create(customer)
+    expect(statements - before).toBe(TABLES.length)
+  })
+
+  it.each(TABLES.map((table, index) => [table, index + 1] as const))(
+    'after writing to %s, nothing is written, or all of it',
+    async (_table, count) => {
+      customer = await node.newCustomer()
+      killAfter = count
+      const cut = await create(customer)
+      expect([cut.status, cut.headers.get('retry-after')]).toEqual([503, '1'])
+      await untilBack()
+      const rows = await rowsOf(customer)
+      expect(rows).toEqual(Array(5).fill(rows[0]))
+      if (count < TABLES.length) expect(rows[0]).toBe(0)
+      const again = await create(customer)
+      expect(again.status).toBe(rows[0] === 0 ? 200 : 409)
+      expect(await rowsOf(customer)).toEqual([1, 1, 1, 1, 1])
+    },
+  )
+})

@@ -1,0 +1,395 @@
+/**
+ * What PostgreSQL reads for a page of a list: the very statements that the routes send are explained on the connection
+ * that runs them, over records that lie as is hardest. A page costs the same anywhere in a list of any length.
+ */
+import { afterEach, describe, expect, it } from 'vitest'
+import { createSystemClock } from '../../src/base/clock.ts'
+import { createLog } from '../../src/base/log.ts'
+import type { Db } from '../../src/store/db.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { openPostgres } from '../../src/store/postgres.ts'
+import { PostgresConnection } from '../../src/store/postgres-connection.ts'
+import { ACCOUNTS_A_PROFILE, analyze, fill, fillAccounts, idOf } from '../support/many-records.ts'
+import { hasPostgres, PostgresServer } from '../support/postgres.ts'
+import { type RestCustomer, RestNode } from '../support/rest.ts'
+
+const isLong = process.env.TIDEGATE_LONG === '1'
+const COUNT = isLong ? 1_000_000 : 20_000
+const LIMIT = 100
+/** Customers of whom there is next to nothing. */
+const OTHERS = 20
+const FIRST_MILLISECONDS = Date.parse('2026-01-01T00:00:00Z')
+/** Blocks of one way down an index, and of the records: generous, and far from what a list has. */
+const BLOCKS_A_PROBE = 8
+
+interface PlanNode {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Index Name'?: string
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly 'Rows Removed by Index Recheck'?: number
+  readonly 'Shared Hit Blocks': number
+  readonly 'Shared Read Blocks': number
+  readonly Plans?: readonly PlanNode[]
+}
+
+interface Explained {
+  readonly text: string
+  readonly plan: PlanNode
+}
+
+type Parameters = readonly (readonly [name: string, value: string])[]
+
+interface ListCase {
+  readonly name: string
+  readonly path: string
+  readonly parameters: Parameters
+  /** Ways down an index: the entries of the array filter, or their pairs. */
+  readonly probes?: number
+}
+
+const ACCOUNTS = '/v2/identity/accounts'
+const ADDRESSES = '/v2/transfer/deposit-addresses'
+const RULES = '/v2/orchestration/rules'
+
+const timeAfter = (milliseconds: number) => new Date(FIRST_MILLISECONDS + milliseconds).toISOString()
+/** Three accounts a millisecond, and an hour later the changes. */
+const CHANGES_COUNT = isLong ? 300_000 : 6_000
+const HOUR_MILLISECONDS = 3_600_000
+/** Where a slice of 1,024 ms begins, among the changes. */
+const SLICE_MILLISECONDS = Math.ceil((FIRST_MILLISECONDS + HOUR_MILLISECONDS) / 1_024) * 1_024 - FIRST_MILLISECONDS
+const CHANGES_FILTERS = [
+  // One slice with thousands of changes, where all are changed.
+  `updated_at.gte=${timeAfter(SLICE_MILLISECONDS)}&updated_at.lt=${timeAfter(SLICE_MILLISECONDS + 1_024)}`,
+  `updated_at.gte=${timeAfter(0)}`,
+  `updated_at.gte=${timeAfter(HOUR_MILLISECONDS)}`,
+  `updated_at.gt=${timeAfter(HOUR_MILLISECONDS + 701)}`,
+  `updated_at.gte=${timeAfter(HOUR_MILLISECONDS + CHANGES_COUNT / 4)}`,
+  `updated_at.gte=${timeAfter(HOUR_MILLISECONDS)}&identity_id=common`,
+  `updated_at.gte=${timeAfter(0)}&identity_id=common`,
+  `updated_at.gte=${timeAfter(0)}&identity_id=identity%203`,
+  `updated_at.gte=${timeAfter(HOUR_MILLISECONDS)}&created_at.gte=${timeAfter(CHANGES_COUNT / 4)}`,
+  `updated_at.lt=${timeAfter(HOUR_MILLISECONDS)}`,
+  `updated_at.lt=${timeAfter(HOUR_MILLISECONDS + CHANGES_COUNT / 4)}`,
+  `updated_at.lte=${timeAfter(CHANGES_COUNT / 4)}&identity_id=common`,
+  `updated_at.eq=${timeAfter(HOUR_MILLISECONDS)}`,
+  `updated_at.eq=${timeAfter(0)}`,
+  `updated_at.gte=${timeAfter(HOUR_MILLISECONDS + 33)}&updated_at.lt=${timeAfter(HOUR_MILLISECONDS + CHANGES_COUNT / 4)}`,
+  `updated_at.gte=${timeAfter(33)}&updated_at.lt=${timeAfter(HOUR_MILLISECONDS + CHANGES_COUNT / 4)}&created_at.lt=${timeAfter(CHANGES_COUNT / 5)}`,
+]
+
+/** While it is there, statements are explained before they run. */
+let explained: Explained[] | undefined
+const run = PostgresConnection.prototype.run
+
+function explainStatements(): void {
+  PostgresConnection.prototype.run = async function (text, parameters, millisecondsMax) {
+    if (explained !== undefined && text.trimStart().startsWith('select')) {
+      const given = explained
+      const { rows } = await run.call(this, `explain (analyze, buffers, format json) ${text}`, parameters, 60_000)
+      const [{ Plan: plan }] = rows[0]!['QUERY PLAN'] as [{ Plan: PlanNode }]
+      given.push({ text, plan })
+    }
+    return await run.call(this, text, parameters, millisecondsMax)
+  }
+}
+
+describe.skipIf(!hasPostgres)('pages of lists on PostgreSQL, explained (needs its server programs)', () => {
+  let server: PostgresServer
+  let db: Db
+  let node: RestNode
+  let big: RestCustomer
+  let later: RestCustomer
+  let small: RestCustomer
+
+  async function open(): Promise<void> {
+    server = PostgresServer.create({ settings: { autovacuum: 'off' } })
+    await server.start()
+    const log = createLog('error')
+    const clock = createSystemClock()
+    db = openPostgres({ url: await server.createDatabase(), connectionsMax: 2, log, clock, random: () => 0.5 })
+    await migrate(db, log)
+    node = await RestNode.open({ db })
+  }
+
+  async function prepare(arePlannedFor: boolean): Promise<void> {
+    await open()
+    big = await node.newCustomer()
+    later = await node.newCustomer()
+    small = await node.newCustomer()
+    for (let others = 0; others < OTHERS; others++) {
+      const { customerId } = await node.newCustomer()
+      await fill(db, { customerId, count: 20, firstMilliseconds: FIRST_MILLISECONDS })
+    }
+    await analyze(db)
+    await fill(db, { customerId: big.customerId, count: COUNT * 0.88, firstMilliseconds: FIRST_MILLISECONDS })
+    await fill(db, { customerId: later.customerId, count: COUNT * 0.1, firstMilliseconds: FIRST_MILLISECONDS + COUNT })
+    await fill(db, { customerId: small.customerId, count: COUNT * 0.02, firstMilliseconds: FIRST_MILLISECONDS })
+    if (arePlannedFor) await analyze(db)
+    explainStatements()
+  }
+
+  afterEach(async () => {
+    PostgresConnection.prototype.run = run
+    await node?.close()
+    await db?.close()
+    await server?.remove()
+  })
+
+  async function explainPage(call: () => Promise<{ status: number; text: string }>): Promise<Explained> {
+    explained = []
+    const answer = await call()
+    const found = explained
+    explained = undefined
+    expect(answer.status, answer.text).toBe(200)
+    expect(found).toHaveLength(1)
+    return found[0]!
+  }
+
+  const cases = async (customer: RestCustomer): Promise<ListCase[]> => {
+    const { customerId } = customer
+    const profile = (index: number) => idOf(db, 'profile', customerId, index * ACCOUNTS_A_PROFILE)
+    const account = (index: number) => idOf(db, 'account', customerId, index * ACCOUNTS_A_PROFILE)
+    const [common, rare, rareAccount] = [await profile(0), await profile(7), await account(7)]
+    const hundred = Array.from({ length: 100 }, (_, index) => index)
+    const profiles = await Promise.all(hundred.map(profile))
+    const accounts = await Promise.all(hundred.map(account))
+    const addressIds = await Promise.all(hundred.map((index) => idOf(db, 'address', customerId, index * 3)))
+    const ruleIds = await Promise.all(hundred.map((index) => idOf(db, 'rule', customerId, index * 3)))
+    const each = (name: string, values: readonly string[]): Parameters => values.map((value) => [name, value])
+    const [refs, identities] = [hundred.map((index) => `ref ${index}`), hundred.map((index) => `identity ${index}`)]
+    const range: Parameters = [
+      ['created_at.gte', new Date(FIRST_MILLISECONDS + 100).toISOString()],
+      ['created_at.lt', new Date(FIRST_MILLISECONDS + 2 * COUNT).toISOString()],
+    ]
+    const list = (path: string, name: string, parameters: Parameters, probes = 1): ListCase => ({
+      path,
+      name,
+      parameters,
+      probes,
+    })
+    return [
+      list(ACCOUNTS, 'accounts', []),
+      list(ACCOUNTS, 'accounts, identity_id of most', [['identity_id', 'common']]),
+      list(ACCOUNTS, 'accounts, identity_id of few', [['identity_id', 'identity 3']]),
+      list(ACCOUNTS, 'accounts, identity_id of none', [['identity_id', 'nobody']]),
+      list(ACCOUNTS, 'accounts, created_at', range),
+      list(ACCOUNTS, 'accounts, identity_id and created_at', [['identity_id', 'common'], ...range]),
+      list(ADDRESSES, 'addresses', []),
+      list(ADDRESSES, 'addresses, created_at', range),
+      list(ADDRESSES, 'addresses, ids', each('ids', addressIds), 100),
+      list(ADDRESSES, 'addresses, ids and created_at', [...each('ids', addressIds), ...range], 100),
+      list(ADDRESSES, 'addresses, ref_ids', each('ref_ids', refs), 100),
+      list(ADDRESSES, 'addresses, profile_ids of most', [['profile_ids', common]]),
+      list(ADDRESSES, 'addresses, profile_ids of few', [['profile_ids', rare]]),
+      list(ADDRESSES, 'addresses, 100 profile_ids', each('profile_ids', profiles), 100),
+      list(ADDRESSES, 'addresses, account_ids of few', [['account_ids', rareAccount]]),
+      list(ADDRESSES, 'addresses, 100 account_ids', each('account_ids', accounts), 100),
+      list(ADDRESSES, 'addresses, identity_ids of most', [['identity_ids', 'common']]),
+      list(ADDRESSES, 'addresses, 100 identity_ids', each('identity_ids', identities), 100),
+      list(ADDRESSES, 'addresses, profile_ids and created_at', [['profile_ids', common], ...range]),
+      list(ADDRESSES, 'addresses, profile_ids and identity_ids', [
+        ['profile_ids', common],
+        ['identity_ids', 'identity 3'],
+      ]),
+      list(ADDRESSES, 'addresses, profile_ids and account_ids', [
+        ['profile_ids', common],
+        ['account_ids', rareAccount],
+      ]),
+      list(ADDRESSES, 'addresses, account_ids and identity_ids', [
+        ['account_ids', accounts[0]!],
+        ['identity_ids', 'identity 3'],
+      ]),
+      list(
+        ADDRESSES,
+        'addresses, 100 profile_ids and 100 identity_ids',
+        [...each('profile_ids', profiles), ...each('identity_ids', identities)],
+        10_000,
+      ),
+      list(
+        ADDRESSES,
+        'addresses, five arrays of 100',
+        [
+          ...each('ids', addressIds),
+          ...each('ref_ids', refs),
+          ...each('profile_ids', profiles),
+          ...each('account_ids', accounts),
+          ...each('identity_ids', identities),
+        ],
+        100,
+      ),
+      list(RULES, 'rules', []),
+      list(RULES, 'rules, ids', each('ids', ruleIds), 100),
+      list(RULES, 'rules, ids and status', [...each('ids', ruleIds), ['status', 'DELETED']], 100),
+      ...['DELETED', 'ACTIVE', 'PENDING', 'REJECTED'].map((status) =>
+        list(RULES, `rules, status ${status}`, [['status', status]]),
+      ),
+      list(RULES, 'rules, four statuses', each('status', ['DELETED', 'ACTIVE', 'PENDING', 'REJECTED']), 4),
+      list(RULES, 'rules, profile_id of most', [['profile_id', common]]),
+      list(RULES, 'rules, profile_id of few', [['profile_id', rare]]),
+      list(RULES, 'rules, source_asset of most', [['source_asset', 'USDC']]),
+      list(RULES, 'rules, source_asset of none', [['source_asset', 'DOGE']]),
+      list(RULES, 'rules, destination_asset of most', [['destination_asset', 'USD']]),
+      list(RULES, 'rules, profile_id and status', [
+        ['profile_id', common],
+        ['status', 'PENDING'],
+      ]),
+      list(RULES, 'rules, profile_id of most and source_asset', [
+        ['profile_id', common],
+        ['source_asset', 'USDC'],
+      ]),
+      list(RULES, 'rules, profile_id of most and source_asset of none', [
+        ['profile_id', common],
+        ['source_asset', 'DOGE'],
+      ]),
+      list(RULES, 'rules, profile_id of few and destination_asset', [
+        ['profile_id', rare],
+        ['destination_asset', 'USD'],
+      ]),
+      list(RULES, 'rules, profile_id of most and destination_asset of none', [
+        ['profile_id', common],
+        ['destination_asset', 'ETH'],
+      ]),
+      list(RULES, 'rules, source_asset and status', [
+        ['source_asset', 'USDC'],
+        ['status', 'PENDING'],
+      ]),
+      list(RULES, 'rules, destination_asset and status', [
+        ['destination_asset', 'USD'],
+        ['status', 'PENDING'],
+      ]),
+      list(RULES, 'rules, both assets of most', [
+        ['source_asset', 'USDC'],
+        ['destination_asset', 'USD'],
+      ]),
+      list(RULES, 'rules, both assets of none', [
+        ['source_asset', 'USDC'],
+        ['destination_asset', 'ETH'],
+      ]),
+    ]
+  }
+
+  it.each([
+    { when: 'as they are', arePlannedFor: true },
+    { when: 'as they were before nearly all of them came', arePlannedFor: false },
+  ])(
+    'reads no more than a page for each entry of an array, with the records known $when',
+    async ({ arePlannedFor }) => {
+      await prepare(arePlannedFor)
+      const problems: string[] = []
+      for (const [owner, customer] of Object.entries({ big, later, small })) {
+        for (const { name, path, parameters, probes = 1 } of await cases(customer)) {
+          for (const order of ['DESC', 'ASC']) {
+            const target = (cursor?: string) => {
+              const query = new URLSearchParams(parameters.map(([key, value]): [string, string] => [key, value]))
+              query.append('order', order)
+              if (cursor !== undefined) query.append('page_cursor', cursor)
+              return `${path}?${query}`
+            }
+            const first = await customer.call('GET', target())
+            const pages = [target()]
+            const next: string | undefined = first.body.next_page_cursor
+            const places = next === undefined ? [] : [0.5, 0.99]
+            for (const place of places) pages.push(target(cursorAt(next as string, order, owner, place)))
+            for (const [page, url] of pages.entries()) {
+              const { plan, text } = await explainPage(() => customer.call('GET', url))
+              const { rows, blocks, scans } = summaryOf(plan)
+              const what = `${owner}: ${name}, ${order}, page ${page}: ${rows} rows, ${blocks} blocks, ${scans.join(' ')}`
+              if (scans.some((scan) => scan.startsWith('Seq Scan'))) problems.push(`seq scan: ${what}`)
+              if (rows > probes * (LIMIT + 1)) problems.push(`rows: ${what}`)
+              if (blocks > BLOCKS_A_PROBE * probes + 2 * rows + 20) problems.push(`blocks: ${what}`)
+              if (/\boffset\b/i.test(text)) problems.push(`offset: ${what}`)
+            }
+          }
+        }
+      }
+      expect(problems).toEqual([])
+    },
+    3_600_000,
+  )
+
+  it.each([
+    { when: 'as they are', arePlannedFor: true },
+    { when: 'as they were before nearly all of them came', arePlannedFor: false },
+  ])(
+    'reads for a filter by changes no more than a page for each slice, with the records known $when',
+    async ({ arePlannedFor }) => {
+      await open()
+      const customers: [changed: 'every hundredth' | 'newest fiftieth' | 'all', customer: RestCustomer][] = [
+        ['every hundredth', await node.newCustomer()],
+        ['newest fiftieth', await node.newCustomer()],
+        ['all', await node.newCustomer()],
+      ]
+      await analyze(db)
+      for (const [changed, { customerId }] of customers) {
+        await fillAccounts(db, { customerId, changed, count: CHANGES_COUNT, firstMilliseconds: FIRST_MILLISECONDS })
+      }
+      if (arePlannedFor) await analyze(db)
+      explainStatements()
+      const problems: string[] = []
+      for (const [changed, customer] of customers) {
+        for (const filter of CHANGES_FILTERS) {
+          for (const order of ['ASC', 'DESC']) {
+            const target = `${ACCOUNTS}?${filter}&order=${order}`
+            const first = await customer.call('GET', target)
+            const next: string | undefined = first.body.next_page_cursor
+            const pages = [target]
+            if (next !== undefined) {
+              for (const place of [0.5, 0.99]) {
+                pages.push(`${target}&page_cursor=${cursorBetween(next, order, 0, CHANGES_COUNT, place)}`)
+              }
+            }
+            for (const [page, url] of pages.entries()) {
+              const { plan } = await explainPage(() => customer.call('GET', url))
+              const { rows, blocks, scans, slices } = summaryOf(plan)
+              const counts = `${rows} rows, ${blocks} blocks, ${slices} slices`
+              const what = `${changed}: ${filter} ${order}, page ${page}: ${counts}, ${scans.join(' ')}`
+              if (scans.some((scan) => scan.startsWith('Seq Scan'))) problems.push(`seq scan: ${what}`)
+              if (slices > (filter.includes('&updated_at') ? 568 : 289)) problems.push(`slices: ${what}`)
+              if (rows > (slices + 2) * (LIMIT + 1)) problems.push(`rows: ${what}`)
+              // Few slices of an ordinary list hold as much as a page; 1,431 records were the most of 300,000 accounts.
+              if (changed !== 'all' && rows > 20 * (LIMIT + 1)) problems.push(`rows of an ordinary list: ${what}`)
+              if (blocks > 1.5 * BLOCKS_A_PROBE * (slices + 2) + 3 * rows + 20) problems.push(`blocks: ${what}`)
+            }
+          }
+        }
+      }
+      expect(problems).toEqual([])
+    },
+    900_000,
+  )
+
+  /** A cursor of the same list at another place, which a customer comes to after many pages. */
+  function cursorAt(cursor: string, order: string, owner: string, share: number): string {
+    const count = { big: 0.88, later: 0.1, small: 0.02 }[owner]! * COUNT
+    return cursorBetween(cursor, order, owner === 'later' ? COUNT : 0, count, share)
+  }
+
+  function cursorBetween(cursor: string, order: string, offset: number, count: number, share: number): string {
+    const [digest, , id] = Buffer.from(cursor, 'base64url').toString().split('|')
+    const along = order === 'ASC' ? share : 1 - share
+    const time = new Date(FIRST_MILLISECONDS + offset + Math.floor((count * along) / 3)).toISOString()
+    return Buffer.from([digest, time, id].join('|')).toString('base64url')
+  }
+})
+
+/** What the scans of tables read, all their turns together, and how much was given to look up. */
+function summaryOf(plan: PlanNode): { rows: number; blocks: number; scans: string[]; slices: number } {
+  let rows = 0
+  let slices = 0
+  const scans: string[] = []
+  const visit = (node: PlanNode): void => {
+    // What a bitmap was made for is counted where its records are read.
+    if (node['Relation Name'] !== undefined) {
+      const { 'Rows Removed by Filter': filtered = 0, 'Rows Removed by Index Recheck': rechecked = 0 } = node
+      rows += (node['Actual Rows'] + filtered + rechecked) * node['Actual Loops']
+      scans.push(`${node['Node Type']} ${node['Index Name'] ?? node['Relation Name']}`)
+    }
+    if (node['Node Type'] === 'Function Scan') slices += node['Actual Rows']
+    for (const inner of node.Plans ?? []) visit(inner)
+  }
+  visit(plan)
+  return { rows: Math.round(rows), blocks: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], scans, slices }
+}

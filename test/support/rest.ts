@@ -1,0 +1,208 @@
+/**
+ * The REST API of one node on the store of the test project: the public listener with its rooms, the operator's
+ * listener, and customers with tokens, made as an operator and a client make them. Time is real.
+ */
+import { loadConfig } from '../../src/app/config.ts'
+import { createOperatorListener } from '../../src/app/operator-listener.ts'
+import { createPublicListener } from '../../src/app/public-listener.ts'
+import { operatorRooms, publicRooms } from '../../src/app/rooms.ts'
+import type { Config } from '../../src/app/settings.ts'
+import { Directory } from '../../src/auth/directory.ts'
+import { DirectoryLoader } from '../../src/auth/directory-loader.ts'
+import { createTokenVerifier } from '../../src/auth/token-verifier.ts'
+import { createSystemClock } from '../../src/base/clock.ts'
+import { newId } from '../../src/base/ids.ts'
+import type { Log } from '../../src/base/log.ts'
+import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import { SCOPES } from '../../src/contract/scopes.ts'
+import type { Hub } from '../../src/gateway/hub.ts'
+import type { Db } from '../../src/store/db.ts'
+import { captureLog } from './door.ts'
+import { openTestStore } from './test-store.ts'
+
+export const OPERATOR_TOKEN = 'operator-token-of-this-test'
+
+export interface RestAnswer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads members of many documents
+  readonly body: any
+}
+
+export interface RestCustomer {
+  readonly customerId: string
+  readonly clientId: string
+  readonly token: string
+  /** Sends a request with the token; a body that is no text is sent as JSON. */
+  call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<RestAnswer>
+}
+
+export interface RestNodeOptions {
+  readonly ratePerSecond?: number
+  /** A store that is there already, with its schema; it is not closed with the node. */
+  readonly db?: Db
+  readonly log?: Log
+  /** Settings that differ from their defaults, as flags. */
+  readonly flags?: Readonly<Record<string, string>>
+  /** Addresses for which there is no key come from a seed in the setting `data_dir`. */
+  readonly hasTestSeed?: boolean
+}
+
+export class RestNode {
+  readonly db: Db
+  readonly url: string
+  readonly operatorUrl: string
+  readonly directory: Directory
+  /** What is in force: a test may put another configuration there, as SIGHUP does. */
+  readonly live: { config: Config }
+  readonly #close: () => Promise<void>
+
+  private constructor(parts: {
+    db: Db
+    url: string
+    operatorUrl: string
+    directory: Directory
+    live: { config: Config }
+    close: () => Promise<void>
+  }) {
+    this.db = parts.db
+    this.url = parts.url
+    this.operatorUrl = parts.operatorUrl
+    this.directory = parts.directory
+    this.live = parts.live
+    this.#close = parts.close
+  }
+
+  static async open(options: RestNodeOptions = {}): Promise<RestNode> {
+    const { ratePerSecond = 100_000, log = captureLog().log, hasTestSeed = false, flags = {} } = options
+    const live = { config: configOf(flags) }
+    const clock = createSystemClock()
+    const db = options.db ?? (await openTestStore({ log, clock }))
+    const directory = new Directory()
+    const loader = new DirectoryLoader({ db, directory, clock, log, publicUrl: '' })
+    await loader.refresh()
+    const verifier = createTokenVerifier({ directory, clock })
+    const metrics = createMetricsRegistry()
+    const refreshDirectory = () => loader.refresh()
+    const shared = { db, directory, clock, log, metrics, refreshDirectory, host: '127.0.0.1', port: 0 }
+    const publicListener = await createPublicListener({
+      ...shared,
+      trustedProxies: [],
+      corsOrigins: [],
+      headerBytesMax: 524_288,
+      tokenSeconds: 3_600,
+      tokenRatePerSecond: 100_000,
+      issuesTokens: true,
+      publicUrl: '',
+      gateway: { judge: async () => undefined, upgrade: (_request, socket) => socket.destroy() },
+      rooms: publicRooms({ ...shared, live, verifier, ratePerSecond, hasTestSeed }),
+    })
+    const operatorListener = await createOperatorListener({
+      ...shared,
+      token: OPERATOR_TOKEN,
+      readiness: () => ({ ready: directory.loaded, checks: [] }),
+      // Its calls about the stream are not asked for here.
+      rooms: operatorRooms({ ...shared, live, hasTestSeed, issuesTokens: true, hub: {} as Hub, sourcesOf: () => [] }),
+    })
+    return new RestNode({
+      db,
+      url: publicListener.url,
+      operatorUrl: operatorListener.url,
+      directory,
+      live,
+      async close() {
+        await publicListener.close()
+        await operatorListener.close()
+        await loader.stop()
+        if (options.db === undefined) await db.close()
+      },
+    })
+  }
+
+  close(): Promise<void> {
+    return this.#close()
+  }
+
+  /** A new customer with one client, which holds these scopes and has a token for them. */
+  async newCustomer(scopes: readonly string[] = Object.keys(SCOPES)): Promise<RestCustomer> {
+    const { body: customer } = await this.operator('POST', '/customers', { name: newId() })
+    return await this.newClient(customer.id, scopes)
+  }
+
+  /** Another client of a customer. */
+  async newClient(customerId: string, scopes: readonly string[] = Object.keys(SCOPES)): Promise<RestCustomer> {
+    const name = newId()
+    const { body: client } = await this.operator('POST', `/customers/${customerId}/clients`, { name, scopes })
+    const form = new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: client.client_id,
+      client_secret: client.client_secret,
+      scope: scopes.join(' '),
+    })
+    const answer = await fetch(`${this.url}/oauth2/token`, { method: 'POST', body: form })
+    const { access_token: token } = (await answer.json()) as { access_token: string }
+    return {
+      customerId,
+      clientId: client.client_id,
+      token,
+      call: (method, path, body, headers = {}) =>
+        this.send(method, path, body, { authorization: `Bearer ${token}`, ...headers }),
+    }
+  }
+
+  /** One call of the operator API; the path is below `/admin/v1`. */
+  operator(method: string, path: string, body?: unknown): Promise<RestAnswer> {
+    const headers = { authorization: `Bearer ${OPERATOR_TOKEN}` }
+    return request(method, `${this.operatorUrl}/admin/v1${path}`, body, headers)
+  }
+
+  /** A request to the public listener with these headers and no others of its own than the type of the body. */
+  send(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<RestAnswer> {
+    return request(method, this.url + path, body, headers)
+  }
+}
+
+/** Far more than a store needs that has anything to do: one that answers nobody is to be seen. */
+const ATTEMPTS_MAX = 200
+
+/**
+ * Repeats a call that is answered 503 with Retry-After, as clients are told to. A crowd that comes at once waits for its
+ * turns at the store for two seconds at most, and how many turns there are in two seconds is the machine's affair. Who
+ * repeats waits there again, so no pause is needed.
+ */
+export async function untilServed(call: () => Promise<RestAnswer>): Promise<RestAnswer> {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await call()
+    if (answer.status !== 503 || answer.headers.get('retry-after') === null || attempt === ATTEMPTS_MAX) return answer
+  }
+}
+
+export function configOf(flags: Readonly<Record<string, string>>): Config {
+  const result = loadConfig({ flags, environment: {}, file: undefined, readFile: () => '' })
+  if (!result.ok) throw new Error(JSON.stringify(result.problems))
+  return result.config
+}
+
+async function request(
+  method: string,
+  url: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>>,
+): Promise<RestAnswer> {
+  const sent =
+    body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
+  const response = await fetch(url, {
+    method,
+    headers: { ...(sent === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(sent === undefined ? {} : { body: sent as string }),
+  })
+  const text = await response.text()
+  const isJson = /json/.test(response.headers.get('content-type') ?? '') && text !== ''
+  return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined }
+}
