@@ -1,4 +1,4 @@
-/** `npm run docs`: writes the generated pages of docs/reference anew from the tables in the code. */
+/** `npm run docs`: writes the generated pages of docs/reference anew from the tables and the routes in the code. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ensureInstalled, ROOT } from './setup.mjs'
@@ -7,7 +7,8 @@ ensureInstalled()
 const { register } = await import('tsx/esm/api')
 register()
 const { referencePages } = await import('./reference-pages.ts')
-for (const [path, text] of referencePages()) {
+const { apiDocuments } = await import('./api-documents.ts')
+for (const [path, text] of [...referencePages(), ...(await apiDocuments())]) {
   const file = join(ROOT, path)
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, text)

@@ -5,6 +5,10 @@
 import { variableOf } from '../src/app/config.ts'
 import type { Setting } from '../src/app/setting-kinds.ts'
 import { RELATIONS, SETTING_KEYS, SETTINGS } from '../src/app/settings.ts'
+import { SOURCES_MAX, sourceForms } from '../src/app/sources-config.ts'
+import { TOKEN_ERRORS } from '../src/auth/token-errors.ts'
+import { FIAT_NETWORKS } from '../src/contract/assets.ts'
+import { CRYPTO_NETWORK_NAMES } from '../src/contract/crypto-networks.ts'
 import { CLOSE_CODES, STREAM_ERRORS } from '../src/contract/stream-codes.ts'
 import { PROBLEMS } from '../src/http/problem.ts'
 
@@ -22,8 +26,15 @@ function configurationPage(): string {
   const rows = SETTING_KEYS.map((key) => {
     const row = SETTINGS[key] as Setting<unknown>
     const secret = row.secret ? ` Secret: \`${variableOf(key)}_FILE\` names a file that holds it.` : ''
-    return [`\`${key}\``, `\`${variableOf(key)}\``, shown(key, row), row.accepts, `${sentence(row.meaning)}${secret}`]
+    const live = row.live === true ? ' Live.' : ''
+    const meaning = `${sentence(row.meaning)}${live}${secret}`
+    return [`\`${key}\``, `\`${variableOf(key)}\``, shown(key, row), row.accepts, meaning]
   })
+  const assets = SETTINGS.assets.initial.map((asset) => [
+    `\`${asset.symbol}\``,
+    String(asset.decimals),
+    asset.networks.join(', ') || 'none: at a bank',
+  ])
   const relations = RELATIONS.map(
     ({ key, rule }) => `- \`${key}\` ${sentence(rule).replace(/^./, (letter) => letter.toLowerCase())}`,
   )
@@ -37,6 +48,12 @@ A value is taken from the first of these that has it:
    variable with \`_FILE\` at its end;
 3. the YAML file of \`--config FILE\`, nested (\`http: {port: 0}\`) or flat (\`http.port: 0\`);
 4. the default.
+
+SIGHUP makes a running service read all of this anew, with the same flags. Keys marked *Live* are taken over at once,
+and the certificate of the public listener is read again; every other key that has changed is named in the log and keeps
+its old value until the next start. A configuration with a problem changes nothing. Markets come and go without dropping
+a connection: who is subscribed to one that goes, or that changes in any way, gets
+\`{"type":"unsubscribe","channels":[{"type":…,"params":…,"success":true}]}\`.
 
 Lists are given to flags and variables as YAML or JSON text. Unknown keys in flags and files are errors, unknown
 \`TIDEGATE_\` variables a warning. \`tidegate check-config\` shows the effective configuration, or every problem at once.
@@ -64,7 +81,10 @@ ${table(
       '0 to 18: the fraction digits of every price and amount of this market. A source that is finer is refused, never rounded',
     ],
     ['`depth`', 'published levels a side; 0 = all'],
-    ['`sources`', 'a list of one source: `simulator`, or `kraken:SYMBOL` with the exchange’s own symbol'],
+    [
+      '`sources`',
+      `where its book comes from: ${listed(sourceForms().map((form) => `\`${form}\``))}, with the exchange’s own symbol or the path of a [recording](../recordings.md). Up to ${SOURCES_MAX} make [one book](../aggregated-books.md), each named once; \`simulator\` and \`replay:FILE\` stand alone`,
+    ],
   ],
 )}
 
@@ -80,6 +100,22 @@ markets:
 \`\`\`
 
 The default is ${listed(SETTINGS.markets.initial.map(({ definition }) => definition.symbol))}, each from the simulator.
+
+## Assets
+
+An asset is \`{symbol, decimals, networks}\`: capital letters and digits; 0 to 18 digits behind the point of an amount; the
+crypto networks that carry it. An asset without networks is money at a bank, and comes and goes over
+${listed(FIAT_NETWORKS.map((name) => `\`${name}\``))}. The networks are ${listed(CRYPTO_NETWORK_NAMES.map((name) => `\`${name}\``))}.
+
+\`\`\`yaml
+assets:
+  - {symbol: USD, decimals: 2, networks: []}
+  - {symbol: USDC, decimals: 6, networks: [ETHEREUM, SOLANA]}
+\`\`\`
+
+The default:
+
+${table(['symbol', 'decimals', 'networks'], assets)}
 `
 }
 
@@ -88,6 +124,9 @@ function errorsPage(): string {
   const closes = Object.values(CLOSE_CODES)
     .toSorted((left, right) => left.code - right.code)
     .map(({ code, reason, reconnect }) => [String(code), reason, reconnect])
+  const tokenErrors = Object.entries(TOKEN_ERRORS)
+    .toSorted(([, left], [, right]) => left.status - right.status)
+    .map(([code, { status, meaning }]) => [String(status), `\`${code}\``, meaning])
   const problems = Object.entries(PROBLEMS)
     .toSorted(([, left], [, right]) => left.status - right.status)
     .map(([code, { status, meaning }]) => [String(status), `\`${code}\``, meaning])
@@ -96,11 +135,18 @@ function errorsPage(): string {
 
 ## Problems of HTTP requests and handshakes
 
-Every HTTP error but the token endpoint's is \`application/problem+json\` (RFC 9457): \`title\`, \`status\`, \`detail\` (which
-names the field and the rule), \`code\` (stable), \`request_id\`, and \`errors\` for validation. The token endpoint answers
-\`{error, error_description}\` (RFC 6749 section 5.2).
+Every HTTP error but those of the token and the revocation endpoint is \`application/problem+json\` (RFC 9457): \`title\`, \`status\`, \`detail\` (which
+names the field and the rule), \`code\` (stable), \`request_id\`, and \`errors\` for validation. Those two
+answer \`{error, error_description}\` (RFC 6749 section 5.2).
 
 ${table(['status', 'code', 'meaning'], problems)}
+
+## Errors of the token endpoint
+
+Of \`POST /oauth2/token\` and \`POST /oauth2/revoke\`, never to be stored. 401 carries \`WWW-Authenticate: Basic\` when HTTP
+Basic was tried.
+
+${table(['status', 'error', 'meaning'], tokenErrors)}
 
 ## Codes of stream requests
 
@@ -118,7 +164,7 @@ ${table(['code', 'reason', 'reconnect'], closes)}
 }
 
 function shown(key: string, row: Setting<unknown>): string {
-  if (key === 'markets') return 'see below'
+  if (key === 'markets' || key === 'assets') return 'see below'
   return row.initial === '' ? '(empty)' : `\`${String(row.show(row.initial))}\``
 }
 

@@ -1,0 +1,79 @@
+/**
+ * The OpenAPI and the AsyncAPI document as a service with the default settings serves them, made from the routes and
+ * the tables without a store. `npm run docs` writes them; a test wants the committed ones to be equal.
+ */
+import { loadConfig } from '../src/app/config.ts'
+import { publicRooms, type Room } from '../src/app/rooms.ts'
+import type { Config } from '../src/app/settings.ts'
+import { Directory } from '../src/auth/directory.ts'
+import { createSystemClock } from '../src/base/clock.ts'
+import { createLog } from '../src/base/log.ts'
+import { createMetricsRegistry } from '../src/base/metrics.ts'
+import { programVersion } from '../src/base/version.ts'
+import { asyncApiDocument } from '../src/description/asyncapi.ts'
+import { openApiDocument } from '../src/description/openapi.ts'
+import { describedPaths, describeOperations } from '../src/description/operations-document.ts'
+import { createHttpServer } from '../src/http/server.ts'
+
+const config = defaultConfig()
+/** Where a service with the default settings is. */
+const DEFAULT_URL = `http://${config['http.host']}:${config['http.port']}`
+
+/** Path from the root, and text, of both. */
+export async function apiDocuments(): Promise<[path: string, text: string][]> {
+  const about = { url: DEFAULT_URL, version: programVersion(), issuesTokens: true }
+  const openApi = openApiDocument({ ...about, paths: await pathsOfRooms() })
+  return [
+    ['docs/reference/openapi.json', textOf(openApi)],
+    ['docs/reference/asyncapi.json', textOf(asyncApiDocument(about))],
+  ]
+}
+
+/** The committed form: to be read, and compared line by line. */
+function textOf(document: unknown): string {
+  return `${JSON.stringify(document, null, 2)}\n`
+}
+
+async function pathsOfRooms() {
+  const app = createHttpServer({
+    listener: 'public',
+    log: createLog('warn'),
+    metrics: createMetricsRegistry(),
+    headerBytesMax: config['http.header_bytes_max'],
+    requestMilliseconds: 1_000,
+    translate: () => undefined,
+  })
+  await describeOperations(app)
+  for (const registerRoutes of roomsWithoutStore()) registerRoutes(app)
+  await app.ready()
+  const paths = describedPaths(app)
+  await app.close()
+  return paths
+}
+
+/** The rooms of the public listener, to be looked at: no request can be answered. */
+export function roomsWithoutStore(): readonly Room[] {
+  return publicRooms({
+    db: absent(),
+    directory: new Directory(),
+    verifier: absent(),
+    clock: createSystemClock(),
+    live: { config },
+    ratePerSecond: config['rest.rate_per_second'],
+  })
+}
+
+/** What the declaration of a route only hands on: nothing calls it. */
+function absent<Part extends object>(): Part {
+  return new Proxy({} as Part, {
+    get(_target, name) {
+      throw new Error(`the description of the API needs no ${String(name)}`)
+    },
+  })
+}
+
+function defaultConfig(): Config {
+  const result = loadConfig({ flags: {}, environment: {}, file: undefined, readFile: () => '' })
+  if (!result.ok) throw new Error(JSON.stringify(result.problems))
+  return result.config
+}

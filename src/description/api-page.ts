@@ -1,0 +1,60 @@
+/**
+ * The page at `/docs/`, which shows the OpenAPI document and lets a reader try it. Everything comes from our own origin,
+ * and the page may reach nothing else: no fonts, no proxy, no telemetry, no script that is not one of the two here.
+ */
+import { createHash } from 'node:crypto'
+import scalar from '@scalar/fastify-api-reference'
+import type { FastifyInstance } from 'fastify'
+
+const PREFIX = '/docs'
+/** The script is megabytes, and changes only with a release. */
+const SCRIPT_CACHE = 'public, max-age=3600'
+
+/** @param documentPath where the OpenAPI document is */
+export function registerApiPage(app: FastifyInstance, documentPath: string): void {
+  app.register(async (scope) => {
+    let script: Buffer | undefined
+    scope.addHook('onSend', async (_request, reply, payload) => {
+      if (typeof payload !== 'string') return payload
+      const type = String(reply.getHeader('content-type'))
+      if (type.startsWith('text/html')) reply.header('content-security-policy', policyOf(payload))
+      if (!type.startsWith('application/javascript')) return payload
+      reply.header('cache-control', SCRIPT_CACHE)
+      // One copy for all who load it at a time, however slowly.
+      script ??= Buffer.from(payload)
+      return script
+    })
+    await scope.register(scalar, {
+      routePrefix: PREFIX,
+      configuration: {
+        pageTitle: 'Tidegate',
+        sources: [{ url: documentPath }],
+        withDefaultFonts: false,
+        telemetry: false,
+        hideClientButton: true,
+        showDeveloperTools: 'never',
+        agent: { disabled: true },
+        proxyUrl: '',
+      },
+    })
+  })
+}
+
+/** Inline scripts run only when they are those of the page as we send it. */
+function policyOf(page: string): string {
+  const texts = [...page.matchAll(/<script[^>]*>([\s\S]*?)<\/script>/g)].map(([, text = '']) => text)
+  const hashes = texts
+    .filter((text) => text !== '')
+    .map((text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`)
+  return [
+    "default-src 'none'",
+    `script-src 'self' ${hashes.join(' ')}`,
+    // The page writes its styles itself.
+    "style-src 'unsafe-inline'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}

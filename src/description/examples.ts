@@ -1,0 +1,138 @@
+/**
+ * What a schema cannot say of an operation: in words what it answers, and one request and one answer as they are on the
+ * wire. Tests hold the examples to the schemas of their operations. Pure data.
+ */
+import type { OperationId } from '../contract/operations.ts'
+
+export interface OperationExample {
+  /** What is to be known beyond the summary. */
+  readonly description: string
+  /** What the answer is. */
+  readonly answered: string
+  /** The body of a request, where there is one. */
+  readonly request?: unknown
+  readonly answer: unknown
+}
+
+const ACCOUNT_ID = '01932b5e-7d1c-7a10-9a54-6f1d2c9b8e01'
+const PROFILE_ID = '01932b5e-7d1c-7a11-8c3e-27a4b1d05f02'
+const ADDRESS_ID = '01932b60-2f4a-7c21-b1d8-90e5c7a6d403'
+const RULE_ID = '01932b61-9be2-7e30-a7f6-3d2b8c1e4a04'
+const CURSOR = 'eyJ2IjoxfQ'
+
+const LISTED_ACCOUNT = {
+  id: ACCOUNT_ID,
+  identity_id: 'person-1001',
+  description: 'Savings',
+  admin_disabled: false,
+  user_disabled: false,
+  metadata: { desk: 'north' },
+  ref_id: 'account-1001',
+  members: [],
+  created_at: '2026-11-20T12:00:00.000Z',
+  updated_at: '2026-11-20T12:00:00.000Z',
+  profile_id: PROFILE_ID,
+}
+const ACCOUNT = { ...LISTED_ACCOUNT, summary_status: 'PENDING', type: 'BROKERAGE' }
+
+const DEPOSIT_ADDRESS = {
+  id: ADDRESS_ID,
+  profile_id: PROFILE_ID,
+  customer_id: '01932b50-1a2b-7c3d-8e4f-5a6b7c8d9e05',
+  account_id: ACCOUNT_ID,
+  identity_id: 'person-1001',
+  ref_id: 'address-1001',
+  crypto_network: 'BITCOIN',
+  address: 'bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu',
+  conversion_target_asset: 'NO_CONVERSION',
+  compatible_crypto_networks: ['BITCOIN'],
+  metadata: {},
+  created_at: '2026-11-20T12:01:00.000Z',
+}
+
+const NEW_RULE = {
+  ref_id: 'rule-1001',
+  nickname: 'Bitcoin to dollars',
+  profile_id: PROFILE_ID,
+  source_asset: 'BTC',
+  destination_asset: 'USD',
+  source: { crypto: { network: 'BITCOIN' } },
+  destination: { fiat: { fiat_account_id: 'bank-account-1', memo: 'savings' } },
+}
+const RULE = {
+  id: RULE_ID,
+  ...NEW_RULE,
+  identity_id: 'person-1001',
+  account_id: ACCOUNT_ID,
+  status: 'ACTIVE',
+  source: {
+    crypto: {
+      address_id: '01932b61-9be2-7e31-94c0-b8a2d6f71e06',
+      address: 'bc1qnjg0jd8228aq7egyzacy8cys3knf9xvrerkf9g',
+      network: 'BITCOIN',
+    },
+  },
+  created_at: '2026-11-20T12:02:00.000Z',
+}
+
+export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
+  listAccounts: {
+    description: 'Accounts of the customer, whichever of its clients created them.',
+    answered: 'One page of accounts',
+    answer: { items: [LISTED_ACCOUNT], next_page_cursor: CURSOR },
+  },
+  createAccount: {
+    description:
+      'With `create_profile`, a profile of type NORMAL comes into being with the account, and its id is `profile_id`. ' +
+      'A `ref_id` that was used before is 409, and nothing is created.',
+    answered: 'The account',
+    request: {
+      account: {
+        identity_id: 'person-1001',
+        ref_id: 'account-1001',
+        description: 'Savings',
+        metadata: { desk: 'north' },
+      },
+      create_profile: true,
+    },
+    answer: ACCOUNT,
+  },
+  updateAccount: {
+    description: 'What is absent stays as it is; `metadata` and `members` are replaced as a whole.',
+    answered: 'The account as it is now',
+    request: { id: ACCOUNT_ID, description: 'Savings of 2026', set_user_disabled: false },
+    answer: { ...ACCOUNT, description: 'Savings of 2026', updated_at: '2026-11-20T12:05:00.000Z' },
+  },
+  getAccount: { description: '', answered: 'The account', answer: ACCOUNT },
+  listDepositAddresses: {
+    description: 'Deposit addresses of the customer, those of its rules among them.',
+    answered: 'One page of deposit addresses',
+    answer: { items: [DEPOSIT_ADDRESS] },
+  },
+  createDepositAddress: {
+    description:
+      'A new address of the network, which is never given to anybody else. The networks of the EVM share one address: ' +
+      '`compatible_crypto_networks` names all it is good for.',
+    answered: 'The deposit address',
+    request: { profile_id: PROFILE_ID, crypto_network: 'BITCOIN', ref_id: 'address-1001' },
+    answer: DEPOSIT_ADDRESS,
+  },
+  listRules: {
+    description: 'Rules in every status, unless `status` names some.',
+    answered: 'One page of rules',
+    answer: { rules: [RULE], items: [RULE] },
+  },
+  createRule: {
+    description:
+      '`source` has exactly one member, so has `destination`; without it, what is delivered goes to the profile of the ' +
+      'rule. The answer fills the source with its deposit instructions. A rule never changes: delete it and create another.',
+    answered: 'The rule: ACTIVE, or PENDING where the operator approves rules first',
+    request: NEW_RULE,
+    answer: { rule: RULE },
+  },
+  deleteRule: {
+    description: 'What is deposited from now on is credited and not converted. Deleting a deleted rule is 200 again.',
+    answered: 'The rule, DELETED',
+    answer: { rule: { ...RULE, status: 'DELETED' } },
+  },
+}

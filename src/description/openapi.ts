@@ -1,0 +1,169 @@
+/**
+ * The OpenAPI 3.1 document: what the routes say of themselves, completed by the tables that hold for all of them
+ * (scopes, problems, header fields) and by the token endpoint. Schemas with a title become components of that name.
+ * Pure: the same input gives the same document.
+ */
+import { assert } from '../base/assert.ts'
+import { SCOPES } from '../contract/scopes.ts'
+import { HEADERS, type Json, PROBLEM_SCHEMA, problemAnswer, successHeaders } from './answers.ts'
+import { EXAMPLES } from './examples.ts'
+import { problemsOf } from './operation-problems.ts'
+import { type DescribedOperation, type DescribedPaths, TOKEN_SCHEME } from './operations-document.ts'
+import { TOKEN_PATHS, TOKEN_SCHEMAS } from './token-paths.ts'
+
+export interface OpenApiOptions {
+  readonly paths: DescribedPaths
+  /** The address that customers use, without a slash at its end. */
+  readonly url: string
+  /** Version of the program. */
+  readonly version: string
+  /** Whether tokens are issued here; with an outside issuer there are no endpoints for them. */
+  readonly issuesTokens: boolean
+}
+
+const DESCRIPTION = `Accounts, deposit addresses and orchestration rules.
+
+Every operation needs an access token with its scope, sent as \`Authorization: Bearer TOKEN\`. Live order books come over
+a WebSocket at \`/\`, which \`/asyncapi.json\` describes.
+
+**Lists** are pages, newest first: as long as there is a \`next_page_cursor\`, send it as \`page_cursor\` for the next one,
+with the same filters and order. Array parameters repeat their name (\`ids=A&ids=B\`); unknown parameters are ignored and
+named in \`Tidegate-Ignored-Parameters\`.
+
+**Errors** are \`application/problem+json\`; those of the token endpoint are \`{error, error_description}\`. Creating what
+has a \`ref_id\` can be repeated safely: 409 \`already_exists\` carries the record that is there in \`meta.existing\`.
+
+Times are RFC 3339 in UTC with milliseconds. Fields without a value are left out.`
+
+/** By the first two steps of a path. */
+const TAGS: Readonly<Record<string, { readonly name: string; readonly description: string }>> = {
+  '/v2/identity': { name: 'Accounts', description: 'Whom money belongs to' },
+  '/v2/transfer': { name: 'Deposit addresses', description: 'Where crypto assets arrive' },
+  '/v2/orchestration': { name: 'Orchestration rules', description: 'What becomes of what arrives' },
+}
+const TOKEN_TAG = { name: 'Tokens', description: 'OAuth 2: who may call' }
+
+export function openApiDocument(options: OpenApiOptions): Json {
+  const { url, version, issuesTokens } = options
+  const responses = new Map<string, Json>([problemAnswer(503, ['unavailable'])])
+  const schemas = new Map<string, Json>([['Problem', PROBLEM_SCHEMA]])
+  const paths = Object.fromEntries(
+    Object.entries(options.paths).map(([path, operations]) => [
+      path,
+      Object.fromEntries(
+        Object.entries(operations).map(([method, operation]) => [
+          method,
+          hoistTitled(completeOperation(path, operation, responses), schemas),
+        ]),
+      ),
+    ]),
+  )
+  if (issuesTokens) for (const [name, schema] of Object.entries(TOKEN_SCHEMAS)) schemas.set(name, schema)
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Tidegate',
+      version,
+      description: DESCRIPTION,
+      license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url }],
+    tags: [...(issuesTokens ? [TOKEN_TAG] : []), ...Object.values(TAGS)],
+    paths: { ...(issuesTokens ? TOKEN_PATHS : {}), ...paths },
+    components: {
+      securitySchemes: securitySchemes(url, issuesTokens),
+      headers: HEADERS,
+      schemas: Object.fromEntries([...schemas].sort(byName)),
+      responses: Object.fromEntries([...responses].sort(byName)),
+    },
+  }
+}
+
+function securitySchemes(url: string, issuesTokens: boolean): Json {
+  if (!issuesTokens) {
+    const description = 'An access token of the issuer that this service trusts'
+    return { [TOKEN_SCHEME]: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description } }
+  }
+  const flow = { tokenUrl: `${url}/oauth2/token`, scopes: SCOPES }
+  return {
+    [TOKEN_SCHEME]: { type: 'oauth2', description: 'RFC 6749', flows: { clientCredentials: flow } },
+    client: { type: 'http', scheme: 'basic', description: 'Client id and secret, for the token endpoint' },
+  }
+}
+
+function completeOperation(path: string, operation: DescribedOperation, responses: Map<string, Json>): Json {
+  const { operationId, parameters = [], requestBody, responses: described, ...rest } = operation
+  const [, version, room] = path.split('/')
+  const tag = TAGS[`/${version}/${room}`]
+  assert(tag !== undefined, `no tag for ${path}`)
+  const isList = parameters.some(({ name }) => name === 'page_cursor')
+  const { description, answered, request, answer } = EXAMPLES[operationId]
+  const success = {
+    ...described[200],
+    description: answered,
+    headers: successHeaders(isList),
+    content: withExample((described[200] as { content: Content }).content, answer),
+  }
+  const problems = [...problemsOf(operationId)].map(([status, codes]) => {
+    const [name, component] = problemAnswer(status, codes)
+    responses.set(name, component)
+    return [status, { $ref: `#/components/responses/${name}` }]
+  })
+  return {
+    operationId,
+    ...rest,
+    ...(description === '' ? {} : { description }),
+    tags: [tag.name],
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(requestBody === undefined
+      ? {}
+      : {
+          requestBody: { ...requestBody, content: withExample((requestBody as { content: Content }).content, request) },
+        }),
+    responses: { 200: success, ...Object.fromEntries(problems) },
+  }
+}
+
+type Content = Readonly<Record<string, Json>>
+
+function withExample(content: Content, example: unknown): Content {
+  return Object.fromEntries(
+    Object.entries(content).map(([mediaType, media]) => [
+      mediaType,
+      example === undefined ? media : { ...media, example },
+    ]),
+  )
+}
+
+/** Puts a reference in the place of each schema with a title, and the schema under that name among the components. */
+function hoistTitled(value: Json, schemas: Map<string, Json>): Json {
+  return hoist(value, schemas, false) as Json
+}
+
+/** @param isSchema whether a `title` here names a schema, and is not a property or part of an example */
+function hoist(value: unknown, schemas: Map<string, Json>, isSchema: boolean): unknown {
+  if (Array.isArray(value)) return value.map((entry) => hoist(entry, schemas, isSchema))
+  if (typeof value !== 'object' || value === null) return value
+  const { title, ...rest } = value as { title?: unknown }
+  const isNamed = isSchema && typeof title === 'string'
+  const members = Object.entries(isNamed ? rest : value).map(([name, member]) => {
+    if (name === 'example' || name === 'examples' || name === 'enum') return [name, member]
+    // The names in `properties` are the API's own.
+    if (name === 'properties' && isSchema) return [name, hoistProperties(member as Json, schemas)]
+    return [name, hoist(member, schemas, isSchema || name === 'schema')]
+  })
+  const result = Object.fromEntries(members) as Json
+  if (!isNamed) return result
+  const known = schemas.get(title)
+  assert(known === undefined || JSON.stringify(known) === JSON.stringify(result), `two schemas are called ${title}`)
+  schemas.set(title, result)
+  return { $ref: `#/components/schemas/${title}` }
+}
+
+function hoistProperties(properties: Json, schemas: Map<string, Json>): Json {
+  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, hoist(schema, schemas, true)]))
+}
+
+function byName([left]: readonly [string, unknown], [right]: readonly [string, unknown]): number {
+  return left < right ? -1 : 1
+}

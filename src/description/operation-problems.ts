@@ -1,0 +1,48 @@
+/**
+ * Which problems each operation of the REST API may answer with: one table, from which the description of the API lists
+ * every status. What every operation has in common is said once; the rest follows from its shape or stands in a row.
+ */
+import { OPERATIONS, type OperationId } from '../contract/operations.ts'
+import { PROBLEMS, type ProblemCode } from '../http/problem.ts'
+
+const EVERYWHERE: readonly ProblemCode[] = [
+  'invalid_request',
+  'unauthorized',
+  'invalid_token',
+  'insufficient_scope',
+  'disabled',
+  'request_timeout',
+  'rate_limited',
+  'headers_too_large',
+  'internal',
+  'unavailable',
+]
+
+/** A body is read, and judged by its type and size, whatever the operation does with it. */
+const WITH_BODY: readonly ProblemCode[] = ['body_too_large', 'unsupported_media_type']
+
+/** What neither holds everywhere nor follows from method and path. */
+const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
+  listAccounts: ['invalid_cursor'],
+  createAccount: ['already_exists'],
+  updateAccount: ['not_found', 'already_exists'],
+  getAccount: [],
+  listDepositAddresses: ['invalid_cursor'],
+  createDepositAddress: ['not_found', 'account_disabled', 'already_exists', 'address_unavailable', 'pool_empty'],
+  listRules: ['invalid_cursor'],
+  createRule: ['not_found', 'account_disabled', 'already_exists', 'address_unavailable', 'pool_empty'],
+  deleteRule: ['invalid_state'],
+}
+
+/** By status, in the order of the table of problems. */
+export function problemsOf(operationId: OperationId): ReadonlyMap<number, readonly ProblemCode[]> {
+  const { method, path } = OPERATIONS[operationId]
+  const codes = new Set<ProblemCode>([...EVERYWHERE, ...OF_ITS_OWN[operationId]])
+  if (method !== 'GET') for (const code of WITH_BODY) codes.add(code)
+  if (path.includes('{')) codes.add('not_found')
+  const byStatus = new Map<number, ProblemCode[]>()
+  for (const [code, { status }] of Object.entries(PROBLEMS) as [ProblemCode, { status: number }][]) {
+    if (codes.has(code)) byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+  }
+  return byStatus
+}

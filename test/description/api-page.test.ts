@@ -1,0 +1,84 @@
+/** The page at /docs in a real browser: it shows every operation, and reaches nothing but its own origin. */
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { type Browser, chromium } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { roomsWithoutStore } from '../../scripts/api-documents.ts'
+import type { Listener } from '../../src/app/listener.ts'
+import { OPERATIONS } from '../../src/contract/operations.ts'
+import { CHROMIUM, titleWith } from '../support/foreign-programs.ts'
+import { openPublicDoor } from '../support/public-door.ts'
+
+let listener: Listener
+
+beforeAll(async () => {
+  listener = await openPublicDoor({ rooms: roomsWithoutStore() })
+})
+afterAll(() => listener.close())
+
+describe('the page over HTTP', () => {
+  it('is at /docs/, which /docs leads to', async () => {
+    const answer = await fetch(`${listener.url}/docs`, { redirect: 'manual' })
+    expect([answer.status, answer.headers.get('location')]).toEqual([301, '/docs/'])
+    const page = await fetch(`${listener.url}/docs/`)
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+  })
+
+  it('may run its own scripts alone, and connect to its own origin', async () => {
+    const policy = (await fetch(`${listener.url}/docs/`)).headers.get('content-security-policy') ?? ''
+    expect(policy).toMatch(/^default-src 'none'; script-src 'self' 'sha256-[\w+/]{43}='; /)
+    expect(policy).toContain("; connect-src 'self'; ")
+    expect(policy).not.toMatch(/unsafe-eval|script-src[^;]*unsafe-inline|https?:/)
+  })
+
+  it('lets its script be kept, and offers no document of its own', async () => {
+    const script = await fetch(`${listener.url}/docs/js/scalar.js`)
+    expect([script.status, script.headers.get('cache-control')]).toEqual([200, 'public, max-age=3600'])
+    expect((await script.arrayBuffer()).byteLength).toBeGreaterThan(1_000_000)
+    expect((await fetch(`${listener.url}/docs/openapi.json`)).status).toBe(404)
+  })
+
+  it.each(['/docs', '/docs/', '/openapi.json', '/asyncapi.json'])(
+    '%s is no error of ours, whatever the Host',
+    async (path) => {
+      const statuses: (number | undefined)[] = []
+      for (const host of ['a b', '%', '[', '1.2.3.256', 'a:99999', 'a/b', 'user@a', 'a\\b', '', 'ä.example']) {
+        const request = get(listener.url + path, { headers: { host: Buffer.from(host).toString('latin1') } })
+        const [response] = (await once(request, 'response')) as [IncomingMessage]
+        response.resume()
+        statuses.push(response.statusCode)
+      }
+      expect(statuses.slice(0, 8)).toEqual(Array(8).fill(400))
+      expect(statuses.slice(8)).toEqual(path === '/docs' ? [301, 301] : [200, 200])
+    },
+  )
+})
+
+describe.skipIf(CHROMIUM.isSkipped)(titleWith('the page in Chromium', CHROMIUM, 'chromium'), () => {
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: CHROMIUM.file, args: ['--no-sandbox', '--disable-gpu'] })
+  })
+  afterAll(() => browser?.close())
+
+  it('shows every operation and asks nobody else for anything', async () => {
+    const page = await browser.newPage({ viewport: { width: 1400, height: 1000 } })
+    const asked: string[] = []
+    const complaints: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    page.on('pageerror', (error) => complaints.push(error.message))
+    page.on('console', (message) => {
+      if (/Content.Security.Policy/i.test(message.text())) complaints.push(message.text())
+    })
+    await page.goto(`${listener.url}/docs/`)
+    await page.getByText('Get an access token').first().waitFor()
+    // The groups of the sidebar are closed, but for the first.
+    await page
+      .getByText('Open Group', { exact: true })
+      .evaluateAll((elements) => elements.map((element) => element.closest('button')?.click()))
+    for (const { summary } of Object.values(OPERATIONS)) await page.getByText(summary).first().waitFor()
+    expect(complaints).toEqual([])
+    expect(asked).toContain(`${listener.url}/openapi.json`)
+    expect(asked.filter((url) => !url.startsWith(`${listener.url}/`) && !/^(data|blob):/.test(url))).toEqual([])
+  })
+})

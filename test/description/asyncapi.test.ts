@@ -1,0 +1,196 @@
+/** The AsyncAPI document: complete, true to the contract's tables, and true of what is really on the wire. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { CHANNELS, EXTENDED_SUBPROTOCOL, REQUEST_TYPES } from '../../src/contract/channels.ts'
+import { STREAM_SCOPE } from '../../src/contract/scopes.ts'
+import { CLOSE_CODES, STREAM_ERRORS } from '../../src/contract/stream-codes.ts'
+import { asyncApiDocument } from '../../src/description/asyncapi.ts'
+import { ASK } from '../../src/market/event.ts'
+import { LiveStream, levels } from '../gateway/live-stream.ts'
+import { ApiDocument, type Node, structureFaults } from '../support/api-document.ts'
+import { openPublicDoor } from '../support/public-door.ts'
+
+const committed: Node = JSON.parse(
+  readFileSync(join(import.meta.dirname, '../../docs/reference/asyncapi.json'), 'utf8'),
+)
+const document = new ApiDocument(committed)
+const { messages } = committed.components
+
+/** The schema with objects that may have no member but those described. */
+const withNothingElse = (schema: Node): Node =>
+  JSON.parse(JSON.stringify(schema), (_name, value) =>
+    value?.type === 'object' && value.properties !== undefined ? { ...value, additionalProperties: false } : value,
+  )
+
+describe('the document', () => {
+  it('is AsyncAPI 3.0 in its structure', async () => {
+    expect(await structureFaults(committed)).toEqual([])
+    const broken = structuredClone(committed)
+    broken.operations.subscribe.action = 'take'
+    expect(await structureFaults(broken)).toEqual([expect.stringContaining('#/operations/subscribe/action')])
+  })
+
+  it('refers to nothing that is not there, and has no message that no operation names', () => {
+    const references = document.references()
+    for (const reference of references) expect(document.at(reference.slice(1))).toBeTypeOf('object')
+    const named = Object.keys(messages).filter((name) => references.includes(`#/channels/stream/messages/${name}`))
+    expect(named).toEqual(Object.keys(messages))
+  })
+
+  it('receives every request and sends every channel of the tables', () => {
+    const byAction = (action: string) =>
+      Object.entries<Node>(committed.operations)
+        .filter(([, operation]) => operation.action === action)
+        .map(([name]) => name)
+    expect(byAction('receive')).toEqual(REQUEST_TYPES)
+    expect(byAction('send')).toEqual([...Object.keys(CHANNELS), 'subscriptions_ended'])
+  })
+
+  it('names every error code, every close code, and the scope', () => {
+    const { stream } = committed.channels
+    expect(stream['x-errors']).toEqual(STREAM_ERRORS)
+    expect(stream['x-close-codes']).toEqual(Object.values(CLOSE_CODES))
+    expect(messages.error.payload.properties.error.enum).toEqual(Object.keys(STREAM_ERRORS))
+    expect(committed.components.securitySchemes.token.scopes).toEqual([STREAM_SCOPE])
+  })
+
+  it('gives examples that conform to their schemas', () => {
+    for (const [name, message] of Object.entries<Node>(messages)) {
+      for (const { payload } of message.examples) {
+        expect([name, document.faults(withNothingElse(message.payload), payload)]).toEqual([name, []])
+      }
+    }
+  })
+
+  it('speaks of wss where the service is https, and of another issuer where there is one', () => {
+    const about = { url: 'https://api.example', version: '1', issuesTokens: false }
+    const other = asyncApiDocument(about) as Node
+    expect(other.servers.service).toMatchObject({ host: 'api.example', protocol: 'wss' })
+    expect(other.components.securitySchemes.token.type).toBe('http')
+  })
+})
+
+describe('what is on the wire', () => {
+  /** Under which of these messages a text falls; the requests are what a client sends. */
+  const kindsOf = (text: string) =>
+    Object.keys(messages)
+      .filter((name) => !name.endsWith('.request'))
+      .filter((name) => document.faults(withNothingElse(messages[name].payload), JSON.parse(text)).length === 0)
+
+  /** Takes texts, each of which has to be one of the messages, and counts them by their names. */
+  const takeInto =
+    (seen: Map<string, number>) =>
+    (texts: readonly string[]): void => {
+      for (const text of texts) {
+        const kinds = kindsOf(text)
+        expect([text, kinds]).toEqual([text, [expect.any(String)]])
+        seen.set(kinds[0]!, (seen.get(kinds[0]!) ?? 0) + 1)
+      }
+    }
+
+  it('is one of the messages described, each time', () => {
+    const stream = new LiveStream()
+    stream.snapshot(levels([[10_000, 15_000]], [[10_001, 10_000]]))
+    const client = stream.connect()
+    const seen = new Map<string, number>()
+    const take = takeInto(seen)
+    const all = Object.keys(CHANNELS).map((type) => (type === 'heartbeat' ? type : `AAAUSD ${type}`))
+    take(client.subscribe(...all))
+    take(client.subscribe('NOSUCH market_data', 'heartbeat', 'nothing'))
+    take(client.ask('{'))
+    take(client.ask({ type: 'subscribe', channels: [{}, { type: null, params: 1 }] }))
+    take(client.ask({ type: 'subscription_list' }))
+    stream.update([{ side: ASK, price: 10_001, amount: 0 }], [{ price: 10_001, amount: 10_000 }])
+    stream.clock.advance(1_000)
+    take(client.read())
+    take(client.unsubscribe('heartbeat', 'heartbeat'))
+    stream.removeMarket('AAAUSD')
+    take(client.read())
+    take(client.ask({ type: 'subscription_list' }))
+    expect([...seen.keys()].sort()).toEqual(
+      Object.keys(messages)
+        .filter((name) => !name.endsWith('.request'))
+        .sort(),
+    )
+  })
+
+  it('is so on the extended wire too, with every member that only it has, and requests with every param', () => {
+    const stream = new LiveStream({ depth: 5 })
+    stream.snapshot(levels([[10_000, 15_000]], [[10_001, 10_000]]))
+    const client = stream.connect({ subprotocol: EXTENDED_SUBPROTOCOL })
+    const seen = new Map<string, number>()
+    const texts: string[] = []
+    const take = (taken: readonly string[]) => {
+      takeInto(seen)(taken)
+      texts.push(...taken)
+    }
+    const ask = (request: Node) => {
+      expect(document.faults(messages[`${request.type}.request`].payload, request)).toEqual([])
+      take(client.ask(request))
+    }
+    const entry = (type: string, params: Node = {}) => ({ type, params: { market: 'AAAUSD', ...params } })
+    const channels = [
+      entry('market_data', { depth: 1, interval_ms: 50 }),
+      entry('market_data.top_of_book', { interval_ms: 100 }),
+      entry('execution_data'),
+      { type: 'heartbeat' },
+    ]
+    ask({ type: 'subscribe', channels })
+    ask({ type: 'subscription_list' })
+    for (let commit = 1; commit <= 3; commit++) {
+      stream.update([{ side: ASK, price: 10_001, amount: 10_000 + commit }], [{ price: 10_001, amount: 10_000 }])
+      stream.clock.advance(1_000)
+      take(client.read())
+    }
+    const cursorOf = (channel: string) =>
+      texts.map((text) => JSON.parse(text)).findLast((message) => message.channel === channel).stream.cursor
+    const resumed = ['market_data', 'market_data.top_of_book', 'execution_data'].map((type) =>
+      entry(type, { resume: cursorOf(type), ...(type === 'market_data' ? { depth: 1 } : {}) }),
+    )
+    ask({ type: 'unsubscribe', channels: resumed.map(({ type }) => entry(type)) })
+    ask({ type: 'subscribe', channels: resumed })
+    for (const member of ['"stream":', '"prev":', '"digest":', '"resumed":true', '"depth":1', '"interval_ms":100']) {
+      expect(
+        texts.some((text) => text.includes(member)),
+        member,
+      ).toBe(true)
+    }
+    for (const channel of Object.keys(CHANNELS)) expect(seen.get(channel), channel).toBeGreaterThan(1)
+  })
+
+  it('would not be, were a param of another channel, or of no value that is allowed', () => {
+    const { payload } = messages['subscribe.request']
+    const faultsOf = (type: string, params: Node) =>
+      document.faults(payload, { type: 'subscribe', channels: [{ type, params: { market: 'AAAUSD', ...params } }] })
+    expect(faultsOf('market_data', { depth: 10 })).toEqual([])
+    expect(faultsOf('market_data.top_of_book', { depth: 10 })).not.toEqual([])
+    expect(faultsOf('execution_data', { interval_ms: 50 })).not.toEqual([])
+    expect(faultsOf('market_data', { depth: 11 })).not.toEqual([])
+    expect(faultsOf('market_data', { interval_ms: 60 })).not.toEqual([])
+    expect(faultsOf('execution_data', { resume: 7 })).not.toEqual([])
+  })
+
+  it('would not be, were a member of another form', () => {
+    const { payload, examples } = messages.market_data
+    const [{ payload: example }] = examples
+    for (const change of [{ time: 'now' }, { type: 'TOP_OF_BOOK' }, { bids: [{ price: 1, amount: '1' }] }]) {
+      expect(document.faults(payload, { ...example, payload: { ...example.payload, ...change } })).not.toEqual([])
+    }
+    for (const stream of [null, {}, { cursor: 'a.1' }, { cursor: 'a.1', covers: -1 }, { cursor: 1, covers: 1 }]) {
+      expect(document.faults(payload, { ...example, stream })).not.toEqual([])
+    }
+  })
+})
+
+describe('/asyncapi.json', () => {
+  it('is the committed document, at the address it was asked at', async () => {
+    const listener = await openPublicDoor()
+    const response = await fetch(`${listener.url}/asyncapi.json`)
+    const served = await response.json()
+    await listener.close()
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8'])
+    const { host } = new URL(listener.url)
+    expect(served).toEqual(JSON.parse(JSON.stringify(committed).replaceAll(committed.servers.service.host, host)))
+  })
+})

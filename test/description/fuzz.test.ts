@@ -1,0 +1,145 @@
+/**
+ * Requests made at random from the document that the service itself serves, valid and broken ones, to every operation:
+ * no answer is an error of ours, and each conforms to the document in status, header fields, type and body.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SCOPES } from '../../src/contract/scopes.ts'
+import { ApiDocument, closed, type Node } from '../support/api-document.ts'
+import { captureLog } from '../support/door.ts'
+import { propertySettings } from '../support/property.ts'
+import { Random } from '../support/random.ts'
+import { type RestCustomer, RestNode } from '../support/rest.ts'
+import { temporaryFolder } from '../support/running-service.ts'
+import { type DescribedOperation, type FuzzRequest, RequestMaker } from './fuzz-requests.ts'
+import { Known, ValueMaker } from './fuzz-values.ts'
+
+const { seed = 0, numRuns = 0 } = propertySettings(400)
+/** Records pile up and lists grow: more would mostly read the same again. */
+const REQUESTS = Math.min(numRuns, 6_000)
+const folder = temporaryFolder()
+const { log, lines } = captureLog()
+
+let node: RestNode
+let full: RestCustomer
+let poor: RestCustomer
+let document: ApiDocument
+let operations: DescribedOperation[]
+
+beforeAll(async () => {
+  node = await RestNode.open({ hasTestSeed: true, flags: { data_dir: folder.path }, log })
+  full = await node.newCustomer()
+  poor = await node.newClient(full.customerId, ['funding:read_profile'])
+  document = new ApiDocument(closed((await node.send('GET', '/openapi.json')).body))
+  operations = Object.entries<Node>(document.root.paths).flatMap(([path, methods]) =>
+    Object.entries<Node>(methods).map(([method, operation]) => ({ path, method, operation })),
+  )
+})
+afterAll(async () => {
+  await node?.close()
+  folder.remove()
+})
+
+interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
+const isError = (line: string) => line.includes('"level":50')
+
+/** In what an answer breaks what the document says of the operation. */
+function faultsOf({ operation }: DescribedOperation, method: string, { status, headers, text }: Answer): string[] {
+  const described = document.resolve(operation.responses[status])
+  if (described === undefined) return [`status ${status} is not described`]
+  const faults: string[] = []
+  for (const [name, header] of Object.entries<Node>(described.headers ?? {})) {
+    const { required, schema } = document.resolve(header)
+    const value = headers.get(name)
+    if (value === null) {
+      if (required === true) faults.push(`${name} is missing`)
+    } else faults.push(...document.faults(schema, value).map((fault) => `${name}: ${fault}`))
+  }
+  const [type = ''] = (headers.get('content-type') ?? '').split(';')
+  const media = described.content?.[type]
+  if (described.content === undefined) faults.push(...(text === '' ? [] : ['a body is not described']))
+  else if (media === undefined) faults.push(`${type} is not described`)
+  else if (method !== 'HEAD') faults.push(...document.faults(media.schema, JSON.parse(text)))
+  return faults
+}
+
+function send(request: FuzzRequest): Promise<Answer> {
+  const tokens = { full: full.token, poor: poor.token, garbage: 'not-a-token', nobody: undefined, anybody: undefined }
+  const token = tokens[request.caller]
+  const { contentType, body } = request
+  return node.send(request.method, request.url, body, {
+    ...(contentType === undefined ? {} : { 'content-type': contentType }),
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+  })
+}
+
+/** Keeps the ids and names of an answer for later requests. */
+function learn(known: Known, body: Node): void {
+  const existing = body.meta?.existing
+  const records: Node[] = body.items ?? [body.rule ?? existing ?? body]
+  for (const record of records) {
+    if (typeof record.id !== 'string') continue
+    known.add('id', record.id)
+    if (record.members !== undefined) known.add('account', record.id)
+    if (record.source !== undefined) known.add('rule', record.id)
+    for (const [kind, name] of Object.entries({ profile: 'profile_id', ref: 'ref_id', address: 'address' })) {
+      if (typeof record[name] === 'string') known.add(kind, record[name])
+    }
+  }
+  if (typeof body.access_token === 'string') known.add('token', body.access_token)
+  if (typeof body.next_page_cursor === 'string') known.add('cursor', body.next_page_cursor)
+}
+
+describe('requests made from the document', () => {
+  it('are all answered as the document says', async () => {
+    const random = new Random(seed)
+    const known = new Known()
+    for (const asset of ['BTC', 'ETH', 'USD', 'USDC', 'SOL', 'NO_CONVERSION']) known.add('asset', asset)
+    for (const scope of Object.keys(SCOPES)) known.add('scope', scope)
+    const { body: client } = await node.operator('POST', `/customers/${full.customerId}/clients`, {
+      name: 'asks for tokens',
+      scopes: Object.keys(SCOPES),
+    })
+    known.add('client', client.client_id)
+    known.add('secret', client.client_secret)
+    for (const identity of ['person-1', 'person-2']) known.add('identity', identity)
+    const maker = new RequestMaker(document, random, known, new ValueMaker(document, random, known))
+    const seen = new Map<string, Set<number>>()
+    for (let count = 0; count < REQUESTS; count++) {
+      const described = operations[count % operations.length]!
+      const request = maker.make(described)
+      const answer = await send(request)
+      const shown = () =>
+        [`seed ${seed}, request ${count}`, JSON.stringify(request), answer.text, lines.findLast(isError) ?? '']
+          .map((text) => text.slice(0, 3_000))
+          .join('\n')
+      expect(answer.status, shown()).toBeLessThan(500)
+      if (request.expected !== undefined) expect(answer.status, shown()).toBe(request.expected)
+      expect(faultsOf(described, request.method, answer), shown()).toEqual([])
+      const { operationId } = described.operation
+      seen.set(operationId, (seen.get(operationId) ?? new Set()).add(answer.status))
+      if (answer.text !== '' && request.method !== 'HEAD') learn(known, JSON.parse(answer.text))
+    }
+    for (const { operation } of operations) {
+      expect(seen.get(operation.operationId), `${operation.operationId}, seed ${seed}`).toContain(200)
+    }
+    expect([...seen.values()].flatMap((statuses) => [...statuses])).toEqual(
+      expect.arrayContaining([400, 401, 403, 404, 409, 415]),
+    )
+    expect(lines.filter(isError)).toEqual([])
+  })
+
+  it('are refused as the document says when there are too many', async () => {
+    const slow = await RestNode.open({ db: node.db, ratePerSecond: 1, log })
+    const [described] = operations.filter(({ operation }) => operation.operationId === 'listAccounts')
+    const ask = () => slow.send('GET', '/v2/identity/accounts', undefined, { authorization: `Bearer ${full.token}` })
+    const answers = [await ask(), await ask(), await ask()]
+    await slow.close()
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
+    for (const answer of answers) expect(faultsOf(described!, 'GET', answer)).toEqual([])
+  })
+})

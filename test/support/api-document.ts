@@ -1,0 +1,93 @@
+/**
+ * An OpenAPI or AsyncAPI document as a test reads it: what stands at a JSON pointer, with references followed, and
+ * whether a value conforms to a schema of the document (JSON Schema 2020-12, formats included).
+ */
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+
+// biome-ignore lint/suspicious/noExplicitAny: documents are walked by name
+export type Node = any
+
+/** Where a document breaks the structure of its own standard, OpenAPI 3.1 or AsyncAPI 3.0; empty: nowhere. */
+export async function structureFaults(root: Node): Promise<string[]> {
+  const config = await createConfig({ rules: { struct: 'error', 'no-unresolved-refs': 'error' } })
+  const found = await lintFromString({ source: JSON.stringify(root), absoluteRef: 'document.json', config })
+  return found.map(({ message, location: [place] }) => `${place?.pointer ?? ''} ${message}`)
+}
+
+/**
+ * The document with objects that may have no member but those described, wherever it does not say otherwise: in the
+ * answers of the REST API, and in the schemas they refer to. Errors may be extended.
+ */
+export function closed(root: Node): Node {
+  const close = (schemas: Node): Node =>
+    JSON.parse(JSON.stringify(schemas), (_name, value) =>
+      value?.type === 'object' && value.properties !== undefined && value.additionalProperties === undefined
+        ? { ...value, additionalProperties: false }
+        : value,
+    )
+  const copy = structuredClone(root)
+  for (const [name, schema] of Object.entries<Node>(copy.components.schemas)) {
+    if (!name.endsWith('Problem') && !name.endsWith('Error')) copy.components.schemas[name] = close(schema)
+  }
+  for (const [path, methods] of Object.entries<Node>(copy.paths)) {
+    if (!path.startsWith('/v2/')) continue
+    for (const { responses } of Object.values<Node>(methods)) responses[200].content = close(responses[200].content)
+  }
+  return copy
+}
+
+export class ApiDocument {
+  readonly root: Node
+  readonly #ajv = new Ajv2020({ strict: false, allErrors: true })
+
+  constructor(root: Node) {
+    this.root = root
+    formats.default(this.#ajv)
+    // Only its format says how large it may be.
+    this.#ajv.addFormat('int32', { type: 'number', validate: (value) => Number.isInteger(value) && value < 2 ** 31 })
+    this.#ajv.addSchema({ $id: 'https://api.test/', ...root })
+  }
+
+  /** What a node stands for: itself, or what it refers to. */
+  resolve(node: Node): Node {
+    let found = node
+    while (found?.$ref !== undefined) found = this.at(found.$ref.slice(1))
+    return found
+  }
+
+  /** What stands at a JSON pointer; throws when there is nothing. */
+  at(pointer: string): Node {
+    let node = this.root
+    for (const step of pointer.split('/').slice(1)) {
+      node = this.resolve(node)[step.replaceAll('~1', '/').replaceAll('~0', '~')]
+      if (node === undefined) throw new Error(`there is nothing at ${pointer}`)
+    }
+    return node
+  }
+
+  /** In what a value breaks a schema of this document; empty: in nothing. */
+  faults(schema: Node, value: unknown): string[] {
+    const absolute = JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#', '"$ref":"https://api.test/#'))
+    const validate = this.#compiled(absolute)
+    if (validate(value)) return []
+    return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath || '/'} ${message}`)
+  }
+
+  readonly #validators = new Map<string, ReturnType<Ajv2020['compile']>>()
+
+  #compiled(schema: Node) {
+    const key = JSON.stringify(schema)
+    const known = this.#validators.get(key)
+    if (known !== undefined) return known
+    const made = this.#ajv.compile(schema)
+    this.#validators.set(key, made)
+    return made
+  }
+
+  /** Every reference in the document. */
+  references(): string[] {
+    return [...JSON.stringify(this.root).matchAll(/"\$ref":"([^"]+)"/g)].map(([, target = '']) => target)
+  }
+}
