@@ -1,34 +1,44 @@
 /**
- * Puts the service together from its configuration: the only file that names concrete engines and sources. It starts
- * the rooms in the order they need each other and stops them in reverse; a start that fails leaves nothing behind.
+ * Puts the service together from its configuration: with `start-markets` and `open-store` the only file that names
+ * concrete engines and sources. It starts the rooms in the order they need each other and stops them in reverse; a start
+ * that fails leaves nothing behind. The doors open first and say 503 while what stands behind them waits for the store:
+ * its schema, the directory, and the times of earlier commits, before which no market is written.
  */
 import { type ClientCredentials, type DemoClient, ensureDemoClient } from '../auth/demo-client.ts'
 import { Directory } from '../auth/directory.ts'
 import { DirectoryLoader } from '../auth/directory-loader.ts'
-import { registerAuthOperatorRoutes } from '../auth/operator-routes.ts'
-import { createTokenVerifier } from '../auth/token-verifier.ts'
+import type { TokenVerifier } from '../auth/token-verifier.ts'
+import { Upkeep } from '../auth/upkeep.ts'
 import type { Clock } from '../base/clock.ts'
-import type { Log } from '../base/log.ts'
+import { type Log, setLogLevel } from '../base/log.ts'
 import { createMetricsRegistry, type MetricsRegistry } from '../base/metrics.ts'
 import type { Bus } from '../channel/bus.ts'
 import { createMemoryBus } from '../channel/bus-memory.ts'
-import { CommitTimes, readCommitFloors } from '../channel/commit-times.ts'
-import { createSequencerMetrics } from '../channel/sequencer.ts'
-import { createKraken } from '../feed/kraken.ts'
-import { createSimulator, type SimulatedTrade } from '../feed/simulator/simulator.ts'
+import { readCommitFloors } from '../channel/commit-times.ts'
+import type { SimulatedTrade } from '../feed/simulator/simulator.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import { Hub } from '../gateway/hub.ts'
 import { createGatewayMetrics } from '../gateway/metrics.ts'
 import type { Db } from '../store/db.ts'
+import { readSchemaState } from '../store/migrate.ts'
+import { networksWithoutAddresses } from './address-keys.ts'
+import type { ConfigResult } from './config.ts'
+import { createHealthMetrics } from './health-metrics.ts'
 import { Lifecycle, type Stoppable } from './lifecycle.ts'
 import type { Listener } from './listener.ts'
-import { createMarketData, type MarketData } from './market-data.ts'
+import type { MarketData } from './market-data.ts'
 import { openStore } from './open-store.ts'
 import { createOperatorListener } from './operator-listener.ts'
 import { readOperatorToken } from './operator-token.ts'
-import { createPublicListener } from './public-listener.ts'
+import { createPublicListener, type PublicListener } from './public-listener.ts'
 import { readinessOf } from './readiness.ts'
+import { createReloadCounter, reload } from './reload.ts'
+import { operatorRooms, publicRooms } from './rooms.ts'
 import type { Config } from './settings.ts'
+import { createMarkets, startSources } from './start-markets.ts'
+import { readFromStore, type SchemaState, untilAborted, wait, waitForSchema } from './store-wait.ts'
+import { tlsFilesOf } from './tls-settings.ts'
+import { createVerifier, issuerOfNewStore, issuesTokens } from './token-issuer.ts'
 
 export interface ServiceOptions {
   readonly config: Config
@@ -40,6 +50,10 @@ export interface ServiceOptions {
   readonly onTrade?: (trade: SimulatedTrade) => void
   /** Where commits travel, for who listens too; absent = a bus of this process that nobody else sees. */
   readonly bus?: Bus
+  /** The demo's: addresses for which there is no key come from a seed for testing, in the data folder. */
+  readonly hasTestSeed?: boolean
+  /** Gives the start up: what was started is stopped, and the start fails with the reason of the signal. */
+  readonly signal?: AbortSignal
 }
 
 export interface ServiceAddresses {
@@ -53,58 +67,116 @@ export interface ServiceAddresses {
 
 export interface Service extends Stoppable {
   readonly addresses: ServiceAddresses
+  /** Takes over what can be taken over of a configuration that was read anew, and logs the rest. */
+  reload(result: ConfigResult): void
   /** Makes sure that the demo client is there and in force, with `existing` credentials if they still open it. */
   ensureDemoClient(existing: ClientCredentials | undefined): Promise<DemoClient>
 }
 
-/** How long a start waits for sources that say nothing; the service works without them and names them. */
-const SOURCES_MILLISECONDS_MAX = 5_000
 /** Time for everything that a shutdown does beside the two waits that are configured. */
 const STOP_MILLISECONDS_MAX = 15_000
 
 /** What the rooms share while they are put together. */
 interface Parts extends ServiceOptions {
+  /** What is in force now: `config` is what it was at the start, for what needs a restart. */
+  readonly live: { config: Config }
   readonly lifecycle: Lifecycle
   readonly metrics: MetricsRegistry
   readonly bus: Bus
   readonly directory: Directory
-  /** Set once, when stopping begins. */
-  readonly state: { draining: boolean }
+  readonly verifier: TokenVerifier
+  readonly signal: AbortSignal
+  readonly state: {
+    /** What is known of the store's schema. */
+    schema: SchemaState | undefined
+    /** Set once, when the start is over. */
+    started: boolean
+    /** Set once, when stopping begins. */
+    draining: boolean
+  }
+}
+
+/** What the operator API is about. */
+interface OperatedRooms {
+  readonly db: Db
+  readonly loader: DirectoryLoader
+  readonly marketData: MarketData
+  readonly hub: Hub
+}
+
+/** What a configuration that was read anew is applied to. */
+interface ReloadedRooms {
+  readonly marketData: MarketData
+  readonly hub: Hub
+  readonly listener: PublicListener
+}
+
+interface PublicRooms {
+  readonly db: Db
+  readonly loader: DirectoryLoader
+  readonly gateway: Gateway
 }
 
 export async function startService(options: ServiceOptions): Promise<Service> {
+  const directory = new Directory()
   const parts: Parts = {
     ...options,
+    live: { config: options.config },
     lifecycle: new Lifecycle(options.log),
     metrics: createMetricsRegistry(),
     bus: options.bus ?? createMemoryBus(),
-    directory: new Directory(),
-    state: { draining: false },
+    directory,
+    verifier: createVerifier({ ...options, directory }),
+    signal: options.signal ?? new AbortController().signal,
+    state: { schema: undefined, started: false, draining: false },
   }
   try {
     return await startParts(parts)
   } catch (error) {
+    parts.state.draining = true
     await parts.lifecycle.stop()
     throw error
   }
 }
 
 async function startParts(parts: Parts): Promise<Service> {
-  const { config, log, lifecycle, state } = parts
+  const { config, log, lifecycle, signal, state } = parts
   const { db } = await openStore(parts)
-  const loader = await startDirectory(parts, db)
-  const marketData = await startMarketData(parts, db)
-  const operator = await startOperatorListener(parts, db, loader, marketData)
-  const gateway = startGateway(parts, marketData)
-  await startSources(parts, marketData)
-  const listener = await startPublicListener(parts, gateway)
+  signal.throwIfAborted()
+  const loader = createDirectoryLoader(parts, db)
+  const marketData = createMarkets(parts, db)
+  const { hub, gateway } = startGateway(parts, marketData)
+  const operator = await startOperatorListener(parts, { db, loader, marketData, hub })
+  // Stopped after the public listener, whose drain goes on sending data.
+  lifecycle.started('sources', () => marketData.stopSources())
+  const listener = await startPublicListener(parts, { db, loader, gateway })
+  // Who waits for a store that is away has to know where to ask why.
+  log.info({ http: listener.url, operator: operator.url }, 'listening')
+  await waitForSchema(
+    parts,
+    () => readSchemaState(db),
+    (schema) => {
+      state.schema = schema
+    },
+  )
+  await loadDirectory(parts, loader)
+  if (issuesTokens(config)) startUpkeep(parts, db)
+  await startSources(parts, marketData, await readFromStore(parts, 'commit times', () => readCommitFloors(db)))
+  state.started = true
   const publicUrl = config['http.public_url'] || listener.url
   const addresses = { http: listener.url, ws: listener.url.replace(/^http/, 'ws'), operator: operator.url, publicUrl }
   log.info(addresses, 'ready')
+  const reloads = createReloadCounter(parts.metrics)
   return {
     addresses,
-    stopMillisecondsMax:
-      (config['http.drain_delay_seconds'] + config['stream.drain_seconds']) * 1000 + STOP_MILLISECONDS_MAX,
+    get stopMillisecondsMax() {
+      const { config } = parts.live
+      return (config['http.drain_delay_seconds'] + config['stream.drain_seconds']) * 1000 + STOP_MILLISECONDS_MAX
+    },
+    reload(result) {
+      const apply = () => applyConfig(parts, { marketData, hub, listener })
+      reloads.inc({ outcome: reload({ ...parts, apply }, result) })
+    },
     stop() {
       state.draining = true
       return lifecycle.stop()
@@ -117,53 +189,69 @@ async function startParts(parts: Parts): Promise<Service> {
   }
 }
 
-async function startDirectory({ config, directory, log, clock, lifecycle }: Parts, db: Db): Promise<DirectoryLoader> {
-  const loader = new DirectoryLoader({ db, directory, clock, log, publicUrl: config['http.public_url'] })
+/** What a configuration that was read anew changes by itself; the rest is asked for where it is used. */
+function applyConfig({ live, log }: Parts, rooms: ReloadedRooms): void {
+  const { config } = live
+  setLogLevel(log, config['log.level'])
+  const { added, removed } = rooms.marketData.change(config.markets)
+  for (const symbol of removed) rooms.hub.removeMarket(symbol)
+  for (const replica of added) rooms.hub.addMarket(replica)
+  if (added.length + removed.length > 0) {
+    log.info({ added: added.map(({ market }) => market.symbol), removed }, 'markets changed')
+  }
+  rooms.listener.reloadTls()
+}
+
+function createDirectoryLoader({ config, directory, log, clock, lifecycle }: Parts, db: Db): DirectoryLoader {
+  const loader = new DirectoryLoader({ db, directory, clock, log, publicUrl: issuerOfNewStore(config) })
   lifecycle.started('directory', () => loader.stop())
-  await loader.refresh()
   return loader
 }
 
-async function startMarketData(parts: Parts, db: Db): Promise<MarketData> {
-  const { config, clock, log, metrics, lifecycle, onTrade } = parts
-  const marketData = createMarketData({
-    markets: config.markets,
-    executionsKept: config['stream.executions_kept'],
-    bus: parts.bus,
-    clock,
-    log,
-    metrics: createSequencerMetrics(metrics),
-    floors: await readCommitFloors(db),
-    createSource: {
-      simulator: (markets) =>
-        createSimulator({
-          markets,
-          seed: config['simulator.seed'],
-          updatesPerSecond: config['simulator.rate'],
-          clock,
-          ...(onTrade === undefined ? {} : { onTrade }),
-        }),
-      kraken: (markets) => createKraken({ url: config['feeds.kraken.url'], markets, clock, log, metrics }),
-    },
+/** Resolves when the directory is loaded; the loader itself tries again, and says so. */
+async function loadDirectory({ directory, signal }: Parts, loader: DirectoryLoader): Promise<void> {
+  const loaded = new Promise<void>((resolve) => {
+    const end = directory.onChange(() => {
+      end()
+      resolve()
+    })
   })
-  lifecycle.started('replicas', () => marketData.stopReplicas())
-  const commitTimes = new CommitTimes({
-    db,
-    clock,
-    log,
-    latest: () => marketData.replicas.map(({ market, instant }) => [market.symbol, instant.milliseconds] as const),
-  })
-  lifecycle.started('commit times', () => commitTimes.stop())
-  return marketData
+  await untilAborted(signal, loader.refresh())
+  await untilAborted(signal, loaded)
 }
 
-async function startOperatorListener(
-  parts: Parts,
-  db: Db,
-  loader: DirectoryLoader,
-  marketData: MarketData,
-): Promise<Listener> {
-  const { config, log, metrics, clock, directory, state, lifecycle } = parts
+/** Keys and revocations, as time goes by. */
+function startUpkeep({ config, directory, log, clock, lifecycle }: Parts, db: Db): void {
+  const upkeep = new Upkeep({ db, directory, clock, log, signingKeyDays: config['auth.signing_key_days'] })
+  lifecycle.started('upkeep', () => upkeep.stop())
+}
+
+async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promise<Listener> {
+  const { db, loader, marketData, hub } = rooms
+  const { config, live, log, metrics, clock, directory, state, lifecycle } = parts
+  const withoutAddresses = parts.hasTestSeed === true ? [] : networksWithoutAddresses(config)
+  const sourcesOf = (symbol: string) => marketData.sourcesOf(symbol)
+  const readiness = () =>
+    readinessOf({
+      draining: state.draining,
+      storeAvailable: db.available,
+      schema: state.schema,
+      directoryLoaded: directory.loaded,
+      markets: marketData.replicas,
+      sourcesOf,
+      starting: marketData.starting,
+      withoutAddresses,
+    })
+  createHealthMetrics({
+    registry: metrics,
+    clock,
+    db,
+    directory: loader,
+    markets: () => marketData.replicas,
+    sourcesOf,
+    readiness,
+    connectionsMax: () => live.config['stream.connections_max'],
+  })
   const listener = await createOperatorListener({
     host: config['operator.host'],
     port: config['operator.port'],
@@ -171,22 +259,22 @@ async function startOperatorListener(
     log,
     metrics,
     clock,
-    readiness: () =>
-      readinessOf({
-        draining: state.draining,
-        storeAvailable: db.available,
-        directoryLoaded: directory.loaded,
-        markets: marketData.replicas,
-        starting: marketData.starting,
-      }),
-    rooms: [(app) => registerAuthOperatorRoutes(app, { db, refreshDirectory: () => loader.refresh() })],
+    readiness,
+    rooms: operatorRooms({
+      ...parts,
+      db,
+      issuesTokens: issuesTokens(config),
+      refreshDirectory: () => loader.refresh(),
+      hub,
+      sourcesOf,
+    }),
   })
   lifecycle.started('operator listener', () => listener.close())
   return listener
 }
 
-function startGateway(parts: Parts, marketData: MarketData): Gateway {
-  const { config, bus, clock, log, directory, lifecycle } = parts
+function startGateway(parts: Parts, marketData: MarketData): { readonly hub: Hub; readonly gateway: Gateway } {
+  const { config, live, bus, clock, log, directory, lifecycle } = parts
   const metrics = createGatewayMetrics(parts.metrics)
   const hub = new Hub({
     replicas: marketData.replicas,
@@ -203,61 +291,65 @@ function startGateway(parts: Parts, marketData: MarketData): Gateway {
       outboxBytesMax: config['stream.outbox_bytes_max'],
       inboundPerSecond: config['stream.inbound_per_second'],
       inboundBurst: config['stream.inbound_burst'],
-      subscriptionsMax: config['stream.subscriptions_max'],
+      get subscriptionsMax() {
+        return live.config['stream.subscriptions_max']
+      },
       closesExpired: config['stream.token_expiry'] === 'close',
     },
   })
   const gateway = createGateway({
     hub,
     directory,
-    verifier: createTokenVerifier({ directory, clock }),
+    verifier: parts.verifier,
     clock,
     log,
     metrics,
     settings: {
       inboundBytesMax: config['stream.inbound_bytes_max'],
-      connectionsPerClientMax: config['stream.connections_per_client_max'],
-      connectionsMax: config['stream.connections_max'],
+      get connectionsPerClientMax() {
+        return live.config['stream.connections_per_client_max']
+      },
+      get connectionsMax() {
+        return live.config['stream.connections_max']
+      },
     },
   })
   lifecycle.started('gateway', () => gateway.stop())
-  return gateway
-}
-
-async function startSources({ clock, lifecycle, log }: Parts, marketData: MarketData): Promise<void> {
-  lifecycle.started('sources', () => marketData.stopSources())
-  const patience = wait(clock, SOURCES_MILLISECONDS_MAX)
-  await Promise.race([marketData.start(), patience])
-  if (marketData.starting.size > 0) log.warn({ markets: [...marketData.starting] }, 'sources have said nothing yet')
+  return { hub, gateway }
 }
 
 /** Its stop is the drain: nobody new, then everyone who is there, spread over time. */
-async function startPublicListener(parts: Parts, gateway: Gateway): Promise<Listener> {
-  const { config, log, metrics, clock, directory, lifecycle } = parts
+async function startPublicListener(parts: Parts, rooms: PublicRooms): Promise<PublicListener> {
+  const { db, loader, gateway } = rooms
+  const { config, live, log, metrics, clock, directory, lifecycle, state } = parts
+  const tls = tlsFilesOf(config)
   const listener = await createPublicListener({
     host: config['http.host'],
     port: config['http.port'],
+    ...(tls === undefined ? {} : { tls }),
+    trustedProxies: config['http.trusted_proxies'],
+    corsOrigins: config['http.cors_origins'],
     headerBytesMax: config['http.header_bytes_max'],
     tokenSeconds: config['auth.token_seconds'],
+    tokenRatePerSecond: config['auth.token_rate_per_second'],
+    issuesTokens: issuesTokens(config),
+    publicUrl: config['http.public_url'],
+    db,
+    refreshDirectory: () => loader.refresh(),
     directory,
     gateway,
+    rooms: publicRooms({ ...parts, db, ratePerSecond: config['rest.rate_per_second'] }),
     log,
     metrics,
     clock,
   })
   lifecycle.started('public listener', async () => {
-    await wait(clock, config['http.drain_delay_seconds'] * 1000)
+    // A balancer that never saw this node ready has nothing to notice.
+    if (state.started) await wait(clock, live.config['http.drain_delay_seconds'] * 1000)
     // It is closed when its last connection is gone, and it is the drain that makes them go.
     const closed = listener.close()
-    await gateway.drain(config['stream.drain_seconds'])
+    await gateway.drain(live.config['stream.drain_seconds'])
     await closed
   })
   return listener
-}
-
-function wait(clock: Clock, milliseconds: number): Promise<void> {
-  if (milliseconds === 0) return Promise.resolve()
-  return new Promise((resolve) => {
-    clock.schedule(milliseconds, resolve)
-  })
 }

@@ -74,10 +74,14 @@ export function loadConfig(input: ConfigInput): ConfigResult {
   const knownOrigins = origins as Record<SettingKey, string>
   const broken = RELATIONS.filter((relation) => !relation.holds(config)).map(({ key, other, rule }) => {
     const origin = knownOrigins[key] === 'default' ? knownOrigins[other] : knownOrigins[key]
-    return { key, origin, message: `is ${config[key]}; it ${rule} (${config[other]})` }
+    return { key, origin, message: `is ${shown(config[key])}; it ${rule} (${shown(config[other])})` }
   })
   if (broken.length > 0) return { ok: false, problems: broken, warnings }
   return { ok: true, config, origins: knownOrigins, warnings }
+}
+
+function shown(value: unknown): string {
+  return value === '' ? 'empty' : String(value)
 }
 
 /** `TIDEGATE_HTTP_PORT` of `http.port`. */

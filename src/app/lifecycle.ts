@@ -1,8 +1,11 @@
 /**
  * The life of the process: what was started is stopped in reverse, once, and a part that fails to stop does not keep
  * the others from it. A signal ends the process with 0 after everything has stopped; a second one, at least a second
- * later, ends it at once; an error that nobody caught ends it with 1 after one log line.
+ * later, ends it at once; an error that nobody caught ends it with 1 after one log line. SIGHUP does not end it: the
+ * service is told to read its configuration anew, unless what hung up is the terminal that the process was started in.
  */
+import { closeSync, openSync } from 'node:fs'
+import { isatty } from 'node:tty'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 
@@ -51,46 +54,93 @@ export interface Stoppable {
   readonly stopMillisecondsMax: number
 }
 
+export interface Running extends Stoppable {
+  /** Reads the configuration anew; it is over when this returns, so that two never overlap. */
+  reload(): void
+}
+
+/** What a start that is given up gets to put away what it had begun. */
+const GIVE_UP_MILLISECONDS_MAX = 30_000
+
 /**
  * Runs a service for as long as the process lives: `start` may fail, and then the process goes on to say why. A signal
- * during the start takes effect when the start is over.
+ * during the start aborts the one that `start` is given: a start that then fails has been given up and ends the process
+ * with 0; one that comes to its end all the same is stopped. SIGHUP during the start takes effect when it is over.
  */
-export async function runUntilSignal(log: Log, clock: Clock, start: () => Promise<Stoppable>): Promise<void> {
+export async function runUntilSignal(
+  log: Log,
+  clock: Clock,
+  start: (signal: AbortSignal) => Promise<Running>,
+): Promise<void> {
   crashOnUncaught(log)
-  let running: Stoppable | undefined
+  const isInTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor)) && canReachTerminal()
+  const starting = new AbortController()
+  let running: Running | undefined
+  let reloadsAtStart = false
   let firstSignal: { readonly name: string; readonly atMilliseconds: number } | undefined
   const onSignal = (name: string): void => {
     const now = clock.monotonicMilliseconds()
     if (firstSignal === undefined) {
       firstSignal = { name, atMilliseconds: now }
       log.info({ signal: name }, 'stopping')
-      if (running !== undefined) void stopAndExit(log, clock, running)
+      if (running !== undefined) {
+        void stopAndExit(log, clock, running)
+      } else {
+        exitWhenStuck(log, clock, GIVE_UP_MILLISECONDS_MAX)
+        starting.abort()
+      }
     } else if (now - firstSignal.atMilliseconds >= SECOND_SIGNAL_MILLISECONDS_MIN) {
       log.warn({ signal: name }, 'second signal: ending at once')
       process.exit(1)
     }
   }
+  const onHangup = (name: string): void => {
+    if (isInTerminal && !canReachTerminal()) onSignal(name)
+    else if (firstSignal === undefined && running === undefined) reloadsAtStart = true
+    else if (firstSignal === undefined) running?.reload()
+  }
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
+  process.on('SIGHUP', onHangup)
   try {
-    running = await start()
-  } finally {
-    if (running === undefined) {
-      process.off('SIGINT', onSignal)
-      process.off('SIGTERM', onSignal)
+    running = await start(starting.signal)
+  } catch (error) {
+    if (starting.signal.aborted && error === starting.signal.reason) {
+      log.info({}, 'stopped')
+      process.exit(0)
     }
+    process.off('SIGINT', onSignal)
+    process.off('SIGTERM', onSignal)
+    process.off('SIGHUP', onHangup)
+    throw error
   }
   if (firstSignal !== undefined) await stopAndExit(log, clock, running)
+  else if (reloadsAtStart) running.reload()
 }
 
 async function stopAndExit(log: Log, clock: Clock, running: Stoppable): Promise<void> {
-  clock.schedule(running.stopMillisecondsMax, () => {
-    log.error({}, 'stopping is stuck: ending anyway')
-    process.exit(1)
-  })
+  exitWhenStuck(log, clock, running.stopMillisecondsMax)
   const clean = await running.stop()
   log.info({}, 'stopped')
   process.exit(clean ? 0 : 1)
+}
+
+/** Whether the process has a controlling terminal that has not hung up. */
+function canReachTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'))
+    return true
+  } catch (error) {
+    if (typeof (error as NodeJS.ErrnoException).code === 'string') return false
+    throw error
+  }
+}
+
+function exitWhenStuck(log: Log, clock: Clock, milliseconds: number): void {
+  clock.schedule(milliseconds, () => {
+    log.error({}, 'stopping is stuck: ending anyway')
+    process.exit(1)
+  })
 }
 
 function crashOnUncaught(log: Log): void {

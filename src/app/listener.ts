@@ -11,7 +11,7 @@ import { StoreUnavailable } from '../store/db.ts'
 import { InvalidCursor } from '../store/page.ts'
 
 export interface Listener {
-  /** Where it really listens: `http://host:port`. */
+  /** Where it really listens: `http://host:port`, or `https://`. */
   readonly url: string
   /** Resolves when no connection is left. */
   close(): Promise<void>
@@ -25,14 +25,14 @@ const RETRY_AFTER_SECONDS = 1
 
 export async function listen(
   app: FastifyInstance,
-  address: { readonly host: string; readonly port: number },
+  address: { readonly host: string; readonly port: number; readonly scheme: 'http' | 'https' },
   clock: Clock,
 ): Promise<Listener> {
   await app.listen({ host: address.host, port: address.port })
   const { port } = app.server.address() as AddressInfo
   const host = address.host.includes(':') ? `[${address.host}]` : address.host
   return {
-    url: `http://${host}:${port}`,
+    url: `${address.scheme}://${host}:${port}`,
     async close() {
       const cut = clock.schedule(CLOSE_MILLISECONDS_MAX, () => app.server.closeAllConnections())
       await app.close()

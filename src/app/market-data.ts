@@ -1,17 +1,19 @@
 /**
  * The markets of this process, from source to replica: each configured market gets one writer and one reader on the
- * bus, and each venue one source that feeds all of its markets. It starts and stops them; what a book is, it does not
- * know.
+ * bus, and each venue one source that feeds all markets that name it. It starts and stops them, and lets them come and
+ * go; what a book is, it does not know. A market that comes back goes on with later times than it had.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import type { Bus } from '../channel/bus.ts'
 import { Replica } from '../channel/replica.ts'
-import { Sequencer, type SequencerMetrics } from '../channel/sequencer.ts'
+import { forgetMarket, Sequencer, type SequencerMetrics } from '../channel/sequencer.ts'
 import type { Source, SourceMarket } from '../feed/source.ts'
-import type { MarketEvent } from '../market/event.ts'
-import type { ConfiguredMarket, MarketSource } from './markets-config.ts'
+import { type InputState, MarketFeed, type MarketInput } from './market-feed.ts'
+import type { ConfiguredMarket } from './markets-config.ts'
+import { type MarketSource, sourceText } from './sources-config.ts'
 
 export type CreateSource = (markets: readonly SourceMarket[]) => Source
 
@@ -22,36 +24,196 @@ export interface MarketDataOptions {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: SequencerMetrics
-  /** Times that the commits of a market have to be later than, from before this start. */
-  readonly floors: ReadonlyMap<string, number>
   /** How the source of a venue is made; called once for each venue that a market names. */
   readonly createSource: Readonly<Record<MarketSource['venue'], CreateSource>>
 }
 
-export interface MarketData {
-  /** In the order of the configuration. */
-  readonly replicas: readonly Replica[]
-  /** Symbols of the markets whose source has said nothing yet. */
-  readonly starting: ReadonlySet<string>
-  /** Begins to read the sources; resolves when each has said something about each of its markets. */
-  start(): Promise<void>
-  /** Ends the sources and the writers; the replicas keep their last books. */
-  stopSources(): Promise<void>
-  stopReplicas(): void
+interface RunningMarket {
+  readonly configured: ConfiguredMarket
+  readonly replica: Replica
+  /** The writer, and what its sources feed it through, once the market is started. */
+  sequencer: Sequencer | undefined
+  feed: MarketFeed | undefined
 }
 
-export function createMarketData(options: MarketDataOptions): MarketData {
-  const { markets, bus, clock, log, metrics } = options
-  const sources = new Map<MarketSource['venue'], Source>()
-  // Readers first: a commit that nobody heard would be missing for ever.
-  const replicas = markets.map(
-    ({ definition }) => new Replica({ market: definition, bus, executionsKept: options.executionsKept }),
-  )
-  const starting = new Set(markets.map(({ definition }) => definition.symbol))
-  let onStarted: () => void = () => undefined
-  const sequencers: Sequencer[] = []
-  const fed = new Map<MarketSource['venue'], SourceMarket[]>()
-  for (const { definition: market, source } of markets) {
+/** One source of a market as it is now. */
+export interface SourceState extends InputState {
+  /** As the configuration names it: `kraken:BTC/USD`. */
+  readonly source: string
+  /** What an operator should know although it may be live. */
+  readonly notices: readonly string[]
+}
+
+export interface MarketChanges {
+  /** Readers of the markets that have come. */
+  readonly added: readonly Replica[]
+  /** Symbols of the markets that have gone; one that has changed is in both. */
+  readonly removed: readonly string[]
+}
+
+/**
+ * The markets of the process. Readers are there from the beginning, so that a commit is never one that nobody heard;
+ * writers and sources come with `start`.
+ */
+export class MarketData {
+  readonly #options: MarketDataOptions
+  #markets = new Map<string, RunningMarket>()
+  /** Times of the last commits of markets that have gone: milliseconds since the epoch. */
+  readonly #gone = new Map<string, number>()
+  /** Sources that have no market left, on their way to their end. */
+  readonly #ending = new Set<Promise<void>>()
+  #floors: ReadonlyMap<string, number> = new Map()
+  readonly #sources = new Map<MarketSource['venue'], Source>()
+  readonly #starting: Set<string>
+  #onStarted: () => void = () => undefined
+
+  constructor(options: MarketDataOptions) {
+    this.#options = options
+    for (const configured of options.markets) this.#read(configured)
+    this.#starting = new Set(this.#markets.keys())
+  }
+
+  /** In the order of the configuration. */
+  get replicas(): readonly Replica[] {
+    return [...this.#markets.values()].map(({ replica }) => replica)
+  }
+
+  /** The markets that are written here, reader and writer together. */
+  get written(): readonly { readonly replica: Replica; readonly sequencer: Sequencer }[] {
+    return [...this.#markets.values()].flatMap(({ replica, sequencer }) =>
+      sequencer === undefined ? [] : [{ replica, sequencer }],
+    )
+  }
+
+  /** The sources of a market, in the order of its configuration; none for a market that is not there or not started. */
+  sourcesOf(symbol: string): readonly SourceState[] {
+    const feed = this.#markets.get(symbol)?.feed
+    if (feed === undefined) return []
+    return feed.inputs.map(({ source, fed }, index) => ({
+      source: sourceText(source),
+      ...feed.states[index]!,
+      notices: this.#sources.get(source.venue)?.notices(fed) ?? [],
+    }))
+  }
+
+  /** Symbols of the markets that were there at the start, have no book yet, and sources that have said nothing yet. */
+  get starting(): ReadonlySet<string> {
+    return this.#starting
+  }
+
+  /** When each market was last committed, also those that have gone: milliseconds since the epoch, 0 before the first. */
+  *commitTimes(): Iterable<readonly [market: string, milliseconds: number]> {
+    for (const { replica } of this.#markets.values()) yield [replica.market.symbol, replica.instant.milliseconds]
+    for (const entry of this.#gone) if (!this.#markets.has(entry[0])) yield entry
+  }
+
+  /**
+   * Begins to write the markets, each later than its floor (milliseconds since the epoch, from before this start), and
+   * to read the sources; resolves when each market has a book, or has heard from all of its sources.
+   */
+  start(floors: ReadonlyMap<string, number>): Promise<void> {
+    const started = new Promise<void>((resolve) => {
+      this.#onStarted = resolve
+    })
+    this.#floors = floors
+    if (this.#starting.size === 0) this.#onStarted()
+    const fed = new Map<MarketSource['venue'], SourceMarket[]>()
+    for (const running of this.#markets.values()) {
+      for (const { source, fed: market } of this.#write(running)) {
+        fed.set(source.venue, [...(fed.get(source.venue) ?? []), market])
+      }
+    }
+    for (const [venue, list] of fed) this.#sources.set(venue, this.#options.createSource[venue](list))
+    for (const source of this.#sources.values()) source.start()
+    return started
+  }
+
+  /**
+   * Lets markets come and go, after `start`: what is configured differently in any way goes, and comes anew. Tells what
+   * has gone and the readers of what has come; the rest is not touched.
+   */
+  change(markets: readonly ConfiguredMarket[]): MarketChanges {
+    const wanted = new Map(markets.map((configured) => [configured.definition.symbol, configured]))
+    const removed: string[] = []
+    for (const [symbol, { configured }] of this.#markets) {
+      if (isDeepStrictEqual(configured, wanted.get(symbol))) continue
+      this.#remove(symbol)
+      removed.push(symbol)
+    }
+    const added = markets
+      .filter(({ definition }) => !this.#markets.has(definition.symbol))
+      .map((configured) => this.#add(configured))
+    this.#endIdleSources()
+    this.#markets = new Map([...wanted.keys()].map((symbol) => [symbol, this.#markets.get(symbol) as RunningMarket]))
+    return { added, removed }
+  }
+
+  /** Ends the sources and the writers; the replicas keep their last books. */
+  async stopSources(): Promise<void> {
+    await Promise.all([...this.#ending, ...[...this.#sources.values()].map((source) => source.stop())])
+    for (const { sequencer } of this.#markets.values()) sequencer?.stop()
+  }
+
+  stopReplicas(): void {
+    for (const { replica } of this.#markets.values()) replica.stop()
+  }
+
+  #add(configured: ConfiguredMarket): Replica {
+    const running = this.#read(configured)
+    for (const { source, fed } of this.#write(running)) {
+      const known = this.#sources.get(source.venue)
+      if (known === undefined) {
+        const created = this.#options.createSource[source.venue]([fed])
+        this.#sources.set(source.venue, created)
+        created.start()
+      } else {
+        known.add(fed)
+      }
+    }
+    return running.replica
+  }
+
+  #remove(symbol: string): void {
+    const { replica, sequencer, feed } = this.#markets.get(symbol) as RunningMarket
+    for (const { source, fed } of feed?.inputs ?? []) this.#sources.get(source.venue)?.remove(fed)
+    sequencer?.stop()
+    replica.stop()
+    if (replica.instant.milliseconds > 0) this.#gone.set(symbol, replica.instant.milliseconds)
+    this.#markets.delete(symbol)
+    this.#noteStarted(symbol)
+    forgetMarket(this.#options.metrics, symbol)
+  }
+
+  #endIdleSources(): void {
+    const markets = [...this.#markets.values()]
+    const venues = new Set(markets.flatMap(({ configured }) => configured.sources.map(({ venue }) => venue)))
+    for (const [venue, source] of this.#sources) {
+      if (venues.has(venue)) continue
+      this.#sources.delete(venue)
+      const ending = source.stop().finally(() => this.#ending.delete(ending))
+      this.#ending.add(ending)
+    }
+  }
+
+  #noteStarted(symbol: string): void {
+    if (this.#starting.delete(symbol) && this.#starting.size === 0) this.#onStarted()
+  }
+
+  /** Gives a market its reader. */
+  #read(configured: ConfiguredMarket): RunningMarket {
+    const { bus, executionsKept } = this.#options
+    const { definition } = configured
+    const replica = new Replica({ market: definition, bus, executionsKept })
+    const running = { configured, replica, sequencer: undefined, feed: undefined }
+    this.#markets.set(definition.symbol, running)
+    return running
+  }
+
+  /** Gives a market its writer; returns how its sources feed it. */
+  #write(running: RunningMarket): readonly MarketInput[] {
+    const { bus, clock, log, metrics } = this.#options
+    const { configured } = running
+    const { definition: market } = configured
     const sequencer = new Sequencer({
       market,
       epoch: newId(),
@@ -59,37 +221,20 @@ export function createMarketData(options: MarketDataOptions): MarketData {
       clock,
       log,
       metrics,
-      floorMilliseconds: options.floors.get(market.symbol) ?? 0,
-      onRebuildNeeded: (reason) => sources.get(source.venue)?.rebuild(market.symbol, reason),
+      floorMilliseconds: Math.max(this.#gone.get(market.symbol) ?? 0, this.#floors.get(market.symbol) ?? 0),
+      onRebuildNeeded: (reason) => feed.rebuild(reason),
     })
-    sequencers.push(sequencer)
-    const list = fed.get(source.venue) ?? []
-    const listener = (event: MarketEvent): void => {
-      if (starting.delete(market.symbol) && starting.size === 0) onStarted()
-      sequencer.offer(event)
-    }
-    list.push({ market, venueSymbol: source.symbol, listener })
-    fed.set(source.venue, list)
-  }
-  for (const [venue, list] of fed) sources.set(venue, options.createSource[venue](list))
-
-  return {
-    replicas,
-    starting,
-    start() {
-      const started = new Promise<void>((resolve) => {
-        onStarted = resolve
-      })
-      if (starting.size === 0) onStarted()
-      for (const source of sources.values()) source.start()
-      return started
-    },
-    async stopSources() {
-      await Promise.all([...sources.values()].map((source) => source.stop()))
-      for (const sequencer of sequencers) sequencer.stop()
-    },
-    stopReplicas() {
-      for (const replica of replicas) replica.stop()
-    },
+    const feed = new MarketFeed({
+      configured,
+      clock,
+      log,
+      violations: metrics.violations,
+      offer: (event) => sequencer.offer(event),
+      onStarted: () => this.#noteStarted(market.symbol),
+      rebuild: ({ source, fed }, reason) => this.#sources.get(source.venue)?.rebuild(fed, reason),
+    })
+    running.sequencer = sequencer
+    running.feed = feed
+    return feed.inputs
   }
 }

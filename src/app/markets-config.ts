@@ -1,21 +1,16 @@
 /**
  * The `markets` setting: what a configured market looks like, every rule it must keep, and the markets that are there
- * when nobody configures any. It knows the names of sources, not their engines.
+ * when nobody configures any.
  */
 import { nearest } from '../base/nearest.ts'
 import type { MarketDefinition } from '../market/event.ts'
-import type { Problem, Reading, Setting } from './setting-kinds.ts'
-
-/** Where a market's book comes from. */
-export interface MarketSource {
-  readonly venue: 'simulator' | 'kraken'
-  /** The venue's own symbol (`BTC/USD`); empty for the simulator. */
-  readonly symbol: string
-}
+import { given, type Problem, type Reading, type Setting } from './setting-kinds.ts'
+import { type MarketSource, readSources, sourceText } from './sources-config.ts'
 
 export interface ConfiguredMarket {
   readonly definition: MarketDefinition
-  readonly source: MarketSource
+  /** At least one; several make one aggregated book. */
+  readonly sources: readonly MarketSource[]
 }
 
 /** What the simulator's prices and sizes can have without leaving the integers that are exact. */
@@ -33,6 +28,7 @@ export const MARKETS_DEFAULT: readonly ConfiguredMarket[] = [
 export function markets(common: {
   initial: readonly ConfiguredMarket[]
   meaning: string
+  live: true
 }): Setting<readonly ConfiguredMarket[]> {
   return {
     ...common,
@@ -48,7 +44,7 @@ function simulated(baseAsset: string, quoteAsset: string, priceDecimals: number,
   const symbol = baseAsset + quoteAsset
   return {
     definition: { symbol, baseAsset, quoteAsset, priceDecimals, amountDecimals, depth: 1000 },
-    source: { venue: 'simulator', symbol: '' },
+    sources: [{ venue: 'simulator', symbol: '' }],
   } as const
 }
 
@@ -103,12 +99,13 @@ class MarketReader {
     const priceDecimals = this.#count('price_decimals', 18)
     const amountDecimals = this.#count('amount_decimals', 18)
     const depth = this.#count('depth', DEPTH_MAX)
-    const source = this.#source()
-    if (source?.venue === 'simulator' && Math.max(priceDecimals, amountDecimals) > SIMULATOR_DECIMALS_MAX) {
-      this.#note('.sources[0]', `is simulator, which has at most ${SIMULATOR_DECIMALS_MAX} decimals`)
+    const sources = readSources(entry.sources, `${this.#path}.sources`, this.problems)
+    const simulator = sources.findIndex(({ venue }) => venue === 'simulator')
+    if (simulator >= 0 && Math.max(priceDecimals, amountDecimals) > SIMULATOR_DECIMALS_MAX) {
+      this.#note(`.sources[${simulator}]`, `is simulator, which has at most ${SIMULATOR_DECIMALS_MAX} decimals`)
     }
-    if (this.problems.length > 0 || source === undefined) return undefined
-    return { definition: { symbol, baseAsset, quoteAsset, priceDecimals, amountDecimals, depth }, source }
+    if (this.problems.length > 0) return undefined
+    return { definition: { symbol, baseAsset, quoteAsset, priceDecimals, amountDecimals, depth }, sources }
   }
 
   #name(member: string, lengthMax: number): string {
@@ -125,45 +122,12 @@ class MarketReader {
     return 0
   }
 
-  #source(): MarketSource | undefined {
-    const value = this.#entry?.sources
-    if (!Array.isArray(value) || value.length === 0) {
-      this.#note('.sources', `${given(value)}, not a list of one source`)
-      return undefined
-    }
-    if (value.length > 1) {
-      this.#note('.sources', `names ${value.length} sources; this version takes one source a market`)
-      return undefined
-    }
-    const source = sourceOf(value[0])
-    if (typeof source !== 'string') return source
-    this.#note('.sources[0]', source)
-    return undefined
-  }
-
   #note(member: string, message: string): void {
     this.problems.push({ path: this.#path + member, message })
   }
 }
 
-/** The source that a text names, or why there is none. */
-function sourceOf(value: unknown): MarketSource | string {
-  if (typeof value !== 'string') return `${given(value)}, not simulator or kraken:SYMBOL`
-  if (value === 'simulator') return { venue: 'simulator', symbol: '' }
-  const colon = value.indexOf(':')
-  const venue = colon < 0 ? value : value.slice(0, colon)
-  const symbol = colon < 0 ? '' : value.slice(colon + 1)
-  if (venue === 'simulator') return 'the simulator takes no symbol'
-  if (venue !== 'kraken') return `this version has no source ${venue} (there are simulator, kraken:SYMBOL)`
-  if (!/^[A-Za-z0-9.]{1,20}\/[A-Za-z0-9.]{1,20}$/.test(symbol)) return `${given(value)}, not like kraken:BTC/USD`
-  return { venue, symbol }
-}
-
-function given(value: unknown): string {
-  return value === undefined ? 'is missing' : `is ${JSON.stringify(value)}`
-}
-
-function showMarket({ definition, source }: ConfiguredMarket): unknown {
+function showMarket({ definition, sources }: ConfiguredMarket): unknown {
   return {
     symbol: definition.symbol,
     base_asset: definition.baseAsset,
@@ -171,6 +135,6 @@ function showMarket({ definition, source }: ConfiguredMarket): unknown {
     price_decimals: definition.priceDecimals,
     amount_decimals: definition.amountDecimals,
     depth: definition.depth,
-    sources: [source.symbol === '' ? source.venue : `${source.venue}:${source.symbol}`],
+    sources: sources.map(sourceText),
   }
 }

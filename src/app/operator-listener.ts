@@ -10,6 +10,7 @@ import { createOperatorGuard } from '../http/operator-guard.ts'
 import { createHttpServer } from '../http/server.ts'
 import { type Listener, listen, REQUEST_MILLISECONDS_MAX, translateStoreError } from './listener.ts'
 import type { Readiness } from './readiness.ts'
+import type { Room } from './rooms.ts'
 
 export interface OperatorListenerOptions {
   readonly host: string
@@ -20,7 +21,7 @@ export interface OperatorListenerOptions {
   readonly clock: Clock
   readonly readiness: () => Readiness
   /** Each declares the operator's calls of one room, relative to `/admin/v1`. */
-  readonly rooms: readonly ((app: FastifyInstance) => void)[]
+  readonly rooms: readonly Room[]
 }
 
 const HEADER_BYTES_MAX = 16_384
@@ -35,10 +36,6 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
     requestMilliseconds: REQUEST_MILLISECONDS_MAX,
     translate: translateStoreError,
   })
-  app.addHook('onRequest', async (_request, reply) => {
-    // Answers hold secrets that are shown once, and states that change.
-    reply.header('cache-control', 'no-store')
-  })
   registerHealth(app, options)
   app.register(
     async (scope) => {
@@ -47,7 +44,7 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
     },
     { prefix: '/admin/v1' },
   )
-  return listen(app, options, clock)
+  return listen(app, { ...options, scheme: 'http' }, clock)
 }
 
 function registerHealth(app: FastifyInstance, { metrics, readiness }: OperatorListenerOptions): void {

@@ -1,35 +1,60 @@
 /**
- * The public listener: what customers reach. The token endpoint, and at `/` the stream, whose upgrades are handed to
- * the gateway; a plain request to `/` is told what an upgrade would be told.
+ * The public listener: what customers reach, plain or over TLS. The token endpoint with its rate a source address, the
+ * operations of the REST API and their description, and at `/` the stream, whose upgrades are handed to the gateway; a
+ * plain request to `/` is told what an upgrade would be told. A certificate is replaced without ending a connection.
  */
 import type { IncomingMessage } from 'node:http'
-import type { FastifyInstance } from 'fastify'
-import type { Directory } from '../auth/directory.ts'
-import { registerTokenEndpoint } from '../auth/token-routes.ts'
-import type { Clock } from '../base/clock.ts'
-import type { Log } from '../base/log.ts'
-import type { MetricsRegistry } from '../base/metrics.ts'
+import type { SecureContextOptions } from 'node:tls'
+import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify'
+import { registerTokenEndpoints, type TokenEndpointOptions } from '../auth/token-routes.ts'
+import { registerWellKnownRoutes } from '../auth/well-known-routes.ts'
+import { Gauge, type MetricsRegistry } from '../base/metrics.ts'
+import { describeOperations } from '../description/operations-document.ts'
+import { registerDescription } from '../description/routes.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import { addressBlock, createClientAddress } from '../http/client-address.ts'
+import { replaceCertificate } from '../http/node-server.ts'
 import { Problem } from '../http/problem.ts'
+import { createRateLimitHook, RateLimiter } from '../http/rate-limit.ts'
 import { createHttpServer } from '../http/server.ts'
+import { readTlsFiles, TlsFileError, type TlsFiles } from '../http/tls.ts'
 import { type Listener, listen, REQUEST_MILLISECONDS_MAX, translateStoreError } from './listener.ts'
+import type { Room } from './rooms.ts'
+import { tlsSettingOf } from './tls-settings.ts'
 
-export interface PublicListenerOptions {
+export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addressOf' | 'limit'> {
   readonly host: string
   readonly port: number
+  /** The settings `http.tls.*`; absent = plain HTTP. */
+  readonly tls?: TlsFiles
+  /** The setting `http.trusted_proxies`. */
+  readonly trustedProxies: readonly string[]
+  /** The setting `http.cors_origins`. */
+  readonly corsOrigins: readonly string[]
   /** The setting `http.header_bytes_max`. */
   readonly headerBytesMax: number
-  /** The setting `auth.token_seconds`. */
-  readonly tokenSeconds: number
-  readonly directory: Directory
+  /** The setting `auth.token_rate_per_second`. */
+  readonly tokenRatePerSecond: number
+  /** Whether tokens are issued here; with an outside issuer there are no endpoints for them. */
+  readonly issuesTokens: boolean
+  /** The setting `http.public_url`. */
+  readonly publicUrl: string
   readonly gateway: Pick<Gateway, 'upgrade' | 'judge'>
-  readonly log: Log
-  readonly metrics: MetricsRegistry
-  readonly clock: Clock
+  /** Each declares the operations of one room of the REST API. */
+  readonly rooms: readonly Room[]
 }
 
-export async function createPublicListener(options: PublicListenerOptions): Promise<Listener> {
-  const { log, metrics, clock, gateway } = options
+/** How many seconds of its rate an address may use at once. */
+const TOKEN_BURST_SECONDS = 4
+
+export interface PublicListener extends Listener {
+  /** Reads the certificate and its key anew; broken files change nothing and are one line in the log. */
+  reloadTls(): void
+}
+
+export async function createPublicListener(options: PublicListenerOptions): Promise<PublicListener> {
+  const { tls, log, metrics, clock, gateway } = options
+  const clientAddress = createClientAddress(options.trustedProxies)
   const app = createHttpServer({
     listener: 'public',
     log,
@@ -37,11 +62,67 @@ export async function createPublicListener(options: PublicListenerOptions): Prom
     headerBytesMax: options.headerBytesMax,
     requestMilliseconds: REQUEST_MILLISECONDS_MAX,
     translate: translateStoreError,
+    clientAddress,
+    corsOrigins: options.corsOrigins,
+    ...(tls === undefined ? {} : { tls: startTls(tls, options) }),
   })
-  registerTokenEndpoint(app, options)
+  if (options.issuesTokens) {
+    registerTokenEndpoints(app, {
+      ...options,
+      addressOf: ({ clientAddress }) => clientAddress,
+      limit: tokenRateLimit(options),
+    })
+    registerWellKnownRoutes(app, options)
+  }
+  await describeOperations(app)
+  for (const registerRoutes of options.rooms) registerRoutes(app)
+  registerDescription(app, options)
   registerStreamDoor(app, gateway)
-  app.server.on('upgrade', (request, socket, head) => gateway.upgrade(request, socket, head))
-  return listen(app, options, clock)
+  app.server.on('upgrade', (request, socket, head) => gateway.upgrade(request, socket, head, clientAddress(request)))
+  const listener = await listen(app, { ...options, scheme: tls === undefined ? 'http' : 'https' }, clock)
+  return {
+    ...listener,
+    reloadTls() {
+      if (tls === undefined) return
+      try {
+        replaceCertificate(app.server, loadTls(tls, options))
+        log.info({}, 'certificate read anew')
+      } catch (error) {
+        if (!(error instanceof TlsFileError)) throw error
+        log.error({ key: tlsSettingOf(error), err: error }, 'the certificate stays as it was')
+      }
+    },
+  }
+}
+
+function startTls(files: TlsFiles, options: PublicListenerOptions): SecureContextOptions {
+  try {
+    return loadTls(files, options)
+  } catch (error) {
+    if (error instanceof TlsFileError) throw new Error(`${tlsSettingOf(error)} names ${error.message}`)
+    throw error
+  }
+}
+
+function loadTls(files: TlsFiles, { clock, log, metrics }: PublicListenerOptions): SecureContextOptions {
+  const { context, endsMilliseconds, warnings } = readTlsFiles(files, clock.wallInstant().milliseconds)
+  for (const warning of warnings) log.warn({ warning }, 'certificate warning')
+  certificateEnd(metrics).set(endsMilliseconds / 1000)
+  return context
+}
+
+/** Absent without TLS; the first certificate makes it. */
+function certificateEnd(registry: MetricsRegistry): Gauge {
+  const name = 'tidegate_certificate_end_timestamp_seconds'
+  const known = registry.getSingleMetric(name)
+  if (known instanceof Gauge) return known
+  return new Gauge({ name, help: 'When the certificate of the public listener ends', registers: [registry] })
+}
+
+/** A source address may ask for so many tokens; a burst is what a fleet of programs sends when it starts together. */
+function tokenRateLimit({ clock, tokenRatePerSecond: perSecond }: PublicListenerOptions): onRequestAsyncHookHandler {
+  const limiter = new RateLimiter(clock, { name: 'token', perSecond, burst: TOKEN_BURST_SECONDS * perSecond })
+  return createRateLimitHook(limiter, ({ clientAddress }) => addressBlock(clientAddress))
 }
 
 function registerStreamDoor(app: FastifyInstance, gateway: PublicListenerOptions['gateway']): void {
@@ -63,7 +144,7 @@ function wantsPage({ headers }: IncomingMessage): boolean {
   return /(^|,)\s*text\/html\b/i.test(headers.accept ?? '')
 }
 
-const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -75,7 +156,9 @@ const PAGE = `<!doctype html>
 <p>Live order books over one authenticated WebSocket.</p>
 <ul>
 <li>Get a token: <a href="/oauth2/token"><code>POST /oauth2/token</code></a>, OAuth 2 client credentials.</li>
-<li>Open the stream: a WebSocket to this address, <code>/</code>, with <code>Authorization: Bearer TOKEN</code>.</li>
+<li>Accounts, deposit addresses, rules: <a href="/docs/">the REST API</a>, <a href="/openapi.json">OpenAPI</a>.</li>
+<li>Open the stream: a WebSocket to this address, <code>/</code>, with <code>Authorization: Bearer TOKEN</code>,
+<a href="/asyncapi.json">AsyncAPI</a>.</li>
 </ul>
 </html>
 `

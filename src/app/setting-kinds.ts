@@ -9,6 +9,11 @@ export interface Problem {
   readonly message: string
 }
 
+/** What was given, as a message names it. */
+export function given(value: unknown): string {
+  return value === undefined ? 'is missing' : `is ${JSON.stringify(value)}`
+}
+
 export type Reading<Value> = { readonly value: Value } | { readonly problems: readonly Problem[] }
 
 export interface Setting<Value> {
@@ -18,6 +23,8 @@ export interface Setting<Value> {
   /** What is accepted, in words: `0 to 65535`. */
   readonly accepts: string
   readonly secret: boolean
+  /** A new value is taken over while the service runs; without it, it needs a restart. */
+  readonly live?: true
   /** Text of flags and environment is read as YAML before `read` sees it. */
   readonly structured: boolean
   read(value: unknown): Reading<Value>
@@ -28,6 +35,7 @@ export interface Setting<Value> {
 interface Common<Value> {
   readonly initial: Value
   readonly meaning: string
+  readonly live?: true
 }
 
 function setting<Value>(
@@ -76,6 +84,16 @@ export function url(common: Common<string> & { schemes: readonly string[]; optio
   })
 }
 
+/** A PostgreSQL address as its own tools take it, or nothing; it may hold a password and is never quoted. */
+export function databaseUrl(common: Common<string>): Setting<string> {
+  const accepts = 'an address such as postgres://user:password@host:5432/database'
+  // A host in the query is the folder of a socket, and then there is none in front of the path.
+  const isAddress = (value: string) =>
+    /^postgres(ql)?:\/\/[^\s\0]+$/.test(value) && (URL.canParse(value) || URL.canParse(value.replace('@/', '@host/')))
+  const read = (value: unknown) => (typeof value === 'string' && (value === '' || isAddress(value)) ? value : undefined)
+  return setting(common, accepts, read, true)
+}
+
 export function integer(common: Common<number> & { min: number; max: number }): Setting<number> {
   const { min, max, ...rest } = common
   return setting(rest, `a whole number from ${min} to ${max}`, (value) => {
@@ -86,12 +104,29 @@ export function integer(common: Common<number> & { min: number; max: number }): 
 
 /** A duration in seconds with up to three fraction digits. */
 export function seconds(common: Common<number> & { min: number; max: number }): Setting<number> {
+  return fraction(common, 'seconds')
+}
+
+/** A number, with up to three fraction digits, that something is multiplied with. */
+export function factor(common: Common<number> & { min: number; max: number }): Setting<number> {
+  return fraction(common, 'a number')
+}
+
+function fraction(common: Common<number> & { min: number; max: number }, what: string): Setting<number> {
   const { min, max, ...rest } = common
-  return setting(rest, `seconds from ${min} to ${max}, at most 3 fraction digits`, (value) => {
+  return setting(rest, `${what} from ${min} to ${max}, at most 3 fraction digits`, (value) => {
     const digits = typeof value === 'number' ? String(value) : value
     if (typeof digits !== 'string' || !/^[0-9]{1,9}(\.[0-9]{1,3})?$/.test(digits)) return undefined
     const number = Number(digits)
     return number >= min && number <= max ? number : undefined
+  })
+}
+
+/** `true` or `false`; in YAML as it is, elsewhere as these words. */
+export function toggle(common: Common<boolean>): Setting<boolean> {
+  return setting(common, 'true or false', (value) => {
+    const isOn = value === true || value === 'true'
+    return isOn || value === false || value === 'false' ? isOn : undefined
   })
 }
 
@@ -100,4 +135,34 @@ export function choice<const Value extends string>(
 ): Setting<Value> {
   const { values, ...rest } = common
   return setting(rest, `one of ${values.join(', ')}`, (value) => values.find((candidate) => candidate === value))
+}
+
+/** A list of different texts that each `fits`; a single text stands for a list of it. Empty where nothing is said. */
+export function list(common: {
+  readonly initial?: readonly string[]
+  readonly live?: true
+  readonly meaning: string
+  readonly accepts: string
+  readonly fits: (entry: string) => boolean
+}): Setting<readonly string[]> {
+  const { initial = [], meaning, live, accepts, fits } = common
+  return {
+    initial,
+    meaning,
+    ...(live === undefined ? {} : { live }),
+    accepts: `a list of ${accepts}`,
+    secret: false,
+    structured: true,
+    show: (value) => value,
+    read(raw) {
+      const entries: unknown[] = Array.isArray(raw) ? raw : raw === null || raw === '' ? [] : [raw]
+      const problems = entries.flatMap((entry, index): Problem[] => {
+        const path = Array.isArray(raw) ? `[${index}]` : ''
+        const shown = JSON.stringify(entry) ?? 'nothing'
+        if (typeof entry !== 'string' || !fits(entry)) return [{ path, message: `is ${shown}, not one of ${accepts}` }]
+        return entries.indexOf(entry) < index ? [{ path, message: `${shown} stands twice` }] : []
+      })
+      return problems.length > 0 ? { problems } : { value: entries as string[] }
+    },
+  }
 }

@@ -108,7 +108,7 @@ describe('order of sources', () => {
         amountDecimals: 8,
         depth: 10,
       },
-      source: { venue: 'kraken', symbol: 'BTC/USD' },
+      sources: [{ venue: 'kraken', symbol: 'BTC/USD' }],
     }
     expect(configOf(load({ environment: { TIDEGATE_MARKETS: yaml } })).markets).toEqual([expected])
     expect(configOf(load({ flags: { markets: JSON.stringify([MARKET]) } })).markets).toEqual([expected])
@@ -205,6 +205,38 @@ describe('problems', () => {
   })
 })
 
+describe('the address of the store', () => {
+  it.each([
+    'postgres://tidegate:p%40ss@db.example:5432/tidegate?sslmode=verify-full',
+    'postgresql://db/tidegate',
+    'postgres://tidegate@/tidegate?host=%2Frun%2Fpostgresql',
+    'postgres:///tidegate?host=/run/postgresql',
+    '',
+  ])('may be %j', (address) => {
+    expect(configOf(load({ flags: { 'store.url': address } }))['store.url']).toBe(address)
+  })
+
+  it.each([
+    'mysql://tidegate:hidden@db/tidegate',
+    'postgres://',
+    'postgres://tidegate:hidden@db:port/tidegate',
+    'db/hidden',
+    'postgres://db/a hidden',
+  ])('may not be %j, and is not quoted', (address) => {
+    const problems = problemsOf(load({ flags: { 'store.url': address } }))
+    expect(problems).toHaveLength(1)
+    expect(problems[0]).toContain('store.url')
+    expect(problems[0]).not.toContain('hidden')
+  })
+
+  it('comes from a file without its last line break, as every secret may', () => {
+    const environment = { TIDEGATE_STORE_URL_FILE: '/run/secrets/store' }
+    const result = load({ environment, files: { '/run/secrets/store': 'postgres://db/tidegate\n' } })
+    expect(configOf(result)['store.url']).toBe('postgres://db/tidegate')
+    expect(SETTINGS['store.url'].secret).toBe(true)
+  })
+})
+
 describe('secrets', () => {
   const files = { '/run/token': 'from-a-file\n', '/run/bad': 'two words' }
 
@@ -258,21 +290,42 @@ describe('markets', () => {
     ])
   })
 
-  it('have one source that this version has', () => {
+  it('have sources that this version has', () => {
     const sources = (...list: unknown[]) => marketProblems({ ...MARKET, sources: list })
     expect(sources('simulator')).toEqual([])
-    expect(sources('coinbase:BTC-USD')).toEqual([
-      'markets[0].sources[0] this version has no source coinbase (there are simulator, kraken:SYMBOL)',
+    expect(sources('kraken:BTC/USD', 'kraken:BTC/USDT')).toEqual([])
+    expect(sources('kraken:BTC/USD', 'nowhere:BTC-USD')).toEqual([
+      expect.stringMatching(/^markets\[0\]\.sources\[1\] this version has no source nowhere \(there are simulator, /),
     ])
+    expect(sources('constructor:BTC')).toHaveLength(1)
     expect(sources('simulator:BTC')).toEqual(['markets[0].sources[0] the simulator takes no symbol'])
     expect(sources('kraken')).toEqual(['markets[0].sources[0] is "kraken", not like kraken:BTC/USD'])
-    expect(sources('simulator', 'kraken:BTC/USD')).toEqual([
-      'markets[0].sources names 2 sources; this version takes one source a market',
-    ])
-    expect(sources()).toHaveLength(1)
+    expect(sources()).toEqual(['markets[0].sources is [], not a list of sources'])
     expect(marketProblems({ ...MARKET, amount_decimals: 9, sources: ['simulator'] })).toEqual([
       'markets[0].sources[0] is simulator, which has at most 8 decimals',
     ])
     expect(sources(7)).toHaveLength(1)
+  })
+
+  it('have each source once, eight at most, and nothing beside what stands alone', () => {
+    const sources = (...list: unknown[]) => marketProblems({ ...MARKET, sources: list })
+    const many = Array.from({ length: 8 }, (_, index) => `kraken:BTC/US${index}`)
+    expect(sources(...many)).toEqual([])
+    expect(sources(...many, 'kraken:BTC/USD')).toEqual(['markets[0].sources names 9 sources; 8 are the most'])
+    expect(sources('kraken:BTC/USD', 'kraken:ETH/USD', 'kraken:BTC/USD')).toEqual([
+      'markets[0].sources[2] is kraken:BTC/USD, which sources[0] is already',
+    ])
+    expect(sources('kraken:BTC/USD', 'simulator')).toEqual([
+      "markets[0].sources names simulator beside other sources; its book is not the market's of now, so it has to stand alone",
+    ])
+    expect(sources('replay:a.tgr')).toEqual([])
+    expect(sources('replay:a.tgr', 'replay:b.tgr')).toHaveLength(1)
+  })
+
+  it('show their sources as they were written', () => {
+    const { markets } = configOf(
+      load({ flags: { markets: JSON.stringify([{ ...MARKET, sources: ['kraken:A/B', 'kraken:C/D'] }]) } }),
+    )
+    expect(SETTINGS.markets.show(markets)).toMatchObject([{ sources: ['kraken:A/B', 'kraken:C/D'] }])
   })
 })

@@ -33,7 +33,7 @@ function startChild() {
   return {
     lines,
     exit,
-    signal: (name: 'SIGINT' | 'SIGTERM') => child.kill(name),
+    signal: (name: 'SIGINT' | 'SIGTERM' | 'SIGHUP') => child.kill(name),
     tell: (line: string) => child.stdin.write(`${line}\n`),
     /** Resolves when the line came, or rejects when the process ended without it. */
     async heard(line: string) {
@@ -126,6 +126,80 @@ it('stops right after a start during which a signal came', async () => {
   await child.heard('stop called')
   child.tell('stopped true')
   expect((await child.exit).code).toBe(0)
+})
+
+describe('a start during which a signal came', () => {
+  it('and that is given up ends the process with 0', async () => {
+    const child = startChild()
+    await child.heard('starting')
+    child.signal('SIGTERM')
+    await child.heard('signal 1')
+    child.tell('give-up')
+    const { code, log } = await child.exit
+    expect(code).toBe(0)
+    expect(log).toContain('"event":"stopped"')
+    expect(child.lines).not.toContain('stop called')
+  })
+
+  it('and that fails for another reason fails all the same', async () => {
+    const child = startChild()
+    await child.heard('starting')
+    child.signal('SIGTERM')
+    await child.heard('signal 1')
+    child.tell('fail')
+    const { code, log } = await child.exit
+    expect(code).toBe(1)
+    expect(log).toContain('failed on purpose')
+  })
+
+  it('and that does not come to an end is cut off', async () => {
+    const child = startChild()
+    await child.heard('starting')
+    child.signal('SIGTERM')
+    await child.heard('signal 1')
+    child.tell('advance 30000')
+    const { code, log } = await child.exit
+    expect(code).toBe(1)
+    expect(log).toContain('stopping is stuck')
+  })
+})
+
+describe('SIGHUP', () => {
+  it('makes a running service read its configuration anew, each time, and ends nothing', async () => {
+    const child = await startRunning()
+    child.signal('SIGHUP')
+    await child.heard('reload called')
+    child.signal('SIGHUP')
+    child.signal('SIGTERM')
+    await child.heard('stop called')
+    expect(child.lines.filter((line) => line === 'reload called')).toHaveLength(2)
+    child.tell('stopped true')
+    expect((await child.exit).code).toBe(0)
+  })
+
+  it('during the start waits for its end', async () => {
+    const child = startChild()
+    await child.heard('starting')
+    child.signal('SIGHUP')
+    child.tell('advance 1')
+    await child.heard('did advance 1')
+    expect(child.lines).not.toContain('reload called')
+    child.tell('start')
+    await child.heard('reload called')
+    expect(child.lines.indexOf('reload called')).toBeGreaterThan(child.lines.indexOf('running'))
+  })
+
+  it('during the stop does nothing', async () => {
+    const child = await startRunning()
+    child.signal('SIGTERM')
+    await child.heard('stop called')
+    child.signal('SIGHUP')
+    child.tell('advance 1')
+    await child.heard('did advance 1')
+    child.tell('stopped true')
+    expect((await child.exit).code).toBe(0)
+    expect(child.lines).not.toContain('reload called')
+  })
 })
 
 describe('Lifecycle', () => {

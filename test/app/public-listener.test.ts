@@ -3,36 +3,24 @@ import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Listener } from '../../src/app/listener.ts'
-import { createPublicListener } from '../../src/app/public-listener.ts'
-import { Directory } from '../../src/auth/directory.ts'
-import { createSystemClock } from '../../src/base/clock.ts'
-import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { Problem } from '../../src/http/problem.ts'
-import { captureLog } from '../support/door.ts'
+import { openPublicDoor } from '../support/public-door.ts'
 
 let refusal: Problem | undefined
 let judged = 0
 let listener: Listener
 
 function open(): Promise<Listener> {
-  return createPublicListener({
-    host: '127.0.0.1',
-    port: 0,
-    headerBytesMax: 16_384,
-    tokenSeconds: 3600,
-    directory: new Directory(),
+  return openPublicDoor({
     gateway: {
       async judge() {
         judged++
         return refusal
       },
-      upgrade(request, socket, head) {
-        socket.end(`HTTP/1.1 101 Handed over\r\n\r\n${request.url} ${head.toString()}`)
+      upgrade(request, socket, head, clientAddress) {
+        socket.end(`HTTP/1.1 101 Handed over\r\n\r\n${request.url} ${head.toString()} ${clientAddress}`)
       },
     },
-    log: captureLog().log,
-    metrics: createMetricsRegistry(),
-    clock: createSystemClock(),
   })
 }
 
@@ -108,7 +96,7 @@ describe('an upgrade', () => {
     socket.write('GET /any HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nearly')
     let text = ''
     for await (const part of socket) text += part
-    expect(text).toBe('HTTP/1.1 101 Handed over\r\n\r\n/any early')
+    expect(text).toBe('HTTP/1.1 101 Handed over\r\n\r\n/any early 127.0.0.1')
   })
 })
 

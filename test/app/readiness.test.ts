@@ -1,12 +1,15 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type ReadinessInput, readinessOf } from '../../src/app/readiness.ts'
 
 const WELL: ReadinessInput = {
   draining: false,
   storeAvailable: true,
+  schema: 'current',
   directoryLoaded: true,
   markets: [{ market: { symbol: 'BTCUSD' }, live: true, reason: '' }],
+  sourcesOf: () => [],
   starting: new Set(),
+  withoutAddresses: [],
 }
 
 const failing = (input: ReadinessInput) => readinessOf(input).checks.flatMap(({ name, ok }) => (ok ? [] : [name]))
@@ -14,17 +17,28 @@ const failing = (input: ReadinessInput) => readinessOf(input).checks.flatMap(({ 
 it('is ready when nothing is wrong', () => {
   expect(readinessOf(WELL)).toEqual({
     ready: true,
-    checks: ['draining', 'store', 'directory', 'market BTCUSD'].map((name) => ({ name, ok: true, detail: 'ok' })),
+    checks: ['draining', 'store', 'migrations', 'directory', 'deposit addresses', 'market BTCUSD'].map((name) => ({
+      name,
+      ok: true,
+      detail: 'ok',
+    })),
   })
 })
 
 it.each([
   ['draining', { draining: true }],
   ['store', { storeAvailable: false }],
+  ['migrations', { schema: undefined }],
+  ['migrations', { schema: { missing: ['202611201230-accounts'] } }],
   ['directory', { directoryLoaded: false }],
 ])('is not ready because of %s', (name, difference) => {
   expect(readinessOf({ ...WELL, ...difference }).ready).toBe(false)
   expect(failing({ ...WELL, ...difference })).toEqual([name])
+})
+
+it('names the migrations that are missing', () => {
+  const { checks } = readinessOf({ ...WELL, schema: { missing: ['1-first', '2-second'] } })
+  expect(checks).toContainEqual({ name: 'migrations', ok: false, detail: 'missing: 1-first, 2-second' })
 })
 
 it('names a market without a source, but waits only for one that has not spoken', () => {
@@ -32,4 +46,47 @@ it('names a market without a source, but waits only for one that has not spoken'
   expect(readinessOf(lost).ready).toBe(true)
   expect(readinessOf(lost).checks.at(-1)).toEqual({ name: 'market BTCUSD', ok: false, detail: 'disconnected' })
   expect(readinessOf({ ...lost, starting: new Set(['BTCUSD']) }).ready).toBe(false)
+})
+
+it('names networks without addresses, and is ready: who only streams needs none', () => {
+  const { ready, checks } = readinessOf({ ...WELL, withoutAddresses: ['BITCOIN', 'BASE'] })
+  expect(ready).toBe(true)
+  const detail = 'no key in custody.* for BITCOIN, BASE'
+  expect(checks).toContainEqual({ name: 'deposit addresses', ok: true, detail })
+})
+
+describe('a market with several sources', () => {
+  const source = (name: string, state: 'starting' | 'live' | 'lost', ...notices: string[]) => ({
+    source: name,
+    state,
+    reason: state === 'live' ? '' : `${name} is ${state}`,
+    notices,
+  })
+  const rows = (market: ReadinessInput['markets'][number], ...sources: ReturnType<typeof source>[]) =>
+    readinessOf({ ...WELL, markets: [market], sourcesOf: () => sources })
+  const live = { market: { symbol: 'BTCUSD' }, live: true, reason: '' }
+
+  it('names each of them, and is ready though one is lost', () => {
+    const { ready, checks } = rows(live, source('kraken:BTC/USD', 'live', 'post_only'), source('okx:BTC-USD', 'lost'))
+    expect(ready).toBe(true)
+    expect(checks.slice(-3)).toEqual([
+      { name: 'market BTCUSD', ok: true, detail: 'ok' },
+      { name: 'market BTCUSD source kraken:BTC/USD', ok: true, detail: 'post_only' },
+      { name: 'market BTCUSD source okx:BTC-USD', ok: false, detail: 'okx:BTC-USD is lost' },
+    ])
+  })
+
+  it('is one row when it has one source, with what is to be known of that', () => {
+    const notices = ['post_only', 'gives 100 levels']
+    expect(rows(live, source('kraken:BTC/USD', 'live', ...notices)).checks.at(-1)).toEqual({
+      name: 'market BTCUSD',
+      ok: true,
+      detail: 'post_only; gives 100 levels',
+    })
+    expect(rows({ ...live, live: false, reason: 'gap' }, source('a', 'lost', 'post_only')).checks.at(-1)).toEqual({
+      name: 'market BTCUSD',
+      ok: false,
+      detail: 'gap',
+    })
+  })
 })

@@ -1,0 +1,190 @@
+/**
+ * The state of the node as metrics: readiness and each of its checks, every market, the store with its statements, the
+ * directory, the process, the version. It reads what the rooms say of themselves when somebody asks for the metrics;
+ * it judges nothing and keeps nothing, statement times excepted.
+ */
+import type { Clock } from '../base/clock.ts'
+import { Counter, Gauge, Histogram, type MetricsRegistry, observeProcess } from '../base/metrics.ts'
+import { programVersion } from '../base/version.ts'
+import { type Db, StoreUnavailable } from '../store/db.ts'
+import type { Readiness } from './readiness.ts'
+
+/** What the metrics say of a market; `replica` gives it. */
+interface ObservedMarket {
+  readonly market: { readonly symbol: string }
+  readonly live: boolean
+  /** Instant of the last commit; 0 before the first. */
+  readonly instant: { readonly milliseconds: number }
+}
+
+interface ObservedDirectory {
+  /** When it was last loaded, by the monotonic clock; undefined: never yet. */
+  readonly loadedMilliseconds: number | undefined
+  /** Loads that failed since the start. */
+  readonly failureCount: number
+}
+
+interface ObservedSource {
+  readonly source: string
+  readonly state: 'starting' | 'live' | 'lost'
+}
+
+export interface HealthOptions {
+  readonly registry: MetricsRegistry
+  readonly clock: Clock
+  readonly db: Db
+  readonly directory: ObservedDirectory
+  /** All markets of now. */
+  readonly markets: () => Iterable<ObservedMarket>
+  readonly sourcesOf: (market: string) => readonly ObservedSource[]
+  readonly readiness: () => Readiness
+  /** The setting `stream.connections_max`, which may change. */
+  readonly connectionsMax: () => number
+}
+
+export function createHealthMetrics(options: HealthOptions): void {
+  const { registry, connectionsMax } = options
+  observeProcess(registry)
+  new Gauge({
+    name: 'tidegate_build_info',
+    help: 'Always 1; the labels say what runs',
+    labelNames: ['version', 'node'],
+    registers: [registry],
+  }).set({ version: programVersion(), node: process.version }, 1)
+  new Gauge({
+    name: 'tidegate_connections_max',
+    help: 'Connections that this node takes at most',
+    registers: [registry],
+    collect() {
+      this.set(connectionsMax())
+    },
+  })
+  observeReadiness(options)
+  observeMarkets(options)
+  observeStore(options)
+  observeDirectory(options)
+}
+
+function observeReadiness({ registry, readiness }: HealthOptions): void {
+  const registers = [registry]
+  new Gauge({
+    name: 'tidegate_ready',
+    help: '1 while this node should get customers, as /readyz says',
+    registers,
+    collect() {
+      this.set(readiness().ready ? 1 : 0)
+    },
+  })
+  new Gauge({
+    name: 'tidegate_ready_check',
+    help: '1 while a check of /readyz passes; markets are in tidegate_market_live',
+    labelNames: ['check'],
+    registers,
+    collect() {
+      this.reset()
+      for (const { name, ok } of readiness().checks) if (!name.includes(' ')) this.set({ check: name }, ok ? 1 : 0)
+    },
+  })
+}
+
+function observeMarkets({ registry, clock, markets, sourcesOf }: HealthOptions): void {
+  const registers = [registry]
+  const labelNames = ['market'] as const
+  new Gauge({
+    name: 'tidegate_market_live',
+    help: '1 while a source vouches for the book of the market',
+    labelNames,
+    registers,
+    collect() {
+      this.reset()
+      for (const { market, live } of markets()) this.set({ market: market.symbol }, live ? 1 : 0)
+    },
+  })
+  new Gauge({
+    name: 'tidegate_source_live',
+    help: '1 while this source of the market vouches for its book',
+    labelNames: ['market', 'source'],
+    registers,
+    collect() {
+      this.reset()
+      for (const { market } of markets()) {
+        for (const { source, state } of sourcesOf(market.symbol)) {
+          this.set({ market: market.symbol, source }, state === 'live' ? 1 : 0)
+        }
+      }
+    },
+  })
+  new Gauge({
+    name: 'tidegate_market_commit_age_seconds',
+    help: 'Wall time since the last commit of the market; absent before the first',
+    labelNames,
+    registers,
+    collect() {
+      this.reset()
+      const now = clock.wallInstant().milliseconds
+      for (const { market, instant } of markets()) {
+        if (instant.milliseconds === 0) continue
+        this.set({ market: market.symbol }, Math.max(0, now - instant.milliseconds) / 1000)
+      }
+    },
+  })
+}
+
+function observeStore({ registry, db }: HealthOptions): void {
+  const registers = [registry]
+  new Gauge({
+    name: 'tidegate_store_available',
+    help: '0 while the store is known to be unreachable',
+    registers,
+    collect() {
+      this.set(db.available ? 1 : 0)
+    },
+  })
+  new Gauge({
+    name: 'tidegate_store_turns',
+    help: 'Turns at the sessions of the store (the connections of the pool): taken, and waited for',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      this.set({ state: 'taken' }, db.turns.taken)
+      this.set({ state: 'waiting' }, db.turns.waiting)
+    },
+  })
+  const seconds = new Histogram({
+    name: 'tidegate_store_statement_seconds',
+    help: 'Time of a statement by outcome: ok, failed (the store refused it), unavailable',
+    labelNames: ['outcome'],
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2],
+    registers,
+  })
+  for (const outcome of ['ok', 'failed', 'unavailable'] as const) seconds.zero({ outcome })
+  db.observeStatements((duration, error) => seconds.observe({ outcome: outcomeOf(error) }, duration))
+}
+
+function outcomeOf(error: unknown): 'ok' | 'failed' | 'unavailable' {
+  if (error === undefined) return 'ok'
+  return error instanceof StoreUnavailable ? 'unavailable' : 'failed'
+}
+
+function observeDirectory({ registry, clock, directory }: HealthOptions): void {
+  const registers = [registry]
+  new Gauge({
+    name: 'tidegate_directory_age_seconds',
+    help: 'Since the directory of customers and clients was last read; it is read when it changes',
+    registers,
+    collect() {
+      if (directory.loadedMilliseconds === undefined) this.remove()
+      else this.set((clock.monotonicMilliseconds() - directory.loadedMilliseconds) / 1000)
+    },
+  })
+  let seen = 0
+  new Counter({
+    name: 'tidegate_directory_failures_total',
+    help: 'Reads of the directory that failed',
+    registers,
+    collect() {
+      this.inc(directory.failureCount - seen)
+      seen = directory.failureCount
+    },
+  })
+}

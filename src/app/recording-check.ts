@@ -1,0 +1,44 @@
+/**
+ * Whether the recordings that markets name as their sources can be read, have those markets, and are not finer than
+ * they are. It reads the heads of each file and leaves nothing open.
+ */
+import { openRecording } from '../feed/replay/reader.ts'
+import type { RecordedMarket } from '../feed/replay/recording.ts'
+import { recordedIndex } from '../feed/replay/rescaled-event.ts'
+import type { ConfigProblem } from './config.ts'
+import type { Config, SettingKey } from './settings.ts'
+
+/** @param origins where each value came from */
+export async function checkRecordings(
+  { markets }: Config,
+  origins: Readonly<Record<SettingKey, string>>,
+): Promise<{ readonly problems: readonly ConfigProblem[]; readonly warnings: readonly string[] }> {
+  const problems: ConfigProblem[] = []
+  const recordings = new Map<string, readonly RecordedMarket[] | string>()
+  for (const [index, { definition, sources }] of markets.entries()) {
+    for (const [place, { venue, symbol: path }] of sources.entries()) {
+      if (venue !== 'replay') continue
+      const recorded = recordings.get(path) ?? (await readMarkets(path))
+      recordings.set(path, recorded)
+      const found = typeof recorded === 'string' ? recorded : recordedIndex(path, recorded, definition)
+      if (typeof found === 'number') continue
+      problems.push({
+        key: `markets[${index}].sources[${place}]`,
+        origin: origins.markets,
+        message: `names what cannot be replayed: ${found}`,
+      })
+    }
+  }
+  return { problems, warnings: [] }
+}
+
+/** The markets of a recording, or why it cannot be read. */
+async function readMarkets(path: string): Promise<readonly RecordedMarket[] | string> {
+  try {
+    const reader = await openRecording(path)
+    await reader.close()
+    return reader.header.markets
+  } catch (error) {
+    return (error as Error).message
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * A configuration that is read anew while the service runs: what of it is taken over, what has to wait for a restart,
+ * and when nothing of it counts. The table of settings says which keys are live; a changed key that is not keeps its
+ * old value and is named. A configuration with a problem changes nothing. It is applied in one go, so that two never
+ * mix; secrets are compared, never shown.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { Counter, type MetricsRegistry } from '../base/metrics.ts'
+import { type ConfigResult, describeProblem } from './config.ts'
+import { type Config, isLive, SETTING_KEYS, type SettingKey } from './settings.ts'
+import { checkTlsFiles } from './tls-settings.ts'
+
+export interface ReloadOptions {
+  readonly log: Log
+  readonly clock: Clock
+  /** What is in force; its configuration is replaced. */
+  readonly live: { config: Config }
+  /** Brings the service in line with the configuration that is in force now. */
+  readonly apply: () => void
+}
+
+export type ReloadOutcome = 'applied' | 'refused'
+
+/** Counts the outcomes; an outcome that has not happened yet is there with zero. */
+export function createReloadCounter(registry: MetricsRegistry): Counter<'outcome'> {
+  const counter = new Counter({
+    name: 'tidegate_config_reloads_total',
+    help: 'Configurations read anew (SIGHUP) by outcome: applied, or refused because of a problem',
+    labelNames: ['outcome'],
+    registers: [registry],
+  })
+  for (const outcome of ['applied', 'refused'] satisfies ReloadOutcome[]) counter.inc({ outcome }, 0)
+  return counter
+}
+
+/** Takes over what can be taken over of `result`, and logs what was done, what was not, and why. */
+export function reload({ log, clock, live, apply }: ReloadOptions, result: ConfigResult): ReloadOutcome {
+  for (const warning of result.warnings) log.warn({ warning }, 'configuration warning')
+  const problems = result.ok ? checkTlsFiles(result.config, result.origins, nowOf(clock)).problems : result.problems
+  if (!result.ok || problems.length > 0) {
+    log.error({ problems: problems.map(describeProblem) }, 'the configuration has problems: it stays as it was')
+    return 'refused'
+  }
+  const { config, taken, waiting } = merge(live.config, result.config)
+  live.config = config
+  apply()
+  log.info({ keys: taken }, 'configuration read anew')
+  if (waiting.length > 0) log.warn({ keys: waiting }, 'keys that need a restart keep their old value')
+  return 'applied'
+}
+
+/** The running configuration with the live values of the other one, and the keys in which the two differ. */
+function merge(
+  running: Config,
+  read: Config,
+): { readonly config: Config; readonly taken: readonly SettingKey[]; readonly waiting: readonly SettingKey[] } {
+  const changed = SETTING_KEYS.filter((key) => !isDeepStrictEqual(running[key], read[key]))
+  const taken = changed.filter(isLive)
+  const values = Object.fromEntries(taken.map((key) => [key, read[key]]))
+  return { config: { ...running, ...values }, taken, waiting: changed.filter((key) => !isLive(key)) }
+}
+
+function nowOf(clock: Clock): number {
+  return clock.wallInstant().milliseconds
+}

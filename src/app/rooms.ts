@@ -1,0 +1,90 @@
+/**
+ * Which rooms the two listeners have, each with what it needs: the operations of the public REST API behind the guard,
+ * and the operator's calls. It starts nothing and keeps nothing.
+ */
+import type { FastifyInstance } from 'fastify'
+import { registerAccountOperatorRoutes } from '../accounts/operator-routes.ts'
+import { registerAccountRoutes } from '../accounts/routes.ts'
+import type { Directory } from '../auth/directory.ts'
+import { createGuard } from '../auth/guard.ts'
+import { registerAuthOperatorRoutes } from '../auth/operator-routes.ts'
+import type { TokenVerifier } from '../auth/token-verifier.ts'
+import type { Clock } from '../base/clock.ts'
+import type { AddressKeys } from '../deposit-instructions/allocation.ts'
+import { registerAddressPoolRoutes } from '../deposit-instructions/operator-routes.ts'
+import { registerDepositAddressRoutes } from '../deposit-instructions/routes.ts'
+import type { Hub } from '../gateway/hub.ts'
+import { registerStreamOperatorRoutes } from '../gateway/operator-routes.ts'
+import { registerRuleOperatorRoutes } from '../rules/operator-routes.ts'
+import { type RuleSettings, registerRuleRoutes } from '../rules/routes.ts'
+import type { Db } from '../store/db.ts'
+import { addressKeys } from './address-keys.ts'
+import type { SourceState } from './market-data.ts'
+import type { Config } from './settings.ts'
+
+/** Declares the routes of one room. */
+export type Room = (app: FastifyInstance) => void
+
+/** What keys and settings are taken from. */
+interface Configured {
+  /** What is in force now. */
+  readonly live: { readonly config: Config }
+  /** Whether what no key is given for is derived from a seed for testing. */
+  readonly hasTestSeed?: boolean
+}
+
+export interface PublicRoomsOptions extends Configured {
+  readonly db: Db
+  readonly directory: Directory
+  readonly verifier: TokenVerifier
+  readonly clock: Clock
+  /** The setting `rest.rate_per_second`. */
+  readonly ratePerSecond: number
+}
+
+export interface OperatorRoomsOptions extends Configured {
+  readonly db: Db
+  readonly clock: Clock
+  readonly issuesTokens: boolean
+  refreshDirectory(): Promise<void>
+  readonly hub: Hub
+  sourcesOf(symbol: string): readonly SourceState[]
+}
+
+export function publicRooms(options: PublicRoomsOptions): readonly Room[] {
+  const { db, live } = options
+  const guard = createGuard(options)
+  const keys = keysOf(options)
+  const isAsset = (symbol: string) => live.config.assets.some((asset) => asset.symbol === symbol)
+  return [
+    (app) => registerAccountRoutes(app, { db, guard }),
+    (app) => registerDepositAddressRoutes(app, { db, guard, keys, isAsset }),
+    (app) => registerRuleRoutes(app, { db, guard, keys, settings: () => ruleSettings(live.config) }),
+  ]
+}
+
+/** Relative to `/admin/v1`. */
+export function operatorRooms(options: OperatorRoomsOptions): readonly Room[] {
+  const { db } = options
+  const keys = keysOf(options)
+  return [
+    (app) => registerAuthOperatorRoutes(app, options),
+    (app) => registerStreamOperatorRoutes(app, options),
+    (app) => registerAccountOperatorRoutes(app, db),
+    (app) => registerAddressPoolRoutes(app, db),
+    (app) => registerRuleOperatorRoutes(app, { db, keys }),
+  ]
+}
+
+function keysOf({ live, hasTestSeed = false }: Configured): AddressKeys {
+  return addressKeys(live.config, hasTestSeed)
+}
+
+function ruleSettings(config: Config): RuleSettings {
+  const markets = config.markets.map(({ definition }) => definition)
+  return {
+    terms: { assets: config.assets, parAssets: config['conversion.par_assets'], markets },
+    needsApproval: config['rules.approval'] === 'required',
+    hasRulesField: config['rest.rules_field'],
+  }
+}

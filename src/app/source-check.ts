@@ -1,0 +1,100 @@
+/**
+ * Asks the venues whether the sources of the configured markets exist: each pair is listed, has a book, and is not
+ * finer than its market. A venue that cannot be asked is a warning and never a problem, and no answer is waited for
+ * longer than a few seconds. It opens nothing that outlives the answer, and shows up in no metrics.
+ */
+import type { Clock } from '../base/clock.ts'
+import { createLog } from '../base/log.ts'
+import type { Listing } from '../feed/venue.ts'
+import { VENUE_NAMES, VENUES, type VenueName } from '../feed/venues.ts'
+import type { MarketDefinition } from '../market/event.ts'
+import type { ConfigProblem } from './config.ts'
+import type { Config, SettingKey } from './settings.ts'
+import { isVenueName } from './sources-config.ts'
+import { venueAddresses } from './venue-sources.ts'
+
+export interface SourceCheck {
+  readonly problems: readonly ConfigProblem[]
+  readonly warnings: readonly string[]
+  /** How many sources of venues were found to be well, or only worth a warning. */
+  readonly goodCount: number
+}
+
+/** One source of a market that is at a venue, with its place in the configuration. */
+interface PlacedSource {
+  readonly key: string
+  readonly market: MarketDefinition
+  readonly venue: VenueName
+  readonly symbol: string
+}
+
+/**
+ * Asks all venues that the markets name, at the same time.
+ * @param origins where each value came from
+ */
+export async function checkSources(
+  config: Config,
+  origins: Readonly<Record<SettingKey, string>>,
+  clock: Clock,
+): Promise<SourceCheck> {
+  const sources = placedSources(config)
+  const venues = VENUE_NAMES.filter((name) => sources.some(({ venue }) => venue === name))
+  const answers = new Map(
+    await Promise.all(venues.map(async (venue) => [venue, await ask(venue, sources, config, clock)] as const)),
+  )
+  const problems: ConfigProblem[] = []
+  const warnings: string[] = []
+  let goodCount = 0
+  for (const [venue, answer] of answers) {
+    if (typeof answer === 'string') warnings.push(`${venue} could not be asked for the pairs of its markets: ${answer}`)
+  }
+  for (const source of sources) {
+    const { key, venue, symbol } = source
+    const answer = answers.get(venue)
+    if (!(answer instanceof Map)) continue
+    const listing = answer.get(symbol)
+    const message = problemOf(source, listing)
+    if (message === undefined) goodCount += 1
+    else problems.push({ key, origin: origins.markets, message })
+    if (message === undefined && listing?.state === 'restricted') {
+      warnings.push(`${key}: ${venue} lists ${symbol} as ${listing.status}; its book may stand still`)
+    }
+  }
+  return { problems, warnings, goodCount }
+}
+
+function placedSources({ markets }: Config): PlacedSource[] {
+  return markets.flatMap(({ definition: market, sources }, index) =>
+    sources.flatMap(({ venue, symbol }, place) =>
+      isVenueName(venue) ? [{ key: `markets[${index}].sources[${place}]`, market, venue, symbol }] : [],
+    ),
+  )
+}
+
+/** How the venue lists the symbols, by symbol, or why it does not say. */
+async function ask(
+  name: VenueName,
+  sources: readonly PlacedSource[],
+  config: Config,
+  clock: Clock,
+): Promise<Map<string, Listing> | string> {
+  const symbols = new Set(sources.flatMap(({ venue, symbol }) => (venue === name ? [symbol] : [])))
+  // What goes wrong is told in a warning; a log line besides would stand in the middle of the answer.
+  const parts = { clock, log: createLog('silent') }
+  const listings = await VENUES[name].readListings(venueAddresses(config, name), [...symbols], parts)
+  if ('problem' in listings) return listings.problem
+  return new Map(listings.value.map((listing) => [listing.symbol, listing]))
+}
+
+function problemOf(source: PlacedSource, listing: Listing | undefined): string | undefined {
+  const { venue, symbol, market } = source
+  const name = `${venue}:${symbol}`
+  if (listing === undefined) return `is ${name}, which ${venue} does not list`
+  const { priceDecimals, amountDecimals, status, state } = listing
+  if (state === 'gone') return `is ${name}, which ${venue} lists as ${status}: it has no book`
+  if (priceDecimals <= market.priceDecimals && amountDecimals <= market.amountDecimals) return undefined
+  return (
+    `is ${name}, which has ${priceDecimals} price and ${amountDecimals} amount decimals; ` +
+    `${market.symbol} keeps ${market.priceDecimals} and ${market.amountDecimals}`
+  )
+}

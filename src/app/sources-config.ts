@@ -1,0 +1,88 @@
+/**
+ * The `sources` of a configured market: what each text means, and which may stand side by side. It knows which venues
+ * there are and what their symbols look like, not how they are spoken to.
+ */
+import { VENUE_NAMES, VENUES, type VenueName } from '../feed/venues.ts'
+import { given, type Problem } from './setting-kinds.ts'
+
+/** Where a market's book comes from. */
+export interface MarketSource {
+  readonly venue: 'simulator' | 'replay' | VenueName
+  /** The venue's own symbol (`BTC/USD`), the path of a recording; empty for the simulator. */
+  readonly symbol: string
+}
+
+/** More venues than there are, less than anybody can watch. */
+export const SOURCES_MAX = 8
+
+/** A source as the configuration names it: `kraken:BTC/USD`. */
+export function sourceText({ venue, symbol }: MarketSource): string {
+  return symbol === '' ? venue : `${venue}:${symbol}`
+}
+
+/** How sources are written, for messages and pages. */
+export function sourceForms(): readonly string[] {
+  return ['simulator', ...VENUE_NAMES.map((name) => `${name}:SYMBOL`), 'replay:FILE']
+}
+
+/** Reads a list of sources, noting everything that is wrong with it; `path` stands before what is noted. */
+export function readSources(value: unknown, path: string, problems: Problem[]): readonly MarketSource[] {
+  const note = (place: string, message: string) => problems.push({ path: path + place, message })
+  if (!Array.isArray(value) || value.length === 0) {
+    note('', `${given(value)}, not a list of sources`)
+    return []
+  }
+  if (value.length > SOURCES_MAX) {
+    note('', `names ${value.length} sources; ${SOURCES_MAX} are the most`)
+    return []
+  }
+  const places = new Map<string, number>()
+  const sources: MarketSource[] = []
+  for (const [index, entry] of value.entries()) {
+    const source = sourceOf(entry)
+    if (typeof source === 'string') {
+      note(`[${index}]`, source)
+      continue
+    }
+    const text = sourceText(source)
+    const earlier = places.get(text)
+    if (earlier === undefined) places.set(text, index)
+    else note(`[${index}]`, `is ${text}, which sources[${earlier}] is already`)
+    sources.push(source)
+  }
+  const alone = sources.find(standsAlone)
+  if (alone !== undefined && places.size > 1) {
+    note(
+      '',
+      `names ${sourceText(alone)} beside other sources; its book is not the market's of now, so it has to stand alone`,
+    )
+  }
+  return sources
+}
+
+/** A made-up book, or one of the past, added to a real one is a wrong book. */
+function standsAlone({ venue }: MarketSource): boolean {
+  return venue === 'simulator' || venue === 'replay'
+}
+
+/** The source that a text names, or why there is none. */
+function sourceOf(value: unknown): MarketSource | string {
+  if (typeof value !== 'string') return `${given(value)}, not ${sourceForms().join(' or ')}`
+  const colon = value.indexOf(':')
+  const venue = colon < 0 ? value : value.slice(0, colon)
+  const symbol = colon < 0 ? '' : value.slice(colon + 1)
+  if (venue === 'simulator') return colon < 0 ? { venue, symbol } : 'the simulator takes no symbol'
+  if (venue === 'replay') return isPath(symbol) ? { venue, symbol } : `${given(value)}, not like replay:FILE`
+  if (!isVenueName(venue)) return `this version has no source ${venue} (there are ${sourceForms().join(', ')})`
+  const { symbolPattern, symbolExample } = VENUES[venue]
+  if (!symbolPattern.test(symbol)) return `${given(value)}, not like ${venue}:${symbolExample}`
+  return { venue, symbol }
+}
+
+function isPath(text: string): boolean {
+  return /^[^\0]{1,4096}$/.test(text)
+}
+
+export function isVenueName(name: string): name is VenueName {
+  return Object.hasOwn(VENUES, name)
+}

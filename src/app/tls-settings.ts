@@ -1,0 +1,38 @@
+/**
+ * The settings `http.tls.*` and the files that they name: what the listener is given, and which key is to blame for a
+ * file that does not serve.
+ */
+import { readTlsFiles, TlsFileError, type TlsFiles } from '../http/tls.ts'
+import type { ConfigProblem } from './config.ts'
+import type { Config, SettingKey } from './settings.ts'
+
+/** The files; undefined when the public listener speaks plain HTTP. */
+export function tlsFilesOf(config: Config): TlsFiles | undefined {
+  const certFile = config['http.tls.cert_file']
+  const keyFile = config['http.tls.key_file']
+  return certFile === '' ? undefined : { certFile, keyFile }
+}
+
+export function tlsSettingOf({ part }: TlsFileError): SettingKey {
+  return part === 'certFile' ? 'http.tls.cert_file' : 'http.tls.key_file'
+}
+
+/**
+ * Tries the files as a start would.
+ * @param origins where each value came from
+ */
+export function checkTlsFiles(
+  config: Config,
+  origins: Readonly<Record<SettingKey, string>>,
+  nowMilliseconds: number,
+): { readonly problems: readonly ConfigProblem[]; readonly warnings: readonly string[] } {
+  const files = tlsFilesOf(config)
+  if (files === undefined) return { problems: [], warnings: [] }
+  try {
+    return { problems: [], warnings: readTlsFiles(files, nowMilliseconds).warnings }
+  } catch (error) {
+    if (!(error instanceof TlsFileError)) throw error
+    const key = tlsSettingOf(error)
+    return { problems: [{ key, origin: origins[key], message: `names ${error.message}` }], warnings: [] }
+  }
+}

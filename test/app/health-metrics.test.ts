@@ -1,0 +1,130 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { createHealthMetrics } from '../../src/app/health-metrics.ts'
+import { createMetricsRegistry, type MetricsRegistry } from '../../src/base/metrics.ts'
+import { type Db, StatementFailed, StoreUnavailable } from '../../src/store/db.ts'
+import type { StatementObserver } from '../../src/store/sql.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+
+let clock: VirtualClock
+let registry: MetricsRegistry
+let observe: StatementObserver
+let checks: { name: string; ok: boolean; detail: string }[]
+let markets: { market: { symbol: string }; live: boolean; instant: { milliseconds: number } }[]
+let sources: Map<string, { source: string; state: 'starting' | 'live' | 'lost' }[]>
+let directory: { loadedMilliseconds: number | undefined; failureCount: number }
+let store: { available: boolean; turns: { taken: number; waiting: number } }
+
+beforeEach(() => {
+  clock = new VirtualClock()
+  registry = createMetricsRegistry()
+  checks = [{ name: 'store', ok: true, detail: 'ok' }]
+  markets = []
+  sources = new Map()
+  directory = { loadedMilliseconds: undefined, failureCount: 0 }
+  store = { available: true, turns: { taken: 0, waiting: 0 } }
+  const keep = (one: StatementObserver): void => {
+    observe = one
+  }
+  const db = Object.assign(store, { observeStatements: keep })
+  createHealthMetrics({
+    registry,
+    clock,
+    db: db as unknown as Db,
+    directory,
+    markets: () => markets,
+    sourcesOf: (market) => sources.get(market) ?? [],
+    readiness: () => ({ ready: checks.every(({ ok }) => ok), checks }),
+    connectionsMax: () => 7,
+  })
+})
+
+/** Lines of the metrics that begin so. */
+async function lines(beginning: string): Promise<string[]> {
+  return (await registry.metrics()).split('\n').filter((line) => line.startsWith(beginning))
+}
+
+describe('the state of the node as metrics', () => {
+  test('says whether it is ready, and which check says no; markets have a metric of their own', async () => {
+    checks.push({ name: 'directory', ok: false, detail: 'x' }, { name: 'market BTCUSD', ok: false, detail: 'x' })
+    expect(await lines('tidegate_ready')).toEqual([
+      'tidegate_ready 0',
+      'tidegate_ready_check{check="store"} 1',
+      'tidegate_ready_check{check="directory"} 0',
+    ])
+    checks.length = 1
+    expect(await lines('tidegate_ready')).toEqual(['tidegate_ready 1', 'tidegate_ready_check{check="store"} 1'])
+  })
+
+  test('names the markets of now with the age of their last commit', async () => {
+    const { milliseconds } = clock.wallInstant()
+    markets = [
+      { market: { symbol: 'AAAUSD' }, live: true, instant: { milliseconds: milliseconds + 500 } },
+      { market: { symbol: 'BBBUSD' }, live: false, instant: { milliseconds: 0 } },
+    ]
+    clock.advance(2_500)
+    expect(await lines('tidegate_market')).toEqual([
+      'tidegate_market_live{market="AAAUSD"} 1',
+      'tidegate_market_live{market="BBBUSD"} 0',
+      'tidegate_market_commit_age_seconds{market="AAAUSD"} 2',
+    ])
+    markets = markets.slice(1)
+    expect(await lines('tidegate_market')).toEqual(['tidegate_market_live{market="BBBUSD"} 0'])
+  })
+
+  test('says of each source of the markets of now whether it is live', async () => {
+    markets = [{ market: { symbol: 'AAAUSD' }, live: true, instant: { milliseconds: 0 } }]
+    sources.set('AAAUSD', [
+      { source: 'kraken:A/USD', state: 'live' },
+      { source: 'okx:A-USD', state: 'lost' },
+      { source: 'coinbase:A-USD', state: 'starting' },
+    ])
+    sources.set('BBBUSD', [{ source: 'kraken:B/USD', state: 'live' }])
+    expect(await lines('tidegate_source_live')).toEqual([
+      'tidegate_source_live{market="AAAUSD",source="kraken:A/USD"} 1',
+      'tidegate_source_live{market="AAAUSD",source="okx:A-USD"} 0',
+      'tidegate_source_live{market="AAAUSD",source="coinbase:A-USD"} 0',
+    ])
+    markets = []
+    expect(await lines('tidegate_source_live')).toEqual([])
+  })
+
+  test('tells statements apart by what became of them', async () => {
+    observe(0.003, undefined)
+    observe(0.2, new StatementFailed('x', '23505'))
+    observe(2, new StoreUnavailable('x'))
+    observe(2, new StoreUnavailable('x'))
+    expect(await lines('tidegate_store_statement_seconds_count')).toEqual([
+      'tidegate_store_statement_seconds_count{outcome="ok"} 1',
+      'tidegate_store_statement_seconds_count{outcome="failed"} 1',
+      'tidegate_store_statement_seconds_count{outcome="unavailable"} 2',
+    ])
+  })
+
+  test('follows the store and its turns', async () => {
+    Object.assign(store, { available: false, turns: { taken: 3, waiting: 9 } })
+    expect(await lines('tidegate_store_available')).toEqual(['tidegate_store_available 0'])
+    expect(await lines('tidegate_store_turns')).toEqual([
+      'tidegate_store_turns{state="taken"} 3',
+      'tidegate_store_turns{state="waiting"} 9',
+    ])
+  })
+
+  test('follows the directory', async () => {
+    expect(await lines('tidegate_directory')).toEqual(['tidegate_directory_failures_total 0'])
+    directory.loadedMilliseconds = clock.monotonicMilliseconds()
+    clock.advance(4_000)
+    directory.failureCount = 2
+    expect(await lines('tidegate_directory')).toEqual([
+      'tidegate_directory_age_seconds 4',
+      'tidegate_directory_failures_total 2',
+    ])
+  })
+
+  test('names the version, the limit of connections, and what the process uses', async () => {
+    expect((await lines('tidegate_build_info'))[0]).toMatch(/^tidegate_build_info\{version="\d+\.\d+\.\d+",node="v\d+/)
+    expect(await lines('tidegate_connections_max')).toEqual(['tidegate_connections_max 7'])
+    for (const name of ['process_cpu_seconds_total', 'process_resident_memory_bytes', 'nodejs_eventloop_lag_p99']) {
+      expect(await lines(name), name).toHaveLength(1)
+    }
+  })
+})

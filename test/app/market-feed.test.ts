@@ -1,0 +1,86 @@
+/** From several sources to what readers hold: aggregate, writer, bus and reader together, against the rule written naively. */
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { MarketFeed } from '../../src/app/market-feed.ts'
+import { createLog } from '../../src/base/log.ts'
+import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import { createMemoryBus } from '../../src/channel/bus-memory.ts'
+import { Replica } from '../../src/channel/replica.ts'
+import { createSequencerMetrics, Sequencer } from '../../src/channel/sequencer.ts'
+import type { Execution, MarketDefinition } from '../../src/market/event.ts'
+import { aggregateScript } from '../support/aggregate-script.ts'
+import { NaiveAggregate } from '../support/naive-aggregate.ts'
+import { propertySettings } from '../support/property.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+
+const MARKET: MarketDefinition = {
+  symbol: 'AUSD',
+  baseAsset: 'A',
+  quoteAsset: 'USD',
+  priceDecimals: 0,
+  amountDecimals: 0,
+  depth: 0,
+}
+
+function setUp(sourceCount: number) {
+  const clock = new VirtualClock()
+  const log = createLog('silent')
+  const bus = createMemoryBus()
+  const metrics = createSequencerMetrics(createMetricsRegistry())
+  const executions: Execution[] = []
+  bus.subscribe(MARKET.symbol, (notice) => {
+    if (notice.type === 'commit') executions.push(...notice.executions)
+  })
+  const replica = new Replica({ market: MARKET, bus, executionsKept: 10 })
+  const writerComplaints: string[] = []
+  const sequencer = new Sequencer({
+    market: MARKET,
+    epoch: 'epoch',
+    bus,
+    clock,
+    log,
+    metrics,
+    floorMilliseconds: 0,
+    onRebuildNeeded: (reason) => writerComplaints.push(reason),
+  })
+  const rebuilt: number[] = []
+  const feed = new MarketFeed({
+    configured: {
+      definition: MARKET,
+      sources: Array.from({ length: sourceCount }, (_, index) => ({ venue: 'kraken', symbol: `A/USD${index}` })),
+    },
+    clock,
+    log,
+    violations: metrics.violations,
+    offer: (event) => sequencer.offer(event),
+    onStarted: () => undefined,
+    rebuild: (input) => rebuilt.push(feed.inputs.indexOf(input)),
+  })
+  return { clock, executions, replica, writerComplaints, rebuilt, feed }
+}
+
+it('leads readers to the book of the rule, whatever shares a commit, and loses no execution', () => {
+  const messageGap = fc.array(fc.constantFrom(0, 0, 1, 3), { minLength: 60, maxLength: 60 })
+  const property = fc.property(aggregateScript(60), messageGap, ({ sourceCount, offers }, gaps) => {
+    const { clock, executions, replica, writerComplaints, rebuilt, feed } = setUp(sourceCount)
+    const naive = new NaiveAggregate(sourceCount)
+    const executionsDue: Execution[] = []
+    const rebuildsDue: number[] = []
+    for (const [index, { source, event }] of offers.entries()) {
+      feed.inputs[source]?.fed.listener(event)
+      const due = naive.offer(source, event)
+      executionsDue.push(...due.executions)
+      if (due.violates) rebuildsDue.push(source)
+      if (gaps[index] === 0) continue
+      clock.advance(gaps[index]!)
+      expect(replica.live).toBe(naive.liveCount > 0)
+      if (replica.live) expect(replica.view.levels(Number.POSITIVE_INFINITY)).toEqual(naive.levels())
+      expect(feed.states.filter(({ state }) => state === 'live')).toHaveLength(naive.liveCount)
+    }
+    clock.advance(5)
+    expect(executions).toEqual(executionsDue)
+    expect(rebuilt).toEqual(rebuildsDue)
+    expect(writerComplaints).toEqual([])
+  })
+  fc.assert(property, propertySettings(60))
+})

@@ -1,0 +1,336 @@
+/**
+ * Every call of the operator API that the running service has, learned from the service itself as it is put together:
+ * each that writes leaves exactly one audit row when it changes something and none when it does not, and each has a
+ * verb on the command line.
+ */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { FastifyInstance, RouteOptions } from 'fastify'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ADMIN_NOUNS } from '../../src/cli/admin-verbs.ts'
+import { runCommand } from '../support/command-line.ts'
+import {
+  market,
+  newToken,
+  type ServiceInside,
+  STREAM_SCOPE,
+  startServiceInside,
+  temporaryFolder,
+  tokenOf,
+} from '../support/running-service.ts'
+import { fetchToken, SampleClient } from '../support/sample-client.ts'
+
+const PREFIX = '/admin/v1'
+const NO_ONE = '018f0000-0000-7000-8000-000000000000'
+
+const folder = temporaryFolder()
+const routes = new Set<string>()
+let service: ServiceInside
+
+beforeAll(async () => {
+  const onServer = (message: unknown): void => {
+    const { fastify } = message as { readonly fastify: FastifyInstance }
+    fastify.addHook('onRoute', noteRoute)
+  }
+  subscribe('fastify.initialization', onServer)
+  service = await startServiceInside(folder.path, [market('AAA', 2, 100)], {
+    'stream.drain_seconds': 0,
+    'rules.approval': 'required',
+  })
+  unsubscribe('fastify.initialization', onServer)
+}, 60_000)
+afterAll(async () => {
+  await service?.stop()
+  folder.remove()
+})
+
+function noteRoute({ method, url }: RouteOptions): void {
+  if (!url.startsWith(`${PREFIX}/`)) return
+  for (const name of [method].flat()) if (name !== 'HEAD') routes.add(`${name} ${url.slice(PREFIX.length)}`)
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a test reads members of many documents
+type Answer = { readonly status: number; readonly body: any }
+
+async function ask(method: string, path: string, body?: object): Promise<Answer> {
+  const { url, token } = service.operator
+  const response = await fetch(`${url}${PREFIX}${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  return { status: response.status, body: await response.json() }
+}
+
+/** All rows of the trail, the newest first. */
+async function trail(
+  query = '',
+  limit = 1_000,
+): Promise<{ id: string; actor: string; action: string; subject: string }[]> {
+  const rows = []
+  let cursor = ''
+  do {
+    const { body } = await ask('GET', `/audit?limit=${limit}${query}${cursor}`)
+    rows.push(...body.items)
+    cursor = body.next_page_cursor === undefined ? '' : `&page_cursor=${body.next_page_cursor}`
+  } while (cursor !== '')
+  return rows
+}
+
+/** The rows that `work` left, the oldest first. */
+async function rowsOf(work: () => Promise<unknown>) {
+  const before = new Set((await trail()).map(({ id }) => id))
+  await work()
+  return (await trail()).filter(({ id }) => !before.has(id)).toReversed()
+}
+
+let names = 0
+
+async function newCustomer(): Promise<string> {
+  return (await ask('POST', '/customers', { name: `customer ${++names}` })).body.id
+}
+
+async function newClient(): Promise<{ readonly id: string; readonly secretId: string }> {
+  const made = await ask('POST', `/customers/${await newCustomer()}/clients`, { name: 'feed', scopes: [] })
+  return { id: made.body.client_id, secretId: made.body.secrets[0].id }
+}
+
+/** What a new customer makes with a POST to the public API. */
+async function newMaker(...scopes: readonly string[]) {
+  const { id } = await newClient()
+  await ask('PATCH', `/clients/${id}`, { scopes })
+  const { client_secret: clientSecret } = (await ask('POST', `/clients/${id}/secrets`)).body
+  const token = await fetchToken({ authUrl: service.http, clientId: id, clientSecret, scope: scopes.join(' ') })
+  return async (path: string, body: object): Promise<Answer['body']> => {
+    const response = await fetch(service.http + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    return await response.json()
+  }
+}
+
+async function newAccount(): Promise<string> {
+  const make = await newMaker('identity:write_account')
+  return (await make('/v2/identity/accounts', { account: { identity_id: 'somebody' } })).id
+}
+
+/** A rule that waits for approval. */
+async function newRule(): Promise<string> {
+  const make = await newMaker('identity:write_account', 'orchestration:write_orchestration_rule')
+  const account = { account: { identity_id: 'somebody' }, create_profile: true }
+  const { profile_id } = await make('/v2/identity/accounts', account)
+  const rule = await make('/v2/orchestration/rules', {
+    ref_id: 'sweep',
+    profile_id,
+    source_asset: 'USDC',
+    destination_asset: 'USD',
+    source: { profile: { profile_id } },
+  })
+  return rule.rule.id
+}
+
+/** How to make a change with each call that writes: what comes first, then the change, which can be asked for again. */
+interface Write {
+  readonly action: string
+  /** Resolves to the call. */
+  readonly prepare: () => Promise<{ readonly path: string; readonly body?: object }>
+  /** What asking for the same again is: nothing new, a refusal, or a change of its own. */
+  readonly again: 'unchanged' | 'refused' | 'another change'
+}
+
+const WRITES: Readonly<Record<string, Write>> = {
+  'POST /customers': {
+    action: 'customer.create',
+    prepare: async () => ({ path: '/customers', body: { name: `customer ${++names}`, streaming: true } }),
+    again: 'refused',
+  },
+  'PATCH /customers/:id': {
+    action: 'customer.update',
+    prepare: async () => ({ path: `/customers/${await newCustomer()}`, body: { streaming: true } }),
+    again: 'unchanged',
+  },
+  'POST /customers/:id/clients': {
+    action: 'client.create',
+    prepare: async () => ({ path: `/customers/${await newCustomer()}/clients`, body: { name: 'feed', scopes: [] } }),
+    again: 'refused',
+  },
+  'PATCH /clients/:id': {
+    action: 'client.update',
+    prepare: async () => ({ path: `/clients/${(await newClient()).id}`, body: { scopes: [STREAM_SCOPE] } }),
+    again: 'unchanged',
+  },
+  'POST /clients/:id/revoke-tokens': {
+    action: 'client.revoke_tokens',
+    prepare: async () => ({ path: `/clients/${(await newClient()).id}/revoke-tokens` }),
+    again: 'another change',
+  },
+  'POST /clients/:id/secrets': {
+    action: 'secret.create',
+    prepare: async () => ({ path: `/clients/${(await newClient()).id}/secrets` }),
+    again: 'refused',
+  },
+  'DELETE /clients/:id/secrets/:secret': {
+    action: 'secret.delete',
+    prepare: async () => {
+      const { id, secretId } = await newClient()
+      return { path: `/clients/${id}/secrets/${secretId}` }
+    },
+    again: 'unchanged',
+  },
+  'POST /signing-keys': {
+    action: 'signing_key.create',
+    prepare: async () => ({ path: '/signing-keys' }),
+    again: 'unchanged',
+  },
+  'DELETE /signing-keys/:id': {
+    action: 'signing_key.revoke',
+    prepare: async () => {
+      const { id } = (await ask('POST', '/signing-keys')).body
+      return { path: `/signing-keys/${id}` }
+    },
+    again: 'unchanged',
+  },
+  'PATCH /accounts/:id': {
+    action: 'account.review',
+    prepare: async () => ({ path: `/accounts/${await newAccount()}`, body: { summary_status: 'APPROVED' } }),
+    again: 'unchanged',
+  },
+  'POST /customers/:id/profiles': {
+    action: 'profile.create',
+    prepare: async () => ({ path: `/customers/${await newCustomer()}/profiles`, body: { nickname: 'treasury' } }),
+    again: 'refused',
+  },
+  'POST /address-pool': {
+    action: 'address_pool.import',
+    prepare: async () => ({
+      path: '/address-pool',
+      body: { network: 'SOLANA', addresses: ['HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk'] },
+    }),
+    again: 'unchanged',
+  },
+  'POST /rules/:id/approve': {
+    action: 'rule.approve',
+    prepare: async () => ({ path: `/rules/${await newRule()}/approve` }),
+    again: 'unchanged',
+  },
+  'POST /rules/:id/reject': {
+    action: 'rule.reject',
+    prepare: async () => ({ path: `/rules/${await newRule()}/reject`, body: { reason: 'unknown payee' } }),
+    again: 'unchanged',
+  },
+  'POST /rules/:id/delete': {
+    action: 'rule.delete',
+    prepare: async () => ({ path: `/rules/${await newRule()}/delete` }),
+    again: 'unchanged',
+  },
+  'DELETE /connections/:id': {
+    action: 'connection.close',
+    prepare: async () => {
+      const client = await SampleClient.connect({ wsUrl: service.ws, token: await newToken(service) })
+      // It goes on being asked for while it is closing: a peer that is not reading keeps it so.
+      client.pause()
+      const { items } = (await ask('GET', '/connections?limit=1')).body
+      return { path: `/connections/${items[0].id}` }
+    },
+    again: 'unchanged',
+  },
+}
+
+describe('the operator API', () => {
+  it('has a case here for every call that writes', () => {
+    const writing = [...routes].filter((route) => !route.startsWith('GET '))
+    expect(writing.sort()).toEqual(Object.keys(WRITES).sort())
+  })
+
+  it('has a verb on the command line for every call', () => {
+    const verbs = ADMIN_NOUNS.flatMap((noun) => noun.verbs).map(({ method, path }) => `${method} ${path}`)
+    expect([...new Set(verbs)].sort()).toEqual([...routes].sort())
+    expect(verbs).toHaveLength(new Set(verbs).size)
+  })
+
+  it.each(Object.entries(WRITES))('%s leaves exactly one audit row for one change', async (route, write) => {
+    const method = route.split(' ', 1)[0] as string
+    const { path, body } = await write.prepare()
+    const change = async () => expect((await ask(method, path, body)).status).toBe(200)
+    const rows = await rowsOf(change)
+    expect(rows).toMatchObject([{ actor: 'operator', action: write.action }])
+    const again = await rowsOf(async () => {
+      expect((await ask(method, path, body)).status).toBe(write.again === 'refused' ? 409 : 200)
+    })
+    if (write.again !== 'another change') expect(again).toEqual([])
+  })
+
+  it('leaves no row for what is refused', async () => {
+    const rows = await rowsOf(async () => {
+      expect((await ask('PATCH', `/customers/${NO_ONE}`, { enabled: false })).status).toBe(404)
+      expect((await ask('POST', '/customers', { name: '' })).status).toBe(400)
+      expect((await ask('DELETE', `/connections/${NO_ONE}`)).status).toBe(404)
+    })
+    expect(rows).toEqual([])
+  })
+})
+
+describe('the audit trail', () => {
+  it('is found by subject and by actor, in pages that hold together', async () => {
+    const id = await newCustomer()
+    for (const enabled of [false, true, false, true, false, true]) await ask('PATCH', `/customers/${id}`, { enabled })
+    const rows = await trail(`&subject=${id}`, 3)
+    expect(rows.map(({ action }) => action)).toEqual([...Array(6).fill('customer.update'), 'customer.create'])
+    expect(await trail(`&subject=${id}&actor=operator`)).toEqual(rows)
+    expect(await trail(`&subject=${id}&actor=nobody`)).toEqual([])
+    expect(await trail('&subject=nothing')).toEqual([])
+    const { next_page_cursor: cursor } = (await ask('GET', `/audit?limit=1&subject=${id}`)).body
+    expect((await ask('GET', `/audit?limit=1&page_cursor=${cursor}`)).body.code).toBe('invalid_cursor')
+  })
+
+  it.each(['subject=a&subject=b', 'actor=%00', `subject=${'x'.repeat(201)}`])('refuses %s', async (query) => {
+    expect((await ask('GET', `/audit?${query}`)).body.code).toBe('invalid_request')
+  })
+})
+
+describe('the command line', () => {
+  const admin = async (...words: string[]) => {
+    const where = ['--operator-url', service.operator.url, '--data_dir', folder.path]
+    const { code, stdout, stderr } = await runCommand(['admin', ...words, ...where])
+    return { code, stderr, answer: code === 0 ? JSON.parse(stdout) : undefined }
+  }
+
+  it('lists connections and closes one, and says so when it is gone', async () => {
+    const { clientId, ...credentials } = await service.operator.createClient()
+    const client = await SampleClient.connect({
+      wsUrl: service.ws,
+      token: await tokenOf(service, { clientId, ...credentials }),
+    })
+    await client.subscribeAll('AAAUSD')
+    const { answer } = await admin('connection', 'list', '--client', clientId)
+    expect(answer.items).toMatchObject([{ client_id: clientId, subscriptions: 4, client_address: '127.0.0.1' }])
+    expect((await admin('connection', 'close', answer.items[0].id)).answer.id).toBe(answer.items[0].id)
+    await client.untilClosed()
+    expect(client.closed).toEqual({ code: 1001, reason: 'closed by the operator' })
+    const gone = await admin('connection', 'close', answer.items[0].id)
+    expect(gone).toMatchObject({ code: 1, stderr: expect.stringMatching(/^tidegate: not_found \(404\): .*\n$/) })
+  })
+
+  it('finds rules that wait, and decides about them', async () => {
+    const [first, second] = [await newRule(), await newRule()]
+    const { answer } = await admin('rule', 'list', '--status', 'PENDING', '--limit', '2')
+    expect(answer.items.map(({ id }: { id: string }) => id)).toEqual([second, first])
+    expect((await admin('rule', 'approve', first)).answer).toMatchObject({ id: first, status: 'ACTIVE' })
+    const rejected = (await admin('rule', 'reject', second, '--reason', 'unknown payee')).answer
+    expect(rejected).toMatchObject({ status: 'REJECTED', reject_reason: 'unknown payee' })
+  })
+
+  it('shows markets and a book', async () => {
+    expect((await admin('market', 'list')).answer.items).toMatchObject([
+      { symbol: 'AAAUSD', live: true, sources: ['simulator'], depth: 100 },
+    ])
+    const { answer } = await admin('market', 'book', 'AAAUSD', '--depth', '2')
+    expect([answer.bids.length, answer.asks.length]).toEqual([2, 2])
+    expect(answer.bids[0].price).toMatch(/^\d+\.\d\d$/)
+    expect((await admin('market', 'book', 'XXXUSD')).stderr).toMatch(/^tidegate: not_found \(404\)/)
+  })
+})

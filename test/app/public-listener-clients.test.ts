@@ -1,0 +1,204 @@
+/** Who a client of the public listener is taken for, and what that limits; what browsers of other origins may do. */
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { PublicListenerOptions } from '../../src/app/public-listener.ts'
+import { captureLog } from '../support/door.ts'
+import { openPublicDoor } from '../support/public-door.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+
+const opened: { close(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const listener of opened.splice(0)) await listener.close()
+})
+
+async function open(options: Partial<PublicListenerOptions>): Promise<string> {
+  const listener = await openPublicDoor(options)
+  opened.push(listener)
+  return listener.url
+}
+
+function askToken(url: string, forwarded?: string): Promise<Response> {
+  const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }
+  return fetch(`${url}/oauth2/token`, { method: 'POST', headers, body: new URLSearchParams({ grant_type: 'x' }) })
+}
+
+describe('the rate of token requests', () => {
+  it('is limited a source address, in the endpoint’s own shape, and says when to come back', async () => {
+    const clock = new VirtualClock()
+    const url = await open({ clock, tokenRatePerSecond: 1 })
+    for (const left of [3, 2, 1, 0]) {
+      const response = await askToken(url)
+      expect(response.status).not.toBe(429)
+      expect(response.headers.get('ratelimit-policy')).toBe('"token";q=4;w=4')
+      expect(response.headers.get('ratelimit')).toBe(`"token";r=${left};t=${4 - left}`)
+    }
+    const refused = await askToken(url)
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
+    expect(refused.headers.get('ratelimit')).toBe('"token";r=0;t=1')
+    expect(refused.headers.get('cache-control')).toBe('no-store')
+    expect(await refused.json()).toEqual({
+      error: expect.any(String),
+      error_description: 'too many requests: try again in 1 second',
+    })
+    clock.advance(1_000)
+    expect((await askToken(url)).status).not.toBe(429)
+  })
+
+  it('comes after 405 and before the body is looked at', async () => {
+    const url = await open({ clock: new VirtualClock(), tokenRatePerSecond: 1 })
+    for (let count = 0; count < 4; count++) await askToken(url)
+    expect((await fetch(`${url}/oauth2/token`)).status).toBe(405)
+    const badType = { method: 'POST', body: '{}', headers: { 'content-type': 'text/plain' } }
+    expect((await fetch(`${url}/oauth2/token`, badType)).status).toBe(429)
+  })
+
+  it('cannot be passed by a forged X-Forwarded-For', async () => {
+    const url = await open({ clock: new VirtualClock(), tokenRatePerSecond: 1 })
+    for (let count = 0; count < 4; count++) await askToken(url, `192.0.2.${count}`)
+    expect((await askToken(url, '192.0.2.200')).status).toBe(429)
+  })
+
+  it('counts the clients of a trusted proxy one by one, IPv6 by network', async () => {
+    const url = await open({ clock: new VirtualClock(), tokenRatePerSecond: 1, trustedProxies: ['loopback'] })
+    for (let count = 0; count < 4; count++) await askToken(url, `2001:db8::${count}`)
+    expect((await askToken(url, '2001:db8::ffff')).status).toBe(429)
+    expect((await askToken(url, '2001:db8:0:1::1')).status).not.toBe(429)
+    expect((await askToken(url, '2001:db8::1, 198.51.100.7')).status).not.toBe(429)
+  })
+})
+
+describe('the client address', () => {
+  it('is in the log line of a request', async () => {
+    const { log, lines } = captureLog()
+    const url = await open({ log, trustedProxies: ['loopback'] })
+    await askToken(url, '198.51.100.7')
+    await expect
+      .poll(() => lines.map((line) => JSON.parse(line) as { msg: string; client_address?: string }))
+      .toContainEqual(expect.objectContaining({ msg: 'request answered', client_address: '198.51.100.7' }))
+  })
+
+  it('goes with an upgrade, and is the peer when nobody is trusted', async () => {
+    for (const [trustedProxies, expected] of [
+      [['loopback'], '198.51.100.7'],
+      [[], '127.0.0.1'],
+    ] as const) {
+      let address = ''
+      const url = await open({
+        trustedProxies,
+        gateway: {
+          judge: async () => undefined,
+          upgrade(_request, socket, _head, clientAddress) {
+            address = clientAddress
+            socket.end('HTTP/1.1 101 x\r\n\r\n')
+          },
+        },
+      })
+      const socket = connect(Number(new URL(url).port), '127.0.0.1')
+      socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n')
+      socket.write('X-Forwarded-For: 203.0.113.1, 198.51.100.7\r\n\r\n')
+      await once(socket, 'data')
+      socket.destroy()
+      expect(address).toBe(expected)
+    }
+  })
+})
+
+describe('browser origins', () => {
+  const APP = 'https://app.example.com'
+  const preflight = (url: string, path: string, origin = APP) =>
+    fetch(url + path, {
+      method: 'OPTIONS',
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization,content-type',
+      },
+    })
+  const corsHeaders = (response: Response) =>
+    [...response.headers.keys()].filter((name) => name.startsWith('access-control-'))
+
+  it('none: no field at all, and OPTIONS is a method that is not there', async () => {
+    const url = await open({})
+    const token = await fetch(`${url}/oauth2/token`, { method: 'POST', headers: { origin: APP } })
+    expect([corsHeaders(token), token.headers.get('vary')]).toEqual([[], null])
+    expect((await preflight(url, '/oauth2/token')).status).toBe(405)
+  })
+
+  it('a listed one may read answers, good or bad, and the fields that matter to it', async () => {
+    const url = await open({ corsOrigins: ['https://other.example.com', APP] })
+    for (const path of ['/oauth2/token', '/nothing', '/.well-known/jwks.json']) {
+      const { headers } = await fetch(url + path, { method: 'POST', headers: { origin: APP } })
+      expect(headers.get('access-control-allow-origin'), path).toBe(APP)
+      expect(headers.get('access-control-allow-credentials')).toBeNull()
+      expect(headers.get('vary')).toBe('Origin')
+      expect(headers.get('access-control-expose-headers')).toBe(
+        'X-Request-Id, RateLimit, RateLimit-Policy, Retry-After, Tidegate-Ignored-Parameters',
+      )
+    }
+  })
+
+  it('a preflight is 204 where there is something, whatever the method, and keeps 404', async () => {
+    const url = await open({ corsOrigins: [APP] })
+    const response = await preflight(url, '/oauth2/token?x=1')
+    expect([response.status, await response.text()]).toEqual([204, ''])
+    expect(response.headers.get('access-control-allow-origin')).toBe(APP)
+    expect(response.headers.get('access-control-allow-methods')).toBe('GET, HEAD, POST, PUT, DELETE')
+    expect(response.headers.get('access-control-allow-headers')).toBe('Authorization, Content-Type')
+    expect(response.headers.get('access-control-max-age')).toBe('7200')
+    expect((await preflight(url, '/')).status).toBe(204)
+    expect((await preflight(url, '/nothing')).status).toBe(404)
+  })
+
+  it('another OPTIONS request is 405, or 404', async () => {
+    const url = await open({ corsOrigins: [APP] })
+    for (const headers of [{}, { origin: APP }, { 'access-control-request-method': 'POST' }]) {
+      expect((await fetch(url, { method: 'OPTIONS', headers })).status).toBe(405)
+      expect((await fetch(`${url}/nothing`, { method: 'OPTIONS', headers })).status).toBe(404)
+    }
+  })
+
+  it('one that is not listed, and the opaque one, may not', async () => {
+    const url = await open({ corsOrigins: [APP] })
+    for (const origin of ['https://app.example.com.evil.test', 'http://app.example.com', 'null']) {
+      const response = await preflight(url, '/oauth2/token', origin)
+      expect([response.status, corsHeaders(response), response.headers.get('vary')], origin).toEqual([
+        405,
+        [],
+        'Origin',
+      ])
+    }
+  })
+
+  it('`*` is everybody', async () => {
+    const url = await open({ corsOrigins: ['*'] })
+    const response = await fetch(`${url}/oauth2/token`, { method: 'POST', headers: { origin: 'null' } })
+    expect(response.headers.get('access-control-allow-origin')).toBe('*')
+  })
+
+  it('a preflight uses up no token request', async () => {
+    const url = await open({ corsOrigins: [APP], clock: new VirtualClock(), tokenRatePerSecond: 1 })
+    for (let count = 0; count < 10; count++) await preflight(url, '/oauth2/token')
+    expect((await askToken(url)).headers.get('ratelimit')).toBe('"token";r=3;t=1')
+  })
+})
+
+describe('every answer', () => {
+  it.each([
+    ['/', 426],
+    ['/nothing', 404],
+    ['/%zz', 400],
+    ['/oauth2/token', 405],
+  ])('of %s (%i) tells browsers to do nothing with it and names no software', async (path, status) => {
+    const response = await fetch((await open({})) + path, { headers: { 'x-request-id': 'chosen-by-the-client' } })
+    expect(response.status).toBe(status)
+    const names = ['server', 'x-powered-by', 'strict-transport-security']
+    expect(names.map((name) => response.headers.get(name))).toEqual([null, null, null])
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+    expect(response.headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'")
+    expect(response.headers.get('referrer-policy')).toBe('no-referrer')
+    expect(response.headers.get('cross-origin-resource-policy')).toBe('same-origin')
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+  })
+})

@@ -1,0 +1,188 @@
+/** The public listener over TLS, on real sockets: what it speaks, what it refuses, and a new certificate under way. */
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { PublicListener } from '../../src/app/public-listener.ts'
+import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import { createHttpServer } from '../../src/http/server.ts'
+import { readTlsFiles } from '../../src/http/tls.ts'
+import { certificateFiles, newCertificate } from '../support/certificates.ts'
+import { captureLog, listenAnywhere } from '../support/door.ts'
+import { openPublicDoor } from '../support/public-door.ts'
+import { openSocket, readToEnd, sendRaw, splitAnswers } from '../support/raw-http.ts'
+
+const first = await newCertificate('first')
+const second = await newCertificate('second')
+const files = certificateFiles(first)
+const { log, lines } = captureLog()
+let listener: PublicListener
+
+beforeAll(async () => {
+  listener = await openPublicDoor({ tls: files, log })
+})
+afterAll(() => listener.close())
+beforeEach(() => {
+  lines.length = 0
+})
+
+const GET = 'GET /nothing HTTP/1.1\r\nHost: x\r\n'
+const CLOSE = 'Connection: close\r\n\r\n'
+
+function port(): number {
+  return Number(new URL(listener.url).port)
+}
+
+async function handshake(options: object = {}): Promise<TLSSocket> {
+  const socket = connectTls({ port: port(), host: '127.0.0.1', rejectUnauthorized: false, ...options })
+  await once(socket, 'secureConnect')
+  return socket
+}
+
+async function commonName(): Promise<string> {
+  const socket = await handshake()
+  const { subject } = socket.getPeerCertificate()
+  socket.destroy()
+  return String(subject.CN)
+}
+
+describe('TLS', () => {
+  it('is in the address, and tells browsers to stay with it, also where no route answers', async () => {
+    expect(listener.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/)
+    for (const request of [GET + CLOSE, 'nonsense\r\n\r\n']) {
+      const [answer] = await sendRaw(listener.url, request)
+      expect([answer?.status, answer?.headers['strict-transport-security']]).toEqual([
+        request.startsWith('GET') ? 404 : 400,
+        'max-age=31536000',
+      ])
+    }
+  })
+
+  it('is spoken in versions 1.2 and 1.3 only, with HTTP/1.1 inside', async () => {
+    for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+      const socket = await handshake({ minVersion: version, maxVersion: version, ALPNProtocols: ['h2', 'http/1.1'] })
+      expect([socket.getProtocol(), socket.alpnProtocol]).toEqual([version, 'http/1.1'])
+      socket.destroy()
+    }
+    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' }
+    await expect(handshake(old)).rejects.toThrow(/protocol version|unsupported protocol/i)
+  })
+
+  it('takes upgrades', async () => {
+    const socket = openSocket(listener.url)
+    const text = readToEnd(socket)
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+    expect(await text).toBe('HTTP/1.1 101 x\r\n\r\n')
+  })
+
+  it('cuts who speaks plain HTTP, or nonsense, and goes on', async () => {
+    for (const bytes of [GET + CLOSE, 'x'.repeat(10_000), '\x16\x03\x01\xff\xff\x01']) {
+      const socket = connect(port(), '127.0.0.1')
+      socket.on('error', () => undefined)
+      const text = readToEnd(socket)
+      socket.end(Buffer.from(bytes, 'latin1'))
+      expect(await text).not.toContain('HTTP/1.1')
+    }
+    expect((await sendRaw(listener.url, GET + CLOSE)).map(({ status }) => status)).toEqual([404])
+    const failed = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'TLS handshake failed')
+    expect(failed.length).toBeGreaterThanOrEqual(2)
+    expect(new Set(failed.map(({ level }) => level))).toEqual(new Set([20]))
+  })
+})
+
+describe('a new certificate', () => {
+  it('is used from now on; connections that are there go on with the old one', async () => {
+    const old = await handshake()
+    expect(await commonName()).toBe('first')
+    files.write(second)
+    listener.reloadTls()
+    expect(await commonName()).toBe('second')
+    expect(lines.some((line) => line.includes('certificate read anew'))).toBe(true)
+    const text = readToEnd(old)
+    old.write(GET + CLOSE)
+    expect(splitAnswers(await text).map(({ status }) => status)).toEqual([404])
+  })
+
+  it('that cannot serve changes nothing and is named with its setting', async () => {
+    files.write({ key: first.key })
+    listener.reloadTls()
+    const line = lines.find((each) => each.includes('the certificate stays as it was'))
+    expect(JSON.parse(line as string)).toMatchObject({ level: 50, key: 'http.tls.key_file' })
+    expect(line).toContain('is not the key of the certificate in')
+    expect(line).not.toContain('BEGIN')
+    expect(await commonName()).toBe('second')
+    files.write({ cert: 'gone', key: second.key })
+    listener.reloadTls()
+    expect(lines.some((each) => each.includes('"http.tls.cert_file"'))).toBe(true)
+    expect(await commonName()).toBe('second')
+  })
+
+  it('that cannot serve at the start ends it, with the key that names it', async () => {
+    const broken = { ...files, keyFile: `${files.keyFile}.missing` }
+    await expect(openPublicDoor({ tls: broken })).rejects.toThrow(
+      `http.tls.key_file names ${broken.keyFile}: cannot be read (ENOENT)`,
+    )
+  })
+
+  it('is not looked for by a listener without TLS', async () => {
+    const plain = await openPublicDoor()
+    plain.reloadTls()
+    expect(plain.url).toMatch(/^http:/)
+    await plain.close()
+  })
+})
+
+describe('slow TLS', () => {
+  it('is cut: a handshake that does not go on, and a connection that asks nothing', async () => {
+    files.write(first)
+    const app = createHttpServer({
+      listener: 'public',
+      log,
+      metrics: createMetricsRegistry(),
+      headerBytesMax: 16_384,
+      requestMilliseconds: 500,
+      translate: () => undefined,
+      tls: readTlsFiles(files, Date.now()).context,
+    })
+    const url = (await listenAnywhere(app)).replace('http:', 'https:')
+    const silent = connect(Number(new URL(url).port), '127.0.0.1')
+    silent.on('error', () => undefined)
+    expect(await readToEnd(silent)).toBe('')
+    expect((await sendRaw(url)).map(({ status }) => status)).toEqual([408])
+    await app.close()
+  })
+
+  it('counts among the connections, and the longest silent one goes', async () => {
+    const app = createHttpServer({
+      listener: 'public',
+      log,
+      metrics: createMetricsRegistry(),
+      headerBytesMax: 16_384,
+      requestMilliseconds: 60_000,
+      translate: () => undefined,
+      tls: readTlsFiles(files, Date.now()).context,
+      connectionsMax: 2,
+    })
+    const url = (await listenAnywhere(app)).replace('http:', 'https:')
+    const silent = connect(Number(new URL(url).port), '127.0.0.1')
+    silent.on('error', () => undefined)
+    const cut = readToEnd(silent)
+    await once(silent, 'connect')
+    const others = []
+    for (let count = 0; count < 2; count++) {
+      const socket = openSocket(url)
+      socket.write(`${GET}\r\n`)
+      await once(socket, 'data')
+      others.push(socket)
+    }
+    expect(await cut).toBe('')
+    // Ended ones make room: nobody who is there is cut for those who come after them.
+    for (const socket of others) {
+      socket.destroy()
+      await once(socket, 'close')
+    }
+    for (let count = 0; count < 20; count++) expect(await sendRaw(url, GET + CLOSE)).toHaveLength(1)
+    app.server.closeAllConnections()
+    await app.close()
+  })
+})

@@ -1,0 +1,87 @@
+/**
+ * What an exchange sent, through its connector into a recording and out of it again: the markets that play the file are
+ * told the books that the exchange had, in its order, and each of its trades once.
+ */
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import { loadConfig } from '../../src/app/config.ts'
+import { startRecorder } from '../../src/app/recorder.ts'
+import { createSystemClock } from '../../src/base/clock.ts'
+import { createLog } from '../../src/base/log.ts'
+import { createReplay } from '../../src/feed/replay/replay.ts'
+import { capturesMissing } from '../support/captures.ts'
+import { recordingFolder } from '../support/recording-file.ts'
+import { FedMarket } from '../support/venues/fed-market.ts'
+import { OKX_CAPTURES, okxRecordings, renamed, startOkxServer } from '../support/venues/okx.ts'
+import { VenueTruth } from '../support/venues/truth.ts'
+
+const DEPTH = 25
+const NAMES: Readonly<Record<string, string>> = { 'BTC-USD-220527': 'BTCF-USD', 'UNI-USD-SWAP': 'UNIS-USD' }
+
+const folder = recordingFolder()
+afterAll(() => folder.remove())
+
+describe.skipIf(capturesMissing(...OKX_CAPTURES))('a recording of an exchange (recordings in ../shared/data)', () => {
+  it('plays its books and trades again', async () => {
+    const [clock, log, path] = [createSystemClock(), createLog('silent'), folder.next()]
+    const truth = new VenueTruth(DEPTH)
+    const recordings = okxRecordings().map((one) => renamed(one, NAMES[one.instId] ?? one.instId))
+    let release: () => void = () => undefined
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    // Behind the beginnings of the books the exchange waits until everything is subscribed.
+    const hold = (_symbol: string, index: number) => (index < 1 ? undefined : released)
+    const server = await startOkxServer({ recordings, speed: 10, hold, onPlayed: truth.onPlayed })
+    truth.begin(server)
+    const symbols = [...server.tracks.keys()]
+    const markets = symbols.map((symbol) => {
+      const [base_asset, quote_asset] = symbol.split('-') as [string, string]
+      const decimals = { price_decimals: 8, amount_decimals: 8 }
+      return {
+        symbol: base_asset + quote_asset,
+        base_asset,
+        quote_asset,
+        ...decimals,
+        depth: DEPTH,
+        sources: [`okx:${symbol}`],
+      }
+    })
+    const flags = { markets: JSON.stringify(markets), 'feeds.okx.url': server.url }
+    const loaded = loadConfig({ flags, environment: {}, file: undefined, readFile: () => '' })
+    if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
+    const onFailure = (error: Error): never => {
+      throw error
+    }
+    const shared = { config: loaded.config, clock, random: () => 0.5, log }
+    const recorder = await startRecorder({ ...shared, path, overwrites: false, onFailure })
+    await vi.waitFor(() => expect(recorder.lost).toEqual([]), { timeout: 20_000 })
+    release()
+    await server.finished
+    await server.close()
+    // The end of the connection is heard after all that was said on it.
+    await vi.waitFor(() => expect(recorder.lost).toHaveLength(symbols.length), { timeout: 20_000 })
+    await recorder.stop()
+
+    const played = symbols.map((symbol) => new FedMarket(symbol, truth, DEPTH))
+    const source = createReplay({
+      markets: played.map((one) => ({ ...one.source, venueSymbol: path })),
+      speed: 1_000,
+      fromSeconds: 0,
+      loops: false,
+      clock,
+      log,
+    })
+    source.start()
+    const hasEnded = (one: FedMarket) => one.reasons.at(-1)?.endsWith('has ended') === true
+    for (const one of played) await one.until('the end of the recording', () => hasEnded(one))
+    await source.stop()
+    for (const { judge, missed } of played) {
+      expect(judge.problems).toEqual([])
+      expect(missed).toEqual([])
+      expect(judge.executions).toBe(truth.trades(judge.symbol).length)
+      // The last book is the last that the exchange had.
+      expect(judge.state).toBe(truth.now(judge.symbol))
+    }
+    expect(played.reduce((sum, { judge }) => sum + judge.matched, 0)).toBeGreaterThan(100)
+  })
+})

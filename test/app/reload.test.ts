@@ -1,0 +1,84 @@
+/** A configuration that is read anew: what is taken over, what is named as waiting, and when nothing changes. */
+import { beforeEach, expect, it } from 'vitest'
+import { loadConfig } from '../../src/app/config.ts'
+import { reload } from '../../src/app/reload.ts'
+import { type Config, isLive, RELATIONS } from '../../src/app/settings.ts'
+import type { Log } from '../../src/base/log.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+
+let live: { config: Config }
+let lines: [event: string, fields: object][]
+let applied: Config[]
+let outcomes: string[]
+
+const read = (flags: Record<string, string>) =>
+  loadConfig({ flags, environment: {}, file: undefined, readFile: () => '' })
+
+function load(flags: Record<string, string>): void {
+  const write = (fields: object, event: string) => void lines.push([event, fields])
+  const log = { info: write, warn: write, error: write } as unknown as Log
+  const options = { log, clock: new VirtualClock(), live, apply: () => applied.push(live.config) }
+  outcomes.push(reload(options, read(flags)))
+}
+
+beforeEach(() => {
+  const result = read({})
+  if (!result.ok) throw new Error('the defaults do not serve')
+  live = { config: result.config }
+  lines = []
+  applied = []
+  outcomes = []
+})
+
+it('takes over the keys that are live, and names them', () => {
+  load({ 'stream.subscriptions_max': '7', markets: '[]' })
+  expect(outcomes).toEqual(['applied'])
+  expect(applied).toHaveLength(1)
+  expect(applied[0]).toMatchObject({ 'stream.subscriptions_max': 7, markets: [] })
+  expect(lines).toEqual([['configuration read anew', { keys: ['markets', 'stream.subscriptions_max'] }]])
+})
+
+it('keeps the old value of a key that needs a restart, and names it each time', () => {
+  const before = live.config
+  for (let time = 0; time < 2; time++) {
+    load({ 'http.port': '1234', 'operator.token': 'very-secret', 'log.level': 'warn' })
+    expect(live.config).toEqual({ ...before, 'log.level': 'warn' })
+    expect(lines.at(-1)).toEqual([
+      'keys that need a restart keep their old value',
+      { keys: ['http.port', 'operator.token'] },
+    ])
+  }
+  expect(lines.map(([event]) => event).filter((event) => event === 'configuration read anew')).toHaveLength(2)
+  expect(JSON.stringify(lines)).not.toContain('very-secret')
+})
+
+it('changes nothing when there is a problem, and names every one', () => {
+  const before = live.config
+  load({ 'stream.subscriptions_max': '7', 'http.port': 'x', 'log.level': 'loud' })
+  expect(outcomes).toEqual(['refused'])
+  expect(live.config).toBe(before)
+  expect(applied).toEqual([])
+  expect(lines).toEqual([
+    [
+      'the configuration has problems: it stays as it was',
+      { problems: [expect.stringContaining('http.port'), expect.stringContaining('log.level')] },
+    ],
+  ])
+})
+
+it('changes nothing when a certificate cannot be read', () => {
+  const before = live.config
+  load({ 'stream.subscriptions_max': '7', 'http.tls.cert_file': '/nowhere/cert', 'http.tls.key_file': '/nowhere/key' })
+  expect(live.config).toBe(before)
+  expect(JSON.stringify(lines)).toContain('http.tls.cert_file names /nowhere/cert')
+})
+
+it('that is the same is applied all the same: files that it names may have changed', () => {
+  load({})
+  expect(applied).toHaveLength(1)
+  expect(lines).toEqual([['configuration read anew', { keys: [] }]])
+})
+
+it('keys that a relation ties together are live together, so that no mixture of old and new breaks one', () => {
+  for (const { key, other } of RELATIONS) expect(isLive(key), `${key} and ${other}`).toBe(isLive(other))
+})

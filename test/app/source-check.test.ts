@@ -1,0 +1,135 @@
+/** What the venues say of the sources of the markets: a local server stands for the venue. */
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { createServer, type Socket } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import { loadConfig } from '../../src/app/config.ts'
+import { checkSources } from '../../src/app/source-check.ts'
+import { createSystemClock } from '../../src/base/clock.ts'
+import { type ListedPair, listedPair, startListingVenue } from '../support/listing-venue.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+
+const closers: (() => void)[] = []
+
+afterEach(() => {
+  for (const close of closers.splice(0)) close()
+})
+
+async function krakenWith(...pairs: readonly ListedPair[]): Promise<string> {
+  const { url, close } = await startListingVenue(pairs)
+  closers.push(close)
+  return url
+}
+
+/** A market of 2 price and 8 amount decimals. */
+function market(base: string, ...sources: readonly string[]): object {
+  return {
+    symbol: `${base}USD`,
+    base_asset: base,
+    quote_asset: 'USD',
+    price_decimals: 2,
+    amount_decimals: 8,
+    depth: 10,
+    sources,
+  }
+}
+
+function configOf(url: string, markets: readonly object[]) {
+  // Nobody listens where OKX is to be.
+  const flags = { markets: JSON.stringify(markets), 'feeds.kraken.url': url, 'feeds.okx.url': 'ws://127.0.0.1:9' }
+  const result = loadConfig({ flags, environment: {}, file: undefined, readFile: () => '' })
+  if (!result.ok) throw new Error(JSON.stringify(result.problems))
+  return result
+}
+
+describe('the sources of the markets', () => {
+  test('are well when their venues list them, no finer than the market', async () => {
+    const url = await krakenWith(
+      listedPair('BTC/USD'),
+      listedPair('ETH/USD', 'online', 2, 8),
+      listedPair('XXX/USD', 'delisted'),
+    )
+    const { config, origins } = configOf(url, [market('BTC', 'kraken:BTC/USD'), market('ETH', 'kraken:ETH/USD')])
+    expect(await checkSources(config, origins, createSystemClock())).toEqual({
+      problems: [],
+      warnings: [],
+      goodCount: 2,
+    })
+  })
+
+  test('are problems with their keys when they are not listed, gone or finer, and warnings when restricted', async () => {
+    const url = await krakenWith(
+      listedPair('BTC/USD'),
+      listedPair('OLD/USD', 'delisted'),
+      listedPair('FINE/USD', 'online', 3, 8),
+      listedPair('TINY/USD', 'online', 2, 10),
+      listedPair('SLOW/USD', 'post_only'),
+    )
+    const names = ['NONE', 'OLD', 'FINE', 'TINY', 'SLOW']
+    const markets = [
+      market('SIM', 'simulator'),
+      market('BTC', 'kraken:BTC/USD', 'kraken:BTX/USD'),
+      ...names.map((base) => market(base, `kraken:${base}/USD`)),
+    ]
+    const { config, origins } = configOf(url, markets)
+    const { problems, warnings, goodCount } = await checkSources(config, origins, createSystemClock())
+    expect(problems.map(({ key, message }) => `${key} ${message}`)).toEqual([
+      'markets[1].sources[1] is kraken:BTX/USD, which kraken does not list',
+      'markets[2].sources[0] is kraken:NONE/USD, which kraken does not list',
+      'markets[3].sources[0] is kraken:OLD/USD, which kraken lists as delisted: it has no book',
+      'markets[4].sources[0] is kraken:FINE/USD, which has 3 price and 8 amount decimals; FINEUSD keeps 2 and 8',
+      'markets[5].sources[0] is kraken:TINY/USD, which has 2 price and 10 amount decimals; TINYUSD keeps 2 and 8',
+    ])
+    expect(problems.every(({ origin }) => origin === '--markets')).toBe(true)
+    expect(warnings).toEqual(['markets[6].sources[0]: kraken lists SLOW/USD as post_only; its book may stand still'])
+    expect(goodCount).toBe(2)
+  })
+
+  test('are a warning when the venue refuses to be asked', async () => {
+    const { config, origins } = configOf('ws://127.0.0.1:9', [market('BTC', 'kraken:BTC/USD')])
+    const { problems, warnings, goodCount } = await checkSources(config, origins, createSystemClock())
+    expect({ problems, goodCount }).toEqual({ problems: [], goodCount: 0 })
+    expect(warnings).toHaveLength(1)
+    expect(warnings[0]).toMatch(/^kraken could not be asked for the pairs of its markets: .*ECONNREFUSED/)
+  })
+
+  test('are a warning after twelve seconds when the venue takes the connection and says nothing', async () => {
+    const sockets = new Set<Socket>()
+    const server = createServer((socket) => sockets.add(socket.on('error', () => undefined))).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    closers.push(() => {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    })
+    const { port } = server.address() as AddressInfo
+    const { config, origins } = configOf(`ws://127.0.0.1:${port}`, [market('BTC', 'kraken:BTC/USD')])
+    const clock = new VirtualClock()
+    const checked = checkSources(config, origins, clock)
+    await once(server, 'connection')
+    clock.advance(12_000)
+    expect((await checked).warnings).toEqual([
+      'kraken could not be asked for the pairs of its markets: no list of pairs within 12 s',
+    ])
+  })
+
+  test('are judged venue by venue: one that is away keeps no other from being asked', async () => {
+    const url = await krakenWith(listedPair('ETH/USD'))
+    const { config, origins } = configOf(url, [
+      market('BTC', 'okx:BTC-USD', 'kraken:BTC/USD'),
+      market('ETH', 'kraken:ETH/USD'),
+    ])
+    const { problems, warnings, goodCount } = await checkSources(config, origins, createSystemClock())
+    expect(problems.map(({ key }) => key)).toEqual(['markets[0].sources[1]'])
+    expect(warnings).toEqual([expect.stringMatching(/^okx could not be asked/)])
+    expect(goodCount).toBe(1)
+  })
+
+  test('ask nobody when no market names a venue', async () => {
+    const { config, origins } = configOf('ws://127.0.0.1:9', [market('SIM', 'simulator')])
+    expect(await checkSources(config, origins, createSystemClock())).toEqual({
+      problems: [],
+      warnings: [],
+      goodCount: 0,
+    })
+  })
+})

@@ -1,0 +1,118 @@
+/** What a start does while the store is away, behind, or not one that this version can work with. */
+import { beforeEach, describe, expect, it } from 'vitest'
+import { readFromStore, type SchemaState, untilAborted, waitForSchema } from '../../src/app/store-wait.ts'
+import type { Log } from '../../src/base/log.ts'
+import { StoreUnavailable } from '../../src/store/db.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+
+let clock: VirtualClock
+let giveUp: AbortController
+let lines: string[]
+
+beforeEach(() => {
+  clock = new VirtualClock()
+  giveUp = new AbortController()
+  lines = []
+})
+
+function waiting() {
+  const write = (fields: { what: string; reason?: string }, event: string) =>
+    lines.push([event, fields.what, fields.reason].filter((part) => part !== undefined).join(': '))
+  return { clock, signal: giveUp.signal, log: { info: write, warn: write } as unknown as Log }
+}
+
+/** Lets promises settle; no timer runs. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve()
+}
+
+/** A store that gives these answers in turn, the last one for ever. */
+function answers<Value>(...list: (Value | Error)[]) {
+  const times: number[] = []
+  const read = async (): Promise<Value> => {
+    times.push(clock.monotonicMilliseconds())
+    const answer = (list.length > 1 ? list.shift() : list[0]) as Value | Error
+    if (answer instanceof Error) throw answer
+    return answer
+  }
+  return { read, times }
+}
+
+const AWAY = new StoreUnavailable('nobody answers at the address')
+
+describe('waiting for the schema', () => {
+  it('ends at once, without a word, when it is current', async () => {
+    const noted: SchemaState[] = []
+    await waitForSchema(waiting(), answers<SchemaState>('current').read, (state) => noted.push(state))
+    expect(noted).toEqual(['current'])
+    expect(lines).toEqual([])
+  })
+
+  it('says each obstacle once, and goes on when the last is gone', async () => {
+    const noted: SchemaState[] = []
+    const missing = { missing: ['1-first', '2-second'] }
+    const { read } = answers<SchemaState>(AWAY, AWAY, missing, missing, 'current')
+    let done = false
+    void waitForSchema(waiting(), read, (state) => noted.push(state)).then(() => {
+      done = true
+    })
+    for (let round = 0; round < 4; round++) {
+      await settle()
+      expect(done).toBe(false)
+      clock.advance(5_000)
+    }
+    await settle()
+    expect(done).toBe(true)
+    expect(noted).toEqual([missing, missing, 'current'])
+    expect(lines).toEqual([
+      'the start waits for the store: migrations: nobody answers at the address',
+      'the start waits for the store: migrations: migrations are missing: 1-first, 2-second; run tidegate migrate',
+      'the start goes on: migrations',
+    ])
+  })
+
+  it('tries again later and later, up to five seconds', async () => {
+    const { read, times } = answers<SchemaState>(AWAY)
+    void waitForSchema(waiting(), read, () => undefined).catch(() => undefined)
+    for (let round = 0; round < 300; round++) {
+      await settle()
+      clock.advance(100)
+    }
+    const gaps = times.slice(1).map((time, index) => time - (times[index] as number))
+    expect(gaps.slice(0, 8)).toEqual([100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000])
+    giveUp.abort()
+  })
+
+  it('fails when the store is one that this version cannot work with', async () => {
+    const { read, times } = answers<SchemaState>(new Error('the store is newer'))
+    await expect(waitForSchema(waiting(), read, () => undefined)).rejects.toThrow('the store is newer')
+    expect(times).toHaveLength(1)
+  })
+
+  it.each(['between two attempts', 'during an attempt'])(
+    'ends with the reason when the start is given up %s',
+    async (when) => {
+      const read =
+        when === 'during an attempt' ? () => new Promise<SchemaState>(() => undefined) : answers<SchemaState>(AWAY).read
+      const end = waitForSchema(waiting(), read, () => undefined).catch((error: unknown) => error)
+      await settle()
+      const reason = new Error('a signal')
+      giveUp.abort(reason)
+      expect(await end).toBe(reason)
+    },
+  )
+})
+
+it('reading from the store is repeated until it answers', async () => {
+  const found = readFromStore(waiting(), 'commit times', answers<number>(AWAY, 7).read)
+  await settle()
+  clock.advance(100)
+  expect(await found).toBe(7)
+  expect(lines).toHaveLength(2)
+})
+
+it('what was given up before it began does not begin to wait', async () => {
+  const reason = new Error('a signal')
+  giveUp.abort(reason)
+  await expect(untilAborted(giveUp.signal, new Promise(() => undefined))).rejects.toBe(reason)
+})
