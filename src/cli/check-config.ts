@@ -1,12 +1,20 @@
 /**
  * `tidegate check-config`: the effective configuration with secrets masked, or every problem with its key. It reads
- * flags, environment and files only: it opens no store and connects to nobody.
+ * flags, environment and files, and asks the venues that markets name whether they have the pairs, unless it is told not
+ * to. It opens no store, and a venue that does not answer is no problem of the configuration.
  */
 import type { Command } from 'commander'
+import { addressOrigins } from '../app/address-keys.ts'
 import type { ConfigResult } from '../app/config.ts'
+import { checkRecordings } from '../app/recording-check.ts'
 import type { Setting } from '../app/setting-kinds.ts'
-import { SETTING_KEYS, SETTINGS } from '../app/settings.ts'
+import { isLive, SETTING_KEYS, SETTINGS } from '../app/settings.ts'
+import { checkSources } from '../app/source-check.ts'
+import { sourceText } from '../app/sources-config.ts'
+import { checkTlsFiles } from '../app/tls-settings.ts'
+import { createSystemClock } from '../base/clock.ts'
 import { addConfigFlags, readConfigResult } from './config-flags.ts'
+import { tableLines } from './table.ts'
 
 type GoodConfig = ConfigResult & { readonly ok: true }
 
@@ -17,44 +25,73 @@ export function registerCheckConfig(program: Command): void {
     .command('check-config')
     .description('shows the effective configuration with secrets masked, or every problem with its key')
     .option('--json', 'one JSON object instead of a table')
+    .option('--offline', 'does not ask the venues whether they have the sources of the markets')
     .addHelpText(
       'after',
       `
 Examples:
   $ tidegate check-config --config tidegate.yaml
+  $ tidegate check-config --config tidegate.yaml --offline
   $ TIDEGATE_HTTP_PORT=9000 tidegate check-config --json`,
     )
-  addConfigFlags(command).action(() => {
-    const result = readConfigResult(command)
-    const json = command.opts<{ json?: boolean }>().json === true
+  addConfigFlags(command).action(async () => {
+    const { json, offline } = command.opts<{ json?: boolean; offline?: boolean }>()
+    const result = await withSurroundings(readConfigResult(command), offline === true)
     process.stdout.write(json ? `${JSON.stringify(asJson(result), null, 2)}\n` : asText(result))
     if (!result.ok) throw new Error(`the configuration has ${count(result.problems.length, 'problem')}`)
   })
 }
 
+/** What a start would find in the files that the configuration names, and at the venues. */
+async function withSurroundings(result: ConfigResult, isOffline: boolean): Promise<ConfigResult> {
+  if (!result.ok) return result
+  const { config, origins } = result
+  const checks = [checkTlsFiles(config, origins, Date.now()), await checkRecordings(config, origins)]
+  if (!isOffline) checks.push(await checkSources(config, origins, createSystemClock()))
+  const problems = checks.flatMap((check) => check.problems)
+  const warnings = [...result.warnings, ...checks.flatMap((check) => check.warnings)]
+  return problems.length > 0 ? { ok: false, problems, warnings } : { ...result, warnings }
+}
+
 function asJson(result: ConfigResult): unknown {
   if (!result.ok) return { ok: false, problems: result.problems, warnings: result.warnings }
   const settings = Object.fromEntries(
-    SETTING_KEYS.map((key) => [key, { value: shown(result, key), origin: result.origins[key] }]),
+    SETTING_KEYS.map((key) => [key, { value: shown(result, key), origin: result.origins[key], live: isLive(key) }]),
   )
-  return { ok: true, settings, warnings: result.warnings }
+  return { ok: true, settings, addresses: addressOrigins(result.config), warnings: result.warnings }
 }
 
 function asText(result: ConfigResult): string {
   const lines = result.warnings.map((warning) => `warning: ${warning}`)
   if (!result.ok) {
-    lines.push(...table(result.problems.map(({ key, message, origin }) => [key || origin, message, origin])))
+    lines.push(...tableLines(result.problems.map(({ key, message, origin }) => [key || origin, message, origin])))
     return `${lines.join('\n')}\n`
   }
-  const keys = SETTING_KEYS.filter((key) => key !== 'markets')
-  lines.push(...table(keys.map((key) => [key, String(shown(result, key)) || '(empty)', result.origins[key]])))
-  const markets = result.config.markets.map(({ definition, source }) => [
+  const keys = SETTING_KEYS.filter((key) => key !== 'markets' && key !== 'assets')
+  lines.push(
+    ...tableLines(
+      keys.map((key) => [key, String(shown(result, key)) || '(empty)', result.origins[key], liveMark(key)]),
+    ),
+  )
+  const markets = result.config.markets.map(({ definition, sources }) => [
     `  ${definition.symbol}`,
-    source.symbol === '' ? source.venue : `${source.venue}:${source.symbol}`,
+    sources.map(sourceText).join(' '),
     `${count(definition.priceDecimals, 'price decimal')}, ${count(definition.amountDecimals, 'amount decimal')}`,
     definition.depth === 0 ? 'all levels' : `${count(definition.depth, 'level')} a side`,
   ])
-  lines.push(`markets (${result.origins.markets})`, ...table(markets))
+  lines.push(`markets (${result.origins.markets}; ${liveMark('markets')})`, ...tableLines(markets))
+  const assets = result.config.assets.map(({ symbol, decimals, networks }) => [
+    `  ${symbol}`,
+    count(decimals, 'decimal'),
+    networks.join(' ') || 'at a bank',
+  ])
+  lines.push(`assets (${result.origins.assets}; ${liveMark('assets')})`, ...tableLines(assets))
+  const addresses = addressOrigins(result.config).map(({ networks, origin, firstAddress = '' }) => [
+    `  ${networks.join(' ')}`,
+    origin ?? 'no key: no deposit addresses',
+    firstAddress && `the first is ${firstAddress}`,
+  ])
+  lines.push('deposit addresses', ...tableLines(addresses))
   return `${lines.join('\n')}\n`
 }
 
@@ -64,14 +101,9 @@ function shown(result: GoodConfig, key: (typeof SETTING_KEYS)[number]): unknown 
   return row.secret && value !== '' ? MASK : row.show(value)
 }
 
-function table(rows: readonly (readonly string[])[]): string[] {
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? []
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  )
+/** What says that a new value is taken over on SIGHUP. */
+function liveMark(key: (typeof SETTING_KEYS)[number]): string {
+  return isLive(key) ? 'live' : ''
 }
 
 function count(number: number, noun: string): string {

@@ -8,11 +8,12 @@ import type { Command } from 'commander'
 import type { Service } from '../app/compose.ts'
 import { runUntilSignal } from '../app/lifecycle.ts'
 import type { Config } from '../app/settings.ts'
+import { issuesTokens } from '../app/token-issuer.ts'
 import { createSystemClock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
 import { STREAM_SCOPE } from '../contract/scopes.ts'
-import { addConfigFlags, readConfig } from './config-flags.ts'
-import { readyLine } from './serve.ts'
+import { addConfigFlags, readConfig, readConfigResult } from './config-flags.ts'
+import { readyLine, withReload } from './serve.ts'
 
 interface DemoFiles {
   /** Shape that `watch` and `verify` read. */
@@ -32,22 +33,25 @@ Examples:
   $ tidegate demo
   $ tidegate demo --http.port 0 --operator.port 0 --simulator.rate 500`,
     )
-  addConfigFlags(command).action(async () => {
-    const warnings: string[] = []
-    // On a terminal, logs would bury the few lines that say what to do next.
-    const verbDefaults = process.stderr.isTTY ? { 'log.level': 'warn' } : {}
-    const { config } = readConfig(command, verbDefaults, (warning) => warnings.push(warning))
-    const log = createLog(config['log.level'])
-    for (const warning of warnings) log.warn({ warning }, 'configuration warning')
-    const clock = createSystemClock()
-    const { startService } = await import('../app/compose.ts')
-    await runUntilSignal(log, clock, async () => {
-      const service = await startService({ config, log, clock, random: Math.random })
-      const files = await writeCredentials(service, config.data_dir)
-      process.stdout.write(banner(service, config, files))
-      if (!process.stdout.isTTY) process.stdout.write(readyLine(service.addresses))
-      return service
-    })
+  addConfigFlags(command).action(() => runDemo(command, 'demo'))
+}
+
+/** Runs the service with one client that may do everything; `what` names it to people. */
+export async function runDemo(command: Command, what: 'demo' | 'replay'): Promise<void> {
+  const warnings: string[] = []
+  // On a terminal, logs would bury the few lines that say what to do next.
+  const verbDefaults = process.stderr.isTTY ? { 'log.level': 'warn' } : {}
+  const { config } = readConfig(command, verbDefaults, (warning) => warnings.push(warning))
+  const log = createLog(config['log.level'])
+  for (const warning of warnings) log.warn({ warning }, 'configuration warning')
+  const clock = createSystemClock()
+  const { startService } = await import('../app/compose.ts')
+  await runUntilSignal(log, clock, async (signal) => {
+    const service = await startService({ config, log, clock, random: Math.random, signal, hasTestSeed: true })
+    const files = issuesTokens(config) ? await writeCredentials(service, config.data_dir) : undefined
+    process.stdout.write(banner(what, service, config, files))
+    if (!process.stdout.isTTY) process.stdout.write(readyLine(service.addresses))
+    return withReload(service, () => readConfigResult(command, verbDefaults))
   })
 }
 
@@ -98,23 +102,35 @@ function writePrivate(path: string, text: string): void {
   renameSync(temporary, path)
 }
 
-function banner(service: Service, config: Config, files: DemoFiles): string {
+/** @param files of the demo client; none when an outside issuer is trusted, which has clients of its own */
+function banner(what: 'demo' | 'replay', service: Service, config: Config, files: DemoFiles | undefined): string {
   const { publicUrl, ws, operator } = service.addresses
   const symbols = config.markets.map(({ definition }) => definition.symbol)
+  const operatorLine = `${operator}  (token in ${shellPath(join(config.data_dir, 'operator-token'))})`
+  if (files === undefined) {
+    return `Tidegate ${what}: ${symbols.join(', ')}
+
+  tokens       from ${config['auth.issuer']}; there is no demo client
+  stream       ${ws}
+  operator     ${operatorLine}
+
+Ctrl-C ends the ${what}.
+`
+  }
   const credentials = shellPath(files.credentials)
   const flag = credentials === 'data/demo-client.json' ? '' : ` --credentials ${credentials}`
-  return `Tidegate demo: ${symbols.join(', ')}
+  return `Tidegate ${what}: ${symbols.join(', ')}
 
   tokens       ${publicUrl}/oauth2/token
   stream       ${ws}
-  operator     ${operator}  (token in ${shellPath(join(config.data_dir, 'operator-token'))})
+  operator     ${operatorLine}
   credentials  ${credentials}
 
 Get a token:
   curl -s -d @${shellPath(files.tokenRequest)} ${publicUrl}/oauth2/token
 Watch a market, in a second terminal:
   npx tidegate watch ${symbols[0] ?? 'MARKET'}${flag}
-Ctrl-C ends the demo.
+Ctrl-C ends the ${what}.
 `
 }
 

@@ -2,12 +2,15 @@
  * The command line: which verbs there are, and what a failure looks like. A wrong verb or flag name exits with 2,
  * anything else wrong with 1; either way with one line on stderr.
  */
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { programVersion } from '../base/version.ts'
 import { registerAdmin } from './admin.ts'
 import { registerCheckConfig } from './check-config.ts'
 import { registerDemo } from './demo.ts'
+import { registerDoctor } from './doctor.ts'
 import { registerMigrate } from './migrate.ts'
+import { registerRecord } from './record.ts'
+import { registerReplay } from './replay.ts'
 import { registerServe } from './serve.ts'
 import { registerVerify } from './verify.ts'
 import { registerWatch } from './watch.ts'
@@ -33,7 +36,7 @@ export async function runCommandLine(argv: readonly string[]): Promise<void> {
 function createProgram(): Command {
   const program = new Command('tidegate')
     .description('Streams live order books to authenticated customers.')
-    .version(version())
+    .version(programVersion())
     // Before the verbs: they inherit how errors are shown and that nothing exits by itself.
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(`${oneLine(text).replace(/^error: /, 'tidegate: ')}\n`) })
@@ -42,8 +45,11 @@ function createProgram(): Command {
   registerServe(program)
   registerCheckConfig(program)
   registerMigrate(program)
+  registerDoctor(program)
   registerWatch(program)
   registerVerify(program)
+  registerRecord(program)
+  registerReplay(program)
   registerAdmin(program)
   return program
 }
@@ -56,9 +62,4 @@ function withCauses(error: unknown): string {
 
 function oneLine(text: string): string {
   return text.trim().replace(/\s*\n\s*/g, ' ')
-}
-
-function version(): string {
-  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-  return (manifest as { version: string }).version
 }

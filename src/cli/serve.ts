@@ -1,10 +1,11 @@
 /** `tidegate serve`: runs the service in the foreground and prints one line on stdout when it is ready. */
 import type { Command } from 'commander'
-import type { ServiceAddresses } from '../app/compose.ts'
-import { runUntilSignal } from '../app/lifecycle.ts'
+import type { Service, ServiceAddresses } from '../app/compose.ts'
+import type { ConfigResult } from '../app/config.ts'
+import { type Running, runUntilSignal } from '../app/lifecycle.ts'
 import { createSystemClock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
-import { addConfigFlags, readConfig } from './config-flags.ts'
+import { addConfigFlags, readConfig, readConfigResult } from './config-flags.ts'
 
 export function registerServe(program: Command): void {
   const command = program
@@ -15,7 +16,8 @@ export function registerServe(program: Command): void {
       `
 Examples:
   $ tidegate serve --config tidegate.yaml
-  $ tidegate serve --http.port 0 --operator.port 0 --data_dir /var/lib/tidegate`,
+  $ tidegate serve --http.port 0 --operator.port 0 --data_dir /var/lib/tidegate
+  $ kill -HUP PID    # reads the configuration anew`,
     )
   addConfigFlags(command).action(async () => {
     const warnings: string[] = []
@@ -27,12 +29,23 @@ Examples:
     }
     const clock = createSystemClock()
     const { startService } = await import('../app/compose.ts')
-    await runUntilSignal(log, clock, async () => {
-      const service = await startService({ config, log, clock, random: Math.random })
+    await runUntilSignal(log, clock, async (signal) => {
+      const service = await startService({ config, log, clock, random: Math.random, signal })
       process.stdout.write(readyLine(service.addresses))
-      return service
+      return withReload(service, () => readConfigResult(command))
     })
   })
+}
+
+/** The service as a process runs it: what is read anew comes from where the configuration came from. */
+export function withReload(service: Service, read: () => ConfigResult): Running {
+  return {
+    get stopMillisecondsMax() {
+      return service.stopMillisecondsMax
+    },
+    stop: () => service.stop(),
+    reload: () => service.reload(read()),
+  }
 }
 
 /** What scripts wait for: the real addresses, also when a port was 0. */

@@ -75,14 +75,29 @@ describe('tidegate admin', () => {
       'customer.update',
       'customer.update',
       'client.create',
-      'secret.create',
       'client.update',
       'client.update',
       'secret.create',
       'secret.delete',
     ])
     const page = await admin('audit', 'list', '--limit', '4')
-    expect((await admin('audit', 'list', '--page-cursor', page.next_page_cursor)).items).toHaveLength(5)
+    expect((await admin('audit', 'list', '--page-cursor', page.next_page_cursor)).items).toHaveLength(4)
+  })
+
+  it('shows a list as a table on a terminal, where no name can steer it, and as JSON with --json', async () => {
+    const { id } = await admin('customer', 'create', 'ring\u001b[2Jbell\u0007', '--streaming')
+    const { isTTY } = process.stdout
+    process.stdout.isTTY = true
+    const where = ['--operator-url', side.url, '--data_dir', folder]
+    const lines = (await run('customer', 'list', '--limit', '1', ...where)).split('\n')
+    expect(lines[0]).toMatch(/^id {36}name {11}enabled {2}streaming {2}created at$/)
+    expect(lines[1]?.startsWith(`${id}  ring?[2Jbell?  true     true       2`)).toBe(true)
+    expect(lines[3]).toMatch(/^more: --page-cursor \S+$/)
+    expect(await run('audit', 'list', '--subject', 'nothing', ...where)).toBe('(none)\n')
+    expect(JSON.parse(await run('customer', 'list', '--json', ...where)).items[0].id).toBe(id)
+    // What is no list is JSON everywhere.
+    expect(JSON.parse(await run('customer', 'show', id, ...where)).id).toBe(id)
+    process.stdout.isTTY = isTTY
   })
 
   it('says in one line what was refused', async () => {

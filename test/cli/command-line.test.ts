@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { SETTING_KEYS } from '../../src/app/settings.ts'
 import { runCommand } from '../support/command-line.ts'
+import { listedPair, startListingVenue } from '../support/listing-venue.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tidegate-cli-'))
 
@@ -55,7 +56,7 @@ describe('a mistake', () => {
 })
 
 describe('--help', () => {
-  it.each(['serve', 'demo', 'check-config', 'migrate', 'watch', 'verify', 'admin'])(
+  it.each(['serve', 'demo', 'check-config', 'migrate', 'watch', 'verify', 'admin', 'doctor'])(
     'of %s has examples',
     async (verb) => {
       const { code, stdout, stderr } = await runCommand([verb, '--help'])
@@ -87,7 +88,7 @@ describe('check-config', () => {
     expect(stdout).toMatch(new RegExp(`^http.port +9000 +${file}$`, 'm'))
     expect(stdout).toMatch(/^operator\.token +\*+ /m)
     expect(stdout).toMatch(/^simulator\.seed +7 +TIDEGATE_SIMULATOR_SEED$/m)
-    expect(stdout).toMatch(/^log\.level +debug +--log\.level$/m)
+    expect(stdout).toMatch(/^log\.level +debug +--log\.level +live$/m)
     expect(stdout).toMatch(/^ {2}BTCUSD +simulator +2 price decimals, 8 amount decimals +1000 levels a side$/m)
     for (const key of SETTING_KEYS) expect(stdout).toContain(key)
   })
@@ -98,9 +99,36 @@ describe('check-config', () => {
     const document = JSON.parse(stdout)
     expect(document.ok).toBe(true)
     expect(Object.keys(document.settings)).toEqual(SETTING_KEYS)
-    expect(document.settings['http.port']).toEqual({ value: 9000, origin: file })
+    expect(document.settings['http.port']).toEqual({ value: 9000, origin: file, live: false })
     expect(document.settings['operator.token'].value).toBe('********')
     expect(document.settings.markets.value[0].sources).toEqual(['simulator'])
+  })
+
+  it('asks the venues whether they have the sources of the markets, unless it is offline', async () => {
+    const { url, close } = await startListingVenue([listedPair('BTC/USD', 'post_only')])
+    const named = join(folder, 'venues.yaml')
+    const market = 'quote_asset: USD, price_decimals: 2, amount_decimals: 8, depth: 10'
+    writeFileSync(
+      named,
+      `feeds: {kraken: {url: '${url}'}}
+markets:
+  - {symbol: BTCUSD, base_asset: BTC, ${market}, sources: ['kraken:BTC/USD']}
+  - {symbol: XXXUSD, base_asset: XXX, ${market}, sources: ['kraken:XXX/USD']}
+`,
+    )
+    const text = await runCommand(['check-config', '--config', named])
+    expect([text.code, text.stderr]).toEqual([1, 'tidegate: the configuration has 1 problem\n'])
+    expect(text.stdout).toBe(
+      'warning: markets[0].sources[0]: kraken lists BTC/USD as post_only; its book may stand still\n' +
+        `markets[1].sources[0]  is kraken:XXX/USD, which kraken does not list  ${named}\n`,
+    )
+    const offline = await runCommand(['check-config', '--json', '--offline', '--config', named])
+    expect(offline.code).toBe(0)
+    expect(JSON.parse(offline.stdout).warnings).toEqual([])
+    close()
+    const away = await runCommand(['check-config', '--json', '--config', named])
+    expect(away.code).toBe(0)
+    expect(JSON.parse(away.stdout).warnings).toEqual([expect.stringContaining('kraken could not be asked')])
   })
 
   it('names every problem with its key, on stdout, and says so in one line on stderr', async () => {

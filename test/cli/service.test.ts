@@ -215,7 +215,9 @@ describe('a later start', () => {
     await stopping
     const response = await fetch(`${ready.operator}/readyz`)
     expect(response.status).toBe(503)
-    expect(await response.json()).toMatchObject({ checks: [{ name: 'draining', ok: false }, {}, {}, {}, {}, {}] })
+    expect(await response.json()).toMatchObject({
+      checks: expect.arrayContaining([expect.objectContaining({ name: 'draining', ok: false })]),
+    })
     expect(await closed).toBe(1012)
     expect((await command.result).code).toBe(0)
     await expect(fetch(ready.http)).rejects.toThrow()

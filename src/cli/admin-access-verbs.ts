@@ -1,0 +1,168 @@
+/** The operator's verbs about who may come in: customers, clients, secrets, signing keys. */
+import { type AdminNoun, type AdminOption, type Given, onOrOff, pick } from './admin-verb.ts'
+
+const ENABLE_OPTIONS: readonly AdminOption[] = [
+  { flags: '--enable', description: 'let it in again' },
+  { flags: '--disable', description: 'shut it out: no tokens, live connections closed' },
+]
+
+const STREAM_SCOPE = 'exchange:read_aggregated_marketdata_stream'
+
+export const ACCESS_NOUNS: readonly AdminNoun[] = [
+  {
+    name: 'customer',
+    description: 'customers, and who of them is on the streaming allow list',
+    verbs: [
+      {
+        usage: 'create <name>',
+        description: 'creates a customer',
+        example: 'customer create acme --streaming',
+        method: 'POST',
+        path: '/customers',
+        options: [{ flags: '--streaming', description: 'put it on the streaming allow list' }],
+        body: ({ rest: [name], options }) => ({ name, streaming: options.streaming === true }),
+      },
+      {
+        usage: 'list',
+        description: 'lists customers, the newest first',
+        example: 'customer list --limit 1000',
+        method: 'GET',
+        path: '/customers',
+        columns: ['id', 'name', 'enabled', 'streaming', 'created_at'],
+        isPaged: true,
+      },
+      {
+        usage: 'show <id>',
+        description: 'shows one customer',
+        example: 'customer show CUSTOMER_ID',
+        method: 'GET',
+        path: '/customers/:id',
+      },
+      {
+        usage: 'update <id>',
+        description: 'changes a customer',
+        example: 'customer update CUSTOMER_ID --disable --streaming off',
+        method: 'PATCH',
+        path: '/customers/:id',
+        options: [
+          ...ENABLE_OPTIONS,
+          {
+            flags: '--streaming <on|off>',
+            description: 'put it on the streaming allow list, or take it off',
+            read: onOrOff,
+          },
+        ],
+        body: ({ options }) => ({ ...enabledOf(options), ...pick(options, 'streaming') }),
+      },
+    ],
+  },
+  {
+    name: 'client',
+    description: 'OAuth clients of a customer',
+    verbs: [
+      {
+        usage: 'create <customer-id> <name>',
+        description: 'creates a client and shows its secret, once',
+        example: `client create CUSTOMER_ID feed --scope ${STREAM_SCOPE}`,
+        method: 'POST',
+        path: '/customers/:id/clients',
+        options: [{ flags: '--scope <scope...>', description: 'scopes it holds', isRequired: true }],
+        body: ({ rest: [name], options }) => ({ name, scopes: options.scope }),
+      },
+      {
+        usage: 'list <customer-id>',
+        description: 'lists the clients of a customer, the newest first',
+        example: 'client list CUSTOMER_ID',
+        method: 'GET',
+        path: '/customers/:id/clients',
+        columns: ['client_id', 'name', 'enabled', 'scopes', 'created_at'],
+        isPaged: true,
+      },
+      {
+        usage: 'show <client-id>',
+        description: 'shows one client, with the ids of its live secrets',
+        example: 'client show CLIENT_ID',
+        method: 'GET',
+        path: '/clients/:id',
+      },
+      {
+        usage: 'revoke-tokens <client-id>',
+        description: 'makes every token that the client has invalid; its secrets stay',
+        example: 'client revoke-tokens CLIENT_ID',
+        method: 'POST',
+        path: '/clients/:id/revoke-tokens',
+      },
+      {
+        usage: 'update <client-id>',
+        description: 'changes a client',
+        example: 'client update CLIENT_ID --disable',
+        method: 'PATCH',
+        path: '/clients/:id',
+        options: [
+          ...ENABLE_OPTIONS,
+          { flags: '--scope <scope...>', description: 'the scopes it holds from now on' },
+          { flags: '--no-scopes', description: 'take all its scopes' },
+        ],
+        body: ({ options }) => ({
+          ...enabledOf(options),
+          ...(options.scope === undefined ? {} : { scopes: options.scope }),
+          ...(options.scopes === false ? { scopes: [] } : {}),
+        }),
+      },
+    ],
+  },
+  {
+    name: 'secret',
+    description: 'secrets of a client; two may live at once',
+    verbs: [
+      {
+        usage: 'create <client-id>',
+        description: 'makes another secret and shows it, once',
+        example: 'secret create CLIENT_ID',
+        method: 'POST',
+        path: '/clients/:id/secrets',
+      },
+      {
+        usage: 'delete <client-id> <secret-id>',
+        description: 'takes a secret out of force; tokens it got stay valid',
+        example: 'secret delete CLIENT_ID SECRET_ID',
+        method: 'DELETE',
+        path: '/clients/:id/secrets/:secret',
+      },
+    ],
+  },
+  {
+    name: 'key',
+    description: 'keys that sign access tokens',
+    verbs: [
+      {
+        usage: 'list',
+        description: 'lists signing keys, the newest first',
+        example: 'key list',
+        method: 'GET',
+        path: '/signing-keys',
+        columns: ['id', 'state', 'algorithm', 'signs_from', 'signs_until', 'retired_at', 'revoked_at', 'created_at'],
+        isPaged: true,
+      },
+      {
+        usage: 'rotate',
+        description: 'makes the next key, which signs when it has been published long enough',
+        example: 'key rotate',
+        method: 'POST',
+        path: '/signing-keys',
+      },
+      {
+        usage: 'revoke <key-id>',
+        description: 'ends a compromised key: every token that it signed is invalid at once',
+        example: 'key revoke KEY_ID',
+        method: 'DELETE',
+        path: '/signing-keys/:id',
+      },
+    ],
+  },
+]
+
+function enabledOf({ enable, disable }: Given['options']): { enabled?: boolean } {
+  if (enable && disable) throw new Error('--enable and --disable exclude each other')
+  return enable || disable ? { enabled: enable === true } : {}
+}

@@ -1,0 +1,77 @@
+/** The operator's verbs about what is live: connections and markets. */
+import { type AdminNoun, textOf } from './admin-verb.ts'
+
+export const STREAM_NOUNS: readonly AdminNoun[] = [
+  {
+    name: 'connection',
+    description: 'live connections to the stream',
+    verbs: [
+      {
+        usage: 'list',
+        description: 'lists live connections, the newest first',
+        example: 'connection list --client CLIENT_ID',
+        method: 'GET',
+        path: '/connections',
+        options: [
+          { flags: '--client <id>', description: 'only those of this client' },
+          { flags: '--customer <id>', description: 'only those of this customer' },
+        ],
+        query: ({ options }) => ({ client_id: textOf(options.client), customer_id: textOf(options.customer) }),
+        columns: [
+          'id',
+          'client_id',
+          'client_address',
+          'created_at',
+          'subscriptions',
+          'behind',
+          'queued_bytes',
+          'bytes_out',
+        ],
+        isPaged: true,
+      },
+      {
+        usage: 'close <id>',
+        description: 'closes a connection with code 1001; its client may connect again',
+        example: 'connection close CONNECTION_ID',
+        method: 'DELETE',
+        path: '/connections/:id',
+      },
+    ],
+  },
+  {
+    name: 'market',
+    description: 'markets, and their books now',
+    verbs: [
+      {
+        usage: 'list',
+        description: 'lists markets with their state, sources and best prices',
+        example: 'market list',
+        method: 'GET',
+        path: '/markets',
+        columns: [
+          'symbol',
+          'live',
+          'reason',
+          'stale_since',
+          'sources',
+          'version',
+          'committed_at',
+          'bid_levels',
+          'ask_levels',
+          'best_bid.price',
+          'best_ask.price',
+          'subscribers',
+        ],
+      },
+      {
+        usage: 'book <symbol>',
+        description: 'shows the published book of a market',
+        example: 'market book BTCUSD --depth 10',
+        method: 'GET',
+        path: '/markets/:symbol/book',
+        options: [{ flags: '--depth <levels>', description: 'levels a side, 1 to 1000 (default: 100)' }],
+        query: ({ options }) => ({ depth: textOf(options.depth) }),
+      },
+    ],
+  },
+]

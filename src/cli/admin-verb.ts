@@ -1,0 +1,83 @@
+/**
+ * What a verb of `tidegate admin` is: one call of the operator API, made from arguments and options. How a verb is run
+ * and shown is not here, nor which verbs there are.
+ */
+import { InvalidArgumentError } from 'commander'
+import type { OperatorCall } from './operator-client.ts'
+
+/** What was given to a verb. */
+export interface Given {
+  /** Arguments behind those that stand in the path. */
+  readonly rest: readonly string[]
+  /** By the camel-cased long name of the option, as read. */
+  readonly options: Readonly<Record<string, unknown>>
+}
+
+export interface AdminOption {
+  readonly flags: string
+  readonly description: string
+  readonly read?: (text: string) => unknown
+  readonly isRequired?: true
+}
+
+export interface AdminVerb {
+  /** Verb and arguments; the first of them fill the path. */
+  readonly usage: string
+  readonly description: string
+  readonly example: string
+  readonly method: OperatorCall['method']
+  /** Below `/admin/v1`, with `:name` for each argument in it. */
+  readonly path: string
+  readonly options?: readonly AdminOption[]
+  readonly query?: (given: Given) => NonNullable<OperatorCall['query']>
+  readonly body?: (given: Given) => NonNullable<OperatorCall['body']>
+  /** Of a list: the members that a terminal shows, one column each; `best_bid.price` is a member of a member. */
+  readonly columns?: readonly string[]
+  /** The list comes in pages. */
+  readonly isPaged?: true
+}
+
+export interface AdminNoun {
+  readonly name: string
+  readonly description: string
+  readonly verbs: readonly AdminVerb[]
+}
+
+const PAGE_OPTIONS: readonly AdminOption[] = [
+  { flags: '--limit <number>', description: 'records a page, 1 to 1000' },
+  { flags: '--order <ASC|DESC>', description: 'by time of creation' },
+  { flags: '--page-cursor <cursor>', description: 'next_page_cursor of the page before' },
+]
+
+/** All options of a verb, those of paging included. */
+export function optionsOf({ options = [], isPaged }: AdminVerb): readonly AdminOption[] {
+  return isPaged ? [...options, ...PAGE_OPTIONS] : options
+}
+
+/** The call that a verb makes with these arguments and options. */
+export function callOf(verb: AdminVerb, given: readonly string[], options: Given['options']): OperatorCall {
+  const rest = [...given]
+  const path = verb.path.replaceAll(/:[a-z]+/g, () => encodeURIComponent(rest.shift() ?? ''))
+  const page = verb.isPaged
+    ? { limit: textOf(options.limit), order: textOf(options.order), page_cursor: textOf(options.pageCursor) }
+    : {}
+  const query = { ...verb.query?.({ rest, options }), ...page }
+  const body = verb.body?.({ rest, options })
+  return { method: verb.method, path, query, ...(body === undefined ? {} : { body }) }
+}
+
+/** The option as a member of the same name, when it was given. */
+export function pick(options: Given['options'], name: string): Readonly<Record<string, unknown>> {
+  return options[name] === undefined ? {} : { [name]: options[name] }
+}
+
+/** The text of an option; nothing when it was not given. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+/** Reads an option that is `on` or `off`. */
+export function onOrOff(text: string): boolean {
+  if (text === 'on' || text === 'off') return text === 'on'
+  throw new InvalidArgumentError('It must be on or off.')
+}

@@ -1,0 +1,40 @@
+/**
+ * The verbs of `tidegate admin` as a table: each is one call of the operator API, and every call of it has a verb.
+ * Each room's rows have a file of their own.
+ */
+import { ACCESS_NOUNS } from './admin-access-verbs.ts'
+import { ACCOUNT_NOUNS } from './admin-account-verbs.ts'
+import { ADDRESS_NOUNS } from './admin-address-verbs.ts'
+import { RULE_NOUNS } from './admin-rule-verbs.ts'
+import { STREAM_NOUNS } from './admin-stream-verbs.ts'
+import { type AdminNoun, textOf } from './admin-verb.ts'
+
+const AUDIT: AdminNoun = {
+  name: 'audit',
+  description: 'who changed what, when',
+  verbs: [
+    {
+      usage: 'list',
+      description: 'lists changes, the newest first',
+      example: 'audit list --limit 20 --subject CUSTOMER_ID',
+      method: 'GET',
+      path: '/audit',
+      options: [
+        { flags: '--subject <id>', description: 'only changes of this record' },
+        { flags: '--actor <name>', description: 'only changes by this one' },
+      ],
+      query: ({ options }) => ({ subject: textOf(options.subject), actor: textOf(options.actor) }),
+      columns: ['created_at', 'actor', 'action', 'subject', 'detail'],
+      isPaged: true,
+    },
+  ],
+}
+
+export const ADMIN_NOUNS: readonly AdminNoun[] = [
+  ...ACCESS_NOUNS,
+  ...ACCOUNT_NOUNS,
+  ...ADDRESS_NOUNS,
+  ...RULE_NOUNS,
+  ...STREAM_NOUNS,
+  AUDIT,
+]

@@ -1,0 +1,56 @@
+/**
+ * What `tidegate doctor` finds about deposit addresses: the keys that they are derived from, the test seed of a demo,
+ * and how much is left of what was imported.
+ */
+import { type Stats, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { addressOrigins, TEST_SEED_FILE } from '../app/address-keys.ts'
+import type { Config } from '../app/settings.ts'
+import { bad, type Finding, hasCode, ok, reasonOf, warn } from './doctor-finding.ts'
+import { callOperator, type OperatorApi } from './operator-client.ts'
+
+const NAME = 'addresses'
+/** What only the owner of the process may do. */
+const OTHERS = 0o077
+
+/** The first address of each key is shown, to be compared with what the wallet shows. */
+export function examineAddressKeys(config: Config): Finding[] {
+  const origins = addressOrigins(config)
+  const keys = origins.flatMap(({ networks, origin, firstAddress }) =>
+    firstAddress === undefined ? [] : [ok(NAME, `${networks.join(', ')} from ${origin}, the first is ${firstAddress}`)],
+  )
+  const without = origins.flatMap(({ networks, origin }) => (origin === undefined ? networks : []))
+  const rest = without.length === 0 ? [] : [ok(NAME, `no key in custody.* for ${without.join(', ')}`)]
+  return [...keys, ...rest, ...examineTestSeed(join(config.data_dir, TEST_SEED_FILE))]
+}
+
+/** Nothing when there is none. */
+function examineTestSeed(path: string): Finding[] {
+  let stats: Stats
+  try {
+    stats = statSync(path)
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return []
+    return [bad(NAME, `${path} cannot be read (${reasonOf(error)})`, `run this as the service's user`)]
+  }
+  const detail = `${path} is the test seed of a demo`
+  if ((stats.mode & OTHERS) !== 0) return [warn(NAME, `${detail}, open to others`, `chmod 600 ${path}`)]
+  return [ok(NAME, `${detail}; serve does not use it`)]
+}
+
+/** What the running service says of imported addresses; nothing where nobody imported any. */
+export async function askAddressPools(api: OperatorApi): Promise<Finding[]> {
+  try {
+    const answer = await callOperator(api, { method: 'GET', path: '/address-pool' })
+    const { items } = answer as { items: readonly { network: string; free: number; used: number }[] }
+    return items.flatMap(({ network, free, used }) => {
+      if (free + used === 0) return []
+      const detail = `${network}: ${free} of ${free + used} imported addresses are free`
+      return [
+        free > 0 ? ok(NAME, detail) : warn(NAME, detail, `tidegate admin address-pool import ${network} --file FILE`),
+      ]
+    })
+  } catch (error) {
+    return [bad(NAME, `cannot be asked for: ${reasonOf(error)}`, 'see the log of the service')]
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * What `tidegate doctor` finds in files: the data folder, the operator token, the TLS certificate. It reads and tries,
+ * and leaves everything as it was.
+ */
+import { X509Certificate } from 'node:crypto'
+import { accessSync, constants, readFileSync, type Stats, statfsSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { describeProblem } from '../app/config.ts'
+import type { Config, SettingKey } from '../app/settings.ts'
+import { checkTlsFiles, tlsFilesOf } from '../app/tls-settings.ts'
+import { bad, type Finding, hasCode, ok, reasonOf, warn } from './doctor-finding.ts'
+
+/** What only the owner of the process may do. */
+const OTHERS = 0o077
+/** The embedded store needs about 40 MB when it is new; its log of changes may double what is in it. */
+const FREE_BYTES_MIN = 100_000_000
+const FREE_BYTES_LOW = 1_000_000_000
+const DAY_MILLISECONDS = 86_400_000
+/** Who renews certificates by hand needs some days; who does so by a program has done it long before. */
+const CERTIFICATE_DAYS_LOW = 14
+
+export function examineFolder(folder: string): Finding {
+  const name = 'data folder'
+  const path = resolve(folder)
+  let stats: Stats
+  try {
+    stats = statSync(path)
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) return bad(name, `${path} cannot be read (${reasonOf(error)})`, 'see data_dir')
+    const parent = existingParent(path)
+    if (isWritable(parent)) return ok(name, `${path} does not exist yet: the first start makes it`)
+    return bad(name, `${path} cannot be made: ${parent} is not writable`, `make it, owned by the service's user`)
+  }
+  if (!stats.isDirectory()) return bad(name, `${path} is no folder`, 'name another data_dir')
+  if (!isWritable(path)) return bad(name, `${path} is not writable`, `give it to the service's user`)
+  const freeBytes = freeBytesOf(path)
+  const free = `${Math.floor(freeBytes / 1e6)} MB free`
+  if (freeBytes < FREE_BYTES_MIN) return bad(name, `${path}, only ${free}`, 'make room: writes fail on a full disk')
+  if ((stats.mode & OTHERS) !== 0) {
+    return warn(name, `${path} is open to others (mode ${modeText(stats)})`, `chmod 700 ${path}`)
+  }
+  if (freeBytes < FREE_BYTES_LOW) return warn(name, `${path}, only ${free}`, 'make room before it is full')
+  return ok(name, `${path}, writable, ${free}`)
+}
+
+export function examineOperatorToken(config: Config): Finding {
+  const name = 'operator token'
+  if (config['operator.token'] !== '') return ok(name, 'from the configuration')
+  const path = join(config.data_dir, 'operator-token')
+  let stats: Stats
+  let token: string
+  try {
+    stats = statSync(path)
+    token = readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return ok(name, `${path} does not exist yet: the first start makes it`)
+    return bad(name, `${path} cannot be read (${reasonOf(error)})`, `run this as the service's user`)
+  }
+  if (!/^[!-~]{16,}$/.test(token)) return bad(name, `${path} is damaged`, 'delete it: the next start makes a new one')
+  if ((stats.mode & OTHERS) !== 0) {
+    const next = `chmod 600 ${path}; if others may have read it, delete it and start again for a new one`
+    return bad(name, `${path} is open to others (mode ${modeText(stats)})`, next)
+  }
+  return ok(name, `${path}, mode ${modeText(stats)}`)
+}
+
+/** Nothing when the public listener speaks plain HTTP. */
+export function examineCertificate(
+  config: Config,
+  origins: Readonly<Record<SettingKey, string>>,
+  nowMilliseconds: number,
+): Finding[] {
+  const name = 'certificate'
+  const files = tlsFilesOf(config)
+  if (files === undefined) return []
+  const { problems, warnings } = checkTlsFiles(config, origins, nowMilliseconds)
+  const next = 'put the files right; a running service reads them again at SIGHUP'
+  if (problems.length > 0) return problems.map((problem) => bad(name, describeProblem(problem), next))
+  if (warnings.length > 0) return warnings.map((warning) => warn(name, warning, next))
+  const { validTo } = new X509Certificate(readFileSync(files.certFile))
+  const daysLeft = Math.floor((Date.parse(validTo) - nowMilliseconds) / DAY_MILLISECONDS)
+  if (daysLeft >= CERTIFICATE_DAYS_LOW) return [ok(name, `${files.certFile}, ${daysLeft} days left`)]
+  return [warn(name, `${files.certFile} ends in ${daysLeft} days`, 'renew it, then send SIGHUP to the service')]
+}
+
+function existingParent(path: string): string {
+  const parent = dirname(path)
+  return parent === path || isThere(parent) ? parent : existingParent(parent)
+}
+
+function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK | constants.X_OK)
+    return true
+  } catch (error) {
+    if (hasCode(error, 'EACCES') || hasCode(error, 'EROFS') || hasCode(error, 'EPERM')) return false
+    throw error
+  }
+}
+
+function freeBytesOf(path: string): number {
+  const { bavail, bsize } = statfsSync(path)
+  return bavail * bsize
+}
+
+function modeText({ mode }: Stats): string {
+  return (mode & 0o777).toString(8)
+}

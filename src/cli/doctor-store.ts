@@ -1,0 +1,82 @@
+/**
+ * What `tidegate doctor` finds in a store that it opens itself: the schema, the keys that sign, the store's clock. It
+ * changes nothing in it: a schema that is behind is named and left.
+ */
+import { listSigningKeys, type SigningKeyDocument } from '../auth/signing-keys.ts'
+import type { Clock } from '../base/clock.ts'
+import { readCommitFloors } from '../channel/commit-times.ts'
+import type { Db } from '../store/db.ts'
+import { readSchemaState, SchemaProblem } from '../store/migrate.ts'
+import { sql } from '../store/sql.ts'
+import { bad, type Finding, ok, warn } from './doctor-finding.ts'
+
+/** More than this between two clocks shows in the times of messages and in the life of tokens. */
+const CLOCK_MILLISECONDS_MAX = 1_000
+/** A floor is beyond the last commit that is known, for what a crash may have left unknown; twice that is suspect. */
+const FLOOR_MILLISECONDS_MAX = 6_000
+const DAY_MILLISECONDS = 86_400_000
+/** Time that a rotation may be late: nodes may all have been down when it was due. */
+const ROTATION_DAYS_LATE_MAX = 7
+/** Keys that are live at once are few; the newest come first. */
+const KEYS_READ = 10
+
+/** @param place what the store is, for people: `embedded, ./data/store` */
+export async function examineSchema(db: Db, place: string): Promise<Finding> {
+  const name = 'store'
+  try {
+    const state = await readSchemaState(db)
+    if (state === 'current') return ok(name, `${place}, schema current`)
+    const detail = `${place}, ${state.missing.length} migrations missing: ${state.missing.join(', ')}`
+    if (db.engine === 'embedded') return warn(name, detail, 'the next start of serve applies them')
+    return bad(name, detail, 'tidegate migrate: nodes wait for it')
+  } catch (error) {
+    if (!(error instanceof SchemaProblem)) throw error
+    return bad(name, `${place}: ${error.message}`, 'use the version that wrote it, or a newer one')
+  }
+}
+
+/** Compares this machine's clock with the store's, and with the times that were published before. */
+export async function examineStoreClock(db: Db, clock: Clock): Promise<Finding> {
+  const name = 'clock'
+  const before = clock.wallInstant().milliseconds
+  const answer = await sql<{ now: string }>`select clock_timestamp() as now`.execute(db.tables())
+  const after = clock.wallInstant().milliseconds
+  const ahead = (before + after) / 2 - Date.parse(answer.rows[0]?.now ?? '')
+  if (Math.abs(ahead) > CLOCK_MILLISECONDS_MAX) {
+    const direction = ahead > 0 ? 'ahead of' : 'behind'
+    return warn(name, `${secondsText(ahead)} ${direction} the clock of the store`, 'let both machines follow NTP')
+  }
+  const lead = Math.max(0, ...(await readCommitFloors(db)).values()) - after
+  if (lead > FLOOR_MILLISECONDS_MAX) {
+    const next = 'let this machine follow NTP; until then the times of messages run ahead of its clock'
+    return warn(name, `${secondsText(lead)} behind times that were published before`, next)
+  }
+  return ok(name, `within ${CLOCK_MILLISECONDS_MAX / 1000} s of the store's`)
+}
+
+export async function readSigningKeyList(db: Db, clock: Clock): Promise<readonly SigningKeyDocument[]> {
+  const request = { limit: KEYS_READ, order: 'DESC' } as const
+  return (await listSigningKeys(db, clock.wallInstant().milliseconds, request)).items
+}
+
+/** @param rotationDays the setting `auth.signing_key_days` */
+export function examineSigningKeys(
+  keys: readonly Pick<SigningKeyDocument, 'id' | 'state' | 'signs_from'>[],
+  rotationDays: number,
+  nowMilliseconds: number,
+): Finding {
+  const name = 'signing key'
+  const signing = keys.find(({ state }) => state === 'signing')
+  if (signing === undefined) {
+    if (keys.length === 0) return ok(name, 'none yet: the first start makes it')
+    return bad(name, 'no key signs: no token can be had', 'tidegate admin key rotate')
+  }
+  const days = Math.floor((nowMilliseconds - Date.parse(signing.signs_from)) / DAY_MILLISECONDS)
+  const detail = `${signing.id}, signs since ${days} days`
+  if (days > rotationDays + ROTATION_DAYS_LATE_MAX) return warn(name, detail, 'tidegate admin key rotate')
+  return ok(name, detail)
+}
+
+function secondsText(milliseconds: number): string {
+  return `${(Math.abs(milliseconds) / 1000).toFixed(1)} s`
+}

@@ -1,0 +1,217 @@
+/**
+ * `tidegate doctor`: what is well with this installation and what is not, one line each, with the next step. While the
+ * service runs it asks the service; while it does not, it looks for itself, and opens the embedded store only when
+ * nobody has it open. It changes nothing. Exit code 1 when something is bad.
+ */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { describeProblem } from '../app/config.ts'
+import { Lifecycle } from '../app/lifecycle.ts'
+import type { Readiness } from '../app/readiness.ts'
+import type { Config, SettingKey } from '../app/settings.ts'
+import { issuesTokens } from '../app/token-issuer.ts'
+import { type Clock, createSystemClock } from '../base/clock.ts'
+import { createLog } from '../base/log.ts'
+import { DataFolderHeld, dataFolderHolder } from '../store/data-lock.ts'
+import { addConfigFlags, readConfigResult } from './config-flags.ts'
+import { askAddressPools, examineAddressKeys } from './doctor-addresses.ts'
+import { examineCertificate, examineFolder, examineOperatorToken } from './doctor-files.ts'
+import { bad, type Finding, ok, reasonOf, warn } from './doctor-finding.ts'
+import { examineFreePort, examinePublicPort, operatorPort, publicPort } from './doctor-ports.ts'
+import { judgeReadiness } from './doctor-readiness.ts'
+import { examineSources } from './doctor-sources.ts'
+import { examineSchema, examineSigningKeys, examineStoreClock, readSigningKeyList } from './doctor-store.ts'
+import { callOperator, type OperatorApi, operatorApi, readReadiness } from './operator-client.ts'
+import { printable } from './styled-line.ts'
+import { tableLines } from './table.ts'
+
+interface Examination {
+  readonly config: Config
+  readonly origins: Readonly<Record<SettingKey, string>>
+  readonly clock: Clock
+  readonly operatorUrl: string | undefined
+}
+
+/** A wall clock that is steered moves by less than this while we look. */
+const STEP_MILLISECONDS_MAX = 100
+
+/** The checks of readiness that are about the store. */
+const STORE_CHECKS = ['store', 'migrations']
+
+export function registerDoctor(program: Command): void {
+  const command = program
+    .command('doctor')
+    .description(
+      'says what is well with this installation and what is not, while the service runs and while it does not',
+    )
+    .option('--json', 'one JSON object instead of lines')
+    .option('--operator-url <url>', 'where the operator API of the running service is, when operator.port is 0')
+    .addHelpText(
+      'after',
+      `
+Each line is ok, warn (works now, put it right) or bad; exit code 1 when something is bad.
+
+Examples:
+  $ tidegate doctor --config /etc/tidegate/tidegate.yaml
+  $ tidegate doctor --data_dir /var/lib/tidegate --json`,
+    )
+  addConfigFlags(command).action(async () => {
+    const { json, operatorUrl } = command.opts<{ json?: boolean; operatorUrl?: string }>()
+    const findings = await examine(command, operatorUrl)
+    const failures = findings.filter(({ verdict }) => verdict === 'bad')
+    const document = { ok: failures.length === 0, findings }
+    process.stdout.write(json ? `${JSON.stringify(document, null, 2)}\n` : asText(findings))
+    if (failures.length > 0) throw new Error(`not well: ${failures.map(({ name }) => name).join(', ')}`)
+  })
+}
+
+async function examine(command: Command, operatorUrl: string | undefined): Promise<Finding[]> {
+  const result = readConfigResult(command)
+  const name = 'configuration'
+  const see = 'tidegate check-config shows every key and where its value comes from'
+  const warnings = result.warnings.map((warning) => warn(name, warning, see))
+  if (!result.ok) return [...result.problems.map((problem) => bad(name, describeProblem(problem), see)), ...warnings]
+  const { config, origins } = result
+  const clock = createSystemClock()
+  const examination = { config, origins, clock, operatorUrl }
+  const steps = watchForSteps(clock)
+  const findings = [
+    ok(name, `${Object.values(origins).filter((origin) => origin !== 'default').length} keys set, the rest default`),
+    ...warnings,
+    examineFolder(config.data_dir),
+    examineOperatorToken(config),
+    ...examineCertificate(config, origins, clock.wallInstant().milliseconds),
+    ...examineAddressKeys(config),
+    ...(await examineSources(config, origins, clock)),
+    ...(await examineService(examination)),
+    ok('bus', 'in process'),
+  ]
+  const clockFinding = steps()
+  const isTold = clockFinding.verdict === 'ok' && findings.some((finding) => finding.name === 'clock')
+  return isTold ? findings : [...findings, clockFinding]
+}
+
+async function examineService(examination: Examination): Promise<Finding[]> {
+  let holder: number | undefined
+  try {
+    holder = await dataFolderHolder(examination.config.data_dir)
+  } catch (error) {
+    const next = "put the data folder right, and run this as the service's user"
+    return [bad('service', `the lock of the data folder cannot be read (${reasonOf(error)})`, next)]
+  }
+  return holder === undefined ? examineStopped(examination) : examineRunning(examination, holder)
+}
+
+/** Nobody has the folder: the store is opened and looked at, and ports must be there to be taken. */
+async function examineStopped(examination: Examination): Promise<Finding[]> {
+  const { config } = examination
+  const ports = [await examineFreePort(publicPort(config)), await examineFreePort(operatorPort(config))]
+  const folder = join(config.data_dir, 'store')
+  try {
+    const store =
+      config['store.url'] === '' && !existsSync(join(folder, 'PG_VERSION'))
+        ? [ok('store', `embedded, ${folder} does not exist yet: the first start makes it`)]
+        : await examineStore(examination)
+    return [ok('service', 'not running'), ...store, ...ports]
+  } catch (error) {
+    // It was started in the meantime.
+    if (error instanceof DataFolderHeld) return examineRunning(examination, error.pid)
+    throw error
+  }
+}
+
+/** Opens the store, which must be free when it is embedded. */
+async function examineStore({ config, clock }: Examination): Promise<Finding[]> {
+  const { openStoreAsItIs } = await import('../app/open-store.ts')
+  const log = createLog('silent')
+  const lifecycle = new Lifecycle(log)
+  const place = storePlace(config)
+  try {
+    const db = await openStoreAsItIs({ config, log, clock, random: Math.random, lifecycle })
+    const schema = await examineSchema(db, place)
+    // Without its tables there is nothing more to read.
+    if (schema.verdict !== 'ok') return [schema]
+    const clockFinding = await examineStoreClock(db, clock)
+    if (!issuesTokens(config)) return [schema, clockFinding]
+    const keys = await readSigningKeyList(db, clock)
+    const now = clock.wallInstant().milliseconds
+    return [schema, clockFinding, examineSigningKeys(keys, config['auth.signing_key_days'], now)]
+  } catch (error) {
+    if (error instanceof DataFolderHeld) throw error
+    return [bad('store', `${place} cannot be used (${reasonOf(error)})`, 'start the store, or put store.url right')]
+  } finally {
+    await lifecycle.stop()
+  }
+}
+
+/** For people, and without the password that an address may hold. */
+function storePlace(config: Config): string {
+  const url = config['store.url']
+  if (url === '') return `embedded, ${join(config.data_dir, 'store')}`
+  if (!URL.canParse(url)) return 'PostgreSQL'
+  const { host, pathname } = new URL(url)
+  return `PostgreSQL, ${host}${pathname}`
+}
+
+/** A process has the folder: it is asked. Only a store that others may open too is looked at directly. */
+async function examineRunning(examination: Examination, pid: number): Promise<Finding[]> {
+  const { config, operatorUrl } = examination
+  const holder = `process ${pid} has ${config.data_dir} open`
+  const store = config['store.url'] === '' ? undefined : await examineStore(examination)
+  let api: OperatorApi
+  let readiness: Readiness
+  try {
+    api = operatorApi(config, operatorUrl === undefined ? {} : { operatorUrl })
+    readiness = await readReadiness(api)
+    await callOperator(api, { method: 'GET', path: '/markets' })
+  } catch (error) {
+    const next = 'see its log; if it listens elsewhere, give its configuration, or --operator-url'
+    return [bad('service', `${holder} and cannot be asked: ${reasonOf(error)}`, next), ...(store ?? [])]
+  }
+  return [
+    ok('service', holder),
+    ...(store ?? [...judgeStore(readiness), ...(issuesTokens(config) ? [await askSigningKeys(api, examination)] : [])]),
+    ...judgeReadiness(readiness),
+    ...(await askAddressPools(api)),
+    ok('operator port', `${api.url}, answered by the service`),
+    await examinePublicPort(config),
+  ]
+}
+
+/** What the service says of the store that only it can open. */
+function judgeStore({ checks }: Readiness): Finding[] {
+  const failed = checks.filter(({ name, ok: isWell }) => STORE_CHECKS.includes(name) && !isWell)
+  if (failed.length === 0) return [ok('store', 'embedded, opened by the service, schema current')]
+  return failed.map(({ detail }) => bad('store', detail, 'see the log of the service'))
+}
+
+async function askSigningKeys(api: OperatorApi, { config, clock }: Examination): Promise<Finding> {
+  try {
+    const answer = await callOperator(api, { method: 'GET', path: '/signing-keys' })
+    const { items } = answer as { items: Parameters<typeof examineSigningKeys>[0] }
+    return examineSigningKeys(items, config['auth.signing_key_days'], clock.wallInstant().milliseconds)
+  } catch (error) {
+    return bad('signing key', `cannot be asked for: ${reasonOf(error)}`, 'see the log of the service')
+  }
+}
+
+/** Begins to compare the wall clock with the one that never steps; the returned function says what it saw. */
+function watchForSteps(clock: Clock): () => Finding {
+  const difference = (): number => clock.wallInstant().milliseconds - clock.monotonicMilliseconds()
+  const before = difference()
+  return () => {
+    const step = difference() - before
+    if (Math.abs(step) <= STEP_MILLISECONDS_MAX) return ok('clock', 'steady')
+    return warn('clock', `the wall clock was set by ${Math.round(step)} ms just now`, 'let this machine follow NTP')
+  }
+}
+
+function asText(findings: readonly Finding[]): string {
+  const rows = findings.map(({ verdict, name, detail, next }) => [
+    verdict,
+    printable(name),
+    printable(next === undefined ? detail : `${detail}; next: ${next}`),
+  ])
+  return `${tableLines(rows).join('\n')}\n`
+}

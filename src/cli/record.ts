@@ -1,0 +1,136 @@
+/**
+ * `tidegate record FILE`: reads the sources of the configured markets and writes what they commit to a file, until it
+ * is told to stop, the time is over, or the file cannot be written any more. It opens no store and listens nowhere.
+ */
+import type { Command } from 'commander'
+import type { Recorder } from '../app/recorder.ts'
+import { createLog } from '../base/log.ts'
+import { addConfigFlags, readConfig } from './config-flags.ts'
+import { type CommandEnvironment, processEnvironment, stayAlive } from './environment.ts'
+import { durationSeconds } from './option-values.ts'
+import { printable } from './styled-line.ts'
+
+interface RecordOptions {
+  readonly duration?: number
+  readonly force?: boolean
+  readonly json?: boolean
+}
+
+interface Summary {
+  readonly file: string
+  readonly seconds: number
+  readonly entries: number
+  readonly bytes: number
+  readonly markets: readonly string[]
+  /** Markets that were not live at the end. */
+  readonly lost: Recorder['lost']
+  /** Why the recording ended before it was told to. */
+  readonly problem?: string
+}
+
+const PROGRESS_MILLISECONDS = 2_000
+
+const HELP = `
+The file can be read while it is written, and after a crash up to about the last second.
+
+Exit code 0: recorded until a signal or the end of the time. 1: the recording could not be begun, or not gone on with;
+the file is whole up to there.
+
+Examples:
+  $ tidegate record btc.recording --config tidegate.yaml --duration 10m
+  $ tidegate record simulated.recording --simulator.rate 500 --json
+  $ tidegate replay btc.recording --info`
+
+export function registerRecord(program: Command, environment: CommandEnvironment = processEnvironment()): void {
+  const command = program
+    .command('record')
+    .summary('writes what the sources of the markets say to a file')
+    .description('Records the markets of the configuration, commit by commit, to a file that `replay` can serve.')
+    .argument('<file>', 'where to write')
+    .option('--duration <time>', 'how long to record, like 90s, 10m, 2h (default: until a signal)', durationSeconds)
+    .option('--force', 'replaces a file that is there')
+    .option('--json', 'a summary as JSON at the end')
+    .addHelpText('after', HELP)
+  addConfigFlags(command).action((file: string) => stayAlive(record(command, file, environment)))
+}
+
+async function record(command: Command, file: string, environment: CommandEnvironment): Promise<void> {
+  const { clock, random, stdout, stderr } = environment
+  const { duration, force, json } = command.opts<RecordOptions>()
+  const warnings: string[] = []
+  // On a terminal, logs would tear the line that says how far it is.
+  const verbDefaults = stderr.isTTY === true ? { 'log.level': 'warn' } : {}
+  const { config } = readConfig(command, verbDefaults, (warning) => warnings.push(warning))
+  const log = createLog(config['log.level'])
+  for (const warning of warnings) log.warn({ warning }, 'configuration warning')
+  let end: (problem?: string) => void = () => undefined
+  const ended = new Promise<string | undefined>((resolve) => {
+    end = resolve
+  })
+  const start = clock.monotonicMilliseconds()
+  const { startRecorder } = await import('../app/recorder.ts')
+  const recorder = await startRecorder({
+    config,
+    path: file,
+    overwrites: force === true,
+    clock,
+    random,
+    log,
+    onFailure: (error) => end(error.message),
+  })
+  const removeSignals = environment.onStopSignal(() => end())
+  const timer = duration === undefined ? undefined : clock.schedule(duration * 1_000, () => end())
+  const endProgress = showProgress(recorder, start, environment)
+  const problem = await ended
+  timer?.cancel()
+  endProgress()
+  const { lost } = recorder
+  await recorder.stop()
+  removeSignals()
+  const summary: Summary = {
+    file,
+    seconds: Math.round(clock.monotonicMilliseconds() - start) / 1_000,
+    ...recorder.counts,
+    markets: config.markets.map(({ definition }) => definition.symbol),
+    lost,
+    ...(problem === undefined ? {} : { problem }),
+  }
+  stdout.write(json === true ? `${JSON.stringify(summary)}\n` : summaryText(summary))
+  if (problem !== undefined) throw new Error(`the recording has ended early: ${problem}`)
+}
+
+/** A line on a terminal that says how far the recording is; the returned function takes it away. */
+function showProgress(
+  recorder: Recorder,
+  startMilliseconds: number,
+  { stderr, clock }: CommandEnvironment,
+): () => void {
+  if (stderr.isTTY !== true) return () => undefined
+  let entriesBefore = 0
+  let next = clock.schedule(PROGRESS_MILLISECONDS, tick)
+  function tick(): void {
+    const seconds = Math.floor((clock.monotonicMilliseconds() - startMilliseconds) / 1_000)
+    const { entries, bytes } = recorder.counts
+    const rate = Math.round(((entries - entriesBefore) * 1_000) / PROGRESS_MILLISECONDS)
+    entriesBefore = entries
+    const lost = recorder.lost.map(({ market, reason }) => `, ${market} lost: ${printable(reason)}`).join('')
+    stderr.write(`\r\u001b[2K${seconds} s, ${entries} entries (${rate} a second), ${sizeText(bytes)}${lost}`)
+    next = clock.schedule(PROGRESS_MILLISECONDS, tick)
+  }
+  return () => {
+    next.cancel()
+    stderr.write('\r\u001b[2K')
+  }
+}
+
+function summaryText({ file, seconds, entries, bytes, lost }: Summary): string {
+  const lines = [`${file}: ${seconds} s, ${entries} entries, ${sizeText(bytes)}`]
+  for (const { market, reason } of lost) lines.push(`  ${market} was not live at the end: ${printable(reason)}`)
+  return `${lines.join('\n')}\n`
+}
+
+/** Bytes in the unit that has one to four digits before the point. */
+export function sizeText(bytes: number): string {
+  if (bytes < 10_000) return `${bytes} bytes`
+  return bytes < 10_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+}

@@ -1,0 +1,139 @@
+/**
+ * What `tidegate replay FILE --info` says of a recording: its header, its times, how much it holds of each market, and
+ * what of it cannot be read. Every block is read for it, so that nothing it calls whole is damaged.
+ */
+import { openRecording, type RecordedBlock, type RecordingReader } from '../feed/replay/reader.ts'
+import { sizeText } from './record.ts'
+
+export interface RecordingInfo {
+  readonly file: string
+  readonly format: number
+  readonly written_by: string
+  readonly started_at: string
+  /** When the first and the last entry were recorded, and the time between. */
+  readonly first_at: string
+  readonly last_at: string
+  readonly seconds: number
+  readonly bytes: number
+  readonly entries: number
+  readonly keyframes: number
+  /** Bytes behind the last whole block, which a crash can leave. */
+  readonly torn_bytes: number
+  /** What is damaged before that, with its place. */
+  readonly damage: readonly string[]
+  readonly recorded: readonly {
+    readonly market: string
+    readonly sources: readonly string[]
+    readonly entries: number
+    readonly executions: number
+    readonly losses: number
+  }[]
+  /** The configuration that reads the file back. */
+  readonly markets: readonly MarketEntry[]
+}
+
+/** A market as a configuration file has it. */
+interface MarketEntry {
+  readonly symbol: string
+  readonly base_asset: string
+  readonly quote_asset: string
+  readonly price_decimals: number
+  readonly amount_decimals: number
+  readonly depth: number
+  readonly sources: readonly string[]
+}
+
+interface Counts {
+  entries: number
+  executions: number
+  losses: number
+}
+
+/** The markets of a recording, each fed from it, as the setting `markets` has them. */
+export function marketsOf({ header, path }: RecordingReader): MarketEntry[] {
+  return header.markets.map(({ definition }) => ({
+    symbol: definition.symbol,
+    base_asset: definition.baseAsset,
+    quote_asset: definition.quoteAsset,
+    price_decimals: definition.priceDecimals,
+    amount_decimals: definition.amountDecimals,
+    depth: definition.depth,
+    sources: [`replay:${path}`],
+  }))
+}
+
+export async function readRecordingInfo(file: string): Promise<RecordingInfo> {
+  const reader = await openRecording(file)
+  try {
+    const damage: string[] = []
+    const counts = reader.header.markets.map(() => ({ entries: 0, executions: 0, losses: 0 }))
+    for (const block of reader.blocks) await countBlock(reader, block, counts, damage)
+    const { header, firstMilliseconds, lastMilliseconds } = reader
+    return {
+      file,
+      format: reader.formatVersion,
+      written_by: header.writtenBy,
+      started_at: timeText(header.startedAtMilliseconds),
+      first_at: timeText(firstMilliseconds),
+      last_at: timeText(lastMilliseconds),
+      seconds: (lastMilliseconds - firstMilliseconds) / 1_000,
+      bytes: reader.bytes,
+      entries: counts.reduce((sum, { entries }) => sum + entries, 0),
+      keyframes: reader.blocks.filter(({ kind }) => kind === 'keyframe').length,
+      torn_bytes: reader.tornBytes,
+      damage,
+      recorded: header.markets.map(({ definition, sources }, index) => {
+        const { entries, executions, losses } = counts[index] as Counts
+        return { market: definition.symbol, sources, entries, executions, losses }
+      }),
+      markets: marketsOf(reader),
+    }
+  } finally {
+    await reader.close()
+  }
+}
+
+export function infoText(info: RecordingInfo): string {
+  const lines = [
+    `${info.file}: format ${info.format}, written by ${info.written_by}`,
+    `  from        ${info.first_at}`,
+    `  to          ${info.last_at} (${info.seconds} s)`,
+    `  size        ${sizeText(info.bytes)}, ${info.entries} entries, ${info.keyframes} keyframes`,
+    ...info.recorded.map(
+      ({ market, sources, entries, executions, losses }) =>
+        `  ${market.padEnd(12)}${entries} entries, ${executions} executions, lost ${losses} times; from ${sources.join(' + ')}`,
+    ),
+  ]
+  if (info.torn_bytes > 0) lines.push(`  torn end    ${info.torn_bytes} bytes, which are not read`)
+  for (const damage of info.damage) lines.push(`  damage      ${damage}`)
+  lines.push('', 'The configuration that reads it back:', 'markets:')
+  for (const market of info.markets) lines.push(`  - ${JSON.stringify(market)}`)
+  return `${lines.join('\n')}\n`
+}
+
+async function countBlock(
+  reader: RecordingReader,
+  block: RecordedBlock,
+  counts: readonly Counts[],
+  damage: string[],
+): Promise<void> {
+  if (!block.isContinuous) damage.push(`something is missing before byte ${block.offset}`)
+  try {
+    const entries = await reader.readBlock(block)
+    if (block.kind !== 'entries') return
+    for (const { market, events } of entries) {
+      const count = counts[market] as Counts
+      count.entries += 1
+      for (const event of events) {
+        if (event.type === 'update') count.executions += event.executions.length
+        if (event.type === 'lost') count.losses += 1
+      }
+    }
+  } catch (error) {
+    damage.push((error as Error).message)
+  }
+}
+
+function timeText(milliseconds: number): string {
+  return new Date(milliseconds).toISOString()
+}

@@ -1,0 +1,70 @@
+/**
+ * `tidegate replay FILE`: the demo with the markets of a recording instead of simulated ones, or a description of the
+ * file. What is served, and how fast, are ordinary settings, which this verb sets from the file and its own options.
+ */
+import type { Command } from 'commander'
+import { openRecording, type RecordingReader } from '../feed/replay/reader.ts'
+import { addConfigFlags } from './config-flags.ts'
+import { runDemo } from './demo.ts'
+import { infoText, marketsOf, readRecordingInfo } from './recording-info.ts'
+
+interface ReplayOptions {
+  readonly speed?: string
+  readonly from?: string
+  readonly loop?: boolean
+  readonly info?: boolean
+  readonly json?: boolean
+  readonly markets?: string
+}
+
+export function registerReplay(program: Command): void {
+  const command = program
+    .command('replay')
+    .summary('serves a recording, or describes it')
+    .description('Serves the markets of a recording as `demo` serves simulated ones.')
+    .argument('<file>', 'a recording that `record` has written')
+    .option('--speed <number>', 'how many times as fast as it was recorded')
+    .option('--from <place>', 'where to begin: a time like 2026-01-31T12:00:00Z, or seconds after the first entry')
+    .option('--loop', 'starts over at the end')
+    .option('--info', 'describes the file and serves nothing')
+    .option('--json', 'with --info: as one JSON object')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ tidegate replay btc.recording --speed 10
+  $ tidegate replay btc.recording --from 2026-01-31T12:00:00Z --loop
+  $ tidegate replay btc.recording --info`,
+    )
+  addConfigFlags(command).action(async (file: string) => {
+    const options = command.opts<ReplayOptions>()
+    if (options.info === true) {
+      const info = await readRecordingInfo(file)
+      process.stdout.write(options.json === true ? `${JSON.stringify(info)}\n` : infoText(info))
+      return
+    }
+    const reader = await openRecording(file)
+    await reader.close()
+    for (const [key, value] of settingsOf(options, reader)) command.setOptionValue(key, value)
+    await runDemo(command, 'replay')
+  })
+}
+
+/** The settings that the options and the file stand for. */
+function settingsOf({ speed, from, loop, markets }: ReplayOptions, reader: RecordingReader): [string, string][] {
+  const settings: [string, string][] = []
+  if (markets === undefined) settings.push(['markets', JSON.stringify(marketsOf(reader))])
+  if (speed !== undefined) settings.push(['replay.speed', speed])
+  if (from !== undefined) settings.push(['replay.from_seconds', String(secondsOf(from, reader))])
+  if (loop === true) settings.push(['replay.loop', 'true'])
+  return settings
+}
+
+function secondsOf(from: string, { firstMilliseconds, lastMilliseconds }: RecordingReader): number {
+  const isSeconds = /^[0-9]{1,9}(\.[0-9]{1,3})?$/.test(from)
+  const milliseconds = isSeconds ? Number(from) * 1_000 : Date.parse(from) - firstMilliseconds
+  if (Number.isNaN(milliseconds)) throw new Error(`--from is ${from}, not a time and not a number of seconds`)
+  if (milliseconds >= 0 && milliseconds <= lastMilliseconds - firstMilliseconds) return Math.round(milliseconds) / 1_000
+  const [first, last] = [firstMilliseconds, lastMilliseconds].map((time) => new Date(time).toISOString())
+  throw new Error(`--from is ${from}, but the recording goes from ${first} to ${last}`)
+}

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest'
+import { judgeReadiness } from '../../src/cli/doctor-readiness.ts'
+
+const row = (name: string, ok: boolean, detail = 'ok') => ({ name, ok, detail })
+const next = 'see the venue, and the log of the service'
+
+it('is one line when all is well', () => {
+  const checks = [row('store', true), row('market BTCUSD', true), row('market ETHUSD', true)]
+  expect(judgeReadiness({ ready: true, checks })).toEqual([
+    { verdict: 'ok', name: 'readiness', detail: 'ready, 2 markets live' },
+  ])
+})
+
+it('names markets and sources that are lost, or of which there is something to tell', () => {
+  const checks = [
+    row('deposit addresses', true, 'no key in custody.* for BASE'),
+    row('market BTCUSD', true),
+    row('market BTCUSD source kraken:BTC/USD', true, 'post_only'),
+    row('market BTCUSD source okx:BTC-USD', false, 'gap'),
+    row('market ETHUSD', false, 'not listed'),
+  ]
+  expect(judgeReadiness({ ready: true, checks })).toEqual([
+    { verdict: 'ok', name: 'readiness', detail: 'ready, 1 markets live' },
+    { verdict: 'warn', name: 'market ETHUSD', detail: 'not live: not listed', next },
+    { verdict: 'warn', name: 'market BTCUSD source kraken:BTC/USD', detail: 'live, and: post_only', next },
+    { verdict: 'warn', name: 'market BTCUSD source okx:BTC-USD', detail: 'not in the book: gap', next },
+  ])
+})
+
+it('says which gate is shut, and that markets start when none is', () => {
+  const details = [row('store', false, 'away'), row('market BTCUSD', false, 'x')]
+  expect(judgeReadiness({ ready: false, checks: details })[0]?.detail).toBe('not ready (store: away)')
+  expect(judgeReadiness({ ready: false, checks: details.slice(1) })[0]?.detail).toBe('not ready (markets are starting)')
+})

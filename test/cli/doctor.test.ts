@@ -1,0 +1,381 @@
+/**
+ * What doctor says of an installation: with the service running as a process of its own, stopped, on another store,
+ * and with one thing after the other put wrong.
+ */
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import { generate } from 'selfsigned'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { registerDoctor } from '../../src/cli/doctor.ts'
+import { examineSigningKeys } from '../../src/cli/doctor-store.ts'
+import { type RunningCommand, runCommand, startCommand } from '../support/command-line.ts'
+import { listedPair, startListingVenue } from '../support/listing-venue.ts'
+import { hasPostgres, sharedDatabase } from '../support/postgres.ts'
+import { market, startServiceInside } from '../support/running-service.ts'
+
+const DAY_MILLISECONDS = 86_400_000
+const ANY_PORTS = ['--http.port', '0', '--operator.port', '0']
+
+interface Finding {
+  readonly verdict: string
+  readonly name: string
+  readonly detail: string
+  readonly next?: string
+}
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tidegate-doctor-'))
+})
+afterEach(() => {
+  rmSync(folder, { recursive: true })
+  vi.restoreAllMocks()
+  vi.unstubAllEnvs()
+})
+
+/** Runs the verb in this process. `error` is what the command line prints on stderr. */
+async function doctor(...words: string[]) {
+  let output = ''
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    output += text
+    return true
+  })
+  const program = new Command('tidegate').exitOverride().configureOutput({ writeErr: () => undefined })
+  registerDoctor(program)
+  const error = await program.parseAsync(['node', 'tidegate', 'doctor', '--json', ...words]).then(
+    () => '',
+    (thrown: Error) => thrown.message,
+  )
+  vi.restoreAllMocks()
+  const { ok, findings } = JSON.parse(output) as { ok: boolean; findings: Finding[] }
+  const named = (name: string) => findings.filter((finding) => finding.name === name)
+  return { ok, error, findings, named, verdicts: findings.map(({ verdict, name }) => `${verdict} ${name}`) }
+}
+
+describe('a running service', () => {
+  let home: string
+  let service: RunningCommand
+  let ports: string[]
+  let ready: { readonly http: string; readonly operator: string; readonly pid: number }
+  beforeAll(async () => {
+    home = mkdtempSync(join(tmpdir(), 'tidegate-doctor-service-'))
+    service = startCommand(['serve', ...ANY_PORTS, '--data_dir', home, '--stream.drain_seconds', '0'])
+    ready = JSON.parse(await service.line((line) => line.startsWith('{"ready"')))
+    ports = ['--http.port', new URL(ready.http).port, '--operator.port', new URL(ready.operator).port]
+  }, 60_000)
+  afterAll(async () => {
+    service.child.kill('SIGTERM')
+    await service.result
+    rmSync(home, { recursive: true })
+  })
+
+  it('is asked, and all is well: one line each, aligned, exit code 0', async () => {
+    const { code, stdout, stderr } = await runCommand(['doctor', '--data_dir', home, ...ports])
+    expect([code, stderr]).toEqual([0, ''])
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines.map((line) => line.slice(0, 20).trimEnd())).toEqual([
+      'ok  configuration',
+      'ok  data folder',
+      'ok  operator token',
+      'ok  addresses',
+      'ok  service',
+      'ok  store',
+      'ok  signing key',
+      'ok  readiness',
+      'ok  operator port',
+      'ok  public port',
+      'ok  bus',
+      'ok  clock',
+    ])
+    expect(lines[4]).toBe(`ok  service         process ${ready.pid} has ${home} open`)
+    expect(lines[9]).toBe(`ok  public port     ${ready.http}, answered by the service`)
+  })
+
+  it('that listens elsewhere than its configuration says is named; --operator-url finds it', async () => {
+    const lost = await doctor('--data_dir', home, ...ANY_PORTS)
+    expect(lost.error).toBe('not well: service')
+    expect(lost.named('service')[0]?.detail).toContain(`process ${ready.pid} has ${home} open and cannot be asked`)
+    const found = await doctor('--data_dir', home, ...ANY_PORTS, '--operator-url', ready.operator)
+    expect(found.error).toBe('')
+    expect(found.named('readiness')[0]?.detail).toBe('ready, 3 markets live')
+  })
+
+  it('whose public port another program answers is told from it', async () => {
+    const other = createServer((socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'))
+    const { port } = await listening(other)
+    const { error, named } = await doctor('--data_dir', home, ...ports, '--http.port', String(port))
+    other.close()
+    expect(error).toBe('not well: public port')
+    expect(named('public port')[0]?.detail).toContain('answered by another program')
+    const gone = await doctor('--data_dir', home, ...ports, '--http.port', String(port))
+    expect(gone.named('public port')[0]?.detail).toContain('does not answer (ECONNREFUSED)')
+  })
+
+  it('that does not take the operator token cannot be asked', async () => {
+    vi.stubEnv('TIDEGATE_OPERATOR_TOKEN', 'another-token-than-its')
+    const { named } = await doctor('--data_dir', home, ...ports)
+    expect(named('service')[0]?.detail).toContain('invalid_token (401)')
+    expect(named('service')[0]?.detail).not.toContain('another-token')
+  })
+})
+
+describe('a running service with TLS', () => {
+  it('that still shows the certificate of before is told to read the files again', async () => {
+    const paths = [join(folder, 'cert.pem'), join(folder, 'key.pem')] as const
+    const renew = async () => {
+      const { cert, privateKey } = await certificate(90)
+      writeFileSync(paths[0], cert)
+      writeFileSync(paths[1], privateKey, { mode: 0o600 })
+    }
+    await renew()
+    const tls = { 'http.tls.cert_file': paths[0], 'http.tls.key_file': paths[1] }
+    const service = await startServiceInside(folder, [market('AAA', 2, 10)], { ...tls, 'stream.drain_seconds': 0 })
+    const flags = [
+      ...['--data_dir', folder, '--http.port', new URL(service.http).port],
+      ...['--operator.port', new URL(service.operator.url).port],
+      ...Object.entries(tls).flatMap(([key, value]) => [`--${key}`, value]),
+    ]
+    expect((await doctor(...flags)).named('public port')).toEqual([
+      { verdict: 'ok', name: 'public port', detail: `${service.http}, answered by the service` },
+    ])
+    await renew()
+    expect((await doctor(...flags)).named('public port')[0]).toMatchObject({
+      verdict: 'warn',
+      detail: `${service.http} shows another certificate than ${paths[0]} holds`,
+      next: 'send SIGHUP to the service',
+    })
+    await service.stop()
+  }, 60_000)
+})
+
+describe('a stopped service', () => {
+  it('that never ran is well, and nothing is made by looking', async () => {
+    const data = join(folder, 'data')
+    const { ok, verdicts } = await doctor('--data_dir', data, ...ANY_PORTS)
+    expect(ok).toBe(true)
+    expect(verdicts).toEqual([
+      'ok configuration',
+      'ok data folder',
+      'ok operator token',
+      'ok addresses',
+      'ok service',
+      'ok store',
+      'ok public port',
+      'ok operator port',
+      'ok bus',
+      'ok clock',
+    ])
+    expect(existsSync(data)).toBe(false)
+  })
+
+  it('with an empty store folder has nothing put into it', async () => {
+    mkdirSync(join(folder, 'store'))
+    expect((await doctor('--data_dir', folder, ...ANY_PORTS)).named('store')[0]?.detail).toContain('does not exist yet')
+    expect(readdirSync(join(folder, 'store'))).toEqual([])
+  })
+
+  it('has its embedded store opened, and left as it was, with the folder free again', async () => {
+    await runCommand(['migrate', '--data_dir', folder])
+    const before = readdirSync(folder)
+    const { ok, named } = await doctor('--data_dir', folder, ...ANY_PORTS)
+    expect(ok).toBe(true)
+    expect(named('store')[0]?.detail).toBe(`embedded, ${join(folder, 'store')}, schema current`)
+    expect(named('clock')).toEqual([{ verdict: 'ok', name: 'clock', detail: "within 1 s of the store's" }])
+    expect(named('signing key')[0]?.detail).toBe('none yet: the first start makes it')
+    expect(readdirSync(folder)).toEqual(before)
+  }, 60_000)
+
+  it.skipIf(!hasPostgres)('has its PostgreSQL store looked at, without being migrated', async () => {
+    vi.stubEnv('TIDEGATE_STORE_URL', await sharedDatabase())
+    const fresh = await doctor('--data_dir', folder, ...ANY_PORTS)
+    expect(fresh.error).toBe('not well: store')
+    expect(fresh.named('store')[0]).toMatchObject({
+      detail: expect.stringMatching(/^PostgreSQL.* migrations missing: 202611201230-audit, /),
+      next: expect.stringMatching(/^tidegate migrate/),
+    })
+    expect((await doctor('--data_dir', folder, ...ANY_PORTS)).error).toBe('not well: store')
+  })
+
+  it('whose PostgreSQL is away is bad, within seconds, and the password is not shown', async () => {
+    const { port } = await closedPort()
+    vi.stubEnv('TIDEGATE_STORE_URL', `postgres://tide:geheim@127.0.0.1:${port}/tide`)
+    const { error, named, findings } = await doctor('--data_dir', folder, ...ANY_PORTS)
+    expect(error).toBe('not well: store')
+    expect(named('store')[0]?.detail).toContain(`PostgreSQL, 127.0.0.1:${port}/tide cannot be used`)
+    expect(JSON.stringify(findings)).not.toContain('geheim')
+  })
+
+  it('whose port is held by another program is bad, with the key to change', async () => {
+    const other = createServer()
+    const { port } = await listening(other)
+    const { error, named } = await doctor('--data_dir', folder, '--http.port', String(port), '--operator.port', '0')
+    other.close()
+    expect(error).toBe('not well: public port')
+    expect(named('public port')[0]).toMatchObject({
+      detail: `127.0.0.1:${port} is held by another program`,
+      next: 'stop that program, or change http.host, http.port',
+    })
+  })
+
+  it('whose host is not of this machine is bad', async () => {
+    const { named } = await doctor('--data_dir', folder, ...ANY_PORTS, '--operator.host', '192.0.2.1')
+    expect(named('operator port')[0]?.detail).toContain('(EADDRNOTAVAIL)')
+  })
+})
+
+describe('files', () => {
+  const token = () => join(folder, 'operator-token')
+
+  it.each<[string, string, number, string, string]>([
+    ['fine', 'x'.repeat(43), 0o600, 'ok', 'mode 600'],
+    ['open to others', 'x'.repeat(43), 0o644, 'bad', 'open to others (mode 644)'],
+    ['damaged', 'x y', 0o600, 'bad', 'is damaged'],
+    ['empty', '', 0o600, 'bad', 'is damaged'],
+  ])('an operator token that is %s', async (_what, text, mode, verdict, detail) => {
+    writeFileSync(token(), text)
+    chmodSync(token(), mode)
+    const [finding] = (await doctor('--data_dir', folder, ...ANY_PORTS)).named('operator token')
+    expect(finding?.verdict).toBe(verdict)
+    expect(finding?.detail).toContain(detail)
+    expect(statSync(token()).mode & 0o777).toBe(mode)
+  })
+
+  it('a data folder that is open to others, and one that is no folder', async () => {
+    chmodSync(folder, 0o755)
+    expect((await doctor('--data_dir', folder, ...ANY_PORTS)).named('data folder')[0]).toMatchObject({
+      verdict: 'warn',
+      next: `chmod 700 ${folder}`,
+    })
+    const file = join(folder, 'file')
+    writeFileSync(file, '')
+    const { error, named } = await doctor('--data_dir', file, ...ANY_PORTS)
+    expect(error).toContain('data folder')
+    expect(named('data folder')[0]?.detail).toBe(`${file} is no folder`)
+    expect(named('service')[0]?.detail).toContain('(ENOTDIR)')
+  })
+
+  it.each<[string, number, string, string]>([
+    ['has long to live', 90, 'ok', '89 days left'],
+    ['ends soon', 10, 'warn', 'ends in 9 days'],
+    ['has ended', -1, 'warn', 'the certificate ended on'],
+  ])('a certificate that %s', async (_what, days, verdict, detail) => {
+    const { cert, privateKey } = await certificate(days)
+    const [finding] = await certificateFindings(cert, privateKey)
+    expect(finding?.verdict).toBe(verdict)
+    expect(finding?.detail).toContain(detail)
+  })
+
+  it('a certificate with the key of another, and one that is not there', async () => {
+    const { cert } = await certificate(90)
+    const { privateKey } = await certificate(90)
+    expect(await certificateFindings(cert, privateKey)).toMatchObject([
+      { verdict: 'bad', detail: expect.stringContaining('is not the key of the certificate') },
+    ])
+    const missing = ['--http.tls.cert_file', '/nowhere/c.pem', '--http.tls.key_file', '/nowhere/k.pem']
+    const { named } = await doctor('--data_dir', folder, ...ANY_PORTS, ...missing)
+    expect(named('certificate')[0]?.detail).toContain('/nowhere/c.pem: cannot be read (ENOENT)')
+  })
+
+  async function certificateFindings(cert: string, key: string): Promise<Finding[]> {
+    const paths = [join(folder, 'cert.pem'), join(folder, 'key.pem')] as const
+    writeFileSync(paths[0], cert)
+    writeFileSync(paths[1], key, { mode: 0o600 })
+    const flags = ['--http.tls.cert_file', paths[0], '--http.tls.key_file', paths[1]]
+    return (await doctor('--data_dir', folder, ...ANY_PORTS, ...flags)).named('certificate')
+  }
+})
+
+describe('the configuration', () => {
+  it('that is wrong is told key by key, and nothing else is looked at', async () => {
+    const { error, findings } = await doctor('--data_dir', folder, '--http.port', 'x', '--stream.ping_seconds', '-1')
+    expect(error).toBe('not well: configuration, configuration')
+    expect(findings.map(({ detail }) => detail.split(' ', 1)[0])).toEqual(['http.port', 'stream.ping_seconds'])
+  })
+
+  it('with a variable that means nothing is a warning', async () => {
+    vi.stubEnv('TIDEGATE_HTTP_PROT', '1')
+    const { ok, named } = await doctor('--data_dir', folder, ...ANY_PORTS)
+    expect(ok).toBe(true)
+    expect(named('configuration')[1]).toMatchObject({ verdict: 'warn', detail: expect.stringContaining('HTTP_PROT') })
+  })
+})
+
+describe('the sources of the markets', () => {
+  const market = (symbol: string, source: string) => ({
+    symbol: `${symbol}USD`,
+    base_asset: symbol,
+    quote_asset: 'USD',
+    price_decimals: 2,
+    amount_decimals: 8,
+    depth: 10,
+    sources: [source],
+  })
+
+  it('are judged by what their venues say; a venue that is away is a warning', async () => {
+    const { url, close } = await startListingVenue([listedPair('BTC/USD')])
+    const markets = ['BTC', 'XXX'].map((base) => market(base, `kraken:${base}/USD`))
+    const flags = ['--data_dir', folder, ...ANY_PORTS, '--feeds.kraken.url', url, '--markets', JSON.stringify(markets)]
+    const told = await doctor(...flags)
+    close()
+    expect(told.error).toBe('not well: sources')
+    expect(told.named('sources')).toEqual([
+      { verdict: 'ok', name: 'sources', detail: '1 of those that markets name are listed by their venues' },
+      {
+        verdict: 'bad',
+        name: 'sources',
+        detail: 'markets[1].sources[0] is kraken:XXX/USD, which kraken does not list (from --markets)',
+        next: 'name a pair that the venue has, or give the market its decimals',
+      },
+    ])
+    const away = await doctor(...flags)
+    expect(away.ok).toBe(true)
+    expect(away.named('sources')).toMatchObject([
+      { verdict: 'warn', detail: expect.stringContaining('kraken could not be asked') },
+    ])
+  })
+})
+
+describe('signing keys', () => {
+  const now = Date.UTC(2026, 10, 20)
+  const signing = (days: number) => ({
+    id: 'k',
+    state: 'signing' as const,
+    signs_from: new Date(now - days * DAY_MILLISECONDS).toISOString(),
+  })
+
+  it.each<[string, Parameters<typeof examineSigningKeys>[0], string, string]>([
+    ['a young one', [signing(3)], 'ok', 'k, signs since 3 days'],
+    ['one that is due', [signing(97)], 'ok', 'k, signs since 97 days'],
+    ['one that should have been replaced', [signing(98)], 'warn', 'k, signs since 98 days'],
+    ['none that signs', [{ ...signing(3), state: 'revoked' }], 'bad', 'no key signs: no token can be had'],
+    ['none', [], 'ok', 'none yet: the first start makes it'],
+  ])('%s', (_what, keys, verdict, detail) => {
+    expect(examineSigningKeys(keys, 90, now)).toMatchObject({ verdict, detail })
+  })
+})
+
+async function listening(server: Server): Promise<AddressInfo> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return server.address() as AddressInfo
+}
+
+/** A port at which nobody listens. */
+async function closedPort(): Promise<AddressInfo> {
+  const server = createServer()
+  const address = await listening(server)
+  await new Promise((resolve) => server.close(resolve))
+  return address
+}
+
+async function certificate(days: number): Promise<{ readonly cert: string; readonly privateKey: string }> {
+  const { cert, private: privateKey } = await generate([{ name: 'commonName', value: 'localhost' }], {
+    keyType: 'ec',
+    algorithm: 'sha256',
+    notBeforeDate: new Date(Date.now() - 10 * DAY_MILLISECONDS),
+    notAfterDate: new Date(Date.now() + days * DAY_MILLISECONDS),
+  })
+  return { cert, privateKey }
+}

@@ -1,0 +1,130 @@
+/** `tidegate record` on the simulator: on a clock of the test's own, and once as a process that is killed. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { registerRecord } from '../../src/cli/record.ts'
+import { RecordedState } from '../../src/feed/replay/recorded-state.ts'
+import { Book } from '../../src/market/book.ts'
+import { startCommand } from '../support/command-line.ts'
+import { type CommandRunOptions, runCommand } from '../support/command-run.ts'
+import { readEntries, recordingFolder } from '../support/recording-file.ts'
+import { ensureBuilt } from '../support/running-service.ts'
+
+const folder = recordingFolder()
+afterAll(() => folder.remove())
+
+/** Starts the verb and waits until it records. */
+async function startRecording(path: string, args: readonly string[] = [], options?: CommandRunOptions) {
+  const run = runCommand(registerRecord, ['record', path, '--log.level', 'silent', ...args], options)
+  await vi.waitFor(() => expect(existsSync(path)).toBe(true))
+  await vi.waitFor(() => expect(run.clock.isDueIn(60_000)).toBe(true))
+  return run
+}
+
+describe('record', () => {
+  it('records for as long as it was told to, and says what', async () => {
+    const path = folder.next()
+    const run = await startRecording(path, ['--duration', '3m', '--simulator.rate', '20', '--json'])
+    // Keyframes are the minute's, blocks the second's.
+    for (let second = 0; second < 180; second++) {
+      run.clock.advance(1_000)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(await run.ended).toEqual({ exitCode: 0, error: '' })
+    const summary = JSON.parse(run.stdout.text) as Record<string, unknown>
+    const entries = await readEntries(path)
+    expect(summary).toEqual({
+      file: path,
+      seconds: 180,
+      entries: entries.length,
+      bytes: readFileSync(path).length,
+      markets: ['BTCUSD', 'ETHUSD', 'SOLUSD'],
+      lost: [],
+    })
+    expect(entries.length).toBeGreaterThan(180)
+  })
+
+  it('ends at a signal, with everything up to there', async () => {
+    const path = folder.next()
+    const run = await startRecording(path, ['--simulator.rate', '500'])
+    run.clock.advance(500)
+    run.interrupt()
+    expect(await run.ended).toEqual({ exitCode: 0, error: '' })
+    const entries = await readEntries(path)
+    expect(run.stdout.text).toMatch(new RegExp(`^${path}: 0.5 s, ${entries.length} entries, [0-9.]+ (kB|bytes)\n$`))
+    expect(entries.length).toBeGreaterThan(30)
+  })
+
+  it('shows on a terminal how far it is, and which market is lost', async () => {
+    const path = folder.next()
+    const markets = JSON.stringify([
+      {
+        symbol: 'BTCUSD',
+        base_asset: 'BTC',
+        quote_asset: 'USD',
+        price_decimals: 2,
+        amount_decimals: 8,
+        depth: 10,
+        sources: ['replay:/nowhere/at.all'],
+      },
+    ])
+    const run = await startRecording(path, ['--markets', markets], { terminal: { columns: 80, rows: 24 } })
+    await vi.waitFor(() => {
+      run.clock.advance(2_000)
+      expect(run.stderr.text).toContain('1 entries')
+    })
+    expect(run.stderr.text).toMatch(
+      /[0-9]+ s, 1 entries \([0-9]+ a second\), [0-9]+ bytes, BTCUSD lost: the recording \/nowhere\/at\.all cannot be opened: ENOENT/,
+    )
+    run.interrupt()
+    await run.ended
+    expect(run.stdout.text).toContain('BTCUSD was not live at the end: the recording /nowhere/at.all')
+  })
+
+  it('leaves a file alone that is there, unless it is told to replace it', async () => {
+    const path = folder.next()
+    writeFileSync(path, 'precious')
+    const run = runCommand(registerRecord, ['record', path, '--log.level', 'silent'])
+    expect(await run.ended).toEqual({ exitCode: 1, error: `${path} is there already` })
+    expect(readFileSync(path, 'utf8')).toBe('precious')
+    const forced = await startRecording(path, ['--force'])
+    forced.interrupt()
+    expect(await forced.ended).toEqual({ exitCode: 0, error: '' })
+    expect(await readEntries(path)).toEqual([])
+  })
+
+  it('fails on a disk without room', async () => {
+    const run = runCommand(registerRecord, ['record', '/dev/full', '--force', '--log.level', 'silent'])
+    expect((await run.ended).error).toMatch(/^ENOSPC/)
+  })
+
+  it.each(['0', '10', '1.5m', 'soon', '-1s'])('takes a duration of whole units: %s', async (duration) => {
+    const run = runCommand(registerRecord, ['record', folder.next(), '--duration', duration, '--log.level', 'nonsense'])
+    const { error } = await run.ended
+    // The one that is right gets as far as the next mistake.
+    expect(error).toContain(duration === '10' ? 'log.level' : 'must be a time like 90s, 10m, 2h or 1d')
+  })
+})
+
+describe('a recorder that is killed', () => {
+  beforeAll(ensureBuilt)
+
+  it('leaves a file whose books are right', async () => {
+    const path = folder.next()
+    const command = startCommand(['record', path, '--simulator.rate', '500', '--log.level', 'error'], { isBuilt: true })
+    await vi.waitFor(async () => expect((await readEntries(path)).length).toBeGreaterThan(100), {
+      timeout: 30_000,
+      interval: 100,
+    })
+    command.child.kill('SIGKILL')
+    await command.result
+    const entries = await readEntries(path)
+    expect(entries.length).toBeGreaterThan(100)
+    const states = [0, 1, 2].map(() => new RecordedState(''))
+    for (const { market, events } of entries) {
+      states[market]!.apply(events)
+      const book = new Book()
+      book.replace(states[market]!.levels())
+      expect(book.isCrossed()).toBe(false)
+    }
+  })
+})

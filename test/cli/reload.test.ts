@@ -1,0 +1,176 @@
+/** SIGHUP on a real process: markets come and go under open connections, and nothing else is disturbed. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { type RunningCommand, startCommand } from '../support/command-line.ts'
+import { market, newToken, OperatorApi, type RunningService } from '../support/running-service.ts'
+import { Waiters } from '../support/waiters.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tidegate-reload-'))
+const file = join(folder, 'tidegate.yaml')
+
+let command: RunningCommand
+let service: RunningService
+let token: string
+
+const BTC = market('BTC', 2, 10)
+const ETH = market('ETH', 2, 10)
+const SOL = market('SOL', 2, 10)
+
+function configure(values: object): void {
+  writeFileSync(file, JSON.stringify(values))
+}
+
+/** Sends SIGHUP and resolves to the first new log line with that event. */
+async function reload(event: string): Promise<Record<string, unknown>> {
+  const seen = command.stderr().split('\n').length - 1
+  command.child.kill('SIGHUP')
+  const isNew = (line: string) => command.stderr().split('\n').indexOf(line) >= seen
+  return JSON.parse(await command.errorLine((line) => line.includes(`"event":"${event}"`) && isNew(line)))
+}
+
+class Client {
+  readonly messages: Record<string, unknown>[] = []
+  readonly socket: WebSocket
+  readonly #waiters = new Waiters()
+  isClosed = false
+
+  constructor() {
+    this.socket = new WebSocket(service.ws, { headers: { authorization: `Bearer ${token}` } })
+    this.socket.on('message', (data) => {
+      this.messages.push(JSON.parse(String(data)))
+      this.#waiters.notify()
+    })
+    this.socket.on('close', () => {
+      this.isClosed = true
+    })
+  }
+
+  async open(): Promise<this> {
+    await new Promise((resolve, reject) => this.socket.once('open', resolve).once('error', reject))
+    return this
+  }
+
+  subscribe(...markets: string[]): void {
+    const channels = markets.map((name) => ({ type: 'market_data', params: { market: name } }))
+    this.socket.send(JSON.stringify({ type: 'subscribe', channels }))
+  }
+
+  until(what: string, isMet: (message: Record<string, unknown>) => boolean): Promise<void> {
+    return this.#waiters.until(what, () => this.messages.some(isMet))
+  }
+
+  data(symbol: string): { type: string; time: string }[] {
+    return this.messages.flatMap(({ payload }) => {
+      const { market: name, ...rest } = (payload ?? {}) as { market?: string; type: string; time: string }
+      return name === symbol ? [rest] : []
+    })
+  }
+}
+
+const isData = (symbol: string, type: string) => (message: Record<string, unknown>) => {
+  const payload = message.payload as { market: string; type: string } | undefined
+  return payload?.market === symbol && payload.type === type
+}
+
+beforeAll(async () => {
+  configure({ markets: [BTC, ETH], log: { level: 'info' } })
+  const args = ['serve', '--config', file, '--http.port', '0', '--operator.port', '0', '--data_dir', folder]
+  command = startCommand(args)
+  const ready = JSON.parse(await command.line((line) => line.startsWith('{"ready":true')))
+  service = { http: ready.http, ws: ready.ws, operator: new OperatorApi(ready.operator, folder), folder }
+  token = await newToken(service)
+})
+
+afterAll(async () => {
+  command.child.kill('SIGTERM')
+  expect((await command.result).code).toBe(0)
+  rmSync(folder, { recursive: true })
+})
+
+it('a market that comes can be subscribed, one that goes is told, and the connection stays', async () => {
+  const client = await new Client().open()
+  client.subscribe('BTCUSD', 'ETHUSD')
+  await client.until('updates of both', isData('BTCUSD', 'UPDATE'))
+  await client.until('updates of both', isData('ETHUSD', 'UPDATE'))
+  configure({ markets: [SOL, BTC] })
+  expect(await reload('markets changed')).toMatchObject({ added: ['SOLUSD'], removed: ['ETHUSD'] })
+  await client.until('the word', ({ type }) => type === 'unsubscribe')
+  const told = client.messages.filter(({ type }) => type === 'unsubscribe')
+  expect(told).toEqual([
+    { type: 'unsubscribe', channels: [{ type: 'market_data', params: { market: 'ETHUSD' }, success: true }] },
+  ])
+  const count = client.data('ETHUSD').length
+  client.subscribe('SOLUSD')
+  await client.until('the new market', isData('SOLUSD', 'UPDATE'))
+  expect(client.data('SOLUSD')[0]?.type).toBe('SNAPSHOT')
+  expect(client.data('ETHUSD')).toHaveLength(count)
+  // One SNAPSHOT for the whole life of the connection: nothing of the market that stayed was lost.
+  expect(client.data('BTCUSD').filter(({ type }) => type === 'SNAPSHOT')).toHaveLength(1)
+  const { checks } = (await (await fetch(`${service.operator.url}/readyz`)).json()) as { checks: { name: string }[] }
+  expect(checks.map(({ name }) => name).filter((name) => name.startsWith('market'))).toEqual([
+    'market SOLUSD',
+    'market BTCUSD',
+  ])
+  const before = client.data('SOLUSD').at(-1)?.time as string
+  configure({ markets: [{ ...SOL, price_decimals: 3 }, BTC] })
+  expect(await reload('markets changed')).toMatchObject({ added: ['SOLUSD'], removed: ['SOLUSD'] })
+  await client.until(
+    'the word',
+    ({ channels, type }) => type === 'unsubscribe' && JSON.stringify(channels).includes('SOL'),
+  )
+  const known = client.messages.length
+  client.subscribe('SOLUSD')
+  await client.until(
+    'the changed market',
+    (message) => client.messages.indexOf(message) >= known && isData('SOLUSD', 'SNAPSHOT')(message),
+  )
+  expect((client.data('SOLUSD').findLast(({ type }) => type === 'SNAPSHOT')?.time as string) > before).toBe(true)
+  expect(client.isClosed).toBe(false)
+  client.socket.close()
+})
+
+it('a key that needs a restart is named and keeps its value; a live one does not', async () => {
+  configure({ markets: [BTC], stream: { subscriptions_max: 1, ping_seconds: 3 } })
+  expect(await reload('keys that need a restart keep their old value')).toMatchObject({
+    level: 'warn',
+    keys: ['stream.ping_seconds'],
+  })
+  const client = await new Client().open()
+  client.socket.send(
+    '{"type":"subscribe","channels":[{"type":"heartbeat"},{"type":"market_data","params":{"market":"BTCUSD"}}]}',
+  )
+  await client.until('the answer', ({ type }) => type === 'subscribe')
+  expect(client.messages.find(({ type }) => type === 'subscribe')?.channels).toMatchObject([
+    { success: true },
+    { success: false, error: 'NO_EFFECT_ACTION', message: 'the limit of 1 subscriptions a connection is reached' },
+  ])
+  client.socket.close()
+})
+
+it('a broken configuration changes nothing, and every problem is in the log', async () => {
+  configure({ markets: [{ ...SOL, depth: -1 }], stream: { subscriptions_max: 0 } })
+  expect(await reload('the configuration has problems: it stays as it was')).toMatchObject({
+    level: 'error',
+    problems: [expect.stringContaining('markets[0].depth'), expect.stringContaining('stream.subscriptions_max')],
+  })
+  writeFileSync(file, 'markets: [')
+  await reload('the configuration has problems: it stays as it was')
+  expect((await fetch(`${service.operator.url}/readyz`)).status).toBe(200)
+  const client = await new Client().open()
+  client.subscribe('BTCUSD')
+  await client.until('data', isData('BTCUSD', 'SNAPSHOT'))
+  client.socket.close()
+})
+
+it('the level of the log can be changed', async () => {
+  configure({ markets: [BTC, ETH], log: { level: 'error' } })
+  command.child.kill('SIGHUP')
+  const readiness = async () => (await fetch(`${service.operator.url}/readyz`)).text()
+  while (!(await readiness()).includes('market ETHUSD'));
+  expect(command.stderr()).not.toContain('"added":["ETHUSD"]')
+  configure({ markets: [BTC], log: { level: 'info' } })
+  expect(await reload('markets changed')).toMatchObject({ removed: ['ETHUSD'] })
+})

@@ -1,0 +1,109 @@
+/** A node whose store is away or behind when it starts: what it answers, how it goes on by itself, how it is stopped. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { type RunningCommand, runCommand, startCommand } from '../support/command-line.ts'
+import { hasPostgres, PostgresServer, withClient } from '../support/postgres.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tidegate-away-'))
+let running: RunningCommand | undefined
+
+/** Starts a node on that store and waits until its doors are open. */
+async function start(storeUrl: string) {
+  const flags = ['--http.port', '0', '--operator.port', '0', '--data_dir', folder, '--store.url', storeUrl]
+  const command = startCommand(['serve', ...flags])
+  running = command
+  const line = JSON.parse(await command.errorLine((text) => text.includes('"event":"listening"')))
+  return { command, http: line.http as string, operator: line.operator as string }
+}
+
+const waits = (reason: string) => (line: string) =>
+  line.includes('"event":"the start waits for the store"') && line.includes(reason)
+
+afterEach(async () => {
+  running?.child.kill('SIGKILL')
+  await running?.result
+  running = undefined
+})
+
+afterAll(() => rmSync(folder, { recursive: true }))
+
+describe('a node whose store cannot be reached', () => {
+  // Nothing listens there: the port belongs to nobody who could be meant by a test.
+  const NOWHERE = 'postgres://tidegate@127.0.0.1:1/tidegate'
+
+  it('answers that it is not available, says why, and ends with 0 when it is told to', async () => {
+    const { command, http, operator } = await start(NOWHERE)
+    await command.errorLine(waits(''))
+    const readiness = await fetch(`${operator}/readyz`)
+    expect(readiness.status).toBe(503)
+    const { checks } = (await readiness.json()) as { checks: { name: string; ok: boolean; detail: string }[] }
+    expect(checks.filter(({ ok }) => !ok).map(({ name }) => name)).toEqual([
+      'store',
+      'migrations',
+      'directory',
+      'market BTCUSD',
+      'market ETHUSD',
+      'market SOLUSD',
+    ])
+    expect((await fetch(`${operator}/livez`)).status).toBe(200)
+    const stream = await fetch(http, { headers: { authorization: 'Bearer x' } })
+    expect([stream.status, stream.headers.get('retry-after')]).toEqual([503, '5'])
+    const form = { grant_type: 'client_credentials', client_id: 'a', client_secret: 'b', scope: 'c' }
+    const grant = await fetch(`${http}/oauth2/token`, { method: 'POST', body: new URLSearchParams(form) })
+    expect([grant.status, ((await grant.json()) as { error: string }).error]).toEqual([503, 'temporarily_unavailable'])
+    command.child.kill('SIGTERM')
+    const { code, stdout, stderr } = await command.result
+    expect(code, stderr).toBe(0)
+    expect(stdout).toBe('')
+    expect(stderr).toContain('"event":"stopped"')
+    expect(stderr.split('\n').filter(waits(''))).toHaveLength(1)
+  })
+})
+
+describe.skipIf(!hasPostgres)('a node whose store comes later (needs PostgreSQL server programs)', () => {
+  it('waits for the server, then for its migrations, then is ready, and refuses a newer schema', async () => {
+    const server = PostgresServer.create()
+    try {
+      const url = `postgres://tidegate@/postgres?host=${encodeURIComponent(server.folder)}`
+      const { command, operator } = await start(url)
+      await command.errorLine(waits(''))
+      await server.start()
+      await command.errorLine(waits('migrations are missing'))
+      const { checks } = (await (await fetch(`${operator}/readyz`)).json()) as { checks: object[] }
+      expect(checks).toContainEqual({ name: 'store', ok: true, detail: 'ok' })
+      expect(checks).toContainEqual({
+        name: 'migrations',
+        ok: false,
+        detail: expect.stringMatching(/^missing: \d{12}-/),
+      })
+      const migrated = await runCommand(['migrate', '--data_dir', folder, '--store.url', url])
+      expect(migrated.code, migrated.stderr).toBe(0)
+      await command.line((line) => line.startsWith('{"ready":true'))
+      expect((await fetch(`${operator}/readyz`)).status).toBe(200)
+      command.child.kill('SIGTERM')
+      expect((await command.result).code).toBe(0)
+      await withClient(url, (client) =>
+        client.query("insert into schema_migrations (name, checksum) values ('299901010000-later', 'x')"),
+      )
+      const newer = startCommand([
+        'serve',
+        '--http.port',
+        '0',
+        '--operator.port',
+        '0',
+        '--data_dir',
+        folder,
+        '--store.url',
+        url,
+      ])
+      running = newer
+      const { code, stdout, stderr } = await newer.result
+      expect([code, stdout]).toEqual([1, ''])
+      expect(stderr.trimEnd().split('\n').at(-1)).toMatch(/^tidegate: .*299901010000-later/)
+    } finally {
+      await server.remove()
+    }
+  })
+})
