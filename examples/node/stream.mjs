@@ -1,0 +1,89 @@
+/**
+ * Keeps the book of one market and prints its best prices whenever they change.
+ *
+ *     npm install ws
+ *     node stream.mjs BTCUSD [demo-client.json]
+ *
+ * The credentials file is the second argument, else TIDEGATE_CREDENTIALS, else data/demo-client.json. For a certificate
+ * of your own authority: export NODE_EXTRA_CA_CERTS=ca.pem. Ctrl-C ends it. Node.js 20 or later.
+ */
+import { readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { WebSocket } from 'ws'
+import { Book } from './book.mjs'
+import { fetchToken } from './token.mjs'
+
+/** Heartbeats come every second by default: a connection without any message for so long is not one any more. */
+const SILENCE_MILLISECONDS = 15_000
+const BACKOFF_MILLISECONDS_MAX = 30_000
+/** Close codes after which the same attempt would fail the same way. */
+const FINAL_CODES = new Set([1002, 1007, 1009, 4003])
+
+const [market, path = process.env.TIDEGATE_CREDENTIALS ?? 'data/demo-client.json'] = process.argv.slice(2)
+if (market === undefined) fail('usage: stream.mjs MARKET [CREDENTIALS]')
+const credentials = JSON.parse(await readFile(path, 'utf8'))
+
+for (let failures = 0; ; failures++) {
+  try {
+    const token = await fetchToken(credentials)
+    const { code, reason, hadData } = await readStream(token)
+    if (FINAL_CODES.has(code)) fail(`closed with ${code} ${reason}`)
+    console.error(`closed with ${code} ${reason}`)
+    if (hadData) failures = 0
+  } catch (error) {
+    if (error.isFinal) fail(error.message)
+    console.error(`no connection: ${error.message}`)
+  }
+  // At random, so that a restart of the service does not bring everybody back in the same instant.
+  await sleep(Math.random() * Math.min(BACKOFF_MILLISECONDS_MAX, 1_000 * 2 ** failures))
+}
+
+/** One connection; resolves when it has ended. */
+function readStream(token) {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${token}` }
+    const socket = new WebSocket(`${credentials.ws_url}/`, { headers })
+    const book = new Book()
+    let hadData = false
+    let shown = ''
+    const silence = setTimeout(() => socket.terminate(), SILENCE_MILLISECONDS)
+    socket.on('open', () => {
+      const channels = [{ type: 'market_data', params: { market } }, { type: 'heartbeat' }]
+      socket.send(JSON.stringify({ type: 'subscribe', channels }))
+    })
+    socket.on('message', (text) => {
+      silence.refresh()
+      const message = JSON.parse(text)
+      if (message.channel === undefined) checkReply(message)
+      if (message.channel !== 'market_data') return
+      hadData = true
+      book.apply(message.payload)
+      const best = book.bestText()
+      if (best !== shown) console.log(`${book.time} ${market} ${best}`)
+      shown = best
+    })
+    socket.on('unexpected-response', (request, response) => {
+      request.destroy()
+      const error = new Error(`the handshake was answered ${response.statusCode}`)
+      // 403: who asks may not stream. 401: the token has expired meanwhile; 429 and 503: later.
+      reject(Object.assign(error, { isFinal: response.statusCode === 403 }))
+    })
+    socket.on('error', reject)
+    socket.on('close', (code, reason) => {
+      clearTimeout(silence)
+      resolve({ code, reason, hadData })
+    })
+  })
+}
+
+/** Ends the program when a subscription was refused, or ended because the market is served no longer. */
+function checkReply(reply) {
+  if (reply.type === 'unsubscribe') fail('the market was removed')
+  const refused = [reply, ...(reply.channels ?? [])].find((entry) => entry.error !== undefined)
+  if (refused !== undefined) fail(`${refused.error}: ${refused.message}`)
+}
+
+function fail(message) {
+  console.error(message)
+  process.exit(1)
+}

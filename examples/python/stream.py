@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Keeps the book of one market and prints its best prices whenever they change.
+
+    apt install python3-websockets python3-requests     (Debian; elsewhere: pip install websockets requests)
+    python3 stream.py BTCUSD [demo-client.json]
+
+The credentials file is the second argument, else $TIDEGATE_CREDENTIALS, else data/demo-client.json. For a certificate
+of your own authority: export SSL_CERT_FILE=ca.pem REQUESTS_CA_BUNDLE=ca.pem (the stream reads the first, the token
+request the second). Ctrl-C ends it. Written for websockets 10.4, which is what Debian 12 has.
+"""
+
+import asyncio
+import json
+import os
+import random
+import signal
+import sys
+from decimal import Decimal
+
+import requests
+import websockets
+
+SCOPE = "exchange:read_aggregated_marketdata_stream"
+# The library pings; a service that does not answer for so long is not there any more.
+PING_SECONDS = 10
+BACKOFF_SECONDS_MAX = 30
+# A snapshot of a deep book is larger than the 1 MiB at which the library would close the connection.
+MESSAGE_BYTES_MAX = 64 * 1024 * 1024
+# Version 14 of the library gave the argument that takes headers another name.
+HEADERS_ARGUMENT = "extra_headers" if int(websockets.__version__.split(".")[0]) < 14 else "additional_headers"
+
+
+class Fatal(Exception):
+    """Trying again would not help."""
+
+
+class Book:
+    """One market's levels: price to amount, exact, never a float."""
+
+    def __init__(self):
+        self.sides = {"bids": {}, "asks": {}}
+        self.time = ""
+
+    def apply(self, payload):
+        # Times have a fixed width, so text compares as time does.
+        if payload["time"] <= self.time:
+            raise Fatal(f"a book of {payload['time']} came after one of {self.time}")
+        self.time = payload["time"]
+        if payload["type"] == "SNAPSHOT":
+            self.sides = {"bids": {}, "asks": {}}
+        for side, levels in self.sides.items():
+            for level in payload[side]:
+                price, amount = Decimal(level["price"]), Decimal(level["amount"])
+                if amount != 0:
+                    levels[price] = amount
+                elif levels.pop(price, None) is None:
+                    raise Fatal(f"{side} {price} was removed, but was not there")
+
+    def best(self):
+        """The best bid and ask as (price, amount); None on an empty side."""
+        bids, asks = self.sides["bids"], self.sides["asks"]
+        bid, ask = max(bids, default=None), min(asks, default=None)
+        if bid is not None and ask is not None and bid >= ask:
+            raise Fatal(f"the book is crossed: {bid} bid, {ask} asked")
+        return (bid and (bid, bids[bid])), (ask and (ask, asks[ask]))
+
+
+def read_credentials():
+    path = sys.argv[2] if len(sys.argv) > 2 else os.environ.get("TIDEGATE_CREDENTIALS", "data/demo-client.json")
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def fetch_token(credentials):
+    form = {
+        "grant_type": "client_credentials",
+        "client_id": credentials["client_id"],
+        "client_secret": credentials["client_secret"],
+        "scope": SCOPE,
+    }
+    answer = requests.post(credentials["auth_url"] + "/oauth2/token", data=form, timeout=10)
+    if answer.status_code in (400, 401):
+        raise Fatal(f"no token: {answer.json()['error_description']}")
+    answer.raise_for_status()
+    return answer.json()["access_token"]
+
+
+async def read_stream(credentials, market):
+    """One connection, until it ends."""
+    token = await asyncio.to_thread(fetch_token, credentials)
+    options = {
+        HEADERS_ARGUMENT: {"Authorization": f"Bearer {token}"},
+        "max_size": MESSAGE_BYTES_MAX,
+        "ping_interval": PING_SECONDS,
+        "ping_timeout": PING_SECONDS,
+    }
+    async with websockets.connect(credentials["ws_url"] + "/", **options) as socket:
+        channels = [{"type": "market_data", "params": {"market": market}}]
+        await socket.send(json.dumps({"type": "subscribe", "channels": channels}))
+        book, shown = Book(), None
+        while True:
+            message = json.loads(await socket.recv())
+            if "channel" not in message:
+                check_reply(message)
+            elif message["channel"] == "market_data":
+                book.apply(message["payload"])
+                best = book.best()
+                if best != shown:
+                    shown = best
+                    print(book.time, market, *(level_text(level) for level in best), flush=True)
+
+
+def level_text(level):
+    """Always in digits: str() would write an amount of 0.00000001 as 1E-8."""
+    return f"{level[0]:f} x {level[1]:f}" if level else "-"
+
+
+def check_reply(reply):
+    """Raises when a subscription was refused, or ended because the market is served no longer."""
+    if reply["type"] == "unsubscribe":
+        raise Fatal("the market was removed")
+    for entry in [reply, *reply.get("channels", [])]:
+        if "error" in entry:
+            raise Fatal(f"{entry['error']}: {entry['message']}")
+
+
+def next_step(code, reason):
+    """What to do after a close code; the table is in docs/reference/errors.md."""
+    if code in (1002, 1007, 1009, 4003):
+        raise Fatal(f"closed with {code} {reason}")
+    print(f"closed with {code} {reason}", file=sys.stderr, flush=True)
+
+
+async def run(market):
+    credentials, failures = read_credentials(), 0
+    while True:
+        try:
+            await read_stream(credentials, market)
+        except websockets.ConnectionClosed as closed:
+            failures = 0
+            next_step(closed.rcvd.code if closed.rcvd else 1006, closed.rcvd.reason if closed.rcvd else "")
+        except websockets.InvalidHandshake as refused:
+            failures += 1
+            # 403: who asks may not stream. 401: the token has expired meanwhile; 429 and 503: later.
+            if getattr(getattr(refused, "response", refused), "status_code", None) == 403:
+                raise Fatal(f"the handshake was refused: {refused}") from refused
+            print(f"the handshake was refused: {refused}", file=sys.stderr, flush=True)
+        except (OSError, asyncio.TimeoutError) as error:
+            # Also what requests raises: its errors are OSErrors.
+            failures += 1
+            print(f"no connection: {type(error).__name__}", file=sys.stderr, flush=True)
+        # At random, so that a restart of the service does not bring everybody back in the same instant.
+        await asyncio.sleep(random.uniform(0, min(BACKOFF_SECONDS_MAX, 2**failures)))
+
+
+async def main():
+    if len(sys.argv) < 2:
+        raise Fatal("usage: stream.py MARKET [CREDENTIALS]")
+    task = asyncio.ensure_future(run(sys.argv[1]))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    try:
+        await task
+    except asyncio.CancelledError:
+        pass
+
+
+if __name__ == "__main__":
+    try:
+        asyncio.run(main())
+    except Fatal as error:
+        sys.exit(str(error))

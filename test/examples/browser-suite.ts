@@ -1,0 +1,152 @@
+/** The page in headless Chromium, and what a browser checks of a handshake that no library does. */
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CHROMIUM, titleWith } from '../support/foreign-programs.ts'
+import { DEEP_MARKET, type Stands, TRANSPORTS } from './stands.ts'
+
+const PAGE_FILE = pathToFileURL(join(import.meta.dirname, '../../examples/browser/index.html')).href
+
+const ARGUMENTS = ['no-sandbox', 'disable-gpu', 'disable-quic', 'no-first-run', 'disable-background-networking']
+  .concat(['disable-component-update', 'disable-sync'])
+  .map((name) => `--${name}`)
+
+/** A browser with an empty profile that trusts one key, whoever has signed its certificate. */
+export function startBrowser(publicKeyHash: string): Promise<Browser> {
+  const args = [...ARGUMENTS, `--ignore-certificate-errors-spki-list=${publicKeyHash}`]
+  return chromium.launch({ executablePath: CHROMIUM.file, args })
+}
+
+/** Fills in the page's form with a token and presses Connect. */
+export async function connectPage(page: Page, address: string, token: string): Promise<void> {
+  await page.fill('[name=address]', address)
+  await page.fill('[name=token]', token)
+  await page.click('button')
+}
+
+export async function untilStatus(page: Page, wanted: RegExp): Promise<string> {
+  const status = page.getByRole('status').filter({ hasText: wanted })
+  await status.waitFor()
+  return (await status.textContent()) ?? ''
+}
+
+/** The ladder from its top to its bottom as it stands at one instant, and the spread shown then. */
+async function readBook(page: Page) {
+  const tables = await page
+    .locator('tbody')
+    .evaluateAll((bodies) =>
+      bodies.map((body) => [...body.children].map((row) => [...row.children].map((cell) => cell.textContent ?? ''))),
+    )
+  const [asks = [], [[, spread] = []] = [], bids = []] = tables
+  return { levels: [...asks, ...bids], spread }
+}
+
+/** What the browser itself saw of the handshakes of a page. */
+async function watchHandshakes(page: Page) {
+  const seen = { offered: '', answer: '', protocols: [] as (string | undefined)[], extensions: [] as string[] }
+  const session = await page.context().newCDPSession(page)
+  await session.send('Network.enable')
+  const header = (headers: Record<string, string>, name: string) =>
+    Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1]
+  session.on('Network.webSocketWillSendHandshakeRequest', ({ request }) => {
+    seen.offered = header(request.headers, 'sec-websocket-extensions') ?? ''
+  })
+  session.on('Network.webSocketHandshakeResponseReceived', ({ response }) => {
+    seen.answer = response.headersText ?? JSON.stringify(response.headers)
+    seen.protocols.push(header(response.headers, 'sec-websocket-protocol'))
+    seen.extensions.push(header(response.headers, 'sec-websocket-extensions') ?? '')
+  })
+  return seen
+}
+
+export function browserSuite(stands: () => Stands): void {
+  describe.skipIf(CHROMIUM.isSkipped)(titleWith('Chromium', CHROMIUM, 'chromium'), () => {
+    let browser: Browser
+    beforeAll(async () => {
+      browser = await startBrowser(stands().publicKeyHash)
+    })
+    afterAll(async () => {
+      await browser?.close()
+    })
+
+    describe.each(TRANSPORTS)('over %s', (transport) => {
+      const stand = () => stands().of(transport)
+      const address = () => `${stand().credentials.ws_url}/`
+
+      it('shows a live book, in the very texts of the wire', async () => {
+        const page = await browser.newPage()
+        const errors: string[] = []
+        page.on('pageerror', (error) => errors.push(error.message))
+        const frames: string[] = []
+        page.on('websocket', (socket) => socket.on('framereceived', ({ payload }) => frames.push(String(payload))))
+        const handshakes = await watchHandshakes(page)
+        await page.goto(PAGE_FILE)
+        const token = await stand().token()
+        await connectPage(page, address(), token)
+        expect(await untilStatus(page, /live/)).toBe('BTCUSD, live over tidegate.default')
+        await page.locator('#trades td', { hasText: /\d/ }).first().waitFor()
+        const { levels, spread } = await readBook(page)
+        expect(handshakes.offered).toContain('permessage-deflate')
+        expect(handshakes).toMatchObject({ protocols: ['tidegate.default'], extensions: [''] })
+        expect(handshakes.answer).not.toContain(token.slice(0, 20))
+        const texts = levels.map(([price, amount]) => `{"price":"${price}","amount":"${amount}"}`)
+        // The page may have a frame before we are told of it.
+        await expect.poll(() => texts.filter((text) => !frames.some((frame) => frame.includes(text)))).toEqual([])
+        const prices = levels.map(([price = '']) => BigInt(price.replace('.', '')))
+        expect(prices).toEqual(prices.toSorted((left, right) => (left < right ? 1 : -1)))
+        expect(spread).toMatch(/^\d+\.\d{2}$/)
+        // A snapshot in fragments.
+        await page.fill('[name=market]', DEEP_MARKET)
+        await page.click('button')
+        await untilStatus(page, new RegExp(`^${DEEP_MARKET}, live`))
+        await page.locator('#asks td', { hasText: '60001.00000000' }).waitFor()
+        expect(errors).toEqual([])
+        await page.close()
+      })
+
+      it('fetches its own token where its origin is allowed', async () => {
+        const page = await browser.newPage()
+        await page.goto(stands().page.origin)
+        await page.setInputFiles('[name=credentials]', stand().credentialsPath)
+        await page.click('button')
+        await untilStatus(page, /live over tidegate\.default/)
+        await page.goto(PAGE_FILE)
+        await page.setInputFiles('[name=credentials]', stand().credentialsPath)
+        await page.click('button')
+        expect(await untilStatus(page, /No token/)).toBe('No token: Failed to fetch')
+        await page.close()
+      })
+
+      it('is refused with a token alone, with a wrong one, and without', async () => {
+        const page = await browser.newPage()
+        const logged: string[] = []
+        page.on('console', (message) => logged.push(message.text()))
+        await page.goto(PAGE_FILE)
+        const token = await stand().token()
+        const offers = [[`bearer.${token}`], ['tidegate.default', 'bearer.wrong'], ['tidegate.default']]
+        for (const protocols of offers) {
+          const outcome = await page.evaluate(
+            ([url, names]) =>
+              new Promise<string>((resolve) => {
+                const socket = new WebSocket(url, names)
+                socket.onopen = () => resolve('open')
+                socket.onclose = ({ code }) => resolve(`closed with ${code}`)
+              }),
+            [address(), protocols] as const,
+          )
+          expect(outcome).toBe('closed with 1006')
+        }
+        // What it says to a developer of 401 does not name the number.
+        expect(logged.map((text) => text.replace(/^.*failed: /, ''))).toEqual([
+          'Error during WebSocket handshake: Unexpected response code: 400',
+          'HTTP Authentication failed; no valid credentials available',
+          'HTTP Authentication failed; no valid credentials available',
+        ])
+        await connectPage(page, address(), 'wrong')
+        await untilStatus(page, /^Not reachable, or the token was refused$/)
+        await page.close()
+      })
+    })
+  })
+}

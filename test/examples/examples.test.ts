@@ -1,0 +1,48 @@
+/**
+ * Every program in `examples/` run against the built service, over TCP and TLS, with the clients it was written for:
+ * Python's, curl, wscat, Node's, Chromium. What is not installed is skipped by name; where CI is `true` it fails.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { endExamples } from '../support/foreign-programs.ts'
+import { ensureBuilt } from '../support/running-service.ts'
+import { browserSuite } from './browser-suite.ts'
+import { curlSuite } from './curl-suite.ts'
+import { nodeSuite } from './node-suite.ts'
+import { pythonSuite } from './python-suite.ts'
+import { restSuite } from './rest-suite.ts'
+import { restartSuite } from './restart-suite.ts'
+import { Stands, TRANSPORTS } from './stands.ts'
+
+let started: Stands | undefined
+const stands = (): Stands => {
+  if (started === undefined) throw new Error('the services did not start')
+  return started
+}
+
+beforeAll(async () => {
+  ensureBuilt()
+  started = await Stands.start()
+})
+
+afterAll(async () => {
+  endExamples()
+  await started?.stop()
+})
+
+nodeSuite(stands)
+pythonSuite(stands)
+curlSuite(stands)
+browserSuite(stands)
+restSuite(stands)
+describe('the service', () => {
+  restartSuite(stands)
+
+  it('has written down no token and no error while all of this went on', () => {
+    const texts = stands().written()
+    expect(texts).toHaveLength(TRANSPORTS.length + 1)
+    for (const text of texts) {
+      expect(text).toContain('connection opened')
+      expect(text).not.toMatch(/eyJ[\w-]{8}|"level":"error"/)
+    }
+  })
+})

@@ -1,0 +1,52 @@
+/** The pages for people who write clients: what they show and name is what is in `examples/`. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { CLOSE_CODES } from '../../src/contract/stream-codes.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const PAGES = ['docs/guide/clients.md', 'docs/guide/first-ten-minutes.md']
+const textOf = (page: string) => readFileSync(join(ROOT, page), 'utf8')
+
+const examples = readdirSync(join(ROOT, 'examples'), { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile() && !entry.name.endsWith('.pyc'))
+  .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
+
+/** Paths from the root that a page links to. */
+function linksOf(page: string): string[] {
+  const links = [...textOf(page).matchAll(/\]\(([^)#]+)\)/g)].map(([, link = '']) => join(dirname(page), link))
+  return links.map((link) => relative('.', link))
+}
+
+describe.each(PAGES)('%s', (page) => {
+  it('shows code of the examples, as it is there', () => {
+    const blocks = [...textOf(page).matchAll(/^```(\S*) ?(.*)\n([\s\S]*?)^```$/gm)].map(
+      ([, , path = '', code = '']) => ({
+        path,
+        code,
+      }),
+    )
+    expect(blocks.length).toBeGreaterThan(3)
+    expect(blocks.filter(({ path, code }) => !textOf(path).includes(code))).toEqual([])
+  })
+
+  it('links to nothing that is not there', () => {
+    expect(linksOf(page).filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
+  })
+})
+
+describe('the pages together', () => {
+  it('name every example', () => {
+    const linked = new Set(PAGES.flatMap(linksOf))
+    expect(examples.filter((path) => !linked.has(path))).toEqual([])
+  })
+})
+
+describe('docs/guide/clients.md', () => {
+  it('says of every close code what to do', () => {
+    const text = textOf('docs/guide/clients.md')
+    const table = text.slice(text.indexOf('| code |'), text.indexOf('A new connection'))
+    const codes = Object.values(CLOSE_CODES).map(({ code }) => String(code))
+    expect(codes.filter((code) => !table.includes(code))).toEqual([])
+  })
+})

@@ -1,0 +1,72 @@
+/** A restart of the service under every kind of client: each sees 1012, and those that come again have a new book. */
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { RunningCommand } from '../support/command-line.ts'
+import { CHROMIUM, PYTHON, startExample } from '../support/foreign-programs.ts'
+import { type Relay, startRelay } from '../support/relay.ts'
+import { connectPage, startBrowser, untilStatus } from './browser-suite.ts'
+import { BUILTIN_FLAGS } from './node-suite.ts'
+import type { Stands } from './stands.ts'
+import { BEST_LINE, firstLines } from './stream-lines.ts'
+
+const FOLDER = join(import.meta.dirname, '../../examples')
+
+export function restartSuite(stands: () => Stands): void {
+  let relay: Relay
+  let browser: Browser | undefined
+  let page: Page | undefined
+  beforeAll(async () => {
+    const { http } = stands().of('TCP').service
+    relay = await startRelay(Promise.resolve(portOf(http)))
+    if (!CHROMIUM.isMissing) browser = await startBrowser(stands().publicKeyHash)
+    page = await browser?.newPage()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    relay?.close()
+  })
+
+  it('a restart is seen as 1012, and survived', async () => {
+    const stand = stands().of('TCP')
+    const address = `127.0.0.1:${relay.port}`
+    const path = stand.writeCredentials('relayed', { auth_url: `http://${address}`, ws_url: `ws://${address}` })
+    const start = (file: string, ...args: string[]) => startExample(file, [...args, 'BTCUSD', path], stand.environment)
+    const readers = [start(process.execPath, join(FOLDER, 'node/stream.mjs'))]
+    if (!PYTHON.isMissing) readers.push(start(PYTHON.file, join(FOLDER, 'python/stream.py')))
+    const once = start(process.execPath, ...BUILTIN_FLAGS, join(FOLDER, 'node/stream-builtin.mjs'))
+    await page?.goto(stands().page.origin)
+    if (page) await connectPage(page, `ws://${address}/`, await stand.token())
+    if (page) await untilStatus(page, /live/)
+    await Promise.all([...readers, once].map((reader) => firstLines(reader, 2)))
+
+    let giveTarget: (port: number) => void = () => undefined
+    relay.target = new Promise((resolve) => {
+      giveTarget = resolve
+    })
+    expect((await stand.service.stop()).code).toBe(0)
+    await Promise.all(readers.map((reader) => reader.errorLine((line) => line === 'closed with 1012 restarting')))
+    const { code, stderr } = await once.result
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'closed with 1012 restarting\n' })
+    if (page) await untilStatus(page, /^(Closed with 1012 restarting; connecting again|Connecting)$/)
+
+    const before = readers.map((reader) => lineCount(reader))
+    const restarted = await stands().startService('TCP')
+    giveTarget(portOf(restarted.service.http))
+    await Promise.all(readers.map((reader, index) => firstLines(reader, before[index]! + 5)))
+    if (page) await untilStatus(page, /live/)
+    for (const reader of readers) {
+      reader.child.kill('SIGINT')
+      const lines = (await reader.result).stdout.split('\n').slice(0, -2)
+      expect(lines.filter((line) => !BEST_LINE.test(line))).toEqual([])
+    }
+  })
+}
+
+function portOf(url: string): number {
+  return Number(new URL(url).port)
+}
+
+function lineCount(program: RunningCommand): number {
+  return program.stdout().split('\n').length - 1
+}

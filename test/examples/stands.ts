@@ -1,0 +1,216 @@
+/**
+ * The services that the examples are run against: the built program over TCP and over TLS, each with a demo client, a
+ * deep book from a venue of our own, and pings often enough to be seen.
+ */
+import { createHash, X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { generate } from 'selfsigned'
+import { scriptKraken } from '../support/kraken-script.ts'
+import {
+  type Flags,
+  market,
+  type ServiceProcess,
+  STREAM_SCOPE,
+  startServiceProcess,
+  temporaryFolder,
+} from '../support/running-service.ts'
+import { type KrakenServer, startKrakenServer } from '../support/venues/kraken.ts'
+
+export const TRANSPORTS = ['TCP', 'TLS'] as const
+type TransportName = (typeof TRANSPORTS)[number]
+
+/** Snapshots of this market are over the 64 KiB at which messages are cut into fragments. */
+export const DEEP_MARKET = 'DEEPUSD'
+export const DEEP_LEVELS = 1000
+
+export interface CredentialsFile {
+  readonly client_id: string
+  readonly client_secret: string
+  readonly base_url: string
+  readonly auth_url: string
+  readonly ws_url: string
+}
+
+export class Stand {
+  readonly service: ServiceProcess
+  /** What makes a client of any kind trust the service's certificate. */
+  readonly environment: Readonly<Record<string, string>>
+
+  constructor(service: ServiceProcess, environment: Readonly<Record<string, string>>) {
+    this.service = service
+    this.environment = environment
+  }
+
+  /** The file that the demo wrote. */
+  get credentialsPath(): string {
+    return join(this.service.folder, 'demo-client.json')
+  }
+
+  get credentials(): CredentialsFile {
+    return JSON.parse(readFileSync(this.credentialsPath, 'utf8')) as CredentialsFile
+  }
+
+  /** The path of another credentials file with these members in the place of the demo's. */
+  writeCredentials(name: string, members: Partial<CredentialsFile>): string {
+    const path = join(this.service.folder, `${name}.json`)
+    writeFileSync(path, JSON.stringify({ ...this.credentials, ...members }))
+    return path
+  }
+
+  /** A token of the demo client. */
+  async token(scope = STREAM_SCOPE): Promise<string> {
+    const { client_id, client_secret, auth_url } = this.credentials
+    const form = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret, scope })
+    const { SSL_CERT_FILE: file } = this.environment
+    const ca = file === undefined ? {} : { ca: readFileSync(file) }
+    const request = (file === undefined ? requestHttp : requestHttps)(`${auth_url}/oauth2/token`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      ...ca,
+    })
+    request.end(form.toString())
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    return (JSON.parse(await text(response)) as { access_token: string }).access_token
+  }
+}
+
+export class Stands {
+  readonly folder = temporaryFolder()
+  readonly page: PageServer
+  readonly #flags: Flags
+  readonly #certificate: Certificate
+  readonly #venue: KrakenServer
+  readonly #stands = new Map<TransportName, Stand>()
+  readonly #services: ServiceProcess[] = []
+
+  private constructor(venue: KrakenServer, page: PageServer, certificate: Certificate) {
+    this.page = page
+    this.#venue = venue
+    this.#certificate = certificate
+    this.#flags = {
+      markets: JSON.stringify([market('BTC', 2, 50), market('DEEP', 8, DEEP_LEVELS, 'kraken:DEEP/USD')]),
+      'feeds.kraken.url': venue.url,
+      'simulator.rate': 200,
+      'stream.ping_seconds': 0.5,
+      'stream.drain_seconds': 0.2,
+      'http.cors_origins': JSON.stringify([page.origin]),
+    }
+  }
+
+  static async start(): Promise<Stands> {
+    const stands = new Stands(await startDeepVenue(), await startPageServer(), await makeCertificate())
+    await Promise.all(TRANSPORTS.map((name) => stands.startService(name)))
+    return stands
+  }
+
+  of(name: TransportName): Stand {
+    const stand = this.#stands.get(name)
+    if (stand === undefined) throw new Error(`the service over ${name} did not start`)
+    return stand
+  }
+
+  /** Hash of the certificate's public key, by which Chromium can be told to trust it. */
+  get publicKeyHash(): string {
+    const key = new X509Certificate(this.#certificate.cert).publicKey.export({ type: 'spki', format: 'der' })
+    return createHash('sha256').update(key).digest('base64')
+  }
+
+  /** Starts the service of this name; again, in its folder, when it was stopped. */
+  async startService(name: TransportName): Promise<Stand> {
+    const folder = join(this.folder.path, name)
+    mkdirSync(folder, { recursive: true })
+    const certificate = join(folder, 'certificate.pem')
+    const key = join(folder, 'key.pem')
+    writeFileSync(certificate, this.#certificate.cert)
+    writeFileSync(key, this.#certificate.private, { mode: 0o600 })
+    const tls = name === 'TLS' ? { 'http.tls.cert_file': certificate, 'http.tls.key_file': key } : {}
+    const service = await startServiceProcess('demo', folder, { ...this.#flags, ...tls })
+    this.#services.push(service)
+    const stand = new Stand(service, name === 'TLS' ? trustIn(certificate) : {})
+    this.#stands.set(name, stand)
+    return stand
+  }
+
+  /** What each of the services that were started has written so far. */
+  written(): string[] {
+    return this.#services.map(({ command }) => command.stdout() + command.stderr())
+  }
+
+  async stop(): Promise<void> {
+    for (const { command } of this.#services) command.child.kill('SIGKILL')
+    await Promise.all(this.#services.map(({ command }) => command.result))
+    await this.#venue.close()
+    this.page.close()
+    this.folder.remove()
+  }
+}
+
+type Certificate = Awaited<ReturnType<typeof generate>>
+
+function makeCertificate(): Promise<Certificate> {
+  return generate([{ name: 'commonName', value: 'localhost' }], {
+    keyType: 'ec',
+    algorithm: 'sha256',
+    extensions: [
+      { name: 'basicConstraints', cA: true, critical: true },
+      { name: 'keyUsage', digitalSignature: true, keyCertSign: true, critical: true },
+      { name: 'extKeyUsage', serverAuth: true },
+      {
+        name: 'subjectAltName',
+        altNames: [
+          { type: 2, value: 'localhost' },
+          { type: 7, ip: '127.0.0.1' },
+        ],
+      },
+    ],
+  })
+}
+
+/** Each kind of client has its own name for the file with the authorities it trusts. */
+function trustIn(file: string): Record<string, string> {
+  return {
+    SSL_CERT_FILE: file,
+    REQUESTS_CA_BUNDLE: file,
+    CURL_CA_BUNDLE: file,
+    NODE_EXTRA_CA_CERTS: file,
+  }
+}
+
+/** A venue with one book of `DEEP_LEVELS` a side, which never changes. */
+function startDeepVenue(): Promise<KrakenServer> {
+  const side = (first: number, step: number) =>
+    Array.from({ length: DEEP_LEVELS }, (_, index): [number, number] => [first + index * step, 1.5])
+  const recording = scriptKraken({ symbol: 'DEEP/USD', depth: DEEP_LEVELS, pricePrecision: 8, quantityPrecision: 8 }, [
+    { type: 'snapshot', bids: side(60_000, -1), asks: side(60_001, 1) },
+  ])
+  return startKrakenServer({ recordings: [recording], speed: 1 })
+}
+
+/** Serves the browser example, as any web server would. */
+export interface PageServer {
+  readonly origin: string
+  close(): void
+}
+
+async function startPageServer(): Promise<PageServer> {
+  const page = readFileSync(join(import.meta.dirname, '../../examples/browser/index.html'))
+  const server = createServer((_request, response) => {
+    response.setHeader('content-type', 'text/html; charset=utf-8')
+    response.end(page)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}

@@ -1,0 +1,121 @@
+/** One built service process to be attacked, with the clients that attacks need; everything secret is written down. */
+import { STREAM_SCOPE as READ_STREAM } from '../../src/contract/scopes.ts'
+import {
+  type Flags,
+  market,
+  type RunningService,
+  type ServiceProcess,
+  startServiceProcess,
+} from '../support/running-service.ts'
+import { type Battlefield, type Credentials, SECRET_MARK } from './family.ts'
+import { exchange, type RawAnswer, type Target, targetOf } from './raw-peer.ts'
+
+const OTHER_SCOPE = 'identity:read_account'
+const BASES = ['BTC', 'ETH', 'SOL', 'LTC']
+const SUBSCRIPTIONS_MAX = 9
+const INBOUND_BYTES_MAX = 65_536
+const TOKENS_A_SECOND = 1_000
+const HEADER_BYTES_MAX = 524_288
+
+/** Peers of attacks answer no ping: they last this long when nothing else ends them. */
+const SILENCE_SECONDS = 10
+
+export interface Siege {
+  readonly service: ServiceProcess
+  readonly field: Battlefield
+  /** Everything that must never be written, by what it is. */
+  readonly secrets: ReadonlyMap<string, string>
+}
+
+/** @param certificate of the public listener, to be trusted; absent: it speaks no TLS */
+export async function startSiege(folder: string, flags: Flags = {}, certificate?: string): Promise<Siege> {
+  const service = await startServiceProcess('serve', folder, {
+    markets: JSON.stringify(BASES.map((base) => market(base, 2, 25))),
+    'log.level': 'debug',
+    'stream.subscriptions_max': SUBSCRIPTIONS_MAX,
+    // All attacks come from one address.
+    'auth.token_rate_per_second': TOKENS_A_SECOND,
+    'stream.ping_seconds': 1,
+    'stream.silence_seconds': SILENCE_SECONDS,
+    ...flags,
+  })
+  const { operator } = service
+  const stream = targetOf(service.http, certificate)
+  const reader = await newCredentials(service, stream, true, READ_STREAM)
+  const scopeless = await newCredentials(service, stream, true, OTHER_SCOPE)
+  const unlisted = await newCredentials(service, stream, false, READ_STREAM)
+  const field: Battlefield = {
+    stream,
+    operator: targetOf(operator.url),
+    operatorToken: operator.token,
+    markets: BASES.map((base) => `${base}USD`),
+    subscriptionsMax: SUBSCRIPTIONS_MAX,
+    inboundBytesMax: INBOUND_BYTES_MAX,
+    headerBytesMax: HEADER_BYTES_MAX,
+    reader,
+    scopeless,
+    unlisted,
+  }
+  const secrets = new Map([
+    ['what attacks invent as secrets', SECRET_MARK],
+    ['operator token', operator.token],
+  ])
+  for (const [name, { clientId, clientSecret, token }] of Object.entries({ reader, scopeless, unlisted })) {
+    secrets.set(`secret of ${name}`, clientSecret)
+    secrets.set(`basic credentials of ${name}`, Buffer.from(`${clientId}:${clientSecret}`).toString('base64'))
+    secrets.set(`signature of the token of ${name}`, token.slice(token.lastIndexOf('.') + 1))
+    secrets.set(`claims of the token of ${name}`, token.split('.')[1] as string)
+  }
+  return { service, field, secrets }
+}
+
+/** A client of a customer of its own, and a token for its one scope. */
+async function newCredentials(
+  { operator }: RunningService,
+  stream: Target,
+  streaming: boolean,
+  scope: string,
+): Promise<Credentials> {
+  const name = `customer ${process.hrtime.bigint()}`
+  const { id } = await operator.call<{ id: string }>('POST', '/customers', { name, streaming })
+  const { client_id: clientId, client_secret: clientSecret } = await operator.call<{
+    client_id: string
+    client_secret: string
+  }>('POST', `/customers/${id}/clients`, { name: 'client', scopes: [scope] })
+  const answer = await askForToken(stream, { clientId, clientSecret }, scope)
+  return { clientId, clientSecret, token: (JSON.parse(answer.body) as { access_token: string }).access_token }
+}
+
+/** Asks for a token as anybody would, over a connection of its own. */
+export async function askForToken(
+  target: Target,
+  { clientId, clientSecret }: Omit<Credentials, 'token'>,
+  scope: string,
+): Promise<RawAnswer> {
+  const parameters = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret, scope }
+  const form = new URLSearchParams(parameters).toString()
+  const lines = [
+    'POST /oauth2/token HTTP/1.1',
+    'Host: tidegate.test',
+    'Connection: close',
+    'Content-Type: application/x-www-form-urlencoded',
+    `Content-Length: ${form.length}`,
+  ]
+  const answer = await exchange(target, `${lines.join('\r\n')}\r\n\r\n${form}`)
+  if (answer === undefined) throw new Error('a token request was not answered')
+  return answer
+}
+
+/** Stops the service; returns what is wrong with how it ended and with what it wrote, secrets above all. */
+export async function endSiege({ service, secrets }: Siege): Promise<string[]> {
+  const metrics = await service.operator.metricsText()
+  const { code, stdout, stderr } = await service.stop()
+  const errors = stderr.split('\n').filter((line) => line !== '' && JSON.parse(line).level === 'error')
+  const written = stdout + stderr + metrics
+  return [
+    ...(code === 0 ? [] : [`it ended with ${code}`]),
+    ...(stderr.length > 0 ? [] : ['it logged nothing']),
+    ...errors.map((line) => `an error in its log: ${line}`),
+    ...[...secrets].filter(([, secret]) => written.includes(secret)).map(([name]) => `it wrote a secret: ${name}`),
+  ]
+}

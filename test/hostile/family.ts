@@ -1,0 +1,74 @@
+/**
+ * Families of hostile traffic. Each knows, from the public description alone, what the service has to answer, and runs
+ * one attack at a time from a seed: the same seed, family and serial number make the same bytes.
+ */
+import type { Random } from '../support/random.ts'
+import type { Target } from './raw-peer.ts'
+
+/** What attacks need to know of the service. */
+export interface Battlefield {
+  readonly stream: Target
+  readonly operator: Target
+  readonly operatorToken: string
+  readonly markets: readonly string[]
+  readonly subscriptionsMax: number
+  /** The setting `stream.inbound_bytes_max`. */
+  readonly inboundBytesMax: number
+  /** The setting `http.header_bytes_max`. */
+  readonly headerBytesMax: number
+  /** May stream. */
+  readonly reader: Credentials
+  /** Holds all scopes but the stream's. */
+  readonly scopeless: Credentials
+  /** Of a customer that is not on the allow list. */
+  readonly unlisted: Credentials
+}
+
+export interface Credentials {
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly token: string
+}
+
+export interface Attack {
+  readonly field: Battlefield
+  readonly random: Random
+  /** Different for every attack of a run. */
+  readonly serial: number
+}
+
+export interface Family {
+  readonly name: string
+  /** Share of the requests of a run. */
+  readonly share: number
+  /** Makes some requests, checks every answer, and resolves with their number. Throws what was wrong. */
+  run(attack: Attack): Promise<number>
+}
+
+/** Part of every secret that an attack invents, so that one search finds any of them where it should not be. */
+export const SECRET_MARK = 'Hostile-Secret'
+
+/** Names that mean something to the prototypes of the service's language. */
+export const PROTOTYPE_NAMES = [
+  '__proto__',
+  'constructor',
+  'prototype',
+  'toString',
+  'hasOwnProperty',
+  'valueOf',
+  '__defineGetter__',
+  'isPrototypeOf',
+  'length',
+] as const
+
+/** Throws unless `actual` is `expected`; `what` is shown, cut short. */
+export function demand(actual: unknown, expected: unknown, what: string): void {
+  if (Object.is(actual, expected)) return
+  throw new Error(`expected ${String(expected)}, found ${String(actual)}: ${shown(what)}`)
+}
+
+const SHOWN_MAX = 600
+
+export function shown(text: string): string {
+  return text.length <= SHOWN_MAX ? text : `${text.slice(0, SHOWN_MAX)}… (${text.length} characters)`
+}

@@ -1,0 +1,116 @@
+/**
+ * The built service under malformed traffic of every kind, over TCP and over TLS, while honest clients use it: each
+ * request is answered as the public description says or closed with the documented code, and nobody else notices.
+ * `TIDEGATE_LONG=1` sends more than 10,000 each from a fresh seed; `TIDEGATE_SEED` repeats one.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { certificateFiles, newCertificate } from '../support/certificates.ts'
+import { ensureBuilt, temporaryFolder } from '../support/running-service.ts'
+import { endSiege, type Siege, startSiege } from './battlefield.ts'
+import { type CampaignReport, runCampaign } from './campaign.ts'
+import { HonestClients } from './honest-clients.ts'
+import { ProcessWatch } from './process-watch.ts'
+
+const long = process.env.TIDEGATE_LONG === '1'
+const SEED = Number(process.env.TIDEGATE_SEED ?? (long ? Math.floor(Math.random() * 2 ** 31) : 20_261_120))
+const HONEST_CLIENTS = 3
+const MEGABYTE = 1_048_576
+
+/**
+ * Eight attacks at a time, each with at most a body of 1 MiB, as bytes, text and values, and a reply of 2.5 MB: 60 MB.
+ * The rest is what the collector leaves lying before it has to run.
+ */
+const GROWTH_BYTES_MAX = 250 * MEGABYTE
+/** Heartbeats come every second; a machine that is busy with other tests delays them too. */
+const BEAT_GAP_MILLISECONDS_MAX = 5_000
+/** Files that the service may open for itself meanwhile: its store's, its worker's. */
+const OPEN_FILES_SLACK = 4
+
+for (const { transport, requests } of [
+  { transport: 'TCP', requests: long ? 12_000 : 1_500 },
+  { transport: 'TLS', requests: long ? 12_000 : 500 },
+]) {
+  describe(`${requests} malformed requests over ${transport}, seed ${SEED}`, () => {
+    const folder = temporaryFolder()
+    let siege: Siege
+    let honest: HonestClients
+    let watch: ProcessWatch
+    let report: CampaignReport
+    let residentBefore = 0
+    let openFilesBefore = 0
+
+    beforeAll(async () => {
+      ensureBuilt()
+      const certificate = transport === 'TLS' ? await newCertificate('attacked') : undefined
+      siege = await startSiege(folder.path, certificate && tlsFlags(certificate), certificate?.cert)
+      const { service, field } = siege
+      const options = { wsUrl: service.ws, token: field.reader.token, markets: field.markets.slice(0, 2) }
+      honest = await HonestClients.start(HONEST_CLIENTS, { ...options, ca: certificate?.cert })
+      watch = new ProcessWatch(service.pid)
+      // What a process loads and compiles once is no leak.
+      await runCampaign(field, SEED + 1, 150)
+      residentBefore = watch.residentBytes
+      openFilesBefore = watch.openFiles
+    })
+
+    afterAll(async () => {
+      watch?.stop()
+      siege?.service.command.child.kill('SIGKILL')
+      await siege?.service.command.result
+      folder.remove()
+    })
+
+    it('are each answered as the tables say, or closed with the documented code', async () => {
+      const { service, field } = siege
+      let isOver = false
+      const campaign = runCampaign(field, SEED, requests).finally(() => {
+        isOver = true
+      })
+      let livez = 0
+      while (!isOver) {
+        expect((await fetch(`${service.operator.url}/livez`)).status).toBe(200)
+        livez++
+        await honest.compareWithNewcomer()
+      }
+      report = await campaign
+      console.info(JSON.stringify({ transport, seed: SEED, ...report, livez, newcomers: honest.newcomers }))
+      expect(report.failures).toEqual([])
+      expect(Object.values(report.requests).reduce((sum, count) => sum + count)).toBeGreaterThanOrEqual(requests)
+    })
+
+    it('disturb no other connection', async () => {
+      await honest.compareWithNewcomer()
+      expect(honest.problems()).toEqual([])
+      expect(honest.newcomers).toBeGreaterThan(1)
+      expect(honest.beatGapMillisecondsMax).toBeLessThan(BEAT_GAP_MILLISECONDS_MAX)
+    })
+
+    it('leave no connection, no open file and no memory behind', async () => {
+      const { operator } = siege.service
+      await expect.poll(() => operator.metric('tidegate_connections'), { timeout: 20_000 }).toBe(HONEST_CLIENTS)
+      const openFilesMax = openFilesBefore + OPEN_FILES_SLACK
+      await expect.poll(() => watch.openFiles, { timeout: 20_000 }).toBeLessThanOrEqual(openFilesMax)
+      const megabytes = (bytes: number) => Math.round(bytes / MEGABYTE)
+      console.info(
+        JSON.stringify({
+          residentMegabytes: [residentBefore, watch.residentBytesMax, watch.residentBytes].map(megabytes),
+          openFiles: [openFilesBefore, watch.openFilesMax, watch.openFiles],
+          beatGapMilliseconds: Math.round(honest.beatGapMillisecondsMax),
+        }),
+      )
+      expect(watch.samples).toBeGreaterThan(0)
+      expect(watch.residentBytesMax - residentBefore).toBeLessThan(GROWTH_BYTES_MAX)
+    })
+
+    it('leave the service able to stop, without an error in its log and without a secret in anything it wrote', async () => {
+      watch.stop()
+      await honest.close()
+      expect(await endSiege(siege)).toEqual([])
+    })
+  })
+}
+
+function tlsFlags(certificate: Awaited<ReturnType<typeof newCertificate>>) {
+  const { certFile, keyFile } = certificateFiles(certificate)
+  return { 'http.tls.cert_file': certFile, 'http.tls.key_file': keyFile }
+}

@@ -1,0 +1,246 @@
+/**
+ * Peers that are hostile by what they do with time rather than by what they send: requests that never end, answers that
+ * are never read, connections that fall silent, the largest request there can be, again and again. One built service
+ * has to bear them all, and honest clients notice none of it.
+ */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ensureBuilt, temporaryFolder } from '../support/running-service.ts'
+import { endSiege, type Siege, startSiege } from './battlefield.ts'
+import { HonestClients } from './honest-clients.ts'
+import { ProcessWatch } from './process-watch.ts'
+import { RawPeer, readAnswer } from './raw-peer.ts'
+import { frameBytes, handshakeHead, OPCODES, StreamPeer } from './stream-peer.ts'
+
+const MEGABYTE = 1_048_576
+const HONEST_CLIENTS = 2
+const OUTBOX_BYTES_MAX = 262_144
+/** `docs/slow-readers.md`: what a reply to the largest request comes to. */
+const REPLY_BYTES_MAX = 2_600_000
+/** How long a request may take to arrive. */
+const REQUEST_SECONDS = 30
+const ENDLESS_REQUESTS = 1_000
+/** Peers here answer no ping. */
+const SILENCE_SECONDS = 5
+/**
+ * A thousand connections of 20 KB, the values of the largest request and its reply, for some rounds of the collector;
+ * what no peer here can do is make it grow with time.
+ */
+const GROWTH_BYTES_MAX = 250 * MEGABYTE
+
+const folder = temporaryFolder()
+let siege: Siege
+let honest: HonestClients
+let watch: ProcessWatch
+let residentBefore = 0
+
+beforeAll(async () => {
+  ensureBuilt()
+  siege = await startSiege(folder.path, {
+    'stream.outbox_bytes_max': OUTBOX_BYTES_MAX,
+    'stream.silence_seconds': SILENCE_SECONDS,
+  })
+  const { service, field } = siege
+  const options = { wsUrl: service.ws, token: field.reader.token, markets: field.markets.slice(0, 2) }
+  honest = await HonestClients.start(HONEST_CLIENTS, options)
+  watch = new ProcessWatch(service.pid)
+  residentBefore = watch.residentBytes
+})
+
+afterAll(async () => {
+  clearInterval(dribble)
+  for (const peer of endless) peer.destroy()
+  watch?.stop()
+  siege?.service.command.child.kill('SIGKILL')
+  await siege?.service.command.result
+  folder.remove()
+})
+
+function openStream(): Promise<StreamPeer> {
+  return StreamPeer.open(siege.field.stream, siege.field.reader.token)
+}
+
+function connections(): Promise<number> {
+  return siege.service.operator.metric('tidegate_connections')
+}
+
+function entriesRequest(type: string, entries: readonly object[]): string {
+  return JSON.stringify({ type, channels: entries })
+}
+
+/** Sent while everything else goes on, and looked at in the end: they take half a minute to be given up. */
+let endless: readonly RawPeer[] = []
+let dribble: NodeJS.Timeout | undefined
+
+describe('a thousand requests that never end', () => {
+  it('let honest handshakes pass', async () => {
+    const { field } = siege
+    const head = handshakeHead(field.reader.token)
+    endless = await Promise.all(Array.from({ length: ENDLESS_REQUESTS }, () => RawPeer.connect(field.stream)))
+    for (const [index, peer] of endless.entries()) {
+      // Half a head each, from nothing at all to all but the last byte.
+      peer.send(head.slice(0, Math.floor((index / ENDLESS_REQUESTS) * head.length)))
+    }
+    dribble = setInterval(() => {
+      for (const peer of endless.slice(800, 900)) peer.send('X: y\r\n')
+    }, 1_000)
+    for (let count = 0; count < 5; count++) await honest.compareWithNewcomer()
+    expect(endless.filter(({ hasEnded }) => hasEnded)).toEqual([])
+  })
+})
+
+describe('a peer that', () => {
+  it('asks for the largest replies and reads none holds the mark and one reply, and gets every one when it reads on', async () => {
+    const request = `{"type":"subscribe","channels":[${'{},'.repeat(21_000)}{}]}`
+    const frame = frameBytes({ opcode: OPCODES.text, payload: request })
+    const peer = await openStream()
+    peer.peer.socket.pause()
+    const asked = 40
+    for (let count = 0; count < asked; count++) peer.peer.send(frame)
+    await expect.poll(() => siege.service.operator.metric('tidegate_connections_behind')).toBe(1)
+    for (let round = 0; round < 3; round++) {
+      await honest.compareWithNewcomer()
+      const queued = await siege.service.operator.metric('tidegate_send_queue_bytes')
+      expect(queued).toBeLessThan(OUTBOX_BYTES_MAX + REPLY_BYTES_MAX)
+    }
+    // It reads: what it asked is answered, in order, and nothing is lost.
+    peer.peer.socket.resume()
+    await peer.peer.until('all replies', () => peer.replies.length === asked, 60_000)
+    expect(new Set(peer.replies).size).toBe(1)
+    expect(JSON.parse(peer.replies[0] as string).channels).toHaveLength(21_001)
+    peer.destroy()
+  })
+
+  it('asks without end and reads nothing is read no further, and dropped when it goes', async () => {
+    const frame = frameBytes({ opcode: OPCODES.text, payload: '{"type":"subscription_list"}' })
+    const batch = Buffer.concat(Array.from({ length: 2_000 }, () => frame))
+    const peer = await openStream()
+    peer.sendText(entriesRequest('subscribe', [{ type: 'market_data', params: { market: 'BTCUSD' } }]))
+    peer.peer.socket.pause()
+    // Until neither kernel takes any more.
+    let written = 0
+    while (peer.peer.socket.writableLength < 4 * MEGABYTE && written < 64 * MEGABYTE) {
+      peer.peer.send(batch)
+      written += batch.length
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await honest.compareWithNewcomer()
+    const queued = await siege.service.operator.metric('tidegate_send_queue_bytes')
+    expect(queued).toBeLessThan(OUTBOX_BYTES_MAX + REPLY_BYTES_MAX)
+    peer.peer.reset()
+    await expect.poll(connections, { timeout: 10_000 }).toBe(HONEST_CLIENTS)
+  })
+
+  it('subscribes and unsubscribes a thousand times is answered each time and has no books left over', async () => {
+    const peer = await openStream()
+    const channel = { type: 'market_data', params: { market: 'ETHUSD' } }
+    for (let count = 0; count < 500; count++) {
+      peer.sendText(entriesRequest('subscribe', [channel]))
+      peer.sendText(entriesRequest('unsubscribe', [channel]))
+    }
+    await peer.peer.until('all replies', () => peer.replies.length === 1_000, 60_000)
+    expect(new Set(peer.replies)).toEqual(
+      new Set(
+        ['subscribe', 'unsubscribe'].map((type) => JSON.stringify({ type, channels: [{ ...channel, success: true }] })),
+      ),
+    )
+    expect(await peer.ask('{"type":"subscription_list"}')).toBe('{"type":"subscription_list","channels":[]}')
+    peer.destroy()
+  })
+
+  it('subscribes a thousand entries at once gets each answered: some, then duplicates, then the limit', async () => {
+    const { markets, subscriptionsMax } = siege.field
+    const entries = Array.from({ length: 1_000 }, (_, index) => ({
+      type: ['market_data', 'market_data.top_of_book', 'execution_data'][index % 3],
+      params: { market: markets[index % markets.length] },
+    }))
+    const peer = await openStream()
+    const reply = JSON.parse((await peer.ask(entriesRequest('subscribe', entries))) as string)
+    const succeeded = reply.channels.filter((entry: { success: boolean }) => entry.success)
+    expect(succeeded).toHaveLength(subscriptionsMax)
+    const others = reply.channels.filter((entry: { success: boolean }) => !entry.success)
+    expect(new Set(others.map((entry: { error: string }) => entry.error))).toEqual(new Set(['NO_EFFECT_ACTION']))
+    expect(others.some((entry: { message: string }) => entry.message.includes(`${subscriptionsMax}`))).toBe(true)
+    peer.destroy()
+  })
+
+  it('pings as often as it may while it reads nothing gets the newest pong, once it reads', async () => {
+    const peer = await openStream()
+    peer.peer.socket.pause()
+    for (let count = 0; count < 90; count++) peer.send({ opcode: OPCODES.ping, payload: `ping ${count}` })
+    await honest.compareWithNewcomer()
+    peer.peer.socket.resume()
+    await peer.peer.until('the newest pong', () => peer.pongs.at(-1) === 'ping 89')
+    expect(peer.close).toBeUndefined()
+    peer.destroy()
+  })
+
+  it('disappears in the middle of a body, or of a message, is no error of the service', async () => {
+    const { stream, operator, operatorToken } = siege.field
+    const fields = `Host: a\r\nContent-Length: 1000\r\nAuthorization: Bearer ${operatorToken}\r\n`
+    const form = `POST /oauth2/token HTTP/1.1\r\n${fields}Content-Type: application/x-www-form-urlencoded\r\n\r\n`
+    const json = `POST /admin/v1/customers HTTP/1.1\r\n${fields}Content-Type: application/json\r\n\r\n`
+    for (let count = 0; count < 10; count++) {
+      const peers = [await RawPeer.connect(stream), await RawPeer.connect(operator)]
+      peers[0]?.send(`${form}grant_type=`)
+      peers[1]?.send(`${json}{"name":"`)
+      const streamPeer = await openStream()
+      streamPeer.peer.send(frameBytes({ opcode: OPCODES.text, payload: 'x'.repeat(1_000) }).subarray(0, 500))
+      // Answered behind it on the same kind of connection: what was sent has been read by then.
+      await honest.compareWithNewcomer()
+      for (const peer of [...peers, streamPeer.peer]) peer.reset()
+    }
+    await expect.poll(connections, { timeout: 10_000 }).toBe(HONEST_CLIENTS)
+  })
+
+  it('answers no ping and sends nothing is dropped when it was silent for the time of the setting', async () => {
+    const begin = performance.now()
+    const peer = await openStream()
+    await peer.peer.untilEnded((SILENCE_SECONDS + 20) * 1_000)
+    expect(peer.close).toBeUndefined()
+    expect(performance.now() - begin).toBeGreaterThan(SILENCE_SECONDS * 1_000)
+  })
+
+  it('is killed, or stopped for good, leaves its place', async () => {
+    const { stream, reader } = siege.field
+    const settings = JSON.stringify({ ...stream, head: handshakeHead(reader.token) })
+    const start = async () => {
+      const child = fork(new URL('abandoned-peer.ts', import.meta.url), [], {
+        execArgv: ['--import', import.meta.resolve('tsx')],
+      })
+      child.send(settings)
+      await once(child, 'message')
+      return child
+    }
+    const [killed, stopped] = [await start(), await start()]
+    expect(await connections()).toBe(HONEST_CLIENTS + 2)
+    killed.kill('SIGKILL')
+    await expect.poll(connections, { timeout: 10_000 }).toBe(HONEST_CLIENTS + 1)
+    // Its kernel goes on taking data for it, as a machine that hangs would for a while.
+    stopped.kill('SIGSTOP')
+    await expect.poll(connections, { timeout: (SILENCE_SECONDS + 20) * 1_000, interval: 250 }).toBe(HONEST_CLIENTS)
+    stopped.kill('SIGKILL')
+  })
+})
+
+describe('the thousand requests that never ended', () => {
+  it('are answered with 408 in time', async () => {
+    await Promise.all(endless.map((peer) => peer.untilEnded((REQUEST_SECONDS + 30) * 1_000)))
+    const statuses = new Set(endless.map(({ received }) => readAnswer(received)?.status))
+    expect([...statuses]).toEqual([408])
+  })
+})
+
+describe('after all of them', () => {
+  it('honest clients have noticed nothing, memory is as it was, and the service stops well', async () => {
+    await honest.compareWithNewcomer()
+    expect(honest.problems()).toEqual([])
+    const growth = watch.residentBytesMax - residentBefore
+    console.info(JSON.stringify({ residentBefore, growth, beatGap: honest.beatGapMillisecondsMax }))
+    expect(growth).toBeLessThan(GROWTH_BYTES_MAX)
+    watch.stop()
+    await honest.close()
+    expect(await endSiege(siege)).toEqual([])
+  })
+})

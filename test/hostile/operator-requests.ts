@@ -1,0 +1,126 @@
+/**
+ * Requests of the operator API that are wrong in some of the things it checks, in the documented order: path, method,
+ * token, type of the body, its size, its form, then the record. What is not wrong in anything is never sent, so that
+ * nothing is written.
+ */
+import { type Attack, type Family, PROTOTYPE_NAMES, SECRET_MARK } from './family.ts'
+import { checkAnswer } from './handshakes.ts'
+import { exchange } from './raw-peer.ts'
+
+const BODY_BYTES_MAX = 1_048_576
+const NOBODY = '00000000-0000-4000-8000-000000000000'
+
+interface Route {
+  readonly path: string
+  readonly method: string
+  /** What the path or the method alone is refused with. */
+  readonly refused?: number
+  /** What a request that is right in everything else gets. */
+  readonly last: number
+}
+
+const ROUTES: readonly Route[] = [
+  { path: '/customers', method: 'POST', last: 400 },
+  { path: `/customers/${NOBODY}`, method: 'PATCH', last: 404 },
+  { path: '/customers/not-an-id', method: 'PATCH', last: 404 },
+  { path: `/customers/${NOBODY}/clients`, method: 'POST', last: 404 },
+  { path: `/clients/${NOBODY}`, method: 'PATCH', last: 404 },
+  { path: '/clients/__proto__', method: 'PATCH', last: 404 },
+  { path: "/clients/'%20OR%201=1", method: 'PATCH', last: 404 },
+  { path: `/clients/${NOBODY}/secrets`, method: 'DELETE', refused: 405, last: 405 },
+  { path: '/customers', method: 'DELETE', refused: 405, last: 405 },
+  { path: '/nothing', method: 'POST', refused: 404, last: 404 },
+  { path: '/__proto__', method: 'POST', refused: 404, last: 404 },
+  { path: '/customers/', method: 'POST', refused: 404, last: 404 },
+]
+
+/** A body that satisfies the rules of a route, except where `last` is 400. */
+function soundBody({ path, method, last }: Route): string {
+  if (last === 400) return '{"name":""}'
+  if (path.endsWith('/clients')) return '{"name":"a","scopes":[]}'
+  return method === 'PATCH' ? '{"enabled":true}' : '{}'
+}
+
+const BAD_BODIES: readonly string[] = [
+  '',
+  'null',
+  '[]',
+  '"name"',
+  '1',
+  '{',
+  '{"name":"a",}',
+  "{'name':'a'}",
+  '{"name":"a","name":"b","scopes":[],"enabled":true}',
+  '{"enabled":true,"enabled":true}',
+  '{"__proto__":{"name":"a"}}',
+  '{"constructor":{"prototype":{"enabled":true}}}',
+  ...PROTOTYPE_NAMES.map((name) => `{"enabled":true,"name":"a","scopes":[],"${name}":1}`),
+  '{"name":"\\u0000","scopes":[]}',
+  '{"name":"\\ud800","scopes":[]}',
+  '{"name":null}',
+  '{"name":1e999}',
+  '{"name":123456789012345678901234567890}',
+  '{"name":{"toString":1}}',
+  `{"name":"${'n'.repeat(201)}"}`,
+  '{"enabled":"true"}',
+  '{"enabled":1}',
+  '{"scopes":["__proto__"],"name":"a"}',
+  '{"scopes":{"length":1},"name":"a"}',
+  `{"name":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
+  `{"name":${'{"a":'.repeat(50_000)}0${'}'.repeat(50_000)}}`,
+  '\uFEFF\uFEFF{"name":"a"}',
+]
+
+export const operatorRequests: Family = {
+  name: 'operator requests',
+  share: 0.06,
+  async run(attack) {
+    const { bytes, status } = makeRequest(attack)
+    checkAnswer(await exchange(attack.field.operator, bytes), status, bytes.toString())
+    return 1
+  },
+}
+
+function makeRequest({ field, random, serial }: Attack) {
+  const route = random.pick(ROUTES)
+  const token = random.pick([
+    ...Array.from({ length: 6 }, () => ({ line: `Authorization: Bearer ${field.operatorToken}`, refused: undefined })),
+    { line: undefined, refused: 401 },
+    { line: `Authorization: Bearer ${SECRET_MARK}-${serial}`, refused: 401 },
+    { line: `Authorization: Bearer ${field.operatorToken}x`, refused: 401 },
+    { line: `Authorization: Bearer ${field.reader.token}`, refused: 401 },
+    { line: `Authorization: Basic ${Buffer.from(`operator:${SECRET_MARK}`).toString('base64')}`, refused: 401 },
+  ])
+  const type = random.pick([
+    ...Array.from({ length: 6 }, () => ({ text: 'application/json', refused: undefined })),
+    { text: 'application/json; charset=utf-8', refused: undefined },
+    { text: 'application/json; charset=latin1', refused: 415 },
+    { text: 'text/plain', refused: 415 },
+    { text: 'application/x-www-form-urlencoded', refused: 415 },
+    { text: '__proto__', refused: 415 },
+  ])
+  const body = bodyOf(route, random.chance(0.05) ? 'huge' : random.chance(0.85) ? 'bad' : 'sound', (items) =>
+    random.pick(items),
+  )
+  const lines = [
+    `${route.method} /admin/v1${route.path} HTTP/1.1`,
+    'Host: tidegate.test',
+    'Connection: close',
+    ...(token.line === undefined ? [] : [token.line]),
+    `Content-Type: ${type.text}`,
+    `Content-Length: ${body.bytes.length}`,
+    '\r\n',
+  ]
+  const checks = [route.refused, token.refused, type.refused, body.refused]
+  return {
+    bytes: Buffer.concat([Buffer.from(lines.join('\r\n')), body.bytes]),
+    status: checks.find((refused) => refused !== undefined) ?? route.last,
+  }
+}
+
+function bodyOf(route: Route, kind: 'huge' | 'bad' | 'sound', pick: (items: readonly string[]) => string) {
+  if (kind === 'huge') return { bytes: Buffer.alloc(BODY_BYTES_MAX + 1, ' '), refused: 413 }
+  if (kind === 'sound') return { bytes: Buffer.from(soundBody(route)), refused: undefined }
+  const text = pick(BAD_BODIES)
+  return { bytes: Buffer.from(text), refused: 400 }
+}

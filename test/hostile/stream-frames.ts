@@ -1,0 +1,270 @@
+/**
+ * Frames that break RFC 6455, or bend it: reserved bits, unknown opcodes, no mask, lengths that lie, control frames in
+ * pieces, closes with codes that may not be sent, half frames. Each is answered as a sound one or closed with the code
+ * that the RFC and the public description name.
+ */
+import type { Random } from '../support/random.ts'
+import { type Attack, type Battlefield, demand, type Family, shown } from './family.ts'
+import { RawPeer } from './raw-peer.ts'
+import { closePayload, type FrameShape, frameBytes, OPCODES, StreamPeer } from './stream-peer.ts'
+
+const { continuation, text, binary, close, ping, pong } = OPCODES
+
+const LIST = '{"type":"subscription_list"}'
+const LISTED = '{"type":"subscription_list","channels":[]}'
+/** Anything that is no UTF-8: a lone continuation byte, an overlong form, a surrogate, a code point too high, a cut one. */
+const NOT_UTF8 = ['80', 'c0af', 'eda080', 'f4908080', 'e282', 'ff', 'f8888080']
+
+/** What must come: the code of a close, a part of the reply, or a pong with this data. */
+type Outcome = { readonly closes: number } | { readonly replies: string } | { readonly pongs: string }
+
+interface Trick {
+  readonly name: string
+  make(random: Random, field: Battlefield): { readonly bytes: Buffer; readonly outcome: Outcome }
+}
+
+function frames(...shapes: readonly FrameShape[]): Buffer {
+  return Buffer.concat(shapes.map(frameBytes))
+}
+
+function closes(code: number, ...shapes: readonly FrameShape[]) {
+  return { bytes: frames(...shapes), outcome: { closes: code } }
+}
+
+function replies(part: string, ...shapes: readonly FrameShape[]) {
+  return { bytes: frames(...shapes), outcome: { replies: part } }
+}
+
+const MALFORMED = '"MALFORMED_REQUEST"'
+
+const TRICKS: readonly Trick[] = [
+  {
+    name: 'reserved bits',
+    make: (random) => closes(1002, { opcode: text, payload: LIST, reserved: 1 + random.integer(7) }),
+  },
+  {
+    name: 'unknown opcode',
+    make: (random) => closes(1002, { opcode: random.pick([3, 4, 5, 6, 7, 11, 12, 13, 14, 15]), payload: LIST }),
+  },
+  {
+    name: 'no mask',
+    make: (random) => closes(1002, { opcode: random.pick([text, binary, ping]), payload: LIST, isMasked: false }),
+  },
+  {
+    name: 'control frame in pieces',
+    make: (random) => closes(1002, { opcode: random.pick([ping, pong, close]), payload: 'x', isFinal: false }),
+  },
+  {
+    name: 'long control frame',
+    make: (random) =>
+      closes(1002, { opcode: random.pick([ping, pong, close]), payload: 'x'.repeat(126 + random.integer(400)) }),
+  },
+  { name: 'continuation of nothing', make: () => closes(1002, { opcode: continuation, payload: LIST }) },
+  {
+    name: 'a message within a message',
+    make: (random) =>
+      closes(
+        1002,
+        { opcode: text, payload: '{', isFinal: false },
+        { opcode: random.pick([text, binary]), payload: LIST },
+      ),
+  },
+  {
+    name: 'too long by one byte',
+    make: (_random, field) => closes(1009, { opcode: text, payload: ' '.repeat(field.inboundBytesMax + 1) }),
+  },
+  {
+    name: 'as long as allowed',
+    make: (_random, field) => replies(LISTED, { opcode: text, payload: LIST.padEnd(field.inboundBytesMax) }),
+  },
+  {
+    name: 'too long in pieces',
+    make: (random, field) => {
+      const piece = Buffer.alloc(4_096, ' ')
+      const count = Math.ceil(field.inboundBytesMax / piece.length)
+      const rest = Array.from({ length: count }, () => ({ opcode: continuation, payload: piece, isFinal: false }))
+      return closes(1009, { opcode: random.pick([text, binary]), payload: '{', isFinal: false }, ...rest)
+    },
+  },
+  {
+    name: 'a length that lies',
+    make: (random) => {
+      const declaredLength = random.pick([1n << 63n, (1n << 64n) - 1n, 1n << 53n, 1n << 32n, 65_537n])
+      return closes(1009, { opcode: random.pick([text, binary]), payload: LIST, declaredLength, lengthBits: 64 })
+    },
+  },
+  {
+    name: 'a length in more bytes than needed',
+    make: (random) => replies(LISTED, { opcode: text, payload: LIST, lengthBits: random.pick([16, 64]) }),
+  },
+  {
+    name: 'no UTF-8',
+    make: (random) => {
+      const bad = Buffer.from(random.pick(NOT_UTF8), 'hex')
+      return closes(1007, { opcode: text, payload: Buffer.concat([Buffer.from('{"type":"'), bad, Buffer.from('"}')]) })
+    },
+  },
+  {
+    name: 'no UTF-8 over two pieces',
+    make: (random) => {
+      const bad = Buffer.from(random.pick(NOT_UTF8), 'hex')
+      return closes(1007, { opcode: text, payload: bad, isFinal: false }, { opcode: continuation, payload: '"}' })
+    },
+  },
+  {
+    name: 'binary',
+    make: (random) => replies(MALFORMED, { opcode: binary, payload: random.pick(['', LIST, '\0\0']) }),
+  },
+  { name: 'nothing', make: () => replies(MALFORMED, { opcode: text }) },
+  {
+    name: 'one byte a piece, with pings between',
+    make: (random) => {
+      const bytes = [...Buffer.from('{"type":"subscription_list","é":"𝄞"}')]
+      const pieces = bytes.flatMap((byte, index): FrameShape[] => [
+        ...(random.chance(0.2) ? [{ opcode: ping, payload: `${index}` }] : []),
+        {
+          opcode: index === 0 ? text : continuation,
+          payload: Buffer.from([byte]),
+          isFinal: index === bytes.length - 1,
+        },
+      ])
+      return replies(LISTED, ...pieces)
+    },
+  },
+  {
+    name: 'empty pieces',
+    make: (random) => {
+      const empty = Array.from({ length: random.integer(300) }, () => ({ opcode: continuation, isFinal: false }))
+      return replies(LISTED, { opcode: text, isFinal: false }, ...empty, { opcode: continuation, payload: LIST })
+    },
+  },
+  {
+    name: 'endless empty pieces',
+    make: () => {
+      const empty = Array.from({ length: 10_000 }, () => ({ opcode: continuation, isFinal: false }))
+      return closes(1008, { opcode: text, isFinal: false }, ...empty)
+    },
+  },
+  {
+    name: 'close with a code that may not be sent',
+    make: (random) => {
+      const code = random.pick([0, 1, 999, 1004, 1005, 1006, 1015, 1016, 2_999, 5_000, 65_535])
+      return closes(1002, { opcode: close, payload: closePayload(code) })
+    },
+  },
+  { name: 'close of one byte', make: () => closes(1002, { opcode: close, payload: 'x' }) },
+  {
+    name: 'close with a reason that is no UTF-8',
+    make: (random) =>
+      closes(1007, { opcode: close, payload: closePayload(1000, Buffer.from(random.pick(NOT_UTF8), 'hex')) }),
+  },
+  {
+    name: 'close, then more',
+    make: (random) => {
+      const code = random.pick([1000, 1001, 3_000, 4_999])
+      return closes(code, { opcode: close, payload: closePayload(code, 'so long') }, { opcode: text, payload: LIST })
+    },
+  },
+  {
+    name: 'ping flood',
+    make: (random) => {
+      const shape = { opcode: random.pick([ping, pong]), payload: 'x'.repeat(random.integer(126)) }
+      return closes(1008, ...Array.from({ length: 350 }, () => shape))
+    },
+  },
+  {
+    name: 'ping of the longest kind',
+    make: (random) => {
+      const payload = `${random.integer(1_000_000)}`.padEnd(125, '.')
+      return { bytes: frames({ opcode: ping, payload }), outcome: { pongs: payload } }
+    },
+  },
+]
+
+export const streamFrames: Family = {
+  name: 'stream frames',
+  share: 0.12,
+  async run({ field, random, serial }) {
+    const trick = TRICKS[serial % TRICKS.length] as Trick
+    const { bytes, outcome } = trick.make(random, field)
+    // Behind the upgrade, in the same write, a frame counts like any other.
+    const isBehindUpgrade = random.chance(0.2)
+    const peer = await StreamPeer.open(field.stream, field.reader.token, isBehindUpgrade ? bytes : undefined)
+    try {
+      if (!isBehindUpgrade) sendInChunks(peer, random, bytes)
+      await checkOutcome(peer, outcome, trick.name)
+    } finally {
+      peer.destroy()
+    }
+    return 1
+  },
+}
+
+async function checkOutcome(peer: StreamPeer, outcome: Outcome, name: string): Promise<void> {
+  if ('closes' in outcome) {
+    demand(await peer.closeCode(), outcome.closes, `${name}; replies: ${peer.replies.join()}`)
+  } else if ('replies' in outcome) {
+    const reply = await peer.reply(0)
+    demand(reply?.includes(outcome.replies), true, `${name}: ${reply}, close ${peer.close?.code}`)
+  } else {
+    await peer.peer.until('a pong', () => peer.pongs.length > 0)
+    demand(peer.pongs[0], outcome.pongs, name)
+  }
+}
+
+function sendInChunks(peer: StreamPeer, random: Random, bytes: Buffer): void {
+  const cut = random.chance(0.5) ? bytes.length : random.integer(bytes.length)
+  peer.peer.send(bytes.subarray(0, cut))
+  peer.peer.send(bytes.subarray(cut))
+}
+
+/** Bytes that are frames by accident, and frames that never end: no code is promised, only that it harms nobody. */
+export const streamNoise: Family = {
+  name: 'stream noise',
+  share: 0.08,
+  async run({ field, random }: Attack) {
+    const peer = await StreamPeer.open(field.stream, field.reader.token)
+    try {
+      const noise = Buffer.from(Array.from({ length: 1 + random.integer(400) }, () => random.integer(256)))
+      const half = frameBytes({ opcode: text, payload: LIST.padEnd(random.integer(60_000) + 30) })
+      peer.peer.send(random.chance(0.5) ? noise : half.subarray(0, 1 + random.integer(half.length - 1)))
+      const ending = random.integer(3)
+      if (ending === 0) peer.peer.reset()
+      else if (ending === 1) peer.peer.end()
+      else peer.peer.send(Buffer.alloc(random.integer(70_000), random.integer(256)))
+      if (ending === 1) await peer.peer.untilEnded()
+      const code = peer.close?.code
+      const isDocumented = code === undefined || [1000, 1002, 1005, 1007, 1008, 1009].includes(code)
+      if (!isDocumented && !isSendable(code)) throw new Error(`closed with ${code}: ${shown(noise.toString('hex'))}`)
+    } finally {
+      peer.destroy()
+    }
+    return 1
+  },
+}
+
+/** Noise may happen to be a sound close, whose code is echoed. */
+function isSendable(code: number): boolean {
+  return (code >= 1000 && code <= 1014) || (code >= 3_000 && code <= 4_999)
+}
+
+/** Bytes that are no TLS on a connection that should speak it: they end it, and nothing else. */
+export const tlsNoise: Family = {
+  name: 'TLS noise',
+  share: 0.04,
+  async run({ field: { stream }, random }) {
+    const peer = await RawPeer.connect({ host: stream.host, port: stream.port })
+    try {
+      const noise = Buffer.from(Array.from({ length: 1 + random.integer(2_000) }, () => random.integer(256)))
+      // A record that says it is a handshake, or HTTP without TLS, or nothing known.
+      const start = random.pick(['160301', '160303ffff', Buffer.from(LIST).toString('hex'), ''])
+      peer.send(Buffer.concat([Buffer.from(start, 'hex'), noise]))
+      if (random.chance(0.3)) peer.reset()
+      else peer.end()
+      await peer.untilEnded()
+    } finally {
+      peer.destroy()
+    }
+    return 1
+  },
+}

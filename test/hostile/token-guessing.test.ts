@@ -1,0 +1,119 @@
+/**
+ * Guessing at the token endpoint of the built service: answers tell nothing about which clients there are, the sixth
+ * failure in a minute has to wait, a crowd of guesses from one address is slowed down, and who has the right secret
+ * elsewhere notices none of it.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ensureBuilt, STREAM_SCOPE, temporaryFolder } from '../support/running-service.ts'
+import { askForToken, endSiege, type Siege, startSiege } from './battlefield.ts'
+import { type Credentials, SECRET_MARK } from './family.ts'
+import type { RawAnswer } from './raw-peer.ts'
+
+const FAILURES_FREE = 5
+const WAIT_SECONDS_MAX = 60
+/** The documented default of `auth.token_rate_per_second`, and the burst that goes with it. */
+const RATE = 50
+const BURST = 200
+
+const folder = temporaryFolder()
+let siege: Siege
+
+beforeAll(async () => {
+  ensureBuilt()
+  siege = await startSiege(folder.path, { 'auth.token_rate_per_second': RATE })
+})
+
+afterAll(async () => {
+  siege?.service.command.child.kill('SIGKILL')
+  await siege?.service.command.result
+  folder.remove()
+})
+
+/** Asks for a token from one address of the loopback network. */
+function ask(from: string, credentials: Omit<Credentials, 'token'>): Promise<RawAnswer> {
+  return askForToken({ ...siege.field.stream, from }, credentials, STREAM_SCOPE)
+}
+
+/** An answer without what differs between any two: ids, times, what is left of the address' rate. */
+function telling({ status, headers, body }: RawAnswer): string {
+  const differs = ['date', 'x-request-id', 'ratelimit']
+  return JSON.stringify([status, [...headers].filter(([name]) => !differs.includes(name)), body])
+}
+
+function retryAfterSeconds({ headers }: RawAnswer): number {
+  return Number(headers.get('retry-after'))
+}
+
+function wrong(clientId: string) {
+  return { clientId, clientSecret: `${SECRET_MARK}-guess` }
+}
+
+describe('guessing', () => {
+  it('is answered the same for a client that is there, one that is not, and one that is disabled, as often as one likes', async () => {
+    const { reader, unlisted } = siege.field
+    await siege.service.operator.call('PATCH', `/clients/${unlisted.clientId}`, { enabled: false })
+    const nobody = '00000000-0000-4000-8000-000000000000'
+    for (let count = 0; count < FAILURES_FREE + 3; count++) {
+      const [there, notThere, disabled] = [
+        telling(await ask('127.0.0.10', wrong(reader.clientId))),
+        telling(await ask('127.0.0.10', wrong(nobody))),
+        // Even with the right secret.
+        telling(await ask('127.0.0.10', unlisted)),
+      ]
+      expect(notThere).toBe(there)
+      expect(disabled).toBe(there)
+      expect(JSON.parse(there)[0]).toBe(count < FAILURES_FREE ? 401 : 429)
+    }
+  })
+
+  it('has to wait from the sixth failure on, longer each time, but never longer than a minute', async () => {
+    const { reader, scopeless } = siege.field
+    const from = '127.0.0.11'
+    for (let count = 0; count < FAILURES_FREE; count++) {
+      expect((await ask(from, wrong(reader.clientId))).status).toBe(401)
+    }
+    const waits: number[] = []
+    for (let count = 0; count < 12; count++) {
+      const answer = await ask(from, wrong(reader.clientId))
+      expect(answer.status).toBe(429)
+      expect(JSON.parse(answer.body)).toMatchObject({ error: 'temporarily_unavailable' })
+      waits.push(retryAfterSeconds(answer))
+    }
+    expect(waits[0]).toBe(1)
+    expect(Math.max(...waits)).toBeGreaterThan(WAIT_SECONDS_MAX / 2)
+    expect(Math.max(...waits)).toBeLessThanOrEqual(WAIT_SECONDS_MAX)
+    // Not judged while it waits, so nothing is learned from the answer to the right one.
+    expect((await ask(from, reader)).status).toBe(429)
+    // Elsewhere, and for another client at the same place, nothing has happened.
+    expect((await ask('127.0.0.12', reader)).status).toBe(200)
+    expect(JSON.parse((await ask(from, scopeless)).body)).toMatchObject({ error: 'invalid_scope' })
+  })
+
+  it('at many clients from one address is held to the rate of an address, with the fields that say so', async () => {
+    const answers: RawAnswer[] = []
+    const guesses = BURST + 200
+    const guess = async (from: number): Promise<void> => {
+      for (let count = from; count < guesses; count += 20)
+        answers.push(await ask('127.0.0.13', wrong(`nobody-${count}`)))
+    }
+    const begin = performance.now()
+    await Promise.all(Array.from({ length: 20 }, (_, from) => guess(from)))
+    const seconds = (performance.now() - begin) / 1_000
+    const refused = answers.filter(({ status }) => status === 429)
+    const judged = answers.filter(({ status }) => status === 401)
+    expect(refused.length + judged.length).toBe(guesses)
+    expect(judged.length).toBeGreaterThanOrEqual(BURST)
+    expect(judged.length).toBeLessThanOrEqual(BURST + Math.ceil(seconds * RATE) + 1)
+    for (const answer of refused) {
+      expect(retryAfterSeconds(answer)).toBeGreaterThanOrEqual(1)
+      expect(answer.headers.get('ratelimit')).toContain('r=0')
+      expect(answer.headers.get('ratelimit-policy')).toContain(`q=${BURST}`)
+      expect(JSON.parse(answer.body)).toMatchObject({ error: 'temporarily_unavailable' })
+    }
+    expect((await ask('127.0.0.14', siege.field.reader)).status).toBe(200)
+  })
+
+  it('leaves no error and no secret in anything the service wrote', async () => {
+    expect(await endSiege(siege)).toEqual([])
+  })
+})
