@@ -15,6 +15,7 @@ const STAMP_MODULUS = 1_000_000_000_000
 const PREFIX_BYTES = 192
 const SLOW_MILLISECONDS = 100
 const SLOW_BYTES = 1_600
+const END_OF_HEAD = '\r\n\r\n'
 const MARK = Buffer.from('"amount":"')
 
 /** Frames of one connection, whose payloads it does not keep. */
@@ -225,12 +226,19 @@ function handshake(port: number, path: string): Promise<Socket> {
     })
     socket.setNoDelay(true)
     socket.once('error', reject)
-    // The server says nothing behind its answer before it is asked or told to.
-    socket.once('readable', () => {
-      const answer = String(socket.read())
-      if (answer.startsWith('HTTP/1.1 101')) resolve(socket)
+    let answer: Buffer = Buffer.alloc(0)
+    const onReadable = () => {
+      const part = socket.read() as Buffer | null
+      if (part !== null) answer = Buffer.concat([answer, part])
+      const end = answer.indexOf(END_OF_HEAD)
+      if (end === -1) return
+      socket.off('readable', onReadable)
+      // Behind its answer the server may have sent frames already: its first ping comes when it likes.
+      socket.unshift(answer.subarray(end + END_OF_HEAD.length))
+      if (answer.indexOf('HTTP/1.1 101') === 0) resolve(socket)
       else reject(new Error(`refused: ${answer}`))
-    })
+    }
+    socket.on('readable', onReadable)
   })
 }
 

@@ -45,6 +45,8 @@ const TOKEN = {
   customerId: 'bench',
   scopes: new Set<string>(),
   tokenId: 'bench',
+  keyId: 'key',
+  issuedAtSeconds: 0,
   expiresAtMilliseconds: Number.MAX_SAFE_INTEGER,
 }
 
@@ -148,8 +150,8 @@ function main(setup: ServerSetup): void {
   const sockets = new Sockets()
   const transports: HeldTransport[] = []
   listen(hub, sockets, (webSocket, socket) => {
-    if (!setup.held) return new Transport(webSocket, socket, clock)
-    const transport = new HeldTransport(webSocket, socket, clock)
+    if (!setup.held) return new Transport(webSocket, socket, clock, '127.0.0.1')
+    const transport = new HeldTransport(webSocket, socket, clock, '127.0.0.1')
     transports.push(transport)
     return transport
   })

@@ -297,20 +297,23 @@ static void open_connection(struct connection *c, int port, const char *path) {
   if (write(c->fd, text, (size_t)length) != length) die("write");
 }
 
-/* The server says nothing behind its answer before it is asked or told to. */
+/* Behind its answer the server may have sent frames already: its first ping comes when it likes. */
 static void finish_handshake(struct connection *c) {
   char text[512];
   size_t fill = 0;
-  while (fill < 4 || memcmp(text + fill - 4, "\r\n\r\n", 4) != 0) {
+  const char *end = NULL;
+  while (end == NULL) {
     ssize_t count = recv(c->fd, text + fill, sizeof text - fill, 0);
     if (count <= 0) die("handshake");
     fill += (size_t)count;
+    end = memmem(text, fill, "\r\n\r\n", 4);
   }
   if (fill < 12 || memcmp(text, "HTTP/1.1 101", 12) != 0) {
     fprintf(stderr, "reader: refused: %.*s\n", (int)fill, text);
     exit(1);
   }
   fcntl(c->fd, F_SETFL, fcntl(c->fd, F_GETFL) | O_NONBLOCK);
+  consume(c, (const unsigned char *)end + 4, (size_t)(text + fill - end - 4), now_microseconds());
   if (c->mode != READS) return;
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
   if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, c->fd, &event) < 0) die("epoll_ctl");

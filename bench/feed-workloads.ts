@@ -1,0 +1,191 @@
+/**
+ * What the feed benchmark has each connector read: the recorded frames of its venue that are about books and trades,
+ * in the order in which they came. They lie beside the repository; a venue whose recording is missing is left out, and
+ * Coinbase, whose messages prove nothing, gets frames made by hand instead.
+ */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createBinanceProtocol } from '../src/feed/binance/protocol.ts'
+import { createCoinbaseProtocol } from '../src/feed/coinbase/protocol.ts'
+import { createKrakenProtocol } from '../src/feed/kraken/protocol.ts'
+import { createOkxProtocol } from '../src/feed/okx/protocol.ts'
+import type { Fetched, Listing, VenueProtocol } from '../src/feed/venue.ts'
+import type { VenueName } from '../src/feed/venues.ts'
+import { capturesMissing } from '../test/support/captures.ts'
+import { Random } from '../test/support/random.ts'
+import { krakenBtcUsd, krakenEthUsd, krakenRecordingsMissing } from '../test/support/recordings.ts'
+import { BINANCE_CAPTURES, binanceRecordings } from '../test/support/venues/binance.ts'
+import { COINBASE_CAPTURES, coinbaseRecordings } from '../test/support/venues/coinbase.ts'
+import { OKX_CAPTURES, okxRecordings } from '../test/support/venues/okx.ts'
+
+export interface BenchFrame {
+  /** When it came, after the first. */
+  readonly milliseconds: number
+  readonly text: string
+}
+
+export interface Workload {
+  readonly venue: VenueName
+  readonly origin: 'recorded' | 'made'
+  readonly frames: readonly BenchFrame[]
+  readonly listings: readonly Listing[]
+  /** Levels a side of the subscription, by symbol. */
+  readonly depths: ReadonlyMap<string, number>
+  readonly createProtocol: () => VenueProtocol<unknown>
+  /** The frames' text for the round (the first is 0) when one round follows another on one connection. */
+  readonly inRound: (text: string, round: number) => string
+}
+
+const MADE_FRAMES = 10_000
+const MADE_SEED = 7
+
+/** Of each venue; undefined when there is nothing to have it read. */
+export const WORKLOADS: Readonly<Record<VenueName, () => Promise<Workload | undefined>>> = {
+  kraken: async () => (krakenRecordingsMissing ? undefined : kraken()),
+  coinbase: async () => (capturesMissing(...COINBASE_CAPTURES) ? madeCoinbase() : coinbase()),
+  binance: async () => (capturesMissing(...BINANCE_CAPTURES) ? undefined : await binance()),
+  okx: async () => (capturesMissing(...OKX_CAPTURES) ? undefined : okx()),
+}
+
+function kraken(): Workload {
+  const recordings = [krakenBtcUsd(), krakenEthUsd()]
+  const { read } = createKrakenProtocol()
+  return {
+    venue: 'kraken',
+    origin: 'recorded',
+    frames: inOrder(recordings).filter(({ text }) => read(text).some(({ kind }) => kind === 'book')),
+    listings: recordings.map(({ symbol, pricePrecision, quantityPrecision }) =>
+      listing(symbol, pricePrecision, quantityPrecision),
+    ),
+    depths: new Map(recordings.map(({ symbol, depth }) => [symbol, depth])),
+    createProtocol: createKrakenProtocol,
+    inRound: (text) => text,
+  }
+}
+
+function coinbase(): Workload {
+  const recordings = coinbaseRecordings()
+  return {
+    venue: 'coinbase',
+    origin: 'recorded',
+    frames: inOrder(recordings),
+    listings: recordings.map(({ product }) =>
+      listing(product.id, decimalsOf(product.quote_increment), decimalsOf(product.base_increment)),
+    ),
+    depths: new Map(),
+    createProtocol: createCoinbaseProtocol,
+    inRound: (text) => text,
+  }
+}
+
+/** One product whose best prices stand still while the amounts around them change. */
+function madeCoinbase(): Workload {
+  const random = new Random(MADE_SEED)
+  const symbol = 'BTC-USD'
+  const price = (side: number, rank: number) => (100_000 + (side === 0 ? -1 - rank : rank) / 100).toFixed(2)
+  const levels = (side: number) => Array.from({ length: 1_000 }, (_, rank) => [price(side, rank), '1.00000000'])
+  const change = () => {
+    const side = random.integer(2)
+    return [side === 0 ? 'buy' : 'sell', price(side, random.integer(100)), `${random.integer(3)}.12345678`]
+  }
+  const snapshot = { type: 'snapshot', product_id: symbol, bids: levels(0), asks: levels(1) }
+  const frames = Array.from({ length: MADE_FRAMES }, (_, index) => {
+    const time = new Date(index * 25).toISOString()
+    return { type: 'l2update', product_id: symbol, changes: [change(), change()], time }
+  })
+  return {
+    venue: 'coinbase',
+    origin: 'made',
+    frames: [snapshot, ...frames].map((one, index) => ({ milliseconds: index * 25, text: JSON.stringify(one) })),
+    listings: [listing(symbol, 2, 8)],
+    depths: new Map(),
+    createProtocol: createCoinbaseProtocol,
+    inRound: (text) => text,
+  }
+}
+
+/** What is fetched is fetched beforehand: lists and beginnings of books cost no time of the benchmark. */
+async function binance(): Promise<Workload> {
+  const recordings = binanceRecordings()
+  const symbols = recordings.map(({ symbol }) => symbol)
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? '/', 'http://localhost')
+    const recording = recordings.find(({ symbol }) => symbol === url.searchParams.get('symbol'))
+    const book = { lastUpdateId: recording?.lastUpdateId, ...recording?.snapshot }
+    const info = { symbols: recordings.map((one) => one.listing) }
+    response.end(JSON.stringify(url.pathname.endsWith('/depth') ? book : info))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const restUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { listings, fetchSnapshot } = createBinanceProtocol({ restUrl })
+  if (!('fetch' in listings) || fetchSnapshot === undefined) throw new Error('Binance is fetched no longer')
+  const { signal } = new AbortController()
+  const listed = known(await listings.fetch(symbols, signal))
+  const beginnings = new Map<string, Awaited<ReturnType<typeof fetchSnapshot>>>()
+  for (const symbol of symbols) beginnings.set(symbol, await fetchSnapshot(symbol, 1_000, signal))
+  server.close()
+  server.closeAllConnections()
+  const frames = inOrder(recordings)
+  const spans = updateSpans(frames)
+  return {
+    venue: 'binance',
+    origin: 'recorded',
+    frames,
+    listings: listed,
+    depths: new Map(symbols.map((symbol) => [symbol, 100])),
+    createProtocol: () => {
+      const begin = async (symbol: string) => beginnings.get(symbol) ?? { problem: 'not recorded' }
+      return { ...createBinanceProtocol({ restUrl }), fetchSnapshot: begin }
+    },
+    inRound: (text, round) => {
+      const span = spans.get(/"s":"([^"]*)"/.exec(text)?.[1] ?? '') ?? 0
+      return text.replace(/"([Uu])":([0-9]+)/g, (_, name, id) => `"${name}":${Number(id) + round * span}`)
+    },
+  }
+}
+
+/** By symbol: how far the numbers of its updates go in one recording. */
+function updateSpans(frames: readonly BenchFrame[]): Map<string, number> {
+  const firsts = new Map<string, number>()
+  const spans = new Map<string, number>()
+  for (const { text } of frames) {
+    const { s, U, u } = (JSON.parse(text) as { data: { s: string; U?: number; u?: number } }).data
+    if (U === undefined || u === undefined) continue
+    const first = firsts.get(s) ?? U
+    firsts.set(s, first)
+    spans.set(s, u + 1 - first)
+  }
+  return spans
+}
+
+function okx(): Workload {
+  const recordings = okxRecordings()
+  return {
+    venue: 'okx',
+    origin: 'recorded',
+    frames: inOrder(recordings),
+    listings: recordings.map(({ instId, tickSz, lotSz }) => listing(instId, decimalsOf(tickSz), decimalsOf(lotSz))),
+    depths: new Map(recordings.map(({ instId }) => [instId, 400])),
+    createProtocol: createOkxProtocol,
+    inRound: (text) => text,
+  }
+}
+
+function inOrder(recordings: readonly { readonly frames: readonly BenchFrame[] }[]): BenchFrame[] {
+  return recordings.flatMap(({ frames }) => frames).sort((left, right) => left.milliseconds - right.milliseconds)
+}
+
+function listing(symbol: string, priceDecimals: number, amountDecimals: number): Listing {
+  return { symbol, priceDecimals, amountDecimals, status: 'online', state: 'open' }
+}
+
+function decimalsOf(step: string): number {
+  return (step.split('.')[1] ?? '').replace(/0+$/, '').length
+}
+
+function known<Value>(fetched: Fetched<Value>): Value {
+  if ('problem' in fetched) throw new Error(fetched.problem)
+  return fetched.value
+}
