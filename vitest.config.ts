@@ -1,14 +1,58 @@
 import { defineConfig } from 'vitest/config'
+import { findPostgresPrograms, installWhereThatIsExpected } from './test/support/postgres-programs.ts'
 
 /** Set by `npm run test:long`: long counts in the ordinary files, and the files that are nothing but long. */
 const long = process.env.TIDEGATE_LONG === '1'
 
+/** What stands on a store is proved on each of its engines; everything else runs once, with the embedded one. */
+const ON_EACH_ENGINE = [
+  'test/accounts/**/*.test.ts',
+  'test/auth/directory-loader.test.ts',
+  'test/auth/operator-routes.test.ts',
+  'test/channel/commit-times.test.ts',
+  'test/deposit-instructions/*.test.ts',
+  'test/description/fuzz.test.ts',
+  'test/end-to-end/**/*.test.ts',
+  'test/rest/creation-order.test.ts',
+  'test/rest/isolation.test.ts',
+  'test/rest/paging.test.ts',
+  'test/rules/rule-approval.test.ts',
+  'test/rules/rules.test.ts',
+  'test/store/creation-time.test.ts',
+]
+
+/** Half a minute each on two cores. */
+const ABOUT_STREAMS_ALONE = ['test/end-to-end/paused-reader.test.ts', 'test/end-to-end/recorded-venues.test.ts']
+
+installWhereThatIsExpected()
+const hasPostgres = findPostgresPrograms() !== undefined
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts', ...(long ? ['test/**/*.long.ts'] : [])],
+    globalSetup: ['test/support/postgres-setup.ts'],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: long ? 3_600_000 : 60_000,
     hookTimeout: 120_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'embedded',
+          include: ['test/**/*.test.ts', ...(long ? ['test/**/*.long.ts'] : [])],
+          provide: { engine: 'embedded' },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'postgres',
+          include: hasPostgres ? ON_EACH_ENGINE : [],
+          // The first starts servers of its own; the others are about streams, which no store slows: on both in the long run.
+          exclude: ['test/end-to-end/store-outage.test.ts', ...(long ? [] : ABOUT_STREAMS_ALONE)],
+          provide: { engine: 'postgres' },
+        },
+      },
+    ],
   },
 })

@@ -1,7 +1,7 @@
 import Big from 'big.js'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { formatDecimal, parseDecimal, rescale, type Scaled } from '../../src/base/decimal.ts'
+import { addScaled, formatDecimal, parseDecimal, rescale, type Scaled } from '../../src/base/decimal.ts'
 import { propertySettings } from '../support/property.ts'
 
 const digits = (minimum: number, maximum: number) =>
@@ -169,5 +169,22 @@ describe('rescale', () => {
 
   test('cannot make a value coarser', () => {
     expect(() => rescale(1, 2, 1)).toThrow(RangeError)
+  })
+})
+
+describe('addScaled', () => {
+  test('gives the exact sum, as a number while it is safe and a bigint beyond', () => {
+    const property = fc.property(integer, integer, (left, right) => {
+      expectCanonical(addScaled(scaled(left), scaled(right)), left + right)
+    })
+    fc.assert(property, propertySettings(1000))
+  })
+
+  test('changes form exactly at the edge of the safe integers, both ways', () => {
+    expect(addScaled(Number.MAX_SAFE_INTEGER - 1, 1)).toBe(Number.MAX_SAFE_INTEGER)
+    expect(addScaled(Number.MAX_SAFE_INTEGER, 1)).toBe(2n ** 53n)
+    expect(addScaled(Number.MAX_SAFE_INTEGER, 2)).toBe(2n ** 53n + 1n)
+    expect(addScaled(2n ** 53n, -1)).toBe(Number.MAX_SAFE_INTEGER)
+    expect(addScaled(Number.MIN_SAFE_INTEGER, -1)).toBe(-(2n ** 53n))
   })
 })

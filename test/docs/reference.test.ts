@@ -2,11 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { apiDocuments } from '../../scripts/api-documents.ts'
 import { referencePages } from '../../scripts/reference-pages.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-it.each(referencePages())('%s is what `npm run docs` writes', (path, text) => {
+it.each([...referencePages(), ...(await apiDocuments())])('%s is what `npm run docs` writes', (path, text) => {
   expect(readFileSync(join(ROOT, path), 'utf8')).toBe(text)
 })
 

@@ -1,5 +1,5 @@
 /**
- * Readers that stop reading their sockets while the markets go on: at least 30 MB pass, as another reader counts them.
+ * Readers that stop reading their sockets while the markets go on: at least 15 MB pass, as another reader counts them.
  * Then they read on, are not closed, have every book they are told of exactly as it was, and every execution that the
  * service still keeps; where it keeps too few, they are told so with 4000.
  */
@@ -16,7 +16,7 @@ import { SampleClient } from '../support/sample-client.ts'
 
 const MEGABYTE = 1_000_000
 /** Of book and top messages alone. */
-const PASSED_BYTES = (process.env.TIDEGATE_LONG === '1' ? 100 : 30) * MEGABYTE
+const PASSED_BYTES = (process.env.TIDEGATE_LONG === '1' ? 100 : 15) * MEGABYTE
 const OUTBOX_BYTES_MAX = 262_144
 /** More than the fan-out of one turn, an execution slice or a fragment: what one write may go over the mark by. */
 const WRITE_BYTES_MAX = 1_048_576

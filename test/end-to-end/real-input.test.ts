@@ -15,7 +15,7 @@ import {
   temporaryFolder,
 } from '../support/running-service.ts'
 import { type SampleBook, SampleClient, sortedLevels } from '../support/sample-client.ts'
-import { type KrakenServer, startKrakenServer } from '../support/venue-server.ts'
+import { type KrakenServer, startKrakenServer } from '../support/venues/kraken.ts'
 import { Waiters } from '../support/waiters.ts'
 
 const isLong = process.env.TIDEGATE_LONG === '1'

@@ -1,4 +1,4 @@
-/** Runs the program from its sources, or as it was built, as a shell would. */
+/** Runs the program from its sources, or as it was built, as a shell would; and programs that are not ours. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { join } from 'node:path'
 
@@ -35,10 +35,18 @@ export function startCommand(args: readonly string[], options: CommandOptions = 
   const program = options.isBuilt
     ? [join(ROOT, 'dist/main.js')]
     : ['--import', import.meta.resolve('tsx'), join(ROOT, 'src/main.ts')]
-  const child = spawn(process.execPath, [...program, ...args], {
+  return startProgram(process.execPath, [...program, ...args], {
     cwd: options.cwd ?? ROOT,
     env: { ...Object.fromEntries(inherited), ...options.environment },
   })
+}
+
+export function startProgram(
+  file: string,
+  args: readonly string[],
+  options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
+): RunningCommand {
+  const child = spawn(file, args, options)
   let stdout = ''
   let stderr = ''
   const waiting = new Set<() => void>()

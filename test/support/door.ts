@@ -11,8 +11,7 @@ import { createSystemClock } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import type { Db } from '../../src/store/db.ts'
-import { openEmbedded } from '../../src/store/embedded.ts'
-import { migrate } from '../../src/store/migrate.ts'
+import { openTestStore } from './test-store.ts'
 
 /** A log that writes everything, without the last line of defence that cuts secrets out, into an array. */
 export function captureLog(): { readonly log: Log; readonly lines: string[] } {
@@ -22,7 +21,7 @@ export function captureLog(): { readonly log: Log; readonly lines: string[] } {
 
 export function newSigningKey(keyId: string): SigningKey {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  return { keyId, privateKey, publicKey }
+  return { keyId, privateKey, publicKey, signsFromMilliseconds: 0, signsUntilMilliseconds: undefined }
 }
 
 export function newAuthority(): Authority {
@@ -48,8 +47,7 @@ export interface OperatorSide {
 export async function openOperatorSide(): Promise<OperatorSide> {
   const { log, lines } = captureLog()
   const clock = createSystemClock()
-  const db = await openEmbedded({ folder: '', log, clock })
-  await migrate(db, log)
+  const db = await openTestStore({ log, clock })
   const directory = new Directory()
   const loader = new DirectoryLoader({ db, directory, clock, log, publicUrl: '' })
   await loader.refresh()
@@ -62,7 +60,10 @@ export async function openOperatorSide(): Promise<OperatorSide> {
     metrics: createMetricsRegistry(),
     clock,
     readiness: () => ({ ready: directory.loaded, checks: [] }),
-    rooms: [(app) => registerAuthOperatorRoutes(app, { db, refreshDirectory: () => loader.refresh() })],
+    rooms: [
+      (app) =>
+        registerAuthOperatorRoutes(app, { db, clock, issuesTokens: true, refreshDirectory: () => loader.refresh() }),
+    ],
   })
   return {
     db,

@@ -6,30 +6,43 @@ import { BID, type LevelChange, type MarketDefinition } from '../../src/market/e
 import { NaiveBook } from './naive-book.ts'
 
 export class MarketTruth {
-  readonly market: MarketDefinition
-  readonly #book = new NaiveBook()
+  #market: MarketDefinition
+  #book = new NaiveBook()
   readonly #books = new Map<string, string>()
   readonly #tops = new Map<string, string>()
   readonly #executions = new Map<string, number>()
+  /** Holes take a number, so that what comes behind one is never due behind what came before. */
+  #executionCount = 0
+  holeCount = 0
+  readonly #times: string[] = []
   lastTime = ''
 
   constructor(market: MarketDefinition, bus: Bus) {
-    this.market = market
+    this.#market = market
     bus.subscribe(market.symbol, (message) => {
       if (message.type !== 'commit') return
       this.#book.apply(message.changes)
       this.lastTime = millisecondText(message.milliseconds)
-      const levels = this.#book.levels(market.depth)
+      this.#times.push(this.lastTime)
+      const levels = this.#book.levels(this.#market.depth)
       this.#books.set(this.lastTime, JSON.stringify([this.#side(levels, true), this.#side(levels, false)]))
       const best = (isBid: boolean) =>
         this.#side(levels, isBid)
           .slice(0, 1)
           .map(([price, amount]) => ({ price, amount }))
       this.#tops.set(this.lastTime, JSON.stringify([best(true), best(false)]))
-      for (const execution of message.executions) {
-        this.#executions.set(formatDecimal(execution.amount, market.amountDecimals), this.#executions.size)
+      for (const [place, execution] of message.executions.entries()) {
+        if (place === message.missedAt) this.#miss()
+        this.#executions.set(formatDecimal(execution.amount, this.#market.amountDecimals), this.#executionCount++)
       }
+      if (message.missedAt === message.executions.length) this.#miss()
     })
+  }
+
+  /** The market begins anew, after it was away: its book is empty, and what was before stays known. */
+  beginAnew(market: MarketDefinition): void {
+    this.#market = market
+    this.#book = new NaiveBook()
   }
 
   /** The published view right after the commit of that time, as the witness writes it. */
@@ -41,26 +54,47 @@ export class MarketTruth {
     return this.#tops.get(time)
   }
 
+  /** How many commits after one time, up to another, changed what `what` reads out of the published view or top. */
+  changesBetween(after: string, until: string, kind: 'books' | 'tops', what: (text: string) => string): number {
+    let later: string | undefined
+    let changes = 0
+    for (let index = this.#times.length - 1; index >= 0; index--) {
+      const time = this.#times[index] as string
+      if (time > until) continue
+      const text = what((kind === 'books' ? this.#books : this.#tops).get(time) as string)
+      if (later !== undefined && text !== later) changes += 1
+      if (time <= after) break
+      later = text
+    }
+    return changes
+  }
+
   executionIndex(amount: string): number {
     const index = this.#executions.get(amount)
     if (index === undefined) throw new Error(`no execution of ${amount} ever happened`)
     return index
   }
 
+  /** Executions and holes so far. */
   get executionCount(): number {
-    return this.#executions.size
+    return this.#executionCount
   }
 
   get bookNow(): string | undefined {
     return this.#books.get(this.lastTime)
   }
 
+  #miss(): void {
+    this.#executionCount += 1
+    this.holeCount += 1
+  }
+
   #side(levels: readonly LevelChange[], isBid: boolean): [string, string][] {
     return levels
       .filter(({ side }) => (side === BID) === isBid)
       .map(({ price, amount }) => [
-        formatDecimal(price, this.market.priceDecimals),
-        formatDecimal(amount, this.market.amountDecimals),
+        formatDecimal(price, this.#market.priceDecimals),
+        formatDecimal(amount, this.#market.amountDecimals),
       ])
   }
 }

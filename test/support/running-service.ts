@@ -15,6 +15,7 @@ import { createMemoryBus } from '../../src/channel/bus-memory.ts'
 import { type CommandResult, type RunningCommand, startCommand } from './command-line.ts'
 import { fetchToken } from './sample-client.ts'
 import { ServiceRecord } from './service-record.ts'
+import { storeFlags } from './test-store.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -151,7 +152,7 @@ export async function startServiceProcess(
   folder: string,
   flags: Flags = {},
 ): Promise<ServiceProcess> {
-  const command = startVerb(verb, folder, flags)
+  const command = startVerb(verb, folder, { ...(await storeFlags(folder)), ...flags })
   const readyLine = await command.line((line) => line.startsWith('{'))
   const ready = JSON.parse(readyLine) as { http: string; ws: string; operator: string; pid: number }
   return {
@@ -180,6 +181,7 @@ export async function startServiceInside(
     'operator.port': 0,
     data_dir: folder,
     markets: JSON.stringify(markets),
+    ...(await storeFlags(folder)),
     ...flags,
   }
   const result = loadConfig({

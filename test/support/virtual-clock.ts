@@ -63,6 +63,11 @@ export class VirtualClock implements Clock {
     for (const callback of callbacks) callback()
   }
 
+  /** Whether something falls due after exactly so long. */
+  isDueIn(milliseconds: number): boolean {
+    return [...this.#timers].some(({ dueMilliseconds }) => dueMilliseconds === this.#monotonic + milliseconds)
+  }
+
   /** Moves time forward, running what falls due on the way at its own time. */
   advance(milliseconds: number): void {
     const target = this.#monotonic + milliseconds

@@ -1,0 +1,41 @@
+/** What the page on custody says is what the code does. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { addressOrigins } from '../../src/app/address-keys.ts'
+import { SETTING_KEYS } from '../../src/app/settings.ts'
+import { CRYPTO_NETWORK_NAMES } from '../../src/contract/crypto-networks.ts'
+import { extendedKeyWords } from '../../src/deposit-instructions/derivation/extended-key.ts'
+import { WATCHED_FAMILIES } from '../../src/deposit-instructions/derivation/key-material.ts'
+import { configOf } from '../support/rest.ts'
+
+const page = readFileSync(join(import.meta.dirname, '../../docs/custody.md'), 'utf8')
+const rows = page.split('\n').filter((line) => line.startsWith('| ') && line.includes('custody.'))
+
+describe('the page on custody', () => {
+  it('has the key of every setting, with the forms and the account that it takes', () => {
+    const shown = rows.map((row) => row.split(' | ')).map(([, setting, account]) => [setting, account])
+    const expected = WATCHED_FAMILIES.map((family) => {
+      const [, prefixes, account] = /\((.*)\) of an account, (.*)$/.exec(extendedKeyWords(family)) ?? []
+      return [`\`custody.${family}.xpub\` (${prefixes})`, account]
+    })
+    expect(shown).toEqual(expected)
+    expect(SETTING_KEYS.filter((key) => key.startsWith('custody.'))).toHaveLength(rows.length)
+  })
+
+  it('names every network', () => {
+    const networks = page
+      .split('\n')
+      .filter((line) => line.startsWith('| '))
+      .flatMap((row) => row.match(/\b[A-Z_]{3,}\b/g) ?? [])
+    expect(CRYPTO_NETWORK_NAMES.filter((network) => !networks.includes(network))).toEqual([])
+  })
+
+  it('shows the first address of its example key', () => {
+    const example = /```yaml\n(.*?)```\n\nthe first address is `(.*?)`/s.exec(page)
+    const { custody } = parse(example?.[1] ?? '') as { custody: { bitcoin: { xpub: string } } }
+    const [bitcoin] = addressOrigins(configOf({ 'custody.bitcoin.xpub': custody.bitcoin.xpub }))
+    expect(bitcoin?.firstAddress).toBe(example?.[2])
+  })
+})

@@ -1,0 +1,254 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { parse } from 'yaml'
+import { type MetricFamily, readOpenMetrics } from '../support/open-metrics.ts'
+import { market, type ServiceInside, startServiceInside, temporaryFolder, tokenOf } from '../support/running-service.ts'
+
+const FOLDER = join(import.meta.dirname, '../../docs/monitoring')
+const read = (name: string): string => readFileSync(join(FOLDER, name), 'utf8')
+
+interface Row {
+  readonly kind: string
+  readonly labels: readonly string[]
+  readonly meaning: string
+}
+
+interface Rule {
+  readonly alert: string
+  readonly expr: string
+  readonly annotations: { readonly summary: string; readonly runbook: string }
+}
+
+interface Panel {
+  readonly id: number
+  readonly type: string
+  readonly title: string
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number }
+  readonly datasource?: { readonly uid: string }
+  readonly fieldConfig?: { readonly defaults: { readonly unit: string } }
+  readonly targets?: readonly { readonly expr: string; readonly refId: string; readonly legendFormat: string }[]
+}
+
+/** Prometheus adds these to every series; `le` belongs to the buckets of a histogram. */
+const LABELS_OF_SCRAPING = ['instance', 'job', 'le']
+
+/** The table of metrics, by the name as a query writes it. */
+const table = new Map<string, Row>(
+  [...read('README.md').matchAll(/^\| `(tidegate_\w+)` \| (\w+) \|([^|]*)\| (.+) \|$/gm)].map((match) => {
+    const [, name, kind, labels, meaning] = match as unknown as [string, string, string, string, string]
+    return [name, { kind, labels: labels.split(',').flatMap((label) => label.trim() || []), meaning }]
+  }),
+)
+
+const rules = (parse(read('alert-rules.yaml')) as { groups: { rules: Rule[] }[] }).groups.flatMap(
+  (group) => group.rules,
+)
+const dashboard = JSON.parse(read('grafana-dashboard.json')) as {
+  readonly panels: readonly Panel[]
+  readonly templating: { readonly list: readonly { readonly name: string; readonly query: unknown }[] }
+}
+const panels = dashboard.panels.filter(({ type }) => type !== 'row')
+const queries = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [title, expr] as const))
+
+const folder = temporaryFolder()
+let service: ServiceInside
+let families: ReadonlyMap<string, MetricFamily>
+/** By the name as a query writes it: a counter's ends with `_total`. */
+const live = new Map<string, MetricFamily>()
+
+beforeAll(async () => {
+  const markets = [market('BTC', 2, 100), market('ETH', 2, 100, 'kraken:ETH/USD')]
+  // Nobody listens there: what is counted of a venue is to be seen all the same.
+  service = await startServiceInside(folder.path, markets, { 'feeds.kraken.url': 'ws://127.0.0.1:9' })
+  await traffic()
+  families = readOpenMetrics(await service.operator.metricsText())
+  for (const family of families.values())
+    live.set(family.kind === 'counter' ? `${family.name}_total` : family.name, family)
+})
+
+afterAll(async () => {
+  await service?.stop()
+  folder.remove()
+})
+
+/** One of everything that is counted: a token, its revocation, a stream that is closed from this side, a refusal. */
+async function traffic(): Promise<void> {
+  const client = await service.operator.createClient()
+  const token = await tokenOf(service, client)
+  const socket = new WebSocket(service.ws, { headers: { authorization: `Bearer ${token}` } })
+  await new Promise((resolve, reject) => {
+    socket.once('open', resolve)
+    socket.once('error', reject)
+  })
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  await service.operator.call('PATCH', `/clients/${client.clientId}`, { enabled: false })
+  await closed
+  const other = await service.operator.createClient()
+  await fetch(`${service.http}/oauth2/revoke`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`${other.clientId}:${other.clientSecret}`)}` },
+    body: new URLSearchParams({ token: 'none' }),
+  })
+}
+
+/** Names of metrics in a query, each with the labels that the query names beside it or anywhere in an aggregation. */
+function namesIn(query: string): { readonly metrics: string[]; readonly labels: string[] } {
+  const labels = [
+    ...[...query.matchAll(/\{([^}]*)\}/g)].flatMap((match) => [
+      ...(match[1] as string).matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g),
+    ]),
+    ...[...query.matchAll(/\b(?:by|on) \(([^)]*)\)/g)].flatMap((match) => [...(match[1] as string).matchAll(/(\w+)/g)]),
+  ].map((match) => match[1] as string)
+  return { metrics: query.match(/\b(?:tidegate|process|nodejs)_\w+/g) ?? [], labels }
+}
+
+/** The family behind a name of a query: of a histogram, one of its three. */
+function familyNameOf(metric: string): string {
+  return metric.replace(/_(bucket|sum|count)$/, '')
+}
+
+function expectKnown(query: string): void {
+  const { metrics, labels } = namesIn(query)
+  const known = new Set(LABELS_OF_SCRAPING)
+  for (const metric of metrics) {
+    const name = familyNameOf(metric)
+    if (metric.startsWith('tidegate_')) {
+      const row = table.get(name)
+      expect(row, `${metric} in ${query}`).toBeDefined()
+      expect(row?.kind === 'histogram', `${metric} in ${query}`).toBe(name !== metric)
+      for (const label of row?.labels ?? []) known.add(label)
+    } else {
+      const family = live.get(name)
+      expect(family, `${metric} in ${query}`).toBeDefined()
+      for (const { labels: present } of family?.samples ?? [])
+        for (const label of Object.keys(present)) known.add(label)
+    }
+  }
+  expect(
+    labels.filter((label) => !known.has(label)),
+    query,
+  ).toEqual([])
+}
+
+test.each([
+  ['no end', '# TYPE a gauge\n# HELP a x\na 1\n'],
+  ['a counter without its ending', '# HELP a x\n# TYPE a counter\na 1\n# EOF\n'],
+  ['a gauge with the ending of a counter', '# HELP a_total x\n# TYPE a_total gauge\na_total 1\n# EOF\n'],
+  ['a sample of no family', '# HELP a x\n# TYPE a gauge\nb 1\n# EOF\n'],
+  ['a sample twice', '# HELP a x\n# TYPE a gauge\na{b="c"} 1\na{b="c"} 2\n# EOF\n'],
+  ['a quote inside a label', '# HELP a x\n# TYPE a gauge\na{b="c"d"} 1\n# EOF\n'],
+  ['no number', '# HELP a x\n# TYPE a gauge\na one\n# EOF\n'],
+  ['no help', '# TYPE a gauge\na 1\n# EOF\n'],
+  ['no last bucket', '# HELP a x\n# TYPE a histogram\na_bucket{le="1"} 1\na_sum 1\na_count 1\n# EOF\n'],
+])('the reader of OpenMetrics refuses %s', (_, text) => {
+  expect(() => readOpenMetrics(text)).toThrow()
+})
+
+describe('the metrics of a running service', () => {
+  test('are OpenMetrics, every one with a help and its samples in one place', () => {
+    expect(families.size).toBeGreaterThan(50)
+  })
+
+  test('are in the table of the documentation, with kind and labels, and nothing else is', () => {
+    const shown = [...live].filter(([name]) => name.startsWith('tidegate_'))
+    const present = (row: Row) => !row.meaning.includes('absent without TLS')
+    expect(shown.map(([name]) => name).sort()).toEqual(
+      [...table].flatMap(([name, row]) => (present(row) ? name : [])).sort(),
+    )
+    for (const [name, family] of shown) {
+      expect(table.get(name)?.kind, name).toBe(family.kind)
+      for (const { labels } of family.samples) {
+        expect(
+          Object.keys(labels)
+            .filter((label) => label !== 'le')
+            .sort(),
+          name,
+        ).toEqual([...(table.get(name)?.labels ?? [])].sort())
+      }
+    }
+  })
+
+  test('hold no client, no token and no address', () => {
+    const values = [...families.values()].flatMap(({ samples }) =>
+      samples.flatMap(({ labels }) => Object.values(labels)),
+    )
+    for (const value of values) expect(value).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}|^ey|\b\d+\.\d+\.\d+\.\d+\b|127\.0/)
+  })
+})
+
+describe('the alert rules', () => {
+  test('ask for metrics and labels that exist', () => {
+    expect(rules.length).toBeGreaterThan(20)
+    for (const { expr } of rules) expectKnown(expr)
+  })
+
+  test('each have a paragraph with the next step, and no paragraph is left over', () => {
+    const paragraphs = [...read('README.md').matchAll(/^### (\w+)\n(?=\S)/gm)].map((match) => match[1])
+    expect(paragraphs).toEqual(expect.arrayContaining(rules.map(({ alert }) => alert)))
+    expect(paragraphs).toHaveLength(rules.length)
+    for (const { alert, annotations } of rules) {
+      expect(annotations.runbook).toBe(`docs/monitoring/README.md#${alert.toLowerCase()}`)
+    }
+  })
+
+  test('each have a state in which they fire and one in which they do not', () => {
+    const cases = (parse(read('alert-rules.test.yaml')) as { tests: { name: string }[] }).tests.map(({ name }) => name)
+    expect(cases).toEqual(rules.flatMap(({ alert }) => [`${alert} fires`, `${alert} stays silent`]))
+  })
+
+  const hasPromtool = spawnSync('promtool', ['--version']).status === 0
+  describe.skipIf(!hasPromtool)('by promtool, which is not always installed', () => {
+    test.each([
+      ['check', 'alert-rules.yaml'],
+      ['test', 'alert-rules.test.yaml'],
+    ])('pass %s', (verb, file) => {
+      const { status, stdout, stderr } = spawnSync('promtool', [verb, 'rules', file], { cwd: FOLDER, encoding: 'utf8' })
+      expect(status, stdout + stderr).toBe(0)
+    })
+  })
+})
+
+describe('the dashboard', () => {
+  test('asks for metrics and labels that exist', () => {
+    expect(queries.length).toBeGreaterThan(40)
+    for (const [, expr] of queries) expectKnown(expr)
+  })
+
+  test('shows every metric of the table', () => {
+    const asked = new Set(queries.flatMap(([, expr]) => namesIn(expr).metrics.map(familyNameOf)))
+    expect([...table.keys()].filter((name) => !asked.has(name))).toEqual([])
+  })
+
+  test('names in its legends only labels that its queries keep', () => {
+    for (const { title, targets = [] } of panels) {
+      for (const { expr, legendFormat } of targets) {
+        const legend = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map((match) => match[1] as string)
+        const kept = /\bby \(([^)]*)\)/.exec(expr)?.[1]?.split(/,\s*/)
+        if (kept === undefined) expectKnown(`${expr} by (${legend.join(', ')})`)
+        else expect(kept, title).toEqual(expect.arrayContaining(legend))
+      }
+    }
+  })
+
+  test('is whole: one data source to choose, a unit a panel, no panel over another, all chosen nodes', () => {
+    expect(dashboard.templating.list.map(({ name }) => name)).toEqual(['datasource', 'instance'])
+    expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length)
+    const taken = new Set<string>()
+    for (const { title, datasource, fieldConfig, gridPos, targets = [] } of panels) {
+      expect(datasource?.uid, title).toBe(`\${datasource}`)
+      expect(fieldConfig?.defaults.unit, title).toMatch(/./)
+      expect(targets.length, title).toBeGreaterThan(0)
+      for (const { expr } of targets) expect(expr, title).toContain('instance=~"$instance"')
+      expect(gridPos.x + gridPos.w, title).toBeLessThanOrEqual(24)
+      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
+        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+          expect(taken.has(`${x} ${y}`), title).toBe(false)
+          taken.add(`${x} ${y}`)
+        }
+      }
+    }
+  })
+})

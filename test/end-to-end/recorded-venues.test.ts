@@ -1,0 +1,226 @@
+/**
+ * Recorded market data of three more exchanges through the built program to a client that knows only our wire. After
+ * every message its book is one that the exchange had, later than the one before; wherever a replay stands still it is
+ * the very last, and what the exchange itself says of its book holds for it: the checksum over the 25 best levels, the
+ * best price and amount of another channel. Every trade is an execution, once and in order. `TIDEGATE_LONG=1` replays
+ * at the recordings' own pace and as fast as the sockets take it, too.
+ */
+import { crc32 } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { capturesMissing } from '../support/captures.ts'
+import {
+  ensureBuilt,
+  newToken,
+  type ServiceProcess,
+  startServiceProcess,
+  temporaryFolder,
+} from '../support/running-service.ts'
+import { SampleClient } from '../support/sample-client.ts'
+import {
+  BINANCE_CAPTURES,
+  type BinanceRecording,
+  binanceRecordings,
+  startBinanceServer,
+} from '../support/venues/binance.ts'
+import { COINBASE_CAPTURES, coinbaseRecordings, startCoinbaseServer } from '../support/venues/coinbase.ts'
+import { OKX_CAPTURES, okxRecordings, renamed, startOkxServer } from '../support/venues/okx.ts'
+import type { PlainLevels } from '../support/venues/plain-book.ts'
+import type { Outgoing, Score } from '../support/venues/score.ts'
+import type { VenueServer } from '../support/venues/server.ts'
+import type { TrackOptions } from '../support/venues/track.ts'
+import { trimmed, VenueTruth } from '../support/venues/truth.ts'
+import { bookLevels, WireJudge } from '../support/venues/wire-judge.ts'
+import { Waiters } from '../support/waiters.ts'
+
+const isLong = process.env.TIDEGATE_LONG === '1'
+const DEPTH = 25
+const AMOUNT_DECIMALS = 8
+/** A market that has more than its venue cannot hold the jokes in real books: 888888004.0000 at CRV-EUR. */
+const PRICE_DECIMALS: Readonly<Record<string, number>> = { 'CRV-EUR': 4 }
+const PRICE_DECIMALS_ELSE = 8
+
+const PACES = [
+  { name: '100 times their pace', speed: 100, hasRests: true, isRun: true },
+  { name: 'their own pace', speed: 1, hasRests: true, isRun: isLong },
+  { name: 'full speed', speed: Number.POSITIVE_INFINITY, hasRests: false, isRun: isLong },
+].filter(({ isRun }) => isRun)
+
+/** What an exchange says of one of its books at this moment, and what a client's book says of the same. */
+interface Oracle {
+  /** Undefined while the exchange has said nothing. */
+  readonly said: (symbol: string) => string | undefined
+  readonly found: (book: PlainLevels) => string
+}
+
+interface Exchange {
+  readonly name: string
+  readonly captures: readonly string[]
+  /** The frame at which a replay waits for the client: behind the book's beginning. */
+  readonly firstHeld: number
+  /** At 100 times the pace the service merges much of what comes, so every so many frames a replay waits for a rest. */
+  readonly framesPerRest: number
+  readonly start: (options: TrackOptions) => Promise<{ readonly server: VenueServer; readonly oracle?: Oracle }>
+}
+
+const EXCHANGES: readonly Exchange[] = [
+  {
+    name: 'coinbase',
+    captures: COINBASE_CAPTURES,
+    firstHeld: 1,
+    framesPerRest: 16,
+    // It says nothing of its books but the books: they are never crossed, which the client watches.
+    start: async (options) => ({
+      server: await startCoinbaseServer({ ...options, recordings: coinbaseRecordings() }),
+    }),
+  },
+  {
+    name: 'okx',
+    captures: OKX_CAPTURES,
+    firstHeld: 1,
+    framesPerRest: 2,
+    start: async (options) => {
+      const checksums = new Map<string, string>()
+      const onPlayed = (score: Score, outgoing: Outgoing | undefined, index: number) => {
+        const checksum = /"checksum":(-?[0-9]+)/.exec(outgoing?.text ?? '')?.[1]
+        if (checksum !== undefined) checksums.set(score.symbol, checksum)
+        options.onPlayed?.(score, outgoing, index)
+      }
+      const names: Record<string, string> = { 'BTC-USD-220527': 'BTCF-USD', 'UNI-USD-SWAP': 'UNIS-USD' }
+      const recordings = okxRecordings().map((one) => renamed(one, names[one.instId] ?? one.instId))
+      const server = await startOkxServer({ ...options, onPlayed, recordings })
+      return { server, oracle: { said: (symbol) => checksums.get(symbol), found: okxChecksum } }
+    },
+  },
+  {
+    name: 'binance',
+    captures: BINANCE_CAPTURES,
+    firstHeld: 0,
+    framesPerRest: 2,
+    start: async (options) => {
+      const recordings = binanceRecordings()
+      const updateIds = new Map<string, number>()
+      const onPlayed = (score: Score, outgoing: Outgoing | undefined, index: number) => {
+        const id = /"u":([0-9]+)/.exec(outgoing?.text ?? '')?.[1]
+        if (id !== undefined) updateIds.set(score.symbol, Number(id))
+        options.onPlayed?.(score, outgoing, index)
+      }
+      const server = await startBinanceServer({ ...options, onPlayed, recordings })
+      return { server, oracle: { said: (symbol) => bestSaid(recordings, symbol, updateIds.get(symbol)), found: best } }
+    },
+  },
+]
+
+const folder = temporaryFolder()
+beforeAll(ensureBuilt)
+afterAll(() => folder.remove())
+
+describe.each(EXCHANGES)('$name', (exchange) => {
+  describe.skipIf(capturesMissing(...exchange.captures))('recorded (recordings in ../shared/data)', () => {
+    describe.each(PACES)('at $name', ({ name, speed, hasRests }) => {
+      const framesPerRest = speed === 1 ? 1 : exchange.framesPerRest
+      const truth = new VenueTruth(DEPTH)
+      const released = new Waiters()
+      let isReleased = false
+      const rests = { judged: 0, said: 0 }
+      const markets = new Map<string, string>()
+      let judge: WireJudge
+      let client: SampleClient
+      let oracle: Oracle | undefined
+      let server: VenueServer
+      let service: ServiceProcess
+
+      async function rest(symbol: string): Promise<void> {
+        await judge.atRest(symbol)
+        rests.judged++
+        const said = oracle?.said(symbol)
+        const [market] = [...markets].find(([, venueSymbol]) => venueSymbol === symbol) as [string, string]
+        if (said === undefined || oracle === undefined || judge.problems.length > 0) return
+        rests.said++
+        const found = oracle.found(bookLevels(client.book(market)))
+        if (found !== said) judge.judges.get(market)?.problems.push(`${symbol}: ${found}, the exchange said ${said}`)
+      }
+      const hold = (symbol: string, index: number): Promise<void> | undefined => {
+        if (index < exchange.firstHeld) return undefined
+        if (index === exchange.firstHeld) return released.until('a client', () => isReleased, 60_000)
+        // Once something is wrong, the replay runs to its end, so that the test does too.
+        if (!hasRests || index % framesPerRest > 0 || judge.problems.length > 0) return undefined
+        return rest(symbol)
+      }
+
+      beforeAll(async () => {
+        const started = await exchange.start({ speed, hold, onPlayed: truth.onPlayed })
+        server = started.server
+        oracle = started.oracle
+        truth.begin(server)
+        for (const symbol of server.tracks.keys()) markets.set(symbol.replace('-', ''), symbol)
+        judge = new WireJudge(markets, truth)
+        service = await startServiceProcess('serve', folder.path, {
+          markets: JSON.stringify([...markets].map(([market, symbol]) => marketEntry(market, exchange.name, symbol))),
+          [`feeds.${exchange.name}.url`]: server.url,
+          ...(exchange.name === 'binance' ? { 'feeds.binance.rest_url': server.restUrl } : {}),
+        })
+      })
+
+      afterAll(async () => {
+        expect((await service?.stop())?.code).toBe(0)
+        await server?.close()
+      })
+
+      it('reaches the client as the exchange had it', async () => {
+        client = await SampleClient.connect({
+          wsUrl: service.ws,
+          token: await newToken(service),
+          onMessage: (message, self) => judge.onMessage(message, self),
+        })
+        await client.subscribeAll(...markets.keys())
+        await client.until('all books', () => [...markets.keys()].every((market) => client.book(market).isComplete))
+        isReleased = true
+        released.notify()
+        await server.finished
+        for (const symbol of markets.values()) await rest(symbol)
+        // An answer comes after all that was on its way.
+        await client.request({ type: 'subscription_list' })
+        expect(judge.problems).toEqual([])
+        expect(client.problems).toEqual([])
+        for (const [market, one] of judge.judges) {
+          expect(`${market}: ${one.executions}`).toBe(`${market}: ${truth.trades(one.symbol).length}`)
+        }
+        console.log(JSON.stringify({ exchange: exchange.name, pace: name, ...rests, ...client.counts }))
+        if (hasRests) expect(rests.judged).toBeGreaterThan(80)
+        if (hasRests && oracle !== undefined) expect(rests.said).toBeGreaterThan(80)
+        await client.close()
+      }, 200_000)
+    })
+  })
+})
+
+function marketEntry(symbol: string, venue: string, venueSymbol: string): object {
+  return {
+    symbol,
+    base_asset: symbol.slice(0, -3),
+    quote_asset: symbol.slice(-3),
+    price_decimals: PRICE_DECIMALS[venueSymbol] ?? PRICE_DECIMALS_ELSE,
+    amount_decimals: AMOUNT_DECIMALS,
+    depth: DEPTH,
+    sources: [`${venue}:${venueSymbol}`],
+  }
+}
+
+/** https://www.okx.com/docs-v5/en/#order-book-trading-market-data-ws-order-book-channel */
+function okxChecksum({ bids, asks }: PlainLevels): string {
+  const parts: string[] = []
+  for (let index = 0; index < DEPTH; index++) {
+    for (const level of [bids[index], asks[index]]) if (level !== undefined) parts.push(...level.map(trimmed))
+  }
+  return String(crc32(parts.join(':')) | 0)
+}
+
+/** The last that `bookTicker` said up to this update of the book. */
+function bestSaid(recordings: readonly BinanceRecording[], symbol: string, updateId = 0): string | undefined {
+  const last = recordings.find((one) => one.symbol === symbol)?.best.findLast(({ u }) => u <= updateId)
+  return last === undefined ? undefined : best({ bids: [last.bid], asks: [last.ask] })
+}
+
+function best({ bids, asks }: PlainLevels): string {
+  return [bids[0], asks[0]].map((level) => level?.map(trimmed).join(':')).join(' ')
+}
