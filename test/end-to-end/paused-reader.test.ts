@@ -1,7 +1,7 @@
 /**
- * Readers that stop reading their sockets while the markets go on: at least 15 MB pass, as another reader counts them.
- * Then they read on, are not closed, have every book they are told of exactly as it was, and every execution that the
- * service still keeps; where it keeps too few, they are told so with 4000.
+ * Readers that stop reading their sockets while the markets go on: once the kernel takes no more for them, at least 8 MB
+ * pass, as another reader counts them. Then they read on, are not closed, have every book they are told of exactly as it
+ * was, and every execution that the service still keeps; where it keeps too few, they are told so with 4000.
  */
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { RecordedStreamJudge } from '../support/recorded-stream-judge.ts'
@@ -16,7 +16,7 @@ import { SampleClient } from '../support/sample-client.ts'
 
 const MEGABYTE = 1_000_000
 /** Of book and top messages alone. */
-const PASSED_BYTES = (process.env.TIDEGATE_LONG === '1' ? 100 : 15) * MEGABYTE
+const PASSED_BYTES = (process.env.TIDEGATE_LONG === '1' ? 100 : 8) * MEGABYTE
 const OUTBOX_BYTES_MAX = 262_144
 /** More than the fan-out of one turn, an execution slice or a fragment: what one write may go over the mark by. */
 const WRITE_BYTES_MAX = 1_048_576
@@ -40,11 +40,6 @@ interface Reader {
   readonly judge: RecordedStreamJudge
 }
 
-interface Totals {
-  readonly updates: number
-  readonly messages: number
-}
-
 describe('a reader that pauses', () => {
   it(`while ${PASSED_BYTES / MEGABYTE} MB pass gets far fewer messages, exact books and every execution, and costs no memory`, async () => {
     const symbols = MANY.map((base) => market(base, 2, 0))
@@ -61,20 +56,21 @@ describe('a reader that pauses', () => {
     const paused = [pausedBooks, pausedAll]
 
     for (const { client } of paused) client.pause()
-    const atPause = totalsOf([going, ...paused])
+    const atPause = messagesOf(paused)
+    // How much the kernel takes until then is not the same on any two machines.
+    await untilBehind(service, going.client, paused.length)
+    const commitsAtBehind = commitsOf(service, names)
     const queue = await passBytes(service, going.client, PASSED_BYTES)
-    expect(totalsOf(paused)).toEqual(atPause.slice(1))
+    expect(messagesOf(paused)).toEqual(atPause)
+    const commitsWhileBehind = commitsOf(service, names) - commitsAtBehind
     const behind = await service.operator.metric('tidegate_connections_behind')
     const atResume = targetsOf(service, names)
     for (const { client } of paused) client.resume()
     for (const reader of paused) await untilCaughtUp(reader, atResume)
 
-    const got = totalsOf([going, ...paused]).map(({ updates, messages }, index) => ({
-      updates: updates - (atPause[index] as Totals).updates,
-      messages: messages - (atPause[index] as Totals).messages,
-    }))
     const mergedCommits = paused.map(({ judge }) => judge.mergedCommits)
-    console.log(JSON.stringify({ bytes: going.client.counts.bytes, got, mergedCommits, queueBytesMax: queue.bytesMax }))
+    const { bytes } = going.client.counts
+    console.log(JSON.stringify({ bytes, commitsWhileBehind, mergedCommits, queueBytesMax: queue.bytesMax }))
     for (const { client, judge } of [going, ...paused]) {
       judge.compareWhole(client)
       expect(client.problems).toEqual([])
@@ -82,11 +78,10 @@ describe('a reader that pauses', () => {
       expect(client.closed).toBeUndefined()
     }
     expect(service.record.problems).toEqual([])
-    const [all, books, everything] = got as [Totals, Totals, Totals]
-    expect(books.updates).toBeLessThan(all.updates / 2)
-    expect(everything.updates).toBeLessThan(all.updates / 2)
+    expect(commitsWhileBehind).toBeGreaterThan(1_000)
+    for (const merged of mergedCommits) expect(merged).toBeGreaterThan(0.9 * commitsWhileBehind)
     expect(behind).toBeGreaterThanOrEqual(2)
-    expect(queue.looks).toBeGreaterThan(20)
+    expect(queue.looks).toBeGreaterThan(5)
     expect(queue.bytesMax).toBeLessThan(3 * (OUTBOX_BYTES_MAX + WRITE_BYTES_MAX))
   }, 300_000)
 
@@ -209,6 +204,11 @@ function untilCaughtUp({ client, judge }: Reader, { times, executions }: Targets
   )
 }
 
-function totalsOf(readers: readonly Reader[]): Totals[] {
-  return readers.map(({ client: { counts } }) => ({ updates: counts.updates, messages: counts.messages }))
+function messagesOf(readers: readonly Reader[]): number[] {
+  return readers.map(({ client }) => client.counts.messages)
+}
+
+/** Commits of all markets so far. */
+function commitsOf(running: ServiceInside, symbols: readonly string[]): number {
+  return symbols.reduce((sum, symbol) => sum + running.record.market(symbol).commits.length, 0)
 }
