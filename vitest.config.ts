@@ -32,8 +32,11 @@ export default defineConfig({
     globalSetup: ['test/support/postgres-setup.ts'],
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: long ? 3_600_000 : 60_000,
-    hookTimeout: 120_000,
+    // Only to end what hangs: far above what the slowest takes where five processes share a core.
+    testTimeout: long ? 3_600_000 : 300_000,
+    hookTimeout: 300_000,
+    // Of `expect.poll`; one second, the default, is less than a busy machine may stand still.
+    expect: { poll: { timeout: 45_000, interval: 20 } },
     projects: [
       {
         extends: true,
