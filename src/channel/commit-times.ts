@@ -35,6 +35,7 @@ export class CommitTimes {
   readonly #written = new Map<string, number>()
   #timer: Timer | undefined
   #isFailing = false
+  #isStopped = false
   #writing: Promise<void> = Promise.resolve()
 
   constructor(options: CommitTimesOptions) {
@@ -44,6 +45,7 @@ export class CommitTimes {
 
   /** Writes the last times, which are exact once the writers have stopped, and ends. */
   async stop(): Promise<void> {
+    this.#isStopped = true
     this.#timer?.cancel()
     await this.#writing
     // What is known exactly needs no leap: the next start adds it, so it is taken off here.
@@ -51,6 +53,7 @@ export class CommitTimes {
   }
 
   #scheduleNext(): void {
+    if (this.#isStopped) return
     this.#timer = this.#options.clock.schedule(WRITE_MILLISECONDS, () => {
       this.#writing = this.#write(0).then(() => this.#scheduleNext())
     })

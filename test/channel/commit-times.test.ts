@@ -49,4 +49,13 @@ describe('commit times', () => {
     await times.stop()
     expect(warnings).toHaveLength(1)
   })
+
+  test('stopped while it writes, it writes the exact times last', async () => {
+    const clock = new VirtualClock()
+    const times = new CommitTimes({ db, clock, log, latest: () => [['BTCUSD', 1_800_000_009_000]] })
+    clock.advance(1_000)
+    await times.stop()
+    expect(clock.isDueIn(1_000)).toBe(false)
+    expect((await readCommitFloors(db)).get('BTCUSD')).toBe(1_800_000_009_000)
+  })
 })
