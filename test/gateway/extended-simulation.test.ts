@@ -11,8 +11,6 @@ const long = process.env.TIDEGATE_LONG === '1'
 const first = long ? Date.now() % 1_000_000_000 : 1
 const seeds = [...CORPUS, ...Array.from({ length: long ? 1_000 : 25 }, (_, index) => first + index)]
 
-const TIMEOUT_MILLISECONDS = long ? 30 * 60_000 : 60_000
-
 const TYPES = ['market_data', 'market_data.top_of_book', 'execution_data'] as const
 const MARKETS = ['AAAUSD', 'BBBUSD'] as const
 const INTERVALS = [undefined, undefined, 50, 100, 250] as const
@@ -254,6 +252,5 @@ describe('clients of the extended wire that pause, dribble, die and resume', () 
       // What is not exercised proves nothing.
       for (const [name, count] of Object.entries(sum)) expect(count, name).toBeGreaterThan(seeds.length * 5)
     },
-    TIMEOUT_MILLISECONDS,
   )
 })

@@ -4,18 +4,13 @@
  * seed and the path of a failure; put into TIDEGATE_SEED, the seed runs again.
  */
 import type { Parameters } from 'fast-check'
-import { vi } from 'vitest'
 
 const ORDINARY_SEED = 20_260_101
 const LONG_FACTOR = 50
-const LONG_TIMEOUT_MILLISECONDS = 15 * 60_000
 
 const long = process.env.TIDEGATE_LONG === '1'
 const seed = chooseSeed()
-if (long) {
-  console.info(`property tests: seed ${seed}`)
-  vi.setConfig({ testTimeout: LONG_TIMEOUT_MILLISECONDS })
-}
+if (long) console.info(`property tests: seed ${seed}`)
 
 export function propertySettings(runs: number): Parameters<unknown> {
   return { seed, numRuns: long ? runs * LONG_FACTOR : runs }
