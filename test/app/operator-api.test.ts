@@ -37,7 +37,7 @@ beforeAll(async () => {
     'rules.approval': 'required',
   })
   unsubscribe('fastify.initialization', onServer)
-}, 60_000)
+})
 afterAll(async () => {
   await service?.stop()
   folder.remove()

@@ -54,12 +54,12 @@ describe.skipIf(capturesMissing(...OKX_CAPTURES))('a recording of an exchange (r
     }
     const shared = { config: loaded.config, clock, random: () => 0.5, log }
     const recorder = await startRecorder({ ...shared, path, overwrites: false, onFailure })
-    await vi.waitFor(() => expect(recorder.lost).toEqual([]), { timeout: 20_000 })
+    await vi.waitFor(() => expect(recorder.lost).toEqual([]), { timeout: 45_000 })
     release()
     await server.finished
     await server.close()
     // The end of the connection is heard after all that was said on it.
-    await vi.waitFor(() => expect(recorder.lost).toHaveLength(symbols.length), { timeout: 20_000 })
+    await vi.waitFor(() => expect(recorder.lost).toHaveLength(symbols.length), { timeout: 45_000 })
     await recorder.stop()
 
     const played = symbols.map((symbol) => new FedMarket(symbol, truth, DEPTH))

@@ -65,7 +65,7 @@ describe('a running service', () => {
     service = startCommand(['serve', ...ANY_PORTS, '--data_dir', home, '--stream.drain_seconds', '0'])
     ready = JSON.parse(await service.line((line) => line.startsWith('{"ready"')))
     ports = ['--http.port', new URL(ready.http).port, '--operator.port', new URL(ready.operator).port]
-  }, 60_000)
+  })
   afterAll(async () => {
     service.child.kill('SIGTERM')
     await service.result
@@ -148,7 +148,7 @@ describe('a running service with TLS', () => {
       next: 'send SIGHUP to the service',
     })
     await service.stop()
-  }, 60_000)
+  })
 })
 
 describe('a stopped service', () => {
@@ -186,7 +186,7 @@ describe('a stopped service', () => {
     expect(named('clock')).toEqual([{ verdict: 'ok', name: 'clock', detail: "within 1 s of the store's" }])
     expect(named('signing key')[0]?.detail).toBe('none yet: the first start makes it')
     expect(readdirSync(folder)).toEqual(before)
-  }, 60_000)
+  })
 
   it.skipIf(!hasPostgres)('has its PostgreSQL store looked at, without being migrated', async () => {
     vi.stubEnv('TIDEGATE_STORE_URL', await sharedDatabase())

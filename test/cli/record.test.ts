@@ -12,11 +12,14 @@ import { ensureBuilt } from '../support/running-service.ts'
 const folder = recordingFolder()
 afterAll(() => folder.remove())
 
+/** Only a hang is to reach it. */
+const PATIENCE = { timeout: 45_000 }
+
 /** Starts the verb and waits until it records. */
 async function startRecording(path: string, args: readonly string[] = [], options?: CommandRunOptions) {
   const run = runCommand(registerRecord, ['record', path, '--log.level', 'silent', ...args], options)
-  await vi.waitFor(() => expect(existsSync(path)).toBe(true))
-  await vi.waitFor(() => expect(run.clock.isDueIn(60_000)).toBe(true))
+  await vi.waitFor(() => expect(existsSync(path)).toBe(true), PATIENCE)
+  await vi.waitFor(() => expect(run.clock.isDueIn(60_000)).toBe(true), PATIENCE)
   return run
 }
 
@@ -71,7 +74,7 @@ describe('record', () => {
     await vi.waitFor(() => {
       run.clock.advance(2_000)
       expect(run.stderr.text).toContain('1 entries')
-    })
+    }, PATIENCE)
     expect(run.stderr.text).toMatch(
       /[0-9]+ s, 1 entries \([0-9]+ a second\), [0-9]+ bytes, BTCUSD lost: the recording \/nowhere\/at\.all cannot be opened: ENOENT/,
     )
@@ -112,7 +115,7 @@ describe('a recorder that is killed', () => {
     const path = folder.next()
     const command = startCommand(['record', path, '--simulator.rate', '500', '--log.level', 'error'], { isBuilt: true })
     await vi.waitFor(async () => expect((await readEntries(path)).length).toBeGreaterThan(100), {
-      timeout: 30_000,
+      ...PATIENCE,
       interval: 100,
     })
     command.child.kill('SIGKILL')

@@ -34,7 +34,7 @@ let entries: RecordedEntry[]
 beforeAll(async () => {
   ensureBuilt()
   const run = runCommand(registerRecord, ['record', path, '--simulator.rate', '300', '--log.level', 'silent'])
-  await vi.waitFor(() => expect(run.clock.isDueIn(60_000)).toBe(true))
+  await vi.waitFor(() => expect(run.clock.isDueIn(60_000)).toBe(true), { timeout: 45_000 })
   for (let step = 0; step < SECONDS * 1_000; step++) run.clock.advance(1)
   run.interrupt()
   await run.ended

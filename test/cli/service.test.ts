@@ -136,7 +136,7 @@ describe('demo', () => {
         .find((text) => text.includes('npx tidegate '))
         ?.trim()
         .split(' ') ?? []
-    const watch = startCommand([...words.slice(2), '--seconds', '20'])
+    const watch = startCommand([...words.slice(2), '--seconds', '120'])
     running.add(watch)
     expect(await watch.line((line) => line.includes('snapshot BTCUSD'))).toMatch(/bids=\d/)
     watch.child.kill('SIGINT')
@@ -204,7 +204,7 @@ describe('a later start', () => {
   })
 
   it('of serve prints exactly one line, and drains: not ready at once, no new connection after the delay', async () => {
-    command = start('serve', '--http.drain_delay_seconds', '3', '--stream.drain_seconds', '0')
+    command = start('serve', '--http.drain_delay_seconds', '6', '--stream.drain_seconds', '0')
     const ready = await readyOf(command)
     expect(command.stdout().split('\n')).toHaveLength(2)
     const demo = { ...readDemoFile(), auth_url: ready.http, ws_url: ready.ws }
