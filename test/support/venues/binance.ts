@@ -6,18 +6,9 @@
  */
 import { readCapture, receivedFrames } from '../captures.ts'
 import type { VenueClient } from './client.ts'
+import { type MadeTradesOptions, TradeMaker, tradesWanted, withTradePlaces } from './made-trades.ts'
 import { type LevelText, PlainBook, type PlainLevels } from './plain-book.ts'
-import {
-  type MadeTradesOptions,
-  type Outgoing,
-  type PlayedTrade,
-  type Score,
-  type ScoreFrame,
-  TradeMaker,
-  torn,
-  tradesWanted,
-  withTradePlaces,
-} from './score.ts'
+import { type Outgoing, type PlayedTrade, type Score, type ScoreFrame, torn } from './score.ts'
 import { type Dialect, type HttpAnswer, VenueServer } from './server.ts'
 import type { TrackOptions } from './track.ts'
 

@@ -10,18 +10,9 @@
 import { type LevelText, RecordedKrakenBook, type RecordedMessage } from '../recorded-kraken-book.ts'
 import type { KrakenRecording } from '../recordings.ts'
 import type { VenueClient } from './client.ts'
+import { type MadeTradesOptions, TradeMaker, tradesWanted, withTradePlaces } from './made-trades.ts'
 import type { PlainLevels } from './plain-book.ts'
-import {
-  type MadeTradesOptions,
-  type Outgoing,
-  type PlayedTrade,
-  type Score,
-  type ScoreFrame,
-  TradeMaker,
-  torn,
-  tradesWanted,
-  withTradePlaces,
-} from './score.ts'
+import { type Outgoing, type PlayedTrade, type Score, type ScoreFrame, torn } from './score.ts'
 import { type Dialect, VenueServer } from './server.ts'
 import type { TrackOptions } from './track.ts'
 
