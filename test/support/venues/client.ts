@@ -36,6 +36,19 @@ export class VenueClient {
     if (!this.#isMute && this.#socket.readyState === this.#socket.OPEN) this.#socket.ping(() => undefined)
   }
 
+  /** Resolves when it has read all that it was sent so far, which its answer to a ping tells, or when it has gone. */
+  heard(): Promise<void> {
+    const socket = this.#socket
+    return new Promise((resolve) => {
+      const end = (): void => {
+        socket.off('pong', end).off('close', end)
+        resolve()
+      }
+      socket.on('pong', end).on('close', end)
+      this.ping()
+    })
+  }
+
   /** What a channel begins with: the message that can be cut in its middle. */
   sendBeginning(text: string): void {
     if (this.#isCutAtBeginning) this.#cutInside(text)

@@ -68,6 +68,8 @@ export class VenueServer {
     )
     this.finished = Promise.all([...this.tracks.values()].map((track) => track.finished)).then(() => undefined)
     this.#http = createServer((request, response) => this.#answerHttp(request, response))
+    // A connection that the server ends because it is idle may just then be given a request, which would be lost.
+    this.#http.keepAliveTimeout = 0
     this.#http.on('connection', (wire) => {
       this.#wires.add(wire)
       wire.on('close', () => this.#wires.delete(wire))
@@ -112,6 +114,11 @@ export class VenueServer {
       for (const text of this.#dialect.beat(client)) client.send(text)
       if (this.#dialect.sendsPings === true) client.ping()
     }
+  }
+
+  /** Resolves when every client has read all that it was sent so far, or has gone. */
+  async heard(): Promise<void> {
+    await Promise.all([...this.#clients].map((client) => client.heard()))
   }
 
   /** Cuts every connection without a close frame. */

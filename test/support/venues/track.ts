@@ -25,6 +25,8 @@ export interface TrackOptions {
 
 /** At full speed: frames between two waits for the socket. */
 const FRAMES_PER_WAIT = 64
+/** A frame that is later than this follows a halt of the whole process: the pace begins anew, and nothing is caught up. */
+const LATE_MILLISECONDS_MAX = 250
 /** Recorded time between two rounds; there are recordings of a single frame. */
 const ROUND_PAUSE_MILLISECONDS = 500
 
@@ -177,6 +179,11 @@ export class Track {
     this.#anchor ??= { recorded, real: performance.now() }
     const due = this.#anchor.real + (recorded - this.#anchor.recorded) / this.#options.speed
     const delay = due - performance.now()
+    if (delay < -LATE_MILLISECONDS_MAX) {
+      this.#anchor = { recorded, real: performance.now() }
+      // A machine that is too slow for the pace plays slower, and still reads what it is sent.
+      await new Promise(setImmediate)
+    }
     if (delay < 1) return
     await new Promise<void>((resolve) => {
       this.#timer = setTimeout(resolve, delay)
