@@ -1,12 +1,9 @@
 /** Binance over a real socket and HTTP, at a venue whose book is deeper than what is fetched of it. */
 import { afterEach, describe, expect, it } from 'vitest'
-import { createLog } from '../../../src/base/log.ts'
-import { createMetricsRegistry } from '../../../src/base/metrics.ts'
-import { VENUES } from '../../../src/feed/venues.ts'
 import { type BinanceRecording, startBinanceServer } from '../../support/venues/binance.ts'
 import { FedMarket } from '../../support/venues/fed-market.ts'
+import { readVenue } from '../../support/venues/reading.ts'
 import { VenueTruth } from '../../support/venues/truth.ts'
-import { VirtualClock } from '../../support/virtual-clock.ts'
 
 const SYMBOL = 'BTCUSDT'
 const DEPTH = 10
@@ -61,34 +58,22 @@ function movingUp(): BinanceRecording {
   }
 }
 
-/** A market of a venue that stops before each of the given messages until `go`. */
-async function setUp(stops: readonly number[]) {
+/** A market of a venue that, asked before each message, waits for what `hold` returns. */
+async function setUp(hold: (market: FedMarket, index: number) => Promise<void> | undefined) {
   const truth = new VenueTruth(DEPTH)
-  const gates = new Map(stops.map((index) => [index, gate()]))
+  const market = new FedMarket(SYMBOL, truth, DEPTH)
   const server = await startBinanceServer({
     speed: Number.POSITIVE_INFINITY,
     recordings: [movingUp()],
     onPlayed: truth.onPlayed,
-    hold: (_symbol, index) => gates.get(index)?.opened,
+    hold: (_symbol, index) => hold(market, index),
   })
   opened.push(server)
   truth.begin(server)
-  const market = new FedMarket(SYMBOL, truth, DEPTH)
-  const clock = new VirtualClock()
-  const source = VENUES.binance.createSource(
-    { url: server.url, restUrl: server.restUrl },
-    {
-      markets: [market.source],
-      clock,
-      random: () => 0,
-      log: createLog('silent'),
-      metrics: createMetricsRegistry(),
-    },
-  )
-  source.start()
+  const { source, clock } = readVenue('binance', server, [market])
   opened.push({ close: () => source.stop() })
   const snapshotsAsked = () => server.said.filter((text) => text.startsWith('/api/v3/depth')).length
-  return { server, market, clock, snapshotsAsked, go: (index: number) => gates.get(index)?.open() }
+  return { server, market, clock, snapshotsAsked }
 }
 
 function gate() {
@@ -101,24 +86,21 @@ function gate() {
 
 describe('a price that moves through what was fetched of a book of Binance', () => {
   it('is followed with new snapshots, and nobody notices', async () => {
-    const stops = [300, 600, 900]
-    const { server, market, snapshotsAsked, go } = await setUp([0, ...stops])
-    await market.until('live', () => market.isLive)
-    go(0)
-    for (const [count, stop] of stops.entries()) {
-      // Asked for while the book went on, and in use before the levels of the one before are gone.
-      await server.until('another snapshot', () => snapshotsAsked() >= count + 2)
-      await market.until('current', () => market.judge.isCurrent)
-      go(stop)
-    }
+    // The venue takes its time: a snapshot that is asked for is in use long before the levels of the one before are gone.
+    const { server, market, snapshotsAsked } = await setUp((fed) =>
+      fed.until('the message before', () => fed.isLive && fed.judge.isCurrent),
+    )
     await server.finished
     await market.until('the end', () => market.judge.isCurrent)
     expect({ reasons: market.reasons, problems: market.judge.problems }).toEqual({ reasons: [], problems: [] })
     expect(market.judge.matched).toBeGreaterThanOrEqual(MOVES)
+    expect(snapshotsAsked()).toBeGreaterThan(MOVES / LOST_AT)
   })
 
   it('is followed as far as the levels reach while there is no new one, and then again from a new beginning', async () => {
-    const { server, market, clock, snapshotsAsked, go } = await setUp([0, WANTED_AT + 10, LOST_AT - 1, LOST_AT + 1])
+    const gates = new Map([0, WANTED_AT + 10, LOST_AT - 1, LOST_AT + 1].map((index) => [index, gate()]))
+    const go = (index: number) => gates.get(index)?.open()
+    const { server, market, clock, snapshotsAsked } = await setUp((_fed, index) => gates.get(index)?.opened)
     await market.until('live', () => market.isLive)
     server.httpFaults.push({ status: 429, body: '{}', headers: { 'retry-after': '60' } }, { status: 503, body: 'busy' })
     go(0)
@@ -135,7 +117,9 @@ describe('a price that moves through what was fetched of a book of Binance', () 
     go(LOST_AT + 1)
     while (!market.isLive) {
       clock.advance(1_000)
-      await new Promise((resolve) => setImmediate(resolve))
+      // What is under way arrives before more time has passed.
+      for (let count = 0; count < 5; count++) await server.heard()
+      await new Promise(setImmediate)
     }
     await server.finished
     await market.until('the end', () => market.judge.isCurrent)

@@ -1,8 +1,5 @@
 /** Coinbase over a real socket, at a venue that plays what was recorded: what only Coinbase does. */
 import { afterEach, describe, expect, it } from 'vitest'
-import { createLog } from '../../../src/base/log.ts'
-import { createMetricsRegistry } from '../../../src/base/metrics.ts'
-import { VENUES } from '../../../src/feed/venues.ts'
 import { ASK } from '../../../src/market/event.ts'
 import { capturesMissing } from '../../support/captures.ts'
 import { SourceListener } from '../../support/source-listener.ts'
@@ -13,9 +10,9 @@ import {
   startCoinbaseServer,
 } from '../../support/venues/coinbase.ts'
 import { FedMarket } from '../../support/venues/fed-market.ts'
+import { readVenue } from '../../support/venues/reading.ts'
 import type { VenueServer } from '../../support/venues/server.ts'
 import { VenueTruth } from '../../support/venues/truth.ts'
-import { VirtualClock } from '../../support/virtual-clock.ts'
 
 /** Levels a side that are compared; the books have a thousand. */
 const DEPTH = 50
@@ -61,28 +58,13 @@ async function serve(
 }
 
 function read(server: VenueServer, markets: readonly (FedMarket | SourceListener)[]) {
-  const clock = new VirtualClock()
-  const metrics = createMetricsRegistry()
-  const source = VENUES.coinbase.createSource(
-    { url: server.url, restUrl: '' },
-    {
-      markets: markets.map((one) => (one instanceof FedMarket ? one.source : one.sourceMarket)),
-      clock,
-      random: () => 0,
-      log: createLog('silent'),
-      metrics,
-    },
-  )
-  source.start()
+  const { clock, source } = readVenue('coinbase', server, markets)
   opened.push({ close: () => source.stop() })
-  /** Frames that were read so far. */
-  const messages = async () => /^tidegate_feed_messages_total\{.*\} ([0-9]+)$/m.exec(await metrics.metrics())?.[1]
   /** Time passes on a connection that lives. */
   const live = async (milliseconds: number) => {
     for (let passed = 0; passed < milliseconds; passed += BEAT_MILLISECONDS) {
-      const before = await messages()
       server.beat()
-      while ((await messages()) === before) await new Promise(setImmediate)
+      await server.heard()
       clock.advance(BEAT_MILLISECONDS)
     }
   }

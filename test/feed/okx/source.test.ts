@@ -1,13 +1,12 @@
 /** OKX over a real socket, at a venue that plays what was recorded: what only OKX does. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { createLog } from '../../../src/base/log.ts'
-import { createMetricsRegistry } from '../../../src/base/metrics.ts'
-import type { Source } from '../../../src/feed/source.ts'
 import { VENUES } from '../../../src/feed/venues.ts'
 import { capturesMissing } from '../../support/captures.ts'
 import { SourceListener } from '../../support/source-listener.ts'
 import { FedMarket } from '../../support/venues/fed-market.ts'
 import { OKX_CAPTURES, type OkxServerOptions, okxRecordings, startOkxServer } from '../../support/venues/okx.ts'
+import { type Reading, readVenue } from '../../support/venues/reading.ts'
 import type { VenueServer } from '../../support/venues/server.ts'
 import { VenueTruth } from '../../support/venues/truth.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
@@ -36,24 +35,10 @@ async function serve(options: Partial<OkxServerOptions>): Promise<{ server: Venu
   return { server, truth }
 }
 
-function read(server: VenueServer, markets: readonly (FedMarket | SourceListener)[]) {
-  const clock = new VirtualClock()
-  const metrics = createMetricsRegistry()
-  const source: Source = VENUES.okx.createSource(
-    { url: server.url, restUrl: '' },
-    {
-      markets: markets.map((one) => (one instanceof FedMarket ? one.source : one.sourceMarket)),
-      clock,
-      random: () => 0,
-      log: createLog('silent'),
-      metrics,
-    },
-  )
-  source.start()
-  opened.push({ close: () => source.stop() })
-  /** Frames that were read so far. */
-  const messages = async () => /^tidegate_feed_messages_total\{.*\} ([0-9]+)$/m.exec(await metrics.metrics())?.[1]
-  return { clock, source, messages }
+function read(server: VenueServer, markets: readonly (FedMarket | SourceListener)[]): Reading {
+  const reading = readVenue('okx', server, markets)
+  opened.push({ close: () => reading.source.stop() })
+  return reading
 }
 
 /** As the venue sends it today. */
@@ -108,7 +93,9 @@ describe.skipIf(capturesMissing(...OKX_CAPTURES))('OKX (needs ../shared/data)', 
     const market = new FedMarket(BTC, truth, DEPTH)
     const { clock } = read(server, [market])
     const score = truth.score(BTC)
-    await market.until('the middle', () => market.judge.isCurrent && market.judge.executions >= 3)
+    const isRead = () => market.judge.isCurrent && market.judge.executions === score.trades.length
+    await market.until('the middle', () => server.tracks.get(BTC)?.played === 60 && isRead())
+    expect(market.judge.executions).toBeGreaterThanOrEqual(3)
     server.pause()
     server.disconnectAll()
     await market.until('lost', () => market.reasons.length > 0)

@@ -1,0 +1,40 @@
+/** Markets of a test venue as its connector reads them, on a clock that moves when the test says so. */
+import { createLog } from '../../../src/base/log.ts'
+import { createMetricsRegistry } from '../../../src/base/metrics.ts'
+import type { Source } from '../../../src/feed/source.ts'
+import { VENUES, type VenueName } from '../../../src/feed/venues.ts'
+import { SourceListener } from '../source-listener.ts'
+import { VirtualClock } from '../virtual-clock.ts'
+import type { FedMarket } from './fed-market.ts'
+import type { VenueServer } from './server.ts'
+
+export interface Reading {
+  readonly source: Source
+  readonly clock: VirtualClock
+  /** Frames that were read so far. */
+  readonly messages: () => Promise<number>
+}
+
+/** Starts the connector; its delays before it tries again are the shortest there are. */
+export function readVenue(
+  name: VenueName,
+  { url, restUrl }: VenueServer,
+  markets: readonly (FedMarket | SourceListener)[],
+): Reading {
+  const clock = new VirtualClock()
+  const metrics = createMetricsRegistry()
+  const source = VENUES[name].createSource(
+    { url, restUrl },
+    {
+      markets: markets.map((one) => (one instanceof SourceListener ? one.sourceMarket : one.source)),
+      clock,
+      random: () => 0,
+      log: createLog('silent'),
+      metrics,
+    },
+  )
+  source.start()
+  const messages = async () =>
+    Number(/^tidegate_feed_messages_total\{.*\} ([0-9]+)$/m.exec(await metrics.metrics())?.[1] ?? 0)
+  return { source, clock, messages }
+}
