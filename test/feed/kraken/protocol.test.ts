@@ -36,6 +36,8 @@ const updates: ScriptMessage[] = [
   },
   { type: 'update', bids: [[99.9, 3]] },
 ]
+/** Longer than any test. */
+const NEVER_MILLISECONDS = 3_600_000
 const script: ScriptFrame[] = [snapshot, ...updates]
 /** Every amount differs from the one before, so that each update is an event. */
 const manyUpdates = Array.from({ length: 300 }, (_, index): ScriptMessage => {
@@ -250,8 +252,16 @@ describe('a book that cannot be vouched for', () => {
 
   it('is subscribed at once the first time, and after a growing delay when it goes on failing', async () => {
     const all = Array.from({ length: 301 }, (_, index) => index)
-    const server = await serve({ recordings, corrupt: corruptAt(all.slice(1)) })
     const listener = new SourceListener('BTC/USD')
+    const server = await serve({
+      recordings,
+      corrupt: corruptAt(all.slice(1)),
+      // One message that is wrong, and no other before the book was subscribed anew.
+      hold: (symbol, index) =>
+        symbol === 'BTC/USD' && index === 2
+          ? listener.until('the second life', () => listener.count('snapshot') === 2)
+          : undefined,
+    })
     const other = new SourceListener('ETH/USD', { depth: 25 })
     const { clock, source } = connect(server.url, [listener, other])
     const requestsOf = (symbol: string) => books(server).filter(({ params }) => params.symbol?.includes(symbol)).length
@@ -495,6 +505,8 @@ describe('the connection', () => {
     server.broadcast(scriptKraken(btc, [snapshot]).frames[0]?.text ?? '')
     await listener.until('the snapshot behind it all', () => listener.count('snapshot') === 2)
     expect(listener.reasons()).toEqual([])
+    await server.venue.heard()
+    await server.until('all requests', () => server.requests.length >= 3)
     expect(server.requests).toHaveLength(3)
   })
 
@@ -513,13 +525,15 @@ describe('the connection', () => {
   })
 
   it('counts messages and tells how old the last one is', async () => {
-    const server = await serve()
+    const server = await serve({ beatMilliseconds: NEVER_MILLISECONDS })
     const listener = new SourceListener('BTC/USD')
     const { clock, metric } = connect(server.url, [listener])
     await listener.until('all messages', () => listener.events.length === 4)
+    await server.until('all requests', () => server.requests.length === 3)
+    await server.venue.heard()
     clock.advance(3_000)
-    // Status, two acknowledgements, the list of pairs, four messages; a heartbeat may have come between.
-    expect(Number(await metric('tidegate_feed_messages_total{venue="kraken"}'))).toBeGreaterThanOrEqual(8)
+    // Status, three acknowledgements, the list of pairs, four messages.
+    expect(await metric('tidegate_feed_messages_total{venue="kraken"}')).toBe('9')
     expect(await metric('tidegate_feed_last_message_age_seconds{venue="kraken"}')).toBe('3')
   })
 
