@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { CommitRecorder } from '../../../src/app/commit-recorder.ts'
 import { openRecording } from '../../../src/feed/replay/reader.ts'
 import { RecordedState } from '../../../src/feed/replay/recorded-state.ts'
@@ -291,10 +291,7 @@ describe('a market of a recording', () => {
   it('is told why a file cannot be played', async () => {
     const line = new MarketLine([BTC])
     const { source, fed, told } = replayInto(line, '/nowhere/at.all')
-    await vi.waitFor(async () => {
-      await line.passTime(5)
-      expect(told[0]).toHaveLength(1)
-    })
+    while (told[0]!.length < 1) await line.passTime(5)
     const event = { type: 'lost', reason: 'the recording /nowhere/at.all cannot be opened: ENOENT' }
     expect(told[0]).toEqual([event])
     source.add({ ...fed[0]!, listener: (late) => told[0]!.push(late) })
@@ -323,10 +320,8 @@ describe('a market of a recording', () => {
     expect([late.length, told[0]!.length]).toEqual([1, before])
     // Nobody names the file any more: it begins anew.
     source.add(joined)
-    await vi.waitFor(async () => {
-      await line.passTime(1)
-      expect(late).toHaveLength(3)
-    })
+    while (late.length < 3) await line.passTime(1)
+    expect(late).toHaveLength(3)
     expect(late[1]).toEqual({ type: 'lost', reason: `the recording ${path} has not come to this market yet` })
     expect(late[2]).toEqual(snapshotEntry(0, 0).events[0])
     await source.stop()
