@@ -1,5 +1,8 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+/** What doctor says of a store that is in use: of its pools of addresses, and of its clock. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createSystemClock } from '../../src/base/clock.ts'
 import { askAddressPools } from '../../src/cli/doctor-addresses.ts'
+import { examineStoreClock } from '../../src/cli/doctor-store.ts'
 import { OPERATOR_TOKEN, type RestCustomer, RestNode } from '../support/rest.ts'
 import { newAccount } from '../support/rules.ts'
 
@@ -31,4 +34,28 @@ it('says how much is left of imported addresses, warns when nothing is, and is s
   ])
   const [refused] = await askAddressPools({ ...api, token: 'another' })
   expect(refused).toMatchObject({ verdict: 'bad', detail: expect.stringContaining('401') })
+})
+
+/** What is found when the question goes out and the answer comes in so many seconds from now, by this machine's clock. */
+function found(secondsBefore: number, secondsAfter: number) {
+  const now = Date.now()
+  const times = [secondsBefore, secondsAfter].map((seconds) => now + seconds * 1_000)
+  const wallInstant = () => ({ milliseconds: times.shift() ?? now, nanoseconds: 0 })
+  return examineStoreClock(node.db, { ...createSystemClock(), wallInstant })
+}
+
+describe('the clock of the store', () => {
+  it('is well when it may be the same, however long the answer took', async () => {
+    expect(await found(-3_600, 3_600)).toMatchObject({ verdict: 'ok', detail: "within 1 s of the store's" })
+  })
+
+  it.each([
+    ['ahead of', 3_600, 3_700],
+    ['behind', -3_700, -3_600],
+  ])('is named when this one is %s it, by what it is at least', async (direction, before, after) => {
+    const { verdict, detail } = await found(before, after)
+    expect(verdict).toBe('warn')
+    // What has passed since the test began is none of it.
+    expect(detail).toMatch(new RegExp(`^3[56]\\d\\d\\.\\d s ${direction} the clock of the store$`))
+  })
 })
