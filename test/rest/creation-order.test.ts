@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/store/sql.ts'
 import { ALL_KEYS } from '../support/address-keys.ts'
-import { type RestCustomer, RestNode } from '../support/rest.ts'
+import { type RestCustomer, RestNode, untilServed } from '../support/rest.ts'
 import { ADDRESSES, newAccount, RULES, ruleBody } from '../support/rules.ts'
 
 const ACCOUNTS = '/v2/identity/accounts'
@@ -48,7 +48,8 @@ describe('times of creation', () => {
       let next = 0
       const write = async () => {
         for (let count = 0; count < WRITES; count++) {
-          const { status, text } = await customer.call('POST', path, bodyOf(next++))
+          const body = bodyOf(next++)
+          const { status, text } = await untilServed(() => customer.call('POST', path, body))
           expect(status, text).toBe(200)
         }
       }

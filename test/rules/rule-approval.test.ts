@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { StatementFailed } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
-import { type RestCustomer, RestNode } from '../support/rest.ts'
+import { type RestCustomer, RestNode, untilServed } from '../support/rest.ts'
 import { ADDRESSES, newAccount, RULES, ruleBody, type TestAccount } from '../support/rules.ts'
 import { temporaryFolder } from '../support/running-service.ts'
 
@@ -24,7 +24,8 @@ afterAll(async () => {
 
 /** A rule that waits. */
 async function make(changes: Readonly<Record<string, unknown>> = {}) {
-  const answer = await customer.call('POST', RULES, ruleBody(alice.profileId, changes))
+  const body = ruleBody(alice.profileId, changes)
+  const answer = await untilServed(() => customer.call('POST', RULES, body))
   expect(answer.status, answer.text).toBe(200)
   return answer.body.rule
 }
@@ -182,8 +183,8 @@ describe('two that decide at once', () => {
     const ids = await Promise.all(Array.from({ length: 10 }, async () => (await make()).id as string))
     const outcomes = await Promise.all(
       ids.flatMap((id) => [
-        node.operator('POST', `/rules/${id}/approve`),
-        node.operator('POST', `/rules/${id}/reject`, { reason: 'late' }),
+        untilServed(() => node.operator('POST', `/rules/${id}/approve`)),
+        untilServed(() => node.operator('POST', `/rules/${id}/reject`, { reason: 'late' })),
       ]),
     )
     let approved = 0
@@ -201,7 +202,10 @@ describe('two that decide at once', () => {
   it('leave a deleted rule whatever comes first: deleting follows approval, and approval does not follow deleting', async () => {
     const ids = await Promise.all(Array.from({ length: 10 }, async () => (await make()).id as string))
     const outcomes = await Promise.all(
-      ids.flatMap((id) => [node.operator('POST', `/rules/${id}/approve`), customer.call('DELETE', `${RULES}/${id}`)]),
+      ids.flatMap((id) => [
+        untilServed(() => node.operator('POST', `/rules/${id}/approve`)),
+        untilServed(() => customer.call('DELETE', `${RULES}/${id}`)),
+      ]),
     )
     for (const [index, id] of ids.entries()) {
       const [approval, deletion] = outcomes.slice(2 * index, 2 * index + 2)
@@ -216,7 +220,8 @@ describe('two that decide at once', () => {
   it('approve a rule once when many do', async () => {
     const { id } = await make()
     const before = await addressCount()
-    const answers = await Promise.all(Array.from({ length: 20 }, () => node.operator('POST', `/rules/${id}/approve`)))
+    const approve = () => untilServed(() => node.operator('POST', `/rules/${id}/approve`))
+    const answers = await Promise.all(Array.from({ length: 20 }, approve))
     const [first] = answers
     for (const { status, body } of answers) expect([status, body]).toEqual([200, first?.body])
     expect(await addressCount()).toBe(before + 1)
