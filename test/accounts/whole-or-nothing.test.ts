@@ -1,12 +1,12 @@
 /** An account is made whole or not at all, whichever of its statements fails, and wherever a crash falls. */
 import type { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { createSystemClock } from '../../src/base/clock.ts'
 import { type Db, StoreUnavailable } from '../../src/store/db.ts'
 import { openEmbedded } from '../../src/store/embedded.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { sql } from '../../src/store/sql.ts'
 import { captureLog } from '../support/door.ts'
+import { createPatientClock } from '../support/patient-clock.ts'
 import { type RestCustomer, RestNode } from '../support/rest.ts'
 import { temporaryFolder } from '../support/running-service.ts'
 import { openTestStore } from '../support/test-store.ts'
@@ -29,7 +29,7 @@ let killAfter: number | undefined
 beforeAll(async () => {
   process.on('worker', remember)
   db = isEmbedded
-    ? await openEmbedded({ folder: folder.path, log, clock: createSystemClock() })
+    ? await openEmbedded({ folder: folder.path, log, clock: createPatientClock() })
     : await openTestStore({ log })
   if (isEmbedded) await migrate(db, log)
   db.observeStatements(() => {

@@ -47,7 +47,7 @@ const app = createHttpServer({
   log: captureLog().log,
   metrics: createMetricsRegistry(),
   headerBytesMax: 16_384,
-  requestMilliseconds: 5_000,
+  requestMilliseconds: 60_000,
   translate: () => undefined,
 })
 const guard = createGuard({ directory, verifier, clock, ratePerSecond: 2 })

@@ -8,7 +8,6 @@ import { changeClient, createSecret, deleteSecret, ensureClient } from '../../sr
 import { ensureCustomer } from '../../src/auth/customers.ts'
 import { Directory } from '../../src/auth/directory.ts'
 import { registerWellKnownRoutes } from '../../src/auth/well-known-routes.ts'
-import { createSystemClock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { SCOPES, STREAM_SCOPE } from '../../src/contract/scopes.ts'
@@ -16,8 +15,10 @@ import { createHttpServer } from '../../src/http/server.ts'
 import type { Db } from '../../src/store/db.ts'
 import { openEmbedded } from '../../src/store/embedded.ts'
 import { migrate } from '../../src/store/migrate.ts'
-import { AuthNode, NodeClock, write } from '../support/auth-node.ts'
+import { AuthNode, write } from '../support/auth-node.ts'
 import { listenAnywhere } from '../support/door.ts'
+import { createPatientClock } from '../support/patient-clock.ts'
+import { NodeClock } from '../support/virtual-clock.ts'
 
 interface Document {
   readonly code?: string
@@ -34,7 +35,7 @@ let clientId: string
 let clientSecret: string
 
 beforeAll(async () => {
-  db = await openEmbedded({ folder: '', log: silent, clock: createSystemClock() })
+  db = await openEmbedded({ folder: '', log: silent, clock: createPatientClock() })
   await migrate(db, silent)
   proxy = createServer((request, response) => {
     const { method, headers, url: path } = request

@@ -19,14 +19,7 @@ import { createGatewayMetrics } from '../../src/gateway/metrics.ts'
 import type { Db, Transaction } from '../../src/store/db.ts'
 import { captureLog } from './door.ts'
 import { SETTINGS } from './stream-simulation.ts'
-import { VirtualClock } from './virtual-clock.ts'
-
-/** Time stands still, and turns end as they do: sockets are real here. */
-export class NodeClock extends VirtualClock {
-  override endOfTurn(callback: () => void): void {
-    setImmediate(callback)
-  }
-}
+import type { NodeClock } from './virtual-clock.ts'
 
 export interface AuthNodeOptions {
   readonly db: Db

@@ -7,7 +7,7 @@ import { createOperatorListener } from '../../src/app/operator-listener.ts'
 import { type Authority, Directory, type SigningKey } from '../../src/auth/directory.ts'
 import { DirectoryLoader } from '../../src/auth/directory-loader.ts'
 import { registerAuthOperatorRoutes } from '../../src/auth/operator-routes.ts'
-import { createSystemClock } from '../../src/base/clock.ts'
+import { type Clock, createSystemClock } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import type { Db } from '../../src/store/db.ts'
@@ -35,6 +35,7 @@ export async function listenAnywhere(app: FastifyInstance): Promise<string> {
 
 export interface OperatorSide {
   readonly db: Db
+  readonly clock: Clock
   readonly directory: Directory
   readonly loader: DirectoryLoader
   readonly url: string
@@ -47,7 +48,7 @@ export interface OperatorSide {
 export async function openOperatorSide(): Promise<OperatorSide> {
   const { log, lines } = captureLog()
   const clock = createSystemClock()
-  const db = await openTestStore({ log, clock })
+  const db = await openTestStore({ log })
   const directory = new Directory()
   const loader = new DirectoryLoader({ db, directory, clock, log, publicUrl: '' })
   await loader.refresh()
@@ -67,6 +68,7 @@ export async function openOperatorSide(): Promise<OperatorSide> {
   })
   return {
     db,
+    clock,
     directory,
     loader,
     url: listener.url,

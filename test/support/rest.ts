@@ -1,6 +1,6 @@
 /**
  * The REST API of one node on the store of the test project: the public listener with its rooms, the operator's
- * listener, and customers with tokens, made as an operator and a client make them. Time is real.
+ * listener, and customers with tokens, made as an operator and a client make them. Time is real, unless a rate is tested.
  */
 import { loadConfig } from '../../src/app/config.ts'
 import { createOperatorListener } from '../../src/app/operator-listener.ts'
@@ -19,6 +19,7 @@ import type { Hub } from '../../src/gateway/hub.ts'
 import type { Db } from '../../src/store/db.ts'
 import { captureLog } from './door.ts'
 import { openTestStore } from './test-store.ts'
+import { NodeClock } from './virtual-clock.ts'
 
 export const OPERATOR_TOKEN = 'operator-token-of-this-test'
 
@@ -39,6 +40,7 @@ export interface RestCustomer {
 }
 
 export interface RestNodeOptions {
+  /** Time stands still with one, so that what was used up stays so; without, there is more than any test uses. */
   readonly ratePerSecond?: number
   /** A store that is there already, with its schema; it is not closed with the node. */
   readonly db?: Db
@@ -77,8 +79,8 @@ export class RestNode {
   static async open(options: RestNodeOptions = {}): Promise<RestNode> {
     const { ratePerSecond = 100_000, log = captureLog().log, hasTestSeed = false, flags = {} } = options
     const live = { config: configOf(flags) }
-    const clock = createSystemClock()
-    const db = options.db ?? (await openTestStore({ log, clock }))
+    const clock = options.ratePerSecond === undefined ? createSystemClock() : new NodeClock(Date.now())
+    const db = options.db ?? (await openTestStore({ log }))
     const directory = new Directory()
     const loader = new DirectoryLoader({ db, directory, clock, log, publicUrl: '' })
     await loader.refresh()

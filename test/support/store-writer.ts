@@ -1,13 +1,13 @@
 /** A process that writes rows one after the other and names each on stdout once it is stored. Argument: the folder. */
-import { createSystemClock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log.ts'
 import { openEmbedded } from '../../src/store/embedded.ts'
 import { sql } from '../../src/store/sql.ts'
+import { createPatientClock } from './patient-clock.ts'
 
 const db = await openEmbedded({
   folder: process.argv[2] as string,
   log: createLog('silent'),
-  clock: createSystemClock(),
+  clock: createPatientClock(),
 })
 await sql`create table if not exists survivor (n int primary key, half int)`.execute(db.tables())
 for (let n = 0; ; n++) {

@@ -3,12 +3,13 @@
  * PostgreSQL every suite has a database of its own, on the server that the run shares.
  */
 import { inject } from 'vitest'
-import { type Clock, createSystemClock } from '../../src/base/clock.ts'
+import type { Clock } from '../../src/base/clock.ts'
 import { createLog, type Log } from '../../src/base/log.ts'
 import type { Db } from '../../src/store/db.ts'
 import { openEmbedded } from '../../src/store/embedded.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
+import { createPatientClock } from './patient-clock.ts'
 import { sharedDatabase } from './postgres.ts'
 
 declare module 'vitest' {
@@ -22,13 +23,12 @@ const CONNECTIONS_MAX = 5
 /** A new store, empty or with the schema of this version. */
 export async function openTestStore({
   log,
-  clock = createSystemClock(),
   isMigrated = true,
 }: {
   readonly log: Log
-  readonly clock?: Clock
   readonly isMigrated?: boolean
 }): Promise<Db> {
+  const clock = createPatientClock()
   const db =
     inject('engine') === 'embedded'
       ? await openEmbedded({ folder: '', log, clock })
@@ -50,7 +50,7 @@ export async function storeFlags(folder: string): Promise<Readonly<Record<string
 async function migratedDatabase(): Promise<string> {
   const address = await sharedDatabase()
   const log = createLog('error')
-  const db = openServer(address, log, createSystemClock())
+  const db = openServer(address, log, createPatientClock())
   await migrate(db, log)
   await db.close()
   return address

@@ -96,3 +96,10 @@ export class VirtualClock implements Clock {
     return next
   }
 }
+
+/** Time stands still, and turns end as they do: for a node whose sockets are real. */
+export class NodeClock extends VirtualClock {
+  override endOfTurn(callback: () => void): void {
+    setImmediate(callback)
+  }
+}
