@@ -11,14 +11,8 @@ import { openSocket, type RawAnswer, readToEnd, sendRaw, splitAnswers } from '..
 const REQUEST_MILLISECONDS = 300
 const { log, lines } = captureLog()
 const metrics = createMetricsRegistry()
-const app = createHttpServer({
-  listener: 'public',
-  log,
-  metrics,
-  headerBytesMax: 16_384,
-  requestMilliseconds: REQUEST_MILLISECONDS,
-  translate: () => undefined,
-})
+const options = { listener: 'public', log, metrics, headerBytesMax: 16_384, translate: () => undefined } as const
+const app = createHttpServer({ ...options, requestMilliseconds: 60_000 })
 let seen: string[] = []
 let release: () => void = () => undefined
 app.get('/things', async ({ url }) => {
@@ -33,8 +27,11 @@ app.get('/slow', async () => {
   })
   return { slow: true }
 })
+/** Has no patience with anybody, and so is of use for nothing else. */
+const impatient = createHttpServer({ ...options, requestMilliseconds: REQUEST_MILLISECONDS })
+impatient.post('/things', async ({ body }) => ({ body }))
 // A part of the listener with errors of its own shape, as the token endpoint has.
-app.register(async (scope) => {
+impatient.register(async (scope) => {
   scope.setErrorHandler((error, _request, reply) => {
     const status = (error as { status?: number }).status ?? 500
     reply.status(status).send({ error: 'own shape' })
@@ -43,10 +40,12 @@ app.register(async (scope) => {
 })
 
 let url: string
+let impatientUrl: string
 beforeAll(async () => {
   url = await listenAnywhere(app)
+  impatientUrl = await listenAnywhere(impatient)
 })
-afterAll(() => app.close())
+afterAll(() => Promise.all([app.close(), impatient.close()]))
 beforeEach(() => {
   seen = []
 })
@@ -55,9 +54,23 @@ const CLOSE = 'Connection: close\r\n'
 const JSON_TYPE = 'Content-Type: application/json\r\n'
 
 async function onlyAnswer(...parts: string[]): Promise<RawAnswer> {
-  const answers = await sendRaw(url, ...parts)
+  return only(await sendRaw(url, ...parts))
+}
+
+function only(answers: readonly RawAnswer[]): RawAnswer {
   expect(answers).toHaveLength(1)
   return answers[0] as RawAnswer
+}
+
+/** The answer to a request whose head comes in time, however slow this process is, and whose body never does. */
+async function answerToHead(head: string): Promise<RawAnswer> {
+  const { server } = impatient
+  server.headersTimeout = server.requestTimeout = 60_000
+  const arrived = once(server, 'request')
+  const answers = sendRaw(impatientUrl, head)
+  await arrived
+  server.headersTimeout = server.requestTimeout = REQUEST_MILLISECONDS
+  return only(await answers)
 }
 
 function expectProblem(answer: RawAnswer, status: number, code: string): void {
@@ -193,13 +206,13 @@ describe('methods', () => {
 
 describe('slowness', () => {
   it('a connection on which nothing is sent is answered 408 and ended', async () => {
-    expectProblem(await onlyAnswer(), 408, 'request_timeout')
+    expectProblem(only(await sendRaw(impatientUrl)), 408, 'request_timeout')
   })
   it('a body that breaks off is answered by the route, in its own shape, and counted', async () => {
     const head = `Host: x\r\n${JSON_TYPE}Content-Length: 20\r\n\r\n{`
-    const own = await onlyAnswer(`POST /own HTTP/1.1\r\n${head}`)
+    const own = await answerToHead(`POST /own HTTP/1.1\r\n${head}`)
     expect([own.status, own.body, own.headers.connection]).toEqual([408, '{"error":"own shape"}', 'close'])
-    expectProblem(await onlyAnswer(`POST /things HTTP/1.1\r\n${head}`), 408, 'request_timeout')
+    expectProblem(await answerToHead(`POST /things HTTP/1.1\r\n${head}`), 408, 'request_timeout')
     expect(await metrics.metrics()).toContain('method="POST",route="/own",status="408"} 1')
   })
   it('a broken head is counted and named in the log without what was sent', async () => {
@@ -279,15 +292,7 @@ describe('requests sent ahead', () => {
 
 describe('connections', () => {
   it('have a limit, at which the one that has been silent longest goes', async () => {
-    const own = createHttpServer({
-      listener: 'public',
-      log,
-      metrics,
-      headerBytesMax: 16_384,
-      requestMilliseconds: 60_000,
-      translate: () => undefined,
-      connectionsMax: 3,
-    })
+    const own = createHttpServer({ ...options, requestMilliseconds: 60_000, connectionsMax: 3 })
     own.get('/', async () => 'x')
     own.server.on('upgrade', (_request, socket) => {
       socket.resume().write('HTTP/1.1 101 x\r\n\r\n')

@@ -1,10 +1,10 @@
-import { connect } from 'node:net'
 import { Type } from 'typebox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { Problem } from '../../src/http/problem.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { captureLog, listenAnywhere } from '../support/door.ts'
+import { openSocket, readToEnd } from '../support/raw-http.ts'
 
 const REQUEST_MILLISECONDS = 200
 const HEADER_BYTES_MAX = 16_384
@@ -13,14 +13,14 @@ class Unreachable extends Error {}
 
 const { log, lines } = captureLog()
 const metrics = createMetricsRegistry()
-const app = createHttpServer({
+const options = {
   listener: 'public',
   log,
   metrics,
   headerBytesMax: HEADER_BYTES_MAX,
-  requestMilliseconds: REQUEST_MILLISECONDS,
-  translate: (error) => (error instanceof Unreachable ? new Problem('unavailable', 'gone') : undefined),
-})
+  translate: (error: unknown) => (error instanceof Unreachable ? new Problem('unavailable', 'gone') : undefined),
+} as const
+const app = createHttpServer({ ...options, requestMilliseconds: 60_000 })
 app.get('/things/:id', async () => ({ fine: true }))
 app.post('/things', { schema: { body: Type.Object({ count: Type.Integer() }) } }, async ({ body }) => body)
 app.get('/bug', async () => {
@@ -30,26 +30,24 @@ app.get('/unreachable', async () => {
   throw new Unreachable()
 })
 
+/** Has no patience with anybody, and so is of use for nothing else. */
+const impatient = createHttpServer({ ...options, requestMilliseconds: REQUEST_MILLISECONDS })
+impatient.post('/things', { schema: { body: Type.Object({ count: Type.Integer() }) } }, async ({ body }) => body)
+
 let url: string
+let impatientUrl: string
 beforeAll(async () => {
   url = await listenAnywhere(app)
+  impatientUrl = await listenAnywhere(impatient)
 })
-afterAll(() => app.close())
+afterAll(() => Promise.all([app.close(), impatient.close()]))
 
 /** Sends bytes as they are and reads until the server ends the connection. */
-function sendRaw(...parts: string[]): Promise<string> {
-  const { port } = new URL(url)
-  return new Promise((resolve, reject) => {
-    const socket = connect(Number(port), '127.0.0.1')
-    let received = ''
-    socket.setEncoding('utf8')
-    socket.on('data', (text) => {
-      received += text
-    })
-    socket.on('error', reject)
-    socket.on('close', () => resolve(received))
-    for (const part of parts) socket.write(part)
-  })
+function sendRaw(bytes: string, to = url): Promise<string> {
+  const socket = openSocket(to)
+  const text = readToEnd(socket)
+  socket.write(bytes)
+  return text
 }
 
 function problemIn(response: string): Record<string, unknown> {
@@ -74,7 +72,7 @@ describe('problems before there is a request', () => {
       'GET /things/1 HTTP/1.1\r\nHost: x\r\n',
       'POST /things HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{"count":',
     ]) {
-      const response = await sendRaw(start)
+      const response = await sendRaw(start, impatientUrl)
       expect(response).toMatch(/^HTTP\/1\.1 408 /)
       expect(problemIn(response)).toMatchObject({ status: 408, code: 'request_timeout', title: 'Request Timeout' })
     }
