@@ -3,7 +3,10 @@
  * store's time is the test's own; what comes over the network is waited for.
  */
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Db, STATEMENT_MILLISECONDS_MAX, StoreUnavailable } from '../../src/store/db.ts'
@@ -92,10 +95,10 @@ async function listen(onConnection: (socket: Socket) => void): Promise<{ server:
 
 describe('without a server', () => {
   it('opens at once, refuses callers, and keeps trying', async () => {
-    const { server, port } = await listen(() => undefined)
-    server.close()
-    await once(server, 'close')
-    const store = open(`postgres://tidegate:${PASSWORD}@127.0.0.1:${port}/nothing`)
+    // A socket in a folder of its own: nobody else can come to listen there.
+    const folder = mkdtempSync(join(tmpdir(), 'tidegate-no-server-'))
+    cleanups.push(() => rmSync(folder, { recursive: true }))
+    const store = open(`postgres://tidegate:${PASSWORD}@/nothing?host=${encodeURIComponent(folder)}&port=5432`)
     expect(store.available).toBe(false)
     const [query, transaction, listening] = await Promise.all([
       failure(one(store)),
@@ -103,11 +106,11 @@ describe('without a server', () => {
       failure(store.listen('channel', { onNotify: () => undefined, onReconnect: () => undefined })),
     ])
     for (const error of [query, transaction, listening]) expect(error).toBeInstanceOf(StoreUnavailable)
-    expect(query?.message).toContain('ECONNREFUSED')
+    expect(query?.message).toContain('ENOENT')
     const attempts: Socket[] = []
     const again = createServer((socket) => attempts.push(socket))
     cleanups.push(() => again.close())
-    again.listen(port, '127.0.0.1')
+    again.listen(join(folder, '.s.PGSQL.5432'))
     await once(again, 'listening')
     clock.advance(RECONNECT_PAUSE_MILLISECONDS_MIN)
     await until(() => attempts.length > 0)
@@ -155,6 +158,25 @@ describe('without a server', () => {
   })
 })
 
+/**
+ * A port that is free now and stays so: the server cannot choose one by itself, and whoever asks the system for any is
+ * given a higher one.
+ */
+async function portForServer(): Promise<number> {
+  for (let port = 10_000 + (process.pid % 10_000); port < 32_000; port++) {
+    const probe = createServer()
+    const isFree = await new Promise<boolean>((resolve) => {
+      probe.once('error', () => resolve(false))
+      probe.listen(port, '127.0.0.1', () => resolve(true))
+    })
+    if (!isFree) continue
+    probe.close()
+    await once(probe, 'close')
+    return port
+  }
+  throw new Error('there is no free port below those that the system gives')
+}
+
 /** ErrorResponse of the protocol: severity, code and message. */
 function fatal(code: string, message: string): Buffer {
   const fields = Buffer.from(`SFATAL\0VFATAL\0C${code}\0M${message}\0\0`)
@@ -196,7 +218,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
       onNotify: (payload) => told.push(payload),
       onReconnect: () => told.push('reconnect'),
     })
-    const running = failure(sql`select pg_sleep(1)`.execute(store.tables()))
+    const running = failure(sql`select pg_sleep(600)`.execute(store.tables()))
     await withClient(address, async (client) => {
       const others = 'datname = current_database() and pid <> pg_backend_pid()'
       for (let active = 0; active === 0; ) {
@@ -264,9 +286,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
     const [known, stranger] = await Promise.all([newCertificate('known'), newCertificate('stranger')])
     const address = await server.createDatabase()
     const { pathname } = new URL(address.replace('@/', '@host/'))
-    const { server: placeholder, port } = await listen(() => undefined)
-    placeholder.close()
-    await once(placeholder, 'close')
+    const port = await portForServer()
     await server.stop('fast')
     const ssl_key_file = server.addFile('server.key', known.key)
     const ssl_cert_file = server.addFile('server.crt', known.cert)

@@ -1,19 +1,23 @@
 /** The PostgreSQL store: the conformance suite, and what only it promises while its server is well. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type Clock, createSystemClock } from '../../src/base/clock.ts'
+import type { Clock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log.ts'
 import { type Db, STATEMENT_MILLISECONDS_MAX, StoreUnavailable } from '../../src/store/db.ts'
 import { HEARTBEAT_MILLISECONDS, TRANSACTION_IDLE_MILLISECONDS_MAX } from '../../src/store/limits.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { sql } from '../../src/store/sql.ts'
+import { createPatientClock } from '../support/patient-clock.ts'
 import { hasPostgres, PostgresServer, sharedDatabase, withClient } from '../support/postgres.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { describeStore } from './conformance.ts'
 
 const silent = createLog('silent')
 
-function open(url: string, { clock = createSystemClock() as Clock, connectionsMax = 10 } = {}): Db {
+function open(
+  url: string,
+  { clock = createPatientClock(), connectionsMax = 10 }: { clock?: Clock; connectionsMax?: number } = {},
+): Db {
   return openPostgres({ url, connectionsMax, log: silent, clock, random: () => 0.5 })
 }
 
@@ -122,6 +126,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
       const clock = new VirtualClock()
       const address = await server.createDatabase()
       const db = await openedOn(address, { clock, connectionsMax: 1 })
+      await sql`set statement_timeout = 0`.execute(db.tables())
       const [begun, finish] = [signal(), signal()]
       const holding = db.transaction(async (transaction) => {
         await sql`select 1`.execute(transaction)
@@ -132,13 +137,15 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
       const refused = failure(mark(db, 1))
       await advance(clock, STATEMENT_MILLISECONDS_MAX)
       expect(await refused).toBeInstanceOf(StoreUnavailable)
-      const late = failure(sql`insert into mark values (2) returning pg_sleep(0.3)`.execute(db.tables()))
-      await advance(clock, STATEMENT_MILLISECONDS_MAX - 1)
-      finish.give()
-      await holding
-      await untilRunning(address, 'pg_sleep')
-      clock.advance(1)
-      expect(await late).toBeInstanceOf(StoreUnavailable)
+      await withGate(address, async (gate) => {
+        const late = failure(sql`insert into mark values (2) returning ${PASS_GATE}`.execute(db.tables()))
+        await advance(clock, STATEMENT_MILLISECONDS_MAX - 1)
+        finish.give()
+        await holding
+        await gate.reached()
+        clock.advance(1)
+        expect(await late).toBeInstanceOf(StoreUnavailable)
+      })
       expect(await marks(db)).toEqual([2])
     })
 
@@ -165,11 +172,15 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
     it('ends in order: refuses who waits and who comes, after what runs', async () => {
       const address = await server.createDatabase()
       const db = await openedOn(address, { connectionsMax: 1 })
-      const running = sql`insert into mark values (1) returning pg_sleep(0.1)`.execute(db.tables())
-      const waiting = failure(mark(db, 2))
-      await untilRunning(address, 'pg_sleep')
-      const closing = db.close()
-      expect(await failure(mark(db, 3))).toBeInstanceOf(StoreUnavailable)
+      await sql`set statement_timeout = 0`.execute(db.tables())
+      const { running, waiting, closing } = await withGate(address, async (gate) => {
+        const running = sql`insert into mark values (1) returning ${PASS_GATE}`.execute(db.tables())
+        const waiting = failure(mark(db, 2))
+        await gate.reached()
+        const closing = db.close()
+        expect(await failure(mark(db, 3))).toBeInstanceOf(StoreUnavailable)
+        return { running, waiting, closing }
+      })
       await running
       expect(await waiting).toBeInstanceOf(StoreUnavailable)
       await closing
@@ -210,11 +221,24 @@ async function advance(clock: VirtualClock, milliseconds: number): Promise<void>
   }
 }
 
-/** Settles when a statement with that text runs in that database. */
-async function untilRunning(address: string, text: string): Promise<void> {
-  await withClient(address, async (client) => {
-    const query = `select count(*)::int as n from pg_stat_activity
-      where datname = current_database() and state = 'active' and pid <> pg_backend_pid() and query like $1`
-    for (let running = 0; running === 0; ) running = (await client.query(query, [`%${text}%`])).rows[0].n
+const PASS_GATE = sql`pg_advisory_lock_shared(1)`
+
+/**
+ * A gate in the server that is shut while `work` runs: a statement with `PASS_GATE` stands at it. Its session must have
+ * no `statement_timeout`: the server's own limit runs in real time.
+ */
+async function withGate<Result>(
+  address: string,
+  work: (gate: { reached(): Promise<void> }) => Promise<Result>,
+): Promise<Result> {
+  return await withClient(address, async (client) => {
+    await client.query('select pg_advisory_lock(1)')
+    const query = `select count(*)::int as n from pg_locks where locktype = 'advisory' and not granted
+      and database = (select oid from pg_database where datname = current_database())`
+    return await work({
+      async reached() {
+        for (let waiting = 0; waiting === 0; ) waiting = (await client.query(query)).rows[0].n
+      },
+    })
   })
 }

@@ -6,6 +6,7 @@
  * One server serves a whole run of the tests (`sharedDatabase`); a test that stops or stalls it starts its own.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createConnection } from 'node:net'
@@ -40,10 +41,8 @@ export async function sharedDatabase(): Promise<string> {
   return await createDatabase(folder)
 }
 
-let databases = 0
-
 async function createDatabase(folder: string, password?: string): Promise<string> {
-  const name = `test_${process.pid}_${databases++}`
+  const name = `test_${randomBytes(8).toString('hex')}`
   await withClient(addressOf(folder, 'postgres', password), (client) => client.query(`create database ${name}`))
   return addressOf(folder, name, password)
 }
