@@ -2,25 +2,25 @@
  * Readers that stop reading their sockets while the markets go on: once the kernel takes no more for them, at least 8 MB
  * pass, as another reader counts them. Then they read on, are not closed, have every book they are told of exactly as it
  * was, and every execution that the service still keeps; where it keeps too few, they are told so with 4000.
+ *
+ * What the kernel takes before is not the same on any two machines, and is no market data but long replies, which cost
+ * little: nothing here depends on how much it is, nor on how fast anything goes.
  */
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { RecordedStreamJudge } from '../support/recorded-stream-judge.ts'
-import {
-  market,
-  newToken,
-  type ServiceInside,
-  startServiceInside,
-  temporaryFolder,
-} from '../support/running-service.ts'
+import { market, type ServiceInside, startServiceInside, temporaryFolder, tokenOf } from '../support/running-service.ts'
 import { SampleClient } from '../support/sample-client.ts'
 
 const MEGABYTE = 1_000_000
 /** Of book and top messages alone. */
 const PASSED_BYTES = (process.env.TIDEGATE_LONG === '1' ? 100 : 8) * MEGABYTE
+/** Commits that pass with them, however large a busy machine makes each. */
+const PASSED_COMMITS = 500
 const OUTBOX_BYTES_MAX = 262_144
-/** More than the fan-out of one turn, an execution slice or a fragment: what one write may go over the mark by. */
-const WRITE_BYTES_MAX = 1_048_576
 const PASSING_MILLISECONDS_MAX = 200_000
+/** The largest request there can be, and one that changes nothing: its reply has 2.5 MB. */
+const LONG_REQUEST = `{"type":"unsubscribe","channels":[${'{},'.repeat(21_000)}{}]}`
+const REPLY_BYTES_MAX = 2_600_000
 
 /** Each beats by itself: fourteen at a moderate rate make more bytes than a few at a high one, whose bursts merge. */
 const MANY = 'BTC ETH SOL LTC XLM BCH DOGE ADA DOT LINK AVAX UNI ATOM NEAR'.split(' ')
@@ -37,6 +37,7 @@ afterAll(() => folder.remove())
 
 interface Reader {
   readonly client: SampleClient
+  readonly clientId: string
   readonly judge: RecordedStreamJudge
 }
 
@@ -57,13 +58,12 @@ describe('a reader that pauses', () => {
 
     for (const { client } of paused) client.pause()
     const atPause = messagesOf(paused)
-    // How much the kernel takes until then is not the same on any two machines.
-    await untilBehind(service, going.client, paused.length)
+    for (const reader of paused) await untilNothingIsTaken(service, reader, going.client)
     const commitsAtBehind = commitsOf(service, names)
-    const queue = await passBytes(service, going.client, PASSED_BYTES)
+    const queue = await pass(service, going.client, () => commitsSince(commitsAtBehind))
     expect(messagesOf(paused)).toEqual(atPause)
-    const commitsWhileBehind = commitsOf(service, names) - commitsAtBehind
-    const behind = await service.operator.metric('tidegate_connections_behind')
+    const commitsWhileBehind = commitsSince(commitsAtBehind)
+    for (const reader of paused) expect(await connectionOf(service, reader)).toMatchObject({ behind: true })
     const atResume = targetsOf(service, names)
     for (const { client } of paused) client.resume()
     for (const reader of paused) await untilCaughtUp(reader, atResume)
@@ -78,12 +78,14 @@ describe('a reader that pauses', () => {
       expect(client.closed).toBeUndefined()
     }
     expect(service.record.problems).toEqual([])
-    expect(commitsWhileBehind).toBeGreaterThan(1_000)
     for (const merged of mergedCommits) expect(merged).toBeGreaterThan(0.9 * commitsWhileBehind)
-    expect(behind).toBeGreaterThanOrEqual(2)
-    expect(queue.looks).toBeGreaterThan(5)
-    expect(queue.bytesMax).toBeLessThan(3 * (OUTBOX_BYTES_MAX + WRITE_BYTES_MAX))
-  }, 300_000)
+    // What passed was kept for none of them: a mark each, and the reply that one may be in the middle of.
+    expect(queue.bytesMax).toBeLessThan((1 + paused.length) * (OUTBOX_BYTES_MAX + REPLY_BYTES_MAX))
+
+    function commitsSince(before: number): number {
+      return commitsOf(service as ServiceInside, names) - before
+    }
+  })
 
   it('is closed with 4000 when executions it missed are kept no more, and only then', async () => {
     const symbols = ['BTC', 'ETH', 'SOL', 'LTC'].map((base) => market(base, 2, 0))
@@ -102,7 +104,7 @@ describe('a reader that pauses', () => {
     const paused = [pausedBooks, pausedAll]
 
     for (const { client } of paused) client.pause()
-    await untilBehind(service, going.client, paused.length)
+    for (const reader of paused) await untilNothingIsTaken(service, reader, going.client)
     const fallen = names.map((symbol) => countOf(symbol) + 2 * kept)
     await going.client.until(
       'executions that are kept no more',
@@ -124,15 +126,16 @@ describe('a reader that pauses', () => {
     function countOf(symbol: string): number {
       return (service as ServiceInside).record.market(symbol).executionCount
     }
-  }, 300_000)
+  })
 })
 
 /** A client with every book and top, and executions too if wanted, that has its first SNAPSHOTs. */
 async function connect(running: ServiceInside, symbols: readonly string[], takesExecutions: boolean): Promise<Reader> {
   const judge = new RecordedStreamJudge(running.record)
+  const customer = await running.operator.createClient()
   const client = await SampleClient.connect({
     wsUrl: running.ws,
-    token: await newToken(running),
+    token: await tokenOf(running, customer),
     messagesKept: 1,
     executionsKept: 1,
     onMessage: judge.onMessage,
@@ -145,36 +148,51 @@ async function connect(running: ServiceInside, symbols: readonly string[], takes
     await client.subscribe(...symbols.flatMap((name) => types.map((type) => ({ type, params: { market: name } }))))
   }
   await client.until('the books', () => symbols.every((symbol) => client.book(symbol).isComplete))
-  return { client, judge }
+  return { client, judge, clientId: customer.clientId }
 }
 
-/** Waits until so many more bytes have come to a client; meanwhile looks at the send queues at every half megabyte. */
-async function passBytes(running: ServiceInside, client: SampleClient, bytes: number) {
+interface ConnectionDocument {
+  readonly behind: boolean
+  readonly queued_bytes: number
+  readonly bytes_out: number
+}
+
+/** What the operator is told of a reader's connection; undefined when it is gone. */
+async function connectionOf(running: ServiceInside, { clientId }: Reader): Promise<ConnectionDocument | undefined> {
+  const path = `/connections?client_id=${clientId}`
+  const { items } = await running.operator.call<{ items: readonly ConnectionDocument[] }>('GET', path)
+  return items[0]
+}
+
+/**
+ * Asks for a reader that does not read for one long reply after the other, until it is behind and nothing is taken for
+ * it any more, while more comes to a client that does read; or until it was closed for having been behind.
+ */
+async function untilNothingIsTaken(running: ServiceInside, reader: Reader, going: SampleClient): Promise<void> {
+  const end = performance.now() + PASSING_MILLISECONDS_MAX
+  for (let before = ''; ; ) {
+    const connection = await connectionOf(running, reader)
+    const now = JSON.stringify(connection)
+    if (connection === undefined || (connection.behind && now === before)) return
+    if (performance.now() > end) throw new Error(`the kernel takes ever more: ${now}`)
+    before = now
+    if (!connection.behind) reader.client.send(LONG_REQUEST)
+    const next = going.counts.bytes + MEGABYTE / 8
+    await going.until('more bytes', () => going.counts.bytes >= next)
+  }
+}
+
+/** Waits until so many bytes have come to a client, and so many commits were made; looks at the send queues meanwhile. */
+async function pass(running: ServiceInside, going: SampleClient, commits: () => number) {
   const queue = { looks: 0, bytesMax: 0 }
-  const end = client.counts.bytes + bytes
-  while (client.counts.bytes < end) {
-    const next = Math.min(end, client.counts.bytes + MEGABYTE / 2)
-    await client.until(`${bytes} bytes`, () => client.counts.bytes >= next, PASSING_MILLISECONDS_MAX)
+  const end = going.counts.bytes + PASSED_BYTES
+  while (going.counts.bytes < end || commits() < PASSED_COMMITS) {
+    const next = going.counts.bytes + MEGABYTE / 2
+    await going.until('more bytes', () => going.counts.bytes >= next, PASSING_MILLISECONDS_MAX)
     queue.looks++
     queue.bytesMax = Math.max(queue.bytesMax, await running.operator.metric('tidegate_send_queue_bytes'))
   }
   return queue
-}
-
-/**
- * Waits until so many connections are behind, or one was closed because it had been; looks whenever half a megabyte has
- * come to a client that is not.
- */
-async function untilBehind(running: ServiceInside, client: SampleClient, count: number): Promise<void> {
-  const end = performance.now() + PASSING_MILLISECONDS_MAX
-  for (;;) {
-    const text = await running.operator.metricsText()
-    const behind = Number(/^tidegate_connections_behind (\d+)$/m.exec(text)?.[1])
-    if (behind >= count || text.includes('tidegate_closes_total{cause="executionGap"} 1')) return
-    if (performance.now() > end) throw new Error(`${behind} connections are behind, and should be ${count}`)
-    const next = client.counts.bytes + MEGABYTE / 2
-    await client.until('more bytes', () => client.counts.bytes >= next)
-  }
 }
 
 interface Targets {

@@ -57,7 +57,10 @@ export function temporaryFolder(): { readonly path: string; remove(): void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-/** The operator API of one service; throws on every answer that is not 200. */
+/** So often is asked again what a store that had no time for it refused with 503: it says so, and to come back. */
+const ATTEMPTS_MAX = 30
+
+/** The operator API of one service; throws on every other answer that is not 200. */
 export class OperatorApi {
   readonly url: string
   readonly token: string
@@ -73,17 +76,22 @@ export class OperatorApi {
     path: string,
     body?: object,
   ): Promise<Answer> {
-    const response = await fetch(`${this.url}/admin/v1${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${this.token}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    })
-    const text = await response.text()
-    if (!response.ok) throw new Error(`${method} ${path} was answered ${response.status}: ${text}`)
-    return JSON.parse(text) as Answer
+    for (let attempt = 1; ; attempt++) {
+      const response = await fetch(`${this.url}/admin/v1${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${this.token}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+      const text = await response.text()
+      if (response.ok) return JSON.parse(text) as Answer
+      const seconds = Number(response.headers.get('retry-after'))
+      const isWorthAnother = response.status === 503 && seconds > 0 && attempt < ATTEMPTS_MAX
+      if (!isWorthAnother) throw new Error(`${method} ${path} was answered ${response.status}: ${text}`)
+      await new Promise((resolve) => setTimeout(resolve, seconds * 1_000))
+    }
   }
 
   /** A customer on the allow list with one client that may stream. */

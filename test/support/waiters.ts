@@ -12,7 +12,7 @@ export class Waiters {
   readonly #waiters = new Set<Waiter>()
 
   /** Resolves as soon as `predicate` holds, at once when it does already. */
-  until(what: string, predicate: () => boolean, limitMilliseconds = 30_000): Promise<void> {
+  until(what: string, predicate: () => boolean, limitMilliseconds = 60_000): Promise<void> {
     if (predicate()) return Promise.resolve()
     return new Promise((resolve, reject) => {
       const limit = setTimeout(() => {
