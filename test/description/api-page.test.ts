@@ -9,6 +9,9 @@ import { OPERATIONS } from '../../src/contract/operations.ts'
 import { CHROMIUM, titleWith } from '../support/foreign-programs.ts'
 import { openPublicDoor } from '../support/public-door.ts'
 
+/** Only a hang is to reach it; it is under the limit of a test. */
+const PATIENCE_MILLISECONDS = 120_000
+
 let listener: Listener
 
 beforeAll(async () => {
@@ -57,12 +60,17 @@ describe('the page over HTTP', () => {
 describe.skipIf(CHROMIUM.isSkipped)(titleWith('the page in Chromium', CHROMIUM, 'chromium'), () => {
   let browser: Browser
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: CHROMIUM.file, args: ['--no-sandbox', '--disable-gpu'] })
+    browser = await chromium.launch({
+      executablePath: CHROMIUM.file,
+      args: ['--no-sandbox', '--disable-gpu'],
+      timeout: PATIENCE_MILLISECONDS,
+    })
   })
   afterAll(() => browser?.close())
 
   it('shows every operation and asks nobody else for anything', async () => {
     const page = await browser.newPage({ viewport: { width: 1400, height: 1000 } })
+    page.setDefaultTimeout(PATIENCE_MILLISECONDS)
     const asked: string[] = []
     const complaints: string[] = []
     page.on('request', (request) => asked.push(request.url()))

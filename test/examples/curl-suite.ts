@@ -9,10 +9,12 @@ const FOLDER = join(import.meta.dirname, '../../examples/curl')
 export function curlSuite(stands: () => Stands): void {
   describe.skipIf(CURL.isSkipped)(titleWith('curl', CURL, 'curl'), () => {
     describe.each(TRANSPORTS)('over %s', (transport) => {
-      async function run(script: string): Promise<string> {
+      async function run(script: string, variables: Readonly<Record<string, string>> = {}): Promise<string> {
         const { credentialsPath, environment } = stands().of(transport)
-        const { code, stdout, stderr } = await startExample('sh', [join(FOLDER, script), credentialsPath], environment)
-          .result
+        const { code, stdout, stderr } = await startExample('sh', [join(FOLDER, script), credentialsPath], {
+          ...environment,
+          ...variables,
+        }).result
         expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
         return stdout
       }
@@ -30,14 +32,13 @@ export function curlSuite(stands: () => Stands): void {
       })
 
       it('opens the stream', async () => {
-        expect((await run('handshake.sh')).split('\r\n')).toEqual([
+        expect((await run('handshake.sh', { SECONDS_LONG: '60' })).split('\r\n')).toEqual([
           'HTTP/1.1 101 Switching Protocols',
           'Upgrade: websocket',
           'Connection: Upgrade',
           expect.stringMatching(/^Sec-WebSocket-Accept: [\w+/]{27}=$/),
           '',
-          // Frames may follow: nothing was asked for, but the service pings.
-          expect.anything(),
+          '',
         ])
       })
 

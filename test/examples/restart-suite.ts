@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { RunningCommand } from '../support/command-line.ts'
 import { CHROMIUM, PYTHON, startExample } from '../support/foreign-programs.ts'
 import { type Relay, startRelay } from '../support/relay.ts'
-import { connectPage, startBrowser, untilStatus } from './browser-suite.ts'
+import { connectPage, newPage, startBrowser, untilStatus } from './browser-suite.ts'
 import { BUILTIN_FLAGS } from './node-suite.ts'
 import type { Stands } from './stands.ts'
 import { BEST_LINE, firstLines } from './stream-lines.ts'
@@ -20,7 +20,7 @@ export function restartSuite(stands: () => Stands): void {
     const { http } = stands().of('TCP').service
     relay = await startRelay(Promise.resolve(portOf(http)))
     if (!CHROMIUM.isMissing) browser = await startBrowser(stands().publicKeyHash)
-    page = await browser?.newPage()
+    page = browser && (await newPage(browser))
   })
   afterAll(async () => {
     await browser?.close()

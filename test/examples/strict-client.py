@@ -59,9 +59,9 @@ async def main(path, market):
         cut = [frame for frame in FRAMES if frame.startswith("< ") and "continued" in frame]
         payload = json.loads(snapshot)["payload"]
         say("fragmented snapshot", bytes=len(snapshot), frames=len(cut) + 1, levels=len(payload["bids"]))
-        await asyncio.wait_for(await socket.ping(b"p" * 125), 10)
+        await asyncio.wait_for(await socket.ping(b"p" * 125), 60)
         say("our ping", answered=True)
-        await asyncio.wait_for(frame_with("< PING"), 10)
+        await asyncio.wait_for(frame_with("< PING"), 60)
         say("its ping", seen=True)
         await socket.send(b"{}")
         say("binary", reply=await next_reply(socket))
@@ -95,4 +95,4 @@ async def main(path, market):
             say(name, status=refused.status_code, challenge=refused.headers.get("WWW-Authenticate"))
 
 
-asyncio.run(asyncio.wait_for(main(*sys.argv[1:3]), 50))
+asyncio.run(asyncio.wait_for(main(*sys.argv[1:3]), 200))
