@@ -77,7 +77,7 @@ function asReplayed(published: readonly string[], path: string): string[] {
 
 describe('replaying', () => {
   it('makes the same commits and the same wire at any speed', async () => {
-    for (let seed = 1; seed <= (LONG ? 200 : 12); seed++) {
+    for (let seed = 1; seed <= (LONG ? 200 : 8); seed++) {
       const { line, path } = await recordNoise(seed, 150)
       for (const [speed, step] of [
         [1, 1],
