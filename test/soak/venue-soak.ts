@@ -81,7 +81,7 @@ class Soak {
     log({ event: 'start', seed, seconds, markets: this.#stage.markets.size, aggregates: this.#stage.aggregates.size })
     for (const reader of this.#readers) await reader.connect()
     this.#begin = performance.now()
-    const sampling = setInterval(() => this.#sample(), SAMPLE_SECONDS * 1000)
+    const sampling = setInterval(() => void this.#sample(), SAMPLE_SECONDS * 1000)
     try {
       await this.#rest()
       while (this.#elapsedSeconds < seconds && this.#problems.length === 0) {
@@ -91,7 +91,7 @@ class Soak {
       }
     } finally {
       clearInterval(sampling)
-      this.#sample()
+      await this.#sample()
     }
     for (const reader of this.#readers) await reader.close()
     this.#collect()
@@ -218,23 +218,26 @@ class Soak {
     for (const problem of this.#problems.slice(0, 5)) this.#options.log({ event: 'problem', problem })
   }
 
-  #sample(): void {
-    const { pid } = this.#stage.service
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-    const residentMegabytes = Math.round(Number(/^VmRSS:\s+([0-9]+) kB$/m.exec(status)?.[1]) / 1024)
-    void this.#stage.service.operator.metricsText().then((text) => {
+  /** A sample that cannot be had says so in the log, and ends nothing. */
+  async #sample(): Promise<void> {
+    try {
+      const { pid } = this.#stage.service
+      const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+      const text = await this.#stage.service.operator.metricsText()
       const metric = (name: string) => Number(new RegExp(`^${name} ([0-9.e+]+)$`, 'm').exec(text)?.[1])
       this.#options.log({
         event: 'sample',
         seconds: Math.round(this.#elapsedSeconds),
-        residentMegabytes,
+        residentMegabytes: Math.round(Number(/^VmRSS:\s+([0-9]+) kB$/m.exec(status)?.[1]) / 1024),
         heapMegabytes: Math.round(metric('nodejs_heap_size_used_bytes') / 1_048_576),
         externalMegabytes: Math.round(metric('nodejs_external_memory_bytes') / 1_048_576),
         cpuSeconds: metric('process_cpu_seconds_total'),
         ownMegabytes: Math.round(process.memoryUsage().rss / 1_048_576),
         readers: this.#readers.map((reader) => ({ ...reader.counts })),
       })
-    })
+    } catch (error) {
+      this.#options.log({ event: 'no sample', reason: String(error) })
+    }
   }
 }
 

@@ -17,6 +17,8 @@ async function serve(answer: (url: URL) => [status: number, body: string]) {
     const [status, body] = answer(new URL(request.url as string, 'http://localhost'))
     response.writeHead(status, status === 429 ? { 'retry-after': '7' } : {}).end(body)
   })
+  // A connection that the server ends because it is idle may just then be given a request, which would be lost.
+  server.keepAliveTimeout = 0
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   closing.push(
     () =>
