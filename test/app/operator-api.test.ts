@@ -255,13 +255,13 @@ describe('the operator API', () => {
   it.each(Object.entries(WRITES))('%s leaves exactly one audit row for one change', async (route, write) => {
     const method = route.split(' ', 1)[0] as string
     const { path, body } = await write.prepare()
-    const change = async () => expect((await ask(method, path, body)).status).toBe(200)
-    const rows = await rowsOf(change)
-    expect(rows).toMatchObject([{ actor: 'operator', action: write.action }])
-    const again = await rowsOf(async () => {
-      expect((await ask(method, path, body)).status).toBe(write.again === 'refused' ? 409 : 200)
+    // One right after the other: a connection that is closing is there for some seconds only.
+    const rows = await rowsOf(async () => {
+      const statuses = [(await ask(method, path, body)).status, (await ask(method, path, body)).status]
+      expect(statuses).toEqual([200, write.again === 'refused' ? 409 : 200])
     })
-    if (write.again !== 'another change') expect(again).toEqual([])
+    const row = { actor: 'operator', action: write.action }
+    expect(rows).toMatchObject(write.again === 'another change' ? [row, row] : [row])
   })
 
   it('leaves no row for what is refused', async () => {
