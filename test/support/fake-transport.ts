@@ -27,7 +27,7 @@ export class FakeTransport implements TransportPort {
   #kernelFree: number
   readonly #kernelSize: number
   readonly #onText: (text: string) => void
-  #received: Buffer = Buffer.alloc(0)
+  #received: Buffer[] = []
   #fragments: Buffer[] = []
   #gathering = false
 
@@ -99,7 +99,7 @@ export class FakeTransport implements TransportPort {
       const { bytes, onWritten } = this.#writes.shift() as Write
       this.#queued -= bytes.length
       this.#kernelFree -= bytes.length
-      this.#received = Buffer.concat([this.#received, bytes])
+      this.#received.push(bytes)
       onWritten?.()
     }
   }
@@ -112,8 +112,8 @@ export class FakeTransport implements TransportPort {
   /** The peer reads all that the kernel holds. */
   drain(): void {
     this.#kernelFree = this.#kernelSize
-    const received = this.#received
-    this.#received = Buffer.alloc(0)
+    const received = Buffer.concat(this.#received)
+    this.#received = []
     let position = 0
     while (position < received.length) position = this.#readFrame(received, position)
     this.flush()
