@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createLog } from '../../src/base/log.ts'
 import { CommitTimes, readCommitFloors } from '../../src/channel/commit-times.ts'
-import type { Db } from '../../src/store/db.ts'
+import { type Db, StoreUnavailable } from '../../src/store/db.ts'
 import { openTestStore } from '../support/test-store.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
@@ -40,11 +40,14 @@ describe('commit times', () => {
 
   test('that cannot be written are warned of once and do no harm', async () => {
     const clock = new VirtualClock()
-    const closed = await openTestStore({ log, isMigrated: false })
-    await closed.close()
+    const away = new Proxy(db, {
+      get: () => () => {
+        throw new StoreUnavailable('away')
+      },
+    })
     const warnings: unknown[] = []
     const warningLog = Object.assign(createLog('silent'), { warn: (fields: unknown) => warnings.push(fields) })
-    const times = new CommitTimes({ db: closed, clock, log: warningLog, latest: () => [['BTCUSD', 5_000]] })
+    const times = new CommitTimes({ db: away, clock, log: warningLog, latest: () => [['BTCUSD', 5_000]] })
     clock.advance(1_000)
     await times.stop()
     expect(warnings).toHaveLength(1)
