@@ -89,10 +89,15 @@ export class EmbeddedEngine {
       return Promise.reject(new StoreUnavailable('the embedded store was started anew meanwhile'))
     assert(this.#pending === undefined, 'two statements at once in one session')
     return new Promise((resolve, reject) => {
-      const timer = this.#options.clock.schedule(millisecondsMax, () => {
-        this.#lose(life, `a statement took more than ${millisecondsMax} ms`)
+      const { clock } = this.#options
+      const timer = clock.schedule(millisecondsMax, () => {
+        // After a pause of our own process the answer may be there already, unread.
+        clock.endOfTurn(() => {
+          if (this.#pending === pending) this.#lose(life, `a statement took more than ${millisecondsMax} ms`)
+        })
       })
-      this.#pending = { resolve, reject, timer }
+      const pending = { resolve, reject, timer }
+      this.#pending = pending
       life.postMessage({ text, parameters } satisfies WorkerRequest)
     })
   }

@@ -1,0 +1,49 @@
+/** The limit of a statement in a process that stood still itself, held against a thread that the test plays. */
+import { expect, it, vi } from 'vitest'
+import { createLog } from '../../src/base/log.ts'
+import { StoreUnavailable } from '../../src/store/db.ts'
+import { EmbeddedEngine } from '../../src/store/embedded-engine.ts'
+import { NodeClock } from '../support/virtual-clock.ts'
+
+vi.mock('node:worker_threads', async () => {
+  const { EventEmitter } = await import('node:events')
+  class Thread extends EventEmitter {
+    readonly postMessage = () => undefined
+    readonly terminate = () => Promise.resolve(0)
+    constructor() {
+      super()
+      setImmediate(() => this.emit('message', { type: 'ready' }))
+    }
+  }
+  return { Worker: Thread }
+})
+
+const LIMIT_MILLISECONDS = 2_000
+const RESULT = { type: 'result', command: 'SELECT', rows: [] }
+
+async function started() {
+  const clock = new NodeClock()
+  const listener = { onNotification: () => undefined, onRestart: () => undefined, channels: () => [] }
+  const engine = new EmbeddedEngine({ folder: '', log: createLog('silent'), clock, listener })
+  await engine.start()
+  const life = engine.life!
+  const answer = engine.run(life, 'select', [], LIMIT_MILLISECONDS).catch((error: unknown) => error)
+  return { clock, engine, life, answer }
+}
+
+it('an answer that came during a pause of the process is taken, although its time is over', async () => {
+  const { clock, engine, life, answer } = await started()
+  // Timers are told of a pause before messages are.
+  clock.advance(LIMIT_MILLISECONDS)
+  life.emit('message', RESULT)
+  expect(await answer).toEqual(RESULT)
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(engine.life).toBe(life)
+})
+
+it('a thread that has not answered by then is lost', async () => {
+  const { clock, engine, answer } = await started()
+  clock.advance(LIMIT_MILLISECONDS)
+  expect(await answer).toBeInstanceOf(StoreUnavailable)
+  expect(engine.life).toBeUndefined()
+})
