@@ -1,19 +1,19 @@
 /** The embedded store: the conformance suite, and what only it promises. One folder serves all: a new one takes seconds. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { watch } from 'node:fs'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Worker } from 'node:worker_threads'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { createSystemClock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log.ts'
 import { type Db, STATEMENT_MILLISECONDS_MAX, StoreUnavailable } from '../../src/store/db.ts'
 import { openEmbedded } from '../../src/store/embedded.ts'
 import { TRANSACTION_IDLE_MILLISECONDS_MAX } from '../../src/store/limits.ts'
 import { sql } from '../../src/store/sql.ts'
+import { createPatientClock } from '../support/patient-clock.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { describeStore } from './conformance.ts'
 
@@ -29,7 +29,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(root, { recursive: true, force: true }))
 
-describeStore('PGlite', async () => ({ db: await openEmbedded({ folder, log, clock: createSystemClock() }) }))
+describeStore('PGlite', async () => ({ db: await openEmbedded({ folder, log, clock: createPatientClock() }) }))
 
 describe('the embedded store', () => {
   const clock = new VirtualClock()
@@ -38,6 +38,16 @@ describe('the embedded store', () => {
     db = await openEmbedded({ folder, log, clock })
     await sql`drop table if exists mark; create table mark (n int)`.execute(db.tables())
   }
+  /** A gate in the store: a statement with `pass_gate()` stands at it until it is opened. */
+  const shutGate = async () => {
+    rmSync(join(folder, 'gate'), { force: true })
+    await sql`
+      create or replace function pass_gate() returns void language plpgsql as $$
+      begin
+        while (pg_stat_file('gate', true)).size is null loop perform pg_sleep(0.01); end loop;
+      end $$`.execute(db.tables())
+  }
+  const openGate = () => writeFileSync(join(folder, 'gate'), '')
   afterEach(() => db.close())
   const marks = async () =>
     (await sql<{ n: number }>`select n from mark order by n`.execute(db.tables())).rows.map(({ n }) => n)
@@ -132,13 +142,14 @@ describe('the embedded store', () => {
 
   it('answers a caller in time without ending a statement that has time left', async () => {
     await opened()
+    await shutGate()
     const [begun, finish] = [signal(), signal()]
     const holding = db.transaction(async () => {
       begun.give()
       await finish.given
     })
     await begun.given
-    const late = failure(sql`insert into mark values (1) returning pg_sleep(0.2)`.execute(db.tables()))
+    const late = failure(sql`insert into mark values (1) returning pass_gate()`.execute(db.tables()))
     await underWay()
     clock.advance(STATEMENT_MILLISECONDS_MAX - 1)
     finish.give()
@@ -147,24 +158,27 @@ describe('the embedded store', () => {
     clock.advance(1)
     expect(await late).toBeInstanceOf(StoreUnavailable)
     expect(db.available).toBe(true)
+    openGate()
     // The outcome was unknown to that caller; the statement itself was not harmed.
     expect(await marks()).toEqual([1])
   })
 
   it('gives a statement of a transaction the time it was opened with', async () => {
     await opened()
+    await shutGate()
     const asleep = signal()
     const migration = db.transaction(
       async (transaction) => {
         await sql`insert into mark values (1)`.execute(transaction)
         asleep.give()
-        await sql`select pg_sleep(0.2)`.execute(transaction)
+        await sql`select pass_gate()`.execute(transaction)
       },
       { statementMillisecondsMax: 60_000 },
     )
     await asleep.given
     await underWay()
     clock.advance(STATEMENT_MILLISECONDS_MAX * 2)
+    openGate()
     await migration
     expect(await marks()).toEqual([1])
   })
@@ -215,12 +229,14 @@ describe('the embedded store', () => {
     const writer = spawn(process.execPath, ['--import', 'tsx', 'test/support/store-writer.ts', join(other, 'store')], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    const watcher = watch(other)
-    const [, name] = (await once(watcher, 'change')) as [string, string]
-    watcher.close()
+    const ended = once(writer, 'exit')
+    let seen = readdirSync(other)
+    for (; seen.length === 0 && writer.exitCode === null; seen = readdirSync(other)) {
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
     writer.kill('SIGKILL')
-    await once(writer, 'exit')
-    expect(name).toBe('store.new')
+    await ended
+    expect(seen).toEqual(['store.new'])
     expect(await readdir(other)).toEqual(['store.new'])
     await rm(other, { recursive: true })
   })
@@ -232,7 +248,7 @@ describe('the embedded store', () => {
     const writer = spawn(process.execPath, ['--import', 'tsx', 'test/support/store-writer.ts', folder], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    const acknowledged = await acknowledgements(writer, 300)
+    const acknowledged = await acknowledgements(writer, 100)
     db = await openEmbedded({ folder, log, clock })
     const { rows } = await sql<{ n: number; half: number }>`select n, half from survivor order by n`.execute(
       db.tables(),
