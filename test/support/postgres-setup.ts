@@ -41,7 +41,11 @@ function removeLeftovers(): void {
   for (const name of readdirSync(tmpdir())) {
     const pid = /^tidegate-postgres-(\d+)-/.exec(name)?.[1]
     if (pid === undefined || isAlive(Number(pid))) continue
-    rmSync(join(tmpdir(), name), { recursive: true, force: true })
+    try {
+      rmSync(join(tmpdir(), name), { recursive: true, force: true })
+    } catch {
+      // Another user's, or another run removes it at the same time.
+    }
   }
 }
 
