@@ -1,6 +1,6 @@
 /**
  * The REST API of one node on the store of the test project: the public listener with its rooms, the operator's
- * listener, and customers with tokens, made as an operator and a client make them. Time is real, unless a rate is tested.
+ * listener, and customers with tokens, made as an operator and a client make them. Time is real.
  */
 import { loadConfig } from '../../src/app/config.ts'
 import { createOperatorListener } from '../../src/app/operator-listener.ts'
@@ -19,7 +19,6 @@ import type { Hub } from '../../src/gateway/hub.ts'
 import type { Db } from '../../src/store/db.ts'
 import { captureLog } from './door.ts'
 import { openTestStore } from './test-store.ts'
-import { NodeClock } from './virtual-clock.ts'
 
 export const OPERATOR_TOKEN = 'operator-token-of-this-test'
 
@@ -40,7 +39,7 @@ export interface RestCustomer {
 }
 
 export interface RestNodeOptions {
-  /** Time stands still with one, so that what was used up stays so; without, there is more than any test uses. */
+  /** Nothing of it comes back, however long a test takes; without one there is more than any test uses. */
   readonly ratePerSecond?: number
   /** A store that is there already, with its schema; it is not closed with the node. */
   readonly db?: Db
@@ -79,7 +78,9 @@ export class RestNode {
   static async open(options: RestNodeOptions = {}): Promise<RestNode> {
     const { ratePerSecond = 100_000, log = captureLog().log, hasTestSeed = false, flags = {} } = options
     const live = { config: configOf(flags) }
-    const clock = options.ratePerSecond === undefined ? createSystemClock() : new NodeClock(Date.now())
+    const time = createSystemClock()
+    // What counts by the monotonic clock are rates alone: timers, and the wall clock of tokens, go on.
+    const clock = options.ratePerSecond === undefined ? time : { ...time, monotonicMilliseconds: () => 0 }
     const db = options.db ?? (await openTestStore({ log }))
     const directory = new Directory()
     const loader = new DirectoryLoader({ db, directory, clock, log, publicUrl: '' })
