@@ -12,7 +12,7 @@ beforeAll(async () => {
   db = await openTestStore({ log })
 })
 
-afterAll(() => db.close())
+afterAll(() => db?.close())
 
 describe('commit times', () => {
   test('of a process that stopped are the floor exactly', async () => {
