@@ -12,6 +12,7 @@ import { capturesMissing } from '../support/captures.ts'
 import { recordingFolder } from '../support/recording-file.ts'
 import { FedMarket } from '../support/venues/fed-market.ts'
 import { OKX_CAPTURES, okxRecordings, renamed, startOkxServer } from '../support/venues/okx.ts'
+import type { VenueServer } from '../support/venues/server.ts'
 import { VenueTruth } from '../support/venues/truth.ts'
 
 const DEPTH = 25
@@ -29,9 +30,11 @@ describe.skipIf(capturesMissing(...OKX_CAPTURES))('a recording of an exchange (r
     const released = new Promise<void>((resolve) => {
       release = resolve
     })
-    // Behind the beginnings of the books the exchange waits until everything is subscribed.
-    const hold = (_symbol: string, index: number) => (index < 1 ? undefined : released)
-    const server = await startOkxServer({ recordings, speed: 10, hold, onPlayed: truth.onPlayed })
+    // Behind the beginnings of the books the exchange waits until everything is subscribed, and then with every message
+    // until the one before was read: what is read at once becomes one commit.
+    const hold = (_symbol: string, index: number) => (index < 1 ? undefined : released.then(() => server.heard()))
+    const speed = Number.POSITIVE_INFINITY
+    const server: VenueServer = await startOkxServer({ recordings, speed, hold, onPlayed: truth.onPlayed })
     truth.begin(server)
     const symbols = [...server.tracks.keys()]
     const markets = symbols.map((symbol) => {
