@@ -35,6 +35,8 @@ export default defineConfig({
     // Only to end what hangs: far above what the slowest takes where five processes share a core.
     testTimeout: long ? 3_600_000 : 300_000,
     hookTimeout: 300_000,
+    // Ten seconds, the default, may pass before the shared PostgreSQL has stopped; the run would end without it.
+    teardownTimeout: 120_000,
     // Of `expect.poll`; one second, the default, is less than a busy machine may stand still.
     expect: { poll: { timeout: 45_000, interval: 20 } },
     projects: [
