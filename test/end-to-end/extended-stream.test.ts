@@ -5,7 +5,7 @@ import { digestOf } from '../support/extended-witness.ts'
 import { market, type ServiceInside, startServiceInside, temporaryFolder, tokenOf } from '../support/running-service.ts'
 
 const DEPTHS: Readonly<Record<string, number | undefined>> = { BTCUSD: undefined, ETHUSD: 25 }
-const WAIT_MILLISECONDS = 30_000
+const WAIT_MILLISECONDS = 120_000
 
 interface Book {
   readonly bids: Map<string, string>

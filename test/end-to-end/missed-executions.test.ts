@@ -17,6 +17,11 @@ import {
 const folder = temporaryFolder()
 const venue = new WebSocketServer({ port: 0, host: '127.0.0.1' })
 let service: ServiceInside
+let readsTrades: () => void
+/** Resolved when the service has been told that it gets the trades: what is sent behind that, it gets. */
+const tradesAreRead = new Promise<void>((resolve) => {
+  readsTrades = resolve
+})
 
 /** Lists one pair, takes its trades to be subscribed, and refuses its book: that is another matter. */
 function speak(socket: WebSocket): void {
@@ -28,6 +33,7 @@ function speak(socket: WebSocket): void {
       say({ channel: 'instrument', type: 'snapshot', data: { assets: [], pairs } })
     } else if (params?.channel === 'trade') {
       say({ method, success: true, result: { channel: 'trade', symbol: 'BTC/USD' }, req_id })
+      readsTrades()
     } else if (params?.channel === 'book') {
       say({ method, success: false, error: 'not now', symbol: 'BTC/USD', req_id })
     }
@@ -91,6 +97,7 @@ describe('trades that a venue did not send', () => {
   test('close who reads executions with 4000, and who comes back reads on', async () => {
     const executions = await reader('execution_data')
     const books = await reader('market_data', 'market_data.top_of_book')
+    await tradesAreRead
     trade(7)
     trade(8, 9)
     await executions.received(3)

@@ -1,11 +1,10 @@
 /**
  * The built program on a PostgreSQL server that stands still, is shut down and comes back while customers stream, come
- * in and ask for tokens and an operator writes. Nothing may take longer than a caller waits, nothing of the stream may
- * notice, what was acknowledged must be there afterwards. And starts: before the server, before its schema, and on the
+ * in and ask for tokens and an operator writes. Nobody may wait for it: an outage ends when all who asked while it lasted
+ * have their answer. Nothing of the stream may notice, what was acknowledged must be there afterwards. And starts: before the server, before its schema, and on the
  * schema of a newer version. `TIDEGATE_LONG=1` makes many rounds of it.
  */
 import { mkdirSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { StreamChecker } from '../../src/cli/stream-checker.ts'
@@ -28,10 +27,10 @@ const isLong = process.env.TIDEGATE_LONG === '1'
 const ROUNDS = isLong ? 20 : 1
 const WELL_MILLISECONDS = isLong ? 5_000 : 1_000
 const DOWN_MILLISECONDS = isLong ? 8_000 : 1_500
-/** What a request may take: the store's two seconds, and what this process and the service need beside them. */
-const REQUEST_MILLISECONDS_MAX = 2_500
 /** Writes that must have been asked and answered while the store is known to be down. */
 const REFUSED_MIN = 10
+/** Writes that must have been acknowledged before each outage, and after the last. */
+const ACKNOWLEDGED_MIN = 5
 const WRITE_EVERY_MILLISECONDS = 50
 const ASK_EVERY_MILLISECONDS = 100
 
@@ -39,7 +38,6 @@ const MARKETS = { markets: JSON.stringify([market('BTC', 2, 100), market('ETH', 
 const SYMBOLS = ['BTCUSD', 'ETHUSD']
 
 interface Asked {
-  /** Liveness asks nothing of the store: how long it takes is what the machine takes, whoever else uses it. */
   readonly what: 'write' | 'token' | 'handshake' | 'readiness' | 'liveness'
   readonly at: number
   readonly milliseconds: number
@@ -61,6 +59,8 @@ class Load {
   readonly #service: ServiceProcess
   readonly #credentials: Credentials
   readonly #running = new Set<Promise<void>>()
+  /** When each question was asked that has no answer yet. */
+  readonly #waiting = new Set<{ readonly at: number }>()
   readonly #timers: NodeJS.Timeout[] = []
   #names = 0
 
@@ -79,6 +79,15 @@ class Load {
     return this.asked.filter((one) => one.what === what && one.at >= from && one.at + one.milliseconds < to)
   }
 
+  /** Whether something that was asked before `to` has no answer yet. */
+  isWaiting(to: number): boolean {
+    return [...this.#waiting].some(({ at }) => at < to)
+  }
+
+  get acknowledged(): string[] {
+    return this.of('write').flatMap(({ status, detail }) => (status === 200 ? [detail] : []))
+  }
+
   slowestMilliseconds(what: Asked['what']): number {
     return Math.max(...this.of(what).map(({ milliseconds }) => milliseconds))
   }
@@ -92,7 +101,10 @@ class Load {
   #every(milliseconds: number, what: Asked['what'], ask: () => Promise<Pick<Asked, 'status'> & Partial<Asked>>): void {
     const once = async () => {
       const at = performance.now()
+      const question = { at }
+      this.#waiting.add(question)
       const answer = await ask()
+      this.#waiting.delete(question)
       this.asked.push({ detail: '', hasRetryAfter: false, ...answer, what, at, milliseconds: performance.now() - at })
     }
     this.#timers.push(
@@ -206,15 +218,28 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
     const streams = await Promise.all([1, 2, 3].map(() => stream(service, token)))
     const load = new Load(service, { ...customer, token })
 
+    const untilWell = async () => {
+      const count = load.acknowledged.length + ACKNOWLEDGED_MIN
+      await passing(WELL_MILLISECONDS)
+      while (load.acknowledged.length < count) await passing(20)
+    }
     const outages: { readonly from: number; readonly to: number; readonly how: string }[] = []
     const ready = `${service.operator.url}/readyz`
     const outage = async (how: string, begin: () => Promise<void> | void, end: () => Promise<void> | void) => {
-      await passing(WELL_MILLISECONDS)
+      await untilWell()
       await begin()
       await untilAnswered(ready, 503)
       const from = performance.now()
+      const beats = streams.map(({ client }) => client.counts.heartbeats)
+      const isEnough = () =>
+        load.of('write', from).length >= REFUSED_MIN &&
+        load.of('readiness', from).length > 0 &&
+        streams.every(({ client }, index) => client.counts.heartbeats > (beats[index] as number))
       await passing(DOWN_MILLISECONDS)
-      while (load.of('write', from).length < REFUSED_MIN || load.of('readiness', from).length === 0) await passing(20)
+      while (!isEnough()) await passing(20)
+      // Who asks now has an answer before the store is back.
+      const asked = performance.now()
+      while (load.isWaiting(asked)) await passing(20)
       const to = performance.now()
       await end()
       await untilAnswered(ready, 200)
@@ -233,16 +258,13 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
         () => server.start(),
       )
     }
-    await passing(WELL_MILLISECONDS)
+    await untilWell()
     await load.stop()
 
     for (const what of ['write', 'token', 'handshake', 'readiness', 'liveness'] as const) {
       const slowestMilliseconds = Math.round(load.slowestMilliseconds(what))
       console.log(JSON.stringify({ what, count: load.of(what).length, slowestMilliseconds }))
     }
-    // A request crosses this process and the service twice; what that takes on this machine now is no fault of theirs.
-    const millisecondsMax = REQUEST_MILLISECONDS_MAX + 2 * load.slowestMilliseconds('liveness')
-    expect(load.asked.filter(({ milliseconds }) => milliseconds > millisecondsMax)).toEqual([])
     expect(new Set(load.of('token').map(({ status }) => status))).toEqual(new Set([200]))
     expect(new Set(load.of('handshake').map(({ status }) => status))).toEqual(new Set([101]))
     expect(new Set(load.of('write').map(({ status }) => status))).toEqual(new Set([200, 503]))
@@ -256,16 +278,14 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
       expect(client.problems).toEqual([])
       expect(violations.filter(({ name }) => name !== 'heartbeat-late')).toEqual([])
       expect(client.closed).toBeUndefined()
-      expect(client.counts.heartbeats).toBeGreaterThanOrEqual(Math.floor((ROUNDS * 2 * DOWN_MILLISECONDS) / 1_000))
       await client.close()
     }
-    const acknowledged = load.of('write').flatMap(({ status, detail }) => (status === 200 ? [detail] : []))
     const stored = await withClient(address, async (client) => {
       const { rows } = await client.query<{ name: string }>("select name from customers where name like 'outage %'")
       return new Set(rows.map(({ name }) => name))
     })
-    expect(acknowledged.length).toBeGreaterThan(10)
-    expect(acknowledged.filter((name) => !stored.has(name))).toEqual([])
+    expect(load.acknowledged.length).toBeGreaterThan(10)
+    expect(load.acknowledged.filter((name) => !stored.has(name))).toEqual([])
     const { rows: audited } = await withClient(address, (client) =>
       client.query(
         "select count(*)::int as n from audit where action = 'customer.create' and detail->>'name' like 'outage %'",
@@ -273,23 +293,24 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
     )
     expect(audited).toEqual([{ n: stored.size }])
     expect((await service.stop()).code).toBe(0)
-  }, 120_000)
+  })
 
   it('a node waits for a server that is not there yet, and then for its schema', async () => {
     const address = await server.createDatabase()
     await server.stop('fast')
     mkdirSync(join(folder.path, 'early'))
-    const ports = { 'http.port': await freePort(), 'operator.port': await freePort() }
-    const command = startVerb('serve', join(folder.path, 'early'), { ...flagsOf('early', address), ...ports })
+    const flags = { ...flagsOf('early', address), 'log.level': 'info' }
+    const command = startVerb('serve', join(folder.path, 'early'), flags)
     processes.push(command)
-    const ready = `http://127.0.0.1:${ports['operator.port']}/readyz`
+    const listening = await command.errorLine((line) => line.includes('"event":"listening"'))
+    const { http, operator: operatorUrl } = JSON.parse(listening) as { http: string; operator: string }
+    const ready = `${operatorUrl}/readyz`
     expect(failedChecks(await untilAnswered(ready, 503))).toContain('store')
-    const refused = await SampleClient.connect({ wsUrl: `ws://127.0.0.1:${ports['http.port']}`, token: 'any' }).catch(
-      (error: unknown) => error,
-    )
+    const wsUrl = http.replace(/^http/, 'ws')
+    const refused = await SampleClient.connect({ wsUrl, token: 'any' }).catch((error: unknown) => error)
     expect(refused).toMatchObject({ status: 503 })
     const form = new URLSearchParams({ grant_type: 'client_credentials', client_id: 'a', client_secret: 'b' })
-    const token = await fetch(`http://127.0.0.1:${ports['http.port']}/oauth2/token`, { method: 'POST', body: form })
+    const token = await fetch(`${http}/oauth2/token`, { method: 'POST', body: form })
     expect(token.status).toBe(503)
     expect(token.headers.has('retry-after')).toBe(true)
 
@@ -300,11 +321,11 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
     const line = await command.line((text) => text.startsWith('{'))
     expect(JSON.parse(line)).toMatchObject({ ready: true })
     await untilAnswered(ready, 200)
-    const operator = new OperatorApi(`http://127.0.0.1:${ports['operator.port']}`, join(folder.path, 'early'))
+    const operator = new OperatorApi(operatorUrl, join(folder.path, 'early'))
     await operator.createClient()
     command.child.kill('SIGTERM')
     expect((await command.result).code).toBe(0)
-  }, 120_000)
+  })
 
   it('a node does not start on the schema of a newer version', async () => {
     const address = await server.createDatabase()
@@ -317,7 +338,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
     const { code, stdout, stderr } = await command.result
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toContain('299901010000-future that this version does not know')
-  }, 60_000)
+  })
 })
 
 /** A reader of everything, judged by itself and by the outside checker. */
@@ -334,13 +355,4 @@ async function stream(service: ServiceProcess, token: string) {
   })
   await client.subscribeAll(...SYMBOLS)
   return { client, violations }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }

@@ -6,3 +6,4 @@ process.once('message', (settings) => {
   const socket = connect({ host, port }, () => socket.write(head))
   socket.once('data', () => process.send?.('open'))
 })
+process.send?.('ready')

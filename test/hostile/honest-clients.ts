@@ -4,6 +4,7 @@
  */
 import { SampleClient, sortedLevels } from '../support/sample-client.ts'
 import type { SampleExecution } from '../support/sample-messages.ts'
+import type { ProcessWatch } from './process-watch.ts'
 
 const BOOKS_KEPT = 5_000
 
@@ -11,37 +12,35 @@ interface Honest {
   readonly client: SampleClient
   /** Text of the book of the first market after each of its messages, by the time of that. */
   readonly books: Map<string, string>
-  beatMilliseconds: number
+  /** When the last heartbeat came, and how long the service had worked until then. */
+  beat: { readonly atMilliseconds: number; readonly busyMilliseconds: number }
+}
+
+interface HonestOptions {
+  readonly wsUrl: string
+  readonly token: string
+  readonly markets: readonly string[]
+  readonly ca?: string | undefined
+  readonly watch: ProcessWatch
 }
 
 export class HonestClients {
-  readonly #wsUrl: string
-  readonly #token: string
-  readonly #markets: readonly string[]
-  readonly #ca: string | undefined
+  readonly #options: HonestOptions
   readonly #clients: Honest[] = []
-  /** Longest time between two heartbeats at any of them. */
+  /**
+   * Longest time between two heartbeats at any of them, as far as the service worked all through it: it is what it can
+   * do about heartbeats that are late. That it, or this process, did not get to run is the machine's affair.
+   */
   beatGapMillisecondsMax = 0
   /** How many newcomers were let in and told the book that the others had. */
   newcomers = 0
 
-  private constructor(wsUrl: string, token: string, markets: readonly string[], ca: string | undefined) {
-    this.#wsUrl = wsUrl
-    this.#token = token
-    this.#markets = markets
-    this.#ca = ca
+  private constructor(options: HonestOptions) {
+    this.#options = options
   }
 
-  static async start(
-    count: number,
-    {
-      wsUrl,
-      token,
-      markets,
-      ca,
-    }: { wsUrl: string; token: string; markets: readonly string[]; ca?: string | undefined },
-  ): Promise<HonestClients> {
-    const clients = new HonestClients(wsUrl, token, markets, ca)
+  static async start(count: number, options: HonestOptions): Promise<HonestClients> {
+    const clients = new HonestClients(options)
     for (let index = 0; index < count; index++) clients.#clients.push(await clients.#join())
     return clients
   }
@@ -71,7 +70,7 @@ export class HonestClients {
           throw new Error(`honest client ${index} held at ${held} another book than a newcomer was told at ${time}`)
         }
       }
-      this.#compareExecutions()
+      await this.#compareExecutions()
       this.newcomers++
     } finally {
       await newcomer.client.close()
@@ -79,13 +78,18 @@ export class HonestClients {
   }
 
   /** The first came before the others: from the first execution of another on, it has the same ones in the same order. */
-  #compareExecutions(): void {
-    const [first = [], ...others] = this.#clients.map(({ client }) => client.executions.map(executionText))
-    for (const [index, other] of others.entries()) {
-      const isSame = (start: number) => other.every((text, at) => (first[start + at] ?? text) === text)
-      if (other.length > 0 && !first.some((text, start) => text === other[0] && isSame(start))) {
-        throw new Error(`the executions of honest client ${index + 1} are not those of the first`)
-      }
+  async #compareExecutions(): Promise<void> {
+    const [{ client: first }, ...others] = this.#clients as [Honest, ...Honest[]]
+    for (const { client } of others) {
+      const other = client.executions.map(executionText)
+      if (other.length === 0) continue
+      // What one socket brought may still lie in another.
+      const [last] = other.slice(-1)
+      await first.until('the last execution of another', () => first.executions.map(executionText).includes(last!))
+      const held = first.executions.map(executionText)
+      const isSame = (start: number) => other.every((text, at) => (held[start + at] ?? text) === text)
+      if (!held.some((text, start) => text === other[0] && isSame(start)))
+        throw new Error(`${other.length} executions of an honest client are not among the first one's ${held.length}`)
     }
   }
 
@@ -94,18 +98,19 @@ export class HonestClients {
   }
 
   get #market(): string {
-    return this.#markets[0] as string
+    return this.#options.markets[0] as string
   }
 
   async #join(): Promise<Honest> {
+    const { wsUrl, token, markets, ca } = this.#options
     const books = new Map<string, string>()
     const honest: Honest = {
       books,
-      beatMilliseconds: performance.now(),
+      beat: this.#now(),
       client: await SampleClient.connect({
-        wsUrl: this.#wsUrl,
-        token: this.#token,
-        ...(this.#ca === undefined ? {} : { ca: this.#ca }),
+        wsUrl,
+        token,
+        ...(ca === undefined ? {} : { ca }),
         onMessage: (message, client) => {
           if (!('channel' in message)) return
           if (message.channel === 'heartbeat') this.#beat(honest)
@@ -118,16 +123,22 @@ export class HonestClients {
       }),
     }
     const { client } = honest
-    await client.subscribeAll(...this.#markets)
-    await client.until('the books', () => this.#markets.every((market) => client.book(market).isComplete))
-    honest.beatMilliseconds = performance.now()
+    await client.subscribeAll(...markets)
+    await client.until('the books', () => markets.every((market) => client.book(market).isComplete))
+    honest.beat = this.#now()
     return honest
   }
 
   #beat(honest: Honest): void {
-    const now = performance.now()
-    this.beatGapMillisecondsMax = Math.max(this.beatGapMillisecondsMax, now - honest.beatMilliseconds)
-    honest.beatMilliseconds = now
+    const { beat } = honest
+    honest.beat = this.#now()
+    const passed = honest.beat.atMilliseconds - beat.atMilliseconds
+    const worked = honest.beat.busyMilliseconds - beat.busyMilliseconds
+    this.beatGapMillisecondsMax = Math.max(this.beatGapMillisecondsMax, Math.min(passed, worked))
+  }
+
+  #now() {
+    return { atMilliseconds: performance.now(), busyMilliseconds: this.#options.watch.busyMilliseconds }
   }
 }
 

@@ -3,7 +3,7 @@
  * are never read, connections that fall silent, the largest request there can be, again and again. One built service
  * has to bear them all, and honest clients notice none of it.
  */
-import { fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ensureBuilt, temporaryFolder } from '../support/running-service.ts'
@@ -21,13 +21,15 @@ const REPLY_BYTES_MAX = 2_600_000
 /** How long a request may take to arrive. */
 const REQUEST_SECONDS = 30
 const ENDLESS_REQUESTS = 1_000
-/** Peers here answer no ping. */
-const SILENCE_SECONDS = 5
+const ENDLESS_MILLISECONDS_MAX = 240_000
+/** Peers here answer no ping; honest clients do, also where this process does not get to run for a while. */
+const SILENCE_SECONDS = 8
 /**
- * A thousand connections of 20 KB, the values of the largest request and its reply, for some rounds of the collector;
- * what no peer here can do is make it grow with time.
+ * A thousand connections of 20 KB, the values of the largest request and its reply, for some rounds of the collector,
+ * which has seldom time to run on a busy machine. What waits for a peer is counted exactly, where it waits; this is for
+ * whatever else a peer could make grow.
  */
-const GROWTH_BYTES_MAX = 250 * MEGABYTE
+const GROWTH_BYTES_MAX = 600 * MEGABYTE
 
 const folder = temporaryFolder()
 let siege: Siege
@@ -43,8 +45,8 @@ beforeAll(async () => {
   })
   const { service, field } = siege
   const options = { wsUrl: service.ws, token: field.reader.token, markets: field.markets.slice(0, 2) }
-  honest = await HonestClients.start(HONEST_CLIENTS, options)
   watch = new ProcessWatch(service.pid)
+  honest = await HonestClients.start(HONEST_CLIENTS, { ...options, watch })
   residentBefore = watch.residentBytes
 })
 
@@ -71,22 +73,30 @@ function entriesRequest(type: string, entries: readonly object[]): string {
 
 /** Sent while everything else goes on, and looked at in the end: they take half a minute to be given up. */
 let endless: readonly RawPeer[] = []
+/** How many milliseconds after all of them were begun each was given up. */
+let endlessMilliseconds: Promise<number[]> | undefined
 let dribble: NodeJS.Timeout | undefined
 
 describe('a thousand requests that never end', () => {
   it('let honest handshakes pass', async () => {
     const { field } = siege
     const head = handshakeHead(field.reader.token)
+    const begin = performance.now()
     endless = await Promise.all(Array.from({ length: ENDLESS_REQUESTS }, () => RawPeer.connect(field.stream)))
     for (const [index, peer] of endless.entries()) {
       // Half a head each, from nothing at all to all but the last byte.
       peer.send(head.slice(0, Math.floor((index / ENDLESS_REQUESTS) * head.length)))
     }
+    const lasting = endless.map((peer) =>
+      peer.untilEnded(ENDLESS_MILLISECONDS_MAX).then(() => performance.now() - begin),
+    )
+    endlessMilliseconds = Promise.all(lasting)
+    // Looked at in the end, also where one of them has failed before.
+    endlessMilliseconds.catch(() => undefined)
     dribble = setInterval(() => {
       for (const peer of endless.slice(800, 900)) peer.send('X: y\r\n')
     }, 1_000)
     for (let count = 0; count < 5; count++) await honest.compareWithNewcomer()
-    expect(endless.filter(({ hasEnded }) => hasEnded)).toEqual([])
   })
 })
 
@@ -129,7 +139,7 @@ describe('a peer that', () => {
     const queued = await siege.service.operator.metric('tidegate_send_queue_bytes')
     expect(queued).toBeLessThan(OUTBOX_BYTES_MAX + REPLY_BYTES_MAX)
     peer.peer.reset()
-    await expect.poll(connections, { timeout: 10_000 }).toBe(HONEST_CLIENTS)
+    await expect.poll(connections).toBe(HONEST_CLIENTS)
   })
 
   it('subscribes and unsubscribes a thousand times is answered each time and has no books left over', async () => {
@@ -191,13 +201,13 @@ describe('a peer that', () => {
       await honest.compareWithNewcomer()
       for (const peer of [...peers, streamPeer.peer]) peer.reset()
     }
-    await expect.poll(connections, { timeout: 10_000 }).toBe(HONEST_CLIENTS)
+    await expect.poll(connections).toBe(HONEST_CLIENTS)
   })
 
   it('answers no ping and sends nothing is dropped when it was silent for the time of the setting', async () => {
     const begin = performance.now()
     const peer = await openStream()
-    await peer.peer.untilEnded((SILENCE_SECONDS + 20) * 1_000)
+    await peer.peer.untilEnded((SILENCE_SECONDS + 60) * 1_000)
     expect(peer.close).toBeUndefined()
     expect(performance.now() - begin).toBeGreaterThan(SILENCE_SECONDS * 1_000)
   })
@@ -205,28 +215,32 @@ describe('a peer that', () => {
   it('is killed, or stopped for good, leaves its place', async () => {
     const { stream, reader } = siege.field
     const settings = JSON.stringify({ ...stream, head: handshakeHead(reader.token) })
-    const start = async () => {
-      const child = fork(new URL('abandoned-peer.ts', import.meta.url), [], {
-        execArgv: ['--import', import.meta.resolve('tsx')],
-      })
+    const start = () =>
+      fork(new URL('abandoned-peer.ts', import.meta.url), [], { execArgv: ['--import', import.meta.resolve('tsx')] })
+    const open = async (child: ChildProcess) => {
+      const isOpen = once(child, 'message')
       child.send(settings)
-      await once(child, 'message')
-      return child
+      await isOpen
+      expect(await connections()).toBe(HONEST_CLIENTS + 1)
     }
-    const [killed, stopped] = [await start(), await start()]
-    expect(await connections()).toBe(HONEST_CLIENTS + 2)
+    const [killed, stopped] = [start(), start()]
+    await Promise.all([killed, stopped].map((child) => once(child, 'message')))
+    await open(killed)
     killed.kill('SIGKILL')
-    await expect.poll(connections, { timeout: 10_000 }).toBe(HONEST_CLIENTS + 1)
+    await expect.poll(connections).toBe(HONEST_CLIENTS)
+    await open(stopped)
     // Its kernel goes on taking data for it, as a machine that hangs would for a while.
     stopped.kill('SIGSTOP')
-    await expect.poll(connections, { timeout: (SILENCE_SECONDS + 20) * 1_000, interval: 250 }).toBe(HONEST_CLIENTS)
+    await expect.poll(connections, { timeout: (SILENCE_SECONDS + 60) * 1_000, interval: 250 }).toBe(HONEST_CLIENTS)
     stopped.kill('SIGKILL')
   })
 })
 
 describe('the thousand requests that never ended', () => {
   it('are answered with 408 in time', async () => {
-    await Promise.all(endless.map((peer) => peer.untilEnded((REQUEST_SECONDS + 30) * 1_000)))
+    const milliseconds = await endlessMilliseconds
+    // The service looks once a second.
+    expect(Math.min(...(milliseconds as number[]))).toBeGreaterThan((REQUEST_SECONDS - 1) * 1_000)
     const statuses = new Set(endless.map(({ received }) => readAnswer(received)?.status))
     expect([...statuses]).toEqual([408])
   })

@@ -34,10 +34,16 @@ function ask(from: string, credentials: Omit<Credentials, 'token'>): Promise<Raw
   return askForToken({ ...siege.field.stream, from }, credentials, STREAM_SCOPE)
 }
 
-/** An answer without what differs between any two: ids, times, what is left of the address' rate. */
+/**
+ * An answer without what differs between any two: ids, times, what is left of the address' rate, and of a wait that
+ * began at another moment.
+ */
 function telling({ status, headers, body }: RawAnswer): string {
   const differs = ['date', 'x-request-id', 'ratelimit']
-  return JSON.stringify([status, [...headers].filter(([name]) => !differs.includes(name)), body])
+  const fields = [...headers].filter(([name]) => !differs.includes(name))
+  const withoutSeconds = fields.map(([name, value]) => [name, name === 'retry-after' ? Number(value) > 0 : value])
+  const lengthless = withoutSeconds.filter(([name]) => name !== 'content-length')
+  return JSON.stringify([status, lengthless, body.replace(/[0-9]+ seconds?/, 'a while')])
 }
 
 function retryAfterSeconds({ headers }: RawAnswer): number {
