@@ -169,11 +169,14 @@ export class PostgresServer {
 
   /** The server and every session of it stand still. */
   freeze(): void {
-    for (const pid of this.#processes()) process.kill(pid, 'SIGSTOP')
+    // First the one that starts sessions, so that none comes that is not stopped.
+    process.kill(this.#pid, 'SIGSTOP')
+    for (const pid of this.#sessions()) signalIfThere(pid, 'SIGSTOP')
   }
 
   thaw(): void {
-    for (const pid of this.#processes()) process.kill(pid, 'SIGCONT')
+    for (const pid of this.#sessions()) signalIfThere(pid, 'SIGCONT')
+    process.kill(this.#pid, 'SIGCONT')
   }
 
   /** Ends it and removes everything. */
@@ -204,9 +207,19 @@ export class PostgresServer {
     }
   }
 
-  #processes(): number[] {
+  /** Sessions, and what the server runs beside them. */
+  #sessions(): number[] {
     const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(this.#pid)], { encoding: 'utf8' })
-    return [this.#pid, ...children.trim().split(/\s+/).filter(Boolean).map(Number)]
+    return children.trim().split(/\s+/).filter(Boolean).map(Number)
+  }
+}
+
+/** One may have ended by itself since it was listed. */
+function signalIfThere(pid: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 
