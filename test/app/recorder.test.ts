@@ -2,6 +2,7 @@
  * What an exchange sent, through its connector into a recording and out of it again: the markets that play the file are
  * told the books that the exchange had, in its order, and each of its trades once.
  */
+import { setTimeout } from 'node:timers/promises'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { loadConfig } from '../../src/app/config.ts'
 import { startRecorder } from '../../src/app/recorder.ts'
@@ -16,6 +17,8 @@ import type { VenueServer } from '../support/venues/server.ts'
 import { VenueTruth } from '../support/venues/truth.ts'
 
 const DEPTH = 25
+/** More than between two commits of a market. */
+const COMMIT_MILLISECONDS = 5
 const NAMES: Readonly<Record<string, string>> = { 'BTC-USD-220527': 'BTCF-USD', 'UNI-USD-SWAP': 'UNIS-USD' }
 
 const folder = recordingFolder()
@@ -31,8 +34,14 @@ describe.skipIf(capturesMissing(...OKX_CAPTURES))('a recording of an exchange (r
       release = resolve
     })
     // Behind the beginnings of the books the exchange waits until everything is subscribed, and then with every message
-    // until the one before was read: what is read at once becomes one commit.
-    const hold = (_symbol: string, index: number) => (index < 1 ? undefined : released.then(() => server.heard()))
+    // until the one before was read and its commit is over, which comes a millisecond after the last: what is read
+    // before that is merged.
+    const committed = async () => {
+      await released
+      await server.heard()
+      await setTimeout(COMMIT_MILLISECONDS)
+    }
+    const hold = (_symbol: string, index: number) => (index < 1 ? undefined : committed())
     const speed = Number.POSITIVE_INFINITY
     const server: VenueServer = await startOkxServer({ recordings, speed, hold, onPlayed: truth.onPlayed })
     truth.begin(server)
@@ -60,8 +69,8 @@ describe.skipIf(capturesMissing(...OKX_CAPTURES))('a recording of an exchange (r
     await vi.waitFor(() => expect(recorder.lost).toEqual([]), { timeout: 45_000 })
     release()
     await server.finished
+    await server.heard()
     await server.close()
-    // The end of the connection is heard after all that was said on it.
     await vi.waitFor(() => expect(recorder.lost).toHaveLength(symbols.length), { timeout: 45_000 })
     await recorder.stop()
 

@@ -6,6 +6,7 @@ export class VenueClient {
   readonly #socket: WebSocket
   readonly #wire: Socket
   readonly #subscriptions = new Set<string>()
+  #marks = 0
   #isMute = false
   #isCutAtBeginning = false
 
@@ -32,20 +33,26 @@ export class VenueClient {
     if (!this.#isMute) this.#socket.send(text, () => undefined)
   }
 
-  ping(): void {
-    if (!this.#isMute && this.#socket.readyState === this.#socket.OPEN) this.#socket.ping(() => undefined)
+  ping(text = ''): void {
+    if (this.#isMute || this.#socket.readyState !== this.#socket.OPEN) return
+    this.#socket.ping(text, undefined, () => undefined)
   }
 
   /** Resolves when it has read all that it was sent so far, which its answer to a ping tells, or when it has gone. */
   heard(): Promise<void> {
     const socket = this.#socket
+    const mark = `heard ${this.#marks++}`
     return new Promise((resolve) => {
       const end = (): void => {
-        socket.off('pong', end).off('close', end)
+        socket.off('pong', onPong).off('close', end)
         resolve()
       }
-      socket.on('pong', end).on('close', end)
-      this.ping()
+      // An answer to an earlier ping proves less.
+      const onPong = (data: Buffer): void => {
+        if (String(data) === mark) end()
+      }
+      socket.on('pong', onPong).on('close', end)
+      this.ping(mark)
     })
   }
 
