@@ -15,6 +15,7 @@ import { createMetricsRegistry, type MetricsRegistry } from '../base/metrics.ts'
 import type { Bus } from '../channel/bus.ts'
 import { createMemoryBus } from '../channel/bus-memory.ts'
 import { readCommitFloors } from '../channel/commit-times.ts'
+import { createPoolMetrics } from '../deposit-instructions/pool-metrics.ts'
 import type { SimulatedTrade } from '../feed/simulator/simulator.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import { Hub } from '../gateway/hub.ts'
@@ -252,6 +253,7 @@ async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promis
     readiness,
     connectionsMax: () => live.config['stream.connections_max'],
   })
+  createPoolMetrics(metrics, db)
   const listener = await createOperatorListener({
     host: config['operator.host'],
     port: config['operator.port'],

@@ -74,7 +74,7 @@ afterAll(async () => {
   folder.remove()
 })
 
-/** One of everything that is counted: a token, its revocation, a stream that is closed from this side, a refusal. */
+/** One of everything that is counted: a token, its revocation, a stream closed from this side, a refusal, an address. */
 async function traffic(): Promise<void> {
   const client = await service.operator.createClient()
   const token = await tokenOf(service, client)
@@ -87,6 +87,10 @@ async function traffic(): Promise<void> {
   await service.operator.call('PATCH', `/clients/${client.clientId}`, { enabled: false })
   await closed
   const other = await service.operator.createClient()
+  await service.operator.call('POST', '/address-pool', {
+    network: 'SOLANA',
+    addresses: ['So11111111111111111111111111111111111111112'],
+  })
   await fetch(`${service.http}/oauth2/revoke`, {
     method: 'POST',
     headers: { authorization: `Basic ${btoa(`${other.clientId}:${other.clientSecret}`)}` },
