@@ -26,11 +26,14 @@ export class RecordingCursor {
   #state: 'following' | 'searching' | 'restoring'
   #ahead: Promise<CursorStep | undefined>
 
-  /** Begins with the last keyframe that is not later than `fromMilliseconds` (since the epoch), or with the first entry. */
+  /**
+   * Begins with the last keyframe before `fromMilliseconds` (since the epoch), or with the first entry. Not with one of
+   * that very millisecond: entries of the same may stand before it.
+   */
   constructor(reader: RecordingReader, fromMilliseconds: number) {
     this.#reader = reader
     const keyframe = reader.blocks.findLastIndex(
-      ({ kind, firstMilliseconds }) => kind === 'keyframe' && firstMilliseconds <= fromMilliseconds,
+      ({ kind, firstMilliseconds }) => kind === 'keyframe' && firstMilliseconds < fromMilliseconds,
     )
     this.#next = Math.max(0, keyframe)
     this.#state = keyframe >= 0 ? 'searching' : 'following'
@@ -66,8 +69,10 @@ export class RecordingCursor {
       return this.#state === 'following'
     }
     if (kind === 'keyframe-rest') return this.#state === 'restoring'
-    if (this.#state === 'searching') this.#state = 'restoring'
-    return this.#state === 'restoring'
+    const isSearchedFor = this.#state === 'searching'
+    // Behind a keyframe that was taken, another one at once says that nothing happened between them.
+    this.#state = isSearchedFor ? 'restoring' : 'following'
+    return isSearchedFor
   }
 
   /** Nothing when a keyframe that was found cannot be read: then the next one is looked for. */

@@ -45,6 +45,12 @@ async function recordNoise(seed: number, turns: number): Promise<{ readonly line
   return { line, path }
 }
 
+async function keyframeTimes(path: string): Promise<readonly number[]> {
+  const reader = await openRecording(path)
+  await reader.close()
+  return reader.blocks.flatMap(({ kind, firstMilliseconds }) => (kind === 'keyframe' ? firstMilliseconds : []))
+}
+
 function noiseEvent(random: Random, noise: MarketNoise, begins: boolean): MarketEvent {
   if (begins || random.chance(0.05)) return noise.snapshot()
   if (random.chance(0.03)) return { type: 'lost', reason: `lost for the reason ${random.integer(1_000)}` }
@@ -104,8 +110,10 @@ describe('replaying', () => {
     const first = entries[0]!.atMilliseconds
     const length = entries.at(-1)!.atMilliseconds - first
     const random = new Random(5)
-    for (let trial = 0; trial < (LONG ? 200 : 15); trial++) {
-      const fromSeconds = random.integer(length) / 1_000
+    const anywhere = Array.from({ length: LONG ? 200 : 12 }, () => random.integer(length))
+    // Just where a keyframe stands, entries of the same millisecond may stand before it.
+    const atKeyframes = (await keyframeTimes(path)).map((at) => at - first)
+    for (const fromSeconds of [...atKeyframes, ...anywhere].map((milliseconds) => milliseconds / 1_000)) {
       const states = MARKETS.map(() => new RecordedState(`the recording ${path} has not come to this market yet`))
       const rest = entries.filter(({ market, atMilliseconds, events }) => {
         const isPast = atMilliseconds < first + fromSeconds * 1_000
