@@ -8,6 +8,9 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { BIOME, ensureBuilt, ROOT, runNode, TYPESCRIPT, VITEST } from './setup.mjs'
 
+/** What a run of the tests is told by variables. */
+const RUN_VARIABLES = /^TIDEGATE_(LONG|SEED|SOAK_\w+)$/
+
 const args = process.argv.slice(2)
 const long = args.includes('--long')
 const failures = []
@@ -30,7 +33,7 @@ function runTests(vitestArguments) {
   const code = runNode(
     VITEST,
     ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`, ...vitestArguments],
-    { env: { ...process.env, ...(long ? { TIDEGATE_LONG: '1' } : {}) } },
+    { env: environment() },
   )
   const report = existsSync(reportFile) ? JSON.parse(readFileSync(reportFile, 'utf8')) : { testResults: [] }
   rmSync(folder, { recursive: true })
@@ -39,6 +42,12 @@ function runTests(vitestArguments) {
   // Errors outside of any test (an unhandled rejection) fail the run without failing a test.
   if (code !== 0 && summary.failures.length === 0) summary.failures.push('vitest: an error outside of the tests')
   return summary
+}
+
+/** The environment without configuration of a service, which the shell may have for another purpose. */
+function environment() {
+  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('TIDEGATE_') || RUN_VARIABLES.test(name))
+  return { ...Object.fromEntries(kept), ...(long ? { TIDEGATE_LONG: '1' } : {}) }
 }
 
 /** Counts tests; skipped ones are gathered under the outermost describe that names what is missing. */

@@ -29,6 +29,8 @@ interface Finding {
 let folder: string
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'tidegate-doctor-'))
+  // What a run of the tests is told by variables is no configuration.
+  for (const name of Object.keys(process.env)) if (name.startsWith('TIDEGATE_')) vi.stubEnv(name, undefined)
 })
 afterEach(() => {
   rmSync(folder, { recursive: true })
