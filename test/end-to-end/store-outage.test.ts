@@ -1,8 +1,9 @@
 /**
  * The built program on a PostgreSQL server that stands still, is shut down and comes back while customers stream, come
- * in and ask for tokens and an operator writes. Nobody may wait for it: an outage ends when all who asked while it lasted
- * have their answer. Nothing of the stream may notice, what was acknowledged must be there afterwards. And starts: before the server, before its schema, and on the
- * schema of a newer version. `TIDEGATE_LONG=1` makes many rounds of it.
+ * in and ask for tokens and an operator writes. Nobody may wait for it: an outage ends when all who asked while it
+ * lasted have their answer. Nothing of the stream may notice, what was acknowledged must be there afterwards. And
+ * starts: before the server, before its schema, and on the schema of a newer version. `TIDEGATE_LONG=1` makes many
+ * rounds of it.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
