@@ -77,6 +77,8 @@ export class CatchUp {
   readonly #view: View
   readonly #extended: ExtendedTarget | undefined
   readonly #merged = new Map<number | string, Merged>()
+  /** Entries of these updates: the view tells all who are behind of the same level by the same object. */
+  readonly #levelTexts = new Map<LevelChange, string>()
   #mergedVersion = 0
   #snapshot: Snapshot | ExtendedSnapshot | undefined
   /** Version at which the cached snapshot was first asked for; 0 = not yet. */
@@ -114,6 +116,7 @@ export class CatchUp {
     const view = this.#view
     if (this.#mergedVersion !== view.version || this.#merged.size >= MERGED_UPDATES_KEPT) {
       this.#merged.clear()
+      this.#levelTexts.clear()
       this.#mergedVersion = view.version
     }
     const key = this.#extended === undefined || prevVersion === version ? version : `${version} ${prevVersion}`
@@ -183,7 +186,8 @@ export class CatchUp {
   }
 
   #update(changes: readonly LevelChange[], version: number, prevVersion: number): Message {
-    const text = updateText(this.#replica.market, this.#replica.instant.milliseconds, changes)
+    const { market, instant } = this.#replica
+    const text = updateText(market, instant.milliseconds, changes, (change) => this.#levelText(change))
     if (this.#extended === undefined) return textMessage(text)
     const covers = this.#view.commitsSince(prevVersion)
     const stream = this.#stream(
@@ -193,6 +197,15 @@ export class CatchUp {
       covers === 'too-old' ? (this.#view.commitsSince(version) as number) : covers,
     )
     return textMessage(extendedText(text, stream))
+  }
+
+  #levelText(change: LevelChange): string {
+    let text = this.#levelTexts.get(change)
+    if (text === undefined) {
+      text = levelText(this.#replica.market, change)
+      this.#levelTexts.set(change, text)
+    }
+    return text
   }
 
   #tail(changeVersion: number, prevVersion: number, covers: number): string {

@@ -134,13 +134,21 @@ export function bookText(
   return `{"channel":"market_data","payload":{"market":"${market.symbol}","type":"${PAYLOAD_TYPES[type]}","time":"${millisecondText(milliseconds)}","bids":[${bids}],"asks":[${asks}]}}`
 }
 
-/** An UPDATE with these levels, bids first (as the view orders them). */
-export function updateText(market: MarketDefinition, milliseconds: number, changes: readonly LevelChange[]): string {
+/**
+ * An UPDATE with these levels, bids first (as the view orders them). `textOf` gives the text of an entry to who knows it
+ * already.
+ */
+export function updateText(
+  market: MarketDefinition,
+  milliseconds: number,
+  changes: readonly LevelChange[],
+  textOf: (change: LevelChange) => string = (change) => levelText(market, change),
+): string {
   let bids = ''
   let asks = ''
   for (const change of changes) {
-    if (change.side === BID) bids += (bids === '' ? '' : ',') + levelText(market, change)
-    else asks += (asks === '' ? '' : ',') + levelText(market, change)
+    if (change.side === BID) bids += (bids === '' ? '' : ',') + textOf(change)
+    else asks += (asks === '' ? '' : ',') + textOf(change)
   }
   return bookText(market, 'update', milliseconds, bids, asks)
 }

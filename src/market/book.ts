@@ -55,7 +55,7 @@ export class Book {
 }
 
 /** Negative when `left` comes before `right` in book order, 0 when they name the same level. */
-function compareLevels(left: LevelKey, right: LevelKey): number {
+export function compareLevels(left: LevelKey, right: LevelKey): number {
   if (left.side !== right.side) return left.side - right.side
   return left.side === BID ? right.price - left.price : left.price - right.price
 }

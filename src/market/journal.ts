@@ -71,16 +71,34 @@ export class Journal {
    * 'too-old' when the journal does not reach back that far.
    */
   amountsAt(version: number): readonly [bids: Map<number, Scaled>, asks: Map<number, Scaled>] | 'too-old' {
-    assert(version <= this.#version, 'a journal knows nothing of a version to come')
-    if (version < this.#reach) return 'too-old'
     const amounts = [new Map<number, Scaled>(), new Map<number, Scaled>()] as const
     // Latest first, so that of each level the first entry after the version is what stays.
-    for (let index = this.#count - 1; index >= 0; index--) {
+    const entries = this.readBack(version, 0, (side, price, before) => amounts[side].set(price, before))
+    return entries === 'too-old' ? 'too-old' : amounts
+  }
+
+  /**
+   * Visits the entries after `version`, the latest first, without the `skipped` latest. Returns how many there are with
+   * these, or 'too-old' when the journal does not reach back that far.
+   */
+  readBack(
+    version: number,
+    skipped: number,
+    visit: (side: Side, price: number, before: Scaled, version: number) => void,
+  ): number | 'too-old' {
+    assert(version <= this.#version, 'a journal knows nothing of a version to come')
+    if (version < this.#reach) return 'too-old'
+    const first = this.#firstAfter(version)
+    for (let index = this.#count - skipped - 1; index >= first; index--) {
       const position = (this.#oldest + index) & this.#mask
-      if (this.#versions[position]! <= version) break
-      amounts[this.#sides[position] as Side].set(this.#prices[position]!, this.#befores[position]!)
+      visit(this.#sides[position] as Side, this.#prices[position]!, this.#befores[position]!, this.#versions[position]!)
     }
-    return amounts
+    return this.#count - first
+  }
+
+  /** How many entries are later than `version`, of those that are kept. */
+  entriesSince(version: number): number {
+    return this.#count - this.#firstAfter(version)
   }
 
   /** How many later versions than `version` have an entry; 'too-old' when the journal does not reach back that far. */
@@ -98,9 +116,14 @@ export class Journal {
 
   /** Index, from the oldest, of the first entry after `version`. */
   #firstAfter(version: number): number {
-    let index = this.#count
-    while (index > 0 && this.#versions[(this.#oldest + index - 1) & this.#mask]! > version) index--
-    return index
+    let low = 0
+    let high = this.#count
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.#versions[(this.#oldest + middle) & this.#mask]! > version) high = middle
+      else low = middle + 1
+    }
+    return low
   }
 
   #grow(entries: number): void {

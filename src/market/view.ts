@@ -9,11 +9,15 @@ import { assert } from '../base/assert.ts'
 import type { Scaled } from '../base/decimal.ts'
 import { type Book, isInBookOrder } from './book.ts'
 import { type AppliedChange, ASK, BID, type LevelChange, type Side } from './event.ts'
+import { History } from './history.ts'
 import { Journal } from './journal.ts'
 import type { Levels } from './levels.ts'
 
 /** Entries a journal keeps at least; it keeps twice the levels of its view when that is more. */
 const JOURNAL_ENTRIES_MINIMUM = 4096
+
+/** An entry of the journal that is worked through costs as much as so many levels of a history that are looked at. */
+const HISTORY_LEVELS_AN_ENTRY = 16
 
 export class View {
   /** Levels a side; 0 = all. */
@@ -22,6 +26,9 @@ export class View {
   readonly #journal: Journal
   readonly #edges: [bid: number, ask: number] = [0, 0]
   #changeVersion = 0
+  /** Whether a difference to the version now was asked for, and once a second one is: what answers all others. */
+  #isAsked = false
+  #history: History | undefined
 
   /** Stands at version 0 with the book as it is. `journalEntriesMinimum` is for tests that want a short memory. */
   constructor(book: Book, depth: number, journalEntriesMinimum = JOURNAL_ENTRIES_MINIMUM) {
@@ -43,6 +50,7 @@ export class View {
   /** Forgets the journal (new epoch, or a rebuild) and stands at `version` with the book as it is. */
   reset(version: number): void {
     this.#journal.reset(version)
+    this.#forgetHistory()
     this.#changeVersion = version
     this.#edges[BID] = this.#edgeNow(BID)
     this.#edges[ASK] = this.#edgeNow(ASK)
@@ -55,6 +63,7 @@ export class View {
   advance(version: number, applied: readonly AppliedChange[]): LevelChange[] {
     assert(isInBookOrder(applied), 'the changes of a version come in book order, each price once')
     this.#journal.advance(version, 2 * (this.levelCount(BID) + this.levelCount(ASK)))
+    this.#forgetHistory()
     const changes: LevelChange[] = []
     const firstAsk = this.#advanceSide(BID, applied, 0, changes)
     this.#advanceSide(ASK, applied, firstAsk, changes)
@@ -67,6 +76,17 @@ export class View {
    * 'too-old' when the journal no longer reaches back that far.
    */
   changesSince(version: number): LevelChange[] | 'too-old' {
+    if (this.#isAsked) this.#history ??= new History(this.#journal, (side, price) => this.amount(side, price))
+    this.#isAsked = true
+    const history = this.#history
+    if (history === undefined) return this.#changesAlone(version)
+    // Who is hardly behind does not pay for the many levels that somebody else has missed.
+    const isNear = this.#journal.entriesSince(version) * HISTORY_LEVELS_AN_ENTRY < history.levelCount
+    return isNear ? this.#changesAlone(version) : history.changesSince(version)
+  }
+
+  /** `changesSince` for one reader, from the journal. */
+  #changesAlone(version: number): LevelChange[] | 'too-old' {
     const amounts = this.#journal.amountsAt(version)
     if (amounts === 'too-old') return 'too-old'
     const changes: LevelChange[] = []
@@ -131,6 +151,11 @@ export class View {
   /** The amount that the view holds at a price: 0 when there is no level or it lies outside the depth. */
   amount(side: Side, price: number): Scaled {
     return isWithin(side, price, this.#edges[side]) ? this.#book.side(side).amount(price) : 0
+  }
+
+  #forgetHistory(): void {
+    this.#isAsked = false
+    this.#history = undefined
   }
 
   /** The worst price inside the view, or the infinity behind every price while the side is not cut. */
