@@ -1,5 +1,13 @@
 /** Identifiers of records and connections: UUID version 7 (RFC 9562), so that they sort by the time they were made. */
-export { uuidv7 as newId } from 'uuidv7'
+import { uuidv7 } from 'uuidv7'
+
+/**
+ * A new identifier. It is read back from bytes, because text that was put together character by character takes 800
+ * bytes for as long as nobody reads it whole, and a connection keeps its identifier as long as it lives.
+ */
+export function newId(): string {
+  return Buffer.from(uuidv7(), 'latin1').toString('latin1')
+}
 
 /** Whether `text` has the form of a UUID, in lower or upper case. */
 export function isUuid(text: string): boolean {

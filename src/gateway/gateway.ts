@@ -6,7 +6,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { type ServerOptions, WebSocketServer } from 'ws'
+import { type RawData, type Server, type ServerOptions, WebSocket, WebSocketServer } from 'ws'
 import type { Directory } from '../auth/directory.ts'
 import { streamRefusal } from '../auth/stream-access.ts'
 import type { AccessToken, TokenVerifier } from '../auth/token-verifier.ts'
@@ -17,6 +17,7 @@ import { Problem, problemResponse } from '../http/problem.ts'
 import { authenticate, type Doorway, refuseAdmission, refuseRequest, selectSubprotocol } from './handshake.ts'
 import type { Hub } from './hub.ts'
 import type { GatewayMetrics } from './metrics.ts'
+import type { Session } from './session.ts'
 import { CLOSE_MILLISECONDS_MAX, Transport } from './transport.ts'
 
 /** Settings of the door; each is the setting `stream.*` of the same name. */
@@ -69,6 +70,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     isDraining: () => draining,
   }
   const server = createWebSocketServer(settings.inboundBytesMax)
+  const listeners = createListeners(log)
+  const noteError = (error: Error) => log.info({ err: error }, 'connection error')
   const endWatch = directory.onChange(() => {
     hub.closeWhere((session) => (streamRefusal(directory, session.token) === undefined ? undefined : 'revoked'))
   })
@@ -80,12 +83,12 @@ export function createGateway(options: GatewayOptions): Gateway {
     const refusal = identity instanceof Problem ? identity : refuseAdmission(identity, doorway)
     metrics.handshakes.inc({ status: String(refusal?.status ?? 101) })
     if (refusal !== undefined) refuse(socket, refusal)
-    else accept(server, options, identity as AccessToken, arrival)
+    else accept(server, listeners, options, identity as AccessToken, arrival)
   }
 
   return {
     upgrade(request, socket, head, clientAddress) {
-      socket.on('error', (error) => log.info({ err: error }, 'connection error'))
+      socket.on('error', noteError)
       decide({ request, socket: socket as Socket, head, clientAddress }).catch((error) => {
         log.error({ err: error }, 'a handshake failed')
         refuse(socket, new Problem('internal', 'an error on our side; quote request_id'))
@@ -121,8 +124,16 @@ interface UndeclaredOptions {
   readonly maxBufferedChunks: number
 }
 
-function createWebSocketServer(inboundBytesMax: number): WebSocketServer {
-  const options: ServerOptions & UndeclaredOptions = {
+/** A connection that knows its session, so that all of them share their listeners: each of its own takes memory. */
+class SessionSocket extends WebSocket {
+  session: Session | undefined
+}
+
+type SessionSocketServer = Server<typeof SessionSocket>
+
+function createWebSocketServer(inboundBytesMax: number): SessionSocketServer {
+  const options: ServerOptions<typeof SessionSocket> & UndeclaredOptions = {
+    WebSocket: SessionSocket,
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
@@ -137,8 +148,34 @@ function createWebSocketServer(inboundBytesMax: number): WebSocketServer {
   return new WebSocketServer(options)
 }
 
+/** What happens on a connection, which is `this`. They listen from when it has a session. */
+function createListeners(log: Log) {
+  const sessionOf = (webSocket: WebSocket) => (webSocket as SessionSocket).session as Session
+  const fieldsOf = ({ id, token }: Session) => ({ connection: id, client_id: token.clientId })
+  return {
+    message(this: WebSocket, data: RawData, isBinary: boolean) {
+      sessionOf(this).receive({ data: data as Buffer, isBinary })
+    },
+    ping(this: WebSocket, data: Buffer) {
+      sessionOf(this).receiveControl(data)
+    },
+    pong(this: WebSocket) {
+      sessionOf(this).receiveControl(undefined)
+    },
+    /** A protocol error of the peer: ws has closed with the code that says which (1002, 1007, 1009). */
+    error(this: WebSocket, error: Error) {
+      log.info({ ...fieldsOf(sessionOf(this)), err: error }, 'connection error')
+    },
+    close(this: WebSocket, code: number) {
+      sessionOf(this).end()
+      log.info({ ...fieldsOf(sessionOf(this)), code }, 'connection closed')
+    },
+  }
+}
+
 function accept(
-  server: WebSocketServer,
+  server: SessionSocketServer,
+  listeners: ReturnType<typeof createListeners>,
   options: GatewayOptions,
   token: AccessToken,
   { request, socket, head, clientAddress }: Arrival,
@@ -148,17 +185,14 @@ function accept(
   socket.setKeepAlive(true)
   server.handleUpgrade(request, socket, head, (webSocket) => {
     const session = hub.open(new Transport(webSocket, socket, options.clock, clientAddress), token)
-    const fields = { connection: session.id, client_id: token.clientId }
-    log.info({ ...fields, client_address: clientAddress }, 'connection opened')
-    webSocket.on('message', (data, isBinary) => session.receive({ data: data as Buffer, isBinary }))
-    webSocket.on('ping', (data) => session.receiveControl(data))
-    webSocket.on('pong', () => session.receiveControl(undefined))
-    // A protocol error of the peer: ws has closed with the code that says which (1002, 1007, 1009).
-    webSocket.on('error', (error) => log.info({ ...fields, err: error }, 'connection error'))
-    webSocket.on('close', (code) => {
-      session.end()
-      log.info({ ...fields, code }, 'connection closed')
-    })
+    webSocket.session = session
+    webSocket.on('message', listeners.message)
+    webSocket.on('ping', listeners.ping)
+    webSocket.on('pong', listeners.pong)
+    webSocket.on('error', listeners.error)
+    webSocket.on('close', listeners.close)
+    const fields = { connection: session.id, client_id: token.clientId, client_address: clientAddress }
+    log.info(fields, 'connection opened')
   })
 }
 

@@ -32,7 +32,10 @@ export class Inbox {
     if (this.isEmpty) return undefined
     const waitMilliseconds = this.#pace.take()
     if (waitMilliseconds > 0) return { waitMilliseconds }
-    return this.#messages.shift()
+    const message = this.#messages.shift()
+    // An array that was emptied keeps its room; most connections ask once.
+    if (this.isEmpty) this.clear()
+    return message
   }
 
   clear(): void {

@@ -25,14 +25,22 @@ export interface OutboxOptions {
   /** Bytes in this process from which a connection counts as behind. */
   readonly markBytes: number
   readonly totals: OutboxTotals
-  readonly onBlocked: () => void
-  readonly onUnblocked: () => void
+  readonly owner: OutboxOwner
+}
+
+/** Who is told when an outbox takes no more, and when it does again: methods, which all connections share. */
+export interface OutboxOwner {
+  onBlocked(): void
+  onUnblocked(): void
 }
 
 export class Outbox {
   readonly #transport: TransportPort
-  readonly #options: OutboxOptions
-  readonly #onWritten = () => this.#unblockIfDrained()
+  readonly #markBytes: number
+  readonly #totals: OutboxTotals
+  readonly #owner: OutboxOwner
+  /** Made by the first write that is waited for, which most connections never have. */
+  #onWritten: (() => void) | undefined
   readonly #chunks: Chunk[] = []
   #blocked = false
   #behind = false
@@ -40,9 +48,11 @@ export class Outbox {
   #fragments: Message | undefined
   #nextFragment = 0
 
-  constructor(options: OutboxOptions) {
-    this.#transport = options.transport
-    this.#options = options
+  constructor({ transport, markBytes, totals, owner }: OutboxOptions) {
+    this.#transport = transport
+    this.#markBytes = markBytes
+    this.#totals = totals
+    this.#owner = owner
   }
 
   get isBlocked(): boolean {
@@ -76,7 +86,7 @@ export class Outbox {
     if (message.length === 1) {
       this.sendChunk({ frames: message[0] as Buffer, messageCount: 1 })
     } else {
-      this.#options.totals.messages += 1
+      this.#totals.messages += 1
       this.#fragments = message
       this.#nextFragment = 0
       this.#block()
@@ -97,23 +107,23 @@ export class Outbox {
     this.#blocked = true
     this.#fragments = undefined
     this.#chunks.length = 0
-    if (this.#behind) this.#options.totals.behind -= 1
+    if (this.#behind) this.#totals.behind -= 1
     this.#behind = false
   }
 
   #write(chunk: Chunk): void {
     const { frames } = chunk
-    const { totals, markBytes } = this.#options
-    totals.messages += chunk.messageCount
-    totals.bytes += frames.length
+    this.#totals.messages += chunk.messageCount
+    this.#totals.bytes += frames.length
     // A callback costs a sixth of a write, and only what lies beyond half the mark can be what unblocking waits for.
-    const isWaitedFor = this.#transport.queuedBytes + frames.length > markBytes / 2
+    const isWaitedFor = this.#transport.queuedBytes + frames.length > this.#markBytes / 2
+    if (isWaitedFor) this.#onWritten ??= () => this.#unblockIfDrained()
     this.#transport.write(frames, isWaitedFor ? this.#onWritten : undefined)
   }
 
   #sendFragment(): void {
     const frame = (this.#fragments as Message)[this.#nextFragment++] as Buffer
-    this.#options.totals.bytes += frame.length
+    this.#totals.bytes += frame.length
     this.#transport.write(frame, () => {
       if (this.#fragments === undefined) return
       if (this.#nextFragment < this.#fragments.length) {
@@ -126,8 +136,8 @@ export class Outbox {
   }
 
   #blockIfFull(): void {
-    if (this.#ended || this.#transport.queuedBytes <= this.#options.markBytes) return
-    if (!this.#behind) this.#options.totals.behind += 1
+    if (this.#ended || this.#transport.queuedBytes <= this.#markBytes) return
+    if (!this.#behind) this.#totals.behind += 1
     this.#behind = true
     this.#block()
   }
@@ -135,16 +145,16 @@ export class Outbox {
   #block(): void {
     if (this.#blocked) return
     this.#blocked = true
-    this.#options.onBlocked()
+    this.#owner.onBlocked()
   }
 
   #unblockIfDrained(): void {
     if (!this.#blocked || this.#ended || this.#fragments !== undefined) return
     // Half the mark: a connection that hovers at it would otherwise be woken for every few bytes.
-    if (this.#transport.queuedBytes > this.#options.markBytes / 2) return
-    if (this.#behind) this.#options.totals.behind -= 1
+    if (this.#transport.queuedBytes > this.#markBytes / 2) return
+    if (this.#behind) this.#totals.behind -= 1
     this.#behind = false
     this.#blocked = false
-    this.#options.onUnblocked()
+    this.#owner.onUnblocked()
   }
 }

@@ -24,25 +24,38 @@ interface ReaderSubscription extends MarketSubscription {
 /** Outcome of leading one subscription: `blocked` = the outbox takes no more, go on when it does. */
 type Led = 'led' | 'blocked'
 
-export interface ReaderOptions {
-  readonly outbox: Outbox
+/** What all readers share. */
+export interface ReaderHost {
   readonly clock: Clock
+  /** Asks for an empty commit, so that a SNAPSHOT can be later than what was sent; false when nobody can make one. */
+  requestCommit(market: string): boolean
+  /** Counts an UPDATE that merges what a reader missed. */
+  countMerged(): void
+}
+
+/** The connection of one reader. */
+export interface ReaderOwner {
+  /** The reader has something stale and wants `catchUp` to be called. */
+  onStale(): void
+  /** Executions that are owed cannot be given any more: they have left the log, or the source itself missed some. */
+  close(cause: 'executionGap' | 'executionsMissed'): void
+}
+
+export interface ReaderOptions {
+  readonly host: ReaderHost
+  readonly owner: ReaderOwner
+  readonly outbox: Outbox
   /** Whether it reads the extended wire. */
   readonly isExtended: boolean
-  /** Asks for an empty commit, so that a SNAPSHOT can be later than what was sent; false when nobody can make one. */
-  readonly requestCommit: (market: string) => boolean
-  /** Counts an UPDATE that merges what a reader missed. */
-  readonly onMerged: () => void
-  /** The reader has something stale and wants `catchUp` to be called. */
-  readonly onStale: () => void
-  /** Executions that are owed cannot be given any more: they have left the log, or the source itself missed some. */
-  readonly onExecutionGap: (cause: 'executionGap' | 'executionsMissed') => void
 }
 
 export class Reader implements ChannelReader {
   readonly outbox: Outbox
-  readonly #options: ReaderOptions
-  readonly #byMarket = new Map<string, ReaderSubscription>()
+  readonly #host: ReaderHost
+  readonly #owner: ReaderOwner
+  readonly #isExtended: boolean
+  /** Made with the first subscription: many connections read no market for long. */
+  #byMarket: Map<string, ReaderSubscription> | undefined
   #active: ReaderSubscription[] = []
   #generation = 1
   /** Where catch-up goes on, and how many subscriptions it has not looked at since something became stale. */
@@ -50,9 +63,11 @@ export class Reader implements ChannelReader {
   #unseen = 0
   #ended = false
 
-  constructor(options: ReaderOptions) {
-    this.outbox = options.outbox
-    this.#options = options
+  constructor({ host, owner, outbox, isExtended }: ReaderOptions) {
+    this.outbox = outbox
+    this.#host = host
+    this.#owner = owner
+    this.#isExtended = isExtended
   }
 
   get generation(): number {
@@ -64,12 +79,13 @@ export class Reader implements ChannelReader {
    * was wished for. Nothing happens when it is subscribed already.
    */
   subscribe(channel: MarketChannel, bit: number, wishes: Wishes = {}): boolean {
+    this.#byMarket ??= new Map()
     let subscription = this.#byMarket.get(channel.symbol)
     if (subscription === undefined) {
       subscription = {
         reader: this,
         channel,
-        extended: this.#options.isExtended ? channel.extended.createState() : undefined,
+        extended: this.#isExtended ? channel.extended.createState() : undefined,
         channels: 0,
         delivered: 0,
         generation: 0,
@@ -99,7 +115,7 @@ export class Reader implements ChannelReader {
 
   /** Ends one channel of a market at once. False when it is not subscribed. */
   unsubscribe(market: string, bit: number): boolean {
-    const subscription = this.#byMarket.get(market)
+    const subscription = this.#byMarket?.get(market)
     if (subscription === undefined || (subscription.channels & bit) === 0) return false
     subscription.channels &= ~bit
     subscription.delivered &= ~bit
@@ -114,9 +130,9 @@ export class Reader implements ChannelReader {
 
   /** Ends every channel of a market, and what is remembered of it: if it ever comes back, it begins anew. */
   forget(market: string): void {
-    const subscription = this.#byMarket.get(market)
+    const subscription = this.#byMarket?.get(market)
     if (subscription === undefined) return
-    this.#byMarket.delete(market)
+    this.#byMarket?.delete(market)
     if (subscription.channels !== 0) this.#deactivate(subscription)
   }
 
@@ -135,7 +151,7 @@ export class Reader implements ChannelReader {
     if (this.#ended) return
     subscription.generation = 0
     this.#unseen = this.#active.length
-    this.#options.onStale()
+    this.#owner.onStale()
   }
 
   /** Everything is stale from now on: the outbox has blocked, so what happens next is not sent. */
@@ -154,7 +170,7 @@ export class Reader implements ChannelReader {
       // Blocking made everything stale again; the next market comes first when it goes on.
       if (led === 'blocked') return false
       this.#unseen -= 1
-      if (seen % CLOCK_STRIDE === 0 && this.#options.clock.monotonicMilliseconds() >= untilMilliseconds) break
+      if (seen % CLOCK_STRIDE === 0 && this.#host.clock.monotonicMilliseconds() >= untilMilliseconds) break
     }
     return this.#unseen > 0 && !this.outbox.isBlocked && !this.#ended
   }
@@ -203,7 +219,7 @@ export class Reader implements ChannelReader {
       if (this.outbox.isBlocked) return 'blocked'
       if (subscription.executionNumber + 1 < executions.firstNumber) {
         const isMissed = subscription.executionNumber < executions.holeNumber
-        this.#options.onExecutionGap(isMissed ? 'executionsMissed' : 'executionGap')
+        this.#owner.close(isMissed ? 'executionsMissed' : 'executionGap')
         return 'blocked'
       }
       const frames: Buffer[] = []
@@ -233,7 +249,7 @@ export class Reader implements ChannelReader {
       subscription.bookVersion = 0
     }
     if (replica.version <= subscription.laterThan) {
-      if (this.#options.requestCommit(replica.market.symbol)) return 'waiting'
+      if (this.#host.requestCommit(replica.market.symbol)) return 'waiting'
       // Nobody can make a later commit: the same book again, under the time it has, is better than none.
       subscription.laterThan = replica.version - 1
     }
@@ -258,12 +274,12 @@ export class Reader implements ChannelReader {
     if (merged === 'too-old') return 'too-old'
     // Only who resumes can hold less than this connection was sent before; the UPDATE has to be later than that too.
     const mustBeLater = merged !== 'nothing' && replica.version <= subscription.laterThan
-    if (mustBeLater && this.#options.requestCommit(replica.market.symbol)) return 'waiting'
+    if (mustBeLater && this.#host.requestCommit(replica.market.symbol)) return 'waiting'
     noLongerDue(subscription, BOOK)
     subscription.bookVersion = replica.version
     if (merged === 'nothing') return 'led'
     extended?.noteMerged(subscription)
-    this.#options.onMerged()
+    this.#host.countMerged()
     this.outbox.send(merged.message)
     return this.outbox.isBlocked ? 'blocked' : 'led'
   }

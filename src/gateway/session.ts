@@ -12,7 +12,7 @@ import { type ChannelType, EXTENDED_SUBPROTOCOL } from '../contract/channels.ts'
 import { CLOSE_CODES, type CloseCause, STREAM_ERRORS } from '../contract/stream-codes.ts'
 import { type InboundMessage, Inbox } from './inbox.ts'
 import type { MarketChannel } from './market-channel.ts'
-import { Outbox, type OutboxTotals } from './outbox.ts'
+import { Outbox, type OutboxOwner, type OutboxTotals } from './outbox.ts'
 import {
   type ChannelKey,
   type EntryOutcome,
@@ -28,7 +28,7 @@ import {
   parseRequest,
   type RequestEntry,
 } from './protocol.ts'
-import { Reader } from './reader.ts'
+import { Reader, type ReaderOwner } from './reader.ts'
 import type { Beat, SessionLimits } from './session-limits.ts'
 import { CHANNEL_BITS, EXECUTIONS } from './subscription.ts'
 import { CLOSE_MILLISECONDS_MAX, type TransportPort } from './transport.ts'
@@ -63,7 +63,7 @@ export interface SessionHost {
   ended(session: Session): void
 }
 
-export class Session {
+export class Session implements OutboxOwner, ReaderOwner {
   readonly id = newId()
   readonly token: AccessToken
   /** When it was opened, milliseconds of the wall clock. */
@@ -102,27 +102,9 @@ export class Session {
       transport,
       markBytes: host.limits.outboxBytesMax,
       totals: host.totals,
-      onBlocked: () => {
-        this.reader.makeAllStale()
-        this.#setReading()
-      },
-      onUnblocked: () => {
-        this.#payPong()
-        this.#sendNotices()
-        host.queueCatchUp(this)
-        host.queueRequests(this)
-        this.#setReading()
-      },
+      owner: this,
     })
-    this.reader = new Reader({
-      outbox: this.#outbox,
-      clock: host.clock,
-      isExtended: this.#extended !== undefined,
-      requestCommit: (market) => host.requestCommit(market),
-      onMerged: () => host.countMerged(),
-      onStale: () => host.queueCatchUp(this),
-      onExecutionGap: (cause) => this.close(cause),
-    })
+    this.reader = new Reader({ host, owner: this, outbox: this.#outbox, isExtended: this.#extended !== undefined })
     if (host.limits.closesExpired) this.#expireLater()
   }
 
@@ -145,6 +127,23 @@ export class Session {
 
   get subscriptionCount(): number {
     return this.#subscribed.size
+  }
+
+  onBlocked(): void {
+    this.reader.makeAllStale()
+    this.#setReading()
+  }
+
+  onUnblocked(): void {
+    this.#payPong()
+    this.#sendNotices()
+    this.#host.queueCatchUp(this)
+    this.#host.queueRequests(this)
+    this.#setReading()
+  }
+
+  onStale(): void {
+    this.#host.queueCatchUp(this)
   }
 
   /** Takes a message from the socket; it is answered at the end of the turn, or later if the pace says so. */

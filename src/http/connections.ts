@@ -43,11 +43,17 @@ export class Connections {
   readonly #sockets = new Map<string, Socket>()
   readonly #places = new WeakMap<Socket, string>()
   readonly #states = new WeakMap<Socket, Connection>()
+  /** One listener for all sockets, which it is called on. */
+  readonly #onClose: (this: Socket) => void
   #isOverTls = false
 
   constructor(connectionsMax: number, onAnswer: BareAnswer) {
     this.#connectionsMax = connectionsMax
     this.#onAnswer = onAnswer
+    const forget = (socket: Socket) => this.#forget(socket)
+    this.#onClose = function () {
+      forget(this)
+    }
   }
 
   get size(): number {
@@ -60,7 +66,7 @@ export class Connections {
     server.on('connection', (socket: Socket) => this.#arrived(socket))
     server.on('secureConnection', (socket: Socket) => this.#arrived(socket))
     server.on('request', (request, response) => this.#asked({ request, response }))
-    server.on('upgrade', (_request, socket) => this.#forget(socket as Socket))
+    server.on('upgrade', (_request, socket) => this.#letGo(socket as Socket))
     // Without a listener the parser would hand it over as a request, or cut it without a word.
     server.on('connect', (_request, socket) => {
       this.#answer(socket as Socket, new Problem('invalid_request', 'CONNECT: this is no proxy'))
@@ -103,7 +109,7 @@ export class Connections {
     this.#sockets.set(place, socket)
     this.#places.set(socket, place)
     this.#states.set(socket, { open: new Set(), latest: undefined, ending: false })
-    socket.once('close', () => this.#forget(socket))
+    socket.on('close', this.#onClose)
     if (this.#sockets.size > this.#connectionsMax) this.#sockets.values().next().value?.destroy()
   }
 
@@ -131,6 +137,14 @@ export class Connections {
   #forget(socket: Socket): void {
     const place = this.#places.get(socket)
     if (place !== undefined && this.#sockets.get(place) === socket) this.#sockets.delete(place)
+  }
+
+  /** Keeps nothing of a socket that is a stream from now on: there may be very many, and they live long. */
+  #letGo(socket: Socket): void {
+    this.#forget(socket)
+    this.#places.delete(socket)
+    this.#states.delete(socket)
+    socket.off('close', this.#onClose)
   }
 
   #answer(socket: Socket, problem: Problem): void {

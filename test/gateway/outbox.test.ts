@@ -12,8 +12,10 @@ function outboxWith(kernelBytes: number) {
     transport,
     markBytes: MARK_BYTES,
     totals,
-    onBlocked: () => events.push('blocked'),
-    onUnblocked: () => events.push(`unblocked at ${transport.queuedBytes}`),
+    owner: {
+      onBlocked: () => events.push('blocked'),
+      onUnblocked: () => events.push(`unblocked at ${transport.queuedBytes}`),
+    },
   })
   /** A chunk of one frame of exactly `bytes`. */
   const send = (bytes: number) => {
