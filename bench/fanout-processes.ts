@@ -125,8 +125,8 @@ export function prepareTools(): Tools {
   }
 }
 
-export function startTidegate(setup: ServerSetup): Peer {
-  return startNode('tidegate', SERVER_CORE, 'fanout-server.ts', JSON.stringify(setup))
+export function startTidegate(setup: ServerSetup, runtimeFlags: readonly string[] = []): Peer {
+  return startNode('tidegate', SERVER_CORE, 'fanout-server.ts', JSON.stringify(setup), runtimeFlags)
 }
 
 export function startNaive(markets: number): Peer {
@@ -148,7 +148,13 @@ export async function startReader(tools: Tools, port: number, lines: readonly st
   return reader
 }
 
-function startNode(name: string, core: number, file: string, argument: string): Peer {
+function startNode(
+  name: string,
+  core: number,
+  file: string,
+  argument: string,
+  runtimeFlags: readonly string[] = [],
+): Peer {
   const path = fileURLToPath(new URL(file, import.meta.url))
-  return new Peer(name, core, process.execPath, ['--expose-gc', '--import', 'tsx', path, argument])
+  return new Peer(name, core, process.execPath, ['--expose-gc', ...runtimeFlags, '--import', 'tsx', path, argument])
 }

@@ -222,29 +222,38 @@ export async function measureSlope(runs: Runs, tools: Tools, pace: Pace): Promis
   }
 }
 
+/** Connections that make the server grow to its working size before those are added whose memory is measured. */
+const SETTLING_CONNECTIONS = 1_000
+
+/**
+ * Left alone, the heap's young generation takes and gives back up to tens of megabytes with the rate of work, which
+ * shared by some thousand connections is more than what is kept of them.
+ */
+const SMALL_YOUNG_GENERATION = ['--max-semi-space-size=1']
+
 /** What a connection costs that only gets heartbeats. */
 export async function measureIdle(runs: Runs, tools: Tools, pace: Pace): Promise<void> {
-  const server = startTidegate(BASE)
+  const server = startTidegate(BASE, SMALL_YOUNG_GENERATION)
   const port = (await server.answer()).port as number
-  const before = (await server.ask('memory')).rssBytes as number
   const request = JSON.stringify({ type: 'subscribe', channels: [{ type: 'heartbeat' }] })
-  const reader = await startReader(
-    tools,
-    port,
-    Array.from({ length: pace.idle }, () => `0\t/\t${request}`),
-  )
-  try {
+  const connect = async (count: number) => {
+    const lines = Array.from({ length: count }, () => `0\t/\t${request}`)
+    const reader = await startReader(tools, port, lines)
     await reader.ask('subscribe 1000 4')
+    return reader
+  }
+  const settling = await connect(SETTLING_CONNECTIONS)
+  const before = (await server.ask('memory')).rssBytes as number
+  const reader = await connect(pace.idle)
+  try {
     const after = (await server.ask('memory')).rssBytes as number
-    runs.add(`${pace.idle} connections with heartbeat: memory of each`, 'KB', (after - before) / pace.idle / 1000)
+    const name = `${pace.idle} connections with heartbeat`
+    runs.add(`${name}: memory of each`, 'KB', (after - before) / pace.idle / 1000)
     const used = await server.ask('usage')
     await pause(pace.pacedMilliseconds)
-    runs.add(
-      `${pace.idle} connections with heartbeat: CPU`,
-      '% of a core',
-      cpuShare(used, await server.ask('usage')) * 100,
-    )
+    runs.add(`${name}: CPU`, '% of a core', cpuShare(used, await server.ask('usage')) * 100)
   } finally {
-    await endBoth(reader, server)
+    await Promise.all([settling.end(), reader.end()])
+    await server.end()
   }
 }
