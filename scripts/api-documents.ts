@@ -2,14 +2,15 @@
  * The OpenAPI and the AsyncAPI document as a service with the default settings serves them, made from the routes and
  * the tables without a store. `npm run docs` writes them; a test wants the committed ones to be equal.
  */
-import { loadConfig } from '../src/app/config.ts'
+
 import { publicRooms, type Room } from '../src/app/rooms.ts'
-import type { Config } from '../src/app/settings.ts'
 import { Directory } from '../src/auth/directory.ts'
 import { createSystemClock } from '../src/base/clock.ts'
 import { createLog } from '../src/base/log.ts'
 import { createMetricsRegistry } from '../src/base/metrics.ts'
 import { programVersion } from '../src/base/version.ts'
+import { loadConfig } from '../src/config/load.ts'
+import type { Config } from '../src/config/settings.ts'
 import { asyncApiDocument } from '../src/description/asyncapi.ts'
 import { openApiDocument } from '../src/description/openapi.ts'
 import { describedPaths, describeOperations } from '../src/description/operations-document.ts'

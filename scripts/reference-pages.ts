@@ -2,11 +2,13 @@
  * The generated pages of docs/reference, made from the tables that the code itself runs on. `npm run docs` writes
  * them; a test wants the committed ones to be equal.
  */
-import { variableOf } from '../src/app/config.ts'
-import type { Setting } from '../src/app/setting-kinds.ts'
-import { RELATIONS, SETTING_KEYS, SETTINGS } from '../src/app/settings.ts'
-import { SOURCES_MAX, sourceForms } from '../src/app/sources-config.ts'
+
 import { TOKEN_ERRORS } from '../src/auth/token-errors.ts'
+import { variableOf } from '../src/config/load.ts'
+import { RELATIONS } from '../src/config/relations.ts'
+import type { Setting } from '../src/config/setting-kinds.ts'
+import { SETTING_KEYS, SETTINGS } from '../src/config/settings.ts'
+import { SOURCES_MAX, sourceForms } from '../src/config/sources.ts'
 import { FIAT_NETWORKS } from '../src/contract/assets.ts'
 import { CRYPTO_NETWORK_NAMES } from '../src/contract/crypto-networks.ts'
 import { CLOSE_CODES, STREAM_ERRORS } from '../src/contract/stream-codes.ts'

@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import type { Config } from '../config/settings.ts'
 import { type AddressFamily, CRYPTO_NETWORK_NAMES, CRYPTO_NETWORKS } from '../contract/crypto-networks.ts'
 import { type AddressKeys, POOL_NETWORKS } from '../deposit-instructions/allocation.ts'
 import type { WatchedFamily } from '../deposit-instructions/derivation/extended-key.ts'
@@ -14,7 +15,6 @@ import {
   watchedMaterial,
 } from '../deposit-instructions/derivation/key-material.ts'
 import { readOrCreatePrivateFile } from './private-file.ts'
-import type { Config } from './settings.ts'
 
 /** Where the addresses of one family come from. */
 export interface AddressOrigin {

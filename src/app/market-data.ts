@@ -10,10 +10,10 @@ import type { Log } from '../base/log.ts'
 import type { Bus } from '../channel/bus.ts'
 import { Replica } from '../channel/replica.ts'
 import { forgetMarket, Sequencer, type SequencerMetrics } from '../channel/sequencer.ts'
+import type { ConfiguredMarket } from '../config/markets.ts'
+import { type MarketSource, sourceText } from '../config/sources.ts'
 import type { Source, SourceMarket } from '../feed/source.ts'
 import { type InputState, MarketFeed, type MarketInput } from './market-feed.ts'
-import type { ConfiguredMarket } from './markets-config.ts'
-import { type MarketSource, sourceText } from './sources-config.ts'
 
 export type CreateSource = (markets: readonly SourceMarket[]) => Source
 

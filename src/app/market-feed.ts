@@ -6,11 +6,11 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Counter } from '../base/metrics.ts'
+import type { ConfiguredMarket } from '../config/markets.ts'
+import { type MarketSource, sourceText } from '../config/sources.ts'
 import type { SourceMarket } from '../feed/source.ts'
 import { Aggregate } from '../market/aggregate.ts'
 import type { MarketEvent } from '../market/event.ts'
-import type { ConfiguredMarket } from './markets-config.ts'
-import { type MarketSource, sourceText } from './sources-config.ts'
 
 /** One source of the market, and how it is fed. */
 export interface MarketInput {

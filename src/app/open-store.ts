@@ -6,13 +6,13 @@
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import type { Config } from '../config/settings.ts'
 import { acquireDataLock } from '../store/data-lock.ts'
 import type { Db } from '../store/db.ts'
 import { openEmbedded } from '../store/embedded.ts'
 import { migrate } from '../store/migrate.ts'
 import { openPostgres } from '../store/postgres.ts'
 import type { Lifecycle } from './lifecycle.ts'
-import type { Config } from './settings.ts'
 
 export interface StoreOptions {
   readonly config: Config

@@ -2,11 +2,12 @@
  * Whether the recordings that markets name as their sources can be read, have those markets, and are not finer than
  * they are. It reads the heads of each file and leaves nothing open.
  */
+
+import type { ConfigProblem } from '../config/load.ts'
+import type { Config, SettingKey } from '../config/settings.ts'
 import { openRecording } from '../feed/replay/reader.ts'
 import type { RecordedMarket } from '../feed/replay/recording.ts'
 import { recordedIndex } from '../feed/replay/rescaled-event.ts'
-import type { ConfigProblem } from './config.ts'
-import type { Config, SettingKey } from './settings.ts'
 
 /** @param origins where each value came from */
 export async function checkRecordings(

@@ -8,8 +8,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { Counter, type MetricsRegistry } from '../base/metrics.ts'
-import { type ConfigResult, describeProblem } from './config.ts'
-import { type Config, isLive, SETTING_KEYS, type SettingKey } from './settings.ts'
+import { type ConfigResult, describeProblem } from '../config/load.ts'
+import { type Config, isLive, SETTING_KEYS, type SettingKey } from '../config/settings.ts'
 import { checkTlsFiles } from './tls-settings.ts'
 
 export interface ReloadOptions {

@@ -10,6 +10,7 @@ import { createGuard } from '../auth/guard.ts'
 import { registerAuthOperatorRoutes } from '../auth/operator-routes.ts'
 import type { TokenVerifier } from '../auth/token-verifier.ts'
 import type { Clock } from '../base/clock.ts'
+import type { Config } from '../config/settings.ts'
 import type { AddressKeys } from '../deposit-instructions/allocation.ts'
 import { registerAddressPoolRoutes } from '../deposit-instructions/operator-routes.ts'
 import { registerDepositAddressRoutes } from '../deposit-instructions/routes.ts'
@@ -20,7 +21,6 @@ import { type RuleSettings, registerRuleRoutes } from '../rules/routes.ts'
 import type { Db } from '../store/db.ts'
 import { addressKeys } from './address-keys.ts'
 import type { SourceState } from './market-data.ts'
-import type { Config } from './settings.ts'
 
 /** Declares the routes of one room. */
 export type Room = (app: FastifyInstance) => void

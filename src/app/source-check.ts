@@ -5,12 +5,12 @@
  */
 import type { Clock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
+import type { ConfigProblem } from '../config/load.ts'
+import type { Config, SettingKey } from '../config/settings.ts'
+import { isVenueName } from '../config/sources.ts'
 import type { Listing } from '../feed/venue.ts'
 import { VENUE_NAMES, VENUES, type VenueName } from '../feed/venues.ts'
 import type { MarketDefinition } from '../market/event.ts'
-import type { ConfigProblem } from './config.ts'
-import type { Config, SettingKey } from './settings.ts'
-import { isVenueName } from './sources-config.ts'
 import { venueAddresses } from './venue-sources.ts'
 
 export interface SourceCheck {

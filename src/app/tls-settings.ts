@@ -2,9 +2,10 @@
  * The settings `http.tls.*` and the files that they name: what the listener is given, and which key is to blame for a
  * file that does not serve.
  */
+
+import type { ConfigProblem } from '../config/load.ts'
+import type { Config, SettingKey } from '../config/settings.ts'
 import { readTlsFiles, TlsFileError, type TlsFiles } from '../http/tls.ts'
-import type { ConfigProblem } from './config.ts'
-import type { Config, SettingKey } from './settings.ts'
 
 /** The files; undefined when the public listener speaks plain HTTP. */
 export function tlsFilesOf(config: Config): TlsFiles | undefined {

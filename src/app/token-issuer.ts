@@ -7,7 +7,7 @@ import { createOutsideIssuer } from '../auth/outside-issuer.ts'
 import { createTokenVerifier, type TokenVerifier } from '../auth/token-verifier.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import type { Config } from './settings.ts'
+import type { Config } from '../config/settings.ts'
 
 export function issuesTokens(config: Config): boolean {
   return config['auth.issuer'] === ''

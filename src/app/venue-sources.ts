@@ -1,7 +1,8 @@
 /** How the sources of all venues are made from the configuration: each where its settings say that it is. */
+
+import type { Config } from '../config/settings.ts'
 import { VENUE_NAMES, VENUES, type VenueAddresses, type VenueName, type VenueSourceParts } from '../feed/venues.ts'
 import type { CreateSource } from './market-data.ts'
-import type { Config } from './settings.ts'
 
 /** By venue, what makes a source of its markets. */
 export function createVenueSources(

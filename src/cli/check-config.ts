@@ -5,14 +5,14 @@
  */
 import type { Command } from 'commander'
 import { addressOrigins } from '../app/address-keys.ts'
-import type { ConfigResult } from '../app/config.ts'
 import { checkRecordings } from '../app/recording-check.ts'
-import type { Setting } from '../app/setting-kinds.ts'
-import { isLive, SETTING_KEYS, SETTINGS } from '../app/settings.ts'
 import { checkSources } from '../app/source-check.ts'
-import { sourceText } from '../app/sources-config.ts'
 import { checkTlsFiles } from '../app/tls-settings.ts'
 import { createSystemClock } from '../base/clock.ts'
+import type { ConfigResult } from '../config/load.ts'
+import type { Setting } from '../config/setting-kinds.ts'
+import { isLive, SETTING_KEYS, SETTINGS } from '../config/settings.ts'
+import { sourceText } from '../config/sources.ts'
 import { addConfigFlags, readConfigResult } from './config-flags.ts'
 import { tableLines } from './table.ts'
 

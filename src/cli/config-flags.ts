@@ -4,9 +4,9 @@
  */
 import { readFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
-import { type ConfigResult, describeProblem, loadConfig } from '../app/config.ts'
-import type { Setting } from '../app/setting-kinds.ts'
-import { type Config, SETTING_KEYS, SETTINGS, type SettingKey } from '../app/settings.ts'
+import { type ConfigResult, describeProblem, loadConfig } from '../config/load.ts'
+import type { Setting } from '../config/setting-kinds.ts'
+import { type Config, SETTING_KEYS, SETTINGS, type SettingKey } from '../config/settings.ts'
 
 /** Lets a verb take the configuration. */
 export function addConfigFlags(command: Command): Command {

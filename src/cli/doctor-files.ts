@@ -5,9 +5,9 @@
 import { X509Certificate } from 'node:crypto'
 import { accessSync, constants, readFileSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { describeProblem } from '../app/config.ts'
-import type { Config, SettingKey } from '../app/settings.ts'
 import { checkTlsFiles, tlsFilesOf } from '../app/tls-settings.ts'
+import { describeProblem } from '../config/load.ts'
+import type { Config, SettingKey } from '../config/settings.ts'
 import { bad, type Finding, hasCode, ok, reasonOf, warn } from './doctor-finding.ts'
 
 /** What only the owner of the process may do. */

@@ -8,8 +8,8 @@ import { type IncomingMessage, type RequestOptions, request as requestHttp } fro
 import { request as requestHttps } from 'node:https'
 import { createServer } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import type { Config } from '../app/settings.ts'
 import { tlsFilesOf } from '../app/tls-settings.ts'
+import type { Config } from '../config/settings.ts'
 import { bad, type Finding, hasCode, ok, reasonOf, warn } from './doctor-finding.ts'
 
 interface Port {

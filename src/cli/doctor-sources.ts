@@ -2,10 +2,11 @@
  * What `tidegate doctor` says of the pairs at venues that markets name, asked of the venues themselves. It says nothing
  * where no market names a venue.
  */
-import { describeProblem } from '../app/config.ts'
-import type { Config, SettingKey } from '../app/settings.ts'
+
 import { checkSources } from '../app/source-check.ts'
 import type { Clock } from '../base/clock.ts'
+import { describeProblem } from '../config/load.ts'
+import type { Config, SettingKey } from '../config/settings.ts'
 import { bad, type Finding, ok, warn } from './doctor-finding.ts'
 
 const NAME = 'sources'

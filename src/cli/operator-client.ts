@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readiness } from '../app/readiness.ts'
-import type { Config } from '../app/settings.ts'
+import type { Config } from '../config/settings.ts'
 
 export interface OperatorApi {
   /** Without a slash at its end. */

@@ -1,10 +1,10 @@
 /** `tidegate serve`: runs the service in the foreground and prints one line on stdout when it is ready. */
 import type { Command } from 'commander'
 import type { Service, ServiceAddresses } from '../app/compose.ts'
-import type { ConfigResult } from '../app/config.ts'
 import { type Running, runUntilSignal } from '../app/lifecycle.ts'
 import { createSystemClock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
+import type { ConfigResult } from '../config/load.ts'
 import { addConfigFlags, readConfig, readConfigResult } from './config-flags.ts'
 
 export function registerServe(program: Command): void {

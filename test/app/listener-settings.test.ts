@@ -1,7 +1,7 @@
 /** The settings of the public listener that are lists or files: what they take, what they refuse, and in which words. */
 import { describe, expect, it } from 'vitest'
-import { describeProblem, loadConfig } from '../../src/app/config.ts'
 import { checkTlsFiles } from '../../src/app/tls-settings.ts'
+import { describeProblem, loadConfig } from '../../src/config/load.ts'
 import { certificateFiles, newCertificate } from '../support/certificates.ts'
 
 const good = await newCertificate('good')

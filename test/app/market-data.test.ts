@@ -1,11 +1,11 @@
 /** Markets from a source to a replica: who is fed by whom, who asks whom to rebuild, what stopping ends. */
 import { describe, expect, it } from 'vitest'
 import { type CreateSource, MarketData } from '../../src/app/market-data.ts'
-import type { ConfiguredMarket } from '../../src/app/markets-config.ts'
 import { createLog } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { createMemoryBus } from '../../src/channel/bus-memory.ts'
 import { createSequencerMetrics } from '../../src/channel/sequencer.ts'
+import type { ConfiguredMarket } from '../../src/config/markets.ts'
 import type { Source, SourceMarket } from '../../src/feed/source.ts'
 import { VENUE_NAMES } from '../../src/feed/venues.ts'
 import { ASK, BID, type MarketEvent } from '../../src/market/event.ts'

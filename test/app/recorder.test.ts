@@ -4,10 +4,10 @@
  */
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { loadConfig } from '../../src/app/config.ts'
 import { startRecorder } from '../../src/app/recorder.ts'
 import { createSystemClock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log.ts'
+import { loadConfig } from '../../src/config/load.ts'
 import { createReplay } from '../../src/feed/replay/replay.ts'
 import { capturesMissing } from '../support/captures.ts'
 import { recordingFolder } from '../support/recording-file.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { loadConfig } from '../../src/app/config.ts'
 import { checkRecordings } from '../../src/app/recording-check.ts'
+import { loadConfig } from '../../src/config/load.ts'
 import { recordingFolder, writeRecording } from '../support/recording-file.ts'
 import { market } from '../support/running-service.ts'
 

@@ -1,9 +1,10 @@
 /** A configuration that is read anew: what is taken over, what is named as waiting, and when nothing changes. */
 import { beforeEach, expect, it } from 'vitest'
-import { loadConfig } from '../../src/app/config.ts'
 import { reload } from '../../src/app/reload.ts'
-import { type Config, isLive, RELATIONS } from '../../src/app/settings.ts'
 import type { Log } from '../../src/base/log.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { RELATIONS } from '../../src/config/relations.ts'
+import { type Config, isLive } from '../../src/config/settings.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 let live: { config: Config }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { loadConfig } from '../../src/app/config.ts'
 import { issuerOfNewStore, issuesTokens } from '../../src/app/token-issuer.ts'
+import { loadConfig } from '../../src/config/load.ts'
 
 function read(flags: Record<string, string>) {
   return loadConfig({ flags, environment: {}, file: undefined, readFile: () => '' })

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { SETTING_KEYS } from '../../src/app/settings.ts'
+import { SETTING_KEYS } from '../../src/config/settings.ts'
 import { runCommand } from '../support/command-line.ts'
 import { listedPair, startListingVenue } from '../support/listing-venue.ts'
 

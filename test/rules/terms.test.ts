@@ -1,6 +1,6 @@
 /** Which terms of a rule make sense: each rule just inside and just outside. */
 import { describe, expect, it } from 'vitest'
-import { ASSETS_DEFAULT } from '../../src/app/assets-config.ts'
+import { ASSETS_DEFAULT } from '../../src/config/assets.ts'
 import { CRYPTO_NETWORK_NAMES } from '../../src/contract/crypto-networks.ts'
 import type { NewRuleBody } from '../../src/rules/schemas.ts'
 import { termsFaults } from '../../src/rules/terms.ts'

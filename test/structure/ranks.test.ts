@@ -13,9 +13,10 @@ const RANKS: readonly (readonly [rank: number, folders: readonly string[]])[] = 
   [3, ['accounts', 'description', 'gateway']],
   [4, ['deposit-instructions']],
   [5, ['rules']],
-  [8, ['app']],
-  [9, ['cli']],
-  [10, ['main']],
+  [8, ['config']],
+  [9, ['app']],
+  [10, ['cli']],
+  [11, ['main']],
 ]
 
 const PURE = [

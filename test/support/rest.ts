@@ -2,11 +2,10 @@
  * The REST API of one node on the store of the test project: the public listener with its rooms, the operator's
  * listener, and customers with tokens, made as an operator and a client make them. Time is real.
  */
-import { loadConfig } from '../../src/app/config.ts'
+
 import { createOperatorListener } from '../../src/app/operator-listener.ts'
 import { createPublicListener } from '../../src/app/public-listener.ts'
 import { operatorRooms, publicRooms } from '../../src/app/rooms.ts'
-import type { Config } from '../../src/app/settings.ts'
 import { Directory } from '../../src/auth/directory.ts'
 import { DirectoryLoader } from '../../src/auth/directory-loader.ts'
 import { createTokenVerifier } from '../../src/auth/token-verifier.ts'
@@ -14,6 +13,8 @@ import { createSystemClock } from '../../src/base/clock.ts'
 import { newId } from '../../src/base/ids.ts'
 import type { Log } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import type { Config } from '../../src/config/settings.ts'
 import { SCOPES } from '../../src/contract/scopes.ts'
 import type { Hub } from '../../src/gateway/hub.ts'
 import type { Db } from '../../src/store/db.ts'

@@ -1,7 +1,7 @@
 /** The settings about assets and rules: what they take, what they refuse, and the defaults. */
 import { describe, expect, it } from 'vitest'
-import { describeProblem, loadConfig } from '../../src/app/config.ts'
-import type { Config } from '../../src/app/settings.ts'
+import { describeProblem, loadConfig } from '../../src/config/load.ts'
+import type { Config } from '../../src/config/settings.ts'
 
 function load(flags: Record<string, string>): Config | string[] {
   const result = loadConfig({ flags, environment: {}, file: undefined, readFile: () => '' })

@@ -1,7 +1,7 @@
 /** The effective configuration: where values come from, what is refused, and what is said about it. */
 import { describe, expect, it } from 'vitest'
-import { type ConfigInput, describeProblem, loadConfig, variableOf } from '../../src/app/config.ts'
-import { SETTING_KEYS, SETTINGS } from '../../src/app/settings.ts'
+import { type ConfigInput, describeProblem, loadConfig, variableOf } from '../../src/config/load.ts'
+import { SETTING_KEYS, SETTINGS } from '../../src/config/settings.ts'
 
 function load(parts: Partial<ConfigInput> & { files?: Record<string, string> } = {}) {
   const { files = {}, ...rest } = parts

@@ -5,7 +5,7 @@
 import { nearest } from '../base/nearest.ts'
 import type { MarketDefinition } from '../market/event.ts'
 import { given, type Problem, type Reading, type Setting } from './setting-kinds.ts'
-import { type MarketSource, readSources, sourceText } from './sources-config.ts'
+import { type MarketSource, readSources, sourceText } from './sources.ts'
 
 export interface ConfiguredMarket {
   readonly definition: MarketDefinition

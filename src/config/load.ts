@@ -3,8 +3,9 @@
  * at once, each with its key and where the value came from, and never repeats the value of a secret.
  */
 import { nearest } from '../base/nearest.ts'
+import { RELATIONS } from './relations.ts'
 import type { Problem, Setting } from './setting-kinds.ts'
-import { type Config, RELATIONS, SETTING_KEYS, SETTINGS, type SettingKey } from './settings.ts'
+import { type Config, SETTING_KEYS, SETTINGS, type SettingKey } from './settings.ts'
 import { readYaml } from './yaml.ts'
 
 export interface ConfigInput {

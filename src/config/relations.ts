@@ -1,0 +1,55 @@
+/** What must hold between configuration keys; checked when a configuration is loaded. */
+import type { Config, SettingKey } from './settings.ts'
+
+interface Relation {
+  readonly key: SettingKey
+  readonly other: SettingKey
+  readonly rule: string
+  holds(config: Config): boolean
+}
+
+/** What must hold between keys; a broken row is reported at its `key`. */
+export const RELATIONS: readonly Relation[] = [
+  {
+    key: 'auth.jwks_url',
+    other: 'auth.issuer',
+    rule: 'must be set exactly when auth.issuer is: its tokens are checked with these keys',
+    holds: (config) => (config['auth.jwks_url'] === '') === (config['auth.issuer'] === ''),
+  },
+  {
+    key: 'auth.audience',
+    other: 'auth.issuer',
+    rule: 'must be set exactly when auth.issuer is: its tokens for others are not for us',
+    holds: (config) => (config['auth.audience'] === '') === (config['auth.issuer'] === ''),
+  },
+  {
+    key: 'http.tls.cert_file',
+    other: 'http.tls.key_file',
+    rule: 'must be set together with http.tls.key_file: TLS takes a certificate and its key, plain HTTP neither',
+    holds: (config) => (config['http.tls.cert_file'] === '') === (config['http.tls.key_file'] === ''),
+  },
+  {
+    key: 'stream.ping_seconds',
+    other: 'stream.silence_seconds',
+    rule: 'must be less than stream.silence_seconds: an idle client answers pings and sends nothing else',
+    holds: (config) => config['stream.ping_seconds'] < config['stream.silence_seconds'],
+  },
+  {
+    key: 'stream.inbound_burst',
+    other: 'stream.inbound_per_second',
+    rule: 'must not be less than stream.inbound_per_second: a burst holds at least one second',
+    holds: (config) => config['stream.inbound_burst'] >= config['stream.inbound_per_second'],
+  },
+  {
+    key: 'stream.connections_per_client_max',
+    other: 'stream.connections_max',
+    rule: 'must not be more than stream.connections_max',
+    holds: (config) => config['stream.connections_per_client_max'] <= config['stream.connections_max'],
+  },
+  {
+    key: 'operator.port',
+    other: 'http.port',
+    rule: 'must differ from http.port: the operator API is never on the public listener',
+    holds: (config) => config['operator.port'] === 0 || config['operator.port'] !== config['http.port'],
+  },
+]

@@ -1,0 +1,41 @@
+/**
+ * The one table of configuration keys. Validation, flags, help, `check-config` and the reference page are made from
+ * it; a key that nothing reads has no place here. Limits are counted per node. Each topic has a file in `settings/`; the
+ * topics are in the order of the reference page.
+ */
+import type { Setting } from './setting-kinds.ts'
+import { ASSETS_SETTINGS } from './settings/assets.ts'
+import { AUTH_SETTINGS } from './settings/auth.ts'
+import { HTTP_SETTINGS } from './settings/http.ts'
+import { MARKETS_SETTINGS } from './settings/markets.ts'
+import { OPERATOR_SETTINGS } from './settings/operator.ts'
+import { PROCESS_SETTINGS } from './settings/process.ts'
+import { REST_SETTINGS } from './settings/rest.ts'
+import { STORE_SETTINGS } from './settings/store.ts'
+import { STREAM_SETTINGS } from './settings/stream.ts'
+
+export const SETTINGS = {
+  ...HTTP_SETTINGS,
+  ...OPERATOR_SETTINGS,
+  ...STORE_SETTINGS,
+  ...MARKETS_SETTINGS,
+  ...ASSETS_SETTINGS,
+  ...AUTH_SETTINGS,
+  ...REST_SETTINGS,
+  ...STREAM_SETTINGS,
+  ...PROCESS_SETTINGS,
+} as const
+
+export type SettingKey = keyof typeof SETTINGS
+
+type ValueOf<Row> = Row extends Setting<infer Value> ? Value : never
+
+/** Every key with its effective value. */
+export type Config = { readonly [Key in SettingKey]: ValueOf<(typeof SETTINGS)[Key]> }
+
+export const SETTING_KEYS = Object.keys(SETTINGS) as readonly SettingKey[]
+
+/** Whether a new value of the key is taken over while the service runs. */
+export function isLive(key: SettingKey): boolean {
+  return (SETTINGS[key] as Setting<unknown>).live === true
+}

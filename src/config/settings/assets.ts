@@ -1,0 +1,27 @@
+/** The settings of assets and the key material of deposit addresses. */
+import { ASSETS_DEFAULT, assets, isAssetSymbol } from '../assets.ts'
+import { accountKey } from '../custody.ts'
+import { list } from '../setting-kinds.ts'
+
+export const ASSETS_SETTINGS = {
+  assets: assets({
+    initial: ASSETS_DEFAULT,
+    live: true,
+    meaning: 'what can be deposited, converted and delivered, and the networks that carry it; none = money at a bank',
+  }),
+  'conversion.par_assets': list({
+    initial: ['USD', 'USDC', 'USDG', 'PYUSD', 'USDP'],
+    live: true,
+    meaning: 'assets that are converted into each other one to one',
+    accepts: 'symbols of assets',
+    fits: isAssetSymbol,
+  }),
+  'custody.bitcoin.xpub': accountKey('bitcoin', 'public key that addresses of BITCOIN are derived from'),
+  'custody.bitcoin_cash.xpub': accountKey('bitcoin_cash', 'public key that addresses of BITCOIN_CASH are derived from'),
+  'custody.litecoin.xpub': accountKey('litecoin', 'public key that addresses of LITECOIN are derived from'),
+  'custody.dogecoin.xpub': accountKey('dogecoin', 'public key that addresses of DOGECOIN are derived from'),
+  'custody.evm.xpub': accountKey(
+    'evm',
+    'public key that addresses of ETHEREUM, POLYGON_POS, BASE, ARBITRUM_ONE, AVALANCHE and BNB are derived from',
+  ),
+} as const

@@ -1,0 +1,63 @@
+/** The settings of tokens and who issues them. */
+import { TOKEN_SECONDS_MAX } from '../../auth/access-token.ts'
+import { integer, text } from '../setting-kinds.ts'
+
+const CLAIM = /^[\x21-\x7e]{1,200}$/
+const CLAIM_WORDS = 'the name of a claim, or the path to it with dots'
+
+export const AUTH_SETTINGS = {
+  'auth.token_seconds': integer({
+    initial: 3_600,
+    min: 1,
+    max: TOKEN_SECONDS_MAX,
+    meaning: 'lifetime of an access token',
+  }),
+  'auth.signing_key_days': integer({
+    initial: 90,
+    min: 1,
+    max: 3_650,
+    meaning: 'how long a key signs tokens before the next one takes over',
+  }),
+  'auth.token_rate_per_second': integer({
+    initial: 50,
+    min: 1,
+    max: 100_000,
+    meaning: 'token requests a second and source address (burst: four times that); more are answered with 429',
+  }),
+  'auth.issuer': text({
+    initial: '',
+    meaning: 'outside issuer (`iss`) whose tokens are trusted instead of our own; empty = tokens are issued here',
+    accepts: 'an issuer, as its tokens name it',
+    pattern: /^[\x21-\x7e]{0,2048}$/,
+  }),
+  'auth.jwks_url': text({
+    initial: '',
+    meaning: 'where the outside issuer publishes its keys (JWK Set)',
+    accepts: 'an https address; http on a loopback address only',
+    pattern: /^$|^https:\/\/[\x21-\x7e]{1,2048}$|^http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/][\x21-\x7e]{0,2048}$/,
+  }),
+  'auth.audience': text({
+    initial: '',
+    meaning: 'audience (`aud`) that tokens of the outside issuer must name',
+    accepts: 'an audience, as its tokens name it',
+    pattern: /^[\x21-\x7e]{0,2048}$/,
+  }),
+  'auth.claims.client': text({
+    initial: 'client_id',
+    meaning: 'claim of an outside token that names the client; one of ours with that name limits its scopes',
+    accepts: CLAIM_WORDS,
+    pattern: CLAIM,
+  }),
+  'auth.claims.customer': text({
+    initial: 'customer_id',
+    meaning: 'claim that names the customer, by its id or its exact name',
+    accepts: CLAIM_WORDS,
+    pattern: CLAIM,
+  }),
+  'auth.claims.scope': text({
+    initial: 'scope',
+    meaning: 'claim that holds the scopes, as text with blanks or as a list',
+    accepts: CLAIM_WORDS,
+    pattern: CLAIM,
+  }),
+} as const

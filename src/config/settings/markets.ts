@@ -1,0 +1,51 @@
+/** The settings of markets and where their data comes from. */
+import { MARKETS_DEFAULT, markets } from '../markets.ts'
+import { factor, integer, seconds, toggle, url } from '../setting-kinds.ts'
+
+export const MARKETS_SETTINGS = {
+  markets: markets({
+    initial: MARKETS_DEFAULT,
+    live: true,
+    meaning: 'the markets of this service, with the sources of each',
+  }),
+  'feeds.kraken.url': url({
+    initial: 'wss://ws.kraken.com/v2',
+    schemes: ['wss', 'ws'],
+    meaning: 'where sources named kraken:SYMBOL connect',
+  }),
+  'feeds.okx.url': url({
+    initial: 'wss://ws.okx.com:8443/ws/v5/public',
+    schemes: ['wss', 'ws'],
+    meaning: 'where sources named okx:SYMBOL connect',
+  }),
+  'feeds.binance.url': url({
+    initial: 'wss://stream.binance.com:9443/stream',
+    schemes: ['wss', 'ws'],
+    meaning: 'where sources named binance:SYMBOL connect, to the combined streams',
+  }),
+  'feeds.binance.rest_url': url({
+    initial: 'https://api.binance.com',
+    schemes: ['https', 'http'],
+    meaning: 'where they fetch lists of pairs and the beginnings of books',
+  }),
+  'feeds.coinbase.url': url({
+    initial: 'wss://ws-feed.exchange.coinbase.com',
+    schemes: ['wss', 'ws'],
+    meaning: 'where sources named coinbase:SYMBOL connect',
+  }),
+  'simulator.seed': integer({ initial: 1, min: 0, max: 4_294_967_295, meaning: 'same seed, same orders' }),
+  'simulator.rate': integer({ initial: 40, min: 1, max: 10_000, meaning: 'mean book updates a second and market' }),
+  'replay.speed': factor({
+    initial: 1,
+    min: 0.001,
+    max: 1_000_000,
+    meaning: 'how many times as fast as they were recorded the files of sources named replay:FILE are played',
+  }),
+  'replay.from_seconds': seconds({
+    initial: 0,
+    min: 0,
+    max: 999_999_999,
+    meaning: 'where in a recording to begin, counted from its first entry',
+  }),
+  'replay.loop': toggle({ initial: false, meaning: 'whether a recording that has ended starts over' }),
+} as const

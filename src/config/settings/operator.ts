@@ -1,0 +1,22 @@
+/** The settings of the operator listener. */
+import { integer, text } from '../setting-kinds.ts'
+
+const HOST = /^[A-Za-z0-9._:-]{1,253}$/
+const PORT_MAX = 65_535
+
+export const OPERATOR_SETTINGS = {
+  'operator.host': text({
+    initial: '127.0.0.1',
+    meaning: 'address that the operator listener (operator API, /metrics, /livez, /readyz) binds to',
+    accepts: 'a host name or IP address',
+    pattern: HOST,
+  }),
+  'operator.port': integer({ initial: 8081, min: 0, max: PORT_MAX, meaning: 'its port; 0 = any free one' }),
+  'operator.token': text({
+    initial: '',
+    meaning: 'bearer token of the operator API; empty = random, kept in DATA/operator-token',
+    accepts: 'printable text without blanks, at most 512 characters',
+    pattern: /^[\x21-\x7e]{0,512}$/,
+    secret: true,
+  }),
+} as const

@@ -1,0 +1,22 @@
+/** The settings of the REST API and what its records may do. */
+import { choice, integer, toggle } from '../setting-kinds.ts'
+
+export const REST_SETTINGS = {
+  'rest.rate_per_second': integer({
+    initial: 50,
+    min: 1,
+    max: 100_000,
+    meaning: 'requests a second, client and operation (burst: twice that); more are answered with 429',
+  }),
+  'rest.rules_field': toggle({
+    initial: true,
+    live: true,
+    meaning: 'whether a list of rules has the deprecated member `rules` beside `items`',
+  }),
+  'rules.approval': choice({
+    initial: 'auto',
+    values: ['auto', 'required'],
+    live: true,
+    meaning: 'whether a new rule is ACTIVE at once, or PENDING until the operator has approved it',
+  }),
+} as const

@@ -1,0 +1,21 @@
+/** The settings of the data folder and the store. */
+import { databaseUrl, integer, text } from '../setting-kinds.ts'
+
+export const STORE_SETTINGS = {
+  data_dir: text({
+    initial: './data',
+    meaning: 'folder of the embedded store, the operator token and the lock',
+    accepts: 'a path',
+    pattern: /^[^\0]{1,4096}$/,
+  }),
+  'store.url': databaseUrl({
+    initial: '',
+    meaning: 'PostgreSQL 15 or newer, with connections of its own (it listens); empty = the embedded store',
+  }),
+  'store.connections_max': integer({
+    initial: 10,
+    min: 1,
+    max: 1_000,
+    meaning: 'connections to PostgreSQL for statements; one more listens',
+  }),
+} as const

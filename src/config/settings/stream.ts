@@ -1,0 +1,84 @@
+/** The settings of the stream. */
+import { choice, integer, seconds } from '../setting-kinds.ts'
+
+const DAY_SECONDS = 86_400
+
+export const STREAM_SETTINGS = {
+  'stream.heartbeat_seconds': seconds({ initial: 1, min: 0.1, max: 3_600, meaning: 'time between heartbeats' }),
+  'stream.ping_seconds': seconds({ initial: 15, min: 0.1, max: 3_600, meaning: 'time between protocol pings' }),
+  'stream.silence_seconds': seconds({
+    initial: 900,
+    min: 0.2,
+    max: DAY_SECONDS,
+    meaning: 'a connection on which nothing at all arrived for so long is dropped',
+  }),
+  'stream.drain_seconds': seconds({
+    initial: 5,
+    min: 0,
+    max: 3_600,
+    live: true,
+    meaning: 'time over which a shutdown spreads the closing of connections',
+  }),
+  'stream.stale_seconds': seconds({
+    initial: 0,
+    min: 0,
+    max: DAY_SECONDS,
+    meaning: 'subscribers of a market whose source is lost for so long are closed with 4002; 0 = never',
+  }),
+  'stream.inbound_bytes_max': integer({
+    initial: 65_536,
+    min: 256,
+    max: 16_777_216,
+    meaning: 'largest message a client may send; more closes with 1009',
+  }),
+  'stream.inbound_per_second': integer({
+    initial: 50,
+    min: 1,
+    max: 100_000,
+    meaning: 'requests a second and connection; above it the socket is read more slowly',
+  }),
+  'stream.inbound_burst': integer({
+    initial: 1_000,
+    min: 1,
+    max: 1_000_000,
+    meaning: 'requests that may arrive at once before that',
+  }),
+  'stream.subscriptions_max': integer({
+    initial: 1_000,
+    min: 1,
+    max: 100_000,
+    live: true,
+    meaning: 'subscriptions of one connection',
+  }),
+  'stream.connections_per_client_max': integer({
+    initial: 2_000,
+    min: 1,
+    max: 1_000_000,
+    live: true,
+    meaning: 'connections of one client; more are answered with 429',
+  }),
+  'stream.connections_max': integer({
+    initial: 50_000,
+    min: 1,
+    max: 1_000_000,
+    live: true,
+    meaning: 'connections of this node; more are answered with 503',
+  }),
+  'stream.outbox_bytes_max': integer({
+    initial: 262_144,
+    min: 4_096,
+    max: 67_108_864,
+    meaning: 'bytes waiting in a connection above which it counts as behind and gets merged updates',
+  }),
+  'stream.executions_kept': integer({
+    initial: 10_000,
+    min: 1,
+    max: 10_000_000,
+    meaning: 'executions a market that are kept for connections that are behind',
+  }),
+  'stream.token_expiry': choice({
+    initial: 'keep',
+    values: ['keep', 'close'],
+    meaning: 'whether an expired token ends a connection (with 4001)',
+  }),
+} as const
