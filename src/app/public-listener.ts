@@ -64,6 +64,8 @@ export async function createPublicListener(options: PublicListenerOptions): Prom
     translate: translateStoreError,
     clientAddress,
     corsOrigins: options.corsOrigins,
+    upgrade: (request, socket, head) => gateway.upgrade(request, socket, head, clientAddress(request)),
+    clock,
     ...(tls === undefined ? {} : { tls: startTls(tls, options) }),
   })
   if (options.issuesTokens) {
@@ -78,7 +80,6 @@ export async function createPublicListener(options: PublicListenerOptions): Prom
   for (const registerRoutes of options.rooms) registerRoutes(app)
   registerDescription(app, options)
   registerStreamDoor(app, gateway)
-  app.server.on('upgrade', (request, socket, head) => gateway.upgrade(request, socket, head, clientAddress(request)))
   const listener = await listen(app, { ...options, scheme: tls === undefined ? 'http' : 'https' }, clock)
   return {
     ...listener,

@@ -2,21 +2,24 @@
  * The HTTP server under both listeners: fastify with our problems instead of its errors, strict JSON bodies, request
  * ids, limits of size and time, 405 with Allow, one log line and one count a request. It promises that every error is a
  * problem document that names field and rule, and that neither a URL's query nor a header reaches the log. It knows no
- * room: what the errors of rooms mean is told to it.
+ * other module: what their errors mean is given to it.
  */
 import type { SecureContextOptions } from 'node:tls'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { type Clock, createSystemClock } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
-import { Counter, Histogram, type MetricsRegistry } from '../base/metrics.ts'
+import type { MetricsRegistry } from '../base/metrics.ts'
+import { Throttle } from '../base/throttle.ts'
 import { type ClientAddress, createClientAddress } from './client-address.ts'
-import { CONNECTIONS_MAX, Connections } from './connections.ts'
+import { CONNECTIONS_MAX, Connections, type CutReason, type Upgrade } from './connections.ts'
 import { allowOrigins } from './cors.ts'
 import { readJson } from './json-body.ts'
 import { createNodeServer } from './node-server.ts'
 import { invalidRequest, PROBLEM_MEDIA_TYPE, Problem, problemDocument } from './problem.ts'
 import { writeJson } from './raw-json.ts'
 import { originForm, refuseHead } from './request-head.ts'
+import { type RequestMetrics, requestMetrics } from './request-metrics.ts'
 import { RouteMethods } from './route-methods.ts'
 import { securityHeaders } from './security-headers.ts'
 import { endsConnection } from './upgrade.ts'
@@ -53,18 +56,25 @@ export interface HttpServerOptions {
   readonly corsOrigins?: readonly string[]
   /** Connections that are not streams; absent = `CONNECTIONS_MAX`. */
   readonly connectionsMax?: number
+  /** Bytes of unfinished and unanswered requests, of all connections; absent = `UNFINISHED_BYTES_MAX`. */
+  readonly unfinishedBytesMax?: number
+  /** Takes WebSocket handshakes; absent = they are requests like any other, and the connection ends with the answer. */
+  readonly upgrade?: Upgrade
+  /** Absent = the system's. */
+  readonly clock?: Clock
 }
 
 /** Largest body of a request, where its route has no limit of its own; more is 413. */
 const BODY_BYTES_MAX = 1_048_576
 
+/** Where no setting says otherwise: 32 of the largest heads, or ten thousand ordinary ones. */
+const UNFINISHED_BYTES_MAX = 16_777_216
+/** Between two lines of the log about cut connections. */
+const CUT_LOG_MILLISECONDS = 60_000
+
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
-  const { listener, log } = options
   const observed = requestMetrics(options.metrics)
-  const connections = new Connections(options.connectionsMax ?? CONNECTIONS_MAX, ({ status, code }, requestId) => {
-    observed.requests.inc({ listener, method: 'none', route: 'none', status })
-    log.debug({ listener, status, code, request_id: requestId }, 'broken request answered')
-  })
+  const connections = createConnections(options, observed)
   const app = fastify({
     logger: false,
     bodyLimit: BODY_BYTES_MAX,
@@ -95,6 +105,31 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   startAnswers(app, options.clientAddress ?? createClientAddress([]))
   allowOrigins(app, options.corsOrigins ?? [], (url) => methods.at(url).length > 0)
   return app
+}
+
+function createConnections(options: HttpServerOptions, observed: RequestMetrics): Connections {
+  const { listener, log, clock = createSystemClock(), upgrade } = options
+  const throttles = {
+    connections: new Throttle(clock, CUT_LOG_MILLISECONDS),
+    unfinished_bytes: new Throttle(clock, CUT_LOG_MILLISECONDS),
+  } satisfies Record<CutReason, Throttle>
+  for (const reason of Object.keys(throttles)) observed.cuts.inc({ listener, reason }, 0)
+  const connections = new Connections({
+    clock,
+    connectionsMax: options.connectionsMax ?? CONNECTIONS_MAX,
+    unfinishedBytesMax: options.unfinishedBytesMax ?? UNFINISHED_BYTES_MAX,
+    onAnswer({ status, code }, requestId) {
+      observed.requests.inc({ listener, method: 'none', route: 'none', status })
+      log.debug({ listener, status, code, request_id: requestId }, 'broken request answered')
+    },
+    onCut(reason, count) {
+      observed.cuts.inc({ listener, reason }, count)
+      throttles[reason].run(() => log.warn({ listener, reason }, 'connections cut to keep a limit'))
+    },
+    ...(upgrade === undefined ? {} : { upgrade }),
+  })
+  observed.listeners.set(listener, connections)
+  return connections
 }
 
 /** The problem that an error of a handler, of fastify, or of validation stands for; `undefined`: a bug of ours. */
@@ -226,35 +261,4 @@ function observeRequests(app: FastifyInstance, { listener, log }: HttpServerOpti
     const milliseconds = Math.round(reply.elapsedTime)
     log.info({ listener, method, route, status, request_id: id, client_address, milliseconds }, 'request answered')
   })
-}
-
-interface RequestMetrics {
-  readonly requests: Counter<'listener' | 'method' | 'route' | 'status'>
-  readonly seconds: Histogram<'listener' | 'route'>
-}
-
-const metricsByRegistry = new WeakMap<MetricsRegistry, RequestMetrics>()
-
-/** All listeners of a process share them: the first makes them. */
-function requestMetrics(metrics: MetricsRegistry): RequestMetrics {
-  const known = metricsByRegistry.get(metrics)
-  if (known !== undefined) return known
-  const registers = [metrics]
-  const made: RequestMetrics = {
-    requests: new Counter({
-      name: 'tidegate_http_requests_total',
-      help: 'Requests answered, by listener, method, pattern of the route and status',
-      labelNames: ['listener', 'method', 'route', 'status'],
-      registers,
-    }),
-    seconds: new Histogram({
-      name: 'tidegate_http_request_seconds',
-      help: 'From the head of a request to the end of its answer, by listener and pattern of the route',
-      labelNames: ['listener', 'route'],
-      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
-      registers,
-    }),
-  }
-  metricsByRegistry.set(metrics, made)
-  return made
 }

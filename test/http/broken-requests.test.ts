@@ -292,12 +292,16 @@ describe('requests sent ahead', () => {
 
 describe('connections', () => {
   it('have a limit, at which the one that has been silent longest goes', async () => {
-    const own = createHttpServer({ ...options, requestMilliseconds: 60_000, connectionsMax: 3 })
-    own.get('/', async () => 'x')
-    own.server.on('upgrade', (_request, socket) => {
-      socket.resume().write('HTTP/1.1 101 x\r\n\r\n')
-      socket.on('end', () => socket.end())
+    const own = createHttpServer({
+      ...options,
+      requestMilliseconds: 60_000,
+      connectionsMax: 3,
+      upgrade(_request, socket) {
+        socket.resume().write('HTTP/1.1 101 x\r\n\r\n')
+        socket.on('end', () => socket.end())
+      },
     })
+    own.get('/', async () => 'x')
     await own.listen({ host: '127.0.0.1', port: 0 })
     const address = `http://127.0.0.1:${(own.server.address() as AddressInfo).port}`
     const gone: string[] = []

@@ -4,6 +4,7 @@ import type { Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import { afterEach, describe, expect, it } from 'vitest'
+import { createSystemClock } from '../../src/base/clock.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { Connections } from '../../src/http/connections.ts'
 import { createNodeServer } from '../../src/http/node-server.ts'
@@ -28,15 +29,21 @@ const ASK = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 const UPGRADE = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n'
 
 async function open(tls: SecureContextOptions | undefined): Promise<{ url: string; connections: Connections }> {
-  const connections = new Connections(100, () => undefined)
   const { log } = captureLog()
+  const connections = new Connections({
+    clock: createSystemClock(),
+    connectionsMax: 100,
+    unfinishedBytesMax: 1_048_576,
+    onAnswer: () => undefined,
+    onCut: () => undefined,
+    upgrade(_request, socket) {
+      socket.resume().write('HTTP/1.1 101 x\r\n\r\n')
+      socket.on('end', () => socket.end())
+    },
+  })
   const options = { headerBytesMax: 16_384, requestMilliseconds: 60_000, tls, connections, log }
   const server = createNodeServer(options, (_request, response) => void response.end('x'))
   server.on('clientError', (error, socket) => connections.answerFault(error, socket as never))
-  server.on('upgrade', (_request, socket) => {
-    socket.resume().write('HTTP/1.1 101 x\r\n\r\n')
-    socket.on('end', () => socket.end()).on('error', () => socket.destroy())
-  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   servers.push(server)
