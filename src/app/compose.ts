@@ -30,6 +30,7 @@ import { Lifecycle, type Stoppable } from './lifecycle.ts'
 import type { Listener } from './listener.ts'
 import type { MarketData } from './market-data.ts'
 import { openStore } from './open-store.ts'
+import { OperatorGuesses } from './operator-guesses.ts'
 import { createOperatorListener } from './operator-listener.ts'
 import { readOperatorToken } from './operator-token.ts'
 import { createPublicListener, type PublicListener } from './public-listener.ts'
@@ -254,10 +255,14 @@ async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promis
     connectionsMax: () => live.config['stream.connections_max'],
   })
   createPoolMetrics(metrics, db)
+  const guesses = new OperatorGuesses({ db, clock, log })
+  lifecycle.started('operator guesses', () => guesses.stop())
   const listener = await createOperatorListener({
     host: config['operator.host'],
     port: config['operator.port'],
     token: readOperatorToken(config.data_dir, config['operator.token']),
+    allowedHosts: () => live.config['operator.allowed_hosts'],
+    onGuess: (clientAddress) => guesses.record(clientAddress),
     log,
     metrics,
     clock,
@@ -332,6 +337,7 @@ async function startPublicListener(parts: Parts, rooms: PublicRooms): Promise<Pu
     trustedProxies: config['http.trusted_proxies'],
     corsOrigins: config['http.cors_origins'],
     headerBytesMax: config['http.header_bytes_max'],
+    unfinishedBytesMax: config['http.unfinished_bytes_max'],
     tokenSeconds: config['auth.token_seconds'],
     tokenRatePerSecond: config['auth.token_rate_per_second'],
     issuesTokens: issuesTokens(config),

@@ -1,11 +1,13 @@
 /**
- * The operator's listener: the operator API below `/admin/v1` behind its token, and the signals of health, which
- * anybody who reaches this address may read. It is never reachable through the public listener.
+ * The operator listener: the operator API below `/admin/v1`, which needs the operator token, and the health endpoints,
+ * which anybody who reaches this address may read. It answers only to its own names and to no web page of another origin,
+ * takes no WebSocket, and is never reachable through the public listener.
  */
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
+import { createHostCheck } from '../http/host-check.ts'
 import { createOperatorGuard } from '../http/operator-guard.ts'
 import { createHttpServer } from '../http/server.ts'
 import { type Listener, listen, REQUEST_MILLISECONDS_MAX, translateStoreError } from './listener.ts'
@@ -16,15 +18,21 @@ export interface OperatorListenerOptions {
   readonly host: string
   readonly port: number
   readonly token: string
+  /** The setting `operator.allowed_hosts`, which may change. */
+  readonly allowedHosts: () => readonly string[]
+  /** Notified of every wrong operator token. */
+  readonly onGuess: (clientAddress: string) => void
   readonly log: Log
   readonly metrics: MetricsRegistry
   readonly clock: Clock
   readonly readiness: () => Readiness
-  /** Each declares the operator's calls of one room, relative to `/admin/v1`. */
+  /** Each declares the operator's calls of one module, relative to `/admin/v1`. */
   readonly rooms: readonly Room[]
 }
 
 const HEADER_BYTES_MAX = 16_384
+/** Operators, probes and scrapers are few. */
+export const OPERATOR_CONNECTIONS_MAX = 256
 
 export async function createOperatorListener(options: OperatorListenerOptions): Promise<Listener> {
   const { log, metrics, clock } = options
@@ -35,12 +43,18 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
     headerBytesMax: HEADER_BYTES_MAX,
     requestMilliseconds: REQUEST_MILLISECONDS_MAX,
     translate: translateStoreError,
+    connectionsMax: OPERATOR_CONNECTIONS_MAX,
     clock,
+  })
+  const checkHost = createHostCheck(() => [options.host, ...options.allowedHosts()], 'operator.allowed_hosts')
+  app.addHook('onRequest', async ({ raw }) => {
+    const problem = checkHost(raw)
+    if (problem !== undefined) throw problem
   })
   registerHealth(app, options)
   app.register(
     async (scope) => {
-      scope.addHook('onRequest', createOperatorGuard(options.token))
+      scope.addHook('onRequest', createOperatorGuard(options))
       for (const registerRoutes of options.rooms) registerRoutes(scope)
     },
     { prefix: '/admin/v1' },

@@ -33,6 +33,8 @@ export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addre
   readonly corsOrigins: readonly string[]
   /** The setting `http.header_bytes_max`. */
   readonly headerBytesMax: number
+  /** The setting `http.unfinished_bytes_max`. */
+  readonly unfinishedBytesMax: number
   /** The setting `auth.token_rate_per_second`. */
   readonly tokenRatePerSecond: number
   /** Whether tokens are issued here; with an outside issuer there are no endpoints for them. */
@@ -60,6 +62,7 @@ export async function createPublicListener(options: PublicListenerOptions): Prom
     log,
     metrics,
     headerBytesMax: options.headerBytesMax,
+    unfinishedBytesMax: options.unfinishedBytesMax,
     requestMilliseconds: REQUEST_MILLISECONDS_MAX,
     translate: translateStoreError,
     clientAddress,

@@ -29,6 +29,12 @@ export const RELATIONS: readonly Relation[] = [
     holds: (config) => (config['http.tls.cert_file'] === '') === (config['http.tls.key_file'] === ''),
   },
   {
+    key: 'http.unfinished_bytes_max',
+    other: 'http.header_bytes_max',
+    rule: 'must be at least 8 times http.header_bytes_max: a few large heads must not use it up',
+    holds: (config) => config['http.unfinished_bytes_max'] >= 8 * config['http.header_bytes_max'],
+  },
+  {
     key: 'stream.ping_seconds',
     other: 'stream.silence_seconds',
     rule: 'must be less than stream.silence_seconds: an idle client answers pings and sends nothing else',

@@ -13,7 +13,9 @@ export interface Exchange {
   readonly response: ServerResponse
   /** Bytes of the request that are held until it is answered. */
   heldBytes: number
-  /** Whether its body, which has arrived completely, is among them. */
+  /** Bytes of its body that were thrown away, since it was answered without them. */
+  discardedBytes: number
+  /** Whether its body has arrived completely, and is counted. */
   isCounted: boolean
 }
 
@@ -71,8 +73,7 @@ export class Intake {
       this.#isHeadOpen = true
       this.#start(nowMilliseconds)
     }
-    // The rest of a body that nobody reads any more is thrown away as it comes.
-    if (isBodyOpen && !this.open.has(this.latest as Exchange)) this.#takePending(this.#pendingBytes)
+    this.#discard()
     this.#messageBytes += bytes
     this.#lastChunkBytes = bytes
     this.#pendingBytes += bytes
@@ -86,7 +87,7 @@ export class Intake {
     const headBytes = this.#takePending(headBytesOf(request))
     this.#hold(headBytes - this.#parserBytes)
     this.#parserBytes = headBytes
-    const exchange = { request, response, heldBytes: headBytes, isCounted: false }
+    const exchange = { request, response, heldBytes: headBytes, discardedBytes: 0, isCounted: false }
     this.#hold(headBytes)
     this.latest = exchange
     this.open.add(exchange)
@@ -100,7 +101,7 @@ export class Intake {
     this.open.delete(exchange)
     this.#hold(-exchange.heldBytes)
     exchange.heldBytes = 0
-    if (exchange === this.latest && !exchange.request.complete) this.#takePending(this.#pendingBytes)
+    this.#discard()
   }
 
   /** Whether the message in progress arrives more slowly than is allowed. Time in which we do not read does not count. */
@@ -135,7 +136,7 @@ export class Intake {
     const length = latest.request.headers['content-length']
     const next =
       length !== undefined
-        ? this.#pendingBytes - Number(length)
+        ? this.#pendingBytes + latest.discardedBytes - Number(length)
         : isInLastChunk && this.#endsClean
           ? 0
           : Math.min(this.#pendingBytes, this.#lastChunkBytes)
@@ -143,6 +144,13 @@ export class Intake {
     if (!this.open.has(latest)) return
     latest.heldBytes += bodyBytes
     this.#hold(bodyBytes)
+  }
+
+  /** The rest of a body whose request is answered is thrown away as it comes. */
+  #discard(): void {
+    const { latest } = this
+    if (latest === undefined || latest.request.complete || this.open.has(latest)) return
+    latest.discardedBytes += this.#takePending(this.#pendingBytes)
   }
 
   /** Takes up to `bytes` out of what is pending. */

@@ -16,6 +16,7 @@ export const PROBLEMS = {
   insufficient_scope: { status: 403, meaning: 'the token, or its client by now, lacks the scope' },
   disabled: { status: 403, meaning: 'the client or its customer is disabled' },
   not_allowed: { status: 403, meaning: 'the customer is not on the streaming allow list' },
+  foreign_origin: { status: 403, meaning: 'a web page of another origin may not call the operator listener' },
   account_disabled: { status: 403, meaning: 'the account of the profile is disabled; nothing new is made for it' },
   not_found: { status: 404, meaning: 'there is nothing at this path, or with this id' },
   method_not_allowed: { status: 405, meaning: 'the resource has other methods; `Allow` names them' },
@@ -24,6 +25,10 @@ export const PROBLEMS = {
   invalid_state: { status: 409, meaning: 'the record is in a state that does not allow this' },
   body_too_large: { status: 413, meaning: 'the body is over its limit' },
   unsupported_media_type: { status: 415, meaning: 'the body is of a type that the resource does not take' },
+  misdirected_request: {
+    status: 421,
+    meaning: '`Host` is no IP address and no name that the operator listener answers to (`operator.allowed_hosts`)',
+  },
   upgrade_required: { status: 426, meaning: 'the stream is a WebSocket of version 13' },
   too_many_connections: { status: 429, meaning: 'the client has as many connections as it may' },
   rate_limited: { status: 429, meaning: 'too many requests; `Retry-After` says when the next one is answered' },

@@ -99,10 +99,14 @@ export function createRateLimitHook(
   keyOf: (request: FastifyRequest) => string,
 ): onRequestAsyncHookHandler {
   return async (request, reply) => {
-    const { allowed, retryAfterSeconds, headers } = limiter.take(keyOf(request))
-    reply.headers(headers)
-    if (allowed) return
-    const seconds = `${retryAfterSeconds} second${retryAfterSeconds === 1 ? '' : 's'}`
-    throw new Problem('rate_limited', `too many requests: try again in ${seconds}`, { headers })
+    const verdict = limiter.take(keyOf(request))
+    reply.headers(verdict.headers)
+    if (!verdict.allowed) throw rateLimited(verdict)
   }
+}
+
+/** The answer to a request that was not let through. */
+export function rateLimited({ retryAfterSeconds, headers }: RateVerdict): Problem {
+  const seconds = `${retryAfterSeconds} second${retryAfterSeconds === 1 ? '' : 's'}`
+  return new Problem('rate_limited', `too many requests: try again in ${seconds}`, { headers })
 }

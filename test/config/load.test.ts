@@ -183,7 +183,16 @@ describe('problems', () => {
       ['a.test', 'ftp://a.test', 'http://u:p@a.test', 'http://a.test/?q'],
     ],
     ['feeds.kraken.url', ['wss://a.test/v2', 'ws://127.0.0.1:1'], ['http://a.test', '']],
-    ['operator.token', ['x', 'a-b_c=='], ['two words', 'ümlaut', 'line\nbreak']],
+    [
+      'operator.token',
+      ['', 'sixteen-or-more=', 'x'.repeat(512)],
+      ['fifteen-of-them', 'more than two words', 'ümlaut-ümlaut-ümlaut', 'line\nbreak-line-break', 'x'.repeat(513)],
+    ],
+    [
+      'operator.allowed_hosts',
+      ['', 'operator.internal', '[tidegate, tidegate-operator.svc.cluster.local]'],
+      ['operator:8081', 'http://operator', '"*"', 'a/b'],
+    ],
   ])('%s has its edges', (key, good, bad) => {
     for (const value of good) expect(problemsOf(load({ flags: { [key]: value } })), value).toEqual([])
     for (const value of bad) expect(problemsOf(load({ flags: { [key]: value } })), value).toHaveLength(1)
@@ -197,6 +206,8 @@ describe('problems', () => {
     expect(rules({ 'stream.inbound_burst': '50' })).toEqual([])
     expect(rules({ 'stream.connections_max': '1999' })).toEqual(['stream.connections_per_client_max'])
     expect(rules({ 'stream.connections_max': '2000' })).toEqual([])
+    expect(rules({ 'http.header_bytes_max': '8388609' })).toEqual(['http.unfinished_bytes_max'])
+    expect(rules({ 'http.header_bytes_max': '8388608' })).toEqual([])
     expect(rules({ 'operator.port': '8080' })).toEqual(['operator.port'])
     expect(rules({ 'operator.port': '0', 'http.port': '0' })).toEqual([])
     expect(problemsOf(load({ flags: { 'stream.silence_seconds': '15' } }))[0]).toContain(
@@ -238,15 +249,15 @@ describe('the address of the store', () => {
 })
 
 describe('secrets', () => {
-  const files = { '/run/token': 'from-a-file\n', '/run/bad': 'two words' }
+  const files = { '/run/token': 'the-token-from-a-file\n', '/run/bad': 'two words' }
 
   it('are read from the file that a variable names', () => {
     const environment = { TIDEGATE_OPERATOR_TOKEN_FILE: '/run/token' }
-    expect(configOf(load({ files, environment }))['operator.token']).toBe('from-a-file')
+    expect(configOf(load({ files, environment }))['operator.token']).toBe('the-token-from-a-file')
   })
 
   it('given twice or unreadable are problems', () => {
-    const both = { TIDEGATE_OPERATOR_TOKEN_FILE: '/run/token', TIDEGATE_OPERATOR_TOKEN: 'x' }
+    const both = { TIDEGATE_OPERATOR_TOKEN_FILE: '/run/token', TIDEGATE_OPERATOR_TOKEN: 'another-token-than-that' }
     expect(problemsOf(load({ files, environment: both }))).toHaveLength(1)
     expect(problemsOf(load({ files, environment: { TIDEGATE_OPERATOR_TOKEN_FILE: '/none' } }))).toEqual([
       'operator.token cannot be read from /none: ENOENT (from TIDEGATE_OPERATOR_TOKEN_FILE)',

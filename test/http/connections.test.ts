@@ -1,10 +1,10 @@
 /** Connections are counted exactly: whatever becomes of one, its place is given back. */
 import { once } from 'node:events'
 import type { Server } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
-import { afterEach, describe, expect, it } from 'vitest'
-import { createSystemClock } from '../../src/base/clock.ts'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Clock, createSystemClock } from '../../src/base/clock.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { Connections } from '../../src/http/connections.ts'
 import { createNodeServer } from '../../src/http/node-server.ts'
@@ -13,10 +13,15 @@ import { readTlsFiles } from '../../src/http/tls.ts'
 import { certificateFiles, newCertificate } from '../support/certificates.ts'
 import { captureLog, listenAnywhere } from '../support/door.ts'
 import { openSocket, readToEnd, sendRaw } from '../support/raw-http.ts'
+import { NodeClock } from '../support/virtual-clock.ts'
 
 const files = certificateFiles(await newCertificate('counted'))
 const { context } = readTlsFiles(files, Date.now())
 const servers: Server[] = []
+let handled = 0
+beforeEach(() => {
+  handled = 0
+})
 afterEach(async () => {
   for (const server of servers.splice(0)) {
     server.closeAllConnections()
@@ -28,10 +33,13 @@ afterEach(async () => {
 const ASK = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 const UPGRADE = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n'
 
-async function open(tls: SecureContextOptions | undefined): Promise<{ url: string; connections: Connections }> {
+async function open(
+  tls: SecureContextOptions | undefined,
+  clock: Clock = createSystemClock(),
+): Promise<{ url: string; connections: Connections }> {
   const { log } = captureLog()
   const connections = new Connections({
-    clock: createSystemClock(),
+    clock,
     connectionsMax: 100,
     unfinishedBytesMax: 1_048_576,
     onAnswer: () => undefined,
@@ -42,7 +50,10 @@ async function open(tls: SecureContextOptions | undefined): Promise<{ url: strin
     },
   })
   const options = { headerBytesMax: 16_384, requestMilliseconds: 60_000, tls, connections, log }
-  const server = createNodeServer(options, (_request, response) => void response.end('x'))
+  const server = createNodeServer(options, (_request, response) => {
+    handled++
+    response.end('x')
+  })
   server.on('clientError', (error, socket) => connections.answerFault(error, socket as never))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -89,6 +100,61 @@ describe.each([
     stream.destroy()
     await once(stream, 'close')
     expect(connections.size).toBe(0)
+  })
+})
+
+describe('a connection whose broken request was answered', () => {
+  /** A peer that does not end its side when the other one does. */
+  async function stubborn(url: string, bytes: string): Promise<{ socket: Socket; answer: string }> {
+    const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true })
+    socket.on('error', () => undefined)
+    socket.write(bytes)
+    const [answer] = await once(socket, 'data')
+    return { socket, answer: String(answer) }
+  }
+
+  it.each([
+    ['400', 'nonsense\r\n\r\n'],
+    ['431', `GET / HTTP/1.1\r\nA: ${'a'.repeat(20_000)}`],
+  ])('%s: is cut after a fixed time, whatever its peer goes on sending', async (status, bytes) => {
+    const clock = new NodeClock()
+    const { url, connections } = await open(undefined, clock)
+    const { socket, answer } = await stubborn(url, bytes)
+    expect(answer).toContain(`HTTP/1.1 ${status} `)
+    const dribble = setInterval(() => socket.write('x'), 20)
+    clock.advance(4_999)
+    // Another connection is answered: whatever the cut would have done has been done by then.
+    await sendRaw(url, ASK.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'))
+    expect(connections.size).toBe(1)
+    clock.advance(1)
+    await expect.poll(() => connections.size).toBe(0)
+    clearInterval(dribble)
+  })
+
+  it('does not handle a request that becomes complete after all', async () => {
+    const clock = new NodeClock()
+    const { url } = await open(undefined, clock)
+    const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true })
+    socket.on('error', () => undefined)
+    let text = ''
+    socket.setEncoding('latin1').on('data', (part) => {
+      text += part
+    })
+    const ended = once(socket, 'end')
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n')
+    await once(socket, 'ready')
+    // Later than this the head is too slow.
+    await expect
+      .poll(() => {
+        clock.advance(5_000)
+        return text
+      })
+      .toContain('HTTP/1.1 408 ')
+    socket.write('\r\n')
+    await ended
+    expect(text.split('HTTP/1.1 ')).toHaveLength(2)
+    expect(handled).toBe(0)
+    socket.destroy()
   })
 })
 

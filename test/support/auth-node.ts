@@ -78,6 +78,7 @@ export class AuthNode {
       trustedProxies: [],
       corsOrigins: [],
       headerBytesMax: 16_384,
+      unfinishedBytesMax: 67_108_864,
       tokenSeconds: 3600,
       tokenRatePerSecond: 1_000,
       issuesTokens: options.verifierOf === undefined,

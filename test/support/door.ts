@@ -60,6 +60,8 @@ export async function openOperatorSide(): Promise<OperatorSide> {
     log,
     metrics: createMetricsRegistry(),
     clock,
+    allowedHosts: () => [],
+    onGuess: () => undefined,
     readiness: () => ({ ready: directory.loaded, checks: [] }),
     rooms: [
       (app) =>

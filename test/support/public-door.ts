@@ -18,6 +18,7 @@ export function openPublicDoor(options: Partial<PublicListenerOptions> = {}): Pr
     publicUrl: '',
     rooms: [],
     headerBytesMax: 16_384,
+    unfinishedBytesMax: 67_108_864,
     tokenSeconds: 3600,
     tokenRatePerSecond: 1_000,
     directory: new Directory(),

@@ -95,6 +95,7 @@ export class RestNode {
       trustedProxies: [],
       corsOrigins: [],
       headerBytesMax: 524_288,
+      unfinishedBytesMax: 67_108_864,
       tokenSeconds: 3_600,
       tokenRatePerSecond: 100_000,
       issuesTokens: true,
@@ -105,6 +106,8 @@ export class RestNode {
     const operatorListener = await createOperatorListener({
       ...shared,
       token: OPERATOR_TOKEN,
+      allowedHosts: () => [],
+      onGuess: () => undefined,
       readiness: () => ({ ready: directory.loaded, checks: [] }),
       // Its calls about the stream are not asked for here.
       rooms: operatorRooms({ ...shared, live, hasTestSeed, issuesTokens: true, hub: {} as Hub, sourcesOf: () => [] }),

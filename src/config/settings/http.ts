@@ -48,6 +48,13 @@ export const HTTP_SETTINGS = {
     max: 16_777_216,
     meaning: 'largest head of a request; more is answered with 431',
   }),
+  'http.unfinished_bytes_max': integer({
+    initial: 67_108_864,
+    min: 1_048_576,
+    max: 17_179_869_184,
+    meaning:
+      'bytes of requests in flight, of all connections of the public listener; above it the oldest unfinished are cut',
+  }),
   'http.drain_delay_seconds': seconds({
     initial: 0,
     min: 0,

@@ -1,7 +1,8 @@
 /** The settings of the operator listener. */
-import { integer, text } from '../setting-kinds.ts'
+import { integer, list, text } from '../setting-kinds.ts'
 
 const HOST = /^[A-Za-z0-9._:-]{1,253}$/
+const NAME = /^[A-Za-z0-9._-]{1,253}$/
 const PORT_MAX = 65_535
 
 export const OPERATOR_SETTINGS = {
@@ -12,11 +13,17 @@ export const OPERATOR_SETTINGS = {
     pattern: HOST,
   }),
   'operator.port': integer({ initial: 8081, min: 0, max: PORT_MAX, meaning: 'its port; 0 = any free one' }),
+  'operator.allowed_hosts': list({
+    live: true,
+    meaning: 'names accepted in `Host` there, besides IP addresses, `localhost` and operator.host; others get 421',
+    accepts: 'host names without a port',
+    fits: (name) => NAME.test(name),
+  }),
   'operator.token': text({
     initial: '',
     meaning: 'bearer token of the operator API; empty = random, kept in DATA/operator-token',
-    accepts: 'printable text without blanks, at most 512 characters',
-    pattern: /^[\x21-\x7e]{0,512}$/,
+    accepts: 'printable text without blanks, 16 to 512 characters',
+    pattern: /^(?:[\x21-\x7e]{16,512})?$/,
     secret: true,
   }),
 } as const

@@ -1,0 +1,79 @@
+/**
+ * Wrong operator tokens, written down: one warning when a period with some begins, one with their number when it ends,
+ * and then one row of the audit trail. However many are sent, the log and the store get no more than that per period. A
+ * period that cannot be written because the store is unavailable is carried over into the next one.
+ */
+import type { Clock, Timer } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { writeAudit } from '../store/audit.ts'
+import { type Db, StoreUnavailable } from '../store/db.ts'
+
+export interface OperatorGuessesOptions {
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Log
+}
+
+const PERIOD_MILLISECONDS = 60_000
+/** Addresses that a row names; the guesses of further ones are only counted. */
+const ADDRESSES_MAX = 20
+
+export class OperatorGuesses {
+  readonly #options: OperatorGuessesOptions
+  #count = 0
+  #byAddress = new Map<string, number>()
+  #timer: Timer | undefined
+  #isStopped = false
+
+  constructor(options: OperatorGuessesOptions) {
+    this.#options = options
+  }
+
+  /** Counts a wrong token. */
+  record(clientAddress: string): void {
+    this.#count++
+    this.#countAddress(clientAddress, 1)
+    if (this.#timer !== undefined) return
+    this.#options.log.warn({ client_address: clientAddress }, 'wrong operator token')
+    this.#waitForEnd()
+  }
+
+  /** Writes what has been counted. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#timer?.cancel()
+    await this.#endPeriod()
+  }
+
+  async #endPeriod(): Promise<void> {
+    this.#timer = undefined
+    if (this.#count === 0) return
+    const { log, db } = this.#options
+    const detail = { count: this.#count, addresses: Object.fromEntries(this.#byAddress) }
+    this.#count = 0
+    this.#byAddress = new Map()
+    log.warn(detail, 'wrong operator tokens in the last period')
+    try {
+      await db.transaction((transaction) =>
+        writeAudit(transaction, { actor: 'unknown', action: 'operator_token.reject', subject: 'operator', detail }),
+      )
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error
+      log.warn({ err: error }, 'wrong operator tokens are not in the audit trail yet')
+      this.#count += detail.count
+      for (const [address, count] of Object.entries(detail.addresses)) this.#countAddress(address, count)
+      this.#waitForEnd()
+    }
+  }
+
+  #countAddress(address: string, count: number): void {
+    const known = this.#byAddress.get(address)
+    if (known === undefined && this.#byAddress.size >= ADDRESSES_MAX) return
+    this.#byAddress.set(address, (known ?? 0) + count)
+  }
+
+  #waitForEnd(): void {
+    if (this.#isStopped) return
+    this.#timer ??= this.#options.clock.schedule(PERIOD_MILLISECONDS, () => void this.#endPeriod())
+  }
+}

@@ -1,0 +1,172 @@
+/** What the operator listener rejects before a route sees it: upgrades, foreign names and pages, and too many guesses. */
+import { once } from 'node:events'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Listener } from '../../src/app/listener.ts'
+import { OperatorGuesses } from '../../src/app/operator-guesses.ts'
+import { createOperatorListener } from '../../src/app/operator-listener.ts'
+import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import { type AuditRecord, listAudit } from '../../src/store/audit.ts'
+import { type Db, StoreUnavailable } from '../../src/store/db.ts'
+import { captureLog } from '../support/door.ts'
+import { openSocket, type RawAnswer, readToEnd, sendRaw, splitAnswers } from '../support/raw-http.ts'
+import { openTestStore } from '../support/test-store.ts'
+import { NodeClock } from '../support/virtual-clock.ts'
+
+const TOKEN = 'the-right-token-of-the-operator'
+const { log, lines } = captureLog()
+const clock = new NodeClock()
+let allowedHosts: readonly string[] = []
+let db: Db
+let guesses: OperatorGuesses
+let listener: Listener
+
+beforeAll(async () => {
+  db = await openTestStore({ log })
+  guesses = new OperatorGuesses({ db, clock, log })
+  listener = await createOperatorListener({
+    host: '127.0.0.1',
+    port: 0,
+    token: TOKEN,
+    allowedHosts: () => allowedHosts,
+    onGuess: (address) => guesses.record(address),
+    log,
+    metrics: createMetricsRegistry(),
+    clock,
+    readiness: () => ({ ready: true, checks: [] }),
+    rooms: [(app) => void app.get('/things', async () => ({ fine: true }))],
+  })
+})
+afterAll(async () => {
+  await listener.close()
+  await db.close()
+})
+
+async function ask(path: string, fields: Readonly<Record<string, string>> = {}): Promise<RawAnswer> {
+  const all = { Host: new URL(listener.url).host, Connection: 'close', ...fields }
+  const head = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  const [answer] = await sendRaw(listener.url, `GET ${path} HTTP/1.1\r\n${head.join('')}\r\n`)
+  return answer as RawAnswer
+}
+
+const statusAndCode = ({ status, body }: RawAnswer) => [status, JSON.parse(body).code]
+const HANDSHAKE = {
+  Connection: 'Upgrade',
+  Upgrade: 'websocket',
+  'Sec-WebSocket-Version': '13',
+  'Sec-WebSocket-Key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+}
+
+/** Connections of the listener, the one that asks among them. */
+async function openConnections(): Promise<number> {
+  const { body } = await ask('/metrics')
+  return Number(/tidegate_http_connections\{listener="operator"\} (\d+)\n/.exec(body)?.[1])
+}
+
+describe('a WebSocket handshake', () => {
+  it.each([
+    ['/', 404],
+    ['/livez', 200],
+    ['/admin/v1/things', 401],
+  ])('to %s is an ordinary request, and the connection ends with its answer', async (path, status) => {
+    const answer = await ask(path, HANDSHAKE)
+    expect([answer.status, answer.headers.connection]).toEqual([status, 'close'])
+  })
+
+  it('of a web page is rejected', async () => {
+    const answer = await ask('/', { ...HANDSHAKE, Origin: 'https://attacker.example' })
+    expect(statusAndCode(answer)).toEqual([403, 'foreign_origin'])
+  })
+
+  it('leaves no socket behind, however it ends', async () => {
+    const head = Object.entries(HANDSHAKE).map(([name, value]) => `${name}: ${value}\r\n`)
+    for (let count = 0; count < 20; count++) {
+      const socket = openSocket(listener.url)
+      await once(socket, 'connect')
+      socket.write(`GET / HTTP/1.1\r\nHost: localhost\r\n${head.join('')}\r\n`)
+      if (count % 2 === 0) await once(socket, 'data')
+      socket.resetAndDestroy()
+    }
+    await expect.poll(openConnections).toBe(1)
+  })
+})
+
+describe('Host and Origin', () => {
+  it.each(['/livez', '/readyz', '/metrics', '/admin/v1/things', '/nothing'])('are checked at %s', async (path) => {
+    const authorization = `Bearer ${TOKEN}`
+    const rebound = await ask(path, { Host: 'attacker.example', Authorization: authorization })
+    expect(statusAndCode(rebound)).toEqual([421, 'misdirected_request'])
+    const foreign = await ask(path, { Origin: 'https://attacker.example', Authorization: authorization })
+    expect(statusAndCode(foreign)).toEqual([403, 'foreign_origin'])
+    const own = await ask(path, { Origin: listener.url, Authorization: authorization })
+    expect(own.status).toBe(path === '/nothing' ? 404 : 200)
+  })
+
+  it('follow the setting while the service runs', async () => {
+    expect((await ask('/livez', { Host: 'tidegate-operator:8081' })).status).toBe(421)
+    allowedHosts = ['tidegate-operator']
+    expect((await ask('/livez', { Host: 'tidegate-operator:8081' })).status).toBe(200)
+  })
+
+  it('are not asked of a probe that speaks HTTP/1.0', async () => {
+    const socket = openSocket(listener.url)
+    const text = readToEnd(socket)
+    socket.write('GET /livez HTTP/1.0\r\n\r\n')
+    expect(splitAnswers(await text).map(({ status }) => status)).toEqual([200])
+  })
+})
+
+describe('wrong tokens', () => {
+  const guess = (token: string) => ask('/admin/v1/things', { Authorization: `Bearer ${token}` })
+  const rows = async (): Promise<AuditRecord[]> => [...(await listAudit(db, { order: 'ASC' })).items]
+
+  it('are limited, and the right one is not', async () => {
+    const statuses: number[] = []
+    for (let count = 0; count < 30; count++) {
+      statuses.push((await guess(`wrong-${count}`)).status)
+      if (count % 5 === 0) expect((await guess(TOKEN)).status).toBe(200)
+    }
+    expect(statuses).toEqual([...Array(10).fill(401), ...Array(20).fill(429)])
+    const limited = await guess('wrong')
+    expect([limited.headers['retry-after'], JSON.parse(limited.body).code]).toEqual(['1', 'rate_limited'])
+    clock.advance(1_000)
+    expect((await guess('wrong')).status).toBe(401)
+  })
+
+  it('are one line and one row a period', async () => {
+    expect(lines.filter((line) => line.includes('"wrong operator token"'))).toHaveLength(1)
+    expect(await rows()).toEqual([])
+    clock.advance(60_000)
+    await expect.poll(rows).toHaveLength(1)
+    expect((await rows())[0]).toMatchObject({
+      actor: 'unknown',
+      action: 'operator_token.reject',
+      detail: { count: 32, addresses: { '127.0.0.1': 32 } },
+    })
+    expect(lines.filter((line) => line.includes('wrong operator tokens in the last period'))).toHaveLength(1)
+    expect(lines.join('')).not.toContain('wrong-1')
+    clock.advance(600_000)
+    expect(await rows()).toHaveLength(1)
+  })
+
+  it('that the store could not take are in the next row', async () => {
+    let isAway = true
+    const written: unknown[] = []
+    const away = {
+      async transaction() {
+        if (isAway) throw new StoreUnavailable('away')
+        written.push('row')
+      },
+    } as unknown as Db
+    const own = new OperatorGuesses({ db: away, clock, log: captureLog().log })
+    for (let count = 0; count < 100; count++) own.record(`192.0.2.${count}`)
+    clock.advance(60_000)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(written).toEqual([])
+    isAway = false
+    clock.advance(60_000)
+    await expect.poll(() => written).toEqual(['row'])
+    own.record('192.0.2.1')
+    await own.stop()
+    expect(written).toEqual(['row', 'row'])
+  })
+})
