@@ -7,8 +7,15 @@
  */
 import { assert } from '../base/assert.ts'
 import type { TimeRange } from '../http/list-times.ts'
-import type { Db, Transaction } from '../store/db.ts'
-import { isMadeWithin, isOwnedBy, type Page, type PageRequest, pageQuery, readPageOfParts } from '../store/page.ts'
+import type { Kysely, Transaction } from '../store/db.ts'
+import {
+  isMadeWithin,
+  isOwnedBy,
+  type PageRecords,
+  type PageRequest,
+  pageQuery,
+  recordsOfParts,
+} from '../store/page.ts'
 import { type RawBuilder, type SelectQueryBuilder, sql } from '../store/sql.ts'
 import { type ChangeSlice, slicesAt, slicesOf } from './change-slices.ts'
 import type { AccountRow } from './documents.ts'
@@ -50,16 +57,15 @@ export async function recordChange(
 }
 
 /**
- * One page of the accounts of a customer that were last changed within a range.
+ * The accounts of a customer that were last changed within a range, for one page.
  * @param accountOf the query of the account with an id
  */
-export async function readPageByChange<Table extends keyof AccountTables>(
-  db: Db,
+export function recordsByChange<Table extends keyof AccountTables>(
+  tables: Kysely<AccountTables>,
   wanted: WantedChanges,
   accountOf: (id: RawBuilder<string>) => SelectQueryBuilder<AccountTables, Table, AccountRow>,
   request: PageRequest,
-): Promise<Page<AccountRow>> {
-  const tables = db.tables<AccountTables>()
+): PageRecords<AccountRow> {
   const { customerId, identityId, created, changed } = wanted
 
   let unchanged = tables
@@ -93,7 +99,7 @@ export async function readPageByChange<Table extends keyof AccountTables>(
       select page.* from ${unnest(slicesOf(changed))} as wanted (level, slice)
       cross join lateral ${pageOfSlice} as page`,
   ]
-  return await readPageOfParts(tables, parts, accountOf, request)
+  return recordsOfParts(parts, accountOf, request)
 }
 
 /** Slices as a table of their levels and numbers. */

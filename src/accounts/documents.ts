@@ -20,8 +20,8 @@ export interface AccountRow {
   readonly updated_at: string
 }
 
-/** One of a list: what has no value is not there. To be written with `writeJson`. */
-export interface AccountItem {
+/** What every account shows; a member without a value is omitted. To be written with `writeJson`. */
+interface AccountItem {
   readonly id: string
   readonly identity_id: string
   readonly description?: string
@@ -45,7 +45,7 @@ export interface ReviewedAccountDocument extends AccountDocument {
   readonly customer_id: string
 }
 
-export function accountItem(row: AccountRow): AccountItem {
+function accountItem(row: AccountRow): AccountItem {
   return {
     id: row.id,
     identity_id: row.identity_id,

@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Static } from 'typebox'
 import { getCustomer } from '../auth/customers.ts'
 import { ACTOR, idOf } from '../auth/operator-calls.ts'
-import { PageQuery, readPageQuery } from '../http/page-query.ts'
+import { PageQuery, pageDocument, readPageQuery } from '../http/page-query.ts'
 import { Problem } from '../http/problem.ts'
 import { WRITES_RAW_JSON } from '../http/raw-json.ts'
 import type { Db, Transaction } from '../store/db.ts'
@@ -32,8 +32,7 @@ export function registerAccountOperatorRoutes(app: FastifyInstance, db: Db): voi
     '/accounts',
     { ...WRITES_RAW_JSON, schema: { ...paged, response: { 200: ReviewedAccountPage } } },
     async (request) => {
-      const page = await listAllAccounts(db, readPageQuery(request.query))
-      return { ...page, items: page.items.map(reviewedAccountDocument) }
+      return pageDocument(await listAllAccounts(db, readPageQuery(request.query)))
     },
   )
   app.get<ById>('/accounts/:id', { ...WRITES_RAW_JSON, schema: { response: answer } }, async (request) => {

@@ -115,7 +115,8 @@ export async function listProfiles(
   const tables = db.tables<AccountTables>()
   const query = tables.selectFrom('profiles').select(COLUMNS).where('customer_id', '=', customerId)
   const filters = { customer_id: customerId }
-  const page = await readPage(query, { ...request, operation: 'profiles', owner: 'operator', filters, idType: 'uuid' })
+  const binding = { operation: 'profiles', owner: 'operator', filters, idType: 'uuid' } as const
+  const page = await readPage(tables, query, { ...request, ...binding })
   return { ...page, items: page.items.map(documentOf) }
 }
 

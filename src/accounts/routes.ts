@@ -5,10 +5,11 @@ import { actorOf, callerOf, type Guard } from '../auth/guard.ts'
 import { isUuid } from '../base/ids.ts'
 import { memberTexts } from '../base/json-text.ts'
 import { type ListQuery, listQuerySchema, readsListQuery } from '../http/list-query.ts'
+import { pageDocument } from '../http/page-query.ts'
 import { invalidRequest, Problem } from '../http/problem.ts'
 import { WRITES_RAW_JSON } from '../http/raw-json.ts'
 import type { Db, Transaction } from '../store/db.ts'
-import { accountDocument, accountItem } from './documents.ts'
+import { accountDocument } from './documents.ts'
 import { METADATA_DEFAULT, readMetadata } from './metadata.ts'
 import type { NewMember } from './model.ts'
 import { ACCOUNT_FILTERS, Account, AccountChangeBody, AccountPage, NewAccountBody } from './schemas.ts'
@@ -80,8 +81,7 @@ export function registerAccountRoutes(app: FastifyInstance, { db, guard }: Accou
     schema: { querystring: listQuerySchema(ACCOUNT_FILTERS), response: { 200: AccountPage } },
     ...WRITES_RAW_JSON,
     async handler(request) {
-      const page = await listAccounts(db, callerOf(request).customerId, request.query)
-      return { ...page, items: page.items.map(accountItem) }
+      return pageDocument(await listAccounts(db, callerOf(request).customerId, request.query))
     },
   })
 }

@@ -9,10 +9,12 @@ import { Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
 import { nextCreationTime } from '../store/creation-time.ts'
 import type { Db, Transaction } from '../store/db.ts'
-import { isMadeWithin, isOwnedBy, type Page, type PageOrder, readPage } from '../store/page.ts'
+import { isMadeWithin, isOwnedBy, type PageOrder, recordsOf } from '../store/page.ts'
+import { readTextPage, type TextPage } from '../store/page-text.ts'
 import { sql } from '../store/sql.ts'
-import { readPageByChange, recordChange } from './account-changes.ts'
+import { recordChange, recordsByChange } from './account-changes.ts'
 import { type AccountRow, accountDocument } from './documents.ts'
+import { ACCOUNT_ITEM, REVIEWED_ACCOUNT_ITEM } from './list-items.ts'
 import {
   type AccountMember,
   type AccountType,
@@ -122,8 +124,8 @@ export async function changeAccount(
   id: string,
   wanted: AccountChange,
 ): Promise<AccountRow | undefined> {
-  const account = await lockAccount(transaction, id)
-  if (account?.customer_id !== customerId) return undefined
+  const account = await lockAccount(transaction, id, customerId)
+  if (account === undefined) return undefined
   const { refId = account.ref_id, description = account.description, metadata = account.metadata } = wanted
   const members = replaceMembers(account.members, wanted.members ?? account.members, newId)
   const changes: Changes = {
@@ -175,9 +177,10 @@ export async function listAccounts(
   db: Db,
   customerId: string,
   { filters, ...request }: ListQuery<typeof ACCOUNT_FILTERS>,
-): Promise<Page<AccountRow>> {
+): Promise<TextPage> {
   const { identity_id, created_at, updated_at } = filters
-  const all = db.tables<AccountTables>().selectFrom('accounts').select(COLUMNS)
+  const tables = db.tables<AccountTables>()
+  const all = tables.selectFrom('accounts').select(COLUMNS)
   const list = {
     ...request,
     operation: 'listAccounts',
@@ -187,27 +190,39 @@ export async function listAccounts(
   } as const
   if (updated_at !== undefined) {
     const wanted = { customerId, identityId: identity_id, created: created_at, changed: updated_at }
-    return await readPageByChange(db, wanted, (id) => all.where('id', '=', id), list)
+    const records = recordsByChange(tables, wanted, (id) => all.where('id', '=', id), list)
+    return await readTextPage(tables, records, ACCOUNT_ITEM, list)
   }
   let query = all.where(isOwnedBy(customerId))
   if (identity_id !== undefined) query = query.where('identity_id', '=', identity_id)
   if (created_at !== undefined) query = query.where(isMadeWithin(created_at))
-  return await readPage(query, { ...list, indexes: identity_id === undefined ? 'owner' : 'filter' })
+  const records = recordsOf(query, { ...list, indexes: identity_id === undefined ? 'owner' : 'filter' })
+  return await readTextPage(tables, records, ACCOUNT_ITEM, list)
 }
 
 /** Accounts of all customers, for the operator. */
 export async function listAllAccounts(
   db: Db,
   request: { readonly limit: number; readonly order: PageOrder; readonly pageCursor?: string },
-): Promise<Page<AccountRow>> {
-  const query = db.tables<AccountTables>().selectFrom('accounts').select(COLUMNS)
+): Promise<TextPage> {
+  const tables = db.tables<AccountTables>()
   const binding = { operation: 'accounts', owner: 'operator', filters: {} }
-  return await readPage(query, { ...request, ...binding, idType: 'uuid', indexes: 'everyone' })
+  const list = { ...request, ...binding, idType: 'uuid', indexes: 'everyone' } as const
+  const records = recordsOf(tables.selectFrom('accounts').select(COLUMNS), list)
+  return await readTextPage(tables, records, REVIEWED_ACCOUNT_ITEM, list)
 }
 
-/** The account, held against other writers until the transaction ends. */
-async function lockAccount(transaction: Transaction<AccountTables>, id: string): Promise<AccountRow | undefined> {
-  return await transaction.selectFrom('accounts').select(COLUMNS).where('id', '=', id).forUpdate().executeTakeFirst()
+/**
+ * The account, held against other writers until the transaction ends; of one customer, or of any. The row of another
+ * customer is never waited for: how long that takes would tell that it exists.
+ */
+async function lockAccount(
+  transaction: Transaction<AccountTables>,
+  id: string,
+  customerId?: string,
+): Promise<AccountRow | undefined> {
+  const query = transaction.selectFrom('accounts').select(COLUMNS).where('id', '=', id).forUpdate()
+  return await (customerId === undefined ? query : query.where('customer_id', '=', customerId)).executeTakeFirst()
 }
 
 /** Makes `refId` this account's for ever. Whoever asks for the same at the same time waits for the first to end. */

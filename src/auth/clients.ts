@@ -159,7 +159,8 @@ export async function listClients(db: Db, customerId: string, request: ListReque
   const tables = db.tables<AuthTables>()
   const query = tables.selectFrom('clients').select(COLUMNS).where('customer_id', '=', customerId)
   const filters = { customer_id: customerId }
-  const page = await readPage(query, { ...request, operation: 'clients', owner: 'operator', filters, idType: 'uuid' })
+  const binding = { operation: 'clients', owner: 'operator', filters, idType: 'uuid' } as const
+  const page = await readPage(tables, query, { ...request, ...binding })
   const secrets = await liveSecrets(
     tables,
     page.items.map(({ id }) => id),

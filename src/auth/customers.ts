@@ -77,8 +77,9 @@ export async function getCustomer(db: Db, id: string): Promise<CustomerDocument>
 }
 
 export async function listCustomers(db: Db, request: ListRequest): Promise<Page<CustomerDocument>> {
-  const query = db.tables<AuthTables>().selectFrom('customers').select(COLUMNS)
-  return await readPage(query, { ...request, operation: 'customers', owner: 'operator', filters: {}, idType: 'uuid' })
+  const tables = db.tables<AuthTables>()
+  const binding = { operation: 'customers', owner: 'operator', filters: {}, idType: 'uuid' } as const
+  return await readPage(tables, tables.selectFrom('customers').select(COLUMNS), { ...request, ...binding })
 }
 
 export function noCustomer(): never {

@@ -7,8 +7,9 @@ import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { Clock } from '../base/clock.ts'
 import { SCOPES, type Scope } from '../contract/scopes.ts'
-import { PageQuery, readPageQuery } from '../http/page-query.ts'
+import { PageAnswer, PageQuery, pageDocument, readPageQuery } from '../http/page-query.ts'
 import { Problem } from '../http/problem.ts'
+import { WRITES_RAW_JSON } from '../http/raw-json.ts'
 import { listAudit } from '../store/audit.ts'
 import type { Db } from '../store/db.ts'
 import {
@@ -69,8 +70,10 @@ export function registerAuthOperatorRoutes(app: FastifyInstance, options: Operat
   registerCustomerRoutes(app, db, write)
   registerClientRoutes(app, db, clock, write)
   if (options.issuesTokens) registerSigningKeyRoutes(app, db, clock, write)
-  app.get<{ Querystring: Static<typeof AuditQuery> }>('/audit', { schema: { querystring: AuditQuery } }, ({ query }) =>
-    listAudit(db, readPageQuery(query), query),
+  app.get<{ Querystring: Static<typeof AuditQuery> }>(
+    '/audit',
+    { ...WRITES_RAW_JSON, schema: { querystring: AuditQuery, response: { 200: PageAnswer } } },
+    async ({ query }) => pageDocument(await listAudit(db, readPageQuery(query), query)),
   )
 }
 

@@ -110,9 +110,10 @@ export async function listSigningKeys(
   nowMilliseconds: number,
   request: ListRequest,
 ): Promise<Page<SigningKeyDocument>> {
-  const query = db.tables<AuthTables>().selectFrom('signing_keys').select(COLUMNS)
+  const tables = db.tables<AuthTables>()
+  const query = tables.selectFrom('signing_keys').select(COLUMNS)
   const binding = { operation: 'signing-keys', owner: 'operator', filters: {}, idType: 'uuid' } as const
-  const page = await readPage(query, { ...request, ...binding })
+  const page = await readPage(tables, query, { ...request, ...binding })
   return { ...page, items: page.items.map((row) => documentOf(row, nowMilliseconds)) }
 }
 

@@ -1,9 +1,19 @@
 /** A customer's deposit addresses, in pages: which of them match, and how they are found without reading the rest. */
 import { isUuid } from '../base/ids.ts'
+import { CRYPTO_NETWORK_NAMES, CRYPTO_NETWORKS, networksOf } from '../contract/crypto-networks.ts'
 import type { Db } from '../store/db.ts'
-import { isMadeWithin, isOwnedBy, type Page, readPage, readPageOfEach, type WantedValues } from '../store/page.ts'
+import { isMadeWithin, isOwnedBy, recordsOf, recordsOfEach, type WantedValues } from '../store/page.ts'
+import {
+  type ItemText,
+  jsonbText,
+  plainText,
+  quotedText,
+  readTextPage,
+  type TextPage,
+  timeText,
+} from '../store/page-text.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'
-import { DEPOSIT_ADDRESS_COLUMNS, type DepositAddressDocument, documentOf } from './deposit-addresses.ts'
+import { DEPOSIT_ADDRESS_COLUMNS } from './deposit-addresses.ts'
 import type { DepositInstructionTables } from './tables.ts'
 
 /** Filters that are given; a record matches all of them, each with any of its values. */
@@ -33,7 +43,7 @@ export async function listDepositAddresses(
   db: Db,
   customerId: string,
   { filters, ...paging }: DepositAddressListRequest,
-): Promise<Page<DepositAddressDocument>> {
+): Promise<TextPage> {
   const { created_at: range, ...arrays } = filters
   const request = {
     ...paging,
@@ -52,11 +62,10 @@ export async function listDepositAddresses(
     query = query.where(sql<boolean>`${sql.ref(column)} = any (${[...values]}::${sql.raw(type)}[])`)
   }
   const [first, second] = drivers
-  const page =
+  const records =
     first === undefined
-      ? await readPage(query, request)
-      : await readPageOfEach(
-          tables,
+      ? recordsOf(query, request)
+      : recordsOfEach(
           drivers,
           (...values) =>
             drivers.reduce(
@@ -65,7 +74,33 @@ export async function listDepositAddresses(
             ),
           { ...request, indexes: second === undefined ? 'filter' : 'filters' },
         )
-  return { ...page, items: page.items.map(documentOf) }
+  return await readTextPage(tables, records, ITEM, request)
+}
+
+const compatibleNetworks = sql<string>`case record.crypto_network ${sql.join(
+  CRYPTO_NETWORK_NAMES.map(
+    (name) => sql`when ${sql.lit(name)} then ${sql.lit(JSON.stringify(networksOf(CRYPTO_NETWORKS[name])))}`,
+  ),
+  sql` `,
+)} end`
+
+/** The members and their order are those of the document in `deposit-addresses`. */
+const ITEM: ItemText = {
+  members: [
+    ['id', plainText('id')],
+    ['profile_id', plainText('profile_id')],
+    ['customer_id', plainText('customer_id')],
+    ['account_id', plainText('account_id')],
+    ['identity_id', quotedText('identity_id')],
+    ['ref_id', quotedText('ref_id')],
+    ['crypto_network', plainText('crypto_network')],
+    ['address', quotedText('address')],
+    ['conversion_target_asset', quotedText('conversion_target_asset')],
+    ['compatible_crypto_networks', compatibleNetworks],
+    ['metadata', jsonbText('metadata')],
+    ['created_at', timeText('created_at')],
+  ],
+  large: { text: ['identity_id', 'ref_id'], jsonb: ['metadata'] },
 }
 
 /**

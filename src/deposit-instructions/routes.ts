@@ -6,7 +6,9 @@ import { type Static, Type } from 'typebox'
 import { actorOf, callerOf, type Guard } from '../auth/guard.ts'
 import { CRYPTO_NETWORK_NAMES, type CryptoNetwork } from '../contract/crypto-networks.ts'
 import { type ListQuery, listQuerySchema, orderBy, readsListQuery, texts, times, uuids } from '../http/list-query.ts'
+import { pageDocument } from '../http/page-query.ts'
 import { invalidRequest } from '../http/problem.ts'
+import { WRITES_RAW_JSON } from '../http/raw-json.ts'
 import type { Db } from '../store/db.ts'
 import type { AddressKeys } from './allocation.ts'
 import { listDepositAddresses } from './deposit-address-list.ts'
@@ -91,7 +93,9 @@ export function registerDepositAddressRoutes(app: FastifyInstance, options: Depo
     ...guard('listDepositAddresses'),
     ...readsListQuery(PARAMETERS),
     schema: { querystring: listQuerySchema(PARAMETERS), response: { 200: DepositAddressPage } },
-    handler: (request) => listDepositAddresses(db, callerOf(request).customerId, request.query),
+    ...WRITES_RAW_JSON,
+    handler: async (request) =>
+      pageDocument(await listDepositAddresses(db, callerOf(request).customerId, request.query)),
   })
   app.route<{ Body: Static<typeof NewDepositAddress> }>({
     ...guard('createDepositAddress'),

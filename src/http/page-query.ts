@@ -1,6 +1,7 @@
-/** The query parameters of every list: `limit`, `order`, `page_cursor`. Pure. */
+/** The query parameters of every list: `limit`, `order`, `page_cursor`; and its answer, where the items are text. Pure. */
 import { type Static, Type } from 'typebox'
 import { invalidRequest } from './problem.ts'
+import { RawJson } from './raw-json.ts'
 
 const LIMIT_DEFAULT = 100
 const LIMIT_MAX = 1_000
@@ -18,10 +19,29 @@ export interface PageParameters {
   readonly pageCursor?: string
 }
 
+/** For lists whose items no document describes: those of the operator. */
+export const PageAnswer = Type.Object({
+  items: Type.Array(Type.Unknown()),
+  next_page_cursor: Type.Optional(Type.String()),
+})
+
+/** What the store gives for a page. */
+interface PageParts {
+  /** JSON texts with commas between them. */
+  readonly itemsText: string
+  readonly next_page_cursor?: string
+}
+
 export function readPageQuery(query: Static<typeof PageQuery>): PageParameters {
   const { limit: limitText, order = 'DESC', page_cursor: pageCursor } = query
   const limit = limitText === undefined ? LIMIT_DEFAULT : readLimit(limitText)
   return pageCursor === undefined ? { limit, order } : { limit, order, pageCursor }
+}
+
+/** The answer of a list whose items are text already; its route is one that WRITES_RAW_JSON. */
+export function pageDocument({ itemsText, next_page_cursor }: PageParts) {
+  const items = new RawJson(`[${itemsText}]`)
+  return next_page_cursor === undefined ? { items } : { items, next_page_cursor }
 }
 
 function readLimit(text: string): number {

@@ -6,7 +6,8 @@ import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { ACTOR, idOf } from '../auth/operator-calls.ts'
 import type { AddressKeys } from '../deposit-instructions/allocation.ts'
-import { PageQuery, readPageQuery } from '../http/page-query.ts'
+import { PageAnswer, PageQuery, pageDocument, readPageQuery } from '../http/page-query.ts'
+import { WRITES_RAW_JSON } from '../http/raw-json.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { type OperatorRuleDocument, RULE_STATUSES } from './model.ts'
 import { RejectBody } from './schemas.ts'
@@ -30,8 +31,10 @@ export function registerRuleOperatorRoutes(app: FastifyInstance, { db, keys }: R
   const write = async (
     work: (transaction: Transaction<RuleTables>) => Promise<RuleRow>,
   ): Promise<OperatorRuleDocument> => operatorRuleDocument(await db.transaction(work))
-  app.get<{ Querystring: Static<typeof RulesQuery> }>('/rules', { schema: { querystring: RulesQuery } }, ({ query }) =>
-    listAllRules(db, readPageQuery(query), query.status),
+  app.get<{ Querystring: Static<typeof RulesQuery> }>(
+    '/rules',
+    { ...WRITES_RAW_JSON, schema: { querystring: RulesQuery, response: { 200: PageAnswer } } },
+    async ({ query }) => pageDocument(await listAllRules(db, readPageQuery(query), query.status)),
   )
   app.post<ById>('/rules/:id/approve', { schema: { body: Nothing } }, ({ params }) =>
     write((transaction) => approveRule(transaction, keys, ACTOR, idOf(params.id))),

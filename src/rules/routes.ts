@@ -4,7 +4,9 @@ import { actorOf, callerOf, type Guard } from '../auth/guard.ts'
 import { isUuid } from '../base/ids.ts'
 import type { AddressKeys } from '../deposit-instructions/allocation.ts'
 import { type ListQuery, listQuerySchema, readsListQuery } from '../http/list-query.ts'
+import { pageDocument } from '../http/page-query.ts'
 import { invalidRequest } from '../http/problem.ts'
+import { WRITES_RAW_JSON } from '../http/raw-json.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { NewRule, type NewRuleBody, RULE_FILTERS, RuleAnswer, RuleList } from './schemas.ts'
 import { createRule, deleteRule } from './service.ts'
@@ -61,9 +63,11 @@ export function registerRuleRoutes(app: FastifyInstance, { db, guard, keys, sett
     ...guard('listRules'),
     ...readsListQuery(RULE_FILTERS),
     schema: { querystring: listQuerySchema(RULE_FILTERS), response: { 200: RuleList } },
+    ...WRITES_RAW_JSON,
     async handler(request) {
-      const page = await listRules(db, callerOf(request).customerId, request.query)
-      return settings().hasRulesField ? { rules: page.items, ...page } : page
+      const { hasRulesField } = settings()
+      const page = pageDocument(await listRules(db, callerOf(request).customerId, request.query, hasRulesField ? 2 : 1))
+      return hasRulesField ? { rules: page.items, ...page } : page
     },
   })
 }

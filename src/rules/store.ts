@@ -9,13 +9,16 @@ import type { Db, Kysely, Transaction } from '../store/db.ts'
 import {
   isEqual,
   isOwnedBy,
-  type Page,
+  PAGE_BYTES_MAX,
   type PageOrder,
+  type PageRecords,
   type PageRequest,
-  readPage,
-  readPageOfEach,
+  recordsOf,
+  recordsOfEach,
 } from '../store/page.ts'
+import { readTextPage, type TextPage } from '../store/page-text.ts'
 import { sql } from '../store/sql.ts'
+import { OPERATOR_RULE_ITEM, RULE_ITEM } from './list-items.ts'
 import type { OperatorRuleDocument, RuleDestination, RuleDocument, RuleSource, RuleStatus } from './model.ts'
 import type { RULE_FILTERS } from './schemas.ts'
 
@@ -131,12 +134,16 @@ export async function setStatus(
     .executeTakeFirstOrThrow()
 }
 
-/** A customer's rules, whatever is filtered by: no filter finds a row of another. */
+/**
+ * A customer's rules, whatever is filtered by: no filter finds a row of another.
+ * @param copies how often the answer shows each item
+ */
 export async function listRules(
   db: Db,
   customerId: string,
   { filters, ...paging }: ListQuery<typeof RULE_FILTERS>,
-): Promise<Page<RuleDocument>> {
+  copies: number,
+): Promise<TextPage> {
   const request = {
     ...paging,
     operation: 'listRules',
@@ -144,23 +151,23 @@ export async function listRules(
     filters: paging.binding,
     idType: 'uuid',
   } as const
-  const page = await readRules(db.tables<RuleTables>(), customerId, filters, request)
-  return { ...page, items: page.items.map(ruleDocument) }
+  const tables = db.tables<RuleTables>()
+  const records = rulesOf(tables, customerId, filters, request)
+  return await readTextPage(tables, records, RULE_ITEM, request, PAGE_BYTES_MAX / copies)
 }
 
-async function readRules(
+function rulesOf(
   tables: Kysely<RuleTables>,
   customerId: string,
   filters: ListQuery<typeof RULE_FILTERS>['filters'],
   request: PageRequest,
-): Promise<Page<RuleRow>> {
+): PageRecords<RuleRow> {
   const { ids, status: statuses, profile_id, source_asset, destination_asset } = filters
   const query = matchingRules(tables, customerId, filters)
   if (ids !== undefined) {
     // An id finds one rule, whatever else is asked.
     const matching = statuses === undefined ? query : query.where('status', 'in', statuses)
-    return await readPageOfEach(
-      tables,
+    return recordsOfEach(
       [{ values: ids, type: 'uuid', namesOne: true }],
       (id) => matching.where(sql<boolean>`id = ${id}`),
       request,
@@ -168,14 +175,13 @@ async function readRules(
   }
   const others = [profile_id, source_asset, destination_asset].filter((value) => value !== undefined).length
   if (statuses !== undefined) {
-    return await readPageOfEach(
-      tables,
+    return recordsOfEach(
       [{ values: statuses, type: 'text', namesOne: false }],
       (status) => query.where(sql<boolean>`status = ${status}`),
       { ...request, indexes: others > 0 ? 'filters' : 'filter' },
     )
   }
-  return await readPage(query, { ...request, indexes: others > 1 ? 'filters' : others > 0 ? 'filter' : 'owner' })
+  return recordsOf(query, { ...request, indexes: others > 1 ? 'filters' : others > 0 ? 'filter' : 'owner' })
 }
 
 /** By everything but ids and statuses. */
@@ -200,12 +206,13 @@ export async function listAllRules(
   db: Db,
   request: { readonly limit: number; readonly order: PageOrder; readonly pageCursor?: string },
   status: RuleStatus | undefined,
-): Promise<Page<OperatorRuleDocument>> {
-  const all = db.tables<RuleTables>().selectFrom('rules').select(COLUMNS)
+): Promise<TextPage> {
+  const tables = db.tables<RuleTables>()
+  const all = tables.selectFrom('rules').select(COLUMNS)
   const query = status === undefined ? all : all.where('status', '=', status)
   const binding = { operation: 'rules', owner: 'operator', filters: { status } }
-  const page = await readPage(query, { ...request, ...binding, idType: 'uuid', indexes: 'everyone' })
-  return { ...page, items: page.items.map(operatorRuleDocument) }
+  const list = { ...request, ...binding, idType: 'uuid', indexes: 'everyone' } as const
+  return await readTextPage(tables, recordsOf(query, list), OPERATOR_RULE_ITEM, list)
 }
 
 export function ruleDocument(row: RuleRow): RuleDocument {

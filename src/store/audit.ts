@@ -3,8 +3,9 @@
  * so that neither exists without the other. Rows are only added. Secrets never go into the detail.
  */
 import type { Db, Transaction } from './db.ts'
-import { type Page, type PageOrder, readPage } from './page.ts'
-import type { Generated } from './sql.ts'
+import { type PageOrder, recordsOf } from './page.ts'
+import { type ItemText, jsonbText, quotedText, readTextPage, type TextPage, timeText } from './page-text.ts'
+import { type Generated, sql } from './sql.ts'
 
 /** Who did what to which record. */
 export interface AuditEntry {
@@ -16,11 +17,6 @@ export interface AuditEntry {
   readonly subject: string
   /** What was asked for: small, plain, without secrets. */
   readonly detail: Readonly<Record<string, unknown>>
-}
-
-export interface AuditRecord extends AuditEntry {
-  readonly id: string
-  readonly created_at: string
 }
 
 /** Each one given must be equal. */
@@ -53,19 +49,25 @@ export async function listAudit(
   db: Db,
   request: { readonly limit?: number; readonly order: PageOrder; readonly pageCursor?: string },
   filters: AuditFilters = {},
-): Promise<Page<AuditRecord>> {
+): Promise<TextPage> {
   const { actor, subject } = filters
-  let query = db
-    .tables<AuditTables>()
-    .selectFrom('audit')
-    .select(['id', 'created_at', 'actor', 'action', 'subject', 'detail'])
+  const tables = db.tables<AuditTables>()
+  let query = tables.selectFrom('audit').select(['id', 'created_at', 'actor', 'action', 'subject', 'detail'])
   if (actor !== undefined) query = query.where('actor', '=', actor)
   if (subject !== undefined) query = query.where('subject', '=', subject)
-  return await readPage(query, {
-    ...request,
-    operation: 'audit',
-    owner: 'operator',
-    filters: { actor, subject },
-    idType: 'bigint',
-  })
+  const binding = { operation: 'audit', owner: 'operator', filters: { actor, subject }, idType: 'bigint' } as const
+  const list = { ...request, ...binding }
+  return await readTextPage(tables, recordsOf(query, list), ITEM, list)
+}
+
+const ITEM: ItemText = {
+  members: [
+    ['id', sql`'"' || record.id || '"'`],
+    ['created_at', timeText('created_at')],
+    ['actor', quotedText('actor')],
+    ['action', quotedText('action')],
+    ['subject', quotedText('subject')],
+    ['detail', jsonbText('detail')],
+  ],
+  large: { text: ['subject'], jsonb: ['detail'] },
 }

@@ -1,7 +1,8 @@
 /**
- * Pages of a list: keyset paging in the order (created_at, id), whatever is written meanwhile. A record keeps its
- * place for ever, so every record that existed at the first call comes exactly once. It owns the one
- * query shape; which records a caller may see is the query's own business.
+ * Pages of a list: keyset paging in the order (created_at, id), whatever is written meanwhile. A record keeps its place
+ * for ever, so every record that existed at the first call is returned exactly once. This file owns the query shapes and
+ * the two ends of a page: its limit of records, and PAGE_BYTES_MAX. Which records a caller may see is decided by the
+ * query it passes. Lists that customers can fill are written as JSON text by the store: see `page-text`.
  */
 import { assert } from '../base/assert.ts'
 import { decodeCursor, encodeCursor, type PageBinding, type PageIdType, type PageOrder } from './page-cursor.ts'
@@ -11,8 +12,12 @@ export { InvalidCursor } from './page-cursor.ts'
 export type { PageOrder }
 
 const PAGE_LIMIT_DEFAULT = 100
-/** What one answer may hold: a page of so many records is built and sent within a few tens of milliseconds. */
 const PAGE_LIMIT_MAX = 1_000
+/**
+ * A page also ends at so many bytes of JSON text, however few records that are: so an answer that nobody reads costs a
+ * bounded amount of memory, and the event loop handles one in a few milliseconds. One record may be larger than this.
+ */
+export const PAGE_BYTES_MAX = 2_097_152
 
 /**
  * Which indexes may give the order of a list. No column of it is ever null; where nulls would come tells the planner
@@ -46,8 +51,21 @@ export interface PageRequest extends PageBinding {
 
 export interface Page<Row> {
   readonly items: Row[]
-  /** Absent on the last page, also when that is full. */
+  /** Absent on the last page, also when that is full; a page with fewer records than its limit may have one. */
   readonly next_page_cursor?: string
+}
+
+/** The records of a list in order, behind the cursor: one more than the page may hold, to know whether there is a next. */
+export interface PageRecords<Row> {
+  readonly query: RawBuilder<Row>
+  /** What the order is written for. */
+  readonly indexes: PageIndexes
+}
+
+/** What gives a record its place in the order. */
+interface Placed {
+  readonly created_at: string
+  readonly id: string
 }
 
 /** Both ends included; an end that is not there is open. */
@@ -87,15 +105,12 @@ function hidden(value: string, type: 'timestamptz' | PageIdType | WantedValues['
   return sql`(select ${value}::${sql.raw(type)})`
 }
 
-/**
- * One page of `query`, which selects `created_at` and `id` among its columns, filters by owner and has neither order
- * nor limit. One record more than the page holds is read, to know whether there is a next page.
- */
-export async function readPage<Database, Table extends keyof Database, Row extends { created_at: string; id: string }>(
+/** The records of `query`, which selects `created_at` and `id` among its columns and has neither order nor limit. */
+export function recordsOf<Database, Table extends keyof Database, Row extends Placed>(
   query: SelectQueryBuilder<Database, Table, Row>,
   request: PageRequest,
-): Promise<Page<Row>> {
-  return pageOf(await pageQuery(query, request).execute(), request)
+): PageRecords<Row> {
+  return { query: sql<Row>`${pageQuery(query, request)}`, indexes: request.indexes ?? 'owner' }
 }
 
 /** Values of a filter, without doubles: a record matches one of them. */
@@ -107,63 +122,94 @@ export interface WantedValues {
 }
 
 /**
- * One page of the records that match any of some values, at most a hundred: of each value no more is read than one page
- * holds, in the order of an index that begins with it. A condition `= any (…)` would have everything that matches read
+ * The records that match any of some values, at most a hundred: of each value no more is read than one page holds, in
+ * the order of an index that begins with it. A condition `= any (…)` would have everything that matches read
  * and sorted. With two filters that is so for each pair of their values. Where a value names a single record no order is
  * asked for: a planner that remembers few records would take the index with that order, and walk through all of them.
  * @param queryOf the query of one value of each filter, in their order, which stand for values of those types
  */
-export async function readPageOfEach<
-  Database,
-  Table extends keyof Database,
-  Row extends { created_at: string; id: string },
->(
-  tables: Kysely<Database>,
+export function recordsOfEach<Database, Table extends keyof Database, Row extends Placed>(
   wanted: readonly WantedValues[],
   queryOf: (...values: readonly RawBuilder<string>[]) => SelectQueryBuilder<Database, Table, Row>,
   request: PageRequest,
-): Promise<Page<Row>> {
+): PageRecords<Row> {
   const lists = wanted.map(
     ({ values, type }, index) =>
       sql`unnest(${[...values]}::${sql.raw(type)}[]) as ${sql.ref(`wanted_${index}`)} (value)`,
   )
   const namesOne = wanted.some((one) => one.namesOne)
   const query = queryOf(...wanted.map((_, index) => sql<string>`${sql.ref(`wanted_${index}.value`)}`))
-  const { rows } = await sql<Row>`
-    select page.* from ${sql.join(lists, sql` cross join `)}
-    cross join lateral ${namesOne ? behindCursor(query, request).limit(1) : pageQuery(query, request)} as page
-    order by ${orderOf({ ...request, indexes: 'owner' }, sql.ref('page.created_at'), sql.ref('page.id'))}
-    limit ${limitOf(request) + 1}
-  `.execute(tables)
-  return pageOf(rows, request)
+  return {
+    query: sql<Row>`
+      select page.* from ${sql.join(lists, sql` cross join `)}
+      cross join lateral ${namesOne ? behindCursor(query, request).limit(1) : pageQuery(query, request)} as page
+      order by ${orderIn('page', request.order, 'owner')}
+      limit ${limitOf(request) + 1}`,
+    indexes: 'owner',
+  }
 }
 
 /**
- * One page of the records that some queries have together, each record in one of them: of each no more is read than one
- * page holds, and only of the page whole records are read.
+ * The records that some queries have together, each record in one of them: of each no more is read than one page holds,
+ * and only of the page whole records are read.
  * @param parts what selects `created_at` and `id`, each made with `pageQuery` from the same request
  * @param recordOf the query of the record with an id
  */
-export async function readPageOfParts<
-  Database,
-  Table extends keyof Database,
-  Row extends { created_at: string; id: string },
->(
-  tables: Kysely<Database>,
+export function recordsOfParts<Database, Table extends keyof Database, Row extends Placed>(
   parts: readonly RawBuilder<unknown>[],
   recordOf: (id: RawBuilder<string>) => SelectQueryBuilder<Database, Table, Row>,
   request: PageRequest,
+): PageRecords<Row> {
+  const { order } = request
+  return {
+    query: sql<Row>`
+      select record.* from (
+        select * from (${sql.join(parts, sql` union all `)}) as part
+        order by ${orderIn('part', order, 'owner')} limit ${limitOf(request) + 1}
+      ) as page
+      cross join lateral ${recordOf(sql<string>`page.id`).limit(1)} as record
+      order by ${orderIn('page', order, 'owner')}`,
+    indexes: 'owner',
+  }
+}
+
+/**
+ * One page of rows, for lists whose records are small because nobody but the operator writes them: the values are
+ * converted one by one, and a page of a customer's records could keep the event loop busy for too long.
+ */
+export async function readPage<Database, Table extends keyof Database, Row extends Placed>(
+  tables: Kysely<Database>,
+  query: SelectQueryBuilder<Database, Table, Row>,
+  request: PageRequest,
 ): Promise<Page<Row>> {
-  const order = (table: string) =>
-    orderOf({ ...request, indexes: 'owner' }, sql.ref(`${table}.created_at`), sql.ref(`${table}.id`))
-  const { rows } = await sql<Row>`
-    select record.* from (
-      select * from (${sql.join(parts, sql` union all `)}) as part order by ${order('part')} limit ${limitOf(request) + 1}
-    ) as page
-    cross join lateral ${recordOf(sql<string>`page.id`).limit(1)} as record
-    order by ${order('page')}
+  const { query: records, indexes } = recordsOf(query, request)
+  const limit = limitOf(request)
+  // The inner limits keep the planner from merging the levels, which would compute the sizes twice. The first record
+  // that does not fit is returned too: it shows that there is a next page.
+  const { rows } = await sql<Row & { record_bytes: number; page_bytes: string }>`
+    select * from (
+      select *, sum(record_bytes) over (order by ${orderIn('record', request.order, indexes)} rows unbounded preceding)
+        as page_bytes
+      from (
+        select *, octet_length(to_json(record)::text) as record_bytes from (${records}) as record limit ${limit + 1}
+      ) as record
+    ) as record
+    where page_bytes - record_bytes <= ${PAGE_BYTES_MAX}
+    order by ${orderIn('record', request.order, indexes)}
   `.execute(tables)
-  return pageOf(rows, request)
+  const tooMany = rows.findIndex(
+    (row, index) => index === limit || (index > 0 && Number(row.page_bytes) > PAGE_BYTES_MAX),
+  )
+  const items = (tooMany < 0 ? rows : rows.slice(0, tooMany)).map(
+    ({ record_bytes, page_bytes, ...row }) => row as unknown as Row,
+  )
+  const last = items.at(-1)
+  return tooMany < 0 || last === undefined ? { items } : { items, next_page_cursor: cursorAfter(last, request) }
+}
+
+/** The cursor of the page that follows a record. */
+export function cursorAfter({ created_at, id }: Placed, request: PageRequest): string {
+  return encodeCursor({ createdAt: created_at, id }, request)
 }
 
 /** What `query` gives behind the cursor, in order: the page and one record more. */
@@ -173,7 +219,7 @@ export function pageQuery<Database, Table extends keyof Database, Row>(
 ): SelectQueryBuilder<Database, Table, Row> {
   const { createdAt, id } = columnsOf(request)
   return behindCursor(query, request)
-    .orderBy(orderOf(request, createdAt, id))
+    .orderBy(orderOf(request.order, request.indexes ?? 'owner', createdAt, id))
     .limit(limitOf(request) + 1)
 }
 
@@ -195,21 +241,19 @@ function columnsOf({ columns }: PageRequest): { createdAt: RawBuilder<unknown>; 
   return { createdAt: sql.ref(columns?.createdAt ?? 'created_at'), id: sql.ref(columns?.id ?? 'id') }
 }
 
-function pageOf<Row extends { created_at: string; id: string }>(rows: readonly Row[], request: PageRequest): Page<Row> {
-  const limit = limitOf(request)
-  const items = rows.slice(0, limit)
-  const last = items.at(-1)
-  if (last === undefined || rows.length <= limit) return { items }
-  return { items, next_page_cursor: encodeCursor({ createdAt: last.created_at, id: last.id }, request) }
-}
-
-function limitOf({ limit = PAGE_LIMIT_DEFAULT }: PageRequest): number {
+export function limitOf({ limit = PAGE_LIMIT_DEFAULT }: PageRequest): number {
   assert(Number.isInteger(limit) && limit >= 1 && limit <= PAGE_LIMIT_MAX, 'a page limit is 1 to 1000')
   return limit
 }
 
+/** The order of a list as its records have it in a subquery with this name. */
+export function orderIn(table: string, order: PageOrder, indexes: PageIndexes): RawBuilder<unknown> {
+  return orderOf(order, indexes, sql.ref(`${table}.created_at`), sql.ref(`${table}.id`))
+}
+
 function orderOf(
-  { order, indexes = 'owner' }: PageRequest,
+  order: PageOrder,
+  indexes: PageIndexes,
   createdAt: RawBuilder<unknown>,
   id: RawBuilder<unknown>,
 ): RawBuilder<unknown> {

@@ -13,6 +13,7 @@ import { listAudit } from '../../src/store/audit.ts'
 import type { Db, NotificationListener, Transaction } from '../../src/store/db.ts'
 import { captureLog } from '../support/door.ts'
 import { openTestStore } from '../support/test-store.ts'
+import { itemsOf } from '../support/text-page.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 const { log, lines } = captureLog()
@@ -132,7 +133,7 @@ describe('the directory', () => {
     const changed = nextChange()
     await newCustomer()
     await changed
-    const { items } = await listAudit(db, { limit: 1, order: 'DESC' })
+    const items = itemsOf(await listAudit(db, { limit: 1, order: 'DESC' }))
     expect(items[0]?.detail.name).not.toBe('nobody')
   })
 
@@ -246,9 +247,9 @@ describe('the demo client', () => {
       streaming: true,
     })
 
-    const before = (await listAudit(db, { limit: 1, order: 'DESC' })).items[0]?.id
+    const before = itemsOf(await listAudit(db, { limit: 1, order: 'DESC' }))[0]?.id
     expect(await ensureDemoClient(db, made)).toEqual(made)
-    expect((await listAudit(db, { limit: 1, order: 'DESC' })).items[0]?.id).toBe(before)
+    expect(itemsOf(await listAudit(db, { limit: 1, order: 'DESC' }))[0]?.id).toBe(before)
 
     const lost = await ensureDemoClient(db, { ...made, clientSecret: 'tgs_stale' })
     await loader.refresh()

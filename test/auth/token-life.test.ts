@@ -14,6 +14,7 @@ import { sql } from '../../src/store/sql.ts'
 import { AuthNode, write } from '../support/auth-node.ts'
 import { createPatientClock } from '../support/patient-clock.ts'
 import { hasPostgres, sharedDatabase } from '../support/postgres.ts'
+import { itemsOf } from '../support/text-page.ts'
 import { NodeClock } from '../support/virtual-clock.ts'
 
 const silent = createLog('silent')
@@ -195,7 +196,7 @@ function describeRevocation(): void {
     expect(await refusal.json()).toMatchObject({ detail: 'the token is not valid: it has been revoked' })
     expect(await one.status(kept)).toBe(426)
     expect((await revoke(one, client, token)).status).toBe(200)
-    const { items } = await listAudit(db, { order: 'DESC', limit: 2 })
+    const items = itemsOf(await listAudit(db, { order: 'DESC', limit: 2 }))
     expect(items[0]).toMatchObject({ actor: client.credentials.client_id, action: 'token.revoke' })
     expect(items[1]?.action).not.toBe('token.revoke')
   })
@@ -208,9 +209,9 @@ function describeRevocation(): void {
     expect((await revoke(one, client, 'noise')).status).toBe(200)
     expect(await one.status(token)).toBe(426)
     time.advance(HOUR)
-    const rows = (await listAudit(db, { order: 'DESC', limit: 1000 })).items.length
+    const rows = itemsOf(await listAudit(db, { order: 'DESC', limit: 1000 })).length
     expect((await revoke(one, client, token)).status).toBe(200)
-    expect((await listAudit(db, { order: 'DESC', limit: 1000 })).items.length).toBe(rows)
+    expect(itemsOf(await listAudit(db, { order: 'DESC', limit: 1000 })).length).toBe(rows)
     expect(await one.status(token)).toBe(401)
   })
 

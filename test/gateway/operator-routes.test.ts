@@ -11,6 +11,7 @@ import { type Db, StoreUnavailable } from '../../src/store/db.ts'
 import { openEmbedded } from '../../src/store/embedded.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { captureLog } from '../support/door.ts'
+import { itemsOf } from '../support/text-page.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { deepBook, LiveStream, levels } from './live-stream.ts'
 
@@ -74,7 +75,7 @@ async function ask(method: 'GET' | 'DELETE', url: string) {
 }
 
 async function auditOf(subject: string) {
-  const { items } = await listAudit(db, { order: 'DESC' }, { subject })
+  const items = itemsOf(await listAudit(db, { order: 'DESC' }, { subject }))
   return items
 }
 

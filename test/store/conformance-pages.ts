@@ -43,15 +43,19 @@ export function describePages(db: () => Db): void {
       limit: number | undefined,
       pageCursor?: string,
     ): Promise<Page<Row>> =>
-      readPage(db().tables<Tables>().selectFrom('record').select(['id', 'created_at']).where('owner', '=', owner), {
-        operation: 'records',
-        owner,
-        filters: {},
-        order,
-        limit,
-        pageCursor,
-        idType: 'uuid',
-      })
+      readPage(
+        db().tables<Tables>(),
+        db().tables<Tables>().selectFrom('record').select(['id', 'created_at']).where('owner', '=', owner),
+        {
+          operation: 'records',
+          owner,
+          filters: {},
+          order,
+          limit,
+          pageCursor,
+          idType: 'uuid',
+        },
+      )
 
     beforeAll(async () => {
       await sql`drop table if exists record`.execute(db().tables())

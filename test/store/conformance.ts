@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listAudit, writeAudit } from '../../src/store/audit.ts'
 import { type Db, StatementFailed } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
+import { itemsOf } from '../support/text-page.ts'
 import { describeMigrations } from './conformance-migrations.ts'
 import { describePages } from './conformance-pages.ts'
 
@@ -508,10 +509,10 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         await expect(failed).rejects.toThrow('no')
         await db.transaction((transaction) => writeAudit(transaction, { ...entry, subject: 'c3' }))
         const page = await listAudit(db, { order: 'DESC', limit: 1 })
-        expect(page.items).toMatchObject([{ ...entry, subject: 'c3' }])
-        expect(page.items[0]?.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+        expect(itemsOf(page)).toMatchObject([{ ...entry, subject: 'c3' }])
+        expect(itemsOf(page)[0]?.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
         const next = await listAudit(db, { order: 'DESC', limit: 1, pageCursor: page.next_page_cursor as string })
-        expect(next.items).toMatchObject([{ ...entry, subject: 'c1' }])
+        expect(itemsOf(next)).toMatchObject([{ ...entry, subject: 'c1' }])
         expect(next).not.toHaveProperty('next_page_cursor')
       })
     })

@@ -1,0 +1,45 @@
+/**
+ * Accounts of lists as the store writes them: the members and their order are those of `documents`, which writes one
+ * account at a time. The tests hold the two against each other.
+ */
+import { flagText, type ItemText, plainText, quotedText, rawText, timeText } from '../store/page-text.ts'
+import { sql } from '../store/sql.ts'
+
+/** In the order of the documents; the roles are our own words, so the only blanks are those between them. */
+const members = sql<string>`(
+  select concat('[', string_agg(concat('{"identity_id":', member -> 'identity_id', ',"roles":',
+    replace((member -> 'roles')::text, ', ', ','), ',"id":', member -> 'id', '}'), ','), ']')
+  from jsonb_array_elements(record.members) as member
+)`
+
+/** An account of a customer's list. */
+export const ACCOUNT_ITEM: ItemText = {
+  members: [
+    ['id', plainText('id')],
+    ['identity_id', quotedText('identity_id')],
+    ['description', quotedText('description')],
+    ['admin_disabled', flagText('admin_disabled')],
+    ['user_disabled', flagText('user_disabled')],
+    ['metadata', rawText('metadata')],
+    ['ref_id', quotedText('ref_id')],
+    ['members', members],
+    ['created_at', timeText('created_at')],
+    ['updated_at', timeText('updated_at')],
+    ['profile_id', plainText('profile_id')],
+  ],
+  large: { text: ['metadata', 'description'], jsonb: ['members'] },
+}
+
+/** An account of the operator's list. */
+export const REVIEWED_ACCOUNT_ITEM: ItemText = {
+  ...ACCOUNT_ITEM,
+  members: [
+    ...ACCOUNT_ITEM.members,
+    [
+      'summary_status',
+      sql`case when record.admin_disabled or record.user_disabled then '"DISABLED"' else ${plainText('review_status')} end`,
+    ],
+    ['type', plainText('type')],
+    ['customer_id', plainText('customer_id')],
+  ],
+}

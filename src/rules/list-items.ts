@@ -1,0 +1,56 @@
+/**
+ * Rules of lists as the store writes them: the members and their order are those of the documents in `store` and of
+ * their schemas. The tests hold the two against each other.
+ */
+import { type ItemText, jsonbText, objectText, plainText, quotedText, timeText } from '../store/page-text.ts'
+import { type RawBuilder, sql } from '../store/sql.ts'
+
+/** The members of each form that a source or a destination may have, in their order. */
+const SOURCE_FORMS = {
+  crypto: ['address_id', 'address', 'network'],
+  fiat: ['deposit_instructions_id', 'network', 'account_type', 'memo_id'],
+  profile: ['profile_id'],
+}
+const DESTINATION_FORMS = {
+  crypto: ['address', 'network'],
+  fiat: ['fiat_account_id', 'memo'],
+  profile: ['profile_id'],
+}
+
+/** A jsonb column whose object has one member, the name of its form. */
+function formText(column: 'source' | 'destination', forms: Readonly<Record<string, readonly string[]>>) {
+  const cases = Object.entries(forms).map(([form, names]): RawBuilder<unknown> => {
+    const members = objectText(names.map((name) => [name, jsonbText(column, [form, name])]))
+    return sql`when ${sql.ref(`record.${column}`)} -> ${sql.lit(form)} is not null then ${objectText([[form, members]])}`
+  })
+  return sql<string>`case ${sql.join(cases, sql` `)} end`
+}
+
+/** A rule of a customer's list. */
+export const RULE_ITEM: ItemText = {
+  members: [
+    ['id', plainText('id')],
+    ['ref_id', quotedText('ref_id')],
+    ['nickname', quotedText('nickname')],
+    ['profile_id', plainText('profile_id')],
+    ['identity_id', quotedText('identity_id')],
+    ['account_id', plainText('account_id')],
+    ['status', plainText('status')],
+    ['source_asset', quotedText('source_asset')],
+    ['destination_asset', quotedText('destination_asset')],
+    ['source', formText('source', SOURCE_FORMS)],
+    ['destination', formText('destination', DESTINATION_FORMS)],
+    ['created_at', timeText('created_at')],
+  ],
+  large: { text: ['ref_id', 'nickname', 'identity_id'], jsonb: ['destination'] },
+}
+
+/** A rule of the operator's list. */
+export const OPERATOR_RULE_ITEM: ItemText = {
+  members: [
+    ...RULE_ITEM.members,
+    ['customer_id', plainText('customer_id')],
+    ['reject_reason', quotedText('reject_reason')],
+  ],
+  large: { ...RULE_ITEM.large, text: [...RULE_ITEM.large.text, 'reject_reason'] },
+}

@@ -1,0 +1,130 @@
+/**
+ * Pages whose items the store itself writes as JSON text, record by record, so that the thread of the event loop only
+ * passes a finished text on: no value is converted, parsed or serialised there. A page ends at PAGE_BYTES_MAX, exactly.
+ * The engine reads little more than that: the sizes of large columns are summed before their values are read.
+ *
+ * A list describes its items as a table of members, each an SQL expression that gives the JSON text of the value; a
+ * member without a value is omitted. The tests hold these items against the documents of the single records.
+ */
+import type { Kysely } from './db.ts'
+import { cursorAfter, limitOf, orderIn, PAGE_BYTES_MAX, type PageRecords, type PageRequest } from './page.ts'
+import { type RawBuilder, sql } from './sql.ts'
+
+/** The members of an object in the order in which they are shown; one whose text is null is omitted. */
+type MemberTexts = readonly (readonly [name: string, text: RawBuilder<string | null>])[]
+
+/** How the store writes one record; the columns are those of `record`. */
+export interface ItemText {
+  readonly members: MemberTexts
+  /**
+   * Columns that may be large: text, or jsonb that is stored uncompressed (`set storage external`). Their sizes are
+   * known without reading the values.
+   */
+  readonly large: { readonly text: readonly string[]; readonly jsonb: readonly string[] }
+}
+
+export interface TextPage {
+  /** The items as JSON texts with commas between them; empty when there is none. */
+  readonly itemsText: string
+  /** Absent on the last page, also when that is full; a page with fewer records than its limit may have one. */
+  readonly next_page_cursor?: string
+}
+
+/** A string of any characters. */
+export function quotedText(column: string): RawBuilder<string> {
+  return sql`to_json(${reference(column)})::text`
+}
+
+/** A string in which nothing has to be escaped: a uuid, or one of our own words. */
+export function plainText(column: string): RawBuilder<string> {
+  return sql`'"' || ${reference(column)} || '"'`
+}
+
+export function flagText(column: string): RawBuilder<string> {
+  return sql`case when ${reference(column)} then 'true' else 'false' end`
+}
+
+/** A time of whole milliseconds, as `column-types` gives it. */
+export function timeText(column: string): RawBuilder<string> {
+  return sql`'"' || to_char(${reference(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"'`
+}
+
+/** A column that is the text of a JSON value. */
+export function rawText(column: string): RawBuilder<string> {
+  return sql`${reference(column)}`
+}
+
+/** A jsonb column, or what it has at a path, with its members in the order of the store. */
+export function jsonbText(column: string, path: readonly string[] = []): RawBuilder<string> {
+  if (path.length === 0) return sql`${reference(column)}::text`
+  return sql`(${reference(column)} #> ${sql.lit(`{${path.join(',')}}`)})::text`
+}
+
+export function objectText(members: MemberTexts): RawBuilder<string> {
+  const texts = members.map(([name, text]) => sql`${sql.lit(`${JSON.stringify(name)}:`)} || ${text}`)
+  // A member without a value is null, and `concat_ws` leaves nulls out.
+  return sql`'{' || concat_ws(',', ${sql.join(texts)}) || '}'`
+}
+
+interface PageRow {
+  readonly items: string | null
+  readonly count: number
+  readonly total: number
+  readonly last_created_at: string | null
+  readonly last_id: string | null
+}
+
+/**
+ * @param bytesMax where the page ends; for an answer that shows its items more than once it is less
+ */
+export async function readTextPage<Database>(
+  tables: Kysely<Database>,
+  { query, indexes }: PageRecords<unknown>,
+  item: ItemText,
+  request: PageRequest,
+  bytesMax = PAGE_BYTES_MAX,
+): Promise<TextPage> {
+  const order = (table: string) => orderIn(table, request.order, indexes)
+  // `sized`: the bytes of the large columns of all records before it. `written`: the text of those that may fit; its
+  // limit keeps the planner from merging the levels, which would write each text twice. `page`: what does fit.
+  const { rows } = await sql<PageRow>`
+    select
+      string_agg(text, ',') filter (where fits) as items,
+      count(*) filter (where fits)::int as count,
+      count(*)::int as total,
+      (array_agg(created_at) filter (where fits))[count(*) filter (where fits)] as last_created_at,
+      (array_agg(id) filter (where fits))[count(*) filter (where fits)] as last_id
+    from (
+      select created_at, id, text, number <= ${limitOf(request)} and text is not null and (number = 1 or
+        sum(octet_length(text) + 1) over (order by ${order('written')} rows unbounded preceding) <= ${bytesMax}) as fits
+      from (
+        select created_at, id, number,
+          case when number = 1 or bytes_before <= ${bytesMax} then ${objectText(item.members)} end as text
+        from (
+          select record.*, row_number() over preceding as number, sum(${sizeOf(item)}) over preceding as bytes_before
+          from (${query}) as record
+          window preceding as (order by ${order('record')} rows between unbounded preceding and 1 preceding)
+        ) as record
+        order by ${order('record')}
+        limit ${limitOf(request) + 1}
+      ) as written
+      order by ${order('written')}
+    ) as page
+  `.execute(tables)
+  const { items, count, total, last_created_at, last_id } = rows[0] as PageRow
+  if (items === null || last_created_at === null || last_id === null) return { itemsText: '' }
+  if (count === total) return { itemsText: items }
+  return { itemsText: items, next_page_cursor: cursorAfter({ created_at: last_created_at, id: last_id }, request) }
+}
+
+function sizeOf({ large }: ItemText): RawBuilder<number> {
+  const sizes = [
+    ...large.text.map((column) => sql`coalesce(octet_length(${reference(column)}), 0)`),
+    ...large.jsonb.map((column) => sql`coalesce(pg_column_size(${reference(column)}), 0)`),
+  ]
+  return sql`${sql.join(sizes, sql` + `)}`
+}
+
+function reference(column: string): RawBuilder<unknown> {
+  return sql.ref(`record.${column}`)
+}

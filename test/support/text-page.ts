@@ -1,0 +1,7 @@
+/** The items of a page that the store has written as text. */
+import type { TextPage } from '../../src/store/page-text.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: a test reads members of many documents
+export function itemsOf({ itemsText }: TextPage): any[] {
+  return JSON.parse(`[${itemsText}]`)
+}
