@@ -7,7 +7,7 @@ const long = process.env.TIDEGATE_LONG === '1'
 /** What stands on a store is proved on each of its engines; everything else runs once, with the embedded one. */
 const ON_EACH_ENGINE = [
   'test/accounts/**/*.test.ts',
-  'test/auth/directory-loader.test.ts',
+  'test/auth/directory-*.test.ts',
   'test/auth/operator-routes.test.ts',
   'test/channel/commit-times.test.ts',
   'test/deposit-instructions/*.test.ts',

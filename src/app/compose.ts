@@ -24,6 +24,7 @@ import { Hub } from '../gateway/hub.ts'
 import { createGatewayMetrics } from '../gateway/metrics.ts'
 import type { Db } from '../store/db.ts'
 import { readSchemaState } from '../store/migrate.ts'
+import { StoreClockWatch } from '../store/store-clock.ts'
 import { networksWithoutAddresses } from './address-keys.ts'
 import { createHealthMetrics } from './health-metrics.ts'
 import { Lifecycle, type Stoppable } from './lifecycle.ts'
@@ -101,6 +102,7 @@ interface Parts extends ServiceOptions {
 /** What the operator API is about. */
 interface OperatedRooms {
   readonly db: Db
+  readonly storeClock: StoreClockWatch
   readonly loader: DirectoryLoader
   readonly marketData: MarketData
   readonly hub: Hub
@@ -145,10 +147,12 @@ async function startParts(parts: Parts): Promise<Service> {
   const { config, log, lifecycle, signal, state } = parts
   const { db } = await openStore(parts)
   signal.throwIfAborted()
+  const storeClock = new StoreClockWatch({ ...parts, db })
+  lifecycle.started('store clock', () => storeClock.stop())
   const loader = createDirectoryLoader(parts, db)
   const marketData = createMarkets(parts, db)
   const { hub, gateway } = startGateway(parts, marketData)
-  const operator = await startOperatorListener(parts, { db, loader, marketData, hub })
+  const operator = await startOperatorListener(parts, { db, storeClock, loader, marketData, hub })
   // Stopped after the public listener, whose drain goes on sending data.
   lifecycle.started('sources', () => marketData.stopSources())
   const listener = await startPublicListener(parts, { db, loader, gateway })
@@ -229,7 +233,7 @@ function startUpkeep({ config, directory, log, clock, lifecycle }: Parts, db: Db
 }
 
 async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promise<Listener> {
-  const { db, loader, marketData, hub } = rooms
+  const { db, storeClock, loader, marketData, hub } = rooms
   const { config, live, log, metrics, clock, directory, state, lifecycle } = parts
   const withoutAddresses = parts.hasTestSeed === true ? [] : networksWithoutAddresses(config)
   const sourcesOf = (symbol: string) => marketData.sourcesOf(symbol)
@@ -248,6 +252,7 @@ async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promis
     registry: metrics,
     clock,
     db,
+    storeClock,
     directory: loader,
     markets: () => marketData.replicas,
     sourcesOf,

@@ -18,10 +18,17 @@ interface ObservedMarket {
 }
 
 interface ObservedDirectory {
-  /** When it was last loaded, by the monotonic clock; undefined: never yet. */
+  /** When it was last known to be equal to the store, by the monotonic clock; undefined: never yet. */
   readonly loadedMilliseconds: number | undefined
-  /** Loads that failed since the start. */
+  /** Reads that failed since the start. */
   readonly failureCount: number
+  /** Reads that changed it since the start. */
+  readonly counts: { readonly full: number; readonly changes: number }
+}
+
+interface ObservedStoreClock {
+  /** Milliseconds that this node's clock is ahead of the store's; undefined until they were compared. */
+  readonly differenceMilliseconds: number | undefined
 }
 
 interface ObservedSource {
@@ -33,6 +40,7 @@ export interface HealthOptions {
   readonly registry: MetricsRegistry
   readonly clock: Clock
   readonly db: Db
+  readonly storeClock: ObservedStoreClock
   readonly directory: ObservedDirectory
   /** All markets of now. */
   readonly markets: () => Iterable<ObservedMarket>
@@ -130,8 +138,17 @@ function observeMarkets({ registry, clock, markets, sourcesOf }: HealthOptions):
   })
 }
 
-function observeStore({ registry, db }: HealthOptions): void {
+function observeStore({ registry, db, storeClock }: HealthOptions): void {
   const registers = [registry]
+  new Gauge({
+    name: 'tidegate_store_clock_difference_seconds',
+    help: "How far this node's clock is ahead of the store's (negative: behind), compared once a minute",
+    registers,
+    collect() {
+      if (storeClock.differenceMilliseconds === undefined) this.remove()
+      else this.set(storeClock.differenceMilliseconds / 1000)
+    },
+  })
   new Gauge({
     name: 'tidegate_store_available',
     help: '0 while the store is known to be unreachable',
@@ -170,7 +187,7 @@ function observeDirectory({ registry, clock, directory }: HealthOptions): void {
   const registers = [registry]
   new Gauge({
     name: 'tidegate_directory_age_seconds',
-    help: 'Since the directory of customers and clients was last read; it is read when it changes',
+    help: 'Since the directory of customers and clients was last known to be equal to the store',
     registers,
     collect() {
       if (directory.loadedMilliseconds === undefined) this.remove()
@@ -185,6 +202,19 @@ function observeDirectory({ registry, clock, directory }: HealthOptions): void {
     collect() {
       this.inc(directory.failureCount - seen)
       seen = directory.failureCount
+    },
+  })
+  const counted = { full: 0, changes: 0 }
+  new Counter({
+    name: 'tidegate_directory_loads_total',
+    help: 'Reads that changed the directory: full (everything), changes (the records that changed)',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      for (const kind of ['full', 'changes'] as const) {
+        this.inc({ kind }, directory.counts[kind] - counted[kind])
+        counted[kind] = directory.counts[kind]
+      }
     },
   })
 }

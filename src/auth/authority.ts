@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Db, Transaction } from '../store/db.ts'
+import { readStoreTime } from '../store/store-clock.ts'
 import type { Authority } from './directory.ts'
 import { newPepper } from './secrets.ts'
 import { createFirstKey } from './signing-keys.ts'
@@ -15,12 +16,12 @@ import type { AuthTables } from './tables.ts'
  * @param publicUrl the address that customers use, which becomes the issuer when it is made now. Empty: the issuer is a
  *   random name, because a listener's address may change and the issuer may not.
  */
-export async function readAuthority(db: Db, publicUrl: string, nowMilliseconds: number): Promise<Authority> {
+export async function readAuthority(db: Db, publicUrl: string): Promise<Authority> {
   const tables = db.tables<AuthTables>()
   const read = () => tables.selectFrom('authority').select(['issuer', 'pepper']).executeTakeFirst()
   let row = await read()
   if (row === undefined) {
-    await db.transaction<AuthTables, void>((transaction) => createAuthority(transaction, publicUrl, nowMilliseconds))
+    await db.transaction<AuthTables, void>((transaction) => createAuthority(transaction, publicUrl))
     row = await read()
   }
   if (row === undefined) throw new Error('the authority was made and is not there')
@@ -34,11 +35,7 @@ export async function pepperOf(transaction: Transaction<AuthTables>): Promise<Ui
   return pepper
 }
 
-async function createAuthority(
-  transaction: Transaction<AuthTables>,
-  publicUrl: string,
-  nowMilliseconds: number,
-): Promise<void> {
+async function createAuthority(transaction: Transaction<AuthTables>, publicUrl: string): Promise<void> {
   const made = await transaction
     .insertInto('authority')
     .values({
@@ -50,5 +47,5 @@ async function createAuthority(
     .returning('single')
     .executeTakeFirst()
   if (made === undefined) return
-  await createFirstKey(transaction, nowMilliseconds)
+  await createFirstKey(transaction, await readStoreTime(transaction))
 }

@@ -1,21 +1,88 @@
 /**
- * What every write of this room leaves in its own transaction beside the new state: one audit row, and one notice that
- * makes every node read its directory anew when the transaction has committed.
+ * What a write to customers, clients, secrets, tokens or keys leaves in its own transaction beside the new state: one
+ * audit row, and one numbered row that names the record that changed. Every node is notified after the commit and reads
+ * only these records. Versions follow the order of commits without gaps, because the row that counts them stays locked
+ * until the end of the transaction; a transaction that needs further locks takes them before it records its change.
  */
 import { type AuditEntry, writeAudit } from '../store/audit.ts'
-import type { Transaction } from '../store/db.ts'
+import type { Db, Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import type { AuthTables } from './tables.ts'
 
-/** Notification channel on which changes of the directory announce themselves. */
+/** Notification channel on which a change of the directory is announced; the payload is its version. */
 export const DIRECTORY_CHANNEL = 'tidegate_directory'
 
-export async function recordChange(transaction: Transaction<AuthTables>, entry: AuditEntry): Promise<void> {
+/**
+ * What changed: one customer; one client with its secrets; the revocation of one token; the signing keys; or anything,
+ * which makes every node read everything.
+ */
+export type DirectoryChange =
+  | { readonly kind: 'customer' | 'client' | 'token'; readonly id: string }
+  | { readonly kind: 'keys' | 'everything' }
+
+/** Rows that are kept. A node that has missed more than these reads everything, which takes less time by then. */
+const CHANGES_KEPT = 10_000
+/** Changes that are applied one by one; when more were missed, reading everything takes less time. */
+const CHANGES_APPLIED_MAX = 500
+
+export async function recordChange(
+  transaction: Transaction<AuthTables>,
+  entry: AuditEntry,
+  change: DirectoryChange,
+): Promise<void> {
   await writeAudit(transaction, entry)
-  await announceChange(transaction)
+  await announceChange(transaction, change)
 }
 
-/** The notice alone, for what nobody asked for. */
-export async function announceChange(transaction: Transaction<AuthTables>): Promise<void> {
-  await sql`select pg_notify(${DIRECTORY_CHANNEL}, '')`.execute(transaction)
+/** Without an audit row, for what nobody asked for. */
+export async function announceChange(transaction: Transaction<AuthTables>, change: DirectoryChange): Promise<void> {
+  const id = 'id' in change ? change.id : null
+  await sql`
+    with next as (
+      update directory_version set version = version + 1 returning version
+    ), added as (
+      insert into directory_changes (version, kind, record_id) select version, ${change.kind}, ${id} from next
+    ), removed as (
+      delete from directory_changes using next where directory_changes.version <= next.version - ${CHANGES_KEPT}::bigint
+    )
+    select pg_notify(${DIRECTORY_CHANNEL}, version::text) from next
+  `.execute(transaction)
+}
+
+/** The version of the last change that was committed. */
+export async function readDirectoryVersion(db: Db): Promise<number> {
+  const query = db.tables<AuthTables>().selectFrom('directory_version').select('version')
+  return Number((await query.executeTakeFirstOrThrow()).version)
+}
+
+export interface LaterChanges {
+  /** Of the last one. */
+  readonly version: number
+  readonly changes: readonly DirectoryChange[]
+  /** False when more than the named records changed: everything is to be read. */
+  readonly isComplete: boolean
+}
+
+/** The changes after `version`, in order. `undefined`: too many, or some of them are no longer kept. */
+export async function readChangesAfter(db: Db, version: number): Promise<LaterChanges | undefined> {
+  const rows = await db
+    .tables<AuthTables>()
+    .selectFrom('directory_changes')
+    .select(['version', 'kind', 'record_id'])
+    .where('version', '>', String(version))
+    .orderBy('version')
+    .limit(CHANGES_APPLIED_MAX + 1)
+    .execute()
+  if (rows.length > CHANGES_APPLIED_MAX || (rows[0] !== undefined && Number(rows[0].version) !== version + 1)) {
+    return undefined
+  }
+  const changes = rows.flatMap(({ kind, record_id }) => changeOf(kind, record_id))
+  return { version: version + rows.length, changes, isComplete: changes.length === rows.length }
+}
+
+/** Nothing for `everything`, and for a kind that a later version of the program added. */
+function changeOf(kind: string, id: string | null): readonly DirectoryChange[] {
+  if (kind === 'keys') return [{ kind }]
+  if ((kind === 'customer' || kind === 'client' || kind === 'token') && id !== null) return [{ kind, id }]
+  return []
 }

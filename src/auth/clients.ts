@@ -68,7 +68,8 @@ export async function ensureClient(
     const secret = await insertSecret(transaction, made.id)
     const { secret_id, created_at } = secret
     const detail = { customer_id: customerId, name, scopes, secret_id }
-    await recordChange(transaction, { actor, action: 'client.create', subject: made.id, detail })
+    const entry = { actor, action: 'client.create', subject: made.id, detail }
+    await recordChange(transaction, entry, { kind: 'client', id: made.id })
     return { client: documentOf(made, [{ id: secret_id, created_at }]), secret }
   }
   const row = await transaction
@@ -94,7 +95,8 @@ export async function changeClient(
     .set({ enabled, scopes: [...scopes] })
     .where('id', '=', id)
     .execute()
-  await recordChange(transaction, { actor, action: 'client.update', subject: id, detail: { ...wanted } })
+  const entry = { actor, action: 'client.update', subject: id, detail: { ...wanted } }
+  await recordChange(transaction, entry, { kind: 'client', id })
   return { ...client, enabled, scopes }
 }
 
@@ -103,11 +105,10 @@ export async function revokeClientTokens(
   transaction: Transaction<AuthTables>,
   actor: string,
   id: string,
-  nowMilliseconds: number,
 ): Promise<ClientDocument> {
   const client = await lockClient(transaction, id)
   const validFromSeconds = client.tokens_valid_from === undefined ? 0 : Date.parse(client.tokens_valid_from) / 1000
-  const tokens_valid_from = await revokeAllTokens(transaction, actor, { id, validFromSeconds }, nowMilliseconds)
+  const tokens_valid_from = await revokeAllTokens(transaction, actor, { id, validFromSeconds })
   return { ...client, tokens_valid_from }
 }
 
@@ -124,8 +125,8 @@ export async function createSecret(
     })
   }
   const secret = await insertSecret(transaction, clientId)
-  const detail = { client_id: clientId }
-  await recordChange(transaction, { actor, action: 'secret.create', subject: secret.secret_id, detail })
+  const entry = { actor, action: 'secret.create', subject: secret.secret_id, detail: { client_id: clientId } }
+  await recordChange(transaction, entry, { kind: 'client', id: clientId })
   return secret
 }
 
@@ -143,8 +144,8 @@ export async function deleteSecret(
   }
   if (!client.secrets.some(({ id }) => id === secretId)) return client
   await transaction.updateTable('client_secrets').set({ hash: null }).where('id', '=', secretId).execute()
-  const detail = { client_id: clientId }
-  await recordChange(transaction, { actor, action: 'secret.delete', subject: secretId, detail })
+  const entry = { actor, action: 'secret.delete', subject: secretId, detail: { client_id: clientId } }
+  await recordChange(transaction, entry, { kind: 'client', id: clientId })
   return { ...client, secrets: client.secrets.filter(({ id }) => id !== secretId) }
 }
 

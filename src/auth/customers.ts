@@ -40,12 +40,8 @@ export async function ensureCustomer(
     .returning(COLUMNS)
     .executeTakeFirst()
   if (made !== undefined) {
-    await recordChange(transaction, {
-      actor,
-      action: 'customer.create',
-      subject: made.id,
-      detail: { name, streaming },
-    })
+    const entry = { actor, action: 'customer.create', subject: made.id, detail: { name, streaming } }
+    await recordChange(transaction, entry, { kind: 'customer', id: made.id })
     return { customer: made, isNew: true }
   }
   const customer = await transaction
@@ -67,7 +63,8 @@ export async function changeCustomer(
   const { enabled = customer.enabled, streaming = customer.streaming } = wanted
   if (enabled === customer.enabled && streaming === customer.streaming) return customer
   await transaction.updateTable('customers').set({ enabled, streaming }).where('id', '=', id).execute()
-  await recordChange(transaction, { actor, action: 'customer.update', subject: id, detail: { ...wanted } })
+  const entry = { actor, action: 'customer.update', subject: id, detail: { ...wanted } }
+  await recordChange(transaction, entry, { kind: 'customer', id })
   return { ...customer, enabled, streaming }
 }
 

@@ -1,8 +1,8 @@
 /**
- * Who may come in, in memory: customers, clients, the hashes of their secrets, the signing keys, who signs, and what was
- * revoked. Every
- * check of a token or a secret reads this and nothing else, so an unreachable store refuses nobody who was known. A
- * truth is put in place whole; readers never see half of one. It never reads the store: `directory-loader` does.
+ * Customers, clients, the hashes of their secrets, the signing keys, the issuer and what was revoked, in memory. Every
+ * check of a token or a secret reads this and nothing else, so an unreachable store refuses no client that was known.
+ * Content is replaced or updated in one step; readers never see half of a change. It never reads the store:
+ * `directory-loader` does.
  */
 import type { KeyObject } from 'node:crypto'
 import type { Scope } from '../contract/scopes.ts'
@@ -62,7 +62,8 @@ export interface TokenIdentity {
   readonly outsideClientName?: string
 }
 
-export interface DirectoryTruth {
+/** Everything that the directory holds. */
+export interface DirectoryContent {
   readonly customers: readonly CustomerRecord[]
   readonly clients: readonly ClientRecord[]
   /** Live secrets only. */
@@ -75,20 +76,35 @@ export interface DirectoryTruth {
   readonly revokedTokens?: readonly RevokedToken[]
 }
 
+/** Records as they are now; of the ids that are named here, one without a record is gone. */
+interface Records<Record> {
+  readonly ids: readonly string[]
+  readonly records: readonly Record[]
+}
+
+/** Part of the content: the records with these ids, and the keys as a whole. */
+export interface DirectoryUpdate {
+  readonly customers?: Records<CustomerRecord>
+  /** With all live secrets of these clients. */
+  readonly clients?: Records<ClientRecord> & { readonly secrets: readonly SecretRecord[] }
+  readonly revokedTokens?: Records<RevokedToken>
+  readonly keys?: { readonly keys: readonly SigningKey[]; readonly revokedKeyIds: readonly string[] }
+}
+
 export class Directory {
   #loaded = false
-  #customers: ReadonlyMap<string, CustomerRecord> = new Map()
-  #clients: ReadonlyMap<string, ClientRecord> = new Map()
-  #secretHashes: ReadonlyMap<string, readonly Uint8Array[]> = new Map()
-  #clientsByName: ReadonlyMap<string, ClientRecord> = new Map()
-  #customersByName: ReadonlyMap<string, CustomerRecord> = new Map()
+  #customers = new Map<string, CustomerRecord>()
+  #clients = new Map<string, ClientRecord>()
+  #secretHashes = new Map<string, readonly Uint8Array[]>()
+  #clientsByName = new Map<string, ClientRecord>()
+  #customersByName = new Map<string, CustomerRecord>()
   #keys: ReadonlyMap<string, SigningKey> = new Map()
   #revokedKeyIds: ReadonlySet<string> = new Set()
-  #revokedTokens: ReadonlyMap<string, RevokedToken> = new Map()
+  #revokedTokens = new Map<string, RevokedToken>()
   #authority: Authority | undefined
   readonly #listeners = new Set<() => void>()
 
-  /** True once a complete truth has been loaded. */
+  /** True once everything has been loaded. */
   get loaded(): boolean {
     return this.#loaded
   }
@@ -109,7 +125,7 @@ export class Directory {
   /** The client that a token speaks for: by its id, or of an outside issuer by its name within the customer. */
   clientOf({ clientId, customerId, outsideClientName }: TokenIdentity): ClientRecord | undefined {
     if (outsideClientName === undefined) return this.#clients.get(clientId)
-    return this.#clientsByName.get(nameKey(customerId, outsideClientName))
+    return this.#clientsByName.get(nameKey({ customerId, name: outsideClientName }))
   }
 
   /** Hashes of the client's live secrets; none for a client that is not there. */
@@ -158,28 +174,74 @@ export class Directory {
     return () => void this.#listeners.delete(listener)
   }
 
-  /** Puts a truth in place (used by the loader and by tests). */
-  replace(truth: DirectoryTruth): void {
-    this.#customers = new Map(truth.customers.map((customer) => [customer.id, customer]))
-    this.#clients = new Map(truth.clients.map((client) => [client.clientId, client]))
-    this.#secretHashes = hashesByClient(truth.secrets ?? [])
-    this.#keys = new Map(truth.keys?.map((key) => [key.keyId, key]))
-    this.#clientsByName = new Map(truth.clients.map((client) => [nameKey(client.customerId, client.name), client]))
-    this.#customersByName = new Map(truth.customers.map((customer) => [customer.name, customer]))
-    this.#revokedKeyIds = new Set(truth.revokedKeyIds)
-    this.#revokedTokens = new Map(truth.revokedTokens?.map((token) => [token.tokenId, token]))
-    this.#authority = truth.authority
+  /** Replaces everything (used by the loader and by tests). */
+  replace(content: DirectoryContent): void {
+    this.#customers = new Map(content.customers.map((customer) => [customer.id, customer]))
+    this.#clients = new Map(content.clients.map((client) => [client.clientId, client]))
+    this.#secretHashes = hashesByClient(content.secrets ?? [])
+    this.#clientsByName = new Map(content.clients.map((client) => [nameKey(client), client]))
+    this.#customersByName = new Map(content.customers.map((customer) => [customer.name, customer]))
+    this.#revokedTokens = new Map(content.revokedTokens?.map((token) => [token.tokenId, token]))
+    this.#replaceKeys(content.keys, content.revokedKeyIds)
+    this.#authority = content.authority
     this.#loaded = true
+    this.#notify()
+  }
+
+  /** Replaces part of the content. */
+  apply({ customers, clients, revokedTokens, keys }: DirectoryUpdate): void {
+    if (customers !== undefined) this.#applyCustomers(customers)
+    if (clients !== undefined) this.#applyClients(clients)
+    if (revokedTokens !== undefined) {
+      for (const id of revokedTokens.ids) this.#revokedTokens.delete(id)
+      for (const token of revokedTokens.records) this.#revokedTokens.set(token.tokenId, token)
+    }
+    if (keys !== undefined) this.#replaceKeys(keys.keys, keys.revokedKeyIds)
+    this.#notify()
+  }
+
+  #applyCustomers({ ids, records }: Records<CustomerRecord>): void {
+    for (const id of ids) {
+      const previous = this.#customers.get(id)
+      if (previous !== undefined) this.#customersByName.delete(previous.name)
+      this.#customers.delete(id)
+    }
+    for (const customer of records) {
+      this.#customers.set(customer.id, customer)
+      this.#customersByName.set(customer.name, customer)
+    }
+  }
+
+  #applyClients({ ids, records, secrets }: NonNullable<DirectoryUpdate['clients']>): void {
+    for (const id of ids) {
+      const previous = this.#clients.get(id)
+      if (previous !== undefined) this.#clientsByName.delete(nameKey(previous))
+      this.#clients.delete(id)
+      this.#secretHashes.delete(id)
+    }
+    for (const client of records) {
+      this.#clients.set(client.clientId, client)
+      this.#clientsByName.set(nameKey(client), client)
+    }
+    for (const [clientId, hashes] of hashesByClient(secrets)) this.#secretHashes.set(clientId, hashes)
+  }
+
+  #replaceKeys(keys: readonly SigningKey[] | undefined, revokedKeyIds: readonly string[] | undefined): void {
+    this.#keys = new Map(keys?.map((key) => [key.keyId, key]))
+    this.#revokedKeyIds = new Set(revokedKeyIds)
+  }
+
+  #notify(): void {
     for (const listener of [...this.#listeners]) listener()
   }
 }
 
 /** Ids hold no slash, so no two pairs have the same text. */
-function nameKey(customerId: string, clientName: string): string {
-  return `${customerId}/${clientName}`
+function nameKey({ customerId, name }: { readonly customerId: string; readonly name: string }): string {
+  return `${customerId}/${name}`
 }
 
-function hashesByClient(secrets: readonly SecretRecord[]): Map<string, Uint8Array[]> {
+function hashesByClient(secrets: readonly SecretRecord[]): Map<string, readonly Uint8Array[]> {
   const hashes = new Map<string, Uint8Array[]>()
   for (const { clientId, hash } of secrets) {
     const list = hashes.get(clientId)

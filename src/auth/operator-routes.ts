@@ -68,7 +68,7 @@ export function registerAuthOperatorRoutes(app: FastifyInstance, options: Operat
     return result
   }
   registerCustomerRoutes(app, db, write)
-  registerClientRoutes(app, db, clock, write)
+  registerClientRoutes(app, db, write)
   if (options.issuesTokens) registerSigningKeyRoutes(app, db, clock, write)
   app.get<{ Querystring: Static<typeof AuditQuery> }>(
     '/audit',
@@ -97,7 +97,7 @@ function registerCustomerRoutes(app: FastifyInstance, db: Db, write: Write): voi
   )
 }
 
-function registerClientRoutes(app: FastifyInstance, db: Db, clock: Clock, write: Write): void {
+function registerClientRoutes(app: FastifyInstance, db: Db, write: Write): void {
   app.post<ById & { Body: Static<typeof NewClient> }>(
     '/customers/:id/clients',
     { schema: { body: NewClient } },
@@ -119,9 +119,7 @@ function registerClientRoutes(app: FastifyInstance, db: Db, clock: Clock, write:
     (request) => write((transaction) => changeClient(transaction, ACTOR, idOf(request.params.id), request.body)),
   )
   app.post<ById>('/clients/:id/revoke-tokens', { schema: { body: Nothing } }, (request) =>
-    write((transaction) =>
-      revokeClientTokens(transaction, ACTOR, idOf(request.params.id), clock.wallInstant().milliseconds),
-    ),
+    write((transaction) => revokeClientTokens(transaction, ACTOR, idOf(request.params.id))),
   )
   app.post<ById>('/clients/:id/secrets', { schema: { body: Nothing } }, (request) =>
     write((transaction) => createSecret(transaction, ACTOR, idOf(request.params.id))),

@@ -1,25 +1,34 @@
 /**
  * Revoked tokens in the store: single ones by their ids, and all of a client by an instant. Writes run in the caller's
- * transaction and leave an audit row and a notice. What is kept is bounded: a row goes a while after its token has
- * expired, and a client may have so many and no more.
+ * transaction and leave an audit row and a numbered change. What is kept is bounded: a client may have a limited number
+ * of revoked tokens, and a row is deleted when no node can accept its token any more, by the store's clock alone.
  */
 import { millisecondText } from '../base/clock.ts'
 import type { Db, Transaction } from '../store/db.ts'
-import type { AccessToken } from './access-token.ts'
+import { sql } from '../store/sql.ts'
+import { readStoreTime } from '../store/store-clock.ts'
+import { type AccessToken, TOKEN_SECONDS_MAX } from './access-token.ts'
 import { announceChange, recordChange } from './changes.ts'
 import type { RevokedToken } from './directory.ts'
 import type { AuthTables } from './tables.ts'
 
 /**
- * Revocations of one client whose tokens have not expired. Every node holds all of them, about 150 bytes each; a client
- * that needs more has lost its secret, and then its operator revokes all of its tokens at once.
+ * Revocations of one client that are kept. Every node holds all of them, about 150 bytes each; a client that needs more
+ * has lost its secret, and then its operator revokes all of its tokens at once.
  */
 const REVOKED_TOKENS_PER_CLIENT_MAX = 10_000
-/** Kept so long after the expiry, so that a node that was cut off from the store still closes what the token opened. */
-const KEPT_MILLISECONDS = 3_600_000
+/**
+ * Kept so long after the token has expired and after it was revoked, whichever is later: longer than any token lives.
+ * A node whose clock is up to a day behind the store's still refuses the token, and so does one with any clock that
+ * issued it itself; the hour more is for nodes that were cut off from the store.
+ */
+const KEPT_MILLISECONDS = TOKEN_SECONDS_MAX * 1000 + 3_600_000
 
-export async function readRevokedTokens(db: Db): Promise<RevokedToken[]> {
-  const rows = await db.tables<AuthTables>().selectFrom('revoked_tokens').select(['token_id', 'expires_at']).execute()
+/** All of them, or those of the named tokens. */
+export async function readRevokedTokens(db: Db, tokenIds?: readonly string[]): Promise<RevokedToken[]> {
+  let query = db.tables<AuthTables>().selectFrom('revoked_tokens').select(['token_id', 'expires_at'])
+  if (tokenIds !== undefined) query = query.where('token_id', 'in', tokenIds)
+  const rows = await query.execute()
   return rows.map(({ token_id, expires_at }) => ({
     tokenId: token_id,
     expiresAtMilliseconds: Date.parse(expires_at),
@@ -29,7 +38,7 @@ export async function readRevokedTokens(db: Db): Promise<RevokedToken[]> {
 /** Revokes one token of the client that asks; `too-many`: its client has as many revoked ones as it may. */
 export async function revokeToken(
   transaction: Transaction<AuthTables>,
-  { tokenId, clientId, expiresAtMilliseconds }: AccessToken,
+  { tokenId, clientId, issuedAtSeconds, expiresAtMilliseconds }: AccessToken,
 ): Promise<'revoked' | 'too-many'> {
   const { count } = await transaction
     .selectFrom('revoked_tokens')
@@ -39,46 +48,61 @@ export async function revokeToken(
   if (Number(count) >= REVOKED_TOKENS_PER_CLIENT_MAX) return 'too-many'
   const made = await transaction
     .insertInto('revoked_tokens')
-    .values({ token_id: tokenId, client_id: clientId, expires_at: millisecondText(expiresAtMilliseconds) })
+    .values({
+      token_id: tokenId,
+      client_id: clientId,
+      expires_at: millisecondText(expiresAtMilliseconds),
+      issued_at: millisecondText(issuedAtSeconds * 1000),
+    })
     .onConflict((conflict) => conflict.doNothing())
     .returning('token_id')
     .executeTakeFirst()
   if (made !== undefined) {
-    await recordChange(transaction, { actor: clientId, action: 'token.revoke', subject: tokenId, detail: {} })
+    const entry = { actor: clientId, action: 'token.revoke', subject: tokenId, detail: {} }
+    await recordChange(transaction, entry, { kind: 'token', id: tokenId })
   }
   return 'revoked'
 }
 
 /**
- * Revokes every token of a client that was issued until now. Times of issue are whole seconds, so the first that is
- * good again is the next one, and what is issued before it comes carries it already.
+ * Revokes every token of a client that was issued until now, by the store's clock. Times of issue are whole seconds, so
+ * the first that is accepted again is the next one, and a token that is issued before that second carries it already.
+ * Revocations of single tokens that this covers are deleted; that of a token from a node whose clock is ahead stays.
  */
 export async function revokeAllTokens(
   transaction: Transaction<AuthTables>,
   actor: string,
   client: { readonly id: string; readonly validFromSeconds: number },
-  nowMilliseconds: number,
 ): Promise<string> {
-  const validFromSeconds = Math.max(Math.floor(nowMilliseconds / 1000), client.validFromSeconds) + 1
-  const validFrom = millisecondText(validFromSeconds * 1000)
+  const nowSeconds = Math.floor((await readStoreTime(transaction)) / 1000)
+  const validFrom = millisecondText((Math.max(nowSeconds, client.validFromSeconds) + 1) * 1000)
   await transaction.updateTable('clients').set({ tokens_valid_from: validFrom }).where('id', '=', client.id).execute()
-  await transaction.deleteFrom('revoked_tokens').where('client_id', '=', client.id).execute()
-  const detail = { tokens_valid_from: validFrom }
-  await recordChange(transaction, { actor, action: 'client.revoke_tokens', subject: client.id, detail })
+  const covered = await transaction
+    .deleteFrom('revoked_tokens')
+    .where('client_id', '=', client.id)
+    .where('issued_at', '<', validFrom)
+    .returning('token_id')
+    .execute()
+  const entry = { actor, action: 'client.revoke_tokens', subject: client.id, detail: { tokens_valid_from: validFrom } }
+  await recordChange(transaction, entry, { kind: 'client', id: client.id })
+  if (covered.length > 0) await announceChange(transaction, { kind: 'everything' })
   return validFrom
 }
 
-/** Whether a revocation has done what it was for. Pure. */
-export function isRevocationOver({ expiresAtMilliseconds }: RevokedToken, nowMilliseconds: number): boolean {
-  return expiresAtMilliseconds + KEPT_MILLISECONDS <= nowMilliseconds
+/** Whether a revocation may be deleted, as far as the token's expiry says. Pure. */
+export function isRevocationOver({ expiresAtMilliseconds }: RevokedToken, storeMilliseconds: number): boolean {
+  return expiresAtMilliseconds + KEPT_MILLISECONDS <= storeMilliseconds
 }
 
-/** Forgets the revocations that are over. */
-export async function forgetRevokedTokens(
-  transaction: Transaction<AuthTables>,
-  nowMilliseconds: number,
-): Promise<void> {
-  const before = millisecondText(nowMilliseconds - KEPT_MILLISECONDS)
-  await transaction.deleteFrom('revoked_tokens').where('expires_at', '<=', before).execute()
-  await announceChange(transaction)
+/** Deletes the revocations whose tokens no node can accept any more; returns how many. */
+export async function deleteOldRevocations(transaction: Transaction<AuthTables>): Promise<number> {
+  const deleted = await transaction
+    .deleteFrom('revoked_tokens')
+    .where(
+      sql<boolean>`greatest(expires_at, created_at) + ${KEPT_MILLISECONDS} * interval '1 millisecond' <= clock_timestamp()`,
+    )
+    .returning('token_id')
+    .execute()
+  if (deleted.length > 0) await announceChange(transaction, { kind: 'everything' })
+  return deleted.length
 }

@@ -7,22 +7,24 @@ import { type Static, Type } from 'typebox'
 import type { Clock } from '../base/clock.ts'
 import { PageQuery, readPageQuery } from '../http/page-query.ts'
 import type { Db } from '../store/db.ts'
+import { readStoreTime } from '../store/store-clock.ts'
 import { ACTOR, idOf, type Write } from './operator-calls.ts'
 import { listSigningKeys, revokeSigningKey, rotateSigningKeys } from './signing-keys.ts'
 
 const Nothing = Type.Object({}, { additionalProperties: false })
 
 export function registerSigningKeyRoutes(app: FastifyInstance, db: Db, clock: Clock, write: Write): void {
-  const now = () => clock.wallInstant().milliseconds
   app.get<{ Querystring: Static<typeof PageQuery> }>(
     '/signing-keys',
     { schema: { querystring: PageQuery } },
-    (request) => listSigningKeys(db, now(), readPageQuery(request.query)),
+    (request) => listSigningKeys(db, clock.wallInstant().milliseconds, readPageQuery(request.query)),
   )
   app.post('/signing-keys', { schema: { body: Nothing } }, () =>
-    write((transaction) => rotateSigningKeys(transaction, ACTOR, now())),
+    write(async (transaction) => rotateSigningKeys(transaction, ACTOR, await readStoreTime(transaction))),
   )
   app.delete<{ Params: { id: string } }>('/signing-keys/:id', ({ params }) =>
-    write((transaction) => revokeSigningKey(transaction, ACTOR, idOf(params.id), now())),
+    write(async (transaction) =>
+      revokeSigningKey(transaction, ACTOR, idOf(params.id), await readStoreTime(transaction)),
+    ),
   )
 }

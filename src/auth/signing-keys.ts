@@ -65,6 +65,8 @@ const VERIFIES_MILLISECONDS = TOKEN_SECONDS_MAX * 1000 + CLOCK_DIFFERENCE_MILLIS
 const COLUMNS = ['id', 'signs_from', 'signs_until', 'retired_at', 'revoked_at', 'created_at'] as const
 /** Who the audit trail says it was when time did it. */
 const SERVICE = 'service'
+/** What nodes read again after a change here. */
+const KEYS = { kind: 'keys' } as const
 
 /** What time asks for. */
 export interface KeyWork {
@@ -156,7 +158,7 @@ export async function revokeSigningKey(
   } else if (state !== 'verifying') {
     await insertKey(transaction, nowMilliseconds)
   }
-  await recordChange(transaction, { actor, action: 'signing_key.revoke', subject: id, detail: { state } })
+  await recordChange(transaction, { actor, action: 'signing_key.revoke', subject: id, detail: { state } }, KEYS)
   return documentOf({ ...key, revoked_at: now }, nowMilliseconds)
 }
 
@@ -170,7 +172,7 @@ export async function keepSigningKeys(
   const work = keyWorkDue(keys.map(timesOf), nowMilliseconds, rotationMilliseconds)
   for (const id of work.retirable) {
     await endKey(transaction, id, { retired_at: millisecondText(nowMilliseconds) })
-    await recordChange(transaction, { actor: SERVICE, action: 'signing_key.retire', subject: id, detail: {} })
+    await recordChange(transaction, { actor: SERVICE, action: 'signing_key.retire', subject: id, detail: {} }, KEYS)
   }
   if (work.isSuccessorDue) await addSuccessor(transaction, SERVICE, keys.at(-1), nowMilliseconds)
   return work
@@ -196,7 +198,7 @@ async function addSuccessor(
     await transaction.updateTable('signing_keys').set({ signs_until }).where('id', '=', newest.id).execute()
   }
   const detail = { signs_from: signs_until }
-  await recordChange(transaction, { actor, action: 'signing_key.create', subject: made.id, detail })
+  await recordChange(transaction, { actor, action: 'signing_key.create', subject: made.id, detail }, KEYS)
   return made
 }
 

@@ -1,4 +1,7 @@
-/** The tables of this room, as the query builder sees them; the migrations `auth` and `token-life` define them. */
+/**
+ * The tables of this module, as the query builder sees them; the migrations `auth`, `token-life` and `directory-changes`
+ * define them.
+ */
 import type { Generated } from '../store/sql.ts'
 
 interface CustomersTable {
@@ -54,7 +57,23 @@ interface RevokedTokensTable {
   client_id: string
   /** When the token itself expires. */
   expires_at: string
+  /** When it was issued; null in rows of earlier versions. */
+  issued_at: string | null
   created_at: Generated<string>
+}
+
+interface DirectoryVersionTable {
+  /** Always true: there is one row. */
+  single: boolean
+  /** Of the last change. */
+  version: string
+}
+
+interface DirectoryChangesTable {
+  version: string
+  kind: string
+  /** Null where the kind names more than one record. */
+  record_id: string | null
 }
 
 export interface AuthTables {
@@ -64,4 +83,6 @@ export interface AuthTables {
   authority: AuthorityTable
   signing_keys: SigningKeysTable
   revoked_tokens: RevokedTokensTable
+  directory_version: DirectoryVersionTable
+  directory_changes: DirectoryChangesTable
 }

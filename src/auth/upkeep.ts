@@ -1,14 +1,16 @@
 /**
- * What time asks of the room: a successor for the signing key in good time, the end of keys whose tokens have all
- * expired, the forgetting of revocations that are over. Every node looks once a minute, in memory; the first that finds
- * something due does it in one transaction, and the others see it done. A store that is down only delays it: keys that
- * are published take over by the clock alone. It never runs twice at once.
+ * What becomes due with time: a successor for the signing key before its end, the end of keys whose tokens have all
+ * expired, the deletion of revocations that no token needs any more. Every node looks once a minute, by the store's
+ * clock, because its own may be wrong and what it deletes is gone for all nodes; the first that finds something due does
+ * it in one transaction, and the others find it done. A store that is down only delays it: keys that are published take
+ * over by the node's clock alone. It never runs twice at once.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Db } from '../store/db.ts'
+import { readStoreTime } from '../store/store-clock.ts'
 import type { Directory } from './directory.ts'
-import { forgetRevokedTokens, isRevocationOver } from './revoked-tokens.ts'
+import { deleteOldRevocations, isRevocationOver } from './revoked-tokens.ts'
 import { type KeyWork, keepSigningKeys, keyWorkDue } from './signing-keys.ts'
 import type { AuthTables } from './tables.ts'
 
@@ -60,20 +62,20 @@ export class Upkeep {
   }
 
   async #work(): Promise<void> {
-    const { db, directory, clock, log, signingKeyDays } = this.#options
-    const now = clock.wallInstant().milliseconds
+    const { db, directory, log, signingKeyDays } = this.#options
     const rotationMilliseconds = signingKeyDays * DAY_MILLISECONDS
-    const { isSuccessorDue, retirable } = keyWorkDue(directory.keys, now, rotationMilliseconds)
     try {
+      const now = await readStoreTime(db.tables())
+      const { isSuccessorDue, retirable } = keyWorkDue(directory.keys, now, rotationMilliseconds)
       if (isSuccessorDue || retirable.length > 0) {
-        const done = await db.transaction<AuthTables, KeyWork>((transaction) =>
-          keepSigningKeys(transaction, now, rotationMilliseconds),
+        const done = await db.transaction<AuthTables, KeyWork>(async (transaction) =>
+          keepSigningKeys(transaction, await readStoreTime(transaction), rotationMilliseconds),
         )
         if (done.isSuccessorDue) log.info({}, 'a signing key was made; it signs when it has been published for a while')
         if (done.retirable.length > 0) log.info({ keys: done.retirable }, 'signing keys retired')
       }
       if ([...directory.revokedTokens].some((token) => isRevocationOver(token, now))) {
-        await db.transaction<AuthTables, void>((transaction) => forgetRevokedTokens(transaction, now))
+        await db.transaction<AuthTables, number>((transaction) => deleteOldRevocations(transaction))
       }
     } catch (error) {
       log.warn({ err: error }, 'the upkeep of keys and revocations failed; it is tried again in a minute')

@@ -7,11 +7,9 @@ import type { Clock } from '../base/clock.ts'
 import { readCommitFloors } from '../channel/commit-times.ts'
 import type { Db } from '../store/db.ts'
 import { readSchemaState, SchemaProblem } from '../store/migrate.ts'
-import { sql } from '../store/sql.ts'
+import { CLOCK_DIFFERENCE_MILLISECONDS_MAX, readClockDifference } from '../store/store-clock.ts'
 import { bad, type Finding, ok, warn } from './doctor-finding.ts'
 
-/** More than this between two clocks shows in the times of messages and in the life of tokens. */
-const CLOCK_MILLISECONDS_MAX = 1_000
 /** A floor is beyond the last commit that is known, for what a crash may have left unknown; twice that is suspect. */
 const FLOOR_MILLISECONDS_MAX = 6_000
 const DAY_MILLISECONDS = 86_400_000
@@ -38,22 +36,17 @@ export async function examineSchema(db: Db, place: string): Promise<Finding> {
 /** Compares this machine's clock with the store's, and with the times that were published before. */
 export async function examineStoreClock(db: Db, clock: Clock): Promise<Finding> {
   const name = 'clock'
-  const before = clock.wallInstant().milliseconds
-  const answer = await sql<{ now: string }>`select clock_timestamp() as now`.execute(db.tables())
-  const after = clock.wallInstant().milliseconds
-  const told = Date.parse(answer.rows[0]?.now ?? '')
-  // The store looked at its clock at any time between the two: an answer that is slow is no difference of clocks.
-  const ahead = told < before ? before - told : Math.min(0, after - told)
-  if (Math.abs(ahead) > CLOCK_MILLISECONDS_MAX) {
+  const ahead = await readClockDifference(db, clock)
+  if (Math.abs(ahead) > CLOCK_DIFFERENCE_MILLISECONDS_MAX) {
     const direction = ahead > 0 ? 'ahead of' : 'behind'
     return warn(name, `${secondsText(ahead)} ${direction} the clock of the store`, 'let both machines follow NTP')
   }
-  const lead = Math.max(0, ...(await readCommitFloors(db)).values()) - after
+  const lead = Math.max(0, ...(await readCommitFloors(db)).values()) - clock.wallInstant().milliseconds
   if (lead > FLOOR_MILLISECONDS_MAX) {
     const next = 'let this machine follow NTP; until then the times of messages run ahead of its clock'
     return warn(name, `${secondsText(lead)} behind times that were published before`, next)
   }
-  return ok(name, `within ${CLOCK_MILLISECONDS_MAX / 1000} s of the store's`)
+  return ok(name, `within ${CLOCK_DIFFERENCE_MILLISECONDS_MAX / 1000} s of the store's`)
 }
 
 export async function readSigningKeyList(db: Db, clock: Clock): Promise<readonly SigningKeyDocument[]> {

@@ -11,7 +11,12 @@ let observe: StatementObserver
 let checks: { name: string; ok: boolean; detail: string }[]
 let markets: { market: { symbol: string }; live: boolean; instant: { milliseconds: number } }[]
 let sources: Map<string, { source: string; state: 'starting' | 'live' | 'lost' }[]>
-let directory: { loadedMilliseconds: number | undefined; failureCount: number }
+let directory: {
+  loadedMilliseconds: number | undefined
+  failureCount: number
+  counts: { full: number; changes: number }
+}
+let storeClock: { differenceMilliseconds: number | undefined }
 let store: { available: boolean; turns: { taken: number; waiting: number } }
 
 beforeEach(() => {
@@ -20,7 +25,8 @@ beforeEach(() => {
   checks = [{ name: 'store', ok: true, detail: 'ok' }]
   markets = []
   sources = new Map()
-  directory = { loadedMilliseconds: undefined, failureCount: 0 }
+  directory = { loadedMilliseconds: undefined, failureCount: 0, counts: { full: 0, changes: 0 } }
+  storeClock = { differenceMilliseconds: undefined }
   store = { available: true, turns: { taken: 0, waiting: 0 } }
   const keep = (one: StatementObserver): void => {
     observe = one
@@ -30,6 +36,7 @@ beforeEach(() => {
     registry,
     clock,
     db: db as unknown as Db,
+    storeClock,
     directory,
     markets: () => markets,
     sourcesOf: (market) => sources.get(market) ?? [],
@@ -109,14 +116,27 @@ describe('the state of the node as metrics', () => {
     ])
   })
 
+  test("shows how far the clock is ahead of the store's, once they were compared", async () => {
+    expect(await lines('tidegate_store_clock')).toEqual([])
+    storeClock.differenceMilliseconds = -10_800_000
+    expect(await lines('tidegate_store_clock')).toEqual(['tidegate_store_clock_difference_seconds -10800'])
+  })
+
   test('follows the directory', async () => {
-    expect(await lines('tidegate_directory')).toEqual(['tidegate_directory_failures_total 0'])
+    expect(await lines('tidegate_directory')).toEqual([
+      'tidegate_directory_failures_total 0',
+      'tidegate_directory_loads_total{kind="full"} 0',
+      'tidegate_directory_loads_total{kind="changes"} 0',
+    ])
     directory.loadedMilliseconds = clock.monotonicMilliseconds()
     clock.advance(4_000)
     directory.failureCount = 2
+    directory.counts = { full: 1, changes: 7 }
     expect(await lines('tidegate_directory')).toEqual([
       'tidegate_directory_age_seconds 4',
       'tidegate_directory_failures_total 2',
+      'tidegate_directory_loads_total{kind="full"} 1',
+      'tidegate_directory_loads_total{kind="changes"} 7',
     ])
   })
 

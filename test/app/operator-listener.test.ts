@@ -5,11 +5,12 @@ import type { Listener } from '../../src/app/listener.ts'
 import { OperatorGuesses } from '../../src/app/operator-guesses.ts'
 import { createOperatorListener } from '../../src/app/operator-listener.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
-import { type AuditRecord, listAudit } from '../../src/store/audit.ts'
+import { listAudit } from '../../src/store/audit.ts'
 import { type Db, StoreUnavailable } from '../../src/store/db.ts'
 import { captureLog } from '../support/door.ts'
 import { openSocket, type RawAnswer, readToEnd, sendRaw, splitAnswers } from '../support/raw-http.ts'
 import { openTestStore } from '../support/test-store.ts'
+import { itemsOf } from '../support/text-page.ts'
 import { NodeClock } from '../support/virtual-clock.ts'
 
 const TOKEN = 'the-right-token-of-the-operator'
@@ -117,7 +118,7 @@ describe('Host and Origin', () => {
 
 describe('wrong tokens', () => {
   const guess = (token: string) => ask('/admin/v1/things', { Authorization: `Bearer ${token}` })
-  const rows = async (): Promise<AuditRecord[]> => [...(await listAudit(db, { order: 'ASC' })).items]
+  const rows = async () => itemsOf(await listAudit(db, { order: 'ASC' }))
 
   it('are limited, and the right one is not', async () => {
     const statuses: number[] = []

@@ -1,6 +1,6 @@
 /** The guard of the REST API, on a real server without a store: who is refused with what, in which order. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { Directory, type DirectoryTruth } from '../../src/auth/directory.ts'
+import { Directory, type DirectoryContent } from '../../src/auth/directory.ts'
 import { callerOf, createGuard } from '../../src/auth/guard.ts'
 import type { AccessToken, TokenVerdict } from '../../src/auth/token-verifier.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
@@ -173,7 +173,7 @@ describe('the guard', () => {
     expect((await askWith(token('ann/x', [READ], 'x'))).body.code).toBe('disabled')
   })
 
-  it.each<[string, DirectoryTruth]>([
+  it.each<[string, DirectoryContent]>([
     ['client', { ...BOTH, clients: [client('a1', [READ], false)] }],
     ['customer', { ...BOTH, customers: [customer('ann', false)] }],
     ['client that is gone', { ...BOTH, clients: [] }],

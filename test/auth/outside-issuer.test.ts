@@ -33,7 +33,7 @@ let node: AuthNode
 beforeAll(async () => {
   db = await openEmbedded({ folder: '', log: silent, clock: createPatientClock() })
   await migrate(db, silent)
-  await readAuthority(db, '', 0)
+  await readAuthority(db, '')
   await write(db, async (transaction) => {
     const { customer } = await ensureCustomer(transaction, 'test', { name: 'acme', streaming: true })
     const known = { name: 'known', scopes: [STREAM_SCOPE] } as const

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Directory, type DirectoryTruth } from '../../src/auth/directory.ts'
+import { Directory, type DirectoryContent } from '../../src/auth/directory.ts'
 import { type StreamRefusal, streamRefusal } from '../../src/auth/stream-access.ts'
 import type { AccessToken } from '../../src/auth/token-verifier.ts'
 import { STREAM_SCOPE } from '../../src/contract/scopes.ts'
@@ -70,7 +70,7 @@ describe('streamRefusal', () => {
       keyId: 'key',
       issuedAtSeconds: 9,
     }
-    const refusal = (truth: Partial<DirectoryTruth>, changes: Partial<AccessToken> = {}) => {
+    const refusal = (truth: Partial<DirectoryContent>, changes: Partial<AccessToken> = {}) => {
       const directory = new Directory()
       directory.replace({ customers, clients: [client], ...truth })
       return streamRefusal(directory, { ...token, expiresAtMilliseconds: 0, ...changes })

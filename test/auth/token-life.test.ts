@@ -1,4 +1,4 @@
-/** Tokens, keys and connections over their lives, on two nodes that share nothing but the store. */
+/** Tokens, keys and connections over their lives, on two nodes that share only the store, whose clock the test sets. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { changeClient, ensureClient, revokeClientTokens } from '../../src/auth/clients.ts'
 import { changeCustomer, ensureCustomer } from '../../src/auth/customers.ts'
@@ -14,6 +14,7 @@ import { sql } from '../../src/store/sql.ts'
 import { AuthNode, write } from '../support/auth-node.ts'
 import { createPatientClock } from '../support/patient-clock.ts'
 import { hasPostgres, sharedDatabase } from '../support/postgres.ts'
+import { createStoreClock, prepareStoreClock, setStoreClock } from '../support/store-time.ts'
 import { itemsOf } from '../support/text-page.ts'
 import { NodeClock } from '../support/virtual-clock.ts'
 
@@ -26,13 +27,17 @@ const DAY = 24 * HOUR
 /** Stores of two nodes: one and the same, or two pools on one database. */
 async function openEmbeddedStores(): Promise<Db[]> {
   const db = await openEmbedded({ folder: '', log: silent, clock })
+  await createStoreClock(db, wallMilliseconds)
   return [db, db]
 }
 
 async function openPostgresStores(): Promise<Db[]> {
   const url = await sharedDatabase()
+  await prepareStoreClock(url)
   const open = () => openPostgres({ url, connectionsMax: 5, log: silent, clock, random: () => 0.5 })
-  return [open(), open()]
+  const opened = [open(), open()]
+  await createStoreClock(opened[0] as Db, wallMilliseconds)
+  return opened
 }
 
 interface Client {
@@ -67,6 +72,11 @@ const tokenOf = (node: AuthNode, { credentials }: Client) => node.token(credenti
 const revoke = (node: AuthNode, { credentials }: Client, token: string) =>
   node.post('/oauth2/revoke', { ...credentials, token })
 const nowMilliseconds = () => time.wallInstant().milliseconds
+/** Time passes for the store and for the nodes. */
+async function pass(milliseconds: number): Promise<void> {
+  await setStoreClock(db, nowMilliseconds() + milliseconds)
+  time.advance(milliseconds)
+}
 const statuses = (token: string) => Promise.all(nodes.map((node) => node.status(token)))
 const keyIdOf = (token: string) => JSON.parse(atob(token.split('.', 1)[0] as string)).kid as string
 
@@ -82,7 +92,8 @@ function describeOn(engine: string, open: () => Promise<Db[]>): void {
     })
     beforeEach(async () => {
       // Time goes on from test to test, as it does for a store; whatever key was coming has come.
-      time = new NodeClock(wallMilliseconds + 2 * HOUR)
+      time = new NodeClock(wallMilliseconds)
+      await pass(2 * HOUR)
       nodes = await Promise.all(stores.map((store) => AuthNode.open({ db: store, clock: time })))
       one = nodes[0] as AuthNode
       other = nodes[1] as AuthNode
@@ -108,7 +119,7 @@ function describeTakenAway(): void {
     [
       'all tokens of the client',
       ({ credentials: { client_id } }) =>
-        write(db, (transaction) => revokeClientTokens(transaction, 'test', client_id, nowMilliseconds())),
+        write(db, (transaction) => revokeClientTokens(transaction, 'test', client_id)),
       401,
     ],
     [
@@ -165,10 +176,10 @@ function describeTakenAway(): void {
     const client = await newClient()
     const { client_id } = client.credentials
     const old = await tokenOf(one, client)
-    time.advance(400)
+    await pass(400)
     for (const round of [1, 2, 3]) {
       const before = round === 1 ? old : await tokenOf(one, client)
-      await write(db, (transaction) => revokeClientTokens(transaction, 'test', client_id, nowMilliseconds()))
+      await write(db, (transaction) => revokeClientTokens(transaction, 'test', client_id))
       await Promise.all(
         nodes.map((node) =>
           node.until((directory) => {
@@ -208,7 +219,7 @@ function describeRevocation(): void {
     expect((await revoke(one, stranger, token)).status).toBe(200)
     expect((await revoke(one, client, 'noise')).status).toBe(200)
     expect(await one.status(token)).toBe(426)
-    time.advance(HOUR)
+    await pass(HOUR)
     const rows = itemsOf(await listAudit(db, { order: 'DESC', limit: 1000 })).length
     expect((await revoke(one, client, token)).status).toBe(200)
     expect(itemsOf(await listAudit(db, { order: 'DESC', limit: 1000 })).length).toBe(rows)
@@ -241,36 +252,82 @@ function describeRevocation(): void {
   it('is one of at most 10,000 of a client that have not expired, and all tokens at once make room', async () => {
     const client = await newClient()
     const { client_id } = client.credentials
-    const expiry = new Date(nowMilliseconds() + HOUR).toISOString()
-    await sql`insert into revoked_tokens (token_id, client_id, expires_at)
-      select gen_random_uuid(), ${client_id}, ${expiry}::timestamptz from generate_series(1, 10000)`.execute(
-      db.tables(),
-    )
+    const [issued, expiry] = [0, HOUR].map((after) => new Date(nowMilliseconds() + after).toISOString())
+    await sql`insert into revoked_tokens (token_id, client_id, issued_at, expires_at)
+      select gen_random_uuid(), ${client_id}, ${issued}::timestamptz, ${expiry}::timestamptz
+      from generate_series(1, 10000)`.execute(db.tables())
     const token = await tokenOf(one, client)
     const refusal = await revoke(one, client, token)
     expect(refusal).toMatchObject({ status: 503, body: { error_description: expect.stringContaining('too many') } })
     expect(await one.status(token)).toBe(426)
-    await write(db, (transaction) => revokeClientTokens(transaction, 'test', client_id, nowMilliseconds()))
+    await write(db, (transaction) => revokeClientTokens(transaction, 'test', client_id))
     await one.until((directory) => directory.client(client_id)?.tokensValidFromSeconds !== undefined)
     expect(await one.status(token)).toBe(401)
     expect((await revoke(one, client, await tokenOf(one, client))).status).toBe(200)
   })
 
-  it('is forgotten an hour after the token has expired, and not before', async () => {
-    const keeper = await AuthNode.open({ db, clock: time, signingKeyDays: 3_650 })
+  const idOf = (token: string) => (JSON.parse(atob(token.split('.')[1] as string)) as { jti: string }).jti
+  const knows = (node: AuthNode, token: string) =>
+    [...node.directory.revokedTokens].some(({ tokenId }) => tokenId === idOf(token))
+
+  it('is deleted 25 hours after the token has expired by the clock of the store, and not before', async () => {
     const client = await newClient()
     const token = await tokenOf(one, client)
-    const { jti } = JSON.parse(atob(token.split('.')[1] as string)) as { jti: string }
     await revoke(one, client, token)
-    const knows = (node: AuthNode) => [...node.directory.revokedTokens].some(({ tokenId }) => tokenId === jti)
-    await keeper.until(() => knows(keeper))
-    time.advance(2 * HOUR - MINUTE)
-    await one.loader.refresh()
-    expect(knows(one)).toBe(true)
-    time.advance(MINUTE)
-    await keeper.until(() => !knows(keeper))
-    await one.until(() => !knows(one))
-    await keeper.close()
+    await pass(26 * HOUR - MINUTE)
+    await one.runUpkeep()
+    expect(knows(one, token)).toBe(true)
+    await pass(MINUTE)
+    await one.runUpkeep()
+    await Promise.all(nodes.map((node) => node.until(() => !knows(node, token))))
+  })
+
+  it('is restored by no node whose clock is ahead', async () => {
+    const client = await newClient()
+    const token = await tokenOf(one, client)
+    await revoke(one, client, token)
+    for (const hours of [3, 48]) {
+      const ahead = new NodeClock(nowMilliseconds() + hours * HOUR)
+      const keeper = await AuthNode.open({ db, clock: ahead })
+      await keeper.runUpkeep()
+      await one.loader.refresh()
+      await other.loader.refresh()
+      expect(await statuses(token), `${hours} h`).toEqual([401, 401])
+      expect(knows(keeper, token), `${hours} h`).toBe(true)
+      await keeper.close()
+    }
+  })
+
+  it('holds on a node whose clock is behind, for as long as that node takes the token for live', async () => {
+    const client = await newClient()
+    const token = await tokenOf(one, client)
+    const behind = new NodeClock(nowMilliseconds() - 20 * HOUR)
+    const late = await AuthNode.open({ db, clock: behind })
+    const own = await tokenOf(late, client)
+    for (const each of [token, own]) expect((await revoke(late, client, each)).status).toBe(200)
+    await pass(20 * HOUR)
+    behind.advance(20 * HOUR)
+    await one.runUpkeep()
+    await late.loader.refresh()
+    // By its own clock the first has not expired yet: the revocation alone keeps it out.
+    expect(await late.status(token)).toBe(401)
+    expect([knows(late, token), knows(late, own)]).toEqual([true, true])
+    await late.close()
+  })
+
+  it('of all tokens restores none that was revoked alone, whichever clock it was issued by', async () => {
+    const client = await newClient()
+    const ahead = await AuthNode.open({ db, clock: new NodeClock(nowMilliseconds() + 3 * HOUR) })
+    const tokens = [await tokenOf(one, client), await tokenOf(ahead, client)]
+    for (const token of tokens) expect((await revoke(ahead, client, token)).status).toBe(200)
+    await write(db, (transaction) => revokeClientTokens(transaction, 'test', client.credentials.client_id))
+    for (const node of [one, other]) {
+      await node.until(
+        (directory) => directory.client(client.credentials.client_id)?.tokensValidFromSeconds !== undefined,
+      )
+    }
+    for (const token of tokens) expect(await statuses(token)).toEqual([401, 401])
+    await ahead.close()
   })
 }
 
@@ -297,19 +354,19 @@ function describeKeys(): void {
     for (const node of nodes) expect(await jwks(node)).toEqual(expect.arrayContaining([firstKey, id]))
     expect(keyIdOf(await tokenOf(one, client))).toBe(firstKey)
 
-    time.advance(HOUR - 1)
+    await pass(HOUR - 1)
     const last = await tokenOf(other, client)
     expect(keyIdOf(last)).toBe(firstKey)
-    time.advance(1)
+    await pass(1)
     expect([await stateOf(firstKey), await stateOf(id)]).toEqual(['verifying', 'signing'])
     const after = await tokenOf(one, client)
     expect(keyIdOf(after)).toBe(id)
     expect(await statuses(last)).toEqual([426, 426, 426, 426])
     expect(await statuses(after)).toEqual([426, 426, 426, 426])
 
-    time.advance(DAY + 4 * MINUTE)
+    await pass(DAY + 4 * MINUTE)
     expect(await stateOf(firstKey)).toBe('verifying')
-    time.advance(MINUTE)
+    await pass(MINUTE)
     await Promise.all(nodes.map((node) => node.until((directory) => directory.verificationKey(firstKey) === undefined)))
     expect(await stateOf(firstKey)).toBe('retired')
     expect(await jwks(one)).not.toContain(firstKey)
@@ -324,10 +381,10 @@ function describeKeys(): void {
       stores.map((store) => AuthNode.open({ db: store, clock: time, signingKeyDays: days })),
     )
     nodes.push(...keepers)
-    time.advance(start + days * DAY - HOUR - nowMilliseconds() - 1)
+    await pass(start + days * DAY - HOUR - nowMilliseconds() - 1)
     await one.loader.refresh()
     expect(one.directory.keys.at(-1)).toEqual(first)
-    time.advance(MINUTE)
+    await pass(MINUTE)
     await Promise.all(nodes.map((node) => node.until((directory) => directory.keys.at(-1)?.keyId !== first?.keyId)))
     const newest = one.directory.keys.at(-1)
     for (const node of nodes) {
@@ -335,7 +392,7 @@ function describeKeys(): void {
       expect(node.directory.keys.map(({ keyId }) => keyId).slice(-2)).toEqual([first?.keyId, newest?.keyId])
       expect(node.directory.keys.at(-2)?.signsUntilMilliseconds).toBe(newest?.signsFromMilliseconds)
     }
-    time.advance(10 * MINUTE)
+    await pass(10 * MINUTE)
     await one.loader.refresh()
     expect(one.directory.keys.at(-1)).toEqual(newest)
   })
@@ -357,12 +414,12 @@ function describeKeys(): void {
     await node.until((directory) => directory.verificationKey(id) !== undefined)
     state.isDown = true
     await node.loader.refresh()
-    time.advance(HOUR)
+    await pass(HOUR)
     expect(keyIdOf(await tokenOf(node, client))).toBe(id)
-    time.advance(2 * DAY)
+    await pass(2 * DAY)
     expect(keyIdOf(await tokenOf(node, client))).toBe(id)
     state.isDown = false
-    time.advance(MINUTE)
+    await pass(MINUTE)
     await node.until((directory) => directory.keys.at(-1)?.keyId !== id)
     await node.close()
   })
@@ -401,7 +458,7 @@ function describeKeys(): void {
     const { id } = await rotate()
     await write(db, (transaction) => revokeSigningKey(transaction, 'test', id, nowMilliseconds()))
     await one.loader.refresh()
-    time.advance(2 * HOUR)
+    await pass(2 * HOUR)
     expect(await stateOf(keyId)).toBe('signing')
     expect(keyIdOf(await tokenOf(one, client))).toBe(keyId)
   })

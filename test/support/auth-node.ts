@@ -43,6 +43,7 @@ export class AuthNode {
   readonly loader: DirectoryLoader
   readonly clock: NodeClock
   readonly url: string
+  readonly #options: AuthNodeOptions
   readonly #close: () => Promise<void>
   readonly #sockets = new Set<WebSocket>()
 
@@ -51,12 +52,14 @@ export class AuthNode {
     loader: DirectoryLoader
     clock: NodeClock
     url: string
+    options: AuthNodeOptions
     close: () => Promise<void>
   }) {
     this.directory = parts.directory
     this.loader = parts.loader
     this.clock = parts.clock
     this.url = parts.url
+    this.#options = parts.options
     this.#close = parts.close
   }
 
@@ -99,6 +102,7 @@ export class AuthNode {
       loader,
       clock,
       url: listener.url,
+      options,
       async close() {
         await upkeep?.stop()
         gateway.stop()
@@ -106,6 +110,13 @@ export class AuthNode {
         await loader.stop()
       },
     })
+  }
+
+  /** Does what is due now, as the node's own upkeep would within a minute, and reads the directory after it. */
+  async runUpkeep(): Promise<void> {
+    const { db, clock, log = captureLog().log, signingKeyDays = 3_650 } = this.#options
+    await new Upkeep({ db, directory: this.directory, clock, log, signingKeyDays }).stop()
+    await this.loader.refresh()
   }
 
   async close(): Promise<void> {

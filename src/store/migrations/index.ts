@@ -11,7 +11,8 @@ import { depositAddresses } from './202611201720-deposit-addresses.ts'
 import { rules } from './202611201730-rules.ts'
 import { rulePairs } from './202611202045-rule-pairs.ts'
 import { accountChanges } from './202611202115-account-changes.ts'
-import { accountSizes } from './202611271000-account-sizes.ts'
+import { directoryChanges } from './202611220910-directory-changes.ts'
+import { accountSizes } from './202611220920-account-sizes.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -26,5 +27,6 @@ export const MIGRATIONS: readonly Migration[] = [
   rules,
   rulePairs,
   accountChanges,
+  directoryChanges,
   accountSizes,
 ]

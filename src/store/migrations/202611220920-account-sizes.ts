@@ -2,7 +2,7 @@
 import type { Migration } from './migration.ts'
 
 export const accountSizes: Migration = {
-  name: '202611271000-account-sizes',
+  name: '202611220920-account-sizes',
   text: `
     -- The size of a compressed jsonb value says nothing about its text; of an uncompressed one it is close to it.
     alter table accounts alter column members set storage external;

@@ -1,0 +1,102 @@
+/**
+ * Reads the directory's content from the store: all of it, or the records that a list of changes names. One statement
+ * per table; a change between two statements has a later version and is read again by whoever follows the versions.
+ * Until then a client whose customer is not there yet counts as disabled.
+ */
+import { isScope } from '../contract/scopes.ts'
+import type { Db } from '../store/db.ts'
+import { readAuthority } from './authority.ts'
+import { type DirectoryChange, readDirectoryVersion } from './changes.ts'
+import type { ClientRecord, DirectoryContent, DirectoryUpdate, SecretRecord } from './directory.ts'
+import { readRevokedTokens } from './revoked-tokens.ts'
+import { readSigningKeys } from './signing-keys.ts'
+import type { AuthTables } from './tables.ts'
+
+const CUSTOMER_COLUMNS = ['id', 'name', 'enabled', 'streaming'] as const
+const CLIENT_COLUMNS = ['id', 'customer_id', 'name', 'scopes', 'enabled', 'tokens_valid_from'] as const
+
+/** Everything, with a version: later changes may be in it already, earlier ones are. */
+export async function readContent(
+  db: Db,
+  publicUrl: string,
+): Promise<{ readonly version: number; readonly content: DirectoryContent }> {
+  const version = await readDirectoryVersion(db)
+  const authority = await readAuthority(db, publicUrl)
+  const { keys, revokedKeyIds } = await readSigningKeys(db)
+  const tables = db.tables<AuthTables>()
+  const secrets = await tables.selectFrom('client_secrets').select(['client_id', 'hash']).execute()
+  const clients = await tables.selectFrom('clients').select(CLIENT_COLUMNS).execute()
+  const customers = await tables.selectFrom('customers').select(CUSTOMER_COLUMNS).execute()
+  const revokedTokens = await readRevokedTokens(db)
+  return {
+    version,
+    content: {
+      authority,
+      keys,
+      revokedKeyIds,
+      revokedTokens,
+      customers,
+      clients: clients.map(clientRecord),
+      secrets: secretRecords(secrets),
+    },
+  }
+}
+
+/** The records that `changes` name, as they are now. */
+export async function readUpdate(db: Db, changes: readonly DirectoryChange[]): Promise<DirectoryUpdate> {
+  const customerIds = idsOf(changes, 'customer')
+  const clientIds = idsOf(changes, 'client')
+  const tokenIds = idsOf(changes, 'token')
+  return {
+    ...(customerIds.length > 0 && { customers: await readCustomers(db, customerIds) }),
+    ...(clientIds.length > 0 && { clients: await readClients(db, clientIds) }),
+    ...(tokenIds.length > 0 && {
+      revokedTokens: { ids: tokenIds, records: await readRevokedTokens(db, tokenIds) },
+    }),
+    ...(changes.some(({ kind }) => kind === 'keys') && { keys: await readSigningKeys(db) }),
+  }
+}
+
+function idsOf(changes: readonly DirectoryChange[], kind: DirectoryChange['kind']): readonly string[] {
+  return [...new Set(changes.flatMap((change) => (change.kind === kind && 'id' in change ? [change.id] : [])))]
+}
+
+async function readCustomers(db: Db, ids: readonly string[]) {
+  const query = db.tables<AuthTables>().selectFrom('customers').select(CUSTOMER_COLUMNS).where('id', 'in', ids)
+  return { ids, records: await query.execute() }
+}
+
+async function readClients(db: Db, ids: readonly string[]) {
+  const tables = db.tables<AuthTables>()
+  const ofClients = tables.selectFrom('client_secrets').select(['client_id', 'hash']).where('client_id', 'in', ids)
+  const secrets = secretRecords(await ofClients.execute())
+  const clients = await tables.selectFrom('clients').select(CLIENT_COLUMNS).where('id', 'in', ids).execute()
+  return { ids, records: clients.map(clientRecord), secrets }
+}
+
+function clientRecord(row: {
+  readonly id: string
+  readonly customer_id: string
+  readonly name: string
+  readonly scopes: readonly string[]
+  readonly enabled: boolean
+  readonly tokens_valid_from: string | null
+}): ClientRecord {
+  const { id, customer_id, name, scopes, enabled, tokens_valid_from } = row
+  return {
+    clientId: id,
+    customerId: customer_id,
+    name,
+    // A scope that this version does not know grants nothing here.
+    scopes: new Set(scopes.filter(isScope)),
+    enabled,
+    ...(tokens_valid_from === null ? {} : { tokensValidFromSeconds: Date.parse(tokens_valid_from) / 1000 }),
+  }
+}
+
+/** Live ones: a deleted secret has no hash. */
+function secretRecords(
+  rows: readonly { readonly client_id: string; readonly hash: Uint8Array | null }[],
+): SecretRecord[] {
+  return rows.flatMap(({ client_id, hash }) => (hash === null ? [] : [{ clientId: client_id, hash }]))
+}

@@ -1,0 +1,88 @@
+/**
+ * The clock of the store, the one clock that all nodes share: what decides that rows are deleted is read here, never
+ * from a node's own clock. It compares that clock with this node's, and reports in the log when they disagree.
+ */
+import type { Clock, Timer } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { Db } from './db.ts'
+import { type RawBuilder, sql } from './sql.ts'
+
+/** More than this between two clocks shows in the times of messages and in the life of tokens. */
+export const CLOCK_DIFFERENCE_MILLISECONDS_MAX = 1_000
+
+const INTERVAL_MILLISECONDS = 60_000
+/** Between two warnings, however long the clocks disagree. */
+const WARNING_MILLISECONDS = 3_600_000
+
+/** The query builder of a store or of a transaction, whatever its tables. */
+type Queryable = Parameters<RawBuilder<unknown>['execute']>[0]
+
+/** Milliseconds since the epoch by the store's clock when the statement runs, in a transaction too. */
+export async function readStoreTime(tables: Queryable): Promise<number> {
+  const { rows } = await sql<{ now: string }>`select clock_timestamp() as now`.execute(tables)
+  return Date.parse((rows[0] as { now: string }).now)
+}
+
+/**
+ * How far this node's clock is ahead of the store's, in milliseconds; negative when it is behind. The store read its
+ * clock at some moment between question and answer, so a slow answer is not a difference.
+ */
+export async function readClockDifference(db: Db, clock: Clock): Promise<number> {
+  const before = clock.wallInstant().milliseconds
+  const storeTime = await readStoreTime(db.tables())
+  const after = clock.wallInstant().milliseconds
+  return storeTime < before ? before - storeTime : Math.min(0, after - storeTime)
+}
+
+/** Compares the two clocks once a minute. A store that cannot be reached leaves the last result in place. */
+export class StoreClockWatch {
+  readonly #options: { readonly db: Db; readonly clock: Clock; readonly log: Log }
+  #difference: number | undefined
+  #warnedMilliseconds: number | undefined
+  #timer: Timer | undefined
+  #running: Promise<void>
+  #stopped = false
+
+  /** Compares for the first time at once. */
+  constructor(options: { readonly db: Db; readonly clock: Clock; readonly log: Log }) {
+    this.#options = options
+    this.#running = this.#compare()
+  }
+
+  /** Milliseconds that this node's clock is ahead of the store's; undefined until they were compared once. */
+  get differenceMilliseconds(): number | undefined {
+    return this.#difference
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#timer?.cancel()
+    await this.#running
+  }
+
+  async #compare(): Promise<void> {
+    const { db, clock, log } = this.#options
+    try {
+      this.#difference = await readClockDifference(db, clock)
+      this.#report(this.#difference)
+    } catch (error) {
+      log.debug({ err: error }, 'the clock of the store was not read; the next attempt is in a minute')
+    }
+    if (this.#stopped) return
+    this.#timer = clock.schedule(INTERVAL_MILLISECONDS, () => {
+      this.#running = this.#compare()
+    })
+  }
+
+  #report(difference: number): void {
+    const { clock, log } = this.#options
+    if (Math.abs(difference) <= CLOCK_DIFFERENCE_MILLISECONDS_MAX) return
+    const now = clock.monotonicMilliseconds()
+    if (this.#warnedMilliseconds !== undefined && now - this.#warnedMilliseconds < WARNING_MILLISECONDS) return
+    this.#warnedMilliseconds = now
+    log.warn(
+      { difference_seconds: difference / 1000 },
+      'the clock of this node differs from the clock of the store (positive: this node is ahead): synchronise both with NTP',
+    )
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * A clock of the store that a test sets: `clock_timestamp()` of the database answers what a row says. It has to be in
+ * place before the schema, so that the defaults of the tables follow it too.
+ */
+import type { Db } from '../../src/store/db.ts'
+import { sql } from '../../src/store/sql.ts'
+import { withClient } from './postgres.ts'
+
+/** Names are looked up here first, and among the built-in ones after that. */
+const SEARCH_PATH = 'public, pg_catalog'
+
+/** On PostgreSQL, before the first connection: sessions of the store look names up in this order. */
+export async function prepareStoreClock(url: string): Promise<void> {
+  await withClient(url, async (client) => {
+    const { rows } = await client.query('select current_database() as name')
+    await client.query(`alter database ${rows[0].name} set search_path = ${SEARCH_PATH}`)
+  })
+}
+
+/** Gives an empty store a clock that stands still at `milliseconds` until it is set again. */
+export async function createStoreClock(db: Db, milliseconds: number): Promise<void> {
+  const statements = [
+    ...(db.engine === 'embedded' ? [`set search_path = ${SEARCH_PATH}`] : []),
+    'create table test_clock (at timestamptz not null)',
+    'insert into test_clock values (now())',
+    `create function public.clock_timestamp() returns timestamptz language sql volatile as 'select at from public.test_clock'`,
+  ]
+  for (const statement of statements) await sql.raw(statement).execute(db.tables())
+  await setStoreClock(db, milliseconds)
+}
+
+export async function setStoreClock(db: Db, milliseconds: number): Promise<void> {
+  await sql`update test_clock set at = ${new Date(milliseconds).toISOString()}::timestamptz`.execute(db.tables())
+}
