@@ -8,7 +8,7 @@ import { CRYPTO_NETWORK_NAMES, type CryptoNetwork } from '../contract/crypto-net
 import { type ListQuery, listQuerySchema, orderBy, readsListQuery, texts, times, uuids } from '../http/list-query.ts'
 import { invalidRequest } from '../http/problem.ts'
 import type { Db } from '../store/db.ts'
-import type { AddressKeys } from './allocation.ts'
+import type { AddressSupply } from './allocation.ts'
 import { listDepositAddresses } from './deposit-address-list.ts'
 import { createDepositAddress, type DepositAddressDocument, NO_CONVERSION } from './deposit-addresses.ts'
 import type { DepositInstructionTables } from './tables.ts'
@@ -16,7 +16,7 @@ import type { DepositInstructionTables } from './tables.ts'
 export interface DepositAddressRoutesOptions {
   readonly db: Db
   readonly guard: Guard
-  readonly keys: AddressKeys
+  readonly supply: AddressSupply
   /** Whether the setting `assets` has an asset with this symbol. */
   isAsset(symbol: string): boolean
 }
@@ -86,7 +86,7 @@ const PARAMETERS = {
 
 /** Declares the routes at the paths that the table of operations has for them. */
 export function registerDepositAddressRoutes(app: FastifyInstance, options: DepositAddressRoutesOptions): void {
-  const { db, guard, keys } = options
+  const { db, guard, supply } = options
   app.route<{ Querystring: ListQuery<typeof PARAMETERS> }>({
     ...guard('listDepositAddresses'),
     ...readsListQuery(PARAMETERS),
@@ -102,7 +102,7 @@ export function registerDepositAddressRoutes(app: FastifyInstance, options: Depo
       const caller = callerOf(request)
       const who = { customerId: caller.customerId, actor: actorOf(caller) }
       return db.transaction<DepositInstructionTables, DepositAddressDocument>((transaction) =>
-        createDepositAddress(transaction, keys, who, body),
+        createDepositAddress(transaction, supply, who, body),
       )
     },
   })
