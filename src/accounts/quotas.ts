@@ -125,14 +125,14 @@ export class Quotas {
     if (added === 0 || totals[kind] <= limit) return
     const used = totals[kind] - added
     this.countRefusal(`${kind}_max`)
-    throw new Problem('quota_exceeded', `${kind}_max: the customer has ${used} ${kind} and may have ${limit}`, {
+    throw new Problem('quota_exceeded', `${kind}_max: the customer has ${used} of at most ${limit} ${kind}`, {
       meta: { limit, used },
     })
   }
 
   #dayIsUsedUp({ limit, used }: Use, seconds: number): Problem {
     this.countRefusal('creations_per_day')
-    const detail = `creations_per_day: the customer has created ${used} records today and may create ${limit}; try again in ${seconds} s`
+    const detail = `creations_per_day: the customer has used ${used} of at most ${limit} creations of today; try again in ${seconds} s`
     return new Problem('daily_quota_exceeded', detail, {
       meta: { limit, used },
       headers: { 'retry-after': String(seconds) },
