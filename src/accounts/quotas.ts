@@ -19,15 +19,9 @@ export interface QuotaLimits {
 }
 
 /** Each as its setting is named. */
-export const QUOTAS = [
-  'accounts_max',
-  'addresses_max',
-  'rules_max',
-  'creations_per_day',
-  'pool_reserve_percent',
-] as const
+const QUOTAS = ['accounts_max', 'addresses_max', 'rules_max', 'creations_per_day', 'pool_reserve_percent'] as const
 
-export type QuotaName = (typeof QUOTAS)[number]
+type QuotaName = (typeof QUOTAS)[number]
 
 /** A creation that has its time and its turn, and is not admitted yet. */
 export interface PendingCreation {

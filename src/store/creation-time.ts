@@ -38,7 +38,8 @@ interface CountRow extends CountedRecords {
 /** A record that is not counted. */
 const UNCOUNTED: Creation = { records: {}, isByCustomer: false }
 
-const TODAY = sql`(clock_timestamp() at time zone 'UTC')::date`
+/** The UTC day on which a statement began. */
+const TODAY = sql`(statement_timestamp() at time zone 'UTC')::date`
 
 /**
  * `created_at` of what `transaction` creates for this customer: now, or the last one given when the clock is behind it;
@@ -51,26 +52,24 @@ export async function countCreation<Tables>(
   { records, isByCustomer }: Creation,
 ): Promise<CreationCounts & { readonly createdAt: string }> {
   const { accounts = 0, addresses = 0, rules = 0 } = records
-  // The update reads the clock when it holds the row's lock, and once: two readings might lie on different days.
+  // The day is that on which the request came. When others have begun the next one while this waited for the row's lock,
+  // it is theirs; any other day that is kept is over, or of a clock that has been set back.
   const { rows } = await sql<CountRow & { readonly last_created_at: string }>`
     insert into customer_clocks
       (customer_id, last_created_at, accounts, addresses, rules, creations_day, creations_today)
-    select ${customerId}, date_trunc('milliseconds', now), ${accounts}::integer, ${addresses}::integer,
-      ${rules}::integer, (now at time zone 'UTC')::date, ${isByCustomer ? 1 : 0}::integer
-    from (select clock_timestamp() as now) as clock
+    values (${customerId}, date_trunc('milliseconds', clock_timestamp()), ${accounts}, ${addresses}, ${rules},
+      ${TODAY}, ${isByCustomer ? 1 : 0})
     on conflict (customer_id) do update set
+      last_created_at =
+        greatest(date_trunc('milliseconds', clock_timestamp()), customer_clocks.last_created_at),
       accounts = customer_clocks.accounts + excluded.accounts,
       addresses = customer_clocks.addresses + excluded.addresses,
       rules = customer_clocks.rules + excluded.rules,
-      (last_created_at, creations_day, creations_today) = (
-        select
-          greatest(date_trunc('milliseconds', now), customer_clocks.last_created_at),
-          (now at time zone 'UTC')::date,
-          excluded.creations_today +
-            case when customer_clocks.creations_day = (now at time zone 'UTC')::date
-              then customer_clocks.creations_today else 0 end
-        from (select clock_timestamp() as now) as clock
-      )
+      creations_day = case when customer_clocks.creations_day = excluded.creations_day + 1
+        then customer_clocks.creations_day else excluded.creations_day end,
+      creations_today = excluded.creations_today +
+        case when customer_clocks.creations_day between excluded.creations_day and excluded.creations_day + 1
+          then customer_clocks.creations_today else 0 end
     returning last_created_at, accounts, addresses, rules, creations_today as today,
       ${secondsLeftOf(sql`creations_day`)} as seconds_left
   `.execute(transaction)
@@ -88,7 +87,7 @@ export async function readCreationCounts(db: Db, customerId: string): Promise<Cr
   const { rows } = await sql<CountRow>`
     select coalesce(max(accounts), 0) as accounts, coalesce(max(addresses), 0) as addresses,
       coalesce(max(rules), 0) as rules,
-      coalesce(max(creations_today) filter (where creations_day = ${TODAY}), 0) as today,
+      coalesce(max(creations_today) filter (where creations_day between ${TODAY} and ${TODAY} + 1), 0) as today,
       ${secondsLeftOf(TODAY)} as seconds_left
     from customer_clocks where customer_id = ${customerId}
   `.execute(db.tables())

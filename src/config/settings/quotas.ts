@@ -34,7 +34,7 @@ export const QUOTAS_SETTINGS = {
     max: TOTAL_MAX,
     live: true,
     meaning:
-      'accounts, deposit addresses and rules together that a customer may create in one UTC day of the store’s clock; more are refused with 429 until the day ends',
+      'requests of a customer that may create an account, a deposit address or a rule in one UTC day of the store’s clock; more are refused with 429 `daily_quota_exceeded` until the day ends',
   }),
   'quotas.pool_reserve_percent': integer({
     initial: 20,
