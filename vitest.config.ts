@@ -17,6 +17,7 @@ const ON_EACH_ENGINE = [
   'test/rest/isolation.test.ts',
   'test/rest/paging.test.ts',
   'test/rules/rule-approval.test.ts',
+  'test/rules/rule-quotas.test.ts',
   'test/rules/rules.test.ts',
   'test/store/creation-time.test.ts',
 ]

@@ -60,6 +60,7 @@ export function roomsWithoutStore(): readonly Room[] {
     verifier: absent(),
     clock: createSystemClock(),
     live: { config },
+    quotas: absent(),
     ratePerSecond: config['rest.rate_per_second'],
   })
 }

@@ -1,5 +1,6 @@
 /**
- * The operator's calls about accounts and profiles: review over all customers, and profiles that belong to no account.
+ * The operator's calls about accounts and profiles: review over all customers, profiles that belong to no account, and
+ * what a customer has used of its quotas.
  * Whether the caller is the operator has been checked before.
  */
 import type { FastifyInstance } from 'fastify'
@@ -12,6 +13,7 @@ import { WRITES_RAW_JSON } from '../http/raw-json.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { reviewedAccountDocument } from './documents.ts'
 import { ensureProfile, listProfiles } from './profiles.ts'
+import type { Quotas } from './quotas.ts'
 import { NewProfileBody, ReviewBody, ReviewedAccount, ReviewedAccountPage } from './schemas.ts'
 import { getAccount, listAllAccounts, reviewAccount } from './store.ts'
 import type { AccountTables } from './tables.ts'
@@ -27,7 +29,7 @@ const paged = { querystring: PageQuery }
 const answer = { 200: ReviewedAccount }
 
 /** Declares the routes below whatever prefix `app` has. */
-export function registerAccountOperatorRoutes(app: FastifyInstance, db: Db): void {
+export function registerAccountOperatorRoutes(app: FastifyInstance, db: Db, quotas: Quotas): void {
   app.get<Listed>(
     '/accounts',
     { ...WRITES_RAW_JSON, schema: { ...paged, response: { 200: ReviewedAccountPage } } },
@@ -67,6 +69,10 @@ export function registerAccountOperatorRoutes(app: FastifyInstance, db: Db): voi
   app.get<ById & Listed>('/customers/:id/profiles', { schema: paged }, async (request) => {
     const { id: customerId } = await getCustomer(db, idOf(request.params.id))
     return await listProfiles(db, customerId, readPageQuery(request.query))
+  })
+  app.get<ById>('/customers/:id/quotas', async (request) => {
+    const { id: customerId } = await getCustomer(db, idOf(request.params.id))
+    return await quotas.read(db, customerId)
   })
 }
 

@@ -34,7 +34,7 @@ const COLUMNS = ['id', 'customer_id', 'nickname', 'type', 'created_at'] as const
 
 /**
  * The profile that something is about to be made for, with its account, which nobody can disable before `transaction`
- * ends. To be asked before `nextCreationTime`. A profile that is not there or not this customer's is 404, one whose
+ * ends. To be asked before the creation is counted. A profile that is not there or not this customer's is 404, one whose
  * account is DISABLED 403, both with `pointer`: where in the request the profile stands.
  */
 export async function profileForWrite<Tables>(

@@ -12,6 +12,7 @@ import type { Db, Transaction } from '../store/db.ts'
 import { accountDocument } from './documents.ts'
 import { METADATA_DEFAULT, readMetadata } from './metadata.ts'
 import type { NewMember } from './model.ts'
+import type { Quotas } from './quotas.ts'
 import { ACCOUNT_FILTERS, Account, AccountChangeBody, AccountPage, NewAccountBody } from './schemas.ts'
 import { changeAccount, createAccount, getAccount, listAccounts } from './store.ts'
 import type { AccountTables } from './tables.ts'
@@ -19,9 +20,10 @@ import type { AccountTables } from './tables.ts'
 export interface AccountRoutesOptions {
   readonly db: Db
   readonly guard: Guard
+  readonly quotas: Quotas
 }
 
-export function registerAccountRoutes(app: FastifyInstance, { db, guard }: AccountRoutesOptions): void {
+export function registerAccountRoutes(app: FastifyInstance, { db, guard, quotas }: AccountRoutesOptions): void {
   app.route<{ Body: Static<typeof NewAccountBody> }>({
     ...guard('createAccount'),
     schema: { body: NewAccountBody, response: { 200: Account } },
@@ -33,16 +35,9 @@ export function registerAccountRoutes(app: FastifyInstance, { db, guard }: Accou
       const bodyMembers = memberTexts(memberTexts(request.bodyText).get('account') as string)
       const metadata = metadataIn(bodyMembers, '/account/metadata') ?? METADATA_DEFAULT
       const { identity_id: identityId, ref_id: refId, description } = account
+      const wanted = { identityId, refId, description, metadata, members, type, withProfile }
       const row = await db.transaction((transaction: Transaction<AccountTables>) =>
-        createAccount(transaction, writerOf(request), {
-          identityId,
-          refId,
-          description,
-          metadata,
-          members,
-          type,
-          withProfile,
-        }),
+        createAccount(transaction, writerOf(request), wanted, quotas),
       )
       return accountDocument(row)
     },

@@ -7,7 +7,6 @@ import { newId } from '../base/ids.ts'
 import type { ListQuery } from '../http/list-query.ts'
 import { Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
-import { nextCreationTime } from '../store/creation-time.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { isMadeWithin, isOwnedBy, type PageOrder, recordsOf } from '../store/page.ts'
 import { readTextPage, type TextPage } from '../store/page-text.ts'
@@ -25,6 +24,7 @@ import {
   type SummaryStatus,
 } from './model.ts'
 import { insertAccountProfile } from './profiles.ts'
+import type { Quotas } from './quotas.ts'
 import type { ACCOUNT_FILTERS } from './schemas.ts'
 import type { AccountTables } from './tables.ts'
 
@@ -85,12 +85,15 @@ export async function createAccount(
   transaction: Transaction<AccountTables>,
   { customerId, actor }: Writer,
   account: NewAccount,
+  quotas: Quotas,
 ): Promise<AccountRow> {
-  // Before the id, so that ids too are in the order of commits wherever they are made.
-  const createdAt = await nextCreationTime(transaction, customerId)
+  // Before the id, so that ids too are in the order of commits on every node.
+  const creation = await quotas.begin(transaction, customerId, { accounts: 1 })
+  const { createdAt } = creation
   const id = newId()
   const { refId, identityId, type } = account
   if (refId !== undefined) await takeRefId(transaction, customerId, refId, id)
+  creation.admit()
   const profileId = account.withProfile ? await insertAccountProfile(transaction, customerId, createdAt) : null
   const row = await transaction
     .insertInto('accounts')

@@ -4,6 +4,7 @@
  * that fails leaves nothing behind. The doors open first and say 503 while what stands behind them waits for the store:
  * its schema, the directory, and the times of earlier commits, before which no market is written.
  */
+import type { Quotas } from '../accounts/quotas.ts'
 import { type ClientCredentials, type DemoClient, ensureDemoClient } from '../auth/demo-client.ts'
 import { Directory } from '../auth/directory.ts'
 import { DirectoryLoader } from '../auth/directory-loader.ts'
@@ -26,6 +27,7 @@ import type { Db } from '../store/db.ts'
 import { readSchemaState } from '../store/migrate.ts'
 import { StoreClockWatch } from '../store/store-clock.ts'
 import { networksWithoutAddresses } from './address-keys.ts'
+import { createQuotas } from './customer-quotas.ts'
 import { createHealthMetrics } from './health-metrics.ts'
 import { Lifecycle, type Stoppable } from './lifecycle.ts'
 import type { Listener } from './listener.ts'
@@ -85,6 +87,7 @@ interface Parts extends ServiceOptions {
   readonly live: { config: Config }
   readonly lifecycle: Lifecycle
   readonly metrics: MetricsRegistry
+  readonly quotas: Quotas
   readonly bus: Bus
   readonly directory: Directory
   readonly verifier: TokenVerifier
@@ -123,11 +126,14 @@ interface PublicRooms {
 
 export async function startService(options: ServiceOptions): Promise<Service> {
   const directory = new Directory()
+  const live = { config: options.config }
+  const metrics = createMetricsRegistry()
   const parts: Parts = {
     ...options,
-    live: { config: options.config },
+    live,
     lifecycle: new Lifecycle(options.log),
-    metrics: createMetricsRegistry(),
+    metrics,
+    quotas: createQuotas(metrics, live),
     bus: options.bus ?? createMemoryBus(),
     directory,
     verifier: createVerifier({ ...options, directory }),

@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { registerAccountOperatorRoutes } from '../accounts/operator-routes.ts'
+import type { Quotas } from '../accounts/quotas.ts'
 import { registerAccountRoutes } from '../accounts/routes.ts'
 import type { Directory } from '../auth/directory.ts'
 import { createGuard } from '../auth/guard.ts'
@@ -11,7 +12,7 @@ import { registerAuthOperatorRoutes } from '../auth/operator-routes.ts'
 import type { TokenVerifier } from '../auth/token-verifier.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config/settings.ts'
-import type { AddressKeys } from '../deposit-instructions/allocation.ts'
+import type { AddressSupply } from '../deposit-instructions/allocation.ts'
 import { registerAddressPoolRoutes } from '../deposit-instructions/operator-routes.ts'
 import { registerDepositAddressRoutes } from '../deposit-instructions/routes.ts'
 import type { Hub } from '../gateway/hub.ts'
@@ -25,10 +26,12 @@ import type { SourceState } from './market-data.ts'
 /** Declares the routes of one room. */
 export type Room = (app: FastifyInstance) => void
 
-/** What keys and settings are taken from. */
+/** What keys, settings and limits are taken from. */
 interface Configured {
   /** What is in force now. */
   readonly live: { readonly config: Config }
+  /** What a customer may create; both listeners have the same one. */
+  readonly quotas: Quotas
   /** Whether what no key is given for is derived from a seed for testing. */
   readonly hasTestSeed?: boolean
 }
@@ -52,32 +55,32 @@ export interface OperatorRoomsOptions extends Configured {
 }
 
 export function publicRooms(options: PublicRoomsOptions): readonly Room[] {
-  const { db, live } = options
+  const { db, live, quotas } = options
   const guard = createGuard(options)
-  const keys = keysOf(options)
+  const supply = supplyOf(options)
   const isAsset = (symbol: string) => live.config.assets.some((asset) => asset.symbol === symbol)
   return [
-    (app) => registerAccountRoutes(app, { db, guard }),
-    (app) => registerDepositAddressRoutes(app, { db, guard, keys, isAsset }),
-    (app) => registerRuleRoutes(app, { db, guard, keys, settings: () => ruleSettings(live.config) }),
+    (app) => registerAccountRoutes(app, { db, guard, quotas }),
+    (app) => registerDepositAddressRoutes(app, { db, guard, supply, isAsset }),
+    (app) => registerRuleRoutes(app, { db, guard, supply, settings: () => ruleSettings(live.config) }),
   ]
 }
 
 /** Relative to `/admin/v1`. */
 export function operatorRooms(options: OperatorRoomsOptions): readonly Room[] {
-  const { db } = options
-  const keys = keysOf(options)
+  const { db, quotas } = options
+  const supply = supplyOf(options)
   return [
     (app) => registerAuthOperatorRoutes(app, options),
     (app) => registerStreamOperatorRoutes(app, options),
-    (app) => registerAccountOperatorRoutes(app, db),
+    (app) => registerAccountOperatorRoutes(app, db, quotas),
     (app) => registerAddressPoolRoutes(app, db),
-    (app) => registerRuleOperatorRoutes(app, { db, keys }),
+    (app) => registerRuleOperatorRoutes(app, { db, supply }),
   ]
 }
 
-function keysOf({ live, hasTestSeed = false }: Configured): AddressKeys {
-  return addressKeys(live.config, hasTestSeed)
+function supplyOf({ live, quotas, hasTestSeed = false }: Configured): AddressSupply {
+  return { keys: addressKeys(live.config, hasTestSeed), quotas }
 }
 
 function ruleSettings(config: Config): RuleSettings {

@@ -39,6 +39,13 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
         path: '/customers/:id',
       },
       {
+        usage: 'quotas <id>',
+        description: 'shows what a customer has used of its quotas',
+        example: 'customer quotas CUSTOMER_ID',
+        method: 'GET',
+        path: '/customers/:id/quotas',
+      },
+      {
         usage: 'update <id>',
         description: 'changes a customer',
         example: 'customer update CUSTOMER_ID --disable --streaming off',

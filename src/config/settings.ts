@@ -10,6 +10,7 @@ import { HTTP_SETTINGS } from './settings/http.ts'
 import { MARKETS_SETTINGS } from './settings/markets.ts'
 import { OPERATOR_SETTINGS } from './settings/operator.ts'
 import { PROCESS_SETTINGS } from './settings/process.ts'
+import { QUOTAS_SETTINGS } from './settings/quotas.ts'
 import { REST_SETTINGS } from './settings/rest.ts'
 import { STORE_SETTINGS } from './settings/store.ts'
 import { STREAM_SETTINGS } from './settings/stream.ts'
@@ -22,6 +23,7 @@ export const SETTINGS = {
   ...ASSETS_SETTINGS,
   ...AUTH_SETTINGS,
   ...REST_SETTINGS,
+  ...QUOTAS_SETTINGS,
   ...STREAM_SETTINGS,
   ...PROCESS_SETTINGS,
 } as const

@@ -59,10 +59,17 @@ export async function importAddresses(
     returning id
   `.execute(transaction)
   const added = rows.length
+  const pools = await countPools(transaction)
+  const pool = pools.find((candidate) => candidate.network === network) as PoolDocument
   if (added > 0) {
+    // From here on the reserve of the pool, and what each customer receives of it, are counted again.
+    await sql`
+      insert into address_pool_imports (family, imports, free_after_import) values (${family}, 1, ${pool.free}::integer)
+      on conflict (family) do update
+        set imports = address_pool_imports.imports + 1, free_after_import = excluded.free_after_import
+    `.execute(transaction)
     await writeAudit(transaction, { actor, action: 'address_pool.import', subject: network, detail: { added } })
   }
-  const pool = (await countPools(transaction)).find((candidate) => candidate.network === network) as PoolDocument
   return { ...pool, added }
 }
 

@@ -1,7 +1,16 @@
 /**
  * Where the next address of a family comes from: the pool of imported addresses where it has one, else its key. What is
  * taken is taken in the caller's transaction: with its commit it is given for ever, without it nothing was taken.
+ *
+ * The last part of a pool is reserved (the setting `quotas.pool_reserve_percent`), so that no customer empties it for the
+ * others. Of a pool that had F free addresses after its last import, floor(F * percent / 100) are the reserve. While no
+ * more than the reserve is free, a customer gets an address only when it has received fewer since that import than are
+ * free now. So a customer that has received none since the import gets one as long as there is one, and what one
+ * customer alone can take leaves the reserve. Which address is given is exact: none is given twice. What is free is
+ * counted without waiting for other transactions, so at most as many addresses of the reserve are given too many as
+ * other customers are served at the same moment; a customer's own requests are served one after the other.
  */
+import type { Quotas } from '../accounts/quotas.ts'
 import type { AddressFamily, CryptoNetwork } from '../contract/crypto-networks.ts'
 import { CRYPTO_NETWORKS } from '../contract/crypto-networks.ts'
 import { Problem } from '../http/problem.ts'
@@ -16,6 +25,12 @@ export type AddressKeys = ReadonlyMap<AddressFamily, KeyMaterial>
 /** Networks without addresses that follow from a public key: an operator imports them. */
 export const POOL_NETWORKS = ['SOLANA', 'STELLAR'] as const satisfies readonly CryptoNetwork[]
 
+/** What addresses are taken from, and what limits the taking. */
+export interface AddressSupply {
+  readonly keys: AddressKeys
+  readonly quotas: Quotas
+}
+
 export interface AllocatedAddress {
   readonly address: string
   /** Its place below a key; absent for one from a pool. */
@@ -25,39 +40,84 @@ export interface AllocatedAddress {
 /** Seconds after which it may be tried again: an operator has to do something first. */
 const RETRY_AFTER_SECONDS = '60'
 
-/** An address that nobody has; asked for as late in a transaction as can be, because others wait for its end. */
+/** Whom an address is for. */
+interface NewOwner {
+  readonly customerId: string
+  readonly depositAddressId: string
+}
+
+/**
+ * An address that nobody has; asked for as late in a transaction as can be, because others wait for its end. The customer
+ * has begun a creation in this transaction, so no other one takes an address for it meanwhile.
+ */
 export async function allocateAddress(
   transaction: Transaction<DepositInstructionTables>,
-  keys: AddressKeys,
+  { keys, quotas }: AddressSupply,
   network: CryptoNetwork,
-  depositAddressId: string,
+  owner: NewOwner,
 ): Promise<AllocatedAddress> {
   const family = CRYPTO_NETWORKS[network]
   const hasPool = POOL_NETWORKS.some((name) => name === network)
-  const pooled = hasPool ? await takeFromPool(transaction, family, depositAddressId) : undefined
-  if (pooled !== undefined) return { address: pooled }
+  const pooled = hasPool ? await takeFromPool(transaction, family, owner, quotas.poolReservePercent) : 'empty'
+  if (typeof pooled === 'object') return pooled
   const key = keys.get(family)
   if (key !== undefined) return nextOfKey(transaction, key)
   const headers = { 'retry-after': RETRY_AFTER_SECONDS }
+  if (pooled === 'reserved') {
+    quotas.countRefusal('pool_reserve_percent')
+    const detail = `the last addresses of ${network} are kept for customers that have received fewer`
+    throw new Problem('pool_reserved', detail, { headers })
+  }
   if (hasPool) throw new Problem('pool_empty', `no address of ${network} is left`, { headers })
   throw new Problem('address_unavailable', `there is no key for addresses of ${network}`, { headers })
 }
 
-/** One statement takes and marks: two that come at once pass each other by, and none waits. */
+/**
+ * One statement takes, marks and counts: two that come at once pass each other by, and none waits. It reads at most one
+ * free row more than the customer has received since the last import, and than the reserve has.
+ */
 async function takeFromPool(
   transaction: Transaction<DepositInstructionTables>,
   family: AddressFamily,
-  depositAddressId: string,
-): Promise<string | undefined> {
-  const { rows } = await sql<{ address: string }>`
-    update address_pool set deposit_address_id = ${depositAddressId}
-    where id = (
-      select id from address_pool where family = ${family} and deposit_address_id is null
-      order by id limit 1 for update skip locked
+  { customerId, depositAddressId }: NewOwner,
+  reservePercent: number,
+): Promise<AllocatedAddress | 'reserved' | 'empty'> {
+  const { rows } = await sql<{ address: string | null; is_reserved: boolean }>`
+    with last_import as (
+      select imports, free_after_import::bigint * ${reservePercent}::integer / 100 as reserve
+      from address_pool_imports where family = ${family}
+    ), kept as (
+      -- So many free addresses are not for this customer.
+      select least(reserve, received) as addresses
+      from last_import join address_pool_shares on import_number = imports
+      where customer_id = ${customerId} and family = ${family}
+    ), free as (
+      select
+        exists (
+          select from address_pool where family = ${family} and deposit_address_id is null
+          offset coalesce((select addresses from kept), 0)
+        ) as has_enough,
+        exists (select from address_pool where family = ${family} and deposit_address_id is null) as has_any
+    ), taken as (
+      update address_pool set deposit_address_id = ${depositAddressId}
+      where id = (
+        select id from address_pool where family = ${family} and deposit_address_id is null
+        order by id limit 1 for update skip locked
+      ) and (select has_enough from free)
+      returning address
+    ), counted as (
+      insert into address_pool_shares (customer_id, family, import_number, received)
+      select ${customerId}, ${family}, imports, 1 from taken, last_import
+      on conflict (customer_id, family) do update set
+        import_number = excluded.import_number,
+        received = case when address_pool_shares.import_number = excluded.import_number
+          then address_pool_shares.received + 1 else 1 end
     )
-    returning address
+    select (select address from taken) as address, has_any and not has_enough as is_reserved from free
   `.execute(transaction)
-  return rows[0]?.address
+  const { address, is_reserved } = rows[0] as { address: string | null; is_reserved: boolean }
+  if (address !== null) return { address }
+  return is_reserved ? 'reserved' : 'empty'
 }
 
 /** The counter's row stays locked until the transaction ends, so indexes are given without a gap. */

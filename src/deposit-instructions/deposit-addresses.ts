@@ -8,9 +8,8 @@ import { newId } from '../base/ids.ts'
 import { CRYPTO_NETWORKS, type CryptoNetwork, networksOf } from '../contract/crypto-networks.ts'
 import { invalidRequest, Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
-import { nextCreationTime } from '../store/creation-time.ts'
 import type { Transaction } from '../store/db.ts'
-import { type AddressKeys, allocateAddress } from './allocation.ts'
+import { type AddressSupply, allocateAddress } from './allocation.ts'
 import type { DepositInstructionTables } from './tables.ts'
 
 /** A deposit address as the public API shows it. */
@@ -73,7 +72,7 @@ export const DEPOSIT_ADDRESS_COLUMNS = [
 /** A new address that a customer asked for, with its audit row; a `ref_id` that was used before is 409. */
 export async function createDepositAddress(
   transaction: Transaction<DepositInstructionTables>,
-  keys: AddressKeys,
+  supply: AddressSupply,
   { customerId, actor }: { readonly customerId: string; readonly actor: string },
   request: DepositAddressRequest,
 ): Promise<DepositAddressDocument> {
@@ -82,10 +81,11 @@ export async function createDepositAddress(
   if (account_id !== undefined && account_id.toLowerCase() !== profile.account?.id) {
     throw invalidRequest([{ pointer: '/account_id', detail: 'must be the account of the profile' }])
   }
-  // Everything that this customer makes waits here for its turn, so what is read next stays as it is.
-  const createdAt = await nextCreationTime(transaction, customerId)
+  // Other creations of this customer wait here until this transaction ends, so what is read next stays as it is.
+  const creation = await supply.quotas.begin(transaction, customerId, { addresses: 1 })
   await refuseUsedRefId(transaction, customerId, request.ref_id)
-  const document = await insertDepositAddress(transaction, keys, profile, createdAt, request)
+  creation.admit()
+  const document = await insertDepositAddress(transaction, supply, profile, creation.createdAt, request)
   const { id, crypto_network, address } = document
   const detail = { customer_id: customerId, profile_id: profile.id, crypto_network, address }
   await writeAudit(transaction, { actor, action: 'deposit_address.create', subject: id, detail })
@@ -93,13 +93,14 @@ export async function createDepositAddress(
 }
 
 /**
- * A new address of a profile, without an audit row: that of what it is made for says so. 503 when there is none to give.
+ * A new address of a profile, without an audit row: that of what it is created for names it. 503 when there is none to
+ * give.
  * @param profile as `profileForWrite` gave it in this transaction
- * @param createdAt as `nextCreationTime` gave it in this transaction
+ * @param createdAt of the creation that was admitted in this transaction, with this address among its records
  */
 export async function insertDepositAddress<Tables>(
   transaction: Transaction<Tables>,
-  keys: AddressKeys,
+  supply: AddressSupply,
   profile: WritableProfile,
   createdAt: string,
   wanted: NewDepositAddress,
@@ -108,7 +109,8 @@ export async function insertDepositAddress<Tables>(
   const ours = transaction as unknown as Transaction<DepositInstructionTables>
   const { crypto_network, identity_id, ref_id, conversion_target_asset = NO_CONVERSION, metadata = {} } = wanted
   const id = newId()
-  const { address, key } = await allocateAddress(ours, keys, crypto_network, id)
+  const owner = { customerId: profile.customerId, depositAddressId: id }
+  const { address, key } = await allocateAddress(ours, supply, crypto_network, owner)
   const row = await ours
     .insertInto('deposit_addresses')
     .values({

@@ -35,9 +35,9 @@ const MEMO_LENGTH = 12
 const ATTEMPTS_MAX = 5
 
 /**
- * New instructions for a profile, without an audit row: that of what they are made for says so.
+ * New instructions for a profile, without an audit row: that of what they are created for names them.
  * @param profile as `profileForWrite` gave it in this transaction
- * @param createdAt as `nextCreationTime` gave it in this transaction
+ * @param createdAt of the rule that they are created for, in this transaction
  */
 export async function insertFiatInstructions<Tables>(
   transaction: Transaction<Tables>,

@@ -10,7 +10,7 @@ import { pageDocument } from '../http/page-query.ts'
 import { invalidRequest } from '../http/problem.ts'
 import { WRITES_RAW_JSON } from '../http/raw-json.ts'
 import type { Db } from '../store/db.ts'
-import type { AddressKeys } from './allocation.ts'
+import type { AddressSupply } from './allocation.ts'
 import { listDepositAddresses } from './deposit-address-list.ts'
 import { createDepositAddress, type DepositAddressDocument, NO_CONVERSION } from './deposit-addresses.ts'
 import type { DepositInstructionTables } from './tables.ts'
@@ -18,7 +18,7 @@ import type { DepositInstructionTables } from './tables.ts'
 export interface DepositAddressRoutesOptions {
   readonly db: Db
   readonly guard: Guard
-  readonly keys: AddressKeys
+  readonly supply: AddressSupply
   /** Whether the setting `assets` has an asset with this symbol. */
   isAsset(symbol: string): boolean
 }
@@ -88,7 +88,7 @@ const PARAMETERS = {
 
 /** Declares the routes at the paths that the table of operations has for them. */
 export function registerDepositAddressRoutes(app: FastifyInstance, options: DepositAddressRoutesOptions): void {
-  const { db, guard, keys } = options
+  const { db, guard, supply } = options
   app.route<{ Querystring: ListQuery<typeof PARAMETERS> }>({
     ...guard('listDepositAddresses'),
     ...readsListQuery(PARAMETERS),
@@ -106,7 +106,7 @@ export function registerDepositAddressRoutes(app: FastifyInstance, options: Depo
       const caller = callerOf(request)
       const who = { customerId: caller.customerId, actor: actorOf(caller) }
       return db.transaction<DepositInstructionTables, DepositAddressDocument>((transaction) =>
-        createDepositAddress(transaction, keys, who, body),
+        createDepositAddress(transaction, supply, who, body),
       )
     },
   })

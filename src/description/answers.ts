@@ -73,6 +73,14 @@ export const PROBLEM_SCHEMA = {
           additionalProperties: true,
         },
         current: { type: 'string', description: 'Of `invalid_state`: the present state' },
+        limit: {
+          type: 'integer',
+          description: 'Of `quota_exceeded` and `daily_quota_exceeded`: how many the customer may have or create',
+        },
+        used: {
+          type: 'integer',
+          description: 'Of `quota_exceeded` and `daily_quota_exceeded`: how many it has or has created',
+        },
       },
     },
   },

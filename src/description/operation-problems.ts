@@ -21,16 +21,28 @@ const EVERYWHERE: readonly ProblemCode[] = [
 /** A body is read, and judged by its type and size, whatever the operation does with it. */
 const WITH_BODY: readonly ProblemCode[] = ['body_too_large', 'unsupported_media_type']
 
+/** What creates a deposit address for a profile, or may. */
+const ADDRESS_CREATION: readonly ProblemCode[] = [
+  'not_found',
+  'account_disabled',
+  'already_exists',
+  'quota_exceeded',
+  'daily_quota_exceeded',
+  'address_unavailable',
+  'pool_empty',
+  'pool_reserved',
+]
+
 /** What neither holds everywhere nor follows from method and path. */
 const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
   listAccounts: ['invalid_cursor'],
-  createAccount: ['already_exists'],
+  createAccount: ['already_exists', 'quota_exceeded', 'daily_quota_exceeded'],
   updateAccount: ['not_found', 'already_exists'],
   getAccount: [],
   listDepositAddresses: ['invalid_cursor'],
-  createDepositAddress: ['not_found', 'account_disabled', 'already_exists', 'address_unavailable', 'pool_empty'],
+  createDepositAddress: ADDRESS_CREATION,
   listRules: ['invalid_cursor'],
-  createRule: ['not_found', 'account_disabled', 'already_exists', 'address_unavailable', 'pool_empty'],
+  createRule: ADDRESS_CREATION,
   deleteRule: ['invalid_state'],
 }
 

@@ -17,6 +17,10 @@ export const PROBLEMS = {
   disabled: { status: 403, meaning: 'the client or its customer is disabled' },
   not_allowed: { status: 403, meaning: 'the customer is not on the streaming allow list' },
   foreign_origin: { status: 403, meaning: 'a web page of another origin may not call the operator listener' },
+  quota_exceeded: {
+    status: 403,
+    meaning: 'the customer has as many records of this kind as it may have; `meta.limit` and `meta.used` say how many',
+  },
   account_disabled: { status: 403, meaning: 'the account of the profile is disabled; nothing new is made for it' },
   not_found: { status: 404, meaning: 'there is nothing at this path, or with this id' },
   method_not_allowed: { status: 405, meaning: 'the resource has other methods; `Allow` names them' },
@@ -32,11 +36,20 @@ export const PROBLEMS = {
   upgrade_required: { status: 426, meaning: 'the stream is a WebSocket of version 13' },
   too_many_connections: { status: 429, meaning: 'the client has as many connections as it may' },
   rate_limited: { status: 429, meaning: 'too many requests; `Retry-After` says when the next one is answered' },
+  daily_quota_exceeded: {
+    status: 429,
+    meaning:
+      'the customer has created as many records as it may in one UTC day; `Retry-After` says when the day ends, `meta.limit` and `meta.used` how many',
+  },
   headers_too_large: { status: 431, meaning: 'the head of the request is over its limit' },
   internal: { status: 500, meaning: 'an error on our side; quote `request_id`' },
   unavailable: { status: 503, meaning: 'the store cannot be reached, or the node is starting, full or shutting down' },
   address_unavailable: { status: 503, meaning: 'the service has no key for addresses of this network' },
   pool_empty: { status: 503, meaning: 'every imported address of this network is in use' },
+  pool_reserved: {
+    status: 503,
+    meaning: 'the few imported addresses left on this network are kept for customers that have received fewer',
+  },
 } as const satisfies Record<string, { readonly status: number; readonly meaning: string }>
 
 export type ProblemCode = keyof typeof PROBLEMS
@@ -48,7 +61,7 @@ export type FieldError =
 
 interface ProblemExtras {
   readonly errors?: readonly FieldError[]
-  /** What a client needs to go on: `existing` of already_exists, `current` of invalid_state. */
+  /** What a client needs to go on: `existing` of already_exists, `current` of invalid_state, `limit` and `used` of quotas. */
   readonly meta?: Readonly<Record<string, unknown>>
   readonly headers?: Readonly<Record<string, string>>
 }

@@ -5,7 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { ACTOR, idOf } from '../auth/operator-calls.ts'
-import type { AddressKeys } from '../deposit-instructions/allocation.ts'
+import type { AddressSupply } from '../deposit-instructions/allocation.ts'
 import { PageAnswer, PageQuery, pageDocument, readPageQuery } from '../http/page-query.ts'
 import { WRITES_RAW_JSON } from '../http/raw-json.ts'
 import type { Db, Transaction } from '../store/db.ts'
@@ -16,7 +16,7 @@ import { listAllRules, operatorRuleDocument, type RuleRow, type RuleTables } fro
 
 export interface RuleOperatorRoutesOptions {
   readonly db: Db
-  readonly keys: AddressKeys
+  readonly supply: AddressSupply
 }
 
 interface ById {
@@ -27,7 +27,7 @@ const RulesQuery = Type.Object({ ...PageQuery.properties, status: Type.Optional(
 const Nothing = Type.Object({}, { additionalProperties: false })
 
 /** Declares the routes below whatever prefix `app` has. */
-export function registerRuleOperatorRoutes(app: FastifyInstance, { db, keys }: RuleOperatorRoutesOptions): void {
+export function registerRuleOperatorRoutes(app: FastifyInstance, { db, supply }: RuleOperatorRoutesOptions): void {
   const write = async (
     work: (transaction: Transaction<RuleTables>) => Promise<RuleRow>,
   ): Promise<OperatorRuleDocument> => operatorRuleDocument(await db.transaction(work))
@@ -37,7 +37,7 @@ export function registerRuleOperatorRoutes(app: FastifyInstance, { db, keys }: R
     async ({ query }) => pageDocument(await listAllRules(db, readPageQuery(query), query.status)),
   )
   app.post<ById>('/rules/:id/approve', { schema: { body: Nothing } }, ({ params }) =>
-    write((transaction) => approveRule(transaction, keys, ACTOR, idOf(params.id))),
+    write((transaction) => approveRule(transaction, supply, ACTOR, idOf(params.id))),
   )
   app.post<ById & { Body: Static<typeof RejectBody> }>(
     '/rules/:id/reject',

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { actorOf, callerOf, type Guard } from '../auth/guard.ts'
 import { isUuid } from '../base/ids.ts'
-import type { AddressKeys } from '../deposit-instructions/allocation.ts'
+import type { AddressSupply } from '../deposit-instructions/allocation.ts'
 import { type ListQuery, listQuerySchema, readsListQuery } from '../http/list-query.ts'
 import { pageDocument } from '../http/page-query.ts'
 import { invalidRequest } from '../http/problem.ts'
@@ -25,11 +25,11 @@ export interface RuleSettings {
 export interface RuleRoutesOptions {
   readonly db: Db
   readonly guard: Guard
-  readonly keys: AddressKeys
+  readonly supply: AddressSupply
   readonly settings: () => RuleSettings
 }
 
-export function registerRuleRoutes(app: FastifyInstance, { db, guard, keys, settings }: RuleRoutesOptions): void {
+export function registerRuleRoutes(app: FastifyInstance, { db, guard, supply, settings }: RuleRoutesOptions): void {
   app.route<{ Body: NewRuleBody }>({
     ...guard('createRule'),
     schema: { body: NewRule, response: { 200: RuleAnswer } },
@@ -41,7 +41,7 @@ export function registerRuleRoutes(app: FastifyInstance, { db, guard, keys, sett
       const writer = { customerId: caller.customerId, actor: actorOf(caller) }
       const status = needsApproval ? 'PENDING' : 'ACTIVE'
       const row = await db.transaction((transaction: Transaction<RuleTables>) =>
-        createRule(transaction, keys, writer, request.body, status),
+        createRule(transaction, supply, writer, request.body, status),
       )
       return { rule: ruleDocument(row) }
     },

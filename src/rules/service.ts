@@ -5,12 +5,11 @@
  */
 import { profileForWrite, type WritableProfile } from '../accounts/profiles.ts'
 import { newId } from '../base/ids.ts'
-import type { AddressKeys } from '../deposit-instructions/allocation.ts'
+import type { AddressSupply } from '../deposit-instructions/allocation.ts'
 import { insertDepositAddress } from '../deposit-instructions/deposit-addresses.ts'
 import { insertFiatInstructions } from '../deposit-instructions/fiat-instructions.ts'
 import { type FieldError, invalidRequest, Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
-import { nextCreationTime } from '../store/creation-time.ts'
 import type { Transaction } from '../store/db.ts'
 import { type RuleDestination, type RuleSource, type RuleStatus, stepTo } from './model.ts'
 import type { NewRuleBody } from './schemas.ts'
@@ -35,7 +34,7 @@ interface Writer {
 /** Makes a rule whose terms make sense; a `ref_id` that was used before is 409. */
 export async function createRule(
   transaction: Transaction<RuleTables>,
-  keys: AddressKeys,
+  supply: AddressSupply,
   { customerId, actor }: Writer,
   body: NewRuleBody,
   status: 'ACTIVE' | 'PENDING',
@@ -44,13 +43,16 @@ export async function createRule(
   refuseOtherAccount(body, profile)
   const source = await sourceOf(transaction, profile, body)
   const destination = await destinationOf(transaction, profile, body)
-  // Everything that this customer makes waits here for its turn, so what is read next stays as it is.
-  const createdAt = await nextCreationTime(transaction, customerId)
+  // Other creations of this customer wait here until this transaction ends, so what is read next stays as it is.
+  const addresses = status === 'ACTIVE' ? addressesFor(source) : 0
+  const creation = await supply.quotas.begin(transaction, customerId, { rules: 1, addresses })
+  const { createdAt } = creation
   const existing = await ruleWithRefId(transaction, customerId, body.ref_id)
   if (existing !== undefined) {
     const meta = { existing: ruleDocument(existing) }
     throw new Problem('already_exists', 'ref_id: a rule with this ref_id exists', { meta })
   }
+  creation.admit()
   const { ref_id, nickname = null, source_asset, destination_asset } = body
   const rule = {
     id: newId(),
@@ -68,7 +70,7 @@ export async function createRule(
   }
   const instructed =
     status === 'ACTIVE'
-      ? await instruct(transaction, keys, profile, createdAt, { source, identity_id: rule.identity_id })
+      ? await instruct(transaction, supply, profile, createdAt, { source, identity_id: rule.identity_id })
       : { source, depositAddressId: null, fiatInstructionsId: null }
   const row = await insertRule(transaction, rule, instructed)
   const { id, profile_id } = rule
@@ -93,15 +95,17 @@ export async function deleteRule(
 /** Makes a PENDING rule ACTIVE, with its deposit instructions; where those cannot be made nothing changes. */
 export async function approveRule(
   transaction: Transaction<RuleTables>,
-  keys: AddressKeys,
+  supply: AddressSupply,
   actor: string,
   id: string,
 ): Promise<RuleRow> {
   const rule = (await lockRule(transaction, id)) ?? noRule()
   if (isThere(rule, 'ACTIVE')) return rule
   const profile = await profileForWrite(transaction, rule.customer_id, rule.profile_id, '/profile_id')
-  const createdAt = await nextCreationTime(transaction, rule.customer_id)
-  const instructed = await instruct(transaction, keys, profile, createdAt, rule)
+  const records = { addresses: addressesFor(rule.source) }
+  const creation = await supply.quotas.beginForOperator(transaction, rule.customer_id, records)
+  creation.admit()
+  const instructed = await instruct(transaction, supply, profile, creation.createdAt, rule)
   await writeAudit(transaction, { actor, action: 'rule.approve', subject: id, detail: {} })
   return await setStatus(transaction, id, { status: 'ACTIVE', instructed })
 }
@@ -160,10 +164,15 @@ async function destinationOf(
   return { profile: { profile_id: named.id } }
 }
 
-/** Makes what deposits are sent to: an address or a memo of the rule's own; a profile needs nothing. */
+/** How many deposit addresses a rule with this source needs. */
+function addressesFor(source: RuleSource): number {
+  return 'crypto' in source ? 1 : 0
+}
+
+/** Creates what deposits are sent to: an address or a memo of the rule's own; a profile needs nothing. */
 async function instruct(
   transaction: Transaction<RuleTables>,
-  keys: AddressKeys,
+  supply: AddressSupply,
   profile: WritableProfile,
   createdAt: string,
   { source, identity_id }: { readonly source: RuleSource; readonly identity_id: string | null },
@@ -171,7 +180,7 @@ async function instruct(
   if ('crypto' in source) {
     const { network } = source.crypto
     const wanted = { crypto_network: network, ...(identity_id === null ? {} : { identity_id }) }
-    const { id: address_id, address } = await insertDepositAddress(transaction, keys, profile, createdAt, wanted)
+    const { id: address_id, address } = await insertDepositAddress(transaction, supply, profile, createdAt, wanted)
     return {
       source: { crypto: { address_id, address, network } },
       depositAddressId: address_id,

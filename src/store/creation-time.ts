@@ -1,25 +1,104 @@
 /**
- * The times at which a customer's records come into being: within one customer they never go back in the order of
- * commits, over clock steps and nodes too, so whoever polls a list may go on from the last time it saw. It owns one row
- * a customer, whose lock orders the transactions that create something.
+ * What happens once for everything that is created for a customer: it gets its time and is counted. Within one customer
+ * the times never go back in the order of commits, over clock steps and nodes too, so whoever polls a list may continue
+ * from the last time it saw. It owns one row per customer, whose lock orders the transactions that create something, so
+ * the counts are exact on any number of nodes. What is rolled back was not counted. It knows no limit.
  */
-import type { Transaction } from './db.ts'
-import { sql } from './sql.ts'
+import type { Db, Transaction } from './db.ts'
+import { type RawBuilder, sql } from './sql.ts'
+
+/** Records that are counted, by kind. */
+export interface CountedRecords {
+  readonly accounts: number
+  readonly addresses: number
+  readonly rules: number
+}
+
+/** What is about to be created in a transaction. */
+export interface Creation {
+  readonly records: Partial<CountedRecords>
+  /** Whether the customer itself asked for it, which counts as one creation of its day. */
+  readonly isByCustomer: boolean
+}
+
+/** What a customer has created. */
+export interface CreationCounts {
+  readonly totals: CountedRecords
+  /** Creations that the customer itself asked for on this UTC day. */
+  readonly today: number
+  /** Whole seconds, at least 1, after which that day is over, by the store's clock. */
+  readonly secondsOfDayLeft: number
+}
+
+interface CountRow extends CountedRecords {
+  readonly today: number
+  readonly seconds_left: number
+}
+
+/** A record that is not counted. */
+const UNCOUNTED: Creation = { records: {}, isByCustomer: false }
+
+/** The UTC day on which a statement began. */
+const TODAY = sql`(statement_timestamp() at time zone 'UTC')::date`
 
 /**
- * `created_at` of what `transaction` makes for this customer: now, or the last one given when the clock is behind it.
- * Other transactions that ask for the same customer wait until this one ends, so it is asked for after every lock that
- * they may want too.
+ * `created_at` of what `transaction` creates for this customer: now, or the last one given when the clock is behind it;
+ * and the counts with `creation` in them. Other transactions that ask for the same customer wait until this one ends,
+ * so it is asked for after every lock that they may want too.
  */
-export async function nextCreationTime<Tables>(transaction: Transaction<Tables>, customerId: string): Promise<string> {
-  // The time of the statement's own work: the update is evaluated when the row's lock is held.
-  const { rows } = await sql<{ last_created_at: string }>`
-    insert into customer_clocks (customer_id, last_created_at)
-    values (${customerId}, date_trunc('milliseconds', clock_timestamp()))
-    on conflict (customer_id) do update
-      set last_created_at =
-        greatest(date_trunc('milliseconds', clock_timestamp()), customer_clocks.last_created_at)
-    returning last_created_at
+export async function countCreation<Tables>(
+  transaction: Transaction<Tables>,
+  customerId: string,
+  { records, isByCustomer }: Creation,
+): Promise<CreationCounts & { readonly createdAt: string }> {
+  const { accounts = 0, addresses = 0, rules = 0 } = records
+  // The day is that on which the request came. When others have begun the next one while this waited for the row's lock,
+  // it is theirs; any other day that is kept is over, or of a clock that has been set back.
+  const { rows } = await sql<CountRow & { readonly last_created_at: string }>`
+    insert into customer_clocks
+      (customer_id, last_created_at, accounts, addresses, rules, creations_day, creations_today)
+    values (${customerId}, date_trunc('milliseconds', clock_timestamp()), ${accounts}, ${addresses}, ${rules},
+      ${TODAY}, ${isByCustomer ? 1 : 0})
+    on conflict (customer_id) do update set
+      last_created_at =
+        greatest(date_trunc('milliseconds', clock_timestamp()), customer_clocks.last_created_at),
+      accounts = customer_clocks.accounts + excluded.accounts,
+      addresses = customer_clocks.addresses + excluded.addresses,
+      rules = customer_clocks.rules + excluded.rules,
+      creations_day = case when customer_clocks.creations_day = excluded.creations_day + 1
+        then customer_clocks.creations_day else excluded.creations_day end,
+      creations_today = excluded.creations_today +
+        case when customer_clocks.creations_day between excluded.creations_day and excluded.creations_day + 1
+          then customer_clocks.creations_today else 0 end
+    returning last_created_at, accounts, addresses, rules, creations_today as today,
+      ${secondsLeftOf(sql`creations_day`)} as seconds_left
   `.execute(transaction)
-  return (rows[0] as { last_created_at: string }).last_created_at
+  const row = rows[0] as CountRow & { readonly last_created_at: string }
+  return { createdAt: row.last_created_at, ...countsOf(row) }
+}
+
+/** `created_at` of a record that is not counted; everything else is as `countCreation` says. */
+export async function nextCreationTime<Tables>(transaction: Transaction<Tables>, customerId: string): Promise<string> {
+  return (await countCreation(transaction, customerId, UNCOUNTED)).createdAt
+}
+
+/** The counts as they are now, without waiting for anything. */
+export async function readCreationCounts(db: Db, customerId: string): Promise<CreationCounts> {
+  const { rows } = await sql<CountRow>`
+    select coalesce(max(accounts), 0) as accounts, coalesce(max(addresses), 0) as addresses,
+      coalesce(max(rules), 0) as rules,
+      coalesce(max(creations_today) filter (where creations_day between ${TODAY} and ${TODAY} + 1), 0) as today,
+      ${secondsLeftOf(TODAY)} as seconds_left
+    from customer_clocks where customer_id = ${customerId}
+  `.execute(db.tables())
+  return countsOf(rows[0] as CountRow)
+}
+
+function secondsLeftOf(day: RawBuilder<unknown>): RawBuilder<unknown> {
+  const left = sql`(${day} + 1)::timestamp - clock_timestamp() at time zone 'UTC'`
+  return sql`greatest(1, ceil(extract(epoch from ${left})))::integer`
+}
+
+function countsOf({ accounts, addresses, rules, today, seconds_left }: CountRow): CreationCounts {
+  return { totals: { accounts, addresses, rules }, today, secondsOfDayLeft: seconds_left }
 }

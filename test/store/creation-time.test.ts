@@ -1,9 +1,11 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+/** The times of a customer's records, and how many there are: in the order of commits, and exact. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../src/base/ids.ts'
 import { createLog } from '../../src/base/log.ts'
-import { nextCreationTime } from '../../src/store/creation-time.ts'
+import { countCreation, nextCreationTime, readCreationCounts } from '../../src/store/creation-time.ts'
 import type { Db } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
+import { onOneDay } from '../support/quotas.ts'
 import { openTestStore } from '../support/test-store.ts'
 
 let db: Db
@@ -62,4 +64,63 @@ it('is given back with a transaction that fails', async () => {
   await expect(failing).rejects.toThrow('no')
   const { rows } = await sql`select 1 from customer_clocks where customer_id = ${customerId}`.execute(db.tables())
   expect(rows).toEqual([])
+})
+
+describe('the counts of a customer', () => {
+  const count = (customerId: string, isByCustomer = true) =>
+    db.transaction((transaction) => countCreation(transaction, customerId, { records: { rules: 1 }, isByCustomer }))
+  const keepDay = (customerId: string, daysFromNow: number) =>
+    sql`update customer_clocks set creations_day = (clock_timestamp() at time zone 'UTC')::date + ${daysFromNow}::integer
+      where customer_id = ${customerId}`.execute(db.tables())
+
+  it('go up by one with each that commits, whoever asks at once, and not with one that fails', async () => {
+    await onOneDay(db, async () => {
+      const customerId = newId()
+      const failing = (n: number) =>
+        db.transaction(async (transaction) => {
+          await countCreation(transaction, customerId, { records: { accounts: n }, isByCustomer: true })
+          throw new Error('no')
+        })
+      const both = Array.from({ length: 20 }, (_, n) => [count(customerId), failing(n)]).flat()
+      const results = await Promise.allSettled(both)
+      const given = results.flatMap((result) =>
+        result.status === 'fulfilled' ? [result.value as Awaited<ReturnType<typeof count>>] : [],
+      )
+      const numbers = Array.from({ length: 20 }, (_, n) => n + 1)
+      expect(given.map(({ today }) => today).toSorted((a, b) => a - b)).toEqual(numbers)
+      expect(given.map(({ totals }) => totals.rules).toSorted((a, b) => a - b)).toEqual(numbers)
+      expect(await readCreationCounts(db, customerId)).toMatchObject({
+        totals: { accounts: 0, addresses: 0, rules: 20 },
+        today: 20,
+      })
+    })
+  })
+
+  it('are of a day when the customer asked: the totals count what the operator creates, the day does not', async () => {
+    await onOneDay(db, async () => {
+      const customerId = newId()
+      await count(customerId, false)
+      await count(customerId)
+      await next(customerId)
+      expect(await count(customerId, false)).toMatchObject({ totals: { rules: 3 }, today: 1 })
+    })
+  })
+
+  it.each([
+    ['yesterday', -1, 1],
+    ['the day after, begun by others while this one waited for the lock', 1, 3],
+    ['a later one, kept by a clock that has been set back since', 2, 1],
+  ])('begin again unless it is the same day: %s', async (_which, daysFromNow, today) => {
+    await onOneDay(db, async () => {
+      const customerId = newId()
+      await count(customerId)
+      await count(customerId)
+      await keepDay(customerId, daysFromNow)
+      expect(await readCreationCounts(db, customerId)).toMatchObject({ today: today - 1 })
+      const counted = await count(customerId)
+      expect(counted).toMatchObject({ totals: { rules: 3 }, today })
+      expect(counted.secondsOfDayLeft).toBeGreaterThanOrEqual(1)
+      expect(counted.secondsOfDayLeft).toBeLessThanOrEqual(daysFromNow === 1 ? 172_800 : 86_400)
+    })
+  })
 })

@@ -3,6 +3,7 @@
  * listener, and customers with tokens, made as an operator and a client make them. Time is real.
  */
 
+import { createQuotas } from '../../src/app/customer-quotas.ts'
 import { createOperatorListener } from '../../src/app/operator-listener.ts'
 import { createPublicListener } from '../../src/app/public-listener.ts'
 import { operatorRooms, publicRooms } from '../../src/app/rooms.ts'
@@ -89,7 +90,8 @@ export class RestNode {
     const verifier = createTokenVerifier({ directory, clock })
     const metrics = createMetricsRegistry()
     const refreshDirectory = () => loader.refresh()
-    const shared = { db, directory, clock, log, metrics, refreshDirectory, host: '127.0.0.1', port: 0 }
+    const quotas = createQuotas(metrics, live)
+    const shared = { quotas, db, directory, clock, log, metrics, refreshDirectory, host: '127.0.0.1', port: 0 }
     const publicListener = await createPublicListener({
       ...shared,
       trustedProxies: [],

@@ -11,6 +11,7 @@ import { depositAddresses } from './202611201720-deposit-addresses.ts'
 import { rules } from './202611201730-rules.ts'
 import { rulePairs } from './202611202045-rule-pairs.ts'
 import { accountChanges } from './202611202115-account-changes.ts'
+import { quotas } from './202611220900-quotas.ts'
 import { directoryChanges } from './202611220910-directory-changes.ts'
 import { accountSizes } from './202611220920-account-sizes.ts'
 import type { Migration } from './migration.ts'
@@ -27,6 +28,7 @@ export const MIGRATIONS: readonly Migration[] = [
   rules,
   rulePairs,
   accountChanges,
+  quotas,
   directoryChanges,
   accountSizes,
 ]

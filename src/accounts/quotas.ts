@@ -1,0 +1,152 @@
+/**
+ * Quotas: how much one customer may create, over all its clients and all nodes. It compares the counts of the store with
+ * the settings in force and refuses what is over them; it counts refusals. Existing records are never affected: a limit
+ * below what exists refuses new records only. What is refused is rolled back with its transaction, so it was not counted.
+ * What the operator creates for a customer counts towards the totals and is held to them, but not to the day.
+ */
+import { Counter, type MetricsRegistry } from '../base/metrics.ts'
+import { Problem } from '../http/problem.ts'
+import { type CountedRecords, countCreation, readCreationCounts } from '../store/creation-time.ts'
+import type { Db, Transaction } from '../store/db.ts'
+
+/** The settings `quotas.*` that are in force. */
+export interface QuotaLimits {
+  readonly accountsMax: number
+  readonly addressesMax: number
+  readonly rulesMax: number
+  readonly creationsPerDay: number
+  readonly poolReservePercent: number
+}
+
+/** Each as its setting is named. */
+const QUOTAS = ['accounts_max', 'addresses_max', 'rules_max', 'creations_per_day', 'pool_reserve_percent'] as const
+
+type QuotaName = (typeof QUOTAS)[number]
+
+/** A creation that has its time and its turn, and is not admitted yet. */
+export interface PendingCreation {
+  readonly createdAt: string
+  /** Refuses what is over a quota: 403 `quota_exceeded` or 429 `daily_quota_exceeded`. */
+  admit(): void
+}
+
+interface Use {
+  readonly limit: number
+  readonly used: number
+}
+
+/** What a customer has used of its quotas, as the operator API shows it. */
+export interface QuotaDocument {
+  readonly customer_id: string
+  readonly accounts: Use
+  readonly addresses: Use
+  readonly rules: Use
+  readonly creations_today: Use & { readonly resets_in_seconds: number }
+}
+
+export class Quotas {
+  readonly #limits: () => QuotaLimits
+  readonly #refusals: Counter<'quota'>
+
+  /** @param limits read again for every creation */
+  constructor(registry: MetricsRegistry, limits: () => QuotaLimits) {
+    this.#limits = limits
+    this.#refusals = new Counter({
+      name: 'tidegate_quota_refusals_total',
+      help: 'Creations that were refused by a quota; named as the settings quotas.*',
+      labelNames: ['quota'],
+      registers: [registry],
+    })
+    for (const quota of QUOTAS) this.#refusals.inc({ quota }, 0)
+  }
+
+  get poolReservePercent(): number {
+    return this.#limits().poolReservePercent
+  }
+
+  /**
+   * Counts what a customer is about to create in `transaction`, and gives its time. Other creations of the customer wait
+   * until the transaction ends, so it is asked for after every lock that they may want too. `admit` is called when the
+   * request is known to be no repetition of an earlier one: that is answered with 409, whatever the quota.
+   */
+  begin<Tables>(
+    transaction: Transaction<Tables>,
+    customerId: string,
+    records: Partial<CountedRecords>,
+  ): Promise<PendingCreation> {
+    return this.#begin(transaction, customerId, records, true)
+  }
+
+  /** As `begin`, for what the operator creates for a customer: it is no creation of the customer's day. */
+  beginForOperator<Tables>(
+    transaction: Transaction<Tables>,
+    customerId: string,
+    records: Partial<CountedRecords>,
+  ): Promise<PendingCreation> {
+    return this.#begin(transaction, customerId, records, false)
+  }
+
+  async #begin<Tables>(
+    transaction: Transaction<Tables>,
+    customerId: string,
+    records: Partial<CountedRecords>,
+    isByCustomer: boolean,
+  ): Promise<PendingCreation> {
+    const { createdAt, totals, today, secondsOfDayLeft } = await countCreation(transaction, customerId, {
+      records,
+      isByCustomer,
+    })
+    const admit = (): void => {
+      const { accountsMax, addressesMax, rulesMax, creationsPerDay } = this.#limits()
+      this.#admitTotal('accounts', records, totals, accountsMax)
+      this.#admitTotal('addresses', records, totals, addressesMax)
+      this.#admitTotal('rules', records, totals, rulesMax)
+      if (isByCustomer && today > creationsPerDay) {
+        throw this.#dayIsUsedUp({ limit: creationsPerDay, used: today - 1 }, secondsOfDayLeft)
+      }
+    }
+    return { createdAt, admit }
+  }
+
+  /** @param totals with what is about to be created */
+  #admitTotal(
+    kind: keyof CountedRecords,
+    records: Partial<CountedRecords>,
+    totals: CountedRecords,
+    limit: number,
+  ): void {
+    const added = records[kind] ?? 0
+    if (added === 0 || totals[kind] <= limit) return
+    const used = totals[kind] - added
+    this.countRefusal(`${kind}_max`)
+    throw new Problem('quota_exceeded', `${kind}_max: the customer has ${used} of at most ${limit} ${kind}`, {
+      meta: { limit, used },
+    })
+  }
+
+  #dayIsUsedUp({ limit, used }: Use, seconds: number): Problem {
+    this.countRefusal('creations_per_day')
+    const detail = `creations_per_day: the customer has used ${used} of at most ${limit} creations of today; try again in ${seconds} s`
+    return new Problem('daily_quota_exceeded', detail, {
+      meta: { limit, used },
+      headers: { 'retry-after': String(seconds) },
+    })
+  }
+
+  countRefusal(quota: QuotaName): void {
+    this.#refusals.inc({ quota })
+  }
+
+  /** What the customer has used; a customer that does not exist has used nothing. */
+  async read(db: Db, customerId: string): Promise<QuotaDocument> {
+    const { totals, today, secondsOfDayLeft } = await readCreationCounts(db, customerId)
+    const { accountsMax, addressesMax, rulesMax, creationsPerDay } = this.#limits()
+    return {
+      customer_id: customerId,
+      accounts: { limit: accountsMax, used: totals.accounts },
+      addresses: { limit: addressesMax, used: totals.addresses },
+      rules: { limit: rulesMax, used: totals.rules },
+      creations_today: { limit: creationsPerDay, used: today, resets_in_seconds: secondsOfDayLeft },
+    }
+  }
+}

@@ -1,0 +1,18 @@
+/** The quotas of customers with the settings that are in force; one per process, shared by both listeners. */
+import { Quotas } from '../accounts/quotas.ts'
+import type { MetricsRegistry } from '../base/metrics.ts'
+import type { Config } from '../config/settings.ts'
+
+/** @param live what is in force now; its configuration is replaced when it is reloaded */
+export function createQuotas(metrics: MetricsRegistry, live: { readonly config: Config }): Quotas {
+  return new Quotas(metrics, () => {
+    const { config } = live
+    return {
+      accountsMax: config['quotas.accounts_max'],
+      addressesMax: config['quotas.addresses_max'],
+      rulesMax: config['quotas.rules_max'],
+      creationsPerDay: config['quotas.creations_per_day'],
+      poolReservePercent: config['quotas.pool_reserve_percent'],
+    }
+  })
+}
