@@ -53,6 +53,8 @@ export interface ServiceOptions {
   readonly bus?: Bus
   /** The demo's: addresses for which there is no key come from a seed for testing, in the data folder. */
   readonly hasTestSeed?: boolean
+  /** Takes the data folder from a holder on another machine that cannot be asked. */
+  readonly takeOver?: boolean
   /** Gives the start up: what was started is stopped, and the start fails with the reason of the signal. */
   readonly signal?: AbortSignal
 }

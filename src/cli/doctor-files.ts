@@ -5,13 +5,12 @@
 import { X509Certificate } from 'node:crypto'
 import { accessSync, constants, readFileSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { dataFolderProblem, modeText, OTHERS, storeFolder } from '../app/data-folder.ts'
 import { checkTlsFiles, tlsFilesOf } from '../app/tls-settings.ts'
 import { describeProblem } from '../config/load.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 import { bad, type Finding, hasCode, ok, reasonOf, warn } from './doctor-finding.ts'
 
-/** What only the owner of the process may do. */
-const OTHERS = 0o077
 /** The embedded store needs about 40 MB when it is new; its log of changes may double what is in it. */
 const FREE_BYTES_MIN = 100_000_000
 const FREE_BYTES_LOW = 1_000_000_000
@@ -32,12 +31,16 @@ export function examineFolder(folder: string): Finding {
     return bad(name, `${path} cannot be made: ${parent} is not writable`, `make it, owned by the service's user`)
   }
   if (!stats.isDirectory()) return bad(name, `${path} is no folder`, 'name another data_dir')
+  const problem = dataFolderProblem(path, stats)
+  if (problem !== undefined) return bad(name, problem.detail, problem.next)
   if (!isWritable(path)) return bad(name, `${path} is not writable`, `give it to the service's user`)
   const freeBytes = freeBytesOf(path)
   const free = `${Math.floor(freeBytes / 1e6)} MB free`
   if (freeBytes < FREE_BYTES_MIN) return bad(name, `${path}, only ${free}`, 'make room: writes fail on a full disk')
-  if ((stats.mode & OTHERS) !== 0) {
-    return warn(name, `${path} is open to others (mode ${modeText(stats)})`, `chmod 700 ${path}`)
+  const store = statSync(storeFolder(path), { throwIfNoEntry: false })
+  if (store !== undefined && (store.mode & OTHERS) !== 0) {
+    const detail = `${storeFolder(path)} can be read by other users (mode ${modeText(store)})`
+    return warn(name, detail, 'the next start of serve sets it to 700; docs/custody.md says which keys to replace')
   }
   if (freeBytes < FREE_BYTES_LOW) return warn(name, `${path}, only ${free}`, 'make room before it is full')
   return ok(name, `${path}, writable, ${free}`)
@@ -105,8 +108,4 @@ function isWritable(path: string): boolean {
 function freeBytesOf(path: string): number {
   const { bavail, bsize } = statfsSync(path)
   return bavail * bsize
-}
-
-function modeText({ mode }: Stats): string {
-  return (mode & 0o777).toString(8)
 }

@@ -4,6 +4,7 @@
  * nobody has it open. It changes nothing. Exit code 1 when something is bad.
  */
 import { existsSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { Lifecycle } from '../app/lifecycle.ts'
@@ -13,7 +14,7 @@ import { type Clock, createSystemClock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
 import { describeProblem } from '../config/load.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
-import { DataFolderHeld, dataFolderHolder } from '../store/data-lock.ts'
+import { DataFolderHeld, dataFolderHolder, type FolderHolder } from '../store/data-lock.ts'
 import { addConfigFlags, readConfigResult } from './config-flags.ts'
 import { askAddressPools, examineAddressKeys } from './doctor-addresses.ts'
 import { examineCertificate, examineFolder, examineOperatorToken } from './doctor-files.ts'
@@ -93,7 +94,7 @@ async function examine(command: Command, operatorUrl: string | undefined): Promi
 }
 
 async function examineService(examination: Examination): Promise<Finding[]> {
-  let holder: number | undefined
+  let holder: FolderHolder | undefined
   try {
     holder = await dataFolderHolder(examination.config.data_dir)
   } catch (error) {
@@ -116,7 +117,7 @@ async function examineStopped(examination: Examination): Promise<Finding[]> {
     return [ok('service', 'not running'), ...store, ...ports]
   } catch (error) {
     // It was started in the meantime.
-    if (error instanceof DataFolderHeld) return examineRunning(examination, error.pid)
+    if (error instanceof DataFolderHeld) return examineRunning(examination, error.holder)
     throw error
   }
 }
@@ -155,9 +156,10 @@ function storePlace(config: Config): string {
 }
 
 /** A process has the folder: it is asked. Only a store that others may open too is looked at directly. */
-async function examineRunning(examination: Examination, pid: number): Promise<Finding[]> {
+async function examineRunning(examination: Examination, holder: FolderHolder): Promise<Finding[]> {
   const { config, operatorUrl } = examination
-  const holder = `process ${pid} has ${config.data_dir} open`
+  const place = holder.host === '' || holder.host === hostname() ? '' : ` on host ${holder.host}`
+  const text = `process ${holder.pid}${place} has ${config.data_dir} open`
   const store = config['store.url'] === '' ? undefined : await examineStore(examination)
   let api: OperatorApi
   let readiness: Readiness
@@ -166,11 +168,13 @@ async function examineRunning(examination: Examination, pid: number): Promise<Fi
     readiness = await readReadiness(api)
     await callOperator(api, { method: 'GET', path: '/markets' })
   } catch (error) {
-    const next = 'see its log; if it listens elsewhere, give its configuration, or --operator-url'
-    return [bad('service', `${holder} and cannot be asked: ${reasonOf(error)}`, next), ...(store ?? [])]
+    const next = holder.isElsewhere
+      ? 'when that process has certainly ended, start once with --take-over'
+      : 'see its log; if it listens elsewhere, give its configuration, or --operator-url'
+    return [bad('service', `${text} and cannot be asked: ${reasonOf(error)}`, next), ...(store ?? [])]
   }
   return [
-    ok('service', holder),
+    ok('service', text),
     ...(store ?? [...judgeStore(readiness), ...(issuesTokens(config) ? [await askSigningKeys(api, examination)] : [])]),
     ...judgeReadiness(readiness),
     ...(await askAddressPools(api)),
