@@ -7,6 +7,7 @@
 import { type ClientCredentials, type DemoClient, ensureDemoClient } from '../auth/demo-client.ts'
 import { Directory } from '../auth/directory.ts'
 import { DirectoryLoader } from '../auth/directory-loader.ts'
+import type { EncryptionKey } from '../auth/encryption-key.ts'
 import type { TokenVerifier } from '../auth/token-verifier.ts'
 import { Upkeep } from '../auth/upkeep.ts'
 import type { Clock } from '../base/clock.ts'
@@ -25,6 +26,7 @@ import { createGatewayMetrics } from '../gateway/metrics.ts'
 import type { Db } from '../store/db.ts'
 import { readSchemaState } from '../store/migrate.ts'
 import { networksWithoutAddresses } from './address-keys.ts'
+import { checkEncryptionKey, loadEncryptionKey } from './encryption-key.ts'
 import { createHealthMetrics } from './health-metrics.ts'
 import { Lifecycle, type Stoppable } from './lifecycle.ts'
 import type { Listener } from './listener.ts'
@@ -102,6 +104,7 @@ interface Parts extends ServiceOptions {
 /** What the operator API is about. */
 interface OperatedRooms {
   readonly db: Db
+  readonly encryptionKey: EncryptionKey | undefined
   readonly loader: DirectoryLoader
   readonly marketData: MarketData
   readonly hub: Hub
@@ -146,10 +149,11 @@ async function startParts(parts: Parts): Promise<Service> {
   const { config, log, lifecycle, signal, state } = parts
   const { db } = await openStore(parts)
   signal.throwIfAborted()
-  const loader = createDirectoryLoader(parts, db)
+  const encryptionKey = await loadEncryptionKey(config, db)
+  const loader = createDirectoryLoader(parts, db, encryptionKey)
   const marketData = createMarkets(parts, db)
   const { hub, gateway } = startGateway(parts, marketData)
-  const operator = await startOperatorListener(parts, { db, loader, marketData, hub })
+  const operator = await startOperatorListener(parts, { db, encryptionKey, loader, marketData, hub })
   // Stopped after the public listener, whose drain goes on sending data.
   lifecycle.started('sources', () => marketData.stopSources())
   const listener = await startPublicListener(parts, { db, loader, gateway })
@@ -162,8 +166,9 @@ async function startParts(parts: Parts): Promise<Service> {
       state.schema = schema
     },
   )
+  await readFromStore(parts, 'encryption key', () => checkEncryptionKey({ ...parts, db, key: encryptionKey }))
   await loadDirectory(parts, loader)
-  if (issuesTokens(config)) startUpkeep(parts, db)
+  if (issuesTokens(config)) startUpkeep(parts, db, encryptionKey)
   await startSources(parts, marketData, await readFromStore(parts, 'commit times', () => readCommitFloors(db)))
   state.started = true
   const publicUrl = config['http.public_url'] || listener.url
@@ -185,7 +190,7 @@ async function startParts(parts: Parts): Promise<Service> {
       return lifecycle.stop()
     },
     async ensureDemoClient(existing) {
-      const client = await ensureDemoClient(db, existing)
+      const client = await ensureDemoClient(db, existing, encryptionKey)
       await loader.refresh()
       return client
     },
@@ -205,8 +210,13 @@ function applyConfig({ live, log }: Parts, rooms: ReloadedRooms): void {
   rooms.listener.reloadTls()
 }
 
-function createDirectoryLoader({ config, directory, log, clock, lifecycle }: Parts, db: Db): DirectoryLoader {
-  const loader = new DirectoryLoader({ db, directory, clock, log, publicUrl: issuerOfNewStore(config) })
+function createDirectoryLoader(
+  { config, directory, log, clock, lifecycle }: Parts,
+  db: Db,
+  encryptionKey: EncryptionKey | undefined,
+): DirectoryLoader {
+  const publicUrl = issuerOfNewStore(config)
+  const loader = new DirectoryLoader({ db, directory, clock, log, publicUrl, encryptionKey })
   lifecycle.started('directory', () => loader.stop())
   return loader
 }
@@ -224,13 +234,18 @@ async function loadDirectory({ directory, signal }: Parts, loader: DirectoryLoad
 }
 
 /** Keys and revocations, as time goes by. */
-function startUpkeep({ config, directory, log, clock, lifecycle }: Parts, db: Db): void {
-  const upkeep = new Upkeep({ db, directory, clock, log, signingKeyDays: config['auth.signing_key_days'] })
+function startUpkeep(
+  { config, directory, log, clock, lifecycle }: Parts,
+  db: Db,
+  encryptionKey: EncryptionKey | undefined,
+): void {
+  const signingKeyDays = config['auth.signing_key_days']
+  const upkeep = new Upkeep({ db, directory, clock, log, signingKeyDays, encryptionKey })
   lifecycle.started('upkeep', () => upkeep.stop())
 }
 
 async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promise<Listener> {
-  const { db, loader, marketData, hub } = rooms
+  const { db, encryptionKey, loader, marketData, hub } = rooms
   const { config, live, log, metrics, clock, directory, state, lifecycle } = parts
   const withoutAddresses = parts.hasTestSeed === true ? [] : networksWithoutAddresses(config)
   const sourcesOf = (symbol: string) => marketData.sourcesOf(symbol)
@@ -267,6 +282,7 @@ async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promis
     rooms: operatorRooms({
       ...parts,
       db,
+      encryptionKey,
       issuesTokens: issuesTokens(config),
       refreshDirectory: () => loader.refresh(),
       hub,

@@ -11,6 +11,7 @@ import type { Db } from '../store/db.ts'
 import { openEmbedded } from '../store/embedded.ts'
 import { migrate } from '../store/migrate.ts'
 import { openPostgres } from '../store/postgres.ts'
+import { transportProblem } from '../store/transport-security.ts'
 import { closeStoreFolder, prepareDataFolder, storeFolder } from './data-folder.ts'
 import type { Lifecycle } from './lifecycle.ts'
 
@@ -38,15 +39,19 @@ export async function openStore(options: StoreOptions): Promise<{ readonly db: D
 }
 
 /**
- * Brings the schema of that store up to this version, and names what was missing. An embedded one must be free; on a
+ * Opens that store, brings its schema up to this version, and names what was missing. An embedded one must be free; on a
  * PostgreSQL server nodes may be at work, or be waiting for this, so it holds no folder.
  */
-export async function migrateStore(options: StoreOptions): Promise<readonly string[]> {
+export async function migrateStore(
+  options: StoreOptions,
+): Promise<{ readonly db: Db; readonly applied: readonly string[] }> {
   const { config, log } = options
-  if (config['store.url'] !== '') return (await migrate(openServer(options), log)).applied
-  await holdDataFolder(options)
-  closeStoreFolder(config.data_dir, log)
-  return (await migrate(await openFolder(options), log)).applied
+  if (config['store.url'] === '') {
+    await holdDataFolder(options)
+    closeStoreFolder(config.data_dir, log)
+  }
+  const db = config['store.url'] === '' ? await openFolder(options) : openServer(options)
+  return { db, applied: (await migrate(db, log)).applied }
 }
 
 /** Opens that store as it is, to look at: nothing is migrated. An embedded one must be free. */
@@ -63,6 +68,8 @@ async function holdDataFolder({ config, log, lifecycle, takeOver = false }: Stor
 }
 
 function openServer({ config, log, clock, random, lifecycle }: StoreOptions): Db {
+  const problem = transportProblem(config['store.url'])
+  if (problem !== undefined) log.warn({}, problem)
   const db = openPostgres({
     url: config['store.url'],
     connectionsMax: config['store.connections_max'],

@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { registerAccountOperatorRoutes } from '../accounts/operator-routes.ts'
 import { registerAccountRoutes } from '../accounts/routes.ts'
 import type { Directory } from '../auth/directory.ts'
+import type { EncryptionKey } from '../auth/encryption-key.ts'
 import { createGuard } from '../auth/guard.ts'
 import { registerAuthOperatorRoutes } from '../auth/operator-routes.ts'
 import type { TokenVerifier } from '../auth/token-verifier.ts'
@@ -46,6 +47,7 @@ export interface OperatorRoomsOptions extends Configured {
   readonly db: Db
   readonly clock: Clock
   readonly issuesTokens: boolean
+  readonly encryptionKey?: EncryptionKey | undefined
   refreshDirectory(): Promise<void>
   readonly hub: Hub
   sourcesOf(symbol: string): readonly SourceState[]

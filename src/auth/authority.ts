@@ -4,8 +4,12 @@
  * the same transaction and everybody else waits for it.
  */
 import { randomUUID } from 'node:crypto'
+import { millisecondText } from '../base/clock.ts'
 import type { Db, Transaction } from '../store/db.ts'
+import { recordChange } from './changes.ts'
 import type { Authority } from './directory.ts'
+import { type EncryptionKey, requireKey } from './encryption-key.ts'
+import { readPepper, storedPepper } from './key-encryption.ts'
 import { newPepper } from './secrets.ts'
 import { createFirstKey } from './signing-keys.ts'
 import type { AuthTables } from './tables.ts'
@@ -14,41 +18,94 @@ import type { AuthTables } from './tables.ts'
  * Reads the authority; makes it, and the first key with it, when the store has none.
  * @param publicUrl the address that customers use, which becomes the issuer when it is made now. Empty: the issuer is a
  *   random name, because a listener's address may change and the issuer may not.
+ * @param encryptionKey decrypts what the store holds encrypted; a new store is encrypted with it. Throws
+ *   `EncryptionKeyProblem` when it is not the key that the store needs.
  */
-export async function readAuthority(db: Db, publicUrl: string, nowMilliseconds: number): Promise<Authority> {
+export async function readAuthority(
+  db: Db,
+  publicUrl: string,
+  nowMilliseconds: number,
+  encryptionKey?: EncryptionKey,
+): Promise<Authority> {
   const tables = db.tables<AuthTables>()
-  const read = () => tables.selectFrom('authority').select(['issuer', 'pepper']).executeTakeFirst()
+  const read = () => tables.selectFrom('authority').select(['issuer', 'pepper', 'encryption_key_id']).executeTakeFirst()
   let row = await read()
   if (row === undefined) {
-    await db.transaction<AuthTables, void>((transaction) => createAuthority(transaction, publicUrl, nowMilliseconds))
+    const issuer = publicUrl === '' ? `urn:uuid:${randomUUID()}` : publicUrl
+    await db.transaction<AuthTables, void>((transaction) =>
+      createAuthority(transaction, issuer, nowMilliseconds, encryptionKey),
+    )
     row = await read()
   }
   if (row === undefined) throw new Error('the authority was made and is not there')
+  if (row.encryption_key_id !== null) requireKey(encryptionKey, row.encryption_key_id)
   // The resources behind this service are one audience, named like their issuer.
-  return { issuer: row.issuer, audience: row.issuer, pepper: row.pepper }
+  return { issuer: row.issuer, audience: row.issuer, pepper: readPepper(row.pepper, encryptionKey) }
 }
 
 /** The pepper that secrets are hashed with. The authority must have been read once, by whoever loads the directory. */
-export async function pepperOf(transaction: Transaction<AuthTables>): Promise<Uint8Array> {
+export async function pepperOf(
+  transaction: Transaction<AuthTables>,
+  encryptionKey: EncryptionKey | undefined,
+): Promise<Uint8Array> {
   const { pepper } = await transaction.selectFrom('authority').select('pepper').executeTakeFirstOrThrow()
-  return pepper
+  return readPepper(pepper, encryptionKey)
+}
+
+/** What was ended by `replaceKeys`. */
+export interface ReplacedKeys {
+  readonly signingKeys: number
+  readonly secrets: number
+}
+
+/**
+ * For a store whose encryption key is lost, or known to others: ends every signing key and deletes every client secret,
+ * because without the pepper none can be checked, and makes a new key and a new pepper. Every token ends, and every
+ * client needs a new secret.
+ */
+export async function replaceKeys(
+  transaction: Transaction<AuthTables>,
+  actor: string,
+  nowMilliseconds: number,
+  encryptionKey: EncryptionKey | undefined,
+): Promise<ReplacedKeys> {
+  const authority = transaction.selectFrom('authority').select('single').forUpdate()
+  // A store that no node has used yet gets its keys from the first one.
+  if ((await authority.executeTakeFirst()) === undefined) return { signingKeys: 0, secrets: 0 }
+  const keys = await transaction
+    .updateTable('signing_keys')
+    .set({ private_jwk: null, revoked_at: millisecondText(nowMilliseconds) })
+    .where('private_jwk', 'is not', null)
+    .executeTakeFirst()
+  const secrets = transaction.updateTable('client_secrets').set({ hash: null }).where('hash', 'is not', null)
+  const deleted = await secrets.executeTakeFirst()
+  const pepper = storedPepper(newPepper(), encryptionKey)
+  const encryption_key_id = encryptionKey?.id ?? null
+  await transaction.updateTable('authority').set({ pepper, encryption_key_id }).execute()
+  await createFirstKey(transaction, nowMilliseconds, encryptionKey)
+  const done = { signingKeys: Number(keys.numUpdatedRows), secrets: Number(deleted.numUpdatedRows) }
+  const detail = { signing_keys: done.signingKeys, secrets: done.secrets }
+  await recordChange(transaction, { actor, action: 'signing_key.replace', subject: encryption_key_id ?? '', detail })
+  return done
 }
 
 async function createAuthority(
   transaction: Transaction<AuthTables>,
-  publicUrl: string,
+  issuer: string,
   nowMilliseconds: number,
+  encryptionKey: EncryptionKey | undefined,
 ): Promise<void> {
   const made = await transaction
     .insertInto('authority')
     .values({
       single: true,
-      issuer: publicUrl === '' ? `urn:uuid:${randomUUID()}` : publicUrl,
-      pepper: newPepper(),
+      issuer,
+      pepper: storedPepper(newPepper(), encryptionKey),
+      encryption_key_id: encryptionKey?.id ?? null,
     })
     .onConflict((conflict) => conflict.doNothing())
     .returning('single')
     .executeTakeFirst()
   if (made === undefined) return
-  await createFirstKey(transaction, nowMilliseconds)
+  await createFirstKey(transaction, nowMilliseconds, encryptionKey)
 }

@@ -10,6 +10,7 @@ import type { Db } from '../store/db.ts'
 import { readAuthority } from './authority.ts'
 import { DIRECTORY_CHANNEL } from './changes.ts'
 import type { Directory, DirectoryTruth } from './directory.ts'
+import type { EncryptionKey } from './encryption-key.ts'
 import { readRevokedTokens } from './revoked-tokens.ts'
 import { readSigningKeys } from './signing-keys.ts'
 import type { AuthTables } from './tables.ts'
@@ -21,6 +22,8 @@ export interface DirectoryLoaderOptions {
   readonly log: Log
   /** The address that customers use; becomes the issuer at the first start of a store. Empty: a random name. */
   readonly publicUrl: string
+  /** Decrypts the signing keys and the pepper, where the store is encrypted. */
+  readonly encryptionKey?: EncryptionKey | undefined
 }
 
 /** Waits before loads after a failed one: doubling from the first to the second. */
@@ -84,7 +87,7 @@ export class DirectoryLoader {
     const { db, directory, clock, log } = this.#options
     try {
       this.#unlisten ??= await this.#listen(db)
-      const truth = await readTruth(db, this.#options.publicUrl, clock.wallInstant().milliseconds)
+      const truth = await readTruth(this.#options)
       if (this.#stopped) return
       this.#failures = 0
       this.#retry?.cancel()
@@ -115,9 +118,9 @@ export class DirectoryLoader {
  * Reads everything, one statement a table. A change between two statements announces itself, so what it tore apart is
  * read again; until then a client whose customer is not there yet counts as disabled.
  */
-async function readTruth(db: Db, publicUrl: string, nowMilliseconds: number): Promise<DirectoryTruth> {
-  const authority = await readAuthority(db, publicUrl, nowMilliseconds)
-  const { keys, revokedKeyIds } = await readSigningKeys(db)
+async function readTruth({ db, publicUrl, clock, encryptionKey }: DirectoryLoaderOptions): Promise<DirectoryTruth> {
+  const authority = await readAuthority(db, publicUrl, clock.wallInstant().milliseconds, encryptionKey)
+  const { keys, revokedKeyIds } = await readSigningKeys(db, encryptionKey)
   const tables = db.tables<AuthTables>()
   const secrets = await tables.selectFrom('client_secrets').select(['client_id', 'hash']).execute()
   const clients = await tables.selectFrom('clients').selectAll().execute()

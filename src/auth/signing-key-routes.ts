@@ -1,18 +1,29 @@
 /**
- * The operator's calls about signing keys: list them, rotate now, revoke a compromised one. Each write is one
- * transaction, answered when it is in force on this node. A service that trusts an outside issuer has none of them.
+ * The operator's calls about signing keys: list them, rotate now, revoke a compromised one, encrypt those that are
+ * stored as they are. Each write is one transaction, answered when it is in force on this node. A service that trusts an
+ * outside issuer has none of them.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { Clock } from '../base/clock.ts'
 import { PageQuery, readPageQuery } from '../http/page-query.ts'
+import { Problem } from '../http/problem.ts'
 import type { Db } from '../store/db.ts'
+import type { EncryptionKey } from './encryption-key.ts'
+import { encryptKeys } from './key-encryption.ts'
 import { ACTOR, idOf, type Write } from './operator-calls.ts'
 import { listSigningKeys, revokeSigningKey, rotateSigningKeys } from './signing-keys.ts'
 
 const Nothing = Type.Object({}, { additionalProperties: false })
 
-export function registerSigningKeyRoutes(app: FastifyInstance, db: Db, clock: Clock, write: Write): void {
+interface SigningKeyRoutesOptions {
+  readonly db: Db
+  readonly clock: Clock
+  readonly encryptionKey: EncryptionKey | undefined
+}
+
+export function registerSigningKeyRoutes(app: FastifyInstance, options: SigningKeyRoutesOptions, write: Write): void {
+  const { db, clock, encryptionKey } = options
   const now = () => clock.wallInstant().milliseconds
   app.get<{ Querystring: Static<typeof PageQuery> }>(
     '/signing-keys',
@@ -20,9 +31,17 @@ export function registerSigningKeyRoutes(app: FastifyInstance, db: Db, clock: Cl
     (request) => listSigningKeys(db, now(), readPageQuery(request.query)),
   )
   app.post('/signing-keys', { schema: { body: Nothing } }, () =>
-    write((transaction) => rotateSigningKeys(transaction, ACTOR, now())),
+    write((transaction) => rotateSigningKeys(transaction, ACTOR, now(), encryptionKey)),
   )
   app.delete<{ Params: { id: string } }>('/signing-keys/:id', ({ params }) =>
-    write((transaction) => revokeSigningKey(transaction, ACTOR, idOf(params.id), now())),
+    write((transaction) => revokeSigningKey(transaction, ACTOR, idOf(params.id), now(), encryptionKey)),
   )
+  app.post('/signing-keys/encrypt', { schema: { body: Nothing } }, () => {
+    if (encryptionKey === undefined) {
+      throw new Problem('invalid_state', 'keys.encryption_key is not set: set it on every node first', {
+        meta: { current: { encryption_key_id: null } },
+      })
+    }
+    return write((transaction) => encryptKeys(transaction, ACTOR, encryptionKey))
+  })
 }

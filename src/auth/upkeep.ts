@@ -8,6 +8,7 @@ import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Db } from '../store/db.ts'
 import type { Directory } from './directory.ts'
+import type { EncryptionKey } from './encryption-key.ts'
 import { forgetRevokedTokens, isRevocationOver } from './revoked-tokens.ts'
 import { type KeyWork, keepSigningKeys, keyWorkDue } from './signing-keys.ts'
 import type { AuthTables } from './tables.ts'
@@ -19,6 +20,8 @@ export interface UpkeepOptions {
   readonly log: Log
   /** How long a key signs: the setting `auth.signing_key_days`. */
   readonly signingKeyDays: number
+  /** Encrypts the keys that are made, where the store is encrypted. */
+  readonly encryptionKey?: EncryptionKey | undefined
 }
 
 const INTERVAL_MILLISECONDS = 60_000
@@ -60,14 +63,14 @@ export class Upkeep {
   }
 
   async #work(): Promise<void> {
-    const { db, directory, clock, log, signingKeyDays } = this.#options
+    const { db, directory, clock, log, signingKeyDays, encryptionKey } = this.#options
     const now = clock.wallInstant().milliseconds
     const rotationMilliseconds = signingKeyDays * DAY_MILLISECONDS
     const { isSuccessorDue, retirable } = keyWorkDue(directory.keys, now, rotationMilliseconds)
     try {
       if (isSuccessorDue || retirable.length > 0) {
         const done = await db.transaction<AuthTables, KeyWork>((transaction) =>
-          keepSigningKeys(transaction, now, rotationMilliseconds),
+          keepSigningKeys(transaction, now, rotationMilliseconds, encryptionKey),
         )
         if (done.isSuccessorDue) log.info({}, 'a signing key was made; it signs when it has been published for a while')
         if (done.retirable.length > 0) log.info({ keys: done.retirable }, 'signing keys retired')

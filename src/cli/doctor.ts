@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { existingEncryptionKey } from '../app/encryption-key.ts'
 import { Lifecycle } from '../app/lifecycle.ts'
 import type { Readiness } from '../app/readiness.ts'
 import { issuesTokens } from '../app/token-issuer.ts'
@@ -15,14 +16,21 @@ import { createLog } from '../base/log.ts'
 import { describeProblem } from '../config/load.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 import { DataFolderHeld, dataFolderHolder, type FolderHolder } from '../store/data-lock.ts'
+import { transportProblem } from '../store/transport-security.ts'
 import { addConfigFlags, readConfigResult } from './config-flags.ts'
 import { askAddressPools, examineAddressKeys } from './doctor-addresses.ts'
-import { examineCertificate, examineFolder, examineOperatorToken } from './doctor-files.ts'
+import { examineCertificate, examineEncryptionKeyFile, examineFolder, examineOperatorToken } from './doctor-files.ts'
 import { bad, type Finding, ok, reasonOf, warn } from './doctor-finding.ts'
 import { examineFreePort, examinePublicPort, operatorPort, publicPort } from './doctor-ports.ts'
 import { judgeReadiness } from './doctor-readiness.ts'
 import { examineSources } from './doctor-sources.ts'
-import { examineSchema, examineSigningKeys, examineStoreClock, readSigningKeyList } from './doctor-store.ts'
+import {
+  examineEncryption,
+  examineSchema,
+  examineSigningKeys,
+  examineStoreClock,
+  readSigningKeyList,
+} from './doctor-store.ts'
 import { callOperator, type OperatorApi, operatorApi, readReadiness } from './operator-client.ts'
 import { printable } from './styled-line.ts'
 import { tableLines } from './table.ts'
@@ -82,9 +90,11 @@ async function examine(command: Command, operatorUrl: string | undefined): Promi
     ...warnings,
     examineFolder(config.data_dir),
     examineOperatorToken(config),
+    examineEncryptionKeyFile(config),
     ...examineCertificate(config, origins, clock.wallInstant().milliseconds),
     ...examineAddressKeys(config),
     ...(await examineSources(config, origins, clock)),
+    ...examineTransport(config),
     ...(await examineService(examination)),
     ok('bus', 'in process'),
   ]
@@ -134,16 +144,22 @@ async function examineStore({ config, clock }: Examination): Promise<Finding[]> 
     // Without its tables there is nothing more to read.
     if (schema.verdict !== 'ok') return [schema]
     const clockFinding = await examineStoreClock(db, clock)
-    if (!issuesTokens(config)) return [schema, clockFinding]
+    const encryption = await examineEncryption(db, existingEncryptionKey(config))
+    if (!issuesTokens(config)) return [schema, clockFinding, ...encryption]
     const keys = await readSigningKeyList(db, clock)
     const now = clock.wallInstant().milliseconds
-    return [schema, clockFinding, examineSigningKeys(keys, config['auth.signing_key_days'], now)]
+    return [schema, clockFinding, ...encryption, examineSigningKeys(keys, config['auth.signing_key_days'], now)]
   } catch (error) {
     if (error instanceof DataFolderHeld) throw error
     return [bad('store', `${place} cannot be used (${reasonOf(error)})`, 'start the store, or put store.url right')]
   } finally {
     await lifecycle.stop()
   }
+}
+
+function examineTransport(config: Config): Finding[] {
+  const problem = transportProblem(config['store.url'])
+  return problem === undefined ? [] : [warn('store', problem, 'put sslmode=verify-full into store.url')]
 }
 
 /** For people, and without the password that an address may hold. */

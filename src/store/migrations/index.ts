@@ -11,6 +11,7 @@ import { depositAddresses } from './202611201720-deposit-addresses.ts'
 import { rules } from './202611201730-rules.ts'
 import { rulePairs } from './202611202045-rule-pairs.ts'
 import { accountChanges } from './202611202115-account-changes.ts'
+import { keyEncryption } from './202611220925-key-encryption.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -25,4 +26,5 @@ export const MIGRATIONS: readonly Migration[] = [
   rules,
   rulePairs,
   accountChanges,
+  keyEncryption,
 ]
