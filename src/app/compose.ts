@@ -8,6 +8,7 @@ import type { Quotas } from '../accounts/quotas.ts'
 import { type ClientCredentials, type DemoClient, ensureDemoClient } from '../auth/demo-client.ts'
 import { Directory } from '../auth/directory.ts'
 import { DirectoryLoader } from '../auth/directory-loader.ts'
+import type { EncryptionKey } from '../auth/encryption-key.ts'
 import type { TokenVerifier } from '../auth/token-verifier.ts'
 import { Upkeep } from '../auth/upkeep.ts'
 import type { Clock } from '../base/clock.ts'
@@ -28,6 +29,7 @@ import { readSchemaState } from '../store/migrate.ts'
 import { StoreClockWatch } from '../store/store-clock.ts'
 import { networksWithoutAddresses } from './address-keys.ts'
 import { createQuotas } from './customer-quotas.ts'
+import { checkEncryptionKey, loadEncryptionKey } from './encryption-key.ts'
 import { createHealthMetrics } from './health-metrics.ts'
 import { Lifecycle, type Stoppable } from './lifecycle.ts'
 import type { Listener } from './listener.ts'
@@ -57,6 +59,8 @@ export interface ServiceOptions {
   readonly bus?: Bus
   /** The demo's: addresses for which there is no key come from a seed for testing, in the data folder. */
   readonly hasTestSeed?: boolean
+  /** Takes the data folder from a holder on another machine that cannot be asked. */
+  readonly takeOver?: boolean
   /** Gives the start up: what was started is stopped, and the start fails with the reason of the signal. */
   readonly signal?: AbortSignal
 }
@@ -106,6 +110,7 @@ interface Parts extends ServiceOptions {
 interface OperatedRooms {
   readonly db: Db
   readonly storeClock: StoreClockWatch
+  readonly encryptionKey: EncryptionKey | undefined
   readonly loader: DirectoryLoader
   readonly marketData: MarketData
   readonly hub: Hub
@@ -155,10 +160,11 @@ async function startParts(parts: Parts): Promise<Service> {
   signal.throwIfAborted()
   const storeClock = new StoreClockWatch({ ...parts, db })
   lifecycle.started('store clock', () => storeClock.stop())
-  const loader = createDirectoryLoader(parts, db)
+  const encryptionKey = await loadEncryptionKey(config, db)
+  const loader = createDirectoryLoader(parts, db, encryptionKey)
   const marketData = createMarkets(parts, db)
   const { hub, gateway } = startGateway(parts, marketData)
-  const operator = await startOperatorListener(parts, { db, storeClock, loader, marketData, hub })
+  const operator = await startOperatorListener(parts, { db, storeClock, encryptionKey, loader, marketData, hub })
   // Stopped after the public listener, whose drain goes on sending data.
   lifecycle.started('sources', () => marketData.stopSources())
   const listener = await startPublicListener(parts, { db, loader, gateway })
@@ -171,8 +177,9 @@ async function startParts(parts: Parts): Promise<Service> {
       state.schema = schema
     },
   )
+  await readFromStore(parts, 'encryption key', () => checkEncryptionKey({ ...parts, db, key: encryptionKey }))
   await loadDirectory(parts, loader)
-  if (issuesTokens(config)) startUpkeep(parts, db)
+  if (issuesTokens(config)) startUpkeep(parts, db, encryptionKey)
   await startSources(parts, marketData, await readFromStore(parts, 'commit times', () => readCommitFloors(db)))
   state.started = true
   const publicUrl = config['http.public_url'] || listener.url
@@ -194,7 +201,7 @@ async function startParts(parts: Parts): Promise<Service> {
       return lifecycle.stop()
     },
     async ensureDemoClient(existing) {
-      const client = await ensureDemoClient(db, existing)
+      const client = await ensureDemoClient(db, existing, encryptionKey)
       await loader.refresh()
       return client
     },
@@ -214,8 +221,13 @@ function applyConfig({ live, log }: Parts, rooms: ReloadedRooms): void {
   rooms.listener.reloadTls()
 }
 
-function createDirectoryLoader({ config, directory, log, clock, lifecycle }: Parts, db: Db): DirectoryLoader {
-  const loader = new DirectoryLoader({ db, directory, clock, log, publicUrl: issuerOfNewStore(config) })
+function createDirectoryLoader(
+  { config, directory, log, clock, lifecycle }: Parts,
+  db: Db,
+  encryptionKey: EncryptionKey | undefined,
+): DirectoryLoader {
+  const publicUrl = issuerOfNewStore(config)
+  const loader = new DirectoryLoader({ db, directory, clock, log, publicUrl, encryptionKey })
   lifecycle.started('directory', () => loader.stop())
   return loader
 }
@@ -233,13 +245,18 @@ async function loadDirectory({ directory, signal }: Parts, loader: DirectoryLoad
 }
 
 /** Keys and revocations, as time goes by. */
-function startUpkeep({ config, directory, log, clock, lifecycle }: Parts, db: Db): void {
-  const upkeep = new Upkeep({ db, directory, clock, log, signingKeyDays: config['auth.signing_key_days'] })
+function startUpkeep(
+  { config, directory, log, clock, lifecycle }: Parts,
+  db: Db,
+  encryptionKey: EncryptionKey | undefined,
+): void {
+  const signingKeyDays = config['auth.signing_key_days']
+  const upkeep = new Upkeep({ db, directory, clock, log, signingKeyDays, encryptionKey })
   lifecycle.started('upkeep', () => upkeep.stop())
 }
 
 async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promise<Listener> {
-  const { db, storeClock, loader, marketData, hub } = rooms
+  const { db, storeClock, encryptionKey, loader, marketData, hub } = rooms
   const { config, live, log, metrics, clock, directory, state, lifecycle } = parts
   const withoutAddresses = parts.hasTestSeed === true ? [] : networksWithoutAddresses(config)
   const sourcesOf = (symbol: string) => marketData.sourcesOf(symbol)
@@ -281,6 +298,7 @@ async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promis
     rooms: operatorRooms({
       ...parts,
       db,
+      encryptionKey,
       issuesTokens: issuesTokens(config),
       refreshDirectory: () => loader.refresh(),
       hub,

@@ -3,7 +3,6 @@
  * folder, whatever it keeps there. The embedded store is handed out with its schema current; a PostgreSQL server need
  * not be there yet and is never migrated by a node, for it may serve others of another version.
  */
-import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Config } from '../config/settings.ts'
@@ -12,6 +11,8 @@ import type { Db } from '../store/db.ts'
 import { openEmbedded } from '../store/embedded.ts'
 import { migrate } from '../store/migrate.ts'
 import { openPostgres } from '../store/postgres.ts'
+import { transportProblem } from '../store/transport-security.ts'
+import { closeStoreFolder, prepareDataFolder, storeFolder } from './data-folder.ts'
 import type { Lifecycle } from './lifecycle.ts'
 
 export interface StoreOptions {
@@ -20,43 +21,55 @@ export interface StoreOptions {
   readonly clock: Clock
   /** A number in [0, 1), to spread what should not happen at once. */
   readonly random: () => number
-  /** Is told how to give back what was taken. */
+  /** Learns how to give back what was taken. */
   readonly lifecycle: Lifecycle
+  /** `--take-over`: replaces a holder of the data folder on another machine that cannot be asked. */
+  readonly takeOver?: boolean
 }
 
 /** The store of a node. */
 export async function openStore(options: StoreOptions): Promise<{ readonly db: Db }> {
-  const { config, log, lifecycle } = options
-  const lock = await acquireDataLock(config.data_dir)
-  lifecycle.started('data folder lock', () => lock.release())
+  const { config, log } = options
+  await holdDataFolder(options)
   if (config['store.url'] !== '') return { db: openServer(options) }
+  closeStoreFolder(config.data_dir, log)
   const db = await openFolder(options)
   await migrate(db, log)
   return { db }
 }
 
 /**
- * Brings the schema of that store up to this version, and names what was missing. An embedded one must be free; on a
+ * Opens that store, brings its schema up to this version, and names what was missing. An embedded one must be free; on a
  * PostgreSQL server nodes may be at work, or be waiting for this, so it holds no folder.
  */
-export async function migrateStore(options: StoreOptions): Promise<readonly string[]> {
-  const { config, log, lifecycle } = options
-  if (config['store.url'] !== '') return (await migrate(openServer(options), log)).applied
-  const lock = await acquireDataLock(config.data_dir)
-  lifecycle.started('data folder lock', () => lock.release())
-  return (await migrate(await openFolder(options), log)).applied
+export async function migrateStore(
+  options: StoreOptions,
+): Promise<{ readonly db: Db; readonly applied: readonly string[] }> {
+  const { config, log } = options
+  if (config['store.url'] === '') {
+    await holdDataFolder(options)
+    closeStoreFolder(config.data_dir, log)
+  }
+  const db = config['store.url'] === '' ? await openFolder(options) : openServer(options)
+  return { db, applied: (await migrate(db, log)).applied }
 }
 
 /** Opens that store as it is, to look at: nothing is migrated. An embedded one must be free. */
 export async function openStoreAsItIs(options: StoreOptions): Promise<Db> {
-  const { config, lifecycle } = options
-  if (config['store.url'] !== '') return openServer(options)
-  const lock = await acquireDataLock(config.data_dir)
-  lifecycle.started('data folder lock', () => lock.release())
+  if (options.config['store.url'] !== '') return openServer(options)
+  await holdDataFolder(options)
   return openFolder(options)
 }
 
+async function holdDataFolder({ config, log, lifecycle, takeOver = false }: StoreOptions): Promise<void> {
+  prepareDataFolder(config.data_dir)
+  const lock = await acquireDataLock(config.data_dir, { log, takeOver })
+  lifecycle.started('data folder lock', () => lock.release())
+}
+
 function openServer({ config, log, clock, random, lifecycle }: StoreOptions): Db {
+  const problem = transportProblem(config['store.url'])
+  if (problem !== undefined) log.warn({}, problem)
   const db = openPostgres({
     url: config['store.url'],
     connectionsMax: config['store.connections_max'],
@@ -69,7 +82,7 @@ function openServer({ config, log, clock, random, lifecycle }: StoreOptions): Db
 }
 
 async function openFolder({ config, log, clock, lifecycle }: StoreOptions): Promise<Db> {
-  const db = await openEmbedded({ folder: join(config.data_dir, 'store'), log, clock })
+  const db = await openEmbedded({ folder: storeFolder(config.data_dir), log, clock })
   lifecycle.started('store', () => db.close())
   return db
 }

@@ -1,12 +1,17 @@
 /**
  * Files that only the owner of the process can read, made once in the life of a data folder: whole or not at all, and
- * never over one that is there.
+ * never over one that is there. A file that another user put there is not read: that user knows what is in it.
  */
-import { chmodSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, linkSync, lstatSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { isOursOrRoots } from './data-folder.ts'
 
 /** The text of the file, which is made with `text()` when there is none. */
 export function readOrCreatePrivateFile(path: string, text: () => string): string {
   createOnce(path, text())
+  // Both, because a symbolic link of another user may lead to a file of ours.
+  for (const stats of [lstatSync(path), statSync(path)]) {
+    if (!isOursOrRoots(stats)) throw new Error(`${path} belongs to another user (uid ${stats.uid}): delete it`)
+  }
   return readFileSync(path, 'utf8')
 }
 

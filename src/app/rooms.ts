@@ -7,6 +7,7 @@ import { registerAccountOperatorRoutes } from '../accounts/operator-routes.ts'
 import type { Quotas } from '../accounts/quotas.ts'
 import { registerAccountRoutes } from '../accounts/routes.ts'
 import type { Directory } from '../auth/directory.ts'
+import type { EncryptionKey } from '../auth/encryption-key.ts'
 import { createGuard } from '../auth/guard.ts'
 import { registerAuthOperatorRoutes } from '../auth/operator-routes.ts'
 import type { TokenVerifier } from '../auth/token-verifier.ts'
@@ -49,6 +50,7 @@ export interface OperatorRoomsOptions extends Configured {
   readonly db: Db
   readonly clock: Clock
   readonly issuesTokens: boolean
+  readonly encryptionKey?: EncryptionKey | undefined
   refreshDirectory(): Promise<void>
   readonly hub: Hub
   sourcesOf(symbol: string): readonly SourceState[]

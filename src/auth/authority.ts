@@ -4,9 +4,13 @@
  * the same transaction and everybody else waits for it.
  */
 import { randomUUID } from 'node:crypto'
+import { millisecondText } from '../base/clock.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { readStoreTime } from '../store/store-clock.ts'
+import { recordChange } from './changes.ts'
 import type { Authority } from './directory.ts'
+import { type EncryptionKey, requireKey } from './encryption-key.ts'
+import { readPepper, storedPepper } from './key-encryption.ts'
 import { newPepper } from './secrets.ts'
 import { createFirstKey } from './signing-keys.ts'
 import type { AuthTables } from './tables.ts'
@@ -15,37 +19,87 @@ import type { AuthTables } from './tables.ts'
  * Reads the authority; makes it, and the first key with it, when the store has none.
  * @param publicUrl the address that customers use, which becomes the issuer when it is made now. Empty: the issuer is a
  *   random name, because a listener's address may change and the issuer may not.
+ * @param encryptionKey decrypts what the store holds encrypted; a new store is encrypted with it. Throws
+ *   `EncryptionKeyProblem` when it is not the key that the store needs.
  */
-export async function readAuthority(db: Db, publicUrl: string): Promise<Authority> {
+export async function readAuthority(db: Db, publicUrl: string, encryptionKey?: EncryptionKey): Promise<Authority> {
   const tables = db.tables<AuthTables>()
-  const read = () => tables.selectFrom('authority').select(['issuer', 'pepper']).executeTakeFirst()
+  const read = () => tables.selectFrom('authority').select(['issuer', 'pepper', 'encryption_key_id']).executeTakeFirst()
   let row = await read()
   if (row === undefined) {
-    await db.transaction<AuthTables, void>((transaction) => createAuthority(transaction, publicUrl))
+    await db.transaction<AuthTables, void>((transaction) => createAuthority(transaction, publicUrl, encryptionKey))
     row = await read()
   }
   if (row === undefined) throw new Error('the authority was made and is not there')
+  if (row.encryption_key_id !== null) requireKey(encryptionKey, row.encryption_key_id)
   // The resources behind this service are one audience, named like their issuer.
-  return { issuer: row.issuer, audience: row.issuer, pepper: row.pepper }
+  return { issuer: row.issuer, audience: row.issuer, pepper: readPepper(row.pepper, encryptionKey) }
 }
 
 /** The pepper that secrets are hashed with. The authority must have been read once, by whoever loads the directory. */
-export async function pepperOf(transaction: Transaction<AuthTables>): Promise<Uint8Array> {
+export async function pepperOf(
+  transaction: Transaction<AuthTables>,
+  encryptionKey: EncryptionKey | undefined,
+): Promise<Uint8Array> {
   const { pepper } = await transaction.selectFrom('authority').select('pepper').executeTakeFirstOrThrow()
-  return pepper
+  return readPepper(pepper, encryptionKey)
 }
 
-async function createAuthority(transaction: Transaction<AuthTables>, publicUrl: string): Promise<void> {
+/** What was ended by `replaceKeys`. */
+export interface ReplacedKeys {
+  readonly signingKeys: number
+  readonly secrets: number
+}
+
+/**
+ * For a store whose encryption key is lost, or known to others: ends every signing key and deletes every client secret,
+ * because without the pepper none can be checked, and makes a new key and a new pepper. Every token ends, and every
+ * client needs a new secret.
+ */
+export async function replaceKeys(
+  transaction: Transaction<AuthTables>,
+  actor: string,
+  nowMilliseconds: number,
+  encryptionKey: EncryptionKey | undefined,
+): Promise<ReplacedKeys> {
+  const authority = transaction.selectFrom('authority').select('single').forUpdate()
+  // A store that no node has used yet gets its keys from the first one.
+  if ((await authority.executeTakeFirst()) === undefined) return { signingKeys: 0, secrets: 0 }
+  const keys = await transaction
+    .updateTable('signing_keys')
+    .set({ private_jwk: null, revoked_at: millisecondText(nowMilliseconds) })
+    .where('private_jwk', 'is not', null)
+    .executeTakeFirst()
+  const secrets = transaction.updateTable('client_secrets').set({ hash: null }).where('hash', 'is not', null)
+  const deleted = await secrets.executeTakeFirst()
+  const pepper = storedPepper(newPepper(), encryptionKey)
+  const encryption_key_id = encryptionKey?.id ?? null
+  await transaction.updateTable('authority').set({ pepper, encryption_key_id }).execute()
+  await createFirstKey(transaction, nowMilliseconds, encryptionKey)
+  const done = { signingKeys: Number(keys.numUpdatedRows), secrets: Number(deleted.numUpdatedRows) }
+  const detail = { signing_keys: done.signingKeys, secrets: done.secrets }
+  const entry = { actor, action: 'signing_key.replace', subject: encryption_key_id ?? '', detail }
+  // The authority itself is new.
+  await recordChange(transaction, entry, { kind: 'everything' })
+  return done
+}
+
+async function createAuthority(
+  transaction: Transaction<AuthTables>,
+  publicUrl: string,
+  encryptionKey: EncryptionKey | undefined,
+): Promise<void> {
   const made = await transaction
     .insertInto('authority')
     .values({
       single: true,
       issuer: publicUrl === '' ? `urn:uuid:${randomUUID()}` : publicUrl,
-      pepper: newPepper(),
+      pepper: storedPepper(newPepper(), encryptionKey),
+      encryption_key_id: encryptionKey?.id ?? null,
     })
     .onConflict((conflict) => conflict.doNothing())
     .returning('single')
     .executeTakeFirst()
   if (made === undefined) return
-  await createFirstKey(transaction, await readStoreTime(transaction))
+  await createFirstKey(transaction, await readStoreTime(transaction), encryptionKey)
 }

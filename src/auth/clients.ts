@@ -11,6 +11,7 @@ import { type Page, readPage } from '../store/page.ts'
 import { pepperOf } from './authority.ts'
 import { recordChange } from './changes.ts'
 import { getCustomer, type ListRequest, noCustomer } from './customers.ts'
+import type { EncryptionKey } from './encryption-key.ts'
 import { revokeAllTokens } from './revoked-tokens.ts'
 import { hashSecret, newSecret, SECRETS_LIVE_MAX } from './secrets.ts'
 import type { AuthTables } from './tables.ts'
@@ -55,6 +56,7 @@ export async function ensureClient(
   actor: string,
   customerId: string,
   { name, scopes }: { readonly name: string; readonly scopes: readonly Scope[] },
+  encryptionKey?: EncryptionKey,
 ): Promise<{ readonly client: ClientDocument; readonly secret?: NewSecret }> {
   const customer = transaction.selectFrom('customers').select('id').where('id', '=', customerId)
   if ((await customer.executeTakeFirst()) === undefined) noCustomer()
@@ -65,7 +67,7 @@ export async function ensureClient(
     .returning(COLUMNS)
     .executeTakeFirst()
   if (made !== undefined) {
-    const secret = await insertSecret(transaction, made.id)
+    const secret = await insertSecret(transaction, made.id, encryptionKey)
     const { secret_id, created_at } = secret
     const detail = { customer_id: customerId, name, scopes, secret_id }
     const entry = { actor, action: 'client.create', subject: made.id, detail }
@@ -117,6 +119,7 @@ export async function createSecret(
   transaction: Transaction<AuthTables>,
   actor: string,
   clientId: string,
+  encryptionKey?: EncryptionKey,
 ): Promise<NewSecret> {
   const { secrets } = await lockClient(transaction, clientId)
   if (secrets.length >= SECRETS_LIVE_MAX) {
@@ -124,7 +127,7 @@ export async function createSecret(
       meta: { current: { secrets } },
     })
   }
-  const secret = await insertSecret(transaction, clientId)
+  const secret = await insertSecret(transaction, clientId, encryptionKey)
   const entry = { actor, action: 'secret.create', subject: secret.secret_id, detail: { client_id: clientId } }
   await recordChange(transaction, entry, { kind: 'client', id: clientId })
   return secret
@@ -169,9 +172,13 @@ export async function listClients(db: Db, customerId: string, request: ListReque
   return { ...page, items: page.items.map((row) => documentOf(row, secrets.get(row.id) ?? [])) }
 }
 
-async function insertSecret(transaction: Transaction<AuthTables>, clientId: string): Promise<NewSecret> {
+async function insertSecret(
+  transaction: Transaction<AuthTables>,
+  clientId: string,
+  encryptionKey: EncryptionKey | undefined,
+): Promise<NewSecret> {
   const secret = newSecret()
-  const hash = hashSecret(await pepperOf(transaction), secret)
+  const hash = hashSecret(await pepperOf(transaction, encryptionKey), secret)
   const made = await transaction
     .insertInto('client_secrets')
     .values({ id: newId(), client_id: clientId, hash })

@@ -7,6 +7,7 @@ import type { Db, Transaction } from '../store/db.ts'
 import { pepperOf } from './authority.ts'
 import { changeClient, createSecret, deleteSecret, ensureClient } from './clients.ts'
 import { ensureCustomer } from './customers.ts'
+import type { EncryptionKey } from './encryption-key.ts'
 import { matchesSecret } from './secrets.ts'
 import type { AuthTables } from './tables.ts'
 
@@ -26,22 +27,32 @@ const NAME = 'demo'
  * Makes sure that the demo client exists, and that `existing` or new credentials open it. The directory must have been
  * loaded once before; read it anew afterwards to have the client in force.
  */
-export function ensureDemoClient(db: Db, existing: ClientCredentials | undefined): Promise<DemoClient> {
+export function ensureDemoClient(
+  db: Db,
+  existing: ClientCredentials | undefined,
+  encryptionKey?: EncryptionKey,
+): Promise<DemoClient> {
   const scopes = Object.keys(SCOPES) as Scope[]
   return db.transaction<AuthTables, DemoClient>(async (transaction) => {
     const { customer } = await ensureCustomer(transaction, ACTOR, { name: NAME, streaming: true })
-    const { client, secret } = await ensureClient(transaction, ACTOR, customer.id, { name: NAME, scopes })
+    const wanted = { name: NAME, scopes }
+    const { client, secret } = await ensureClient(transaction, ACTOR, customer.id, wanted, encryptionKey)
     const clientId = client.client_id
     if (secret !== undefined) return { clientId, clientSecret: secret.client_secret, scopes }
     await changeClient(transaction, ACTOR, clientId, { scopes })
-    if (existing?.clientId === clientId && (await isLiveSecret(transaction, existing))) return { ...existing, scopes }
+    const isInForce = existing?.clientId === clientId && (await isLiveSecret(transaction, existing, encryptionKey))
+    if (isInForce) return { ...existing, scopes }
     for (const { id } of client.secrets) await deleteSecret(transaction, ACTOR, clientId, id)
-    const { client_secret: clientSecret } = await createSecret(transaction, ACTOR, clientId)
+    const { client_secret: clientSecret } = await createSecret(transaction, ACTOR, clientId, encryptionKey)
     return { clientId, clientSecret, scopes }
   })
 }
 
-async function isLiveSecret(transaction: Transaction<AuthTables>, credentials: ClientCredentials): Promise<boolean> {
+async function isLiveSecret(
+  transaction: Transaction<AuthTables>,
+  credentials: ClientCredentials,
+  encryptionKey: EncryptionKey | undefined,
+): Promise<boolean> {
   const rows = await transaction
     .selectFrom('client_secrets')
     .select('hash')
@@ -50,5 +61,5 @@ async function isLiveSecret(transaction: Transaction<AuthTables>, credentials: C
     .$narrowType<{ hash: Uint8Array }>()
     .execute()
   const hashes = rows.map(({ hash }) => hash)
-  return matchesSecret(await pepperOf(transaction), credentials.clientSecret, hashes)
+  return matchesSecret(await pepperOf(transaction, encryptionKey), credentials.clientSecret, hashes)
 }

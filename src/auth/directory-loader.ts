@@ -15,6 +15,7 @@ import type { Db } from '../store/db.ts'
 import { DIRECTORY_CHANNEL, readChangesAfter } from './changes.ts'
 import type { Directory } from './directory.ts'
 import { readContent, readUpdate } from './directory-reader.ts'
+import type { EncryptionKey } from './encryption-key.ts'
 
 export interface DirectoryLoaderOptions {
   readonly db: Db
@@ -23,6 +24,8 @@ export interface DirectoryLoaderOptions {
   readonly log: Log
   /** The address that customers use; becomes the issuer at the first start of a store. Empty: a random name. */
   readonly publicUrl: string
+  /** Decrypts the signing keys and the pepper, where the store is encrypted. */
+  readonly encryptionKey?: EncryptionKey | undefined
 }
 
 /** Waits before reads after a failed one: doubling from the first to the second. */
@@ -122,12 +125,12 @@ export class DirectoryLoader {
    * and that may not be done yet, the changes that are known are in force meanwhile.
    */
   async #applyChanges(): Promise<boolean> {
-    const { db, directory } = this.#options
+    const { db, directory, encryptionKey } = this.#options
     if (this.#version === undefined || (this.#mustReload && this.#reloadWait() === 0)) return false
     const later = await readChangesAfter(db, this.#version)
     if (later === undefined) return false
     if (later.changes.length > 0) {
-      const update = await readUpdate(db, later.changes)
+      const update = await readUpdate(db, later.changes, encryptionKey)
       if (this.#stopped) return true
       directory.apply(update)
       this.#counts.changes += 1
@@ -139,13 +142,13 @@ export class DirectoryLoader {
 
   /** Reads everything, as soon as it may be read again. */
   async #reload(): Promise<void> {
-    const { db, directory, clock, log, publicUrl } = this.#options
+    const { db, directory, clock, log, publicUrl, encryptionKey } = this.#options
     await this.#wait(this.#reloadWait())
     if (this.#stopped) return
     const startedMilliseconds = clock.monotonicMilliseconds()
     this.#mustReload = false
     try {
-      const { version, content } = await readContent(db, publicUrl)
+      const { version, content } = await readContent(db, publicUrl, encryptionKey)
       if (this.#stopped) return
       directory.replace(content)
       this.#version = version

@@ -8,6 +8,7 @@ import type { Db } from '../store/db.ts'
 import { readAuthority } from './authority.ts'
 import { type DirectoryChange, readDirectoryVersion } from './changes.ts'
 import type { ClientRecord, DirectoryContent, DirectoryUpdate, SecretRecord } from './directory.ts'
+import type { EncryptionKey } from './encryption-key.ts'
 import { readRevokedTokens } from './revoked-tokens.ts'
 import { readSigningKeys } from './signing-keys.ts'
 import type { AuthTables } from './tables.ts'
@@ -19,10 +20,11 @@ const CLIENT_COLUMNS = ['id', 'customer_id', 'name', 'scopes', 'enabled', 'token
 export async function readContent(
   db: Db,
   publicUrl: string,
+  encryptionKey: EncryptionKey | undefined,
 ): Promise<{ readonly version: number; readonly content: DirectoryContent }> {
   const version = await readDirectoryVersion(db)
-  const authority = await readAuthority(db, publicUrl)
-  const { keys, revokedKeyIds } = await readSigningKeys(db)
+  const authority = await readAuthority(db, publicUrl, encryptionKey)
+  const { keys, revokedKeyIds } = await readSigningKeys(db, encryptionKey)
   const tables = db.tables<AuthTables>()
   const secrets = await tables.selectFrom('client_secrets').select(['client_id', 'hash']).execute()
   const clients = await tables.selectFrom('clients').select(CLIENT_COLUMNS).execute()
@@ -43,7 +45,11 @@ export async function readContent(
 }
 
 /** The records that `changes` name, as they are now. */
-export async function readUpdate(db: Db, changes: readonly DirectoryChange[]): Promise<DirectoryUpdate> {
+export async function readUpdate(
+  db: Db,
+  changes: readonly DirectoryChange[],
+  encryptionKey: EncryptionKey | undefined,
+): Promise<DirectoryUpdate> {
   const customerIds = idsOf(changes, 'customer')
   const clientIds = idsOf(changes, 'client')
   const tokenIds = idsOf(changes, 'token')
@@ -53,7 +59,7 @@ export async function readUpdate(db: Db, changes: readonly DirectoryChange[]): P
     ...(tokenIds.length > 0 && {
       revokedTokens: { ids: tokenIds, records: await readRevokedTokens(db, tokenIds) },
     }),
-    ...(changes.some(({ kind }) => kind === 'keys') && { keys: await readSigningKeys(db) }),
+    ...(changes.some(({ kind }) => kind === 'keys') && { keys: await readSigningKeys(db, encryptionKey) }),
   }
 }
 

@@ -22,6 +22,7 @@ import {
   revokeClientTokens,
 } from './clients.ts'
 import { changeCustomer, ensureCustomer, getCustomer, listCustomers } from './customers.ts'
+import type { EncryptionKey } from './encryption-key.ts'
 import { ACTOR, idOf, type Write } from './operator-calls.ts'
 import { registerSigningKeyRoutes } from './signing-key-routes.ts'
 
@@ -30,6 +31,8 @@ export interface OperatorRoutesOptions {
   readonly clock: Clock
   /** Whether tokens are issued here; with an outside issuer there are no keys to look after. */
   readonly issuesTokens: boolean
+  /** Encrypts signing keys, and decrypts the pepper, where the store is encrypted. */
+  readonly encryptionKey?: EncryptionKey | undefined
   /** Reads the directory anew; resolves when that is done, well or not. */
   refreshDirectory(): Promise<void>
 }
@@ -61,15 +64,15 @@ interface Listed {
 
 /** Declares the routes below whatever prefix `app` has. */
 export function registerAuthOperatorRoutes(app: FastifyInstance, options: OperatorRoutesOptions): void {
-  const { db, clock } = options
+  const { db, clock, encryptionKey } = options
   const write: Write = async (work) => {
     const result = await db.transaction(work)
     await options.refreshDirectory()
     return result
   }
   registerCustomerRoutes(app, db, write)
-  registerClientRoutes(app, db, write)
-  if (options.issuesTokens) registerSigningKeyRoutes(app, db, clock, write)
+  registerClientRoutes(app, options, write)
+  if (options.issuesTokens) registerSigningKeyRoutes(app, { db, clock, encryptionKey }, write)
   app.get<{ Querystring: Static<typeof AuditQuery> }>(
     '/audit',
     { ...WRITES_RAW_JSON, schema: { querystring: AuditQuery, response: { 200: PageAnswer } } },
@@ -97,14 +100,15 @@ function registerCustomerRoutes(app: FastifyInstance, db: Db, write: Write): voi
   )
 }
 
-function registerClientRoutes(app: FastifyInstance, db: Db, write: Write): void {
+function registerClientRoutes(app: FastifyInstance, options: OperatorRoutesOptions, write: Write): void {
+  const { db, encryptionKey } = options
   app.post<ById & { Body: Static<typeof NewClient> }>(
     '/customers/:id/clients',
     { schema: { body: NewClient } },
     (request) =>
       write(async (transaction) => {
         const customerId = idOf(request.params.id)
-        const { client, secret } = await ensureClient(transaction, ACTOR, customerId, request.body)
+        const { client, secret } = await ensureClient(transaction, ACTOR, customerId, request.body, encryptionKey)
         if (secret === undefined) throw alreadyExists('the customer has a client with this name', client)
         return { ...client, client_secret: secret.client_secret }
       }),
@@ -122,7 +126,7 @@ function registerClientRoutes(app: FastifyInstance, db: Db, write: Write): void 
     write((transaction) => revokeClientTokens(transaction, ACTOR, idOf(request.params.id))),
   )
   app.post<ById>('/clients/:id/secrets', { schema: { body: Nothing } }, (request) =>
-    write((transaction) => createSecret(transaction, ACTOR, idOf(request.params.id))),
+    write((transaction) => createSecret(transaction, ACTOR, idOf(request.params.id), encryptionKey)),
   )
   app.delete<{ Params: { id: string; secret: string } }>('/clients/:id/secrets/:secret', ({ params }) =>
     write((transaction) => deleteSecret(transaction, ACTOR, idOf(params.id), idOf(params.secret))),

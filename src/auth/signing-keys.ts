@@ -2,6 +2,7 @@
  * Signing keys in the store, one after the other: a successor is published before it signs, and its predecessor
  * verifies until every token it signed has expired. Every change runs in the caller's transaction, holds the authority's
  * row so that no two nodes change keys at once, and leaves an audit row and a notice. It never shows a private part.
+ * Where the store is encrypted, the private part of a key is, with the `encryptionKey` that each call is given.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type JsonWebKey } from 'node:crypto'
 import { millisecondText } from '../base/clock.ts'
@@ -13,6 +14,8 @@ import { ALGORITHM, TOKEN_SECONDS_MAX } from './access-token.ts'
 import { recordChange } from './changes.ts'
 import type { ListRequest } from './customers.ts'
 import type { SigningKey } from './directory.ts'
+import type { EncryptionKey } from './encryption-key.ts'
+import { keyForWriting, readJwk, storedJwk } from './key-encryption.ts'
 import type { AuthTables } from './tables.ts'
 
 /**
@@ -93,6 +96,7 @@ export function keyWorkDue(
 /** Live keys with their private parts, in the order in which they sign, and the ids of the revoked ones. */
 export async function readSigningKeys(
   db: Db,
+  encryptionKey?: EncryptionKey,
 ): Promise<{ readonly keys: readonly SigningKey[]; readonly revokedKeyIds: readonly string[] }> {
   const rows = await db
     .tables<AuthTables>()
@@ -102,7 +106,9 @@ export async function readSigningKeys(
     .orderBy('signs_from')
     .execute()
   return {
-    keys: rows.flatMap((row) => (row.private_jwk === null ? [] : [signingKey(row, row.private_jwk)])),
+    keys: rows.flatMap((row) =>
+      row.private_jwk === null ? [] : [signingKey(row, readJwk(row.id, row.private_jwk, encryptionKey))],
+    ),
     revokedKeyIds: rows.flatMap(({ id, revoked_at }) => (revoked_at === null ? [] : [id])),
   }
 }
@@ -119,9 +125,13 @@ export async function listSigningKeys(
   return { ...page, items: page.items.map((row) => documentOf(row, nowMilliseconds)) }
 }
 
-/** Makes the key of a new store. */
-export async function createFirstKey(transaction: Transaction<AuthTables>, nowMilliseconds: number): Promise<void> {
-  await insertKey(transaction, nowMilliseconds)
+/** Makes the key of a new store, or of one that has none left, which signs at once. The authority's row is held. */
+export async function createFirstKey(
+  transaction: Transaction<AuthTables>,
+  nowMilliseconds: number,
+  encryptionKey: EncryptionKey | undefined,
+): Promise<void> {
+  await insertKey(transaction, nowMilliseconds, encryptionKey)
 }
 
 /** Makes a successor that signs when it has been published long enough; the one that is coming already, if any. */
@@ -129,11 +139,12 @@ export async function rotateSigningKeys(
   transaction: Transaction<AuthTables>,
   actor: string,
   nowMilliseconds: number,
+  encryptionKey?: EncryptionKey,
 ): Promise<SigningKeyDocument> {
   const keys = await lockLiveKeys(transaction)
   const newest = keys.at(-1)
   if (newest !== undefined && stateOf(newest, nowMilliseconds) === 'coming') return documentOf(newest, nowMilliseconds)
-  return documentOf(await addSuccessor(transaction, actor, newest, nowMilliseconds), nowMilliseconds)
+  return documentOf(await addSuccessor(transaction, actor, newest, nowMilliseconds, encryptionKey), nowMilliseconds)
 }
 
 /** Ends a compromised key at once; another one signs from the same moment. */
@@ -142,6 +153,7 @@ export async function revokeSigningKey(
   actor: string,
   id: string,
   nowMilliseconds: number,
+  encryptionKey?: EncryptionKey,
 ): Promise<SigningKeyDocument> {
   const keys = await lockLiveKeys(transaction)
   const index = keys.findIndex((key) => key.id === id)
@@ -156,7 +168,7 @@ export async function revokeSigningKey(
   } else if (state !== 'verifying' && successor !== undefined) {
     await transaction.updateTable('signing_keys').set({ signs_from: now }).where('id', '=', successor.id).execute()
   } else if (state !== 'verifying') {
-    await insertKey(transaction, nowMilliseconds)
+    await insertKey(transaction, nowMilliseconds, encryptionKey)
   }
   await recordChange(transaction, { actor, action: 'signing_key.revoke', subject: id, detail: { state } }, KEYS)
   return documentOf({ ...key, revoked_at: now }, nowMilliseconds)
@@ -167,6 +179,7 @@ export async function keepSigningKeys(
   transaction: Transaction<AuthTables>,
   nowMilliseconds: number,
   rotationMilliseconds: number,
+  encryptionKey?: EncryptionKey,
 ): Promise<KeyWork> {
   const keys = await lockLiveKeys(transaction)
   const work = keyWorkDue(keys.map(timesOf), nowMilliseconds, rotationMilliseconds)
@@ -174,7 +187,7 @@ export async function keepSigningKeys(
     await endKey(transaction, id, { retired_at: millisecondText(nowMilliseconds) })
     await recordChange(transaction, { actor: SERVICE, action: 'signing_key.retire', subject: id, detail: {} }, KEYS)
   }
-  if (work.isSuccessorDue) await addSuccessor(transaction, SERVICE, keys.at(-1), nowMilliseconds)
+  if (work.isSuccessorDue) await addSuccessor(transaction, SERVICE, keys.at(-1), nowMilliseconds, encryptionKey)
   return work
 }
 
@@ -190,9 +203,10 @@ async function addSuccessor(
   actor: string,
   newest: KeyRow | undefined,
   nowMilliseconds: number,
+  encryptionKey: EncryptionKey | undefined,
 ): Promise<KeyRow> {
   const signsFromMilliseconds = nowMilliseconds + PUBLICATION_MILLISECONDS
-  const made = await insertKey(transaction, signsFromMilliseconds)
+  const made = await insertKey(transaction, signsFromMilliseconds, encryptionKey)
   const signs_until = millisecondText(signsFromMilliseconds)
   if (newest !== undefined) {
     await transaction.updateTable('signing_keys').set({ signs_until }).where('id', '=', newest.id).execute()
@@ -202,13 +216,19 @@ async function addSuccessor(
   return made
 }
 
-async function insertKey(transaction: Transaction<AuthTables>, signsFromMilliseconds: number): Promise<KeyRow> {
+async function insertKey(
+  transaction: Transaction<AuthTables>,
+  signsFromMilliseconds: number,
+  encryptionKey: EncryptionKey | undefined,
+): Promise<KeyRow> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const id = newId()
+  const key = await keyForWriting(transaction, encryptionKey)
   return await transaction
     .insertInto('signing_keys')
     .values({
-      id: newId(),
-      private_jwk: privateKey.export({ format: 'jwk' }) as Record<string, string>,
+      id,
+      private_jwk: storedJwk(id, privateKey.export({ format: 'jwk' }), key),
       signs_from: millisecondText(signsFromMilliseconds),
     })
     .returning(COLUMNS)

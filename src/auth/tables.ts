@@ -1,6 +1,6 @@
 /**
- * The tables of this module, as the query builder sees them; the migrations `auth`, `token-life` and `directory-changes`
- * define them.
+ * The tables of this module, as the query builder sees them; the migrations `auth`, `token-life`, `directory-changes`
+ * and `key-encryption` define them.
  */
 import type { Generated } from '../store/sql.ts'
 
@@ -36,13 +36,19 @@ interface AuthorityTable {
   /** Always true: there is one row. */
   single: boolean
   issuer: string
+  /** 32 random bytes; encrypted, the text of them as `encryption-key` writes it. */
   pepper: Uint8Array
+  /** The key that new signing keys are encrypted with; null: they are stored as they are. */
+  encryption_key_id: string | null
   created_at: Generated<string>
 }
 
 interface SigningKeysTable {
   id: string
-  /** The key pair as a JWK (RFC 7517), private part included; null once it has ended. */
+  /**
+   * The key pair as a JWK (RFC 7517), private part included, or `{encrypted}` with the text that `encryption-key` writes
+   * of it; null once it has ended.
+   */
   private_jwk: Record<string, string> | null
   signs_from: string
   /** When its successor takes over; null for the newest. */

@@ -10,6 +10,7 @@ import type { Log } from '../base/log.ts'
 import type { Db } from '../store/db.ts'
 import { readStoreTime } from '../store/store-clock.ts'
 import type { Directory } from './directory.ts'
+import type { EncryptionKey } from './encryption-key.ts'
 import { deleteOldRevocations, isRevocationOver } from './revoked-tokens.ts'
 import { type KeyWork, keepSigningKeys, keyWorkDue } from './signing-keys.ts'
 import type { AuthTables } from './tables.ts'
@@ -21,6 +22,8 @@ export interface UpkeepOptions {
   readonly log: Log
   /** How long a key signs: the setting `auth.signing_key_days`. */
   readonly signingKeyDays: number
+  /** Encrypts the keys that are made, where the store is encrypted. */
+  readonly encryptionKey?: EncryptionKey | undefined
 }
 
 const INTERVAL_MILLISECONDS = 60_000
@@ -62,14 +65,14 @@ export class Upkeep {
   }
 
   async #work(): Promise<void> {
-    const { db, directory, log, signingKeyDays } = this.#options
+    const { db, directory, log, signingKeyDays, encryptionKey } = this.#options
     const rotationMilliseconds = signingKeyDays * DAY_MILLISECONDS
     try {
       const now = await readStoreTime(db.tables())
       const { isSuccessorDue, retirable } = keyWorkDue(directory.keys, now, rotationMilliseconds)
       if (isSuccessorDue || retirable.length > 0) {
         const done = await db.transaction<AuthTables, KeyWork>(async (transaction) =>
-          keepSigningKeys(transaction, await readStoreTime(transaction), rotationMilliseconds),
+          keepSigningKeys(transaction, await readStoreTime(transaction), rotationMilliseconds, encryptionKey),
         )
         if (done.isSuccessorDue) log.info({}, 'a signing key was made; it signs when it has been published for a while')
         if (done.retirable.length > 0) log.info({ keys: done.retirable }, 'signing keys retired')

@@ -165,6 +165,13 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
         method: 'DELETE',
         path: '/signing-keys/:id',
       },
+      {
+        usage: 'encrypt',
+        description: 'encrypts signing keys and the pepper in the store, when every node has keys.encryption_key',
+        example: 'key encrypt',
+        method: 'POST',
+        path: '/signing-keys/encrypt',
+      },
     ],
   },
 ]

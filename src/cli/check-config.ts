@@ -13,6 +13,7 @@ import type { ConfigResult } from '../config/load.ts'
 import type { Setting } from '../config/setting-kinds.ts'
 import { isLive, SETTING_KEYS, SETTINGS } from '../config/settings.ts'
 import { sourceText } from '../config/sources.ts'
+import { transportProblem } from '../store/transport-security.ts'
 import { addConfigFlags, readConfigResult } from './config-flags.ts'
 import { tableLines } from './table.ts'
 
@@ -49,7 +50,9 @@ async function withSurroundings(result: ConfigResult, isOffline: boolean): Promi
   const checks = [checkTlsFiles(config, origins, Date.now()), await checkRecordings(config, origins)]
   if (!isOffline) checks.push(await checkSources(config, origins, createSystemClock()))
   const problems = checks.flatMap((check) => check.problems)
-  const warnings = [...result.warnings, ...checks.flatMap((check) => check.warnings)]
+  const transport = transportProblem(config['store.url'])
+  const known = transport === undefined ? result.warnings : [...result.warnings, transport]
+  const warnings = [...known, ...checks.flatMap((check) => check.warnings)]
   return problems.length > 0 ? { ok: false, problems, warnings } : { ...result, warnings }
 }
 

@@ -19,6 +19,18 @@ export function addConfigFlags(command: Command): Command {
   return command
 }
 
+const TAKE_OVER =
+  'takes a data folder whose lock names another host; first make sure that nothing runs there, or both lose writes'
+
+/** Lets a verb that opens the data folder take it from a holder on another machine that has ended. */
+export function addTakeOverFlag(command: Command): Command {
+  return command.option('--take-over', TAKE_OVER)
+}
+
+export function isTakeOver(command: Command): boolean {
+  return command.opts<{ takeOver?: boolean }>().takeOver === true
+}
+
 /** The effective configuration, or everything wrong with it. */
 export function readConfigResult(
   command: Command,

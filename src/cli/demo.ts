@@ -12,7 +12,7 @@ import { createSystemClock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
 import type { Config } from '../config/settings.ts'
 import { STREAM_SCOPE } from '../contract/scopes.ts'
-import { addConfigFlags, readConfig, readConfigResult } from './config-flags.ts'
+import { addConfigFlags, addTakeOverFlag, isTakeOver, readConfig, readConfigResult } from './config-flags.ts'
 import { readyLine, withReload } from './serve.ts'
 
 interface DemoFiles {
@@ -33,7 +33,7 @@ Examples:
   $ tidegate demo
   $ tidegate demo --http.port 0 --operator.port 0 --simulator.rate 500`,
     )
-  addConfigFlags(command).action(() => runDemo(command, 'demo'))
+  addConfigFlags(addTakeOverFlag(command)).action(() => runDemo(command, 'demo'))
 }
 
 /** Runs the service with one client that may do everything; `what` names it to people. */
@@ -47,7 +47,9 @@ export async function runDemo(command: Command, what: 'demo' | 'replay'): Promis
   const clock = createSystemClock()
   const { startService } = await import('../app/compose.ts')
   await runUntilSignal(log, clock, async (signal) => {
-    const service = await startService({ config, log, clock, random: Math.random, signal, hasTestSeed: true })
+    const takeOver = isTakeOver(command)
+    const options = { config, log, clock, random: Math.random, signal, takeOver, hasTestSeed: true }
+    const service = await startService(options)
     const files = issuesTokens(config) ? await writeCredentials(service, config.data_dir) : undefined
     process.stdout.write(banner(what, service, config, files))
     if (!process.stdout.isTTY) process.stdout.write(readyLine(service.addresses))

@@ -1,17 +1,18 @@
 /**
- * What `tidegate doctor` finds in files: the data folder, the operator token, the TLS certificate. It reads and tries,
- * and leaves everything as it was.
+ * What `tidegate doctor` finds in files: the data folder, the operator token, the encryption key, the TLS certificate.
+ * It reads and tries, and leaves everything as it was.
  */
 import { X509Certificate } from 'node:crypto'
 import { accessSync, constants, readFileSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { dataFolderProblem, modeText, OTHERS, storeFolder } from '../app/data-folder.ts'
+import { encryptionKeyFile } from '../app/encryption-key.ts'
 import { checkTlsFiles, tlsFilesOf } from '../app/tls-settings.ts'
+import { EncryptionKey } from '../auth/encryption-key.ts'
 import { describeProblem } from '../config/load.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 import { bad, type Finding, hasCode, ok, reasonOf, warn } from './doctor-finding.ts'
 
-/** What only the owner of the process may do. */
-const OTHERS = 0o077
 /** The embedded store needs about 40 MB when it is new; its log of changes may double what is in it. */
 const FREE_BYTES_MIN = 100_000_000
 const FREE_BYTES_LOW = 1_000_000_000
@@ -32,12 +33,16 @@ export function examineFolder(folder: string): Finding {
     return bad(name, `${path} cannot be made: ${parent} is not writable`, `make it, owned by the service's user`)
   }
   if (!stats.isDirectory()) return bad(name, `${path} is no folder`, 'name another data_dir')
+  const problem = dataFolderProblem(path, stats)
+  if (problem !== undefined) return bad(name, problem.detail, problem.next)
   if (!isWritable(path)) return bad(name, `${path} is not writable`, `give it to the service's user`)
   const freeBytes = freeBytesOf(path)
   const free = `${Math.floor(freeBytes / 1e6)} MB free`
   if (freeBytes < FREE_BYTES_MIN) return bad(name, `${path}, only ${free}`, 'make room: writes fail on a full disk')
-  if ((stats.mode & OTHERS) !== 0) {
-    return warn(name, `${path} is open to others (mode ${modeText(stats)})`, `chmod 700 ${path}`)
+  const store = statSync(storeFolder(path), { throwIfNoEntry: false })
+  if (store !== undefined && (store.mode & OTHERS) !== 0) {
+    const detail = `${storeFolder(path)} can be read by other users (mode ${modeText(store)})`
+    return warn(name, detail, 'the next start of serve sets it to 700; docs/custody.md says which keys to replace')
   }
   if (freeBytes < FREE_BYTES_LOW) return warn(name, `${path}, only ${free}`, 'make room before it is full')
   return ok(name, `${path}, writable, ${free}`)
@@ -59,6 +64,32 @@ export function examineOperatorToken(config: Config): Finding {
   if (!/^[!-~]{16,}$/.test(token)) return bad(name, `${path} is damaged`, 'delete it: the next start makes a new one')
   if ((stats.mode & OTHERS) !== 0) {
     const next = `chmod 600 ${path}; if others may have read it, delete it and start again for a new one`
+    return bad(name, `${path} is open to others (mode ${modeText(stats)})`, next)
+  }
+  return ok(name, `${path}, mode ${modeText(stats)}`)
+}
+
+/** The file alone: whether it is the key that the store needs is seen in the store. */
+export function examineEncryptionKeyFile(config: Config): Finding {
+  const name = 'encryption key'
+  if (config['keys.encryption_key'] !== '') return ok(name, 'from the configuration')
+  if (config['store.url'] !== '') {
+    const next = 'set keys.encryption_key on every node, then tidegate admin key encrypt'
+    return warn(name, 'none: signing keys and the pepper are stored unencrypted', next)
+  }
+  const path = encryptionKeyFile(config)
+  let stats: Stats
+  let text: string
+  try {
+    stats = statSync(path)
+    text = readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return ok(name, `${path} does not exist yet: the first start makes it`)
+    return bad(name, `${path} cannot be read (${reasonOf(error)})`, `run this as the service's user`)
+  }
+  if (EncryptionKey.parse(text) === undefined) return bad(name, `${path} is damaged`, 'put it back from its backup')
+  if ((stats.mode & OTHERS) !== 0) {
+    const next = `chmod 600 ${path}; if others may have read it and the store, see docs/custody.md`
     return bad(name, `${path} is open to others (mode ${modeText(stats)})`, next)
   }
   return ok(name, `${path}, mode ${modeText(stats)}`)
@@ -105,8 +136,4 @@ function isWritable(path: string): boolean {
 function freeBytesOf(path: string): number {
   const { bavail, bsize } = statfsSync(path)
   return bavail * bsize
-}
-
-function modeText({ mode }: Stats): string {
-  return (mode & 0o777).toString(8)
 }

@@ -2,6 +2,8 @@
  * What `tidegate doctor` finds in a store that it opens itself: the schema, the keys that sign, the store's clock. It
  * changes nothing in it: a schema that is behind is named and left.
  */
+import type { EncryptionKey } from '../auth/encryption-key.ts'
+import { readEncryptionKeyId } from '../auth/key-encryption.ts'
 import { listSigningKeys, type SigningKeyDocument } from '../auth/signing-keys.ts'
 import type { Clock } from '../base/clock.ts'
 import { readCommitFloors } from '../channel/commit-times.ts'
@@ -31,6 +33,20 @@ export async function examineSchema(db: Db, place: string): Promise<Finding> {
     if (!(error instanceof SchemaProblem)) throw error
     return bad(name, `${place}: ${error.message}`, 'use the version that wrote it, or a newer one')
   }
+}
+
+/** Whether the store is encrypted with the key of this node; nothing when there is nothing to add to what the file says. */
+export async function examineEncryption(db: Db, key: EncryptionKey | undefined): Promise<Finding[]> {
+  const name = 'encryption key'
+  const neededId = await readEncryptionKeyId(db)
+  if (neededId === undefined || neededId === key?.id || (neededId === null && key === undefined)) return []
+  if (neededId === null) {
+    return [warn(name, 'signing keys and the pepper are stored unencrypted', 'tidegate admin key encrypt')]
+  }
+  const detail = `the store needs the key ${neededId}, and this node has ${key === undefined ? 'none' : `the key ${key.id}`}`
+  return [
+    bad(name, detail, 'set keys.encryption_key, or put the file back; docs/custody.md says what to do without it'),
+  ]
 }
 
 /** Compares this machine's clock with the store's, and with the times that were published before. */

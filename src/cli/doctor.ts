@@ -4,8 +4,10 @@
  * nobody has it open. It changes nothing. Exit code 1 when something is bad.
  */
 import { existsSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { existingEncryptionKey } from '../app/encryption-key.ts'
 import { Lifecycle } from '../app/lifecycle.ts'
 import type { Readiness } from '../app/readiness.ts'
 import { issuesTokens } from '../app/token-issuer.ts'
@@ -13,15 +15,22 @@ import { type Clock, createSystemClock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
 import { describeProblem } from '../config/load.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
-import { DataFolderHeld, dataFolderHolder } from '../store/data-lock.ts'
+import { DataFolderHeld, dataFolderHolder, type FolderHolder } from '../store/data-lock.ts'
+import { transportProblem } from '../store/transport-security.ts'
 import { addConfigFlags, readConfigResult } from './config-flags.ts'
 import { askAddressPools, examineAddressKeys } from './doctor-addresses.ts'
-import { examineCertificate, examineFolder, examineOperatorToken } from './doctor-files.ts'
+import { examineCertificate, examineEncryptionKeyFile, examineFolder, examineOperatorToken } from './doctor-files.ts'
 import { bad, type Finding, ok, reasonOf, warn } from './doctor-finding.ts'
 import { examineFreePort, examinePublicPort, operatorPort, publicPort } from './doctor-ports.ts'
 import { judgeReadiness } from './doctor-readiness.ts'
 import { examineSources } from './doctor-sources.ts'
-import { examineSchema, examineSigningKeys, examineStoreClock, readSigningKeyList } from './doctor-store.ts'
+import {
+  examineEncryption,
+  examineSchema,
+  examineSigningKeys,
+  examineStoreClock,
+  readSigningKeyList,
+} from './doctor-store.ts'
 import { callOperator, type OperatorApi, operatorApi, readReadiness } from './operator-client.ts'
 import { printable } from './styled-line.ts'
 import { tableLines } from './table.ts'
@@ -81,9 +90,11 @@ async function examine(command: Command, operatorUrl: string | undefined): Promi
     ...warnings,
     examineFolder(config.data_dir),
     examineOperatorToken(config),
+    examineEncryptionKeyFile(config),
     ...examineCertificate(config, origins, clock.wallInstant().milliseconds),
     ...examineAddressKeys(config),
     ...(await examineSources(config, origins, clock)),
+    ...examineTransport(config),
     ...(await examineService(examination)),
     ok('bus', 'in process'),
   ]
@@ -93,7 +104,7 @@ async function examine(command: Command, operatorUrl: string | undefined): Promi
 }
 
 async function examineService(examination: Examination): Promise<Finding[]> {
-  let holder: number | undefined
+  let holder: FolderHolder | undefined
   try {
     holder = await dataFolderHolder(examination.config.data_dir)
   } catch (error) {
@@ -116,7 +127,7 @@ async function examineStopped(examination: Examination): Promise<Finding[]> {
     return [ok('service', 'not running'), ...store, ...ports]
   } catch (error) {
     // It was started in the meantime.
-    if (error instanceof DataFolderHeld) return examineRunning(examination, error.pid)
+    if (error instanceof DataFolderHeld) return examineRunning(examination, error.holder)
     throw error
   }
 }
@@ -133,16 +144,22 @@ async function examineStore({ config, clock }: Examination): Promise<Finding[]> 
     // Without its tables there is nothing more to read.
     if (schema.verdict !== 'ok') return [schema]
     const clockFinding = await examineStoreClock(db, clock)
-    if (!issuesTokens(config)) return [schema, clockFinding]
+    const encryption = await examineEncryption(db, existingEncryptionKey(config))
+    if (!issuesTokens(config)) return [schema, clockFinding, ...encryption]
     const keys = await readSigningKeyList(db, clock)
     const now = clock.wallInstant().milliseconds
-    return [schema, clockFinding, examineSigningKeys(keys, config['auth.signing_key_days'], now)]
+    return [schema, clockFinding, ...encryption, examineSigningKeys(keys, config['auth.signing_key_days'], now)]
   } catch (error) {
     if (error instanceof DataFolderHeld) throw error
     return [bad('store', `${place} cannot be used (${reasonOf(error)})`, 'start the store, or put store.url right')]
   } finally {
     await lifecycle.stop()
   }
+}
+
+function examineTransport(config: Config): Finding[] {
+  const problem = transportProblem(config['store.url'])
+  return problem === undefined ? [] : [warn('store', problem, 'put sslmode=verify-full into store.url')]
 }
 
 /** For people, and without the password that an address may hold. */
@@ -155,9 +172,10 @@ function storePlace(config: Config): string {
 }
 
 /** A process has the folder: it is asked. Only a store that others may open too is looked at directly. */
-async function examineRunning(examination: Examination, pid: number): Promise<Finding[]> {
+async function examineRunning(examination: Examination, holder: FolderHolder): Promise<Finding[]> {
   const { config, operatorUrl } = examination
-  const holder = `process ${pid} has ${config.data_dir} open`
+  const place = holder.host === '' || holder.host === hostname() ? '' : ` on host ${holder.host}`
+  const text = `process ${holder.pid}${place} has ${config.data_dir} open`
   const store = config['store.url'] === '' ? undefined : await examineStore(examination)
   let api: OperatorApi
   let readiness: Readiness
@@ -166,11 +184,13 @@ async function examineRunning(examination: Examination, pid: number): Promise<Fi
     readiness = await readReadiness(api)
     await callOperator(api, { method: 'GET', path: '/markets' })
   } catch (error) {
-    const next = 'see its log; if it listens elsewhere, give its configuration, or --operator-url'
-    return [bad('service', `${holder} and cannot be asked: ${reasonOf(error)}`, next), ...(store ?? [])]
+    const next = holder.isElsewhere
+      ? 'when that process has certainly ended, start once with --take-over'
+      : 'see its log; if it listens elsewhere, give its configuration, or --operator-url'
+    return [bad('service', `${text} and cannot be asked: ${reasonOf(error)}`, next), ...(store ?? [])]
   }
   return [
-    ok('service', holder),
+    ok('service', text),
     ...(store ?? [...judgeStore(readiness), ...(issuesTokens(config) ? [await askSigningKeys(api, examination)] : [])]),
     ...judgeReadiness(readiness),
     ...(await askAddressPools(api)),

@@ -1,32 +1,63 @@
-/** `tidegate migrate`: brings the schema of the store up to this version; an embedded one must be free. */
+/**
+ * `tidegate migrate`: brings the schema of the store up to this version; an embedded one must be free. With
+ * `--replace-keys` it also gives a store whose encryption key is lost new signing keys, which no running node could.
+ */
 import type { Command } from 'commander'
+import { createEncryptionKey } from '../app/encryption-key.ts'
 import { Lifecycle } from '../app/lifecycle.ts'
+import type { StoreOptions } from '../app/open-store.ts'
+import { type ReplacedKeys, replaceKeys } from '../auth/authority.ts'
+import type { AuthTables } from '../auth/tables.ts'
 import { createSystemClock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
-import { addConfigFlags, readConfig } from './config-flags.ts'
+import type { Db } from '../store/db.ts'
+import { addConfigFlags, addTakeOverFlag, isTakeOver, readConfig } from './config-flags.ts'
+
+/** In the audit trail. */
+const ACTOR = 'migrate'
 
 export function registerMigrate(program: Command): void {
   const command = program
     .command('migrate')
     .description('applies what is missing to the schema of the store; serve does so itself on the embedded one')
+    .option(
+      '--replace-keys',
+      'when the encryption key is lost or leaked: ends every token and client secret, and makes new keys',
+    )
     .addHelpText(
       'after',
       `
 Examples:
   $ tidegate migrate
   $ tidegate migrate --data_dir /var/lib/tidegate
+  $ tidegate migrate --replace-keys    # the encryption key is lost: docs/custody.md
   $ TIDEGATE_STORE_URL_FILE=/run/secrets/store-url tidegate migrate`,
     )
-  addConfigFlags(command).action(async () => {
+  addConfigFlags(addTakeOverFlag(command)).action(async () => {
     const { config } = readConfig(command, {}, (warning) => process.stderr.write(`tidegate: ${warning}\n`))
     const { migrateStore } = await import('../app/open-store.ts')
     const log = createLog('warn')
     const lifecycle = new Lifecycle(log)
     try {
-      const applied = await migrateStore({ config, log, clock: createSystemClock(), random: Math.random, lifecycle })
+      const takeOver = isTakeOver(command)
+      const options = { config, log, clock: createSystemClock(), random: Math.random, lifecycle, takeOver }
+      const { db, applied } = await migrateStore(options)
       process.stdout.write(applied.length === 0 ? 'the schema is current\n' : `${applied.join('\n')}\n`)
+      if (command.opts<{ replaceKeys?: boolean }>().replaceKeys === true) await replaceKeysOf(db, options)
     } finally {
       await lifecycle.stop()
     }
   })
+}
+
+async function replaceKeysOf(db: Db, { config, clock }: StoreOptions): Promise<void> {
+  const key = createEncryptionKey(config)
+  const nowMilliseconds = clock.wallInstant().milliseconds
+  const { signingKeys, secrets } = await db.transaction<AuthTables, ReplacedKeys>((transaction) =>
+    replaceKeys(transaction, ACTOR, nowMilliseconds, key),
+  )
+  process.stdout.write(
+    `${signingKeys} signing keys ended and ${secrets} client secrets deleted; the new keys are ` +
+      `${key === undefined ? 'stored unencrypted' : `encrypted with the key ${key.id}`}\n`,
+  )
 }

@@ -5,7 +5,7 @@ import { type Running, runUntilSignal } from '../app/lifecycle.ts'
 import { createSystemClock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
 import type { ConfigResult } from '../config/load.ts'
-import { addConfigFlags, readConfig, readConfigResult } from './config-flags.ts'
+import { addConfigFlags, addTakeOverFlag, isTakeOver, readConfig, readConfigResult } from './config-flags.ts'
 
 export function registerServe(program: Command): void {
   const command = program
@@ -19,7 +19,7 @@ Examples:
   $ tidegate serve --http.port 0 --operator.port 0 --data_dir /var/lib/tidegate
   $ kill -HUP PID    # reads the configuration anew`,
     )
-  addConfigFlags(command).action(async () => {
+  addConfigFlags(addTakeOverFlag(command)).action(async () => {
     const warnings: string[] = []
     const { config, origins } = readConfig(command, {}, (warning) => warnings.push(warning))
     const log = createLog(config['log.level'])
@@ -30,7 +30,8 @@ Examples:
     const clock = createSystemClock()
     const { startService } = await import('../app/compose.ts')
     await runUntilSignal(log, clock, async (signal) => {
-      const service = await startService({ config, log, clock, random: Math.random, signal })
+      const takeOver = isTakeOver(command)
+      const service = await startService({ config, log, clock, random: Math.random, signal, takeOver })
       process.stdout.write(readyLine(service.addresses))
       return withReload(service, () => readConfigResult(command))
     })

@@ -7,6 +7,7 @@ import type { Setting } from './setting-kinds.ts'
 import { ASSETS_SETTINGS } from './settings/assets.ts'
 import { AUTH_SETTINGS } from './settings/auth.ts'
 import { HTTP_SETTINGS } from './settings/http.ts'
+import { KEYS_SETTINGS } from './settings/keys.ts'
 import { MARKETS_SETTINGS } from './settings/markets.ts'
 import { OPERATOR_SETTINGS } from './settings/operator.ts'
 import { PROCESS_SETTINGS } from './settings/process.ts'
@@ -19,6 +20,7 @@ export const SETTINGS = {
   ...HTTP_SETTINGS,
   ...OPERATOR_SETTINGS,
   ...STORE_SETTINGS,
+  ...KEYS_SETTINGS,
   ...MARKETS_SETTINGS,
   ...ASSETS_SETTINGS,
   ...AUTH_SETTINGS,

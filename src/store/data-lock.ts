@@ -1,20 +1,41 @@
 /**
- * The lock of a data folder: the embedded store loses rows when two processes open its files, and does not notice. One
- * process holds `<folder>/lock`; a holder that is dead is replaced. It never waits for a living holder. It sees the
- * processes of one machine (one PID namespace): a folder shared between machines or containers is not protected.
+ * The lock of a data folder. Two processes on one embedded store lose acknowledged writes without noticing, so one
+ * process holds the folder at a time. `<folder>/lock` names the holder, and the holder listens on a UNIX socket beside
+ * it. The kernel closes that socket when the process ends, however it ends, and a process in another container that
+ * mounts the same folder can connect to it: process numbers say nothing across PID namespaces. Each attempt has a socket
+ * of its own, which listens before the lock file that names it exists.
+ *
+ * A lock file is judged in this order:
+ * - A process accepts a connection on its socket: held. So it is when the attempt fails for any reason but the two below.
+ * - Nobody listens, and the holder ran on this machine: it is dead, and is replaced. Its own machine is the one with the
+ *   same host name that is in the same boot, or whose file system can be mounted by one kernel at a time.
+ * - Nobody listens, and the holder ran elsewhere: held, because a socket cannot be reached from another machine. Only
+ *   `takeOver` replaces it.
+ * Where the file system has no UNIX sockets, and for the lock file of an earlier version, the process number decides
+ * instead, which protects within one PID namespace only.
+ *
+ * It never waits for a holder. A holder whose lock was taken by `takeOver` while it was alive does not notice.
  */
 import { createHash, randomUUID } from 'node:crypto'
-import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { link, mkdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
+import type { Log } from '../base/log.ts'
+import { type LockSocket, listenOnSocket, probeSocket, socketName } from './lock-socket.ts'
 
-/** What the lock file says about its holder. */
+/** Content of the lock file. Earlier versions wrote `pid`, `started`, `process_start` and `nonce`. */
 interface Holder {
   readonly pid: number
   /** When the lock was taken, RFC 3339. */
   readonly started: string
   /** Name of that process, and when it began in ticks since the boot; empty where the system does not tell. */
   readonly process_start: string
-  /** Makes every lock file different from every other. */
+  readonly host: string
+  /** Of the kernel; empty where the system does not tell. */
+  readonly boot_id: string
+  /** Whether it listens on a socket; false where the file system has none. */
+  readonly has_socket: boolean
+  /** Makes every lock file different from every other, and names the socket. */
   readonly nonce: string
 }
 
@@ -23,72 +44,123 @@ export interface DataLock {
   release(): Promise<void>
 }
 
-/** Somebody else holds the folder, or is about to. */
+export interface DataLockOptions {
+  readonly log: Log
+  /** Replaces a holder on another machine that cannot be asked. A holder that is known to live is never replaced. */
+  readonly takeOver?: boolean
+}
+
+/** Who holds a folder, as far as its lock file tells. */
+export interface FolderHolder {
+  readonly pid: number
+  /** Empty: an earlier version that did not record it. */
+  readonly host: string
+  readonly started: string
+  /** It ran on another machine, or in another container, and no process answers: it may be dead. */
+  readonly isElsewhere: boolean
+}
+
+/** Another process holds the folder, or is about to. */
 export class DataFolderHeld extends Error {
   override name = 'DataFolderHeld'
-  readonly pid: number
+  readonly holder: FolderHolder
 
-  constructor(folder: string, pid: number) {
-    super(`the data folder ${folder} is in use by process ${pid}`)
-    this.pid = pid
+  constructor(folder: string, holder: FolderHolder) {
+    super(`the data folder ${folder} is in use by ${holderText(holder)}`)
+    this.holder = holder
   }
 }
 
 /** Rounds of replacing a dead holder before giving up; each round lost means that somebody else got further. */
 const ROUNDS_MAX = 100
 
-/** Takes the folder, which is created for its owner alone when missing; a living holder is a `DataFolderHeld`. */
-export async function acquireDataLock(folder: string): Promise<DataLock> {
+/**
+ * File systems that one kernel mounts at a time, by their magic number (statfs(2)): ext2 to ext4, XFS, Btrfs, F2FS,
+ * Bcachefs, ZFS, tmpfs, overlay. A process of another boot that used such a folder has ended.
+ */
+const LOCAL_FILE_SYSTEMS = [0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0xca451a4e, 0x2fc12fc1, 0x01021994, 0x794c7630]
+
+/** Takes the folder, which is created for its owner alone when missing; fails with `DataFolderHeld`. */
+export async function acquireDataLock(folder: string, options: DataLockOptions): Promise<DataLock> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const path = join(folder, 'lock')
+  const nonce = randomUUID()
+  const socket = await listenOnSocket(folder, nonce, options.log)
   const holder: Holder = {
     pid: process.pid,
     started: new Date().toISOString(),
     process_start: (await processStart(process.pid)) ?? '',
-    nonce: randomUUID(),
+    host: hostname(),
+    boot_id: await bootId(),
+    has_socket: socket !== undefined,
+    nonce,
   }
   const text = `${JSON.stringify(holder)}\n`
   // Complete before it has its name, so that nobody ever reads half a lock.
-  const draft = join(folder, `lock.${holder.nonce}`)
-  await writeFile(draft, text, { flag: 'wx', mode: 0o600 })
+  const draft = join(folder, `lock.${nonce}`)
   try {
-    await take(folder, path, draft)
+    await writeFile(draft, text, { flag: 'wx', mode: 0o600 })
+    await take({ folder, draft, ...options }, path)
+  } catch (error) {
+    await socket?.close()
+    throw error
   } finally {
     await rm(draft, { force: true })
   }
-  return {
-    async release() {
-      if ((await readIfPresent(path)) === text) await rm(path, { force: true })
-    },
-  }
+  return { release: () => release(path, text, socket) }
 }
 
-/** The living process that holds the folder; undefined when nobody does. Takes nothing. */
-export async function dataFolderHolder(folder: string): Promise<number | undefined> {
+/** Who holds the folder; undefined when it is free. Takes nothing. */
+export async function dataFolderHolder(folder: string): Promise<FolderHolder | undefined> {
   const present = await readIfPresent(join(folder, 'lock'))
-  return present === undefined ? undefined : await livingHolder(present)
+  return present === undefined ? undefined : await presentHolder(folder, present)
+}
+
+/** `process 12 on host "a", which started at …`, with what to do when it cannot be asked. */
+function holderText({ pid, host, started, isElsewhere }: FolderHolder): string {
+  const since = started === '' ? '' : `, since ${started}`
+  if (!isElsewhere) return `process ${pid}${host === '' ? '' : ` on host ${host}`}${since}`
+  return (
+    `process ${pid} on another host, ${host || 'without a name'}${since}, and no process answers there: ` +
+    'when that process has certainly ended, start once with --take-over'
+  )
+}
+
+async function release(path: string, text: string, socket: LockSocket | undefined): Promise<void> {
+  // Nobody replaces the file while the socket listens, so it is still ours when it is removed.
+  if ((await readIfPresent(path)) === text) await rm(path, { force: true })
+  await socket?.close()
+}
+
+interface Attempt extends DataLockOptions {
+  readonly folder: string
+  /** A file with the content that the lock is to have. */
+  readonly draft: string
 }
 
 /**
- * Gives the file at `path` the content of `draft`, unless a living process holds it. A dead holder may be replaced only
- * by the one who holds the claim on exactly that holder: a lock file of its own, taken by this same function. Once it
- * is held, the lock either still names the dead one, and nobody else may touch it, or was replaced in the meantime.
+ * Gives the file at `path` the content of the draft, unless it is held. A dead holder may be replaced only by the one
+ * who holds the claim on exactly that holder: a lock file of its own, taken by this same function. Once it is held, the
+ * lock either still names the dead one, and nobody else may touch it, or was replaced in the meantime.
  */
-async function take(folder: string, path: string, draft: string): Promise<void> {
+async function take(attempt: Attempt, path: string): Promise<void> {
+  const { folder, draft, log, takeOver = false } = attempt
   for (let round = 0; round < ROUNDS_MAX; round++) {
     if (await linkIfAbsent(draft, path)) return
     const present = await readIfPresent(path)
     if (present === undefined) continue
-    const alivePid = await livingHolder(present)
-    if (alivePid !== undefined) throw new DataFolderHeld(folder, alivePid)
+    const holder = await presentHolder(folder, present)
+    if (holder !== undefined && !(holder.isElsewhere && takeOver)) throw new DataFolderHeld(folder, holder)
     const claim = join(folder, `lock.claim-${createHash('sha256').update(present).digest('hex').slice(0, 32)}`)
-    await take(folder, claim, draft)
+    await take(attempt, claim)
     try {
       if ((await readIfPresent(path)) === present) {
         // The name `draft` goes with the renaming; a second link to the same file keeps the claim in place until then.
         const replacement = `${draft}.replacement`
         await link(draft, replacement)
         await rename(replacement, path)
+        if (holder !== undefined) log.warn({ folder, ...holder }, 'the data folder was taken over from another host')
+        await removeSocket(folder, present)
         return
       }
     } finally {
@@ -96,6 +168,12 @@ async function take(folder: string, path: string, draft: string): Promise<void> 
     }
   }
   throw new Error(`the lock of ${folder} changed hands ${ROUNDS_MAX} times while it was being taken`)
+}
+
+/** The socket file of a dead process, which the kernel leaves behind. */
+async function removeSocket(folder: string, text: string): Promise<void> {
+  const name = socketName(parseHolder(text)?.nonce)
+  if (name !== undefined) await rm(join(folder, name), { force: true })
 }
 
 async function linkIfAbsent(from: string, to: string): Promise<boolean> {
@@ -117,21 +195,47 @@ async function readIfPresent(path: string): Promise<string | undefined> {
   }
 }
 
-/** The process that holds this lock file; undefined when it is dead, or when the file is none that we wrote. */
-async function livingHolder(text: string): Promise<number | undefined> {
-  let holder: Partial<Holder> | null
+/** A file cut off by a loss of power names nobody: its writer is gone. */
+function parseHolder(text: string): Partial<Holder> | undefined {
   try {
-    holder = JSON.parse(text) as Partial<Holder> | null
+    return (JSON.parse(text) as Partial<Holder> | null) ?? undefined
   } catch {
-    // A file cut off by a loss of power: its writer is gone.
     return undefined
   }
-  const pid = holder?.pid
-  if (typeof pid !== 'number' || !Number.isSafeInteger(pid) || pid <= 0 || !exists(pid)) return undefined
-  // A number is given to a new process after a while: the holder is the one that began when the lock says.
+}
+
+/** Who holds this lock file; undefined when that process is dead, or when the file is none that we wrote. */
+async function presentHolder(folder: string, text: string): Promise<FolderHolder | undefined> {
+  const holder = parseHolder(text)
+  if (!isProcessNumber(holder?.pid)) return undefined
+  const { pid, host = '', started = '' } = holder as Partial<Holder> & { readonly pid: number }
+  const living = { pid, host, started, isElsewhere: false }
+  const socket = holder?.has_socket === true ? socketName(holder.nonce) : undefined
+  const answer = socket === undefined ? 'absent' : await probeSocket(folder, socket)
+  if (answer === 'listening') return living
+  if (!(await isOfThisMachine(folder, holder))) return { ...living, isElsewhere: true }
+  if (answer === 'refused') return undefined
+  // No socket to ask: none was possible, an earlier version wrote this, or someone removed it.
+  return (await isSameProcess(pid, holder?.process_start)) ? living : undefined
+}
+
+function isProcessNumber(pid: number | undefined): boolean {
+  return typeof pid === 'number' && Number.isSafeInteger(pid) && pid > 0
+}
+
+/** Whether a process that wrote this and has ended could be seen to live from here. */
+async function isOfThisMachine(folder: string, holder: Partial<Holder> | undefined): Promise<boolean> {
+  // Earlier versions recorded no host, and judged by the process number alone.
+  if (holder?.host === undefined) return true
+  if (holder.host !== hostname()) return false
+  return holder.boot_id === (await bootId()) || LOCAL_FILE_SYSTEMS.includes((await statfs(folder)).type)
+}
+
+/** Whether the process with this number is the one that began when the lock says: a number is given out again. */
+async function isSameProcess(pid: number, knownStart: string | undefined): Promise<boolean> {
+  if (!exists(pid)) return false
   const start = await processStart(pid)
-  const known = holder?.process_start
-  return start === undefined || known === '' || known === start ? pid : undefined
+  return start === undefined || knownStart === '' || knownStart === start
 }
 
 function exists(pid: number): boolean {
@@ -146,11 +250,7 @@ function exists(pid: number): boolean {
   }
 }
 
-/**
- * Name and start of a process from `/proc` (proc(5)); `ended` when only its exit code is left. The boot's id is not part
- * of it: inside a container or a service's own mount namespace the same boot can have another one, and a living holder
- * would be taken for dead.
- */
+/** Name and start of a process from `/proc` (proc(5)); `ended` when only its exit code is left. */
 async function processStart(pid: number): Promise<string | undefined> {
   const stat = await readIfPresent(`/proc/${pid}/stat`)
   if (stat === undefined) return undefined
@@ -158,6 +258,11 @@ async function processStart(pid: number): Promise<string | undefined> {
   const end = stat.lastIndexOf(')')
   const fields = stat.slice(end + 2).split(' ')
   return fields[0] === 'Z' || fields[0] === 'X' ? 'ended' : `${stat.slice(stat.indexOf('(') + 1, end)}:${fields[19]}`
+}
+
+/** Different after each start of the kernel, and shared by its containers; empty where the system does not tell. */
+async function bootId(): Promise<string> {
+  return (await readIfPresent('/proc/sys/kernel/random/boot_id'))?.trim() ?? ''
 }
 
 function hasCode(error: unknown, code: string): boolean {

@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -160,7 +160,9 @@ describe('demo', () => {
     expect(second).toEqual({
       code: 1,
       stdout: '',
-      stderr: `tidegate: the data folder ${folder} is in use by process ${ready.pid}\n`,
+      stderr: expect.stringMatching(
+        `^tidegate: the data folder ${folder} is in use by process ${ready.pid} on host ${hostname()}, since [^\\n]+\\n$`,
+      ),
     })
     expect((await runCommand(['migrate', '--data_dir', folder])).code).toBe(1)
   })

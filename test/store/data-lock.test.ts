@@ -1,24 +1,31 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { Server } from 'node:net'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { acquireDataLock, DataFolderHeld } from '../../src/store/data-lock.ts'
+import { createLog } from '../../src/base/log.ts'
+import { acquireDataLock, DataFolderHeld, dataFolderHolder } from '../../src/store/data-lock.ts'
+import { captureLog } from '../support/door.ts'
 
 const SEED = 7
+const log = createLog('silent')
 
-/** Turns of the event loop that a call of the file system waits for before it is made; none unless a test asks. */
-const hesitation = vi.hoisted(() => ({ turns: (): number => 0 }))
+/** Ticks of the event loop that a call of the file system waits for before it is made; none unless a test asks. */
+const hesitation = vi.hoisted(() => ({ ticks: (): number => 0 }))
+/** The kind of file system that a folder is reported to be on; the real one unless a test asks. */
+const fileSystem = vi.hoisted(() => ({ type: undefined as number | undefined }))
 
 vi.mock('node:fs/promises', async (importOriginal) => {
   const original = await importOriginal<typeof import('node:fs/promises')>()
   const hesitating =
     <Arguments extends unknown[], Result>(call: (...given: Arguments) => Promise<Result>) =>
     async (...given: Arguments) => {
-      for (let turn = hesitation.turns(); turn > 0; turn--) await new Promise((resolve) => setImmediate(resolve))
+      for (let tick = hesitation.ticks(); tick > 0; tick--) await new Promise((resolve) => setImmediate(resolve))
       return await call(...given)
     }
   const { link, readFile, rename, rm } = original
@@ -28,8 +35,16 @@ vi.mock('node:fs/promises', async (importOriginal) => {
     readFile: hesitating(readFile),
     rename: hesitating(rename),
     rm: hesitating(rm),
+    statfs: async (path: string) => {
+      const real = await original.statfs(path)
+      return { ...real, type: fileSystem.type ?? real.type }
+    },
   }
 })
+
+/** Of statfs(2). */
+const NFS = 0x6969
+const EXT4 = 0xef53
 
 /** A random stream that gives the same numbers for the same seed: 0 up to but not including `below`. */
 function randomOf(seed: number): (below: number) => number {
@@ -40,125 +55,321 @@ function randomOf(seed: number): (below: number) => number {
   }
 }
 
+/** Whether this machine lets us make namespaces as a container has them. */
+const hasNamespaces = spawnSync('unshare', ['--pid', '--fork', '--uts', '--mount-proc', 'true']).status === 0
+
+/** Starts a process as a container does: process numbers of its own and, when named, a host name of its own. */
+function asContainer(host: string | undefined): readonly string[] {
+  const unshare = ['unshare', '--pid', '--fork', '--uts', '--mount-proc', '--kill-child']
+  return host === undefined ? unshare : [...unshare, 'sh', '-c', `hostname ${host} && exec "$@"`, 'sh']
+}
+
 interface Contender {
   readonly process: ChildProcess
   readonly lines: AsyncIterator<string>
 }
 
+let root = ''
+let folder = ''
+let contenders: Contender[] = []
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'tidegate-lock-'))
+  folder = join(root, 'deep', 'data')
+})
+afterEach(async () => {
+  for (const { process } of contenders) process.kill('SIGKILL')
+  contenders = []
+  hesitation.ticks = () => 0
+  fileSystem.type = undefined
+  vi.restoreAllMocks()
+  await rm(root, { recursive: true, force: true })
+})
+const lock = () => join(folder, 'lock')
+const holder = async () => JSON.parse(await readFile(lock(), 'utf8')) as Record<string, unknown>
+const acquire = () => acquireDataLock(folder, { log })
+/** What is in the folder while it is held: the lock file and the socket that it names. */
+const heldFiles = async () => ['lock', `lock.${(await holder()).nonce}.socket`]
+const bootId = () => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+
+/** A process that is ready to try. */
+async function contender(wrapper: readonly string[] = []): Promise<Contender> {
+  const [program, ...words] = [...wrapper, process.execPath, '--import', 'tsx', 'test/support/lock-holder.ts', folder]
+  const process_ = spawn(program as string, words, { stdio: ['pipe', 'pipe', 'inherit'] })
+  const lines = createInterface({ input: process_.stdout })[Symbol.asyncIterator]()
+  const made = { process: process_, lines }
+  contenders.push(made)
+  expect((await lines.next()).value).toBe('started')
+  return made
+}
+
+async function tries({ process: process_, lines }: Contender): Promise<string> {
+  process_.stdin?.write('go\n')
+  return (await lines.next()).value as string
+}
+
+/** Ends the process inside a wrapper that waits for it, or the process itself, as a crash does. */
+async function kill({ process: process_ }: Contender): Promise<void> {
+  const inner = readFileSync(`/proc/${process_.pid}/task/${process_.pid}/children`, 'utf8').trim()
+  const ended = once(process_, 'exit')
+  process.kill(inner === '' ? (process_.pid as number) : Number(inner), 'SIGKILL')
+  await ended
+}
+
+/** Writes the lock file of a process that is not there any more, with a socket on which nobody listens. */
+async function leaveLock(facts: object): Promise<void> {
+  const nonce = randomUUID()
+  const dead = { pid: process.pid, started: '2026-01-01T00:00:00.000Z', process_start: 'node:1', has_socket: true }
+  await mkdir(folder, { recursive: true })
+  // Connecting to a file that is no socket is refused, too.
+  await writeFile(join(folder, `lock.${nonce}.socket`), '')
+  await writeFile(lock(), JSON.stringify({ ...dead, host: hostname(), boot_id: bootId(), nonce, ...facts }))
+}
+
 describe('the lock of a data folder', () => {
-  let root = ''
-  let folder = ''
-  let contenders: Contender[] = []
-  beforeEach(async () => {
-    root = await mkdtemp(join(tmpdir(), 'tidegate-lock-'))
-    folder = join(root, 'deep', 'data')
-  })
-  afterEach(async () => {
-    for (const { process } of contenders) process.kill('SIGKILL')
-    contenders = []
-    await rm(root, { recursive: true, force: true })
-  })
-  const lock = () => join(folder, 'lock')
-  const holderPid = async () => (JSON.parse(await readFile(lock(), 'utf8')) as { pid: number }).pid
-
-  /** A process that is ready to try. */
-  async function contender(): Promise<Contender> {
-    const process_ = spawn(process.execPath, ['--import', 'tsx', 'test/support/lock-holder.ts', folder], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    })
-    const lines = createInterface({ input: process_.stdout })[Symbol.asyncIterator]()
-    const made = { process: process_, lines }
-    contenders.push(made)
-    expect((await lines.next()).value).toBe('started')
-    return made
-  }
-  const tries = async ({ process: process_, lines }: Contender) => {
-    process_.stdin?.write('go\n')
-    return (await lines.next()).value as string
-  }
-
   it('is a file that names its holder, in a folder for its owner alone, until it is released', async () => {
-    const held = await acquireDataLock(folder)
+    const held = await acquire()
     expect((await stat(folder)).mode & 0o777).toBe(0o700)
-    expect(await holderPid()).toBe(process.pid)
+    expect(await holder()).toMatchObject({ pid: process.pid, host: hostname(), boot_id: bootId(), has_socket: true })
+    expect((await readdir(folder)).sort()).toEqual(await heldFiles())
+    for (const name of await heldFiles()) expect((await stat(join(folder, name))).mode & 0o777, name).toBe(0o600)
     await held.release()
     expect(await readdir(folder)).toEqual([])
     await held.release()
-    const again = await acquireDataLock(folder)
+    const again = await acquire()
     // A release that comes late must not take the lock of the next holder.
     await held.release()
-    expect(await readdir(folder)).toEqual(['lock'])
+    expect((await readdir(folder)).sort()).toEqual(await heldFiles())
     await again.release()
   })
 
   it('refuses a second holder, also in the same process, and names the first', async () => {
-    const held = await acquireDataLock(folder)
-    const error = await acquireDataLock(folder).catch((caught: unknown) => caught)
+    const held = await acquire()
+    const error = await acquire().catch((caught: unknown) => caught)
     expect(error).toBeInstanceOf(DataFolderHeld)
-    expect((error as Error).message).toBe(`the data folder ${folder} is in use by process ${process.pid}`)
+    expect((error as Error).message).toBe(
+      `the data folder ${folder} is in use by process ${process.pid} on host ${hostname()}, since ${(await holder()).started}`,
+    )
     expect(await tries(await contender())).toBe(`refused by ${process.pid}`)
-    expect(await readdir(folder)).toEqual(['lock'])
+    expect((await readdir(folder)).sort()).toEqual(await heldFiles())
     await held.release()
+  })
+
+  it('names the holder to who only asks, and nobody once it is free', async () => {
+    expect(await dataFolderHolder(folder)).toBeUndefined()
+    const held = await acquire()
+    expect(await dataFolderHolder(folder)).toMatchObject({ pid: process.pid, host: hostname(), isElsewhere: false })
+    await held.release()
+    expect(await dataFolderHolder(folder)).toBeUndefined()
   })
 
   it.each([
-    ['names a process that is gone', { pid: 2 ** 22 + 1, process_start: 'x' }],
-    ['names our number as of another start', { pid: process.pid, process_start: 'node:1' }],
-    ['names no process', { pid: -1 }],
-    ['is cut off', undefined],
-    ['is something else', null],
+    ['is cut off', '{"pid": 1'],
+    ['is something else', 'null'],
+    ['names no process', '{"pid": -1}'],
   ])('that %s is taken over', async (_, content) => {
     await mkdir(folder, { recursive: true })
-    await writeFile(lock(), content === undefined ? '{"pid": 1' : JSON.stringify(content))
-    const held = await acquireDataLock(folder)
-    expect(await holderPid()).toBe(process.pid)
-    expect(await readdir(folder)).toEqual(['lock'])
+    await writeFile(lock(), content)
+    const held = await acquire()
+    expect((await holder()).pid).toBe(process.pid)
     await held.release()
+    expect(await readdir(folder)).toEqual([])
   })
 
-  it('of a living process that could not tell when it began is refused', async () => {
-    await mkdir(folder, { recursive: true })
-    await writeFile(lock(), JSON.stringify({ pid: process.pid, process_start: '' }))
-    await expect(acquireDataLock(folder)).rejects.toThrow(DataFolderHeld)
-  })
-
-  it('of a killed process goes to exactly one of those who try at the same time', async () => {
-    const all = await Promise.all(Array.from({ length: 6 }, contender))
+  it('goes to exactly one of those who try at the same time after its holder was killed', async () => {
+    const all = await Promise.all(Array.from({ length: 6 }, () => contender()))
     const [first, ...others] = all as [Contender, ...Contender[]]
     expect(await tries(first)).toBe('held')
-    first.process.kill('SIGKILL')
-    await once(first.process, 'exit')
+    await kill(first)
     const answers = await Promise.all(others.map(tries))
     expect(answers.filter((answer) => answer === 'held')).toHaveLength(1)
     const winner = others[answers.indexOf('held')] as Contender
-    expect(await holderPid()).toBe(winner.process.pid)
+    expect((await holder()).pid).toBe(winner.process.pid)
     expect(answers.filter((answer) => answer.startsWith('refused by '))).toHaveLength(4)
-    expect(await readdir(folder)).toEqual(['lock'])
+    expect((await readdir(folder)).sort()).toEqual(await heldFiles())
   })
 
   it(`goes to exactly one of many attempts at a dead holder, in any order of their steps (seed ${SEED})`, async () => {
     await mkdir(folder, { recursive: true })
     const random = randomOf(SEED)
     // Mostly at once and now and then late: a step made on what was read long ago is what must do no harm.
-    hesitation.turns = () => (random(3) === 0 ? random(60) : 0)
-    const dead = (pid: number) => JSON.stringify({ pid, process_start: 'gone', nonce: String(pid) })
+    hesitation.ticks = () => (random(3) === 0 ? random(60) : 0)
     for (let round = 0; round < 150; round++) {
-      const content = dead(4_200_000 + round)
-      await writeFile(lock(), content)
+      await leaveLock({})
+      const content = await readFile(lock(), 'utf8')
       if (round % 2 === 1) {
         // One that died while it replaced the dead one.
         const name = createHash('sha256').update(content).digest('hex').slice(0, 32)
-        await writeFile(join(folder, `lock.claim-${name}`), dead(4_300_000 + round))
+        await writeFile(join(folder, `lock.claim-${name}`), JSON.stringify({ pid: 4_300_000 + round }))
       }
-      const attempts = await Promise.allSettled(Array.from({ length: 6 }, () => acquireDataLock(folder)))
+      const attempts = await Promise.allSettled(Array.from({ length: 6 }, () => acquire()))
       const held = attempts.flatMap((attempt) => (attempt.status === 'fulfilled' ? [attempt.value] : []))
       expect(held, `round ${round}`).toHaveLength(1)
       for (const attempt of attempts) {
         if (attempt.status === 'rejected') expect(attempt.reason).toBeInstanceOf(DataFolderHeld)
       }
-      expect(await readdir(folder), `round ${round}`).toEqual(['lock'])
+      expect((await readdir(folder)).sort(), `round ${round}`).toEqual(await heldFiles())
       await held[0]?.release()
+      expect(await readdir(folder), `round ${round}`).toEqual([])
     }
-    hesitation.turns = () => 0
+  })
+})
+
+describe('the socket of the lock', () => {
+  it('is in the folder also when the path of the folder is longer than a socket can have', async () => {
+    folder = join(root, 'x'.repeat(60), 'y'.repeat(60))
+    const held = await acquire()
+    expect((await readdir(folder)).sort()).toEqual(await heldFiles())
+    expect((await stat(join(folder, (await heldFiles())[1] as string))).isSocket()).toBe(true)
+    expect(await tries(await contender())).toBe(`refused by ${process.pid}`)
+    await held.release()
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  it('tells of a holder that is stopped, too: the kernel answers for it', async () => {
+    const holding = await contender()
+    expect(await tries(holding)).toBe('held')
+    holding.process.kill('SIGSTOP')
+    await expect(acquire()).rejects.toThrow(`in use by process ${holding.process.pid} on host ${hostname()}`)
+  })
+
+  it('that someone removed is replaced by the number of the process', async () => {
+    const held = await acquire()
+    await rm(join(folder, (await heldFiles())[1] as string))
+    await expect(acquire()).rejects.toThrow(DataFolderHeld)
+    await held.release()
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  it.each(['EPERM', 'ENOTSUP', 'EOPNOTSUPP'])(
+    'that the file system cannot hold (%s) is replaced by the number of the process, and that is logged',
+    async (code) => {
+      vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server) {
+        process.nextTick(() => this.emit('error', Object.assign(new Error('refused'), { code })))
+        return this
+      })
+      const { log, lines } = captureLog()
+      const held = await acquireDataLock(folder, { log })
+      vi.restoreAllMocks()
+      expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+        { folder, code, msg: expect.stringContaining('put data_dir on a local volume') },
+      ])
+      expect(await readdir(folder)).toEqual(['lock'])
+      expect(await tries(await contender())).toBe(`refused by ${process.pid}`)
+      await held.release()
+      expect(await readdir(folder)).toEqual([])
+    },
+  )
+
+  it('that cannot be made for another reason fails the start', async () => {
+    vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server) {
+      process.nextTick(() => this.emit('error', Object.assign(new Error('listen EIO'), { code: 'EIO' })))
+      return this
+    })
+    await expect(acquire()).rejects.toThrow(`the lock of ${folder} cannot be made`)
+    expect(await readdir(folder)).toEqual([])
+  })
+})
+
+describe('the lock of an earlier version, which has no socket', () => {
+  it.each([
+    ['names a process that has ended', { pid: 2 ** 22 + 1, process_start: 'x' }],
+    ['names our number as of another start', { pid: process.pid, process_start: 'node:1' }],
+  ])('and %s is taken over', async (_, content) => {
+    await mkdir(folder, { recursive: true })
+    await writeFile(lock(), JSON.stringify({ ...content, started: '', nonce: randomUUID() }))
+    const held = await acquire()
+    expect((await holder()).pid).toBe(process.pid)
+    await held.release()
+  })
+
+  it('and names a living process that could not tell when it began is refused', async () => {
+    await mkdir(folder, { recursive: true })
+    await writeFile(lock(), JSON.stringify({ pid: process.pid, process_start: '' }))
+    await expect(acquire()).rejects.toThrow(`${folder} is in use by process ${process.pid}`)
+  })
+})
+
+describe('a lock whose holder does not answer', () => {
+  const takeOver = async () => await acquireDataLock(folder, { log, takeOver: true })
+
+  it('is taken over when the holder was on this host, in this boot', async () => {
+    fileSystem.type = NFS
+    await leaveLock({})
+    const held = await acquire()
+    expect((await readdir(folder)).sort()).toEqual(await heldFiles())
+    await held.release()
+  })
+
+  it('is refused when the holder was on another host, and taken over only when asked to', async () => {
+    fileSystem.type = EXT4
+    await leaveLock({ host: 'other' })
+    const refusal = await acquire().catch((error: Error) => error.message)
+    expect(refusal).toContain(`is in use by process ${process.pid} on another host, other, since 2026-01-01`)
+    expect(refusal).toContain('--take-over')
+    const { log, lines } = captureLog()
+    const held = await acquireDataLock(folder, { log, takeOver: true })
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ host: 'other', msg: expect.any(String) }])
+    expect((await holder()).host).toBe(hostname())
+    // Who is known to live is not taken over either way.
+    await expect(takeOver()).rejects.toThrow(DataFolderHeld)
+    await held.release()
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  it('is refused after another boot of a host with this name, on a file system that several machines can mount', async () => {
+    fileSystem.type = NFS
+    await leaveLock({ boot_id: randomUUID() })
+    await expect(acquire()).rejects.toThrow('--take-over')
+    await (await takeOver()).release()
+  })
+
+  it('is taken over after a restart of this machine, on a file system that it alone can mount', async () => {
+    fileSystem.type = EXT4
+    await leaveLock({ boot_id: randomUUID() })
+    const held = await acquire()
+    expect((await holder()).boot_id).toBe(bootId())
+    await held.release()
+  })
+
+  it('is refused also by the one who replaces a dead holder, on another host', async () => {
+    await leaveLock({})
+    const content = await readFile(lock(), 'utf8')
+    const claim = `lock.claim-${createHash('sha256').update(content).digest('hex').slice(0, 32)}`
+    await writeFile(join(folder, claim), JSON.stringify({ ...JSON.parse(content), host: 'other' }))
+    await expect(acquire()).rejects.toThrow('another host, other')
+  })
+})
+
+describe.skipIf(!hasNamespaces)('two containers with one folder (needs unshare --pid --uts --mount-proc)', () => {
+  it.each([
+    ['the same host name', undefined],
+    ['host names of their own', 'inside'],
+  ])('and %s: the second is refused while the first lives', async (_, host) => {
+    const first = await contender(asContainer(host))
+    expect(await tries(first)).toBe('held')
+    // Its own number is 1; here that is another process.
+    expect((await holder()).pid).toBe(1)
+    await expect(acquire()).rejects.toThrow(`in use by process 1 on host ${host ?? hostname()}`)
+    expect(await tries(await contender(asContainer('second')))).toBe('refused by 1')
+    await expect(acquireDataLock(folder, { log, takeOver: true })).rejects.toThrow(DataFolderHeld)
+  })
+
+  it('and the same host name: a killed one is replaced, by exactly one', async () => {
+    const first = await contender(asContainer(undefined))
+    expect(await tries(first)).toBe('held')
+    await kill(first)
+    const others = await Promise.all([contender(asContainer(undefined)), contender(asContainer(undefined))])
+    const answers = await Promise.all(others.map(tries))
+    expect(answers.sort()).toEqual(['held', 'refused by 1'])
+  })
+
+  it('and host names of their own: a killed one is replaced only when that is asked for', async () => {
+    const first = await contender(asContainer('inside'))
+    expect(await tries(first)).toBe('held')
+    await kill(first)
+    await expect(acquire()).rejects.toThrow('process 1 on another host, inside')
+    const held = await acquireDataLock(folder, { log, takeOver: true })
+    expect((await readdir(folder)).sort()).toEqual(await heldFiles())
+    await held.release()
   })
 })

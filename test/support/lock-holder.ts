@@ -1,14 +1,20 @@
-/** A process that takes the lock of a folder, says so on stdout, and keeps it until it is ended. Argument: the folder. */
-import { acquireDataLock, DataFolderHeld } from '../../src/store/data-lock.ts'
+/** A process that takes the lock of a folder, reports it on stdout, and keeps it until it is ended. Argument: the folder. */
+import { createLog } from '../../src/base/log.ts'
+import { acquireDataLock, DataFolderHeld, type DataLock } from '../../src/store/data-lock.ts'
 
+let lock: DataLock | undefined
 // Every contender is started first and tries when it is told to, so that they really meet.
 process.stdout.write('started\n')
 process.stdin.once('data', async () => {
   try {
-    await acquireDataLock(process.argv[2] as string)
+    lock = await acquireDataLock(process.argv[2] as string, { log: createLog('error') })
     process.stdout.write('held\n')
   } catch (error) {
     if (!(error instanceof DataFolderHeld)) throw error
-    process.stdout.write(`refused by ${error.pid}\n`)
+    process.stdout.write(`refused by ${error.holder.pid}\n`)
   }
+})
+process.once('SIGTERM', async () => {
+  await lock?.release()
+  process.exit(0)
 })

@@ -14,6 +14,7 @@ import { accountChanges } from './202611202115-account-changes.ts'
 import { quotas } from './202611220900-quotas.ts'
 import { directoryChanges } from './202611220910-directory-changes.ts'
 import { accountSizes } from './202611220920-account-sizes.ts'
+import { keyEncryption } from './202611220925-key-encryption.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -31,4 +32,5 @@ export const MIGRATIONS: readonly Migration[] = [
   quotas,
   directoryChanges,
   accountSizes,
+  keyEncryption,
 ]

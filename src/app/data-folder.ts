@@ -1,0 +1,67 @@
+/**
+ * Who may own and write the data folder, and what other users of the machine can read in it: nothing. The folder itself
+ * may be open to readers, because it can be a volume whose mode was given; the store is in a subfolder with mode 700, and
+ * every file that is made directly in the data folder has mode 600. A folder in which other users can replace files is
+ * refused.
+ */
+import { chmodSync, lstatSync, mkdirSync, type Stats, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Log } from '../base/log.ts'
+
+/** Permissions of group and others. */
+export const OTHERS = 0o077
+const OTHERS_WRITE = 0o002
+const STICKY = 0o1000
+
+/** Where the embedded store keeps its files. */
+export function storeFolder(dataFolder: string): string {
+  return join(dataFolder, 'store')
+}
+
+/**
+ * Makes the folder when it is missing, and sees to it that whatever this process makes from now on is for its owner
+ * alone. Throws when other users could replace what is in the folder.
+ */
+export function prepareDataFolder(folder: string): void {
+  process.umask(OTHERS)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const problem = dataFolderProblem(folder, statSync(folder))
+  if (problem !== undefined) throw new Error(`data_dir ${problem.detail}: ${problem.next}`)
+}
+
+/** Takes a store that an earlier version left open to other users away from them. The folder's lock must be held. */
+export function closeStoreFolder(dataFolder: string, log: Log): void {
+  const path = storeFolder(dataFolder)
+  const stats = lstatSync(path, { throwIfNoEntry: false })
+  if (stats === undefined) return
+  if (!stats.isDirectory() || !isOursOrRoots(stats)) throw new Error(`${path} is not a folder of this user`)
+  if ((stats.mode & OTHERS) === 0) return
+  chmodSync(path, 0o700)
+  const mode = modeText(stats)
+  log.warn({ path, mode }, 'the store could be read by other users; it has mode 700 now: see docs/custody.md')
+}
+
+/** Why a data folder cannot be used, in words that follow its name, and what to do. */
+export function dataFolderProblem(
+  path: string,
+  stats: Stats,
+): { readonly detail: string; readonly next: string } | undefined {
+  if (!isOursOrRoots(stats)) {
+    const detail = `${path} belongs to another user (uid ${stats.uid})`
+    return { detail, next: `run tidegate as that user, or make uid ${process.geteuid?.()} its owner` }
+  }
+  if ((stats.mode & OTHERS_WRITE) !== 0 && (stats.mode & STICKY) === 0) {
+    return { detail: `${path} can be written by every user (mode ${modeText(stats)})`, next: `chmod o-w ${path}` }
+  }
+  return undefined
+}
+
+/** Root can change everything anyway. Always true where files have no such owners. */
+export function isOursOrRoots({ uid }: Stats): boolean {
+  const ours = process.geteuid?.()
+  return ours === undefined || uid === ours || uid === 0
+}
+
+export function modeText({ mode }: Stats): string {
+  return (mode & 0o7777).toString(8)
+}
