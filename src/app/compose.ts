@@ -25,6 +25,7 @@ import { createGatewayMetrics } from '../gateway/metrics.ts'
 import type { Db } from '../store/db.ts'
 import { readSchemaState } from '../store/migrate.ts'
 import { networksWithoutAddresses } from './address-keys.ts'
+import { checkDescriptorLimit, hasDescriptor } from './descriptors.ts'
 import { createHealthMetrics } from './health-metrics.ts'
 import { Lifecycle, type Stoppable } from './lifecycle.ts'
 import type { Listener } from './listener.ts'
@@ -143,6 +144,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
 async function startParts(parts: Parts): Promise<Service> {
   const { config, log, lifecycle, signal, state } = parts
+  checkDescriptorLimit(config, log)
   const { db } = await openStore(parts)
   signal.throwIfAborted()
   const loader = createDirectoryLoader(parts, db)
@@ -236,6 +238,7 @@ async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promis
   const readiness = () =>
     readinessOf({
       draining: state.draining,
+      hasDescriptor: hasDescriptor(),
       storeAvailable: db.available,
       schema: state.schema,
       directoryLoaded: directory.loaded,

@@ -76,8 +76,9 @@ const UNFINISHED_BYTES_MAX = 16_777_216
 const CUT_LOG_MILLISECONDS = 60_000
 
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
+  const { clock = createSystemClock() } = options
   const observed = requestMetrics(options.metrics)
-  const connections = createConnections(options, observed)
+  const connections = createConnections(options, observed, clock)
   const app = fastify({
     logger: false,
     bodyLimit: BODY_BYTES_MAX,
@@ -88,7 +89,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     return503OnClosing: false,
     routerOptions: { querystringParser: () => NO_QUERY },
     rewriteUrl: ({ url }) => originForm(url ?? '/'),
-    serverFactory: (handle) => createNodeServer({ ...options, tls: options.tls, connections }, handle),
+    serverFactory: (handle) => createNodeServer({ ...options, tls: options.tls, connections, clock }, handle),
     forceCloseConnections: 'idle',
     ajv: {
       customOptions: {
@@ -112,8 +113,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   return app
 }
 
-function createConnections(options: HttpServerOptions, observed: RequestMetrics): Connections {
-  const { listener, log, clock = createSystemClock(), upgrade } = options
+function createConnections(options: HttpServerOptions, observed: RequestMetrics, clock: Clock): Connections {
+  const { listener, log, upgrade } = options
   const throttles = {
     connections: new Throttle(clock, CUT_LOG_MILLISECONDS),
     unfinished_bytes: new Throttle(clock, CUT_LOG_MILLISECONDS),
