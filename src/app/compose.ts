@@ -29,6 +29,7 @@ import { readSchemaState } from '../store/migrate.ts'
 import { StoreClockWatch } from '../store/store-clock.ts'
 import { networksWithoutAddresses } from './address-keys.ts'
 import { createQuotas } from './customer-quotas.ts'
+import { checkDescriptorLimit, hasDescriptor } from './descriptors.ts'
 import { checkEncryptionKey, loadEncryptionKey } from './encryption-key.ts'
 import { createHealthMetrics } from './health-metrics.ts'
 import { Lifecycle, type Stoppable } from './lifecycle.ts'
@@ -156,6 +157,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
 async function startParts(parts: Parts): Promise<Service> {
   const { config, log, lifecycle, signal, state } = parts
+  checkDescriptorLimit(config, log)
   const { db } = await openStore(parts)
   signal.throwIfAborted()
   const storeClock = new StoreClockWatch({ ...parts, db })
@@ -263,6 +265,7 @@ async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promis
   const readiness = () =>
     readinessOf({
       draining: state.draining,
+      hasDescriptor: hasDescriptor(),
       storeAvailable: db.available,
       schema: state.schema,
       directoryLoaded: directory.loaded,

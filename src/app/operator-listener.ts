@@ -32,7 +32,7 @@ export interface OperatorListenerOptions {
 
 const HEADER_BYTES_MAX = 16_384
 /** Operators, probes and scrapers are few. */
-export const OPERATOR_CONNECTIONS_MAX = 256
+const OPERATOR_CONNECTIONS_MAX = 256
 
 export async function createOperatorListener(options: OperatorListenerOptions): Promise<Listener> {
   const { log, metrics, clock } = options

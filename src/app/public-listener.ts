@@ -9,6 +9,7 @@ import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify'
 import { registerTokenEndpoints, type TokenEndpointOptions } from '../auth/token-routes.ts'
 import { registerWellKnownRoutes } from '../auth/well-known-routes.ts'
 import { Gauge, type MetricsRegistry } from '../base/metrics.ts'
+import { Throttle } from '../base/throttle.ts'
 import { describeOperations } from '../description/operations-document.ts'
 import { registerDescription } from '../description/routes.ts'
 import type { Gateway } from '../gateway/gateway.ts'
@@ -46,6 +47,8 @@ export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addre
   readonly rooms: readonly Room[]
 }
 
+/** Between two warnings about the field of a peer that is not trusted: anybody may send it. */
+const PROXY_WARNING_MILLISECONDS = 600_000
 /** How many seconds of its rate an address may use at once. */
 const TOKEN_BURST_SECONDS = 4
 
@@ -56,7 +59,7 @@ export interface PublicListener extends Listener {
 
 export async function createPublicListener(options: PublicListenerOptions): Promise<PublicListener> {
   const { tls, log, metrics, clock, gateway } = options
-  const clientAddress = createClientAddress(options.trustedProxies)
+  const clientAddress = createClientAddress(options.trustedProxies, warnOfProxies(options))
   const app = createHttpServer({
     listener: 'public',
     log,
@@ -97,6 +100,18 @@ export async function createPublicListener(options: PublicListenerOptions): Prom
       }
     },
   }
+}
+
+/** Without this line an operator cannot tell that all customers behind a proxy share its address, and its limits. */
+function warnOfProxies({ clock, log }: PublicListenerOptions): (peer: string) => void {
+  const throttle = new Throttle(clock, PROXY_WARNING_MILLISECONDS)
+  return (peer_address) =>
+    throttle.run(() =>
+      log.warn(
+        { peer_address, key: 'http.trusted_proxies' },
+        'X-Forwarded-For from a peer that is not trusted: if this is your proxy, all customers behind it count as one address',
+      ),
+    )
 }
 
 function startTls(files: TlsFiles, options: PublicListenerOptions): SecureContextOptions {

@@ -26,6 +26,8 @@ interface ObservedSource {
 
 export interface ReadinessInput {
   readonly draining: boolean
+  /** Whether the process can open another file or connection. */
+  readonly hasDescriptor: boolean
   readonly storeAvailable: boolean
   /** What is known of the schema; absent until the store has been asked. */
   readonly schema: SchemaState | undefined
@@ -51,6 +53,7 @@ export interface ReadinessInput {
 export function readinessOf(input: ReadinessInput): Readiness {
   const gates: ReadinessCheck[] = [
     check('draining', !input.draining, 'the node is shutting down'),
+    check('descriptors', input.hasDescriptor, 'the limit of open files is reached'),
     check('store', input.storeAvailable, 'the store cannot be reached'),
     check('migrations', input.schema === 'current', schemaProblem(input.schema)),
     check('directory', input.directoryLoaded, 'customers and clients are not loaded yet'),

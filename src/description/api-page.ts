@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import scalar from '@scalar/fastify-api-reference'
 import type { FastifyInstance } from 'fastify'
+import { CachedContent } from '../http/cached-content.ts'
 
 const PREFIX = '/docs'
 /** The script is megabytes, and changes only with a release. */
@@ -13,16 +14,23 @@ const SCRIPT_CACHE = 'public, max-age=3600'
 /** @param documentPath where the OpenAPI document is */
 export function registerApiPage(app: FastifyInstance, documentPath: string): void {
   app.register(async (scope) => {
-    let script: Buffer | undefined
-    scope.addHook('onSend', async (_request, reply, payload) => {
-      if (typeof payload !== 'string') return payload
+    let script: CachedContent | undefined
+    let page: { readonly html: string; readonly policy: string; readonly content: CachedContent } | undefined
+    scope.addHook('onSend', async (request, reply, payload) => {
+      if (typeof payload !== 'string' || reply.statusCode !== 200) return payload
       const type = String(reply.getHeader('content-type'))
-      if (type.startsWith('text/html')) reply.header('content-security-policy', policyOf(payload))
+      if (type.startsWith('text/html')) {
+        if (page?.html !== payload) {
+          page = { html: payload, policy: policyOf(payload), content: new CachedContent(payload) }
+        }
+        reply.header('content-security-policy', page.policy).header('cache-control', 'no-cache')
+        return await page.content.answer(request, reply)
+      }
       if (!type.startsWith('application/javascript')) return payload
       reply.header('cache-control', SCRIPT_CACHE)
       // One copy for all who load it at a time, however slowly.
-      script ??= Buffer.from(payload)
-      return script
+      script ??= new CachedContent(payload)
+      return await script.answer(request, reply)
     })
     await scope.register(scalar, {
       routePrefix: PREFIX,

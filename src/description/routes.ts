@@ -1,10 +1,12 @@
 /**
- * What the service says of itself, for everybody: `/openapi.json`, `/asyncapi.json`, and the page at `/docs`. No token
- * is asked for, and nothing is said that depends on who asks. `describeOperations` comes before the routes of the rooms,
- * these come after.
+ * The description of the API, for everybody: `/openapi.json`, `/asyncapi.json`, and the page at `/docs`. No token is
+ * needed, and nothing depends on who asks. A document is made once for each address that it is served at, and the number
+ * of addresses has a limit. `describeOperations` comes before the routes of the modules, these come after.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { programVersion } from '../base/version.ts'
+import { CachedContent } from '../http/cached-content.ts'
+import { isLocalHost } from '../http/host-check.ts'
 import type { Json } from './answers.ts'
 import { registerApiPage } from './api-page.ts'
 import { asyncApiDocument } from './asyncapi.ts'
@@ -12,7 +14,7 @@ import { openApiDocument } from './openapi.ts'
 import { describedPaths } from './operations-document.ts'
 
 export interface DescriptionOptions {
-  /** The address that customers use; empty: the one that the request was sent to. */
+  /** The address that customers use; empty: the one that the request was sent to, where it is one of ours. */
   readonly publicUrl: string
   /** Whether tokens are issued here; with an outside issuer there are no endpoints for them. */
   readonly issuesTokens: boolean
@@ -21,6 +23,8 @@ export interface DescriptionOptions {
 /** As long as a release that changes it may go unnoticed. */
 const CACHE = 'public, max-age=300'
 const OPENAPI_PATH = '/openapi.json'
+/** Documents are kept for so many addresses, each about 200 KB; whoever asks at further ones gets the first. */
+const ADDRESSES_MAX = 16
 
 export function registerDescription(app: FastifyInstance, options: DescriptionOptions): void {
   const { issuesTokens } = options
@@ -38,17 +42,32 @@ function registerDocument(
   path: string,
   documentAt: (url: string) => Json,
 ): void {
-  /** The text for the address that was asked for last: mostly there is one. */
-  let last: { readonly url: string; readonly text: string } | undefined
+  const contents = new Map<string, CachedContent>()
+  const contentAt = (url: string): CachedContent => {
+    const known = contents.get(url) ?? (contents.size < ADDRESSES_MAX ? undefined : contents.values().next().value)
+    if (known !== undefined) return known
+    const made = new CachedContent(JSON.stringify(documentAt(url)))
+    contents.set(url, made)
+    return made
+  }
   app.get(path, async (request: FastifyRequest, reply: FastifyReply) => {
-    const url = publicUrl === '' ? addressOf(request) : publicUrl.replace(/\/$/, '')
-    if (last?.url !== url) last = { url, text: JSON.stringify(documentAt(url)) }
-    // What is made from the request's own address is for this request alone.
-    reply.header('cache-control', publicUrl === '' ? 'no-store' : CACHE)
-    return reply.type('application/json; charset=utf-8').send(last.text)
+    // The first is the listener's own.
+    if (publicUrl === '' && contents.size === 0) contentAt(listenerAddressOf(request))
+    const content = contentAt(publicUrl === '' ? addressOf(request) : publicUrl.replace(/\/$/, ''))
+    // Without a public address it may be another one's the next time.
+    reply.header('cache-control', publicUrl === '' ? 'no-cache' : CACHE).type('application/json; charset=utf-8')
+    return reply.send(await content.answer(request, reply))
   })
 }
 
-function addressOf({ protocol, host }: FastifyRequest): string {
-  return `${protocol}://${host}`
+/** The address that the client used, when nobody else can have made it up: a name may be any that resolves to us. */
+function addressOf(request: FastifyRequest): string {
+  const { protocol, host } = request
+  return isLocalHost(host) ? `${protocol}://${host}` : listenerAddressOf(request)
+}
+
+function listenerAddressOf({ protocol, socket }: FastifyRequest): string {
+  // IPv4 over a socket for both families is written in the form of IPv6.
+  const address = (socket.localAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '')
+  return `${protocol}://${address.includes(':') ? `[${address}]` : address}:${socket.localPort}`
 }

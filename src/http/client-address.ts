@@ -12,21 +12,36 @@ export type ClientAddress = (request: IncomingMessage) => string
 
 /** What a socket that is gone already has. */
 const UNKNOWN = 'unknown'
+/** The end of the field, which the nearest proxies wrote: room for a hundred hops. */
+const FORWARDED_CHARACTERS_MAX = 4_096
 const RANGE_NAMES = ['loopback', 'linklocal', 'uniquelocal']
 const MAPPED_PREFIX = /^::ffff:(?=\d+\.)/i
 /** Groups of an IPv6 address that name a network; one customer of a provider gets at least a /64. */
 const NETWORK_GROUPS = 4
 const IPV6_GROUPS = 8
 
-/** @param trusted addresses, CIDR ranges, and the names `loopback`, `linklocal`, `uniquelocal` */
-export function createClientAddress(trusted: readonly string[]): ClientAddress {
+/**
+ * @param trusted addresses, CIDR ranges, and the names `loopback`, `linklocal`, `uniquelocal`
+ * @param onUntrusted notified of a peer that is not trusted and sends `X-Forwarded-For`
+ */
+export function createClientAddress(
+  trusted: readonly string[],
+  onUntrusted: (peer: string) => void = () => undefined,
+): ClientAddress {
   const isTrusted = trusted.length === 0 ? () => false : compile([...trusted])
   const isProxy = (hop: string, index: number): boolean => isTrusted(bareAddress(hop), index)
-  return (request) => {
-    const peer = request.socket.remoteAddress
+  return ({ socket, headers }) => {
+    const peer = socket.remoteAddress
     if (peer === undefined) return UNKNOWN
+    const forwarded = headers['x-forwarded-for']
+    if (forwarded === undefined) return bareAddress(peer)
+    if (!isProxy(peer, 0)) {
+      onUntrusted(bareAddress(peer))
+      return bareAddress(peer)
+    }
     // From the peer back to the first who is not trusted; a hop that is no address ends the trail before it.
-    const named = all(request, isProxy).map(bareAddress)
+    const nearest = { socket, headers: { 'x-forwarded-for': String(forwarded).slice(-FORWARDED_CHARACTERS_MAX) } }
+    const named = all(nearest as unknown as IncomingMessage, isProxy).map(bareAddress)
     const firstFault = named.findIndex((address) => isIP(address) === 0)
     return (firstFault < 0 ? named.at(-1) : named[firstFault - 1]) ?? peer
   }

@@ -1,14 +1,13 @@
 /**
  * The query strings of lists. A list declares its parameters once, as a table; that table gives the reading of a query
  * string, the types of what was read, and the parameters for the description of the API. Every list has `limit`,
- * `order` and `page_cursor` too. All faults are reported at once; parameters that a list does not have are collected,
- * so that its answer can name them. Pure, but for the one function that ties it to a route.
+ * `order` and `page_cursor` too. The first twenty faults are reported at once; parameters that a list does not have are
+ * collected, so that its answer can name them. Pure, but for the one function that ties it to a route.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isUuid } from '../base/ids.ts'
 import { readTimeRange, TIME_COMPARISONS, type TimeRange } from './list-times.ts'
-import { type FieldError, invalidRequest } from './problem.ts'
-import { type QueryValues, queryValues } from './query-values.ts'
+import { QueryFaults, type QueryValues, queryValues } from './query-values.ts'
 
 /** One row of a list's table; `times` stands for five parameters, `NAME.lt` to `NAME.gt`. */
 export type ListParameter =
@@ -47,8 +46,6 @@ const LIMIT_DEFAULT = 100
 const LIMIT_MAX = 1_000
 const ENTRIES_MAX = 100
 const TEXT_CHARACTERS_MAX = 200
-/** More would help nobody. */
-const ERRORS_MAX = 20
 const ORDERS = ['DESC', 'ASC'] as const
 /** U+0000 cannot be stored; half a surrogate pair does not come out of UTF-8, and is not looked for. */
 const UNSTORABLE = '\0'
@@ -102,14 +99,14 @@ export function readsListQuery<Parameters extends ListParameters>(parameters: Pa
 
 /** @param url the request's target; what follows its `?` is read */
 function readListQuery<Parameters extends ListParameters>(parameters: Parameters, url: string): ListQuery<Parameters> {
-  const errors: FieldError[] = []
+  const faults = new QueryFaults()
   const complain =
     (parameter: string): Complain =>
     (detail) => {
-      errors.push({ parameter, detail })
+      faults.add(parameter, detail)
       return undefined
     }
-  const values = queryValues(url, (name, detail) => complain(name)(detail))
+  const values = queryValues(url, faults)
   const filters: Record<string, unknown> = {}
   for (const [name, parameter] of Object.entries(parameters)) {
     const value = readParameter(name, parameter, values, complain)
@@ -118,8 +115,7 @@ function readListQuery<Parameters extends ListParameters>(parameters: Parameters
   const limit = readLimit(values.take('limit'), complain('limit'))
   const order = readChoice(values.take('order'), ORDERS, complain('order'))
   const pageCursor = readSingle(values.take('page_cursor'), complain('page_cursor'))
-  const [first, ...rest] = errors
-  if (first !== undefined) throw invalidRequest([first, ...rest.slice(0, ERRORS_MAX - 1)])
+  faults.throwIfAny()
   return {
     // The loop above has read each member by the kind that its type stands for.
     filters: filters as ListQuery<Parameters>['filters'],
@@ -168,12 +164,14 @@ function readParameter(
       return readEach(values.takeAll(name), complain(name), textFault)
     case 'uuids':
       return readEach(
-        values.takeSplit(name).map((id) => id.toLowerCase()),
+        values.takeSplit(name, ENTRIES_MAX + 1).map((id) => id.toLowerCase()),
         complain(name),
         uuidFault,
       )
     case 'choices':
-      return readEach(values.takeSplit(name), complain(name), (value) => choiceFault(value, parameter.values))
+      return readEach(values.takeSplit(name, ENTRIES_MAX + 1), complain(name), (value) =>
+        choiceFault(value, parameter.values),
+      )
     case 'times': {
       const read = (comparison: string) =>
         readSingle(values.take(`${name}.${comparison}`), complain(`${name}.${comparison}`))
@@ -229,7 +227,8 @@ function bindingOf(value: unknown): string | readonly string[] {
 }
 
 function textFault(value: string): string | undefined {
-  const { length } = [...value]
+  // A character is one or two units; a text with more units than that is not taken apart to count them.
+  const length = value.length > 2 * TEXT_CHARACTERS_MAX ? value.length : [...value].length
   if (length < 1 || length > TEXT_CHARACTERS_MAX) return `must have 1 to ${TEXT_CHARACTERS_MAX} characters`
   return value.includes(UNSTORABLE) ? 'must not hold U+0000' : undefined
 }
@@ -244,8 +243,14 @@ function choiceFault(value: string, allowed: readonly string[]): string | undefi
 
 /** Names come from outside: anything that a header field cannot carry is percent-encoded, and the list has an end. */
 function ignoredField(names: readonly string[]): string {
-  const field = names.map((name) => encodeURIComponent(name)).join(', ')
-  return field.length > IGNORED_CHARACTERS_MAX ? `${field.slice(0, IGNORED_CHARACTERS_MAX)}...` : field
+  let field = ''
+  for (const name of names) {
+    // Half a character at the end of what was cut off cannot be encoded.
+    const start = name.slice(0, IGNORED_CHARACTERS_MAX).replace(/[\uD800-\uDBFF]$/, '')
+    field += `${field === '' ? '' : ', '}${encodeURIComponent(start)}`
+    if (field.length > IGNORED_CHARACTERS_MAX) return `${field.slice(0, IGNORED_CHARACTERS_MAX)}...`
+  }
+  return field
 }
 
 function describe(name: string, parameter: ListParameter): [string, object][] {

@@ -5,7 +5,9 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { SecureContextOptions } from 'node:tls'
+import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { Throttle } from '../base/throttle.ts'
 import type { Connections } from './connections.ts'
 import { HEAD_FIELDS_MAX } from './request-head.ts'
 import { PlainUnlessWebSocket } from './upgrade.ts'
@@ -19,7 +21,11 @@ export interface NodeServerOptions {
   readonly tls: SecureContextOptions | undefined
   readonly connections: Connections
   readonly log: Log
+  readonly clock: Clock
 }
+
+/** Between two lines of the log about connections that could not be accepted. */
+const ACCEPT_LOG_MILLISECONDS = 60_000
 
 /** Longest a client may take to send a head, which even a slow one sends in one go. */
 const HEAD_MILLISECONDS_MAX = 10_000
@@ -53,6 +59,7 @@ export function createNodeServer(options: NodeServerOptions, handle: RequestList
   // One more than is allowed, so that too many are seen and refused; what is beyond is never even collected.
   server.maxHeadersCount = HEAD_FIELDS_MAX + 1
   server.setTimeout(STALLED_MILLISECONDS)
+  surviveAcceptErrors(server, options)
   connections.watch(server)
   server.on('request', handle)
   // Expectations reach the routes like any request: the checks that need no body come before `100 Continue`.
@@ -63,6 +70,19 @@ export function createNodeServer(options: NodeServerOptions, handle: RequestList
     log.debug({ reason: error.code ?? error.message }, 'TLS handshake failed')
   })
   return server
+}
+
+/**
+ * Without descriptors or memory (EMFILE, ENFILE, ENOBUFS) a connection cannot be accepted; the next one may be. Any other
+ * error that nobody listens for ends the process.
+ */
+function surviveAcceptErrors(server: Server, { log, clock }: NodeServerOptions): void {
+  const throttle = new Throttle(clock, ACCEPT_LOG_MILLISECONDS)
+  server.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.syscall === 'accept') {
+      throttle.run((suppressed) => log.error({ code: error.code, suppressed }, 'a connection could not be accepted'))
+    } else if (server.listenerCount('error') === 1) throw error
+  })
 }
 
 /**

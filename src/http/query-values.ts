@@ -1,11 +1,37 @@
 /**
  * The parts of a query string: names and values, decoded strictly. Values are taken by name, and what nobody took can be
- * asked for. Pure.
+ * asked for. A query string may be as long as a head: the number of its parameters and of its faults has a limit, and
+ * reading ends at either. Pure.
  */
+import { type FieldError, invalidRequest, Problem } from './problem.ts'
+
+/** A list takes up to seven parameters, three of them arrays of 100 entries. */
+const PAIRS_MAX = 1_000
+/** More would help nobody. */
+const FAULTS_MAX = 20
+/** Of a parameter's name in a fault: it comes from outside and may be as long as the query. */
+const NAME_CHARACTERS_MAX = 200
+
+/** What is wrong with a query, one entry for each fault that was found. */
+export class QueryFaults {
+  readonly #errors: FieldError[] = []
+
+  /** Notes a fault; with the last one that is reported, reading is over. */
+  add(parameter: string, detail: string): void {
+    this.#errors.push({ parameter: parameter.slice(0, NAME_CHARACTERS_MAX), detail })
+    if (this.#errors.length === FAULTS_MAX) this.throwIfAny()
+  }
+
+  throwIfAny(): void {
+    const [first, ...rest] = this.#errors
+    if (first !== undefined) throw invalidRequest([first, ...rest])
+  }
+}
+
 export class QueryValues {
   readonly #values = new Map<string, string[]>()
 
-  /** Adds a value behind those that came before it. */
+  /** Adds a value after those that came before it. */
   add(name: string, value: string): void {
     const known = this.#values.get(name)
     if (known === undefined) this.#values.set(name, [value])
@@ -24,28 +50,42 @@ export class QueryValues {
     return [...this.take(name), ...this.take(`${name}[]`)]
   }
 
-  /** As `takeAll`, where one value may also hold several, with commas between them. */
-  takeSplit(name: string): readonly string[] {
-    return this.takeAll(name).flatMap((value) => value.split(','))
+  /** As `takeAll`, where one value may also hold several, with commas between them; of more than `countMax`, the first. */
+  takeSplit(name: string, countMax: number): readonly string[] {
+    const split: string[] = []
+    for (const value of this.takeAll(name)) {
+      split.push(...value.split(',', countMax - split.length))
+      if (split.length === countMax) break
+    }
+    return split
   }
 
   /** Names that nobody took. */
   left(): readonly string[] {
     return [...this.#values.keys()]
   }
+
+  /** As schemas describe a query: a name that stands once has a text, one that is repeated an array. */
+  plain(): Readonly<Record<string, unknown>> {
+    return Object.fromEntries([...this.#values].map(([name, values]) => [name, values.length > 1 ? values : values[0]]))
+  }
 }
 
-/** The values in a request's target; `complain` hears of each that is not percent-encoded UTF-8. */
-export function queryValues(url: string, complain: (name: string, detail: string) => void): QueryValues {
+/** The values in a request's target; each that is not percent-encoded UTF-8 is a fault. */
+export function queryValues(url: string, faults: QueryFaults): QueryValues {
   const values = new QueryValues()
-  const start = url.indexOf('?')
-  if (start < 0) return values
-  for (const pair of url.slice(start + 1).split('&')) {
+  let count = 0
+  for (let start = url.indexOf('?') + 1; start > 0; ) {
+    const end = url.indexOf('&', start)
+    const pair = url.slice(start, end < 0 ? undefined : end)
+    start = end + 1
     if (pair === '') continue
+    count++
+    if (count > PAIRS_MAX) throw new Problem('invalid_request', `query: has more than ${PAIRS_MAX} parameters`)
     const [rawName, rawValue] = splitOnce(pair)
     const name = decode(rawName)
     const value = decode(rawValue)
-    if (name === undefined || value === undefined) complain(name ?? rawName, 'is not percent-encoded UTF-8')
+    if (name === undefined || value === undefined) faults.add(name ?? rawName, 'is not percent-encoded UTF-8')
     else values.add(name, value)
   }
   return values

@@ -23,6 +23,34 @@ function askToken(url: string, forwarded?: string): Promise<Response> {
   return fetch(`${url}/oauth2/token`, { method: 'POST', headers, body: new URLSearchParams({ grant_type: 'x' }) })
 }
 
+describe('X-Forwarded-For from a peer that is not trusted', () => {
+  const warnings = (lines: readonly string[]) =>
+    lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg.startsWith('X-Forwarded-For'))
+
+  it('is one warning in ten minutes, which names the setting', async () => {
+    const { log, lines } = captureLog()
+    const clock = new VirtualClock()
+    const url = await open({ clock, log, trustedProxies: ['10.0.0.0/8'] })
+    await askToken(url)
+    expect(warnings(lines)).toEqual([])
+    for (let count = 0; count < 5; count++) await askToken(url, '192.0.2.1')
+    clock.advance(599_999)
+    await askToken(url, '192.0.2.1')
+    expect(warnings(lines)).toHaveLength(1)
+    expect(warnings(lines)[0]).toMatchObject({ level: 40, peer_address: '127.0.0.1', key: 'http.trusted_proxies' })
+    clock.advance(1)
+    await askToken(url, '192.0.2.1')
+    expect(warnings(lines)).toHaveLength(2)
+  })
+
+  it('is none when the peer is trusted', async () => {
+    const { log, lines } = captureLog()
+    const url = await open({ log, trustedProxies: ['loopback'] })
+    await askToken(url, '192.0.2.1')
+    expect(warnings(lines)).toEqual([])
+  })
+})
+
 describe('the rate of token requests', () => {
   it('is limited a source address, in the endpoint’s own shape, and says when to come back', async () => {
     const clock = new VirtualClock()

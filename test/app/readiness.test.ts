@@ -3,6 +3,7 @@ import { type ReadinessInput, readinessOf } from '../../src/app/readiness.ts'
 
 const WELL: ReadinessInput = {
   draining: false,
+  hasDescriptor: true,
   storeAvailable: true,
   schema: 'current',
   directoryLoaded: true,
@@ -17,16 +18,19 @@ const failing = (input: ReadinessInput) => readinessOf(input).checks.flatMap(({ 
 it('is ready when nothing is wrong', () => {
   expect(readinessOf(WELL)).toEqual({
     ready: true,
-    checks: ['draining', 'store', 'migrations', 'directory', 'deposit addresses', 'market BTCUSD'].map((name) => ({
-      name,
-      ok: true,
-      detail: 'ok',
-    })),
+    checks: ['draining', 'descriptors', 'store', 'migrations', 'directory', 'deposit addresses', 'market BTCUSD'].map(
+      (name) => ({
+        name,
+        ok: true,
+        detail: 'ok',
+      }),
+    ),
   })
 })
 
 it.each([
   ['draining', { draining: true }],
+  ['descriptors', { hasDescriptor: false }],
   ['store', { storeAvailable: false }],
   ['migrations', { schema: undefined }],
   ['migrations', { schema: { missing: ['202611201230-accounts'] } }],

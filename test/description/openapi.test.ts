@@ -84,12 +84,14 @@ describe('the document', () => {
     }
   })
 
-  it('lists every problem there is, but for those of the stream and of paths that are not there', () => {
+  it('lists every problem there is, but for those of the stream, of the operator listener and of wrong paths', () => {
     const listed = new Set(Object.keys(committed.components.responses).flatMap((name) => name.split('.').slice(1)))
     expect(Object.keys(PROBLEMS).filter((code) => !listed.has(code))).toEqual([
       'bad_handshake',
       'not_allowed',
+      'foreign_origin',
       'method_not_allowed',
+      'misdirected_request',
       'upgrade_required',
       'too_many_connections',
     ])
@@ -133,7 +135,7 @@ describe('/openapi.json', () => {
   it('is the committed document, at the address it was asked at', async () => {
     const response = await fetch(`${listener.url}/openapi.json`)
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8'])
-    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('cache-control')).toBe('no-cache')
     const served = await response.text()
     expect(JSON.parse(served)).toEqual(
       JSON.parse(JSON.stringify(committed).replaceAll(committed.servers[0].url, listener.url)),

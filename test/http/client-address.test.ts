@@ -53,9 +53,17 @@ describe('the client address', () => {
     expect(addressOf(['loopback'], undefined, '1.2.3.4')).toBe('unknown')
   })
 
-  it('is found in a head full of hops without trouble', () => {
+  it('is found in a head full of hops at little cost, whoever is trusted', () => {
     const hops = `${'10.0.0.1,'.repeat(50_000)}10.0.0.2`
-    expect(addressOf(['10.0.0.0/8'], '10.1.2.3', hops)).toBe('10.0.0.1')
+    const repetitions = 50
+    const before = process.cpuUsage()
+    for (let count = 0; count < repetitions; count++) {
+      expect(addressOf(['10.0.0.0/8'], '10.1.2.3', hops)).toBe('10.0.0.1')
+      expect(addressOf([], '10.1.2.3', hops)).toBe('10.1.2.3')
+    }
+    const { user, system } = process.cpuUsage(before)
+    // Milliseconds each; 300 when every hop was looked at.
+    expect((user + system) / 1_000 / repetitions).toBeLessThan(20)
   })
 })
 

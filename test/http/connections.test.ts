@@ -49,7 +49,7 @@ async function open(
       socket.on('end', () => socket.end())
     },
   })
-  const options = { headerBytesMax: 16_384, requestMilliseconds: 60_000, tls, connections, log }
+  const options = { headerBytesMax: 16_384, requestMilliseconds: 60_000, tls, connections, log, clock }
   const server = createNodeServer(options, (_request, response) => {
     handled++
     response.end('x')

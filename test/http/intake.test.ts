@@ -54,7 +54,7 @@ async function open(unfinishedBytesMax: number, tls?: typeof context): Promise<O
   })
   const waiting: (() => void)[] = []
   const { log } = captureLog()
-  const options = { headerBytesMax: 524_288, requestMilliseconds: 600_000, tls, connections, log }
+  const options = { headerBytesMax: 524_288, requestMilliseconds: 600_000, tls, connections, log, clock }
   const server = createNodeServer(options, (request, response) => {
     // A body that breaks off is answered by whoever reads it, as routes do.
     request.on('error', (problem: { status?: number }) => {

@@ -151,3 +151,24 @@ describe('problems of a request', () => {
     expect(text).not.toContain('secret')
   })
 })
+
+describe('a connection that cannot be accepted', () => {
+  const acceptError = (code: string) => Object.assign(new Error(`accept ${code}`), { code, syscall: 'accept' })
+
+  it('is a line in the log, and the service goes on', async () => {
+    const captured = captureLog()
+    const own = createHttpServer({ ...options, log: captured.log, requestMilliseconds: 60_000 })
+    own.get('/', async () => 'x')
+    const address = await listenAnywhere(own)
+    for (const code of ['EMFILE', 'ENFILE', 'ENOBUFS']) own.server.emit('error', acceptError(code))
+    const said = captured.lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 50)
+    expect(said.map(({ msg, code }) => [msg, code])).toEqual([['a connection could not be accepted', 'EMFILE']])
+    expect((await fetch(address)).status).toBe(200)
+    await own.close()
+  })
+
+  it('is not taken for another error, which ends the process', () => {
+    const own = createHttpServer({ ...options, requestMilliseconds: 60_000 })
+    expect(() => own.server.emit('error', new Error('a bug'))).toThrow('a bug')
+  })
+})

@@ -1,11 +1,12 @@
 /**
  * The built service under what once ended or filled it without a token: WebSocket handshakes with the operator listener
- * that end in a reset or stay, and request heads that never end.
+ * that end in a reset or stay, request heads that never end, and more connections than it may have open files.
  */
+import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ensureBuilt, type ServiceProcess, startServiceProcess, temporaryFolder } from '../support/running-service.ts'
 import { ProcessWatch } from './process-watch.ts'
-import { exchange, RawPeer, targetOf } from './raw-peer.ts'
+import { exchange, type RawAnswer, RawPeer, readAnswer, targetOf } from './raw-peer.ts'
 
 const MEGABYTE = 1_048_576
 const UNFINISHED_BYTES_MAX = 16 * MEGABYTE
@@ -67,6 +68,37 @@ describe('request heads that never end', () => {
     // Together the heads have 315 MB; what the collector has not taken yet is allowed for.
     expect(watch.residentBytes - before).toBeLessThan(200 * MEGABYTE)
     for (const peer of peers) peer.destroy()
+    watch.stop()
+  })
+})
+
+const PRLIMIT = spawnSync('prlimit', ['--version']).status === 0
+
+describe.skipIf(!PRLIMIT)(`more connections than open files${PRLIMIT ? '' : ' (needs prlimit)'}`, () => {
+  it('end none of those that are there; the node is not ready until there is room again', async () => {
+    const watch = new ProcessWatch(service.pid)
+    const probe = await RawPeer.connect(targetOf(service.operator.url))
+    const ask = async (): Promise<{ status: number; failing: string[] }> => {
+      probe.received = Buffer.alloc(0)
+      probe.send('GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n')
+      await probe.until('an answer', () => readAnswer(probe.received) !== undefined)
+      const { status, body } = readAnswer(probe.received) as RawAnswer
+      const { checks } = JSON.parse(body) as { checks: { name: string; ok: boolean }[] }
+      return { status, failing: checks.filter(({ ok }) => !ok).map(({ name }) => name) }
+    }
+    expect(await ask()).toEqual({ status: 200, failing: [] })
+    const { status } = spawnSync('prlimit', ['--pid', String(service.pid), `--nofile=${watch.openFiles + 20}`])
+    expect(status).toBe(0)
+    const peers: RawPeer[] = []
+    for (let count = 0; count < 100; count++) {
+      peers.push(await RawPeer.connect(targetOf(count % 2 === 0 ? service.http : service.operator.url)))
+    }
+    await expect.poll(ask).toEqual({ status: 503, failing: ['descriptors'] })
+    for (const peer of peers) peer.destroy()
+    await expect.poll(ask).toEqual({ status: 200, failing: [] })
+    expect(await isAlive()).toBe(true)
+    spawnSync('prlimit', ['--pid', String(service.pid), '--nofile=65536'])
+    probe.destroy()
     watch.stop()
   })
 })

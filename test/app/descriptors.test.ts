@@ -1,0 +1,37 @@
+/** The limit of open files is compared with the settings at the start, by the numbers that the kernel reports. */
+import { describe, expect, it } from 'vitest'
+import { checkDescriptorLimit, hasDescriptor } from '../../src/app/descriptors.ts'
+import type { Config } from '../../src/config/settings.ts'
+import { captureLog } from '../support/door.ts'
+
+const limits = (soft: string) =>
+  `Limit                     Soft Limit           Hard Limit           Units     \n` +
+  `Max processes             95000                95000                processes \n` +
+  `Max open files            ${soft.padEnd(20)} 1048576              files     \n`
+
+function warningsAt(connectionsMax: number, text: string): Record<string, unknown>[] {
+  const { log, lines } = captureLog()
+  checkDescriptorLimit({ 'stream.connections_max': connectionsMax } as Config, log, () => text)
+  return lines.map((line) => JSON.parse(line))
+}
+
+describe('the limit of open files', () => {
+  it('that does not fit the settings is a warning that names both', () => {
+    const [warning, ...others] = warningsAt(50_000, limits('58703'))
+    expect(others).toEqual([])
+    expect(warning).toMatchObject({ level: 40, limit: 58_703, needed: 58_704, 'stream.connections_max': 50_000 })
+    expect(warning?.msg).toMatch(/LimitNOFILE.*stream\.connections_max/)
+  })
+
+  it.each([
+    ['that fits', limits('58704')],
+    ['that is unlimited', limits('unlimited')],
+    ['that cannot be read', ''],
+  ])('%s is none', (_case, text) => {
+    expect(warningsAt(50_000, text)).toEqual([])
+  })
+
+  it('has room here', () => {
+    expect(hasDescriptor()).toBe(true)
+  })
+})
