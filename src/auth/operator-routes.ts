@@ -29,7 +29,7 @@ export interface OperatorRoutesOptions {
   readonly clock: Clock
   /** Whether tokens are issued here; with an outside issuer there are no keys to look after. */
   readonly issuesTokens: boolean
-  /** Reads the directory anew; resolves when that is done, well or not. */
+  /** Reads what changed in the directory; resolves when that is done, well or not. */
   refreshDirectory(): Promise<void>
 }
 
