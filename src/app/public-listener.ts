@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { SecureContextOptions } from 'node:tls'
-import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { registerTokenEndpoints, type TokenEndpointOptions } from '../auth/token-routes.ts'
 import { registerWellKnownRoutes } from '../auth/well-known-routes.ts'
 import { Gauge, type MetricsRegistry } from '../base/metrics.ts'
@@ -16,14 +16,13 @@ import type { Gateway } from '../gateway/gateway.ts'
 import { addressBlock, createClientAddress } from '../http/client-address.ts'
 import { replaceCertificate } from '../http/node-server.ts'
 import { Problem } from '../http/problem.ts'
-import { createRateLimitHook, RateLimiter } from '../http/rate-limit.ts'
 import { createHttpServer } from '../http/server.ts'
 import { readTlsFiles, TlsFileError, type TlsFiles } from '../http/tls.ts'
 import { type Listener, listen, REQUEST_MILLISECONDS_MAX, translateStoreError } from './listener.ts'
 import type { Room } from './rooms.ts'
 import { tlsSettingOf } from './tls-settings.ts'
 
-export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addressOf' | 'limit'> {
+export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addressOf'> {
   readonly host: string
   readonly port: number
   /** The settings `http.tls.*`; absent = plain HTTP. */
@@ -36,8 +35,6 @@ export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addre
   readonly headerBytesMax: number
   /** The setting `http.unfinished_bytes_max`. */
   readonly unfinishedBytesMax: number
-  /** The setting `auth.token_rate_per_second`. */
-  readonly tokenRatePerSecond: number
   /** Whether tokens are issued here; with an outside issuer there are no endpoints for them. */
   readonly issuesTokens: boolean
   /** The setting `http.public_url`. */
@@ -49,8 +46,6 @@ export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addre
 
 /** Between two warnings about the field of a peer that is not trusted: anybody may send it. */
 const PROXY_WARNING_MILLISECONDS = 600_000
-/** How many seconds of its rate an address may use at once. */
-const TOKEN_BURST_SECONDS = 4
 
 export interface PublicListener extends Listener {
   /** Reads the certificate and its key anew; broken files change nothing and are one line in the log. */
@@ -77,8 +72,7 @@ export async function createPublicListener(options: PublicListenerOptions): Prom
   if (options.issuesTokens) {
     registerTokenEndpoints(app, {
       ...options,
-      addressOf: ({ clientAddress }) => clientAddress,
-      limit: tokenRateLimit(options),
+      addressOf: ({ clientAddress }) => addressBlock(clientAddress),
     })
     registerWellKnownRoutes(app, options)
   }
@@ -136,12 +130,6 @@ function certificateEnd(registry: MetricsRegistry): Gauge {
   const known = registry.getSingleMetric(name)
   if (known instanceof Gauge) return known
   return new Gauge({ name, help: 'When the certificate of the public listener ends', registers: [registry] })
-}
-
-/** A source address may ask for so many tokens; a burst is what a fleet of programs sends when it starts together. */
-function tokenRateLimit({ clock, tokenRatePerSecond: perSecond }: PublicListenerOptions): onRequestAsyncHookHandler {
-  const limiter = new RateLimiter(clock, { name: 'token', perSecond, burst: TOKEN_BURST_SECONDS * perSecond })
-  return createRateLimitHook(limiter, ({ clientAddress }) => addressBlock(clientAddress))
 }
 
 function registerStreamDoor(app: FastifyInstance, gateway: PublicListenerOptions['gateway']): void {

@@ -1,7 +1,8 @@
 /**
- * Slows down who guesses: counts failed authentications by client and address, and from the sixth within a minute
- * answers none for a while that grows. Whether the client exists is not asked, so nothing can be learned from it, and a
- * right secret from another address is not affected. What it remembers is bounded and holds no address and no id.
+ * Counts failed authentications by client and source address: from the sixth within a minute a failure is answered with
+ * a wait that grows. A right secret is never delayed, because its check comes first; a secret is 256 random bits, so the
+ * wait protects no secret and only makes programs with a wrong one slow down. Whether the client exists is not asked, so
+ * nothing can be learned from it. What it keeps is bounded and holds no address and no id.
  */
 import { createHash } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
@@ -10,12 +11,20 @@ const WINDOW_MILLISECONDS = 60_000
 const FAILURES_FREE = 5
 const WAIT_MILLISECONDS_MAX = 60_000
 /**
- * Pairs of client and address that are remembered, about 300 bytes each. A flood of invented clients makes the oldest
- * forgotten; at the token endpoint's rate of one address that takes minutes, which is longer than any wait.
+ * Pairs of client and address that are kept, about 400 bytes each. When there are more, the pair that failed longest ago
+ * is forgotten; its next five failures are free again, which is all that anybody gains by it.
  */
 const PAIRS_MAX = 20_000
+/**
+ * Pairs of one address. Further clients of that address share one entry, so that inventing clients resets no count and
+ * one address cannot displace the entries of others: that takes more than 40 addresses.
+ */
+const PAIRS_PER_ADDRESS_MAX = 500
+/** Ids are 36 characters; what is longer is no id, and is not hashed whole. */
+const CLIENT_ID_CHARACTERS_MAX = 200
 
 interface Failures {
+  readonly address: string
   /** Of the last minute, the oldest first; no more than the free ones. */
   times: number[]
   /** Waits in a row; each is twice the one before. */
@@ -28,53 +37,67 @@ export class AuthenticationFailures {
   readonly #clock: Clock
   /** By pair, the one that failed longest ago first. */
   readonly #pairs = new Map<string, Failures>()
+  /** How many pairs an address has. */
+  readonly #addresses = new Map<string, number>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Pairs that are remembered now. */
+  /** Pairs that are kept now. */
   get size(): number {
     return this.#pairs.size
   }
 
   /**
-   * Whole seconds to wait before the next attempt counts; 0: it may be judged. An attempt during a wait makes it longer,
-   * but never longer than a minute from the failure that began it: who has the right secret by then gets in, even if he
-   * never waited.
+   * Counts a failed attempt; returns whole seconds to wait before the next, 0 while failures are free. An attempt during
+   * a wait makes it longer, up to a minute from the failure that began it.
    */
-  waitSeconds(clientId: string, address: string): number {
-    const failures = this.#pairs.get(pairKey(clientId, address))
-    const now = this.#clock.monotonicMilliseconds()
-    if (failures === undefined || waitEnd(failures) <= now) return 0
-    failures.level++
-    return Math.ceil((waitEnd(failures) - now) / 1000)
-  }
-
-  /** Counts an attempt that was judged and failed; answers whole seconds to wait, 0 while failures are free. */
   record(clientId: string, address: string): number {
-    const key = pairKey(clientId, address)
     const now = this.#clock.monotonicMilliseconds()
-    const failures = this.#pairs.get(key) ?? { times: [], level: 0, waitFrom: 0 }
-    if (failures.level > 0 && waitEnd(failures) + WINDOW_MILLISECONDS <= now) failures.level = 0
-    failures.times = failures.times.filter((time) => time + WINDOW_MILLISECONDS > now)
-    if (failures.level > 0 || failures.times.length >= FAILURES_FREE) {
+    this.#forget(now)
+    const [key, failures] = this.#entryOf(clientId, address)
+    if (waitEnd(failures) > now) {
       failures.level++
-      failures.waitFrom = now
+    } else {
+      if (failures.level > 0 && waitEnd(failures) + WINDOW_MILLISECONDS <= now) failures.level = 0
+      failures.times = failures.times.filter((time) => time + WINDOW_MILLISECONDS > now)
+      if (failures.level > 0 || failures.times.length >= FAILURES_FREE) {
+        failures.level++
+        failures.waitFrom = now
+      }
+      failures.times = [...failures.times, now].slice(-FAILURES_FREE)
     }
-    failures.times = [...failures.times, now].slice(-FAILURES_FREE)
     this.#pairs.delete(key)
     this.#pairs.set(key, failures)
-    this.#forget(now)
     return failures.level === 0 ? 0 : Math.ceil((waitEnd(failures) - now) / 1000)
   }
 
-  /** Drops what no longer matters, and the oldest when there are too many. */
+  #entryOf(clientId: string, address: string): [key: string, failures: Failures] {
+    const addressKey = digest(address)
+    const ownKey = digest(`${addressKey}\n${clientId.slice(0, CLIENT_ID_CHARACTERS_MAX)}`)
+    const known = this.#pairs.get(ownKey)
+    if (known !== undefined) return [ownKey, known]
+    const count = this.#addresses.get(addressKey) ?? 0
+    // The entry that further clients share stands at the address itself, and is one of its pairs.
+    const key = count < PAIRS_PER_ADDRESS_MAX - 1 ? ownKey : addressKey
+    const shared = this.#pairs.get(key)
+    if (shared !== undefined) return [key, shared]
+    this.#addresses.set(addressKey, count + 1)
+    const failures = { address: addressKey, times: [], level: 0, waitFrom: 0 }
+    this.#pairs.set(key, failures)
+    return [key, failures]
+  }
+
+  /** Drops what no longer matters, and the oldest when there is no room for another. */
   #forget(now: number): void {
     for (const [key, failures] of this.#pairs) {
       const last = Math.max(failures.times.at(-1) ?? 0, failures.level > 0 ? waitEnd(failures) : 0)
-      if (this.#pairs.size <= PAIRS_MAX && last + WINDOW_MILLISECONDS > now) return
+      if (this.#pairs.size < PAIRS_MAX && last + WINDOW_MILLISECONDS > now) return
       this.#pairs.delete(key)
+      const left = (this.#addresses.get(failures.address) ?? 0) - 1
+      if (left > 0) this.#addresses.set(failures.address, left)
+      else this.#addresses.delete(failures.address)
     }
   }
 }
@@ -84,7 +107,7 @@ function waitEnd({ level, waitFrom }: Failures): number {
   return waitFrom + Math.min(1000 * 2 ** (level - 1), WAIT_MILLISECONDS_MAX)
 }
 
-/** A digest: what was sent as a client's id may be long, and may be a secret in the wrong place. */
-function pairKey(clientId: string, address: string): string {
-  return createHash('sha256').update(`${address}\n${clientId}`).digest('base64')
+/** What was sent as a client's id may be a secret in the wrong place. */
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('base64')
 }

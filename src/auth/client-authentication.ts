@@ -13,7 +13,7 @@ export interface TokenRequest {
   readonly authorization: string | undefined
   /** The body's parameters in the order sent, repeated ones repeated. */
   readonly parameters: readonly (readonly [name: string, value: string])[]
-  /** Where it comes from. */
+  /** Where it comes from, as limits count addresses. */
   readonly address: string
 }
 
@@ -26,6 +26,11 @@ export interface AuthenticatedRequest {
   readonly client: ClientRecord
   readonly parameters: ReadonlyMap<string, string>
 }
+
+/** An id and a secret have about 130 characters as HTTP Basic, or 400 when each is percent-encoded. */
+const AUTHORIZATION_CHARACTERS_MAX = 4_096
+/** Secrets have 47 characters; what is longer is none, and only this much of it is hashed. */
+const SECRET_CHARACTERS_MAX = 256
 
 interface Credentials {
   readonly clientId: string
@@ -54,6 +59,8 @@ function singleParameters(sent: TokenRequest['parameters']): ReadonlyMap<string,
 function readCredentials(authorization: string | undefined, parameters: ReadonlyMap<string, string>): Credentials {
   const clientId = parameters.get('client_id')
   const clientSecret = parameters.get('client_secret')
+  // Longer than any credentials: it is refused unread.
+  if (authorization !== undefined && authorization.length > AUTHORIZATION_CHARACTERS_MAX) throw invalidClient(true)
   const basic = /^basic(?: +(.*))?$/i.exec(authorization ?? '')
   if (basic === null) {
     if (clientId === undefined || clientSecret === undefined) {
@@ -88,8 +95,8 @@ function formDecoded(text: string): string | undefined {
 }
 
 /**
- * A disabled client is told the same as a wrong secret, because only its operator has to know. Who failed too often
- * lately is not judged, so that the answer says nothing about the secret.
+ * The secret is checked first, so that the right one is admitted whatever others behind the same address have sent; only
+ * failures are delayed. A disabled client gets the same answer as a wrong secret, because only its operator has to know.
  */
 function authenticate(
   { directory, failures }: AuthenticationContext,
@@ -98,14 +105,13 @@ function authenticate(
 ): ClientRecord {
   const { authority } = directory
   if (authority === undefined) throw unavailable('the clients are not loaded yet')
-  const waitSeconds = failures.waitSeconds(clientId, address)
-  if (waitSeconds > 0) throw tooManyFailures(waitSeconds)
-  const isSecretRight = matchesSecret(authority.pepper, clientSecret, directory.secretHashes(clientId))
+  const secret = clientSecret.slice(0, SECRET_CHARACTERS_MAX)
+  const isSecretRight = matchesSecret(authority.pepper, secret, directory.secretHashes(clientId))
   const client = directory.client(clientId)
   const customer = client && directory.customer(client.customerId)
   if (isSecretRight && client?.enabled && customer?.enabled) return client
-  const nextWaitSeconds = failures.record(clientId, address)
-  throw nextWaitSeconds > 0 ? tooManyFailures(nextWaitSeconds) : invalidClient(isBasic)
+  const waitSeconds = failures.record(clientId, address)
+  throw waitSeconds > 0 ? tooManyFailures(waitSeconds) : invalidClient(isBasic)
 }
 
 function invalidClient(isBasic: boolean): TokenError {

@@ -33,7 +33,7 @@ export interface OperatorRoutesOptions {
   readonly issuesTokens: boolean
   /** Encrypts signing keys, and decrypts the pepper, where the store is encrypted. */
   readonly encryptionKey?: EncryptionKey | undefined
-  /** Reads the directory anew; resolves when that is done, well or not. */
+  /** Reads what changed in the directory; resolves when that is done, well or not. */
   refreshDirectory(): Promise<void>
 }
 

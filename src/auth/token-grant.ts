@@ -1,13 +1,12 @@
 /**
- * The client credentials grant (RFC 6749 section 4.4): ordered checks from a request's parameters to a signed token.
- * Who calls is checked before what it wants, so that nobody learns about grants or scopes without a right secret. It
- * reads the directory alone, so tokens are granted while the store is down; it knows no HTTP server.
+ * The client credentials grant (RFC 6749 section 4.4): ordered checks from the parameters of an authenticated request to
+ * a signed token. It reads the directory alone, so tokens are granted while the store is down; it knows no HTTP server.
  */
 import type { Clock } from '../base/clock.ts'
 import { isScope, type Scope } from '../contract/scopes.ts'
 import { signAccessToken } from './access-token.ts'
-import { type AuthenticationContext, authenticateRequest, type TokenRequest } from './client-authentication.ts'
-import type { ClientRecord } from './directory.ts'
+import type { AuthenticatedRequest } from './client-authentication.ts'
+import type { ClientRecord, Directory } from './directory.ts'
 import { printable, TokenError, unavailable } from './token-errors.ts'
 
 /** The answer's members, as RFC 6749 section 5.1 names them. */
@@ -18,15 +17,18 @@ export interface TokenAnswer {
   readonly scope: string
 }
 
-export interface GrantContext extends AuthenticationContext {
+export interface GrantContext {
+  readonly directory: Directory
   readonly clock: Clock
   /** Lifetime of a token: the setting `auth.token_seconds`. */
   readonly tokenSeconds: number
 }
 
 /** Grants a token or throws a `TokenError`; the order of the checks is the order of the calls. */
-export async function grantToken(context: GrantContext, request: TokenRequest): Promise<TokenAnswer> {
-  const { client, parameters } = authenticateRequest(context, request)
+export async function grantToken(
+  context: GrantContext,
+  { client, parameters }: AuthenticatedRequest,
+): Promise<TokenAnswer> {
   requireClientCredentialsGrant(parameters)
   const scopes = requestedScopes(parameters, client)
   return issue(context, client, scopes)

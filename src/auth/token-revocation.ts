@@ -5,25 +5,31 @@
  */
 import type { Clock } from '../base/clock.ts'
 import { type Db, StoreUnavailable } from '../store/db.ts'
-import { readAccessToken } from './access-token.ts'
-import { type AuthenticationContext, authenticateRequest, type TokenRequest } from './client-authentication.ts'
+import { readAccessToken, TOKEN_CHARACTERS_MAX } from './access-token.ts'
+import type { AuthenticatedRequest } from './client-authentication.ts'
+import type { Directory } from './directory.ts'
 import { revokeToken } from './revoked-tokens.ts'
 import type { AuthTables } from './tables.ts'
 import { TokenError, unavailable } from './token-errors.ts'
 
-export interface RevocationContext extends AuthenticationContext {
+export interface RevocationContext {
+  readonly directory: Directory
   readonly clock: Clock
   readonly db: Db
-  /** Reads the directory anew; resolves when that is done, well or not. */
+  /** Reads what changed in the directory; resolves when that is done, well or not. */
   refreshDirectory(): Promise<void>
 }
 
-/** Resolves when the token is good for nothing any more, or throws a `TokenError`. */
-export async function revokeOwnToken(context: RevocationContext, request: TokenRequest): Promise<void> {
+/** Resolves when the token is no longer accepted, or throws a `TokenError`. */
+export async function revokeOwnToken(
+  context: RevocationContext,
+  { client, parameters }: AuthenticatedRequest,
+): Promise<void> {
   const { directory, clock, db } = context
-  const { client, parameters } = authenticateRequest(context, request)
   const text = parameters.get('token')
   if (text === undefined) throw new TokenError('invalid_request', 'token is required')
+  // Longer than any token of ours: there is nothing to revoke.
+  if (text.length > TOKEN_CHARACTERS_MAX) return
   const { authority } = directory
   if (authority === undefined) throw unavailable('the signing keys are not loaded yet')
   const reading = await readAccessToken(text, directory, authority, clock.wallInstant().milliseconds)

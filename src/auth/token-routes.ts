@@ -3,14 +3,15 @@
  * multipart/form-data as some libraries send it), every answer no-store, every error as `{error, error_description}`,
  * whatever went wrong. Parameters in the URL are not read, so that no secret ends up in one.
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../base/log.ts'
 import { Counter, type MetricsRegistry } from '../base/metrics.ts'
 import { methodNotAllowed, problemOf } from '../http/server.ts'
 import { AuthenticationFailures } from './authentication-failures.ts'
-import type { TokenRequest } from './client-authentication.ts'
+import { type AuthenticatedRequest, authenticateRequest, type TokenRequest } from './client-authentication.ts'
 import { TokenError } from './token-errors.ts'
 import { type GrantContext, grantToken } from './token-grant.ts'
+import { type Admission, TokenLimits } from './token-limits.ts'
 import { type RevocationContext, revokeOwnToken } from './token-revocation.ts'
 
 /** Paths of the two endpoints, as the metadata names them too. */
@@ -22,25 +23,41 @@ export const REVOCATION_PATH = '/oauth2/revoke'
  * parameters and a long token needs.
  */
 const BODY_BYTES_MAX = 65_536
+/** A token request has four or five parameters; more than this are 400. */
+const PARAMETERS_MAX = 100
 
-export interface TokenEndpointOptions extends Omit<GrantContext & RevocationContext, 'failures'> {
+export interface TokenEndpointOptions extends GrantContext, RevocationContext {
   readonly log: Log
   readonly metrics: MetricsRegistry
-  /** Whose request it is, for slowing down who guesses. */
+  /** The setting `auth.token_rate_per_second`. */
+  readonly tokenRatePerSecond: number
+  /** Where a request comes from, as limits count addresses. */
   addressOf(request: FastifyRequest): string
-  /** Refuses what is too much before its body is read. */
-  readonly limit: onRequestAsyncHookHandler
+}
+
+/** What the two endpoints share. */
+interface Endpoints extends TokenEndpointOptions {
+  readonly failures: AuthenticationFailures
+  readonly limits: TokenLimits
 }
 
 type Parameters = TokenRequest['parameters']
 
+/** Of requests whose outcome is not counted yet. */
+const admissions = new WeakMap<FastifyRequest, Admission>()
+
 export function registerTokenEndpoints(app: FastifyInstance, options: TokenEndpointOptions): void {
-  const context = { ...options, failures: new AuthenticationFailures(options.clock) }
+  const { clock, tokenRatePerSecond } = options
+  const endpoints = {
+    ...options,
+    failures: new AuthenticationFailures(clock),
+    limits: new TokenLimits(clock, tokenRatePerSecond),
+  }
   const counter = (name: string, help: string) =>
     new Counter({ name, help, labelNames: ['result'], registers: [options.metrics] })
   const grants = counter('tidegate_token_grants_total', 'Token requests by result: granted, or the error code')
-  registerEndpoint(app, options, TOKEN_PATH, grants, async (request) => {
-    const answer = await grantToken(context, request)
+  registerEndpoint(app, endpoints, TOKEN_PATH, grants, async (request) => {
+    const answer = await grantToken(options, request)
     grants.inc({ result: 'granted' })
     return answer
   })
@@ -48,8 +65,8 @@ export function registerTokenEndpoints(app: FastifyInstance, options: TokenEndpo
     'tidegate_token_revocations_total',
     'Revocation requests by result: done (the token is not valid, whether it ever was), or the error code',
   )
-  registerEndpoint(app, options, REVOCATION_PATH, revocations, async (request) => {
-    await revokeOwnToken(context, request)
+  registerEndpoint(app, endpoints, REVOCATION_PATH, revocations, async (request) => {
+    await revokeOwnToken(options, request)
     revocations.inc({ result: 'done' })
     return undefined
   })
@@ -57,28 +74,40 @@ export function registerTokenEndpoints(app: FastifyInstance, options: TokenEndpo
 
 function registerEndpoint(
   app: FastifyInstance,
-  { log, limit, addressOf }: TokenEndpointOptions,
+  endpoints: Endpoints,
   url: string,
   results: Counter<'result'>,
-  answer: (request: TokenRequest) => Promise<object | undefined>,
+  answer: (request: AuthenticatedRequest) => Promise<object | undefined>,
 ): void {
+  const { log, limits, addressOf } = endpoints
   app.register(async (scope) => {
     readForms(scope)
     scope.addHook('onRequest', async (_request, reply) => {
       reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' })
     })
     scope.setErrorHandler((error, request, reply) => {
-      const refusal = tokenErrorOf(error, request)
+      const refusal = countFailure(tokenErrorOf(error, request), request)
       if (refusal.status === 500) log.error({ err: error, request_id: request.id, route: url }, 'token request failed')
       results.inc({ result: refusal.code })
       sendTokenError(reply, refusal)
     })
-    const options = { onRequest: limit, bodyLimit: BODY_BYTES_MAX }
-    scope.post<{ Body: Parameters | undefined }>(url, options, async (request, reply) => {
-      const { authorization } = request.headers
-      const body = await answer({ authorization, parameters: request.body ?? [], address: addressOf(request) })
-      return body ?? reply.send()
-    })
+    const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+      const admission = limits.admit(addressOf(request), bodyBytesOf(request))
+      admissions.set(request, admission)
+      reply.headers(admission.headers)
+    }
+    scope.post<{ Body: Parameters | undefined }>(
+      url,
+      { onRequest, bodyLimit: BODY_BYTES_MAX },
+      async (request, reply) => {
+        const { authorization } = request.headers
+        const sent = { authorization, parameters: request.body ?? [], address: addressOf(request) }
+        const authenticated = authenticateRequest(endpoints, sent)
+        countSuccess(request, reply)
+        const body = await answer(authenticated)
+        return body ?? reply.send()
+      },
+    )
     scope.route({
       method: scope.supportedMethods.filter((method) => method !== 'POST' && method !== 'HEAD'),
       url,
@@ -91,12 +120,39 @@ function registerEndpoint(
   })
 }
 
+function countSuccess(request: FastifyRequest, reply: FastifyReply): void {
+  const admission = admissions.get(request)
+  admissions.delete(request)
+  if (admission !== undefined) reply.headers(admission.succeed())
+}
+
+/** The error to answer with: that of the limit, when the address has used up what it may get wrong. */
+function countFailure(error: TokenError, request: FastifyRequest): TokenError {
+  const admission = admissions.get(request)
+  admissions.delete(request)
+  if (error.status >= 500) {
+    admission?.cancel()
+    return error
+  }
+  const refusal = admission?.fail()
+  return refusal === undefined || error.status === 429 ? error : tokenErrorOf(refusal, request)
+}
+
+/** Undefined when the request does not tell: it comes in chunks. */
+function bodyBytesOf({ headers }: FastifyRequest): number | undefined {
+  if (headers['transfer-encoding'] !== undefined) return undefined
+  return Number(headers['content-length'] ?? 0)
+}
+
 function readForms(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser(
     'application/x-www-form-urlencoded',
     { parseAs: 'string' },
-    async (_request: FastifyRequest, body: string): Promise<Parameters> => [...new URLSearchParams(body)],
+    async (_request: FastifyRequest, body: string): Promise<Parameters> => {
+      refuseManyParameters(body.matchAll(/[^&]+/g))
+      return [...new URLSearchParams(body)]
+    },
   )
   scope.addContentTypeParser(
     'multipart/form-data',
@@ -111,8 +167,18 @@ function readForms(scope: FastifyInstance): void {
   )
 }
 
+/** Before a body is parsed: 64 KiB of parameters take up to 18 ms. */
+function refuseManyParameters(found: Iterable<unknown>): void {
+  let count = 0
+  for (const _ of found) {
+    if (++count > PARAMETERS_MAX) throw new TokenError('invalid_request', `more than ${PARAMETERS_MAX} parameters`)
+  }
+}
+
 /** The runtime's own parser (WHATWG fetch), on a body whose size the server has limited. */
 async function multipartForm(contentType: string, body: Buffer): Promise<FormData> {
+  // Every part has its own head, which says that it is form data.
+  refuseManyParameters(body.toString('latin1').matchAll(/form-data/gi))
   try {
     return await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } }).formData()
   } catch (error) {

@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
-import { type AccessToken, readAccessToken } from './access-token.ts'
+import { type AccessToken, readAccessToken, TOKEN_CHARACTERS_MAX } from './access-token.ts'
 import type { Directory } from './directory.ts'
 
 export type { AccessToken } from './access-token.ts'
@@ -38,8 +38,6 @@ interface CachedToken {
 
 /** Distinct tokens remembered: one a client and some hours of reconnecting, at about 1 KB each. */
 const CACHED_TOKENS_MAX = 10_000
-/** Ours have about 700; longer ones are not worth hashing. */
-const TOKEN_CHARACTERS_MAX = 16_384
 
 export function createTokenVerifier(options: {
   readonly directory: Directory

@@ -27,6 +27,12 @@ export class TokenBucket {
     return 0
   }
 
+  /** Gives back a token that was taken for something that does not count. */
+  giveBack(): void {
+    this.#refill()
+    this.#tokens = Math.min(this.#burst, this.#tokens + 1)
+  }
+
   /** Whole tokens that were left after the last `take`: none when it took none, however long ago that was. */
   get left(): number {
     return Math.floor(this.#tokens)

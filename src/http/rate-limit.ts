@@ -73,6 +73,11 @@ export class RateLimiter {
     return { allowed, retryAfterSeconds, headers }
   }
 
+  /** Takes back the count of one request of `key`; one whose bucket was forgotten meanwhile has a full one. */
+  giveBack(key: string): void {
+    this.#buckets.get(key)?.giveBack()
+  }
+
   #bucketOf(key: string): TokenBucket {
     const present = this.#buckets.get(key)
     if (present === undefined) this.#forget()

@@ -58,12 +58,12 @@ describe('the rate of token requests', () => {
     for (const left of [3, 2, 1, 0]) {
       const response = await askToken(url)
       expect(response.status).not.toBe(429)
-      expect(response.headers.get('ratelimit-policy')).toBe('"token";q=4;w=4')
-      expect(response.headers.get('ratelimit')).toBe(`"token";r=${left};t=${4 - left}`)
+      expect(response.headers.get('ratelimit-policy')).toBe('"token-failures";q=4;w=4')
+      expect(response.headers.get('ratelimit')).toBe(`"token-failures";r=${left};t=${4 - left}`)
     }
     const refused = await askToken(url)
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
-    expect(refused.headers.get('ratelimit')).toBe('"token";r=0;t=1')
+    expect(refused.headers.get('ratelimit')).toBe('"token-failures";r=0;t=1')
     expect(refused.headers.get('cache-control')).toBe('no-store')
     expect(await refused.json()).toEqual({
       error: expect.any(String),
@@ -207,7 +207,7 @@ describe('browser origins', () => {
   it('a preflight uses up no token request', async () => {
     const url = await open({ corsOrigins: [APP], clock: new VirtualClock(), tokenRatePerSecond: 1 })
     for (let count = 0; count < 10; count++) await preflight(url, '/oauth2/token')
-    expect((await askToken(url)).headers.get('ratelimit')).toBe('"token";r=3;t=1')
+    expect((await askToken(url)).headers.get('ratelimit')).toBe('"token-failures";r=3;t=1')
   })
 })
 

@@ -10,9 +10,9 @@ beforeEach(() => {
   failures = new AuthenticationFailures(clock)
 })
 
-/** An attempt with a wrong secret, as the endpoint makes it; the seconds it is told to wait, 0 for a plain refusal. */
+/** An attempt with a wrong secret; the seconds to wait that it is answered with, 0 for a plain refusal. */
 function attempt(clientId = 'client', address = '192.0.2.1'): number {
-  return failures.waitSeconds(clientId, address) || failures.record(clientId, address)
+  return failures.record(clientId, address)
 }
 
 const attempts = (count: number) => Array.from({ length: count }, () => attempt())
@@ -39,14 +39,12 @@ describe('failed authentications', () => {
     expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60])
   })
 
-  it('never keep anybody out for longer than a minute from the failure that was judged, however often he comes', () => {
+  it('never ask for more than a minute from the failure that the wait began with, however many come', () => {
     attempts(14)
     for (let second = 1; second < 60; second++) {
       clock.advance(1_000)
-      expect(failures.waitSeconds('client', '192.0.2.1'), `second ${second}`).toBe(60 - second)
+      expect(attempt(), `second ${second}`).toBe(60 - second)
     }
-    clock.advance(1_000)
-    expect(failures.waitSeconds('client', '192.0.2.1')).toBe(0)
   })
 
   it('are forgotten after a quiet minute', () => {
@@ -57,18 +55,37 @@ describe('failed authentications', () => {
 
   it('are counted by client and address, whether the client exists or not', () => {
     attempts(6)
-    expect(failures.waitSeconds('client', '192.0.2.2')).toBe(0)
-    expect(failures.waitSeconds('client 2', '192.0.2.1')).toBe(0)
-    expect(Array.from({ length: 6 }, () => attempt('nobody'))).toEqual([0, 0, 0, 0, 0, 1])
+    expect(attempt('client', '192.0.2.2')).toBe(0)
+    expect(attempt('client 2', '192.0.2.1')).toBe(0)
+    expect(Array.from({ length: 6 }, () => attempt('unknown'))).toEqual([0, 0, 0, 0, 0, 1])
   })
 
-  it('are remembered of so many pairs and no more, the latest', () => {
-    for (let index = 0; index < 20_500; index++) attempt(`client ${index}`)
+  it('are kept of so many pairs and no more, the latest', () => {
+    for (let index = 0; index < 20_500; index++) attempt(`client ${index}`, `address ${index}`)
     expect(failures.size).toBe(20_000)
-    expect(Array.from({ length: 5 }, () => attempt('client 20499')).at(-1)).toBe(1)
-    expect(Array.from({ length: 5 }, () => attempt('client 0')).at(-1)).toBe(0)
+    expect(Array.from({ length: 5 }, () => attempt('client 20499', 'address 20499')).at(-1)).toBe(1)
+    expect(Array.from({ length: 5 }, () => attempt('client 0', 'address 0')).at(-1)).toBe(0)
     clock.advance(120_000)
     attempt('later')
     expect(failures.size).toBe(1)
+  })
+
+  it('of one address keep 500 entries at most, which displace none of another address', () => {
+    attempts(6)
+    const others = Array.from({ length: 30_000 }, (_, index) => attempt(`invented ${index}`, '192.0.2.66'))
+    expect(failures.size).toBe(501)
+    // The invented clients that came late share one entry: no fresh start for each of them.
+    expect(others.slice(0, 499)).toEqual(Array(499).fill(0))
+    expect(others.slice(505).every((wait) => wait > 0)).toBe(true)
+    expect(attempt()).toBe(2)
+  })
+
+  it('of an address that is quiet for a minute leave nothing behind', () => {
+    for (let index = 0; index < 600; index++) attempt(`invented ${index}`)
+    clock.advance(120_000 + 1)
+    expect(attempt('client', '192.0.2.2')).toBe(0)
+    expect(failures.size).toBe(1)
+    expect(Array.from({ length: 499 }, (_, index) => attempt(`again ${index}`))).toEqual(Array(499).fill(0))
+    expect(failures.size).toBe(500)
   })
 })

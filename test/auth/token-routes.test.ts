@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Directory } from '../../src/auth/directory.ts'
 import { hashSecret, newSecret } from '../../src/auth/secrets.ts'
@@ -5,7 +6,6 @@ import { registerTokenEndpoints } from '../../src/auth/token-routes.ts'
 import { createTokenVerifier } from '../../src/auth/token-verifier.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { SCOPES, type Scope } from '../../src/contract/scopes.ts'
-import { Problem } from '../../src/http/problem.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import type { Db } from '../../src/store/db.ts'
 import { captureLog, listenAnywhere, newAuthority, newSigningKey } from '../support/door.ts'
@@ -36,9 +36,10 @@ function truth(enabled = true, customerEnabled = true) {
   }
 }
 
+const RATE = 5
+const BURST = 20
+
 let requests = 0
-let nextAddress: string | undefined
-let refuseNext: Problem | undefined
 /** What the endpoint needs beside a directory; every request comes from another address, so that nobody is slowed down. */
 function endpoint() {
   const never = () => expect.unreachable('a grant reads memory alone')
@@ -47,14 +48,8 @@ function endpoint() {
     tokenSeconds: 3600,
     db: new Proxy({} as Db, { get: never }),
     refreshDirectory: never,
-    addressOf: () => {
-      const address = nextAddress ?? `address ${++requests}`
-      nextAddress = undefined
-      return address
-    },
-    limit: async () => {
-      if (refuseNext !== undefined) throw refuseNext
-    },
+    addressOf: ({ headers, id }: FastifyRequest) => String(headers['x-test-address'] ?? id),
+    tokenRatePerSecond: RATE,
   }
 }
 
@@ -86,6 +81,11 @@ interface Answer {
 async function post(body: FormBody | undefined, headers: Record<string, string> = {}): Promise<Answer> {
   const response = await fetch(url, { method: 'POST', headers, ...(body === undefined ? {} : { body }) })
   return answerOf(response)
+}
+
+/** Posts from one address, however many requests came before. */
+function at(address: string, body: FormBody, headers: Record<string, string> = {}): Promise<Answer> {
+  return post(body, { ...headers, 'x-test-address': address })
 }
 
 async function answerOf(response: Response): Promise<Answer> {
@@ -414,33 +414,29 @@ describe('what HTTP refuses', () => {
 })
 
 describe('too many failures', () => {
-  /** Posts from one address, whatever number of requests came before. */
-  async function from(address: string, body: FormBody, headers: Record<string, string> = {}): Promise<Answer> {
-    nextAddress = address
-    return post(body, headers)
-  }
-
-  it('of one client and address are answered 429 with a growing Retry-After, whatever the secret is then', async () => {
+  it('of one client and address are answered 429 with a growing Retry-After, and the right secret is admitted', async () => {
     const wrong = form({ client_secret: 'wrong' })
-    for (let count = 0; count < 5; count++) expectError(await from('a', wrong), 401, 'invalid_client')
+    for (let count = 0; count < 5; count++) expectError(await at('a', wrong), 401, 'invalid_client')
     const waits: (string | null)[] = []
     for (let count = 0; count < 4; count++) {
-      const answer = await from('a', count === 2 ? form() : wrong)
+      const answer = await at('a', wrong)
       expectError(answer, 429, 'temporarily_unavailable', /^client authentication failed too often: try again in/)
       expect(answer.headers.get('www-authenticate')).toBeNull()
       waits.push(answer.headers.get('retry-after'))
+      expect((await at('a', form())).status).toBe(200)
+      expect(
+        (await at('a', form({ client_id: undefined, client_secret: undefined }), basic('client-1', secret))).status,
+      ).toBe(200)
+      clock.advance(400)
     }
-    expect(waits).toEqual(['1', '2', '4', '8'])
-    expect((await from('b', form())).status).toBe(200)
-    clock.advance(8_000)
-    expect((await from('a', form())).status).toBe(200)
+    expect(waits).toEqual(['1', '2', '4', '7'])
   })
 
   it('are counted of clients that do not exist, disabled ones, and HTTP Basic, in the same way', async () => {
     onTestFinished(() => directory.replace(truth()))
     const answersOf = async (address: string, body: FormBody, headers = {}) => {
       const answers: Answer[] = []
-      for (let count = 0; count < 7; count++) answers.push(await from(address, body, headers))
+      for (let count = 0; count < 7; count++) answers.push(await at(address, body, headers))
       return answers.map(({ status, body, headers }) => [status, body, headers.get('retry-after')])
     }
     const wrong = await answersOf('c', form({ client_secret: 'wrong' }))
@@ -487,20 +483,74 @@ describe('too many failures', () => {
 })
 
 describe('too many requests', () => {
-  it('are 429 in the endpoint’s own shape, with what the limit says, before the body is read', async () => {
-    refuseNext = new Problem('rate_limited', 'too many requests: try again in 2 seconds', {
-      headers: { 'retry-after': '2', ratelimit: '"token";r=0;t=2', 'ratelimit-policy': '"token";q=200;w=4' },
+  const wrong = () => form({ client_id: `unknown ${++requests}`, client_secret: 'wrong' })
+  const at = (address: string, body: FormBody, headers: Record<string, string> = {}) => {
+    return post(body, { ...headers, 'x-test-address': address })
+  }
+
+  it('that fail are 429 beyond the rate of an address, and the right secret from there is admitted every time', async () => {
+    const address = 'shared'
+    for (let count = 0; count < BURST; count++) {
+      const answer = await at(address, wrong())
+      expectError(answer, 401, 'invalid_client')
+      expect(answer.headers.get('ratelimit')).toContain(`"token-failures";r=${BURST - count - 1};`)
+    }
+    for (let count = 0; count < BURST; count++) {
+      const refused = await at(address, wrong())
+      expectError(refused, 429, 'temporarily_unavailable', 'too many requests: try again in 1 second')
+      expect(refused.headers.get('retry-after')).toBe('1')
+      expect(refused.headers.get('ratelimit')).toBe('"token-failures";r=0;t=1')
+      const admitted = await at(address, form())
+      expect(admitted.status, `attempt ${count}`).toBe(200)
+      expect(admitted.headers.get('ratelimit')).toContain(`"token";r=${BURST - count - 1};`)
+    }
+    // What the address may ask for with right credentials has its own limit.
+    const more = await at(address, form())
+    expectError(more, 429, 'temporarily_unavailable', 'too many requests')
+    expect(more.headers.get('ratelimit')).toBe('"token";r=0;t=1')
+  })
+
+  it('under way at the same time count before they are answered, and a right one is given back', async () => {
+    const answers = await Promise.all(Array.from({ length: 2 * BURST }, () => at('crowd', wrong())))
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(BURST)
+    for (let count = 0; count < BURST; count++) expect((await at('fleet', form())).status).toBe(200)
+    clock.advance(4_000)
+    for (let count = 0; count < BURST; count++) expect((await at('fleet', form())).status).toBe(200)
+    for (let count = 0; count < BURST; count++) expectError(await at('fleet', wrong()), 401, 'invalid_client')
+  })
+
+  it('are refused unread beyond ten times the rate, and a large body or one of unknown size at once', async () => {
+    const address = 'flood'
+    for (let count = 0; count < BURST; count++) await at(address, wrong())
+    const large = form({ padding: 'x'.repeat(8_192) })
+    expectError(await at(address, large), 429, 'temporarily_unavailable', 'too many requests')
+    const chunks = new ReadableStream({
+      start(controller) {
+        controller.enqueue(Buffer.from(String(form())))
+        controller.close()
+      },
     })
-    onTestFinished(() => {
-      refuseNext = undefined
-    })
-    for (const path of [url, revokeUrl]) {
-      const answer = await answerOf(
-        await fetch(path, { method: 'POST', body: 'x', headers: { 'content-type': 'x/y' } }),
-      )
-      expectError(answer, 429, 'temporarily_unavailable', 'too many requests: try again in 2 seconds')
-      expect(answer.headers.get('retry-after')).toBe('2')
-      expect(answer.headers.get('ratelimit')).toBe('"token";r=0;t=2')
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-test-address': address }
+    const chunked = { method: 'POST', body: chunks, headers, duplex: 'half' } as RequestInit
+    expectError(await answerOf(await fetch(url, chunked)), 429, 'temporarily_unavailable', 'too many requests')
+    for (let count = 0; count < 10 * RATE; count++) await at(address, wrong())
+    expectError(await at(address, form()), 429, 'temporarily_unavailable', 'too many requests')
+    clock.advance(100)
+    expect((await at(address, form())).status).toBe(200)
+  })
+})
+
+describe('very many parameters', () => {
+  it('are 400 before they are parsed, in both forms; a hundred are read', async () => {
+    for (const [count, status] of [
+      [96, 200],
+      [97, 400],
+    ] as const) {
+      const many = form(Object.fromEntries(Array.from({ length: count }, (_, index) => [`x${index}`, 'y'])))
+      expect((await post(many)).status).toBe(status)
+      const data = new FormData()
+      for (const [name, value] of many) data.append(name, value)
+      expect((await post(data)).status).toBe(status)
     }
   })
 })

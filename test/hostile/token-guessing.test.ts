@@ -1,7 +1,7 @@
 /**
  * Guessing at the token endpoint of the built service: answers tell nothing about which clients there are, the sixth
- * failure in a minute has to wait, a crowd of guesses from one address is slowed down, and who has the right secret
- * elsewhere notices none of it.
+ * failure in a minute has to wait, a crowd of guesses from one address is slowed down, and a client with the right
+ * secret gets its tokens, at the same address too.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ensureBuilt, STREAM_SCOPE, temporaryFolder } from '../support/running-service.ts'
@@ -88,8 +88,8 @@ describe('guessing', () => {
     expect(waits[0]).toBe(1)
     expect(Math.max(...waits)).toBeGreaterThan(WAIT_SECONDS_MAX / 2)
     expect(Math.max(...waits)).toBeLessThanOrEqual(WAIT_SECONDS_MAX)
-    // Not judged while it waits, so nothing is learned from the answer to the right one.
-    expect((await ask(from, reader)).status).toBe(429)
+    // The right secret does not wait.
+    expect((await ask(from, reader)).status).toBe(200)
     // Elsewhere, and for another client at the same place, nothing has happened.
     expect((await ask('127.0.0.12', reader)).status).toBe(200)
     expect(JSON.parse((await ask(from, scopeless)).body)).toMatchObject({ error: 'invalid_scope' })
@@ -117,6 +117,22 @@ describe('guessing', () => {
       expect(JSON.parse(answer.body)).toMatchObject({ error: 'temporarily_unavailable' })
     }
     expect((await ask('127.0.0.14', siege.field.reader)).status).toBe(200)
+  })
+
+  it('behind a shared address costs the right secret none of 130 grants', async () => {
+    const { reader } = siege.field
+    const from = '127.0.0.15'
+    const guesses = { ended: false, refused: 0 }
+    const guess = async (): Promise<void> => {
+      while (!guesses.ended) if ((await ask(from, wrong(reader.clientId))).status === 429) guesses.refused++
+    }
+    const guessing = Array.from({ length: 4 }, guess)
+    while (guesses.refused < BURST) await ask(from, wrong(reader.clientId))
+    const statuses: number[] = []
+    for (let count = 0; count < 130; count++) statuses.push((await ask(from, reader)).status)
+    guesses.ended = true
+    await Promise.all(guessing)
+    expect(statuses).toEqual(Array(130).fill(200))
   })
 
   it('leaves no error and no secret in anything the service wrote', async () => {

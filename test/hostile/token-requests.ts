@@ -10,6 +10,7 @@ import { exchange } from './raw-peer.ts'
 
 const STREAM_SCOPE = 'exchange:read_aggregated_marketdata_stream'
 const BODY_BYTES_MAX = 65_536
+const PARAMETERS_MAX = 100
 
 interface Refusal {
   readonly status: number
@@ -84,6 +85,7 @@ function makeRequest(attack: Attack, path: string, parts: readonly ValuePart[]) 
   const refusals = [
     method === 'POST' ? undefined : { status: 405, error: 'invalid_request' },
     body.refused,
+    parameters.length > PARAMETERS_MAX ? INVALID_REQUEST : undefined,
     isRepeated ? INVALID_REQUEST : undefined,
     credentials.refused,
     ...parts.map((part) => part.refused),
@@ -211,7 +213,7 @@ function revokedPart({ field, random, serial }: Attack): ValuePart {
   return { parameters: [['token', token], ...hint] }
 }
 
-/** Parameters that nobody knows are ignored. */
+/** Parameters that are not known are ignored, unless they are too many. */
 function extras(random: Random): Parameter[] {
   const count = random.chance(0.02) ? 1_000 : random.integer(3)
   return Array.from({ length: count }, (_, index) => [

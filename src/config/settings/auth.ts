@@ -22,7 +22,9 @@ export const AUTH_SETTINGS = {
     initial: 50,
     min: 1,
     max: 100_000,
-    meaning: 'token requests a second and source address (burst: four times that); more are answered with 429',
+    meaning:
+      'token requests a second and source address (burst: four times that); requests with right credentials and those ' +
+      'that fail count apart; more are answered with 429',
   }),
   'auth.issuer': text({
     initial: '',
