@@ -149,7 +149,7 @@ async function startParts(parts: Parts): Promise<Service> {
   const { config, log, lifecycle, signal, state } = parts
   const { db } = await openStore(parts)
   signal.throwIfAborted()
-  const encryptionKey = await loadEncryptionKey(config, db)
+  const encryptionKey = await readFromStore(parts, 'encryption key', () => loadEncryptionKey(config, db))
   const loader = createDirectoryLoader(parts, db, encryptionKey)
   const marketData = createMarkets(parts, db)
   const { hub, gateway } = startGateway(parts, marketData)
