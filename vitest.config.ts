@@ -8,6 +8,7 @@ const long = process.env.TIDEGATE_LONG === '1'
 const ON_EACH_ENGINE = [
   'test/accounts/**/*.test.ts',
   'test/auth/directory-*.test.ts',
+  'test/auth/key-encryption.test.ts',
   'test/auth/operator-routes.test.ts',
   'test/channel/commit-times.test.ts',
   'test/deposit-instructions/*.test.ts',

@@ -162,7 +162,7 @@ async function startParts(parts: Parts): Promise<Service> {
   signal.throwIfAborted()
   const storeClock = new StoreClockWatch({ ...parts, db })
   lifecycle.started('store clock', () => storeClock.stop())
-  const encryptionKey = await loadEncryptionKey(config, db)
+  const encryptionKey = await readFromStore(parts, 'encryption key', () => loadEncryptionKey(config, db))
   const loader = createDirectoryLoader(parts, db, encryptionKey)
   const marketData = createMarkets(parts, db)
   const { hub, gateway } = startGateway(parts, marketData)

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { EncryptionKey } from '../../src/auth/encryption-key.ts'
+import { matchesSecret } from '../../src/auth/secrets.ts'
 import { registerAdmin } from '../../src/cli/admin.ts'
 import { type OperatorSide, openOperatorSide } from '../support/door.ts'
 
@@ -41,6 +43,35 @@ async function run(...words: string[]): Promise<string> {
 async function admin(...words: string[]): Promise<any> {
   return JSON.parse(await run(...words, '--operator-url', side.url, '--data_dir', folder))
 }
+
+describe('tidegate admin key encrypt', () => {
+  it('needs an encryption key on the node that it asks', async () => {
+    await expect(admin('key', 'encrypt')).rejects.toThrow(/^invalid_state \(409\): keys\.encryption_key is not set/)
+  })
+
+  it('encrypts the signing keys and the pepper, once, and leaves an audit row', async () => {
+    const key = EncryptionKey.parse('0123456789abcdef'.repeat(4)) as EncryptionKey
+    const own = await openOperatorSide(key)
+    try {
+      const where = ['--operator-url', own.url, '--operator-token-file', join(folder, 'own-token')]
+      writeFileSync(join(folder, 'own-token'), own.token)
+      const encrypt = async () => JSON.parse(await run('key', 'encrypt', ...where))
+      const pepper = Buffer.from(own.directory.authority?.pepper ?? [])
+      expect(await encrypt()).toEqual({ encryption_key_id: key.id, signing_keys: 1, pepper: true })
+      expect(await encrypt()).toEqual({ encryption_key_id: key.id, signing_keys: 0, pepper: false })
+      expect(Buffer.from(own.directory.authority?.pepper ?? [])).toEqual(pepper)
+      const { items } = JSON.parse(await run('audit', 'list', ...where))
+      expect(items).toMatchObject([{ actor: 'operator', action: 'signing_key.encrypt', subject: key.id }])
+      // A secret made afterwards is hashed with the same pepper.
+      const customer = JSON.parse(await run('customer', 'create', 'sealed', ...where))
+      const words = ['client', 'create', customer.id, 'feed', '--scope', STREAM, ...where]
+      const { client_id, client_secret } = JSON.parse(await run(...words))
+      expect(matchesSecret(pepper, client_secret, own.directory.secretHashes(client_id))).toBe(true)
+    } finally {
+      await own.close()
+    }
+  })
+})
 
 describe('tidegate admin', () => {
   it('does every call of the operator API and prints what it answers', async () => {

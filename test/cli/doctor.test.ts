@@ -82,6 +82,7 @@ describe('a running service', () => {
       'ok  configuration',
       'ok  data folder',
       'ok  operator token',
+      'ok  encryption key',
       'ok  addresses',
       'ok  service',
       'ok  store',
@@ -92,8 +93,8 @@ describe('a running service', () => {
       'ok  bus',
       'ok  clock',
     ])
-    expect(lines[4]).toBe(`ok  service         process ${ready.pid} has ${home} open`)
-    expect(lines[9]).toBe(`ok  public port     ${ready.http}, answered by the service`)
+    expect(lines[5]).toBe(`ok  service         process ${ready.pid} has ${home} open`)
+    expect(lines[10]).toBe(`ok  public port     ${ready.http}, answered by the service`)
   })
 
   it('that listens elsewhere than its configuration says is named; --operator-url finds it', async () => {
@@ -162,6 +163,7 @@ describe('a stopped service', () => {
       'ok configuration',
       'ok data folder',
       'ok operator token',
+      'ok encryption key',
       'ok addresses',
       'ok service',
       'ok store',
@@ -245,12 +247,42 @@ describe('files', () => {
     expect(statSync(token()).mode & 0o777).toBe(mode)
   })
 
-  it('a data folder that is open to others, and one that is no folder', async () => {
+  it.each<[string, string, number, string, string]>([
+    ['fine', 'ab'.repeat(32), 0o600, 'ok', 'mode 600'],
+    ['open to others', 'ab'.repeat(32), 0o640, 'bad', 'open to others (mode 640)'],
+    ['damaged', 'ab', 0o600, 'bad', 'is damaged'],
+  ])('an encryption key that is %s', async (_what, text, mode, verdict, detail) => {
+    const path = join(folder, 'encryption-key')
+    writeFileSync(path, text)
+    chmodSync(path, mode)
+    const [finding] = (await doctor('--data_dir', folder, ...ANY_PORTS)).named('encryption key')
+    expect(finding?.verdict).toBe(verdict)
+    expect(finding?.detail).toContain(detail)
+  })
+
+  it('an encryption key that is configured, or missing where the store cannot have one of its own', async () => {
+    const found = async (...flags: string[]) =>
+      (await doctor('--data_dir', folder, ...ANY_PORTS, ...flags)).named('encryption key')
+    expect(await found('--keys.encryption_key', 'ab'.repeat(32))).toMatchObject([{ detail: 'from the configuration' }])
+    const [finding] = await found('--store.url', 'postgres://127.0.0.1:1/tide')
+    expect(finding).toMatchObject({ verdict: 'warn', next: expect.stringContaining('tidegate admin key encrypt') })
+  })
+
+  it('a data folder that others may read is fine, one that they may write or whose store they may read is not', async () => {
+    const found = async () => (await doctor('--data_dir', folder, ...ANY_PORTS)).named('data folder')[0]
     chmodSync(folder, 0o755)
-    expect((await doctor('--data_dir', folder, ...ANY_PORTS)).named('data folder')[0]).toMatchObject({
+    expect(await found()).toMatchObject({ verdict: 'ok' })
+    mkdirSync(join(folder, 'store'))
+    chmodSync(join(folder, 'store'), 0o755)
+    expect(await found()).toMatchObject({
       verdict: 'warn',
-      next: `chmod 700 ${folder}`,
+      detail: `${join(folder, 'store')} can be read by other users (mode 755)`,
     })
+    chmodSync(folder, 0o777)
+    expect(await found()).toMatchObject({ verdict: 'bad', next: `chmod o-w ${folder}` })
+  })
+
+  it('a data folder that is a file', async () => {
     const file = join(folder, 'file')
     writeFileSync(file, '')
     const { error, named } = await doctor('--data_dir', file, ...ANY_PORTS)
@@ -302,6 +334,39 @@ describe('the configuration', () => {
     const { ok, named } = await doctor('--data_dir', folder, ...ANY_PORTS)
     expect(ok).toBe(true)
     expect(named('configuration')[1]).toMatchObject({ verdict: 'warn', detail: expect.stringContaining('HTTP_PROT') })
+  })
+})
+
+describe('a lock that names another host', () => {
+  it('is bad, with the way to take the folder over', async () => {
+    const facts = {
+      pid: 12,
+      host: 'other',
+      started: '',
+      has_socket: true,
+      nonce: '0190a000-0000-7000-8000-000000000000',
+    }
+    writeFileSync(join(folder, 'lock'), JSON.stringify(facts))
+    const { error, named } = await doctor('--data_dir', folder, '--http.port', '0', '--operator.port', '1')
+    expect(error).toContain('service')
+    expect(named('service')[0]).toMatchObject({
+      detail: expect.stringContaining(`process 12 on host other has ${folder} open and cannot be asked`),
+      next: expect.stringContaining('--take-over'),
+    })
+  })
+})
+
+describe('the connection to the store', () => {
+  it('that others could read is a warning', async () => {
+    // Nothing listens there: the address is one for documentation.
+    const url = 'postgres://tide:geheim@192.0.2.1/tide'
+    const { named, findings } = await doctor('--data_dir', folder, ...ANY_PORTS, '--store.url', url)
+    expect(named('store')[0]).toMatchObject({
+      verdict: 'warn',
+      detail: expect.stringContaining('store.url sets no sslmode'),
+      next: 'put sslmode=verify-full into store.url',
+    })
+    expect(JSON.stringify(findings)).not.toContain('geheim')
   })
 })
 

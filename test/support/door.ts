@@ -4,8 +4,10 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { createOperatorListener } from '../../src/app/operator-listener.ts'
+import { readAuthority } from '../../src/auth/authority.ts'
 import { type Authority, Directory, type SigningKey } from '../../src/auth/directory.ts'
 import { DirectoryLoader } from '../../src/auth/directory-loader.ts'
+import type { EncryptionKey } from '../../src/auth/encryption-key.ts'
 import { registerAuthOperatorRoutes } from '../../src/auth/operator-routes.ts'
 import { type Clock, createSystemClock } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
@@ -44,14 +46,16 @@ export interface OperatorSide {
   close(): Promise<void>
 }
 
-/** The operator's listener on an in-memory store of its own. */
-export async function openOperatorSide(): Promise<OperatorSide> {
+/** The operator's listener on a store of its own. @param encryptionKey of a node that got it after the store was made */
+export async function openOperatorSide(encryptionKey?: EncryptionKey): Promise<OperatorSide> {
   const { log, lines } = captureLog()
   const clock = createSystemClock()
   const db = await openTestStore({ log })
   const directory = new Directory()
-  const loader = new DirectoryLoader({ db, directory, clock, log, publicUrl: '' })
+  if (encryptionKey !== undefined) await readAuthority(db, '')
+  const loader = new DirectoryLoader({ db, directory, clock, log, publicUrl: '', encryptionKey })
   await loader.refresh()
+  const refreshDirectory = () => loader.refresh()
   const token = randomBytes(32).toString('base64url')
   const listener = await createOperatorListener({
     host: '127.0.0.1',
@@ -64,8 +68,7 @@ export async function openOperatorSide(): Promise<OperatorSide> {
     onGuess: () => undefined,
     readiness: () => ({ ready: directory.loaded, checks: [] }),
     rooms: [
-      (app) =>
-        registerAuthOperatorRoutes(app, { db, clock, issuesTokens: true, refreshDirectory: () => loader.refresh() }),
+      (app) => registerAuthOperatorRoutes(app, { db, clock, issuesTokens: true, encryptionKey, refreshDirectory }),
     ],
   })
   return {
