@@ -1,7 +1,17 @@
 /** The list of all attacks, in the order in which they run. */
 import type { Attack } from './attack.ts'
 import { hostileBodies, rejectedMegabytes } from './bodies.ts'
+import { slowReaders, unreadLists } from './lists.ts'
 import { operatorForeignHosts, operatorOpenHandshakes, operatorResets, operatorTokenGuesses } from './operator.ts'
+import { longQueries } from './queries.ts'
+import {
+  connectionFloods,
+  drippedFaults,
+  drippedHeads,
+  unfinishedBodies,
+  unfinishedHeads,
+  unfinishedMix,
+} from './unfinished.ts'
 
 export const ATTACKS: readonly Attack[] = [
   operatorResets,
@@ -10,4 +20,13 @@ export const ATTACKS: readonly Attack[] = [
   operatorTokenGuesses,
   hostileBodies,
   rejectedMegabytes,
+  unreadLists,
+  slowReaders,
+  unfinishedHeads,
+  unfinishedBodies,
+  unfinishedMix,
+  drippedHeads,
+  drippedFaults,
+  connectionFloods,
+  longQueries,
 ]

@@ -10,6 +10,8 @@ export interface Sent {
   readonly body?: string | Buffer
   /** Longest wait for the whole answer; more counts as none. */
   readonly millisecondsMax?: number
+  /** Gives up earlier. */
+  readonly signal?: AbortSignal
 }
 
 export interface Answer {
@@ -21,10 +23,11 @@ export interface Answer {
   readonly error?: string
 }
 
-const ANSWER_MILLISECONDS_MAX = 10_000
+/** Only to end what hangs: a busy machine may take long for anything. */
+const ANSWER_MILLISECONDS_MAX = 60_000
 
 export function send(url: string, sent: Sent = {}): Promise<Answer> {
-  const { method = 'GET', headers = {}, body, millisecondsMax = ANSWER_MILLISECONDS_MAX } = sent
+  const { method = 'GET', headers = {}, body, millisecondsMax = ANSWER_MILLISECONDS_MAX, signal } = sent
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
   return new Promise((resolve) => {
     const none = (error: string): void => {
@@ -43,6 +46,7 @@ export function send(url: string, sent: Sent = {}): Promise<Answer> {
     })
     const limit = setTimeout(() => sending.destroy(new Error(`no answer in ${millisecondsMax} ms`)), millisecondsMax)
     sending.once('error', (error) => none(error.message))
+    signal?.addEventListener('abort', () => sending.destroy(new Error(String(signal.reason))))
     sending.end(body)
   })
 }

@@ -1,0 +1,134 @@
+/** Attacks with answers that nobody reads: pages of large records, asked for again and again. */
+import { connect, type Socket } from 'node:net'
+import type { Target } from '../test/hostile/raw-peer.ts'
+import { type Attack, type AttackRun, Findings } from './attack.ts'
+import { bearer, json, paced, pause, send, statusText } from './requests.ts'
+import type { Customer, Stage } from './stage.ts'
+
+const MEGABYTE = 1_048_576
+const LIST = '/v2/identity/accounts?limit=1000'
+/** Members of an account: as many, with names as long and characters as wide, as one may have. */
+const MEMBERS_MAX = 100
+const NAME = '𝄞'.repeat(199)
+const ROLES = ['BENEFICIAL_OWNER', 'AUTHORIZED_USER', 'FINANCIAL_ADVISOR']
+/** What the process may grow by while nobody reads: the budget for answers in flight, twice, for the collector. */
+const GROWTH_MEGABYTES_MAX = 500
+
+/** The attacker of each stage: its records are made once. */
+const attackers = new WeakMap<Stage, Customer>()
+
+async function prepareAccounts({ stage, scale }: AttackRun): Promise<void> {
+  const customer = await stage.customer()
+  const members = Array.from({ length: MEMBERS_MAX }, (_, index) => ({
+    identity_id: `${NAME}${String.fromCharCode(0x4e00 + index)}`,
+    roles: ROLES,
+  }))
+  const metadata = { text: 'x'.repeat(16_000) }
+  const account = { identity_id: 'attack', description: '𝄞'.repeat(1_000), metadata, members }
+  const count = scale === 'full' ? 300 : 40
+  const answers = await paced(count, 45, () =>
+    send(`${stage.http}/v2/identity/accounts`, {
+      method: 'POST',
+      ...withToken(customer.token, json({ account })),
+    }),
+  )
+  const made = answers.filter(({ status }) => status === 200)
+  if (made.length < count * 0.9) throw new Error(`accounts could not be made: ${statusText(answers)}`)
+  attackers.set(stage, customer)
+}
+
+function withToken<Sent extends { readonly headers: Readonly<Record<string, string>> }>(token: string, sent: Sent) {
+  return { ...sent, headers: { ...sent.headers, ...bearer(token) } }
+}
+
+/** Asks and reads nothing: the socket has no reader until `resume` is called. */
+function askAndWait({ host, port }: Target, head: string): Promise<Socket | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port }, () => {
+      socket.pause()
+      socket.write(head)
+      resolve(socket)
+    })
+    // The service may cut it at any time, which is one of the right answers.
+    socket.on('error', () => resolve(undefined))
+  })
+}
+
+function listHead(token: string): string {
+  return `GET ${LIST} HTTP/1.1\r\nHost: tidegate.test\r\nAuthorization: Bearer ${token}\r\n\r\n`
+}
+
+export const unreadLists: Attack = {
+  name: 'unread-lists',
+  sent: '300 accounts of 110 KiB, then 100 connections that ask for limit=1000 and read nothing for 5 s',
+  holds: `the process runs on and grows by at most ${GROWTH_MEGABYTES_MAX} MB; further requests are 429, 503 or cut; another customer's list is answered`,
+  isolation: 'own',
+  isInTests: false,
+  prepare: prepareAccounts,
+  async run({ stage, scale }) {
+    const findings = new Findings()
+    const other = await stage.customer()
+    const { token } = attackers.get(stage)!
+    const before = stage.watch.residentBytes
+    const count = scale === 'full' ? 100 : 20
+    const sockets = await paced(count, 50, () => askAndWait(stage.target, listHead(token)))
+    const others = await paced(10, 2, () =>
+      send(`${stage.http}/v2/identity/accounts`, { headers: bearer(other.token) }),
+    )
+    if (!stage.isAlive) throw new Error(`the process ended (${stage.ended}) with ${count} unread answers`)
+    const growth = Math.round((stage.watch.residentBytesMax - before) / MEGABYTE)
+    const statuses = await Promise.all(sockets.map(firstStatus))
+    for (const socket of sockets) socket?.destroy()
+    findings.check(stage.isAlive, `the process ended (${stage.ended})`)
+    findings.check(growth <= GROWTH_MEGABYTES_MAX, `it grew by ${growth} MB`)
+    findings.check(
+      others.every(({ status }) => status === 200),
+      `another customer's list: ${statusText(others)}`,
+    )
+    const known = statuses.every(({ status }) => [0, 200, 429, 503].includes(status))
+    findings.check(known, `answers: ${statusText(statuses)}`)
+    return findings.outcome(`${statusText(statuses)}; grew by ${growth} MB; another customer: ${statusText(others)}`)
+  },
+}
+
+/** The status in the first bytes that came; 0: the connection was cut, or nothing came yet. */
+async function firstStatus(socket: Socket | undefined): Promise<{ readonly status: number }> {
+  if (socket === undefined) return { status: 0 }
+  const first = new Promise<string>((resolve) => {
+    socket.once('data', (data: Buffer) => resolve(data.toString('latin1', 0, 16)))
+    socket.once('close', () => resolve(''))
+    setTimeout(() => resolve(''), 2_000)
+  })
+  socket.resume()
+  const text = await first
+  socket.pause()
+  return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0) }
+}
+
+const DRIP_SECONDS = 75
+
+export const slowReaders: Attack = {
+  name: 'slow-readers',
+  sent: `20 connections that ask for limit=1000 and read 1 KiB a second for ${DRIP_SECONDS} s`,
+  holds: 'the service cuts them, because they read less than the minimum rate',
+  isolation: 'once',
+  isInTests: false,
+  prepare: prepareAccounts,
+  async run({ stage }) {
+    const findings = new Findings()
+    const { token } = attackers.get(stage)!
+    const sockets = await paced(20, 40, () => askAndWait(stage.target, listHead(token)))
+    const begun = performance.now()
+    let cut = 0
+    for (const socket of sockets) socket?.once('close', () => cut++)
+    while (performance.now() - begun < DRIP_SECONDS * 1_000 && cut < sockets.length) {
+      for (const socket of sockets) socket?.read(1_024)
+      await pause(1_000)
+    }
+    const seconds = Math.round((performance.now() - begun) / 1_000)
+    const refused = sockets.filter((socket) => socket === undefined).length
+    findings.check(cut + refused === sockets.length, `${cut} of ${sockets.length} were cut within ${seconds} s`)
+    for (const socket of sockets) socket?.destroy()
+    return findings.outcome(`${cut} of ${sockets.length} cut after ${seconds} s`)
+  },
+}
