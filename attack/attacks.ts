@@ -2,8 +2,10 @@
 import type { Attack } from './attack.ts'
 import { hostileBodies, rejectedMegabytes } from './bodies.ts'
 import { slowReaders, unreadLists } from './lists.ts'
+import { malformedMix, rawHttp, streamFrameCases } from './malformed.ts'
 import { operatorForeignHosts, operatorOpenHandshakes, operatorResets, operatorTokenGuesses } from './operator.ts'
 import { longQueries } from './queries.ts'
+import { heldMessages, largeRequests, manyEntries, streamFloods, streamFragments } from './stream.ts'
 import {
   connectionFloods,
   drippedFaults,
@@ -29,4 +31,12 @@ export const ATTACKS: readonly Attack[] = [
   drippedFaults,
   connectionFloods,
   longQueries,
+  largeRequests,
+  manyEntries,
+  streamFragments,
+  streamFloods,
+  heldMessages,
+  streamFrameCases,
+  rawHttp,
+  malformedMix,
 ]

@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net'
 import type { Target } from '../test/hostile/raw-peer.ts'
 import { type Attack, type AttackRun, Findings } from './attack.ts'
-import { bearer, json, paced, pause, send, statusText } from './requests.ts'
+import { bearer, json, paced, pause, pooled, send, sendUntilServed, statusText } from './requests.ts'
 import type { Customer, Stage } from './stage.ts'
 
 const MEGABYTE = 1_048_576
@@ -26,8 +26,8 @@ async function prepareAccounts({ stage, scale }: AttackRun): Promise<void> {
   const metadata = { text: 'x'.repeat(16_000) }
   const account = { identity_id: 'attack', description: '𝄞'.repeat(1_000), metadata, members }
   const count = scale === 'full' ? 300 : 40
-  const answers = await paced(count, 45, () =>
-    send(`${stage.http}/v2/identity/accounts`, {
+  const answers = await pooled(count, 4, () =>
+    sendUntilServed(`${stage.http}/v2/identity/accounts`, {
       method: 'POST',
       ...withToken(customer.token, json({ account })),
     }),

@@ -105,3 +105,14 @@ export function statusText(answers: readonly { readonly status: number }[]): str
     .map(([status, count]) => `${status === 0 ? 'no answer' : status} x ${count}`)
     .join(', ')
 }
+
+const ATTEMPTS_MAX = 60
+
+/** As `send`, again and again while the answer is 429 or 503, as an honest client does that was told to come again. */
+export async function sendUntilServed(url: string, sent: Sent): Promise<Answer> {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await send(url, sent)
+    if ((answer.status !== 503 && answer.status !== 429) || attempt === ATTEMPTS_MAX) return answer
+    await pause(Math.min(Number(answer.headers['retry-after'] ?? 1), 2) * 1_000)
+  }
+}

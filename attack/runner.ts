@@ -51,9 +51,7 @@ export async function runAttack(attack: Attack, options: RunnerOptions): Promise
     hasStalledLog: attack.hasStalledLog === true,
   })
   try {
-    await attack.prepare?.(runOf(attack, stage, options, 0))
-    const measured =
-      attack.isolation === 'once' ? await runOnce(attack, stage, options) : await runRounds(attack, stage, options)
+    const measured = await measure(attack, stage, options)
     const failures = [...measured.failures, ...(await endFailures(attack, stage))]
     return {
       name: attack.name,
@@ -69,13 +67,28 @@ export async function runAttack(attack: Attack, options: RunnerOptions): Promise
   }
 }
 
+/** Everything before the end of the service; what throws is a failure of the attack like any other. */
+async function measure(
+  attack: Attack,
+  stage: Stage,
+  options: RunnerOptions,
+): Promise<Outcome & { readonly honest?: HonestMedians }> {
+  try {
+    await attack.prepare?.(runOf(attack, stage, options, 0))
+    if (attack.isolation === 'once') return await repetition(attack, stage, { ...options, rounds: 1 }, 0)
+    return await runRounds(attack, stage, options)
+  } catch (error) {
+    return { seen: 'not run to its end', failures: [(error as Error).message.slice(0, 300)] }
+  }
+}
+
 function runOf(attack: Attack, stage: Stage, { scale, seed }: RunnerOptions, round: number) {
   let number = seed + round
   for (const character of attack.name) number = Math.imul(number, 31) + character.charCodeAt(0)
   return { stage, scale, round, random: new Random(number) }
 }
 
-/** One repetition; an attack that throws is a failure like any other. */
+/** One repetition; when it throws, that is its failure, and the next one follows. */
 async function repetition(attack: Attack, stage: Stage, options: RunnerOptions, round: number): Promise<Outcome> {
   options.onProgress(attack.name, round + 1, options.rounds)
   try {
@@ -83,10 +96,6 @@ async function repetition(attack: Attack, stage: Stage, options: RunnerOptions, 
   } catch (error) {
     return { seen: 'ended early', failures: [(error as Error).message.slice(0, 300)] }
   }
-}
-
-function runOnce(attack: Attack, stage: Stage, options: RunnerOptions): Promise<Outcome> {
-  return repetition(attack, stage, { ...options, rounds: 1 }, 0)
 }
 
 async function runRounds(
