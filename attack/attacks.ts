@@ -4,8 +4,14 @@ import { hostileBodies, rejectedMegabytes } from './bodies.ts'
 import { slowReaders, unreadLists } from './lists.ts'
 import { malformedMix, rawHttp, streamFrameCases } from './malformed.ts'
 import { operatorForeignHosts, operatorOpenHandshakes, operatorResets, operatorTokenGuesses } from './operator.ts'
+import { stalledLog, suspendedProcess } from './process.ts'
 import { longQueries } from './queries.ts'
+import { creationFloods, poolExhaustion } from './quotas.ts'
 import { heldMessages, largeRequests, manyEntries, streamFloods, streamFragments } from './stream.ts'
+import { tenantIsolation } from './tenants.ts'
+import { tokenClaims } from './token-claims.ts'
+import { revocationStorms, tokenFloods, tokenGuesses } from './token-endpoint.ts'
+import { tokenForgeries } from './token-forgeries.ts'
 import {
   connectionFloods,
   drippedFaults,
@@ -39,4 +45,14 @@ export const ATTACKS: readonly Attack[] = [
   streamFrameCases,
   rawHttp,
   malformedMix,
+  tokenForgeries,
+  tokenClaims,
+  tokenGuesses,
+  tokenFloods,
+  revocationStorms,
+  tenantIsolation,
+  poolExhaustion,
+  creationFloods,
+  stalledLog,
+  suspendedProcess,
 ]

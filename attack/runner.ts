@@ -7,7 +7,7 @@
 import { Random } from '../test/support/random.ts'
 import type { Attack, Outcome, Scale } from './attack.ts'
 import { HonestProcess, type HonestReport } from './honest-process.ts'
-import { MARKETS, Stage } from './stage.ts'
+import { MARKETS, STOP_MILLISECONDS_MAX, Stage } from './stage.ts'
 
 export interface AttackResult {
   readonly name: string
@@ -39,8 +39,6 @@ export interface RunnerOptions {
 
 const SILENCE_MILLISECONDS_MAX = 100
 const LIVEZ_MILLISECONDS_MAX = 1_000
-/** From SIGTERM to the end, with the drain of the stream (`stream.drain_seconds`: 5 s). */
-export const STOP_MILLISECONDS_MAX = 12_000
 /** Windows without the attack: as long as those with it, within these limits. */
 const QUIET_MILLISECONDS = { min: 500, max: 8_000 }
 const MEGABYTE = 1_048_576

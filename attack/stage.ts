@@ -18,6 +18,8 @@ import { market, OperatorApi } from '../test/support/running-service.ts'
 const ROOT = join(import.meta.dirname, '..')
 const HEAP_MEGABYTES = 1_024
 const READY_MILLISECONDS_MAX = 90_000
+/** From SIGTERM to the end, with the drain of the stream (`stream.drain_seconds`: 5 s). */
+export const STOP_MILLISECONDS_MAX = 12_000
 const LOG_CHARACTERS_KEPT = 4_000_000
 
 /** All scopes of operations that customers have. */
