@@ -4,10 +4,12 @@
  * process) and never looks into the service. `runner.ts` decides how often it runs and beside what.
  */
 import type { Random } from '../test/support/random.ts'
-import type { Stage } from './stage.ts'
+import { Stage } from './stage.ts'
 
 /** `short`: small counts, for every run of the tests; `full`: the counts of the review. */
 export type Scale = 'short' | 'full'
+
+export type Settings = Readonly<Record<string, string>>
 
 export interface Attack {
   /** What `npm run attack -- NAME` takes. */
@@ -18,12 +20,13 @@ export interface Attack {
   /** Names of the cases, where the attack is a table of them. */
   readonly cases?: readonly string[]
   /** Settings of the service that differ from the stage's own, as keys of the configuration. */
-  readonly settings?: Readonly<Record<string, string>>
+  readonly settings?: Settings | (() => Promise<Settings>)
   /** Nobody reads what the service logs. */
   readonly hasStalledLog?: boolean
   /**
    * `shared`: leaves the service as it was, and may run beside others and again. `own`: needs a service of its own, and
-   * may run again. `once`: stops or suspends the service, so that nothing can be measured beside it.
+   * may run again. `once`: runs once with nothing measured beside it, because it stops or suspends the service, or takes
+   * longer than anything could be measured.
    */
   readonly isolation: 'shared' | 'own' | 'once'
   /** Whether the short scale is part of every run of the tests. */
@@ -71,4 +74,12 @@ export class Findings {
     const more = this.#count - this.#failures.length
     return { seen, failures: more > 0 ? [...this.#failures, `and ${more} more`] : this.#failures }
   }
+}
+
+/** A service as the attack needs it. */
+export async function openStage({ settings, hasStalledLog = false }: Attack): Promise<Stage> {
+  return await Stage.open({
+    settings: typeof settings === 'function' ? await settings() : (settings ?? {}),
+    hasStalledLog,
+  })
 }

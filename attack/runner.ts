@@ -5,9 +5,9 @@
  * second. Afterwards the process must still run and end on SIGTERM in time.
  */
 import { Random } from '../test/support/random.ts'
-import type { Attack, Outcome, Scale } from './attack.ts'
+import { type Attack, type Outcome, openStage, type Scale } from './attack.ts'
 import { HonestProcess, type HonestReport } from './honest-process.ts'
-import { MARKETS, STOP_MILLISECONDS_MAX, Stage } from './stage.ts'
+import { MARKETS, STOP_MILLISECONDS_MAX, type Stage } from './stage.ts'
 
 export interface AttackResult {
   readonly name: string
@@ -44,13 +44,12 @@ const QUIET_MILLISECONDS = { min: 500, max: 8_000 }
 const MEGABYTE = 1_048_576
 
 export async function runAttack(attack: Attack, options: RunnerOptions): Promise<AttackResult> {
-  const stage = await Stage.open({
-    ...(attack.settings === undefined ? {} : { settings: attack.settings }),
-    hasStalledLog: attack.hasStalledLog === true,
-  })
+  const stage = await openStage(attack)
   try {
     const measured = await measure(attack, stage, options)
-    const failures = [...measured.failures, ...(await endFailures(attack, stage))]
+    // An attack that failed to stop the service has said so.
+    const isJudged = attack.isolation === 'once' && measured.failures.length > 0
+    const failures = [...measured.failures, ...(isJudged ? [] : await endFailures(attack, stage))]
     return {
       name: attack.name,
       sent: attack.sent,

@@ -70,7 +70,7 @@ const TENANT_CASES: readonly TenantCase[] = [
   {
     operation: 'createAccount',
     name: 'createAccount with the ref_id of another',
-    ask: ({ word }) => [ACCOUNTS, { account: { identity_id: word, ref_id: `${word} ${randomUUID()}` } }],
+    ask: ({ word }) => [ACCOUNTS, { account: { identity_id: 'of the attacker', ref_id: word } }],
   },
   ...list('listAccounts', ACCOUNTS, {
     identity_id: ({ word }) => word,

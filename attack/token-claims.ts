@@ -2,13 +2,14 @@
  * Twenty-six tokens with wrong claims, each rightly signed by the outside issuer that the service trusts: an issuer that
  * errs, or whose other customers have tokens for other services.
  */
-import { generateKeyPairSync } from 'node:crypto'
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Attack, Findings } from './attack.ts'
 import { bearer, send } from './requests.ts'
 import { signedToken } from './token-forging.ts'
 
+const ISSUER = 'https://issuer.test'
 const AUDIENCE = 'https://tidegate.test/api'
 const SCOPE = 'identity:read_account'
 /** An hour: beyond any difference of clocks that is allowed. */
@@ -55,26 +56,29 @@ const CLAIM_CASES: readonly ClaimCase[] = [
 
 /** An issuer with one key, which publishes it on this machine. */
 class Issuer {
-  readonly #server: Server
-  readonly #pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  readonly url: string
+  readonly #privateKey: KeyObject
 
-  constructor() {
-    const jwk = { ...this.#pair.publicKey.export({ format: 'jwk' }), kid: 'issuer-1', alg: 'ES256', use: 'sig' }
-    this.#server = createServer((_request, response) => {
+  private constructor(server: Server, privateKey: KeyObject) {
+    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    this.#privateKey = privateKey
+  }
+
+  static async start(): Promise<Issuer> {
+    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'issuer-1', alg: 'ES256', use: 'sig' }
+    const server = createServer((_request, response) => {
       response.setHeader('content-type', 'application/json')
       response.end(JSON.stringify({ keys: [jwk] }))
     })
-    this.#server.listen(0, '127.0.0.1')
-    // It is there as long as the attacks run, and keeps nobody waiting.
-    this.#server.unref()
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    // It runs as long as the attacks do, and does not keep their process alive.
+    server.unref()
+    return new Issuer(server, privateKey)
   }
 
   token(claims: Claims): string {
-    return signedToken({ alg: 'ES256', typ: 'at+jwt', kid: 'issuer-1' }, claims, this.#pair.privateKey)
+    return signedToken({ alg: 'ES256', typ: 'at+jwt', kid: 'issuer-1' }, claims, this.#privateKey)
   }
 }
 
@@ -85,11 +89,12 @@ export const tokenClaims: Attack = {
   sent: 'tokens of a trusted outside issuer, rightly signed, each with one claim that is wrong',
   holds: 'each is 401 or 403, and the sound token is accepted before and after',
   cases: CLAIM_CASES.map(({ name }) => name),
-  isolation: 'own',
+  // Other customers could not get tokens either: this service issues none.
+  isolation: 'once',
   isInTests: false,
-  get settings() {
-    issuer ??= new Issuer()
-    return { 'auth.issuer': 'https://issuer.test', 'auth.jwks_url': `${issuer.url}/jwks`, 'auth.audience': AUDIENCE }
+  async settings() {
+    issuer ??= await Issuer.start()
+    return { 'auth.issuer': ISSUER, 'auth.jwks_url': `${issuer.url}/jwks`, 'auth.audience': AUDIENCE }
   },
   async run({ stage }) {
     const findings = new Findings()
@@ -97,7 +102,7 @@ export const tokenClaims: Attack = {
     const { id } = await stage.operator.call<{ id: string }>('POST', '/customers', { name, streaming: true })
     const now = Math.floor(Date.now() / 1_000)
     const good = {
-      iss: 'https://issuer.test',
+      iss: ISSUER,
       aud: AUDIENCE,
       exp: now + HOUR,
       iat: now,
@@ -106,7 +111,7 @@ export const tokenClaims: Attack = {
       scope: SCOPE,
     }
     const statusOf = async (claims: Claims) =>
-      (await send(`${stage.http}/v2/identity/accounts`, { headers: bearer(issuer!.token(claims)) })).status
+      (await send(`${stage.http}/v2/identity/accounts`, { headers: bearer(issuer?.token(claims) ?? '') })).status
     findings.check((await statusOf(good)) === 200, 'the sound token was refused before')
     for (const { name: what, change } of CLAIM_CASES) {
       const status = await statusOf({ ...good, ...change(good) })

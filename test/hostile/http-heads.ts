@@ -10,6 +10,8 @@ interface Head {
   readonly name: string
   readonly bytes: (field: Battlefield) => Buffer | string
   readonly status: number
+  /** The fault comes after the head, so that the route answers in its own form. */
+  readonly isInBody?: true
 }
 
 const HOST = 'Host: tidegate.test\r\n'
@@ -138,7 +140,7 @@ const HEADS: readonly Head[] = [
   },
   { name: 'chunked in quotes', bytes: () => smuggled('Transfer-Encoding: "chunked"\r\n'), status: 400 },
   { name: 'chunked with a vertical tab', bytes: () => smuggled('Transfer-Encoding: \vchunked\r\n'), status: 400 },
-  { name: 'an empty transfer coding', bytes: () => smuggled('Transfer-Encoding: \r\n'), status: 400 },
+  { name: 'chunked with a parameter', bytes: () => smuggled('Transfer-Encoding: chunked;q=1\r\n'), status: 400 },
   {
     name: 'a blank before the colon of chunked',
     bytes: () => smuggled('Transfer-Encoding : chunked\r\n'),
@@ -147,8 +149,18 @@ const HEADS: readonly Head[] = [
   { name: 'a chunk size with a sign', bytes: () => chunked('+5\r\nabcde\r\n0\r\n\r\n'), status: 400 },
   { name: 'a chunk size in 0x', bytes: () => chunked('0x5\r\nabcde\r\n0\r\n\r\n'), status: 400 },
   { name: 'a chunk size beyond any number', bytes: () => chunked(`${'f'.repeat(17)}\r\nabcde\r\n`), status: 400 },
-  { name: 'a chunk longer than its size', bytes: () => chunked('3\r\nabcde\r\n0\r\n\r\n'), status: 400 },
-  { name: 'a chunk that ends in a bare LF', bytes: () => chunked('5\r\nabcde\n0\r\n\r\n'), status: 400 },
+  {
+    name: 'a chunk longer than its size',
+    bytes: () => chunked('3\r\nabcde\r\n0\r\n\r\n'),
+    status: 400,
+    isInBody: true,
+  },
+  {
+    name: 'a chunk that ends in a bare LF',
+    bytes: () => chunked('5\r\nabcde\n0\r\n\r\n'),
+    status: 400,
+    isInBody: true,
+  },
 ]
 
 function withBody(start: string, contentType: string, body: string): string {
@@ -176,14 +188,15 @@ export const HEAD_CASES: readonly string[] = HEADS.map(({ name }) => name)
  * fault were read as a second request.
  */
 export async function runHeadCase(field: Battlefield, index: number): Promise<void> {
-  const { name, bytes, status } = HEADS[index] as Head
+  const { name, bytes, status, isInBody = false } = HEADS[index] as Head
   const sent = bytes(field)
   const peer = await RawPeer.connect(field.stream)
   try {
     peer.send(sent)
     await peer.until('an answer or an end', () => peer.hasEnded || readAnswer(peer.received) !== undefined)
     const answer = readAnswer(peer.received)
-    checkAnswer(answer, status, `${name}: ${sent.toString()}`)
+    if (isInBody) demand(answer?.status, status, name)
+    else checkAnswer(answer, status, `${name}: ${sent.toString()}`)
     if (answer?.headers.get('connection') !== 'close') return
     await peer.untilEnded()
     demand(peer.received.toString('latin1').split('HTTP/1.1 ').length - 1, 1, `answers to ${name}`)

@@ -253,6 +253,8 @@ export async function runFrameCase(field: Battlefield, random: Random, index: nu
   try {
     if (!isInSameWrite) sendInChunks(peer, random, bytes)
     await checkOutcome(peer, outcome, trick.name)
+  } catch (error) {
+    throw new Error(`${trick.name}: ${(error as Error).message}`)
   } finally {
     peer.destroy()
   }
