@@ -17,6 +17,8 @@ const waiting = new Set<number>()
 let closed: string | undefined
 
 process.once('message', (text) => start(JSON.parse(String(text)) as HonestSetup))
+// Not left behind by a parent that has ended.
+process.once('disconnect', () => process.exit())
 process.send?.('loaded')
 
 function start({ wsUrl, token, markets, livezUrl }: HonestSetup): void {

@@ -59,14 +59,14 @@ function listHead(token: string, limit: number): string {
 }
 
 /** How long the attacker goes on asking, and how many answers it asks for in that time. */
-const ASKING_MILLISECONDS_MAX = 20_000
+const ASKING_MILLISECONDS_MAX = 30_000
 const ANSWERS_MAX = 100
 /** A larger page may find no time in the store; smaller ones are always made. */
-const LIMITS = [100, 100, 100, 1_000] as const
+const LIMITS = [50, 50, 50, 1_000] as const
 
 export const unreadLists: Attack = {
   name: 'unread-lists',
-  sent: `300 accounts of 110 KiB, then up to ${ANSWERS_MAX} connections that ask for 100 or 1,000 of them and read only the first bytes`,
+  sent: `300 accounts of 110 KiB, then up to ${ANSWERS_MAX} connections that ask for 50 or 1,000 of them and read only the first bytes`,
   holds: `the process runs on and grows by at most ${GROWTH_MEGABYTES_MAX} MB; further requests are 429, 503 or cut; another customer's list is answered`,
   isolation: 'own',
   isInTests: false,
@@ -87,7 +87,7 @@ export const unreadLists: Attack = {
     })
     const answers = statuses.filter(({ status }) => status >= 0)
     if (!stage.isAlive) throw new Error(`the process ended (${stage.ended}) with ${answers.length} unread answers`)
-    const others = await pooled(5, 1, () =>
+    const others = await pooled(3, 3, () =>
       sendUntilServed(`${stage.http}/v2/identity/accounts`, { headers: bearer(other.token) }),
     )
     const growth = Math.round((stage.watch.residentBytesMax - before) / MEGABYTE)

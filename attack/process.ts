@@ -12,7 +12,7 @@ export const stalledLog: Attack = {
   holds: `each is answered, /livez too, and the process ends within ${STOP_MILLISECONDS_MAX / 1_000} s`,
   hasStalledLog: true,
   isolation: 'once',
-  isInTests: true,
+  isInTests: false,
   async run({ stage, scale }) {
     const findings = new Findings()
     let isHanging = false

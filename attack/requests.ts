@@ -106,13 +106,15 @@ export function statusText(answers: readonly { readonly status: number }[]): str
     .join(', ')
 }
 
-const ATTEMPTS_MAX = 60
+const SERVED_MILLISECONDS_MAX = 45_000
 
-/** As `send`, again and again while the answer is 429 or 503, as an honest client does that was told to come again. */
+/** As `send`, again while the answer is 429 or 503 and for a limited time, as an honest client does that may come again. */
 export async function sendUntilServed(url: string, sent: Sent): Promise<Answer> {
-  for (let attempt = 1; ; attempt++) {
+  const begun = performance.now()
+  for (;;) {
     const answer = await send(url, sent)
-    if ((answer.status !== 503 && answer.status !== 429) || attempt === ATTEMPTS_MAX) return answer
+    const isRefused = answer.status === 503 || answer.status === 429
+    if (!isRefused || performance.now() - begun > SERVED_MILLISECONDS_MAX) return answer
     await pause(Math.min(Number(answer.headers['retry-after'] ?? 1), 2) * 1_000)
   }
 }

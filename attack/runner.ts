@@ -33,6 +33,8 @@ export interface RunnerOptions {
   readonly scale: Scale
   readonly rounds: number
   readonly seed: number
+  /** Whether another customer is measured meanwhile; without it an attack runs once. */
+  readonly isMeasured: boolean
   /** Told before each repetition. */
   onProgress(name: string, round: number, rounds: number): void
 }
@@ -72,7 +74,8 @@ async function measure(
 ): Promise<Outcome & { readonly honest?: HonestMedians }> {
   try {
     await attack.prepare?.(runOf(attack, stage, options, 0))
-    if (attack.isolation === 'once') return await repetition(attack, stage, { ...options, rounds: 1 }, 0)
+    if (attack.isolation === 'once' || !options.isMeasured)
+      return await repetition(attack, stage, { ...options, rounds: 1 }, 0)
     return await runRounds(attack, stage, options)
   } catch (error) {
     return { seen: 'not run to its end', failures: [(error as Error).message.slice(0, 300)] }

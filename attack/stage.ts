@@ -194,7 +194,7 @@ function spawnService(folder: string, settings: Readonly<Record<string, string>>
     `TIDEGATE_${key.toUpperCase().replaceAll('.', '_')}`,
     value,
   ])
-  return spawn(process.execPath, [join(ROOT, 'dist/main.js'), 'serve'], {
+  const child = spawn(process.execPath, [join(ROOT, 'dist/main.js'), 'serve'], {
     cwd: folder,
     env: {
       ...Object.fromEntries([...inherited, ...variables]),
@@ -202,6 +202,11 @@ function spawnService(folder: string, settings: Readonly<Record<string, string>>
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  // However the attacks end: also when one of them throws outside of any wait.
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('exit', () => process.off('exit', kill))
+  return child
 }
 
 function readyLine(child: ServiceChild): Promise<ReadyLine> {

@@ -27,7 +27,8 @@ const results = []
 for (const [index, attack] of wanted.entries()) {
   const place = `${index + 1} of ${wanted.length}`
   const onProgress = (name, round, all) => progress(`${place}: ${name}, run ${round} of ${all}`)
-  const result = await runAttack(attack, { scale: 'full', rounds, seed: Date.now() % 2 ** 31, onProgress })
+  const options = { scale: 'full', rounds, seed: Date.now() % 2 ** 31, isMeasured: true, onProgress }
+  const result = await runAttack(attack, options)
   clearProgress()
   process.stderr.write(`${place}: ${result.name}: ${result.failures.length === 0 ? 'ok' : 'FAILED'}\n`)
   results.push(result)
