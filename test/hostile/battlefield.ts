@@ -3,7 +3,7 @@ import { STREAM_SCOPE as READ_STREAM } from '../../src/contract/scopes.ts'
 import {
   type Flags,
   market,
-  type RunningService,
+  type OperatorApi,
   type ServiceProcess,
   startServiceProcess,
 } from '../support/running-service.ts'
@@ -41,9 +41,9 @@ export async function startSiege(folder: string, flags: Flags = {}, certificate?
   })
   const { operator } = service
   const stream = targetOf(service.http, certificate)
-  const reader = await newCredentials(service, stream, true, READ_STREAM)
-  const scopeless = await newCredentials(service, stream, true, OTHER_SCOPE)
-  const unlisted = await newCredentials(service, stream, false, READ_STREAM)
+  const reader = await newCustomer(operator, stream, true, READ_STREAM)
+  const scopeless = await newCustomer(operator, stream, true, OTHER_SCOPE)
+  const unlisted = await newCustomer(operator, stream, false, READ_STREAM)
   const field: Battlefield = {
     stream,
     operator: targetOf(operator.url),
@@ -69,21 +69,22 @@ export async function startSiege(folder: string, flags: Flags = {}, certificate?
   return { service, field, secrets }
 }
 
-/** A client of a customer of its own, and a token for its one scope. */
-async function newCredentials(
-  { operator }: RunningService,
+/** A new customer with one client, and a token for all scopes of that client, which are separated by spaces. */
+export async function newCustomer(
+  operator: OperatorApi,
   stream: Target,
   streaming: boolean,
-  scope: string,
-): Promise<Credentials> {
+  scopes: string,
+): Promise<Credentials & { readonly customerId: string }> {
   const name = `customer ${process.hrtime.bigint()}`
-  const { id } = await operator.call<{ id: string }>('POST', '/customers', { name, streaming })
+  const { id: customerId } = await operator.call<{ id: string }>('POST', '/customers', { name, streaming })
   const { client_id: clientId, client_secret: clientSecret } = await operator.call<{
     client_id: string
     client_secret: string
-  }>('POST', `/customers/${id}/clients`, { name: 'client', scopes: [scope] })
-  const answer = await askForToken(stream, { clientId, clientSecret }, scope)
-  return { clientId, clientSecret, token: (JSON.parse(answer.body) as { access_token: string }).access_token }
+  }>('POST', `/customers/${customerId}/clients`, { name: 'client', scopes: scopes.split(' ') })
+  const answer = await askForToken(stream, { clientId, clientSecret }, scopes)
+  const { access_token: token } = JSON.parse(answer.body) as { access_token: string }
+  return { customerId, clientId, clientSecret, token }
 }
 
 /** Asks for a token as anybody would, over a connection of its own. */

@@ -1,4 +1,4 @@
-/** What a process holds, as the kernel tells: memory and open files. Looked at from outside, every quarter of a second. */
+/** Memory, open files and processor time of a process, as the kernel reports them; sampled every quarter of a second. */
 import { readdirSync, readFileSync } from 'node:fs'
 
 const INTERVAL_MILLISECONDS = 250
@@ -19,17 +19,18 @@ export class ProcessWatch {
 
   get residentBytes(): number {
     const status = readFileSync(`/proc/${this.#pid}/status`, 'utf8')
-    return Number(/^VmRSS:\s+([0-9]+) kB$/m.exec(status)?.[1]) * 1024
+    // A process that has just ended has no such line.
+    return Number(/^VmRSS:\s+([0-9]+) kB$/m.exec(status)?.[1] ?? 0) * 1024
   }
 
   get openFiles(): number {
     return readdirSync(`/proc/${this.#pid}/fd`).length
   }
 
-  /** Time of processors that it has used, of all of its threads. */
+  /** Processor time that all of its threads have used. */
   get busyMilliseconds(): number {
     const stat = readFileSync(`/proc/${this.#pid}/stat`, 'utf8')
-    // Behind the name, which may hold blanks: the 12th and 13th are the time in itself and in the kernel.
+    // After the name, which may contain spaces, fields 12 and 13 are the user and the system time.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return (Number(fields[11]) + Number(fields[12])) * TICK_MILLISECONDS
   }

@@ -37,6 +37,19 @@ function replies(part: string, ...shapes: readonly FrameShape[]) {
 
 const MALFORMED = '"MALFORMED_REQUEST"'
 
+/** Most frames that one message may come in; one more closes with 1008. */
+const FRAGMENTS_MAX = 64
+
+/** A request in this many frames. */
+function pieces(count: number): FrameShape[] {
+  const padded = LIST.padEnd(count)
+  return Array.from({ length: count }, (_, index) => ({
+    opcode: index === 0 ? text : continuation,
+    payload: index === count - 1 ? padded.slice(index) : padded[index]!,
+    isFinal: index === count - 1,
+  }))
+}
+
 const TRICKS: readonly Trick[] = [
   {
     name: 'reserved bits',
@@ -120,7 +133,7 @@ const TRICKS: readonly Trick[] = [
     name: 'one byte a piece, with pings between',
     make: (random) => {
       const bytes = [...Buffer.from('{"type":"subscription_list","é":"𝄞"}')]
-      const pieces = bytes.flatMap((byte, index): FrameShape[] => [
+      const shapes = bytes.flatMap((byte, index): FrameShape[] => [
         ...(random.chance(0.2) ? [{ opcode: ping, payload: `${index}` }] : []),
         {
           opcode: index === 0 ? text : continuation,
@@ -128,13 +141,13 @@ const TRICKS: readonly Trick[] = [
           isFinal: index === bytes.length - 1,
         },
       ])
-      return replies(LISTED, ...pieces)
+      return replies(LISTED, ...shapes)
     },
   },
   {
     name: 'empty pieces',
     make: (random) => {
-      const empty = Array.from({ length: random.integer(300) }, () => ({ opcode: continuation, isFinal: false }))
+      const empty = Array.from({ length: random.integer(60) }, () => ({ opcode: continuation, isFinal: false }))
       return replies(LISTED, { opcode: text, isFinal: false }, ...empty, { opcode: continuation, payload: LIST })
     },
   },
@@ -173,6 +186,52 @@ const TRICKS: readonly Trick[] = [
     },
   },
   {
+    name: 'as many pieces as allowed',
+    make: () => replies(LISTED, ...pieces(FRAGMENTS_MAX)),
+  },
+  {
+    name: 'one piece too many',
+    make: () => closes(1008, ...pieces(FRAGMENTS_MAX + 1)),
+  },
+  {
+    name: 'reserved bits of a control frame',
+    make: (random) => closes(1002, { opcode: random.pick([ping, pong, close]), reserved: 1 + random.integer(7) }),
+  },
+  {
+    name: 'reserved bits of a continuation',
+    make: (random) =>
+      closes(
+        1002,
+        { opcode: text, payload: '{', isFinal: false },
+        { opcode: continuation, payload: '}', reserved: 1 + random.integer(7) },
+      ),
+  },
+  {
+    name: 'a control frame whose length has 16 bits',
+    make: (random) => closes(1002, { opcode: random.pick([ping, pong, close]), payload: 'x', lengthBits: 16 }),
+  },
+  {
+    name: 'a continuation without a mask',
+    make: () =>
+      closes(
+        1002,
+        { opcode: text, payload: '{', isFinal: false },
+        { opcode: continuation, payload: '}', isMasked: false },
+      ),
+  },
+  {
+    name: 'close with the longest reason',
+    make: () => closes(3_000, { opcode: close, payload: closePayload(3_000, 'x'.repeat(123)) }),
+  },
+  {
+    name: 'pongs that nobody asked for',
+    make: () => replies(LISTED, { opcode: pong, payload: 'x' }, { opcode: pong }, { opcode: text, payload: LIST }),
+  },
+  {
+    name: 'two messages in one write',
+    make: () => replies(LISTED, { opcode: text, payload: LIST }, { opcode: text, payload: LIST }),
+  },
+  {
     name: 'ping of the longest kind',
     make: (random) => {
       const payload = `${random.integer(1_000_000)}`.padEnd(125, '.')
@@ -181,21 +240,31 @@ const TRICKS: readonly Trick[] = [
   },
 ]
 
+/** The names of the cases. */
+export const FRAME_CASES: readonly string[] = TRICKS.map(({ name }) => name)
+
+/** Sends one case on a connection of its own, and throws when it is not answered as it should be. */
+export async function runFrameCase(field: Battlefield, random: Random, index: number): Promise<void> {
+  const trick = TRICKS[index] as Trick
+  const { bytes, outcome } = trick.make(random, field)
+  // After the handshake, in the same write, a frame counts like any other.
+  const isInSameWrite = random.chance(0.2)
+  const peer = await StreamPeer.open(field.stream, field.reader.token, isInSameWrite ? bytes : undefined)
+  try {
+    if (!isInSameWrite) sendInChunks(peer, random, bytes)
+    await checkOutcome(peer, outcome, trick.name)
+  } catch (error) {
+    throw new Error(`${trick.name}: ${(error as Error).message}`)
+  } finally {
+    peer.destroy()
+  }
+}
+
 export const streamFrames: Family = {
   name: 'stream frames',
   share: 0.12,
   async run({ field, random, serial }) {
-    const trick = TRICKS[serial % TRICKS.length] as Trick
-    const { bytes, outcome } = trick.make(random, field)
-    // Behind the upgrade, in the same write, a frame counts like any other.
-    const isBehindUpgrade = random.chance(0.2)
-    const peer = await StreamPeer.open(field.stream, field.reader.token, isBehindUpgrade ? bytes : undefined)
-    try {
-      if (!isBehindUpgrade) sendInChunks(peer, random, bytes)
-      await checkOutcome(peer, outcome, trick.name)
-    } finally {
-      peer.destroy()
-    }
+    await runFrameCase(field, random, serial % TRICKS.length)
     return 1
   },
 }

@@ -1,0 +1,85 @@
+/**
+ * What an attack is: a bounded piece of hostile traffic against one running service, what must hold while it runs, and
+ * what was seen. An attack checks what an outsider can observe (answers, counts, memory and processor time of the
+ * process) and never looks into the service. `runner.ts` decides how often it runs and beside what.
+ */
+import type { Random } from '../test/support/random.ts'
+import { Stage } from './stage.ts'
+
+/** `short`: small counts, for every run of the tests; `full`: the counts of the review. */
+export type Scale = 'short' | 'full'
+
+export type Settings = Readonly<Record<string, string>>
+
+export interface Attack {
+  /** What `npm run attack -- NAME` takes. */
+  readonly name: string
+  /** What is sent, with its number at full scale. */
+  readonly sent: string
+  readonly holds: string
+  /** Names of the cases, where the attack is a table of them. */
+  readonly cases?: readonly string[]
+  /** Settings of the service that differ from the stage's own, as keys of the configuration. */
+  readonly settings?: Settings | (() => Promise<Settings>)
+  /** Nobody reads what the service logs. */
+  readonly hasStalledLog?: boolean
+  /**
+   * `shared`: leaves the service as it was, and may run beside others and again. `own`: needs a service of its own, and
+   * may run again. `once`: runs once with nothing measured beside it, because it stops or suspends the service, or takes
+   * longer than anything could be measured.
+   */
+  readonly isolation: 'shared' | 'own' | 'once'
+  /** Whether the short scale is part of every run of the tests. */
+  readonly isInTests: boolean
+  /** Records and addresses that it needs; done once for each service, before anything is measured. */
+  prepare?(run: AttackRun): Promise<void>
+  run(run: AttackRun): Promise<Outcome>
+}
+
+export interface AttackRun {
+  readonly stage: Stage
+  readonly random: Random
+  readonly scale: Scale
+  /** 0 for the first run on a service, then 1 and so on. */
+  readonly round: number
+}
+
+export interface Outcome {
+  /** One line of numbers. */
+  readonly seen: string
+  /** What did not hold; empty when everything did. */
+  readonly failures: readonly string[]
+}
+
+/** How many failures of one attack are kept: one fault may show in every case. */
+const FAILURES_MAX = 12
+
+/** Collects what did not hold, so that one failure does not hide the others. */
+export class Findings {
+  readonly #failures: string[] = []
+  #count = 0
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** Records `failure` unless `holds`. */
+  check(holds: boolean, failure: string): void {
+    if (holds) return
+    this.#count++
+    if (this.#failures.length < FAILURES_MAX) this.#failures.push(failure)
+  }
+
+  outcome(seen: string): Outcome {
+    const more = this.#count - this.#failures.length
+    return { seen, failures: more > 0 ? [...this.#failures, `and ${more} more`] : this.#failures }
+  }
+}
+
+/** A service as the attack needs it. */
+export async function openStage({ settings, hasStalledLog = false }: Attack): Promise<Stage> {
+  return await Stage.open({
+    settings: typeof settings === 'function' ? await settings() : (settings ?? {}),
+    hasStalledLog,
+  })
+}

@@ -1,0 +1,148 @@
+/** Attacks with answers that nobody reads: pages of large records, asked for again and again. */
+import { connect, type Socket } from 'node:net'
+import type { Target } from '../test/hostile/raw-peer.ts'
+import { type Attack, type AttackRun, Findings } from './attack.ts'
+import { bearer, json, paced, pause, pooled, sendUntilServed, statusText } from './requests.ts'
+import { type Customer, type Stage, within } from './stage.ts'
+
+const MEGABYTE = 1_048_576
+const LIST = '/v2/identity/accounts?limit='
+/** Members of an account: as many, with names as long and characters as wide, as one may have. */
+const MEMBERS_MAX = 100
+const NAME = '𝄞'.repeat(199)
+const ROLES = ['BENEFICIAL_OWNER', 'AUTHORIZED_USER', 'FINANCIAL_ADVISOR']
+/** What the process may grow by while nobody reads: the budget for answers in flight, twice, for the collector. */
+const GROWTH_MEGABYTES_MAX = 500
+
+/** The attacker of each stage: its records are made once. */
+const attackers = new WeakMap<Stage, Customer>()
+
+async function prepareAccounts({ stage, scale }: AttackRun): Promise<void> {
+  const customer = await stage.customer()
+  const members = Array.from({ length: MEMBERS_MAX }, (_, index) => ({
+    identity_id: `${NAME}${String.fromCharCode(0x4e00 + index)}`,
+    roles: ROLES,
+  }))
+  const metadata = { text: 'x'.repeat(16_000) }
+  const account = { identity_id: 'attack', description: '𝄞'.repeat(1_000), metadata, members }
+  const count = scale === 'full' ? 300 : 40
+  const answers = await pooled(count, 4, () =>
+    sendUntilServed(`${stage.http}/v2/identity/accounts`, {
+      method: 'POST',
+      ...withToken(customer.token, json({ account })),
+    }),
+  )
+  const made = answers.filter(({ status }) => status === 200)
+  if (made.length < count * 0.9) throw new Error(`accounts could not be made: ${statusText(answers)}`)
+  attackers.set(stage, customer)
+}
+
+function withToken<Sent extends { readonly headers: Readonly<Record<string, string>> }>(token: string, sent: Sent) {
+  return { ...sent, headers: { ...sent.headers, ...bearer(token) } }
+}
+
+/** Asks and reads nothing: the socket has no reader until `resume` is called. */
+function askAndWait({ host, port }: Target, head: string): Promise<Socket | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port }, () => {
+      socket.pause()
+      socket.write(head)
+      resolve(socket)
+    })
+    // The service may cut it at any time, which is one of the right answers.
+    socket.on('error', () => resolve(undefined))
+  })
+}
+
+function listHead(token: string, limit: number): string {
+  return `GET ${LIST}${limit} HTTP/1.1\r\nHost: tidegate.test\r\nAuthorization: Bearer ${token}\r\n\r\n`
+}
+
+/** How long the attacker goes on asking, and how many answers it asks for in that time. */
+const ASKING_MILLISECONDS_MAX = 30_000
+const ANSWERS_MAX = 100
+/** A larger page may find no time in the store; smaller ones are always made. */
+const LIMITS = [50, 50, 50, 1_000] as const
+
+export const unreadLists: Attack = {
+  name: 'unread-lists',
+  sent: `300 accounts of 110 KiB, then up to ${ANSWERS_MAX} connections that ask for 50 or 1,000 of them and read only the first bytes`,
+  holds: `the process runs on and grows by at most ${GROWTH_MEGABYTES_MAX} MB; further requests are 429, 503 or cut; another customer's list is answered`,
+  isolation: 'own',
+  isInTests: false,
+  prepare: prepareAccounts,
+  async run({ stage, scale }) {
+    const findings = new Findings()
+    const other = await stage.customer()
+    const { token } = attackers.get(stage)!
+    const before = stage.watch.residentBytes
+    const begun = performance.now()
+    const sockets: (Socket | undefined)[] = []
+    // The next is asked for when an answer has begun: then it waits in the process for its reader.
+    const statuses = await pooled(scale === 'full' ? ANSWERS_MAX : 20, 2, async (index) => {
+      if (!stage.isAlive || performance.now() - begun > ASKING_MILLISECONDS_MAX) return { status: -1 }
+      const socket = await askAndWait(stage.target, listHead(token, LIMITS[index % LIMITS.length]!))
+      sockets.push(socket)
+      return await firstStatus(socket)
+    })
+    const answers = statuses.filter(({ status }) => status >= 0)
+    if (!stage.isAlive) throw new Error(`the process ended (${stage.ended}) with ${answers.length} unread answers`)
+    const others = await pooled(3, 3, () =>
+      sendUntilServed(`${stage.http}/v2/identity/accounts`, { headers: bearer(other.token) }),
+    )
+    const growth = Math.round((stage.watch.residentBytesMax - before) / MEGABYTE)
+    for (const socket of sockets) socket?.destroy()
+    findings.check(stage.isAlive, `the process ended (${stage.ended})`)
+    findings.check(growth <= GROWTH_MEGABYTES_MAX, `it grew by ${growth} MB`)
+    findings.check(
+      others.every(({ status }) => status === 200),
+      `another customer's list: ${statusText(others)}`,
+    )
+    const known = answers.every(({ status }) => [0, 200, 429, 503].includes(status))
+    findings.check(known, `answers: ${statusText(answers)}`)
+    return findings.outcome(`${statusText(answers)}; grew by ${growth} MB; another customer: ${statusText(others)}`)
+  },
+}
+
+const FIRST_BYTES_MILLISECONDS_MAX = 10_000
+
+/** The status in the first bytes that came, after which nothing more is read; 0: cut, or nothing came. */
+async function firstStatus(socket: Socket | undefined): Promise<{ readonly status: number }> {
+  if (socket === undefined) return { status: 0 }
+  const first = new Promise<string>((resolve) => {
+    socket.once('data', (data: Buffer) => resolve(data.toString('latin1', 0, 16)))
+    socket.once('close', () => resolve(''))
+  })
+  socket.resume()
+  const text = (await within(FIRST_BYTES_MILLISECONDS_MAX, first)) ?? ''
+  socket.pause()
+  return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0) }
+}
+
+const DRIP_SECONDS = 75
+
+export const slowReaders: Attack = {
+  name: 'slow-readers',
+  sent: `20 connections that ask for limit=1000 and read 1 KiB a second for ${DRIP_SECONDS} s`,
+  holds: 'the service cuts them, because they read less than the minimum rate',
+  isolation: 'once',
+  isInTests: false,
+  prepare: prepareAccounts,
+  async run({ stage }) {
+    const findings = new Findings()
+    const { token } = attackers.get(stage)!
+    const sockets = await paced(20, 40, () => askAndWait(stage.target, listHead(token, 1_000)))
+    const begun = performance.now()
+    let cut = 0
+    for (const socket of sockets) socket?.once('close', () => cut++)
+    while (performance.now() - begun < DRIP_SECONDS * 1_000 && cut < sockets.length) {
+      for (const socket of sockets) socket?.read(1_024)
+      await pause(1_000)
+    }
+    const seconds = Math.round((performance.now() - begun) / 1_000)
+    const refused = sockets.filter((socket) => socket === undefined).length
+    findings.check(cut + refused === sockets.length, `${cut} of ${sockets.length} were cut within ${seconds} s`)
+    for (const socket of sockets) socket?.destroy()
+    return findings.outcome(`${cut} of ${sockets.length} cut after ${seconds} s`)
+  },
+}

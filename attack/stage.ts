@@ -1,0 +1,241 @@
+/**
+ * One built service process under attack, on free ports of 127.0.0.1 and with a data folder of its own, and the
+ * customers that attacks act as. Folders are copies of one that was prepared once: creating the store takes ten seconds.
+ * The process has a limited heap, and is killed at the end whatever happened.
+ */
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { cpSync, lstatSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { SCOPES, STREAM_SCOPE } from '../src/contract/scopes.ts'
+import { newCustomer } from '../test/hostile/battlefield.ts'
+import type { Battlefield } from '../test/hostile/family.ts'
+import { ProcessWatch } from '../test/hostile/process-watch.ts'
+import { type Target, targetOf } from '../test/hostile/raw-peer.ts'
+import { market, OperatorApi } from '../test/support/running-service.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const HEAP_MEGABYTES = 1_024
+const READY_MILLISECONDS_MAX = 90_000
+/** From SIGTERM to the end, with the drain of the stream (`stream.drain_seconds`: 5 s). */
+export const STOP_MILLISECONDS_MAX = 12_000
+const LOG_CHARACTERS_KEPT = 4_000_000
+
+/** All scopes of operations that customers have. */
+const ALL_SCOPES = Object.keys(SCOPES).join(' ')
+
+export const MARKETS = ['BTCUSD', 'ETHUSD'] as const
+
+/**
+ * Settings of every service under attack. They are given as variables of the environment, where a key that this version
+ * does not have is a warning and not an error: the same attacks run against earlier versions.
+ */
+const SETTINGS: Readonly<Record<string, string>> = {
+  'http.port': '0',
+  'operator.port': '0',
+  'simulator.allowed': 'true',
+  // Dense enough that a silence of the stream is a stop of the service.
+  'simulator.rate': '100',
+  markets: JSON.stringify([market('BTC', 2, 25), market('ETH', 2, 25)]),
+}
+
+export interface StageOptions {
+  readonly settings?: Readonly<Record<string, string>>
+  readonly hasStalledLog?: boolean
+}
+
+/** A customer with one client, which holds every scope, and a token for all of them. */
+export type Customer = Awaited<ReturnType<typeof newCustomer>>
+
+type ServiceChild = ChildProcessByStdio<null, Readable, Readable>
+
+export class Stage {
+  readonly http: string
+  readonly ws: string
+  readonly operator: OperatorApi
+  readonly pid: number
+  readonly watch: ProcessWatch
+  /** The public listener. */
+  readonly target: Target
+  readonly operatorTarget: Target
+  /** Exit code or signal, when the process has ended. */
+  ended: string | undefined
+  /** What it logged, the newest; stays empty when nobody reads the log. */
+  log = ''
+  readonly #child: ServiceChild
+  readonly #folder: string
+  readonly #exit: Promise<void>
+  #field: Promise<Battlefield> | undefined
+
+  private constructor(child: ServiceChild, folder: string, ready: ReadyLine, options: StageOptions) {
+    this.#child = child
+    this.#folder = folder
+    this.http = ready.http
+    this.ws = ready.ws
+    this.pid = ready.pid
+    this.operator = new OperatorApi(ready.operator, folder)
+    this.target = targetOf(ready.http)
+    this.operatorTarget = targetOf(ready.operator)
+    this.watch = new ProcessWatch(ready.pid)
+    if (options.hasStalledLog !== true) {
+      child.stderr.on('data', (text) => {
+        this.log = (this.log + text).slice(-LOG_CHARACTERS_KEPT)
+      })
+    }
+    this.#exit = new Promise((resolve) => {
+      child.once('exit', (code, signal) => {
+        this.ended = signal ?? `code ${code}`
+        this.watch.stop()
+        resolve()
+      })
+    })
+  }
+
+  static async open(options: StageOptions = {}): Promise<Stage> {
+    const folder = mkdtempSync(join(tmpdir(), 'tidegate-attack-'))
+    try {
+      template ??= createTemplate()
+      cpSync(await template, folder, { recursive: true, filter: isPlain })
+      const child = spawnService(folder, options.settings ?? {})
+      return new Stage(child, folder, await readyLine(child), options)
+    } catch (error) {
+      rmSync(folder, { recursive: true, force: true })
+      throw error
+    }
+  }
+
+  get isAlive(): boolean {
+    return this.ended === undefined
+  }
+
+  /** Milliseconds of processor time of all threads of the process so far; what it used when it has ended is unknown. */
+  get busyMilliseconds(): number {
+    return this.isAlive ? this.watch.busyMilliseconds : Number.NaN
+  }
+
+  customer(): Promise<Customer> {
+    return newCustomer(this.operator, this.target, true, ALL_SCOPES)
+  }
+
+  /** What the families of malformed requests need to know. */
+  field(): Promise<Battlefield> {
+    this.#field ??= this.#newField()
+    return this.#field
+  }
+
+  async #newField(): Promise<Battlefield> {
+    const credentials = (streaming: boolean, scope: string) => newCustomer(this.operator, this.target, streaming, scope)
+    return {
+      stream: this.target,
+      operator: this.operatorTarget,
+      operatorToken: this.operator.token,
+      markets: MARKETS,
+      subscriptionsMax: 1_000,
+      inboundBytesMax: 65_536,
+      headerBytesMax: 524_288,
+      reader: await credentials(true, STREAM_SCOPE),
+      scopeless: await credentials(true, 'identity:read_account'),
+      unlisted: await credentials(false, STREAM_SCOPE),
+    }
+  }
+
+  signal(name: 'SIGSTOP' | 'SIGCONT' | 'SIGTERM'): void {
+    this.#child.kill(name)
+  }
+
+  /** Resolves with how it ended; undefined when it had not after this time. */
+  async untilEnded(millisecondsMax: number): Promise<string | undefined> {
+    await within(millisecondsMax, this.#exit)
+    return this.ended
+  }
+
+  /** Kills it when it still runs, and removes its folder. */
+  async close(): Promise<void> {
+    this.watch.stop()
+    this.#child.kill('SIGKILL')
+    await this.#exit
+    this.#child.stderr.destroy()
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}
+
+interface ReadyLine {
+  readonly http: string
+  readonly ws: string
+  readonly operator: string
+  readonly pid: number
+}
+
+/** Data folder with a current store, to be copied. */
+let template: Promise<string> | undefined
+
+async function createTemplate(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'tidegate-attack-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const child = spawnService(folder, {})
+  child.stderr.resume()
+  await readyLine(child)
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  child.kill('SIGTERM')
+  await ended
+  return folder
+}
+
+/** Sockets of a lock that was left over are not copied. */
+function isPlain(path: string): boolean {
+  const kind = lstatSync(path)
+  return kind.isFile() || kind.isDirectory()
+}
+
+function spawnService(folder: string, settings: Readonly<Record<string, string>>): ServiceChild {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('TIDEGATE_'))
+  const variables = Object.entries({ ...SETTINGS, data_dir: folder, ...settings }).map(([key, value]) => [
+    `TIDEGATE_${key.toUpperCase().replaceAll('.', '_')}`,
+    value,
+  ])
+  const child = spawn(process.execPath, [join(ROOT, 'dist/main.js'), 'serve'], {
+    cwd: folder,
+    env: {
+      ...Object.fromEntries([...inherited, ...variables]),
+      NODE_OPTIONS: `--max-old-space-size=${HEAP_MEGABYTES}`,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  // However the attacks end: also when one of them throws outside of any wait.
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('exit', () => process.off('exit', kill))
+  return child
+}
+
+function readyLine(child: ServiceChild): Promise<ReadyLine> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    const limit = setTimeout(() => {
+      child.kill('SIGKILL')
+      reject(new Error(`the service was not ready after ${READY_MILLISECONDS_MAX} ms`))
+    }, READY_MILLISECONDS_MAX)
+    child.once('exit', (code) => reject(new Error(`the service ended with ${code} before it was ready`)))
+    child.stdout.on('data', (part) => {
+      text += part
+      const line = text.split('\n').find((candidate) => candidate.startsWith('{"ready"'))
+      if (line === undefined) return
+      clearTimeout(limit)
+      resolve(JSON.parse(line) as ReadyLine)
+    })
+  })
+}
+
+/** Resolves with the work, or with undefined when it took longer. */
+export async function within<Result>(millisecondsMax: number, work: Promise<Result>): Promise<Result | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), millisecondsMax)
+  })
+  try {
+    return await Promise.race([work, limit])
+  } finally {
+    clearTimeout(timer)
+  }
+}

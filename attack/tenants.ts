@@ -1,0 +1,225 @@
+/**
+ * A customer that asks for the records of another: every operation, with ids of the other in each place that takes one.
+ * The answer must be the one that an id gets which nobody has, byte by byte.
+ */
+import { randomUUID } from 'node:crypto'
+import { OPERATIONS, type OperationId } from '../src/contract/operations.ts'
+import { accountPublicKey } from '../test/support/address-keys.ts'
+import { type Attack, Findings } from './attack.ts'
+import { type Answer, bearer, json, sendUntilServed } from './requests.ts'
+import type { Customer, Stage } from './stage.ts'
+
+const ACCOUNTS = '/v2/identity/accounts'
+const ADDRESSES = '/v2/transfer/deposit-addresses'
+const RULES = '/v2/orchestration/rules'
+
+/** What one customer has, and what a request needs of the attacker's own. */
+interface Records {
+  readonly account: string
+  readonly profile: string
+  readonly address: string
+  readonly rule: string
+  /** The same word in `identity_id` and `ref_id` of all of them. */
+  readonly word: string
+  readonly cursors: { readonly accounts: string; readonly addresses: string; readonly rules: string }
+}
+
+interface TenantCase {
+  readonly operation: OperationId
+  readonly name: string
+  /** Path and body of a request of the attacker (`own`) that names records of `other`. */
+  ask(other: Records, own: Records): readonly [path: string, body?: unknown]
+}
+
+function list(
+  operation: OperationId,
+  path: string,
+  filters: Readonly<Record<string, (other: Records) => string>>,
+): TenantCase[] {
+  return Object.entries(filters).map(([filter, value]) => ({
+    operation,
+    name: `${operation} by ${filter}`,
+    ask: (other) => [`${path}?${filter}=${encodeURIComponent(value(other))}`],
+  }))
+}
+
+function rule(profile: string, changes: Readonly<Record<string, unknown>> = {}) {
+  const source = { crypto: { network: 'ETHEREUM' } }
+  return { ref_id: 'attack', profile_id: profile, source_asset: 'USDC', destination_asset: 'USD', source, ...changes }
+}
+
+const profileOf = (profile: string) => ({ profile: { profile_id: profile } })
+
+const TENANT_CASES: readonly TenantCase[] = [
+  { operation: 'getAccount', name: 'getAccount in the path', ask: ({ account }) => [`${ACCOUNTS}/${account}`] },
+  {
+    operation: 'getAccount',
+    name: 'getAccount in capitals',
+    ask: ({ account }) => [`${ACCOUNTS}/${account.toUpperCase()}`],
+  },
+  {
+    operation: 'updateAccount',
+    name: 'updateAccount in the body',
+    ask: ({ account }) => [ACCOUNTS, { id: account, description: 'of the attacker' }],
+  },
+  {
+    operation: 'updateAccount',
+    name: 'updateAccount to disable',
+    ask: ({ account }) => [ACCOUNTS, { id: account, set_user_disabled: true }],
+  },
+  {
+    operation: 'createAccount',
+    name: 'createAccount with the ref_id of another',
+    ask: ({ word }) => [ACCOUNTS, { account: { identity_id: 'of the attacker', ref_id: word } }],
+  },
+  ...list('listAccounts', ACCOUNTS, {
+    identity_id: ({ word }) => word,
+    page_cursor: ({ cursors }) => cursors.accounts,
+  }),
+  ...list('listDepositAddresses', ADDRESSES, {
+    ids: ({ address }) => address,
+    profile_ids: ({ profile }) => profile,
+    account_ids: ({ account }) => account,
+    identity_ids: ({ word }) => word,
+    ref_ids: ({ word }) => word,
+    page_cursor: ({ cursors }) => cursors.addresses,
+  }),
+  {
+    operation: 'createDepositAddress',
+    name: 'createDepositAddress for a profile',
+    ask: ({ profile }) => [ADDRESSES, { profile_id: profile, crypto_network: 'ETHEREUM' }],
+  },
+  {
+    operation: 'createDepositAddress',
+    name: 'createDepositAddress for an account',
+    ask: ({ account }, own) => [
+      ADDRESSES,
+      { profile_id: own.profile, account_id: account, crypto_network: 'ETHEREUM' },
+    ],
+  },
+  ...list('listRules', RULES, {
+    ids: ({ rule: id }) => id,
+    profile_id: ({ profile }) => profile,
+    page_cursor: ({ cursors }) => cursors.rules,
+  }),
+  { operation: 'createRule', name: 'createRule for a profile', ask: ({ profile }) => [RULES, rule(profile)] },
+  {
+    operation: 'createRule',
+    name: 'createRule for an account',
+    ask: ({ account }, own) => [RULES, rule(own.profile, { account_id: account })],
+  },
+  {
+    operation: 'createRule',
+    name: 'createRule from a profile',
+    ask: ({ profile }, own) => [RULES, rule(own.profile, { source: profileOf(profile) })],
+  },
+  {
+    operation: 'createRule',
+    name: 'createRule to a profile',
+    ask: ({ profile }, own) => [RULES, rule(own.profile, { destination: profileOf(profile) })],
+  },
+  { operation: 'deleteRule', name: 'deleteRule in the path', ask: ({ rule: id }) => [`${RULES}/${id}`] },
+]
+
+function ask(
+  stage: Stage,
+  { token }: Customer,
+  operation: OperationId,
+  [path, body]: readonly [string, unknown?],
+): Promise<Answer> {
+  const { method } = OPERATIONS[operation]
+  const sent = body === undefined ? { headers: {} } : json(body)
+  return sendUntilServed(stage.http + path, { ...sent, method, headers: { ...sent.headers, ...bearer(token) } })
+}
+
+async function createRecords(stage: Stage, customer: Customer): Promise<Records> {
+  const word = `word-${randomUUID()}`
+  const made = async (operation: OperationId, path: string, body: unknown) => {
+    const answer = await ask(stage, customer, operation, [path, body])
+    if (answer.status !== 200) throw new Error(`${operation} was answered ${answer.status}: ${answer.text}`)
+    return JSON.parse(answer.text) as Record<string, string> & { rule: { id: string } }
+  }
+  const newAccount = { account: { identity_id: word, ref_id: word }, create_profile: true }
+  const account = await made('createAccount', ACCOUNTS, newAccount)
+  await made('createAccount', ACCOUNTS, { account: { identity_id: word } })
+  const profile = account.profile_id!
+  const addressBody = (ref: string) => ({ profile_id: profile, crypto_network: 'ETHEREUM', ref_id: ref })
+  const address = await made('createDepositAddress', ADDRESSES, addressBody(word))
+  const first = await made('createRule', RULES, rule(profile, { ref_id: word }))
+  await made('createRule', RULES, rule(profile, { ref_id: `${word} 2` }))
+  const cursor = async (operation: OperationId, path: string) => {
+    const { text } = await ask(stage, customer, operation, [`${path}?limit=1`])
+    return (JSON.parse(text) as { next_page_cursor: string }).next_page_cursor
+  }
+  return {
+    account: account.id!,
+    profile,
+    address: address.id!,
+    rule: first.rule.id,
+    word,
+    cursors: {
+      accounts: await cursor('listAccounts', ACCOUNTS),
+      addresses: await cursor('listDepositAddresses', ADDRESSES),
+      rules: await cursor('listRules', RULES),
+    },
+  }
+}
+
+/** Records that nobody has. */
+function absentRecords(): Records {
+  const nothing = Buffer.from('nothing').toString('base64url')
+  return {
+    account: randomUUID(),
+    profile: randomUUID(),
+    address: randomUUID(),
+    rule: randomUUID(),
+    word: `word-${randomUUID()}`,
+    cursors: { accounts: nothing, addresses: nothing, rules: nothing },
+  }
+}
+
+/** An answer without what names this one request or this one record. */
+function comparable({ status, text }: Answer, records: Records): string {
+  const names = [records.account, records.profile, records.address, records.rule, records.word]
+  let body = text
+  for (const name of names) body = body.replaceAll(name, 'NAME')
+  return `${status} ${body.replaceAll(/"(request_id|id|created_at|updated_at|ref_id)":"[^"]*"/g, '"$1":""')}`
+}
+
+export const tenantIsolation: Attack = {
+  name: 'tenant-isolation',
+  sent: 'every operation with ids, words and cursors of another customer, in the path, the query and the body',
+  holds: 'the answer is the same as for ids that nobody has, shows nothing of the other customer and changes nothing',
+  cases: TENANT_CASES.map(({ name }) => name),
+  isolation: 'own',
+  isInTests: true,
+  settings: { 'custody.evm.xpub': accountPublicKey(5), 'rest.rate_per_second': '1000' },
+  async run({ stage }) {
+    const findings = new Findings()
+    const [attacker, victim] = [await stage.customer(), await stage.customer()]
+    const [own, other] = [await createRecords(stage, attacker), await createRecords(stage, victim)]
+    for (const { operation, name, ask: request } of TENANT_CASES) {
+      const absent = absentRecords()
+      const [foreign, unknown] = [
+        await ask(stage, attacker, operation, request(other, own)),
+        await ask(stage, attacker, operation, request(absent, own)),
+      ]
+      const [left, right] = [comparable(foreign, other), comparable(unknown, absent)]
+      findings.check(left === right, `${name}: ${left.slice(0, 150)} instead of ${right.slice(0, 150)}`)
+      const shown = [other.account, other.address, other.rule].filter(
+        (id) => foreign.text.includes(id) && foreign.status === 200,
+      )
+      findings.check(shown.length === 0, `${name} showed ${shown.join()}`)
+    }
+    const missing = (Object.keys(OPERATIONS) as OperationId[]).filter(
+      (id) => !TENANT_CASES.some(({ operation }) => operation === id),
+    )
+    findings.check(missing.length === 0, `no case asks ${missing.join(', ')}`)
+    const account = await ask(stage, victim, 'getAccount', [`${ACCOUNTS}/${other.account}`])
+    const isUntouched = !account.text.includes('of the attacker') && account.text.includes('"user_disabled":false')
+    findings.check(isUntouched, `the account was changed: ${account.text.slice(0, 200)}`)
+    const rules = await ask(stage, victim, 'listRules', [`${RULES}?ids=${other.rule}`])
+    findings.check(rules.text.includes('"status":"ACTIVE"'), 'the rule was changed')
+    return findings.outcome(`${TENANT_CASES.length} cases, ${findings.count} that differ`)
+  },
+}

@@ -1,0 +1,16 @@
+/** Every attack with the counts of `npm run attack`, each once against a service of its own; nothing is timed. */
+import { beforeAll, expect, it } from 'vitest'
+import { ATTACKS } from '../../attack/attacks.ts'
+import { runAttack } from '../../attack/runner.ts'
+import { ensureBuilt } from '../support/running-service.ts'
+
+const SEED = Number(process.env.TIDEGATE_SEED ?? Math.floor(Math.random() * 2 ** 31))
+
+beforeAll(() => ensureBuilt())
+
+it.each(ATTACKS.map((attack) => [attack.name, attack] as const))(`holds: %s (seed ${SEED})`, async (_name, attack) => {
+  const options = { scale: 'full', rounds: 1, seed: SEED, isMeasured: false, onProgress: () => undefined } as const
+  const { seen, failures } = await runAttack(attack, options)
+  console.info(`${attack.name}: ${seen}`)
+  expect(failures).toEqual([])
+})

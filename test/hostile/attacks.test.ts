@@ -1,0 +1,75 @@
+/**
+ * The short form of the attacks: small counts and a fixed seed, one after the other against one built service. What is
+ * asserted are answers, counts, memory and processor time of the process; `npm run attack` measures how long others wait.
+ * `TIDEGATE_SEED` repeats another seed.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ATTACKS } from '../../attack/attacks.ts'
+import { Stage } from '../../attack/stage.ts'
+import { Random } from '../support/random.ts'
+import { ensureBuilt } from '../support/running-service.ts'
+
+const SEED = Number(process.env.TIDEGATE_SEED ?? 20_261_122)
+const CHOSEN = ATTACKS.filter(({ isInTests }) => isInTests)
+
+/** What all of the chosen need; none of them contradicts another. */
+const SETTINGS = Object.assign({}, ...CHOSEN.map(({ settings }) => (typeof settings === 'object' ? settings : {})))
+
+describe(`one service under attack, seed ${SEED}`, () => {
+  let stage: Stage | undefined
+
+  const running = async (): Promise<Stage> => {
+    if (stage?.isAlive) return stage
+    // One attack that ends the process does not fail the others.
+    await stage?.close()
+    stage = await Stage.open({ settings: SETTINGS })
+    return stage
+  }
+
+  beforeAll(async () => {
+    ensureBuilt()
+    await running()
+  })
+  afterAll(() => stage?.close())
+
+  it.each(CHOSEN.map((attack, index) => [attack.name, attack, index] as const))(
+    'holds: %s',
+    async (_name, attack, index) => {
+      const random = new Random(SEED + index)
+      const { seen, failures } = await attack.run({ stage: await running(), random, scale: 'short', round: 0 })
+      console.info(`${attack.name}: ${seen}`)
+      expect(failures).toEqual([])
+    },
+  )
+
+  it('ends well afterwards, without an error in its log', async () => {
+    const ending = await running()
+    ending.signal('SIGTERM')
+    expect(await ending.untilEnded(120_000)).toBe('code 0')
+    expect(ending.log.split('\n').filter((line) => line.includes('"level":"error"'))).toEqual([])
+  })
+})
+
+describe('the tables of cases', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/measurements/hostile.md'), 'utf8')
+  const casesOf = (name: string) => ATTACKS.find((attack) => attack.name === name)?.cases ?? []
+
+  it.each([
+    ['token-forgeries', 42],
+    ['token-claims', 26],
+    ['raw-http', 60],
+    ['stream-frames', 34],
+  ])('of %s has %i, each with a name of its own', (name, count) => {
+    expect(new Set(casesOf(name)).size).toBe(count)
+    expect(casesOf(name)).toHaveLength(count)
+  })
+
+  it('are all on the page of measurements, under their attack', () => {
+    for (const { name, cases = [] } of ATTACKS) {
+      expect(page, name).toContain(`| \`${name}\` |`)
+      if (cases.length > 0) expect(page).toContain(`**${name}** (${cases.length}): ${cases.join('; ')}.`)
+    }
+  })
+})
