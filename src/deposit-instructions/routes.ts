@@ -7,6 +7,7 @@ import { actorOf, callerOf, type Guard } from '../auth/guard.ts'
 import { CRYPTO_NETWORK_NAMES, type CryptoNetwork } from '../contract/crypto-networks.ts'
 import { type ListQuery, listQuerySchema, orderBy, readsListQuery, texts, times, uuids } from '../http/list-query.ts'
 import { invalidRequest } from '../http/problem.ts'
+import { textChoice } from '../http/text-choice.ts'
 import type { Db } from '../store/db.ts'
 import type { AddressKeys } from './allocation.ts'
 import { listDepositAddresses } from './deposit-address-list.ts'
@@ -26,7 +27,7 @@ const METADATA_CHARACTERS_MAX = 100
 
 const strict = { additionalProperties: false }
 const Id = Type.String({ minLength: 1, maxLength: 200 })
-const Network = Type.Enum([...CRYPTO_NETWORK_NAMES] as CryptoNetwork[])
+const Network = textChoice<CryptoNetwork>(CRYPTO_NETWORK_NAMES)
 
 const Metadata = Type.Unsafe<Readonly<Record<string, string>>>({
   type: 'object',

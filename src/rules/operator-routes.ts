@@ -7,6 +7,7 @@ import { type Static, Type } from 'typebox'
 import { ACTOR, idOf } from '../auth/operator-calls.ts'
 import type { AddressKeys } from '../deposit-instructions/allocation.ts'
 import { PageQuery, readPageQuery } from '../http/page-query.ts'
+import { textChoice } from '../http/text-choice.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { type OperatorRuleDocument, RULE_STATUSES } from './model.ts'
 import { RejectBody } from './schemas.ts'
@@ -22,7 +23,7 @@ interface ById {
   readonly Params: { readonly id: string }
 }
 
-const RulesQuery = Type.Object({ ...PageQuery.properties, status: Type.Optional(Type.Enum([...RULE_STATUSES])) })
+const RulesQuery = Type.Object({ ...PageQuery.properties, status: Type.Optional(textChoice(RULE_STATUSES)) })
 const Nothing = Type.Object({}, { additionalProperties: false })
 
 /** Declares the routes below whatever prefix `app` has. */
