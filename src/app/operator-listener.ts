@@ -32,6 +32,7 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
     listener: 'operator',
     log,
     metrics,
+    clock,
     headerBytesMax: HEADER_BYTES_MAX,
     requestMilliseconds: REQUEST_MILLISECONDS_MAX,
     translate: translateStoreError,

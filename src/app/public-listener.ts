@@ -59,6 +59,7 @@ export async function createPublicListener(options: PublicListenerOptions): Prom
     listener: 'public',
     log,
     metrics,
+    clock,
     headerBytesMax: options.headerBytesMax,
     requestMilliseconds: REQUEST_MILLISECONDS_MAX,
     translate: translateStoreError,

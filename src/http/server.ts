@@ -1,13 +1,16 @@
 /**
  * The HTTP server under both listeners: fastify with our problems instead of its errors, strict JSON bodies, request
- * ids, limits of size and time, 405 with Allow, one log line and one count a request. It promises that every error is a
+ * ids, limits of size and time, 405 with Allow, one log line and one count a request (a limited number of lines for
+ * requests that are rejected). It promises that every error is a
  * problem document that names field and rule, and that neither a URL's query nor a header reaches the log. It knows no
  * room: what the errors of rooms mean is told to it.
  */
 import type { SecureContextOptions } from 'node:tls'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { type Clock, createSystemClock } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
+import { LogLimit } from '../base/log-limit.ts'
 import { Counter, Histogram, type MetricsRegistry } from '../base/metrics.ts'
 import { type ClientAddress, createClientAddress } from './client-address.ts'
 import { CONNECTIONS_MAX, Connections } from './connections.ts'
@@ -53,6 +56,8 @@ export interface HttpServerOptions {
   readonly corsOrigins?: readonly string[]
   /** Connections that are not streams; absent = `CONNECTIONS_MAX`. */
   readonly connectionsMax?: number
+  /** Time for the limit on log lines of refused requests; absent = real time. */
+  readonly clock?: Clock
 }
 
 /** Largest body of a request, where its route has no limit of its own; more is 413. */
@@ -61,9 +66,12 @@ const BODY_BYTES_MAX = 1_048_576
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { listener, log } = options
   const observed = requestMetrics(options.metrics)
+  const logLimit = new LogLimit(options.clock ?? createSystemClock())
   const connections = new Connections(options.connectionsMax ?? CONNECTIONS_MAX, ({ status, code }, requestId) => {
     observed.requests.inc({ listener, method: 'none', route: 'none', status })
-    log.debug({ listener, status, code, request_id: requestId }, 'broken request answered')
+    const passed = logLimit.admit('broken')
+    if (passed === undefined) return
+    log.debug({ listener, status, code, request_id: requestId, ...passed }, 'broken request answered')
   })
   const app = fastify({
     logger: false,
@@ -92,7 +100,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   app.addHook('preClose', async () => connections.cutHandshakes())
   const methods = answerErrors(app, options)
   readJsonBodies(app)
-  observeRequests(app, options, observed)
+  observeRequests(app, options, observed, logLimit)
   startAnswers(app, options.clientAddress ?? createClientAddress([]))
   allowOrigins(app, options.corsOrigins ?? [], (url) => methods.at(url).length > 0)
   return app
@@ -216,7 +224,12 @@ function awaitsContinue({ headers }: FastifyRequest): boolean {
   return headers.expect?.toLowerCase() === '100-continue'
 }
 
-function observeRequests(app: FastifyInstance, { listener, log }: HttpServerOptions, observed: RequestMetrics): void {
+function observeRequests(
+  app: FastifyInstance,
+  { listener, log }: HttpServerOptions,
+  observed: RequestMetrics,
+  logLimit: LogLimit,
+): void {
   app.addHook('onResponse', async (request, reply) => {
     const { method, id, clientAddress: client_address } = request
     // The route's pattern, never the URL: what a client put into it may be a secret.
@@ -224,8 +237,11 @@ function observeRequests(app: FastifyInstance, { listener, log }: HttpServerOpti
     const status = reply.statusCode
     observed.requests.inc({ listener, method, route, status })
     observed.seconds.observe({ listener, route }, reply.elapsedTime / 1000)
+    const passed = status >= 400 && status < 500 ? logLimit.admit(status) : {}
+    if (passed === undefined) return
     const milliseconds = Math.round(reply.elapsedTime)
-    log.info({ listener, method, route, status, request_id: id, client_address, milliseconds }, 'request answered')
+    const fields = { listener, method, route, status, request_id: id, client_address, milliseconds, ...passed }
+    log.info(fields, 'request answered')
   })
 }
 

@@ -60,7 +60,7 @@ describe('readJson', () => {
   })
 
   it('takes 50000 members and elements, and rejects more whatever follows', () => {
-    const list = (count: number) => `[${Array.from({ length: count }, String).join(',')}`
+    const list = (count: number) => `[${Array.from({ length: count }, () => '1').join(',')}`
     expect(read(`${list(50_000)}]`)).toMatchObject({ ok: true })
     const error = { pointer: '', detail: 'must hold at most 50000 members and elements' }
     for (const text of [`${list(50_001)}]`, list(60_000), '[{}'.padEnd(1_000_000, ',{}')]) {
