@@ -1,10 +1,10 @@
 /** Lines to a descriptor that its reader leaves full, empties, or closes; real pipes, no clock. */
-import { execFileSync } from 'node:child_process'
 import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { LineWriter } from '../../src/base/line-writer.ts'
+import { canMakeFifo, makeFifo } from '../support/fifo.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tidegate-line-writer-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -14,7 +14,7 @@ let pipes = 0
 /** Both ends of a pipe, non-blocking. */
 function openPipe() {
   const path = join(folder, `pipe-${pipes++}`)
-  execFileSync('mkfifo', [path])
+  makeFifo(path)
   const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   const writer = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)
   return {
@@ -45,7 +45,7 @@ const writerOf = (descriptor: number, bytesMax: number) =>
 const linesOf = (text: string) => text.split('\n').slice(0, -1)
 const numbered = (number: number) => `${String(number).padStart(999, '0')}\n`
 
-describe('LineWriter', () => {
+describe.skipIf(!canMakeFifo)('LineWriter, on pipes made with mkfifo', () => {
   it('writes the lines of a tick at its end, in order', async () => {
     const pipe = openPipe()
     const writer = writerOf(pipe.writer, 1_000)
