@@ -1,6 +1,7 @@
 /** What accounts look like in requests and answers, as schemas; bodies are strict, and nothing in them is coerced. */
 import { Type } from 'typebox'
 import { orderBy, text, times } from '../http/list-query.ts'
+import { textChoice } from '../http/text-choice.ts'
 import { ACCOUNT_TYPES, MEMBER_ROLES, SUMMARY_STATUSES } from './model.ts'
 
 /** An account has some; nobody means thousands. */
@@ -10,7 +11,7 @@ const strict = { additionalProperties: false }
 const Name = Type.String({ minLength: 1, maxLength: 200 })
 const Time = Type.String({ format: 'date-time' })
 const Metadata = Type.Object({}, { additionalProperties: true })
-const Roles = Type.Array(Type.Enum([...MEMBER_ROLES]), { uniqueItems: true })
+const Roles = Type.Array(textChoice(MEMBER_ROLES), { uniqueItems: true, maxItems: MEMBER_ROLES.length })
 const NewMembers = Type.Array(Type.Object({ identity_id: Name, roles: Roles }, strict), { maxItems: MEMBERS_MAX })
 
 /** What may be said at creation, and changed afterwards. */
@@ -23,10 +24,7 @@ const changeable = {
 
 export const NewAccountBody = Type.Object(
   {
-    account: Type.Object(
-      { identity_id: Name, ...changeable, type: Type.Optional(Type.Enum([...ACCOUNT_TYPES])) },
-      strict,
-    ),
+    account: Type.Object({ identity_id: Name, ...changeable, type: Type.Optional(textChoice(ACCOUNT_TYPES)) }, strict),
     create_profile: Type.Optional(Type.Boolean()),
   },
   strict,
@@ -40,7 +38,7 @@ export const AccountChangeBody = Type.Object(
 
 export const ReviewBody = Type.Object(
   {
-    summary_status: Type.Optional(Type.Enum([...SUMMARY_STATUSES])),
+    summary_status: Type.Optional(textChoice(SUMMARY_STATUSES)),
     admin_disabled: Type.Optional(Type.Boolean()),
   },
   { ...strict, minProperties: 1 },
@@ -71,8 +69,8 @@ const AccountItem = Type.Object(
 export const Account = Type.Object(
   {
     ...AccountItem.properties,
-    summary_status: Type.Enum([...SUMMARY_STATUSES]),
-    type: Type.Enum([...ACCOUNT_TYPES]),
+    summary_status: textChoice(SUMMARY_STATUSES),
+    type: textChoice(ACCOUNT_TYPES),
   },
   { title: 'Account' },
 )

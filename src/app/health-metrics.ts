@@ -4,6 +4,7 @@
  * it judges nothing and keeps nothing, statement times excepted.
  */
 import type { Clock } from '../base/clock.ts'
+import { droppedLogLines } from '../base/log.ts'
 import { Counter, Gauge, Histogram, type MetricsRegistry, observeProcess } from '../base/metrics.ts'
 import { programVersion } from '../base/version.ts'
 import { type Db, StoreUnavailable } from '../store/db.ts'
@@ -67,10 +68,25 @@ export function createHealthMetrics(options: HealthOptions): void {
       this.set(connectionsMax())
     },
   })
+  observeLog(options)
   observeReadiness(options)
   observeMarkets(options)
   observeStore(options)
   observeDirectory(options)
+}
+
+function observeLog({ registry }: HealthOptions): void {
+  let seen = 0
+  new Counter({
+    name: 'tidegate_log_lines_dropped_total',
+    help: 'Log lines that were dropped because nobody read stderr',
+    registers: [registry],
+    collect() {
+      const dropped = droppedLogLines()
+      this.inc(dropped - seen)
+      seen = dropped
+    },
+  })
 }
 
 function observeReadiness({ registry, readiness }: HealthOptions): void {

@@ -2,12 +2,14 @@
  * The life of the process: what was started is stopped in reverse, once, and a part that fails to stop does not keep
  * the others from it. A signal ends the process with 0 after everything has stopped; a second one, at least a second
  * later, ends it at once; an error that nobody caught ends it with 1 after one log line. SIGHUP does not end it: the
- * service is told to read its configuration anew, unless what hung up is the terminal that the process was started in.
+ * service reloads its configuration, unless what hung up is the terminal that the process was started in. systemd is
+ * notified of each state.
  */
 import { closeSync, openSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { createServiceManager } from './service-manager.ts'
 
 /** One Ctrl-C can arrive twice: from the terminal, and passed on by the program that started us. */
 const SECOND_SIGNAL_MILLISECONDS_MIN = 1_000
@@ -55,7 +57,7 @@ export interface Stoppable {
 }
 
 export interface Running extends Stoppable {
-  /** Reads the configuration anew; it is over when this returns, so that two never overlap. */
+  /** Reloads the configuration; it is over when this returns, so that two never overlap. */
   reload(): void
 }
 
@@ -73,6 +75,7 @@ export async function runUntilSignal(
   start: (signal: AbortSignal) => Promise<Running>,
 ): Promise<void> {
   crashOnUncaught(log)
+  const manager = createServiceManager(process.env, log, clock)
   const isInTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor)) && canReachTerminal()
   const starting = new AbortController()
   let running: Running | undefined
@@ -83,6 +86,7 @@ export async function runUntilSignal(
     if (firstSignal === undefined) {
       firstSignal = { name, atMilliseconds: now }
       log.info({ signal: name }, 'stopping')
+      manager.stopping()
       if (running !== undefined) {
         void stopAndExit(log, clock, running)
       } else {
@@ -114,8 +118,12 @@ export async function runUntilSignal(
     process.off('SIGHUP', onHangup)
     throw error
   }
-  if (firstSignal !== undefined) await stopAndExit(log, clock, running)
-  else if (reloadsAtStart) running.reload()
+  if (firstSignal !== undefined) {
+    await stopAndExit(log, clock, running)
+    return
+  }
+  manager.ready()
+  if (reloadsAtStart) running.reload()
 }
 
 async function stopAndExit(log: Log, clock: Clock, running: Stoppable): Promise<void> {

@@ -40,11 +40,11 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
     listener: 'operator',
     log,
     metrics,
+    clock,
     headerBytesMax: HEADER_BYTES_MAX,
     requestMilliseconds: REQUEST_MILLISECONDS_MAX,
     translate: translateStoreError,
     connectionsMax: OPERATOR_CONNECTIONS_MAX,
-    clock,
   })
   const checkHost = createHostCheck(() => [options.host, ...options.allowedHosts()], 'operator.allowed_hosts')
   app.addHook('onRequest', async ({ raw }) => {

@@ -59,6 +59,7 @@ export async function createPublicListener(options: PublicListenerOptions): Prom
     listener: 'public',
     log,
     metrics,
+    clock,
     headerBytesMax: options.headerBytesMax,
     unfinishedBytesMax: options.unfinishedBytesMax,
     requestMilliseconds: REQUEST_MILLISECONDS_MAX,
@@ -66,7 +67,6 @@ export async function createPublicListener(options: PublicListenerOptions): Prom
     clientAddress,
     corsOrigins: options.corsOrigins,
     upgrade: (request, socket, head) => gateway.upgrade(request, socket, head, clientAddress(request)),
-    clock,
     ...(tls === undefined ? {} : { tls: startTls(tls, options) }),
   })
   if (options.issuesTokens) {

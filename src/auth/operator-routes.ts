@@ -10,6 +10,7 @@ import { SCOPES, type Scope } from '../contract/scopes.ts'
 import { PageAnswer, PageQuery, pageDocument, readPageQuery } from '../http/page-query.ts'
 import { Problem } from '../http/problem.ts'
 import { WRITES_RAW_JSON } from '../http/raw-json.ts'
+import { textChoice } from '../http/text-choice.ts'
 import { listAudit } from '../store/audit.ts'
 import type { Db } from '../store/db.ts'
 import {
@@ -39,7 +40,8 @@ export interface OperatorRoutesOptions {
 
 const strict = { additionalProperties: false }
 const Name = Type.String({ minLength: 1, maxLength: 200 })
-const Scopes = Type.Array(Type.Enum(Object.keys(SCOPES) as Scope[]), { uniqueItems: true })
+const SCOPE_NAMES = Object.keys(SCOPES) as Scope[]
+const Scopes = Type.Array(textChoice(SCOPE_NAMES), { uniqueItems: true, maxItems: SCOPE_NAMES.length })
 
 const NewCustomer = Type.Object({ name: Name, streaming: Type.Optional(Type.Boolean()) }, strict)
 const CustomerChange = Type.Object(

@@ -5,12 +5,17 @@
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
+const COMMA = 0x2c
+const OPEN_ARRAY = 0x5b
+const CLOSE_ARRAY = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
 
 /** The members of an object as name and text of the value; of a repeated name the last, as `JSON.parse` has it. */
 export function memberTexts(object: string): Map<string, string> {
   const members = new Map<string, string>()
   let position = skipBlank(object, skipBlank(object, 0) + 1)
-  while (object[position] !== '}') {
+  while (object.charCodeAt(position) !== CLOSE_OBJECT) {
     const nameEnd = valueEnd(object, position)
     const name = JSON.parse(object.slice(position, nameEnd)) as string
     const valueStart = skipBlank(object, skipBlank(object, nameEnd) + 1)
@@ -25,7 +30,7 @@ export function memberTexts(object: string): Map<string, string> {
 export function elementTexts(array: string): string[] {
   const elements: string[] = []
   let position = skipBlank(array, skipBlank(array, 0) + 1)
-  while (array[position] !== ']') {
+  while (array.charCodeAt(position) !== CLOSE_ARRAY) {
     const end = valueEnd(array, position)
     elements.push(array.slice(position, end))
     position = skipSeparator(array, end)
@@ -38,43 +43,50 @@ export function elementTexts(array: string): string[] {
  * as they are; and how deep objects and arrays are nested, an outermost one being the first level.
  */
 export function compactText(text: string): { readonly text: string; readonly levels: number } {
-  const parts: string[] = []
+  let compact = ''
   let depth = 0
   let levels = 0
-  for (let position = skipBlank(text, 0); position < text.length; position = skipBlank(text, position)) {
-    const character = text[position] as string
-    if (character === '"') {
+  // What begins here and has neither blanks nor strings is copied in one piece.
+  let pieceStart = skipBlank(text, 0)
+  let position = pieceStart
+  while (position < text.length) {
+    const code = text.charCodeAt(position)
+    if (code === QUOTE) {
       const end = stringEnd(text, position)
-      parts.push(JSON.stringify(JSON.parse(text.slice(position, end))))
-      position = end
-      continue
+      compact += text.slice(pieceStart, position) + JSON.stringify(JSON.parse(text.slice(position, end)))
+      pieceStart = skipBlank(text, end)
+      position = pieceStart
+    } else if (isBlank(code)) {
+      compact += text.slice(pieceStart, position)
+      pieceStart = skipBlank(text, position)
+      position = pieceStart
+    } else {
+      if (isOpening(code)) levels = Math.max(levels, ++depth)
+      else if (isClosing(code)) depth--
+      position++
     }
-    if (character === '{' || character === '[') levels = Math.max(levels, ++depth)
-    else if (character === '}' || character === ']') depth--
-    parts.push(character)
-    position++
   }
-  return { text: parts.join(''), levels }
+  return { text: compact + text.slice(pieceStart), levels }
 }
 
 /** The position after the value that starts at `start`. */
 function valueEnd(text: string, start: number): number {
-  const first = text[start]
-  if (first === '"') return stringEnd(text, start)
+  const first = text.charCodeAt(start)
+  if (first === QUOTE) return stringEnd(text, start)
   let position = start
-  if (first !== '{' && first !== '[') {
-    while (position < text.length && !',]} \t\r\n'.includes(text[position] as string)) position++
+  if (!isOpening(first)) {
+    while (position < text.length && !endsScalar(text.charCodeAt(position))) position++
     return position
   }
   let depth = 0
   do {
-    const character = text[position]
-    if (character === '"') {
+    const code = text.charCodeAt(position)
+    if (code === QUOTE) {
       position = stringEnd(text, position)
       continue
     }
-    if (character === '{' || character === '[') depth++
-    else if (character === '}' || character === ']') depth--
+    if (isOpening(code)) depth++
+    else if (isClosing(code)) depth--
     position++
   } while (depth > 0)
   return position
@@ -88,12 +100,29 @@ function stringEnd(text: string, start: number): number {
 
 function skipBlank(text: string, start: number): number {
   let position = start
-  while (' \t\r\n'.includes(text[position] ?? 'x')) position++
+  while (isBlank(text.charCodeAt(position))) position++
   return position
 }
 
 /** Skips blanks and one comma. */
 function skipSeparator(text: string, start: number): number {
   const position = skipBlank(text, start)
-  return text[position] === ',' ? skipBlank(text, position + 1) : position
+  return text.charCodeAt(position) === COMMA ? skipBlank(text, position + 1) : position
+}
+
+function isOpening(code: number): boolean {
+  return code === OPEN_OBJECT || code === OPEN_ARRAY
+}
+
+function isClosing(code: number): boolean {
+  return code === CLOSE_OBJECT || code === CLOSE_ARRAY
+}
+
+/** Space, tab, line feed, carriage return. */
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09 || code === 0x0a || code === 0x0d
+}
+
+function endsScalar(code: number): boolean {
+  return code === COMMA || isClosing(code) || isBlank(code)
 }

@@ -8,6 +8,7 @@ import type { Command } from 'commander'
 import type { Service } from '../app/compose.ts'
 import { runUntilSignal } from '../app/lifecycle.ts'
 import { issuesTokens } from '../app/token-issuer.ts'
+import { startWatchdog } from '../app/watchdog.ts'
 import { createSystemClock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
 import type { Config } from '../config/settings.ts'
@@ -44,6 +45,7 @@ export async function runDemo(command: Command, what: 'demo' | 'replay'): Promis
   const { config } = readConfig(command, verbDefaults, (warning) => warnings.push(warning))
   const log = createLog(config['log.level'])
   for (const warning of warnings) log.warn({ warning }, 'configuration warning')
+  startWatchdog(log, config['process.hang_seconds'])
   const clock = createSystemClock()
   const { startService } = await import('../app/compose.ts')
   await runUntilSignal(log, clock, async (signal) => {

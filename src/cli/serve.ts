@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import type { Service, ServiceAddresses } from '../app/compose.ts'
 import { type Running, runUntilSignal } from '../app/lifecycle.ts'
+import { startWatchdog } from '../app/watchdog.ts'
 import { createSystemClock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
 import type { ConfigResult } from '../config/load.ts'
@@ -27,6 +28,7 @@ Examples:
     if (origins.markets === 'default') {
       log.warn({}, 'no markets are configured: prices come from the simulator and mean nothing')
     }
+    startWatchdog(log, config['process.hang_seconds'])
     const clock = createSystemClock()
     const { startService } = await import('../app/compose.ts')
     await runUntilSignal(log, clock, async (signal) => {

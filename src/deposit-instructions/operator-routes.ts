@@ -1,6 +1,7 @@
 /** The operator's calls about address pools. Whether the caller is the operator has been checked before. */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
+import { textChoice } from '../http/text-choice.ts'
 import type { Db } from '../store/db.ts'
 import { countPools, importAddresses } from './address-pool.ts'
 import { POOL_NETWORKS } from './allocation.ts'
@@ -11,7 +12,7 @@ const ACTOR = 'operator'
 
 const PoolImport = Type.Object(
   {
-    network: Type.Enum([...POOL_NETWORKS]),
+    network: textChoice(POOL_NETWORKS),
     addresses: Type.Array(Type.String({ maxLength: 200 }), { minItems: 1, maxItems: ADDRESSES_MAX }),
   },
   { additionalProperties: false },

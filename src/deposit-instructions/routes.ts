@@ -9,6 +9,7 @@ import { type ListQuery, listQuerySchema, orderBy, readsListQuery, texts, times,
 import { pageDocument } from '../http/page-query.ts'
 import { invalidRequest } from '../http/problem.ts'
 import { WRITES_RAW_JSON } from '../http/raw-json.ts'
+import { textChoice } from '../http/text-choice.ts'
 import type { Db } from '../store/db.ts'
 import type { AddressSupply } from './allocation.ts'
 import { listDepositAddresses } from './deposit-address-list.ts'
@@ -28,7 +29,7 @@ const METADATA_CHARACTERS_MAX = 100
 
 const strict = { additionalProperties: false }
 const Id = Type.String({ minLength: 1, maxLength: 200 })
-const Network = Type.Enum([...CRYPTO_NETWORK_NAMES] as CryptoNetwork[])
+const Network = textChoice<CryptoNetwork>(CRYPTO_NETWORK_NAMES)
 
 const Metadata = Type.Unsafe<Readonly<Record<string, string>>>({
   type: 'object',

@@ -122,7 +122,7 @@ export function problemAnswer(status: number, codes: readonly ProblemCode[]): re
         schema: {
           allOf: [
             { $ref: '#/components/schemas/Problem' },
-            { type: 'object', properties: { status: { const: status }, code: { enum: codes } } },
+            { type: 'object', properties: { status: { const: status }, code: { type: 'string', enum: codes } } },
           ],
         },
       },

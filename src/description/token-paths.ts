@@ -160,7 +160,7 @@ function tokenErrors(statuses: Readonly<Record<number, readonly TokenErrorCode[]
   return Object.fromEntries(
     Object.entries(statuses).map(([status, codes]) => {
       const description = codes.map((code) => `\`${code}\`: ${TOKEN_ERRORS[code].meaning}`).join('; ')
-      const error = { type: 'object', properties: { error: { enum: codes } } }
+      const error = { type: 'object', properties: { error: { type: 'string', enum: codes } } }
       return [status, answer(description, { allOf: [{ $ref: '#/components/schemas/TokenError' }, error] })]
     }),
   )

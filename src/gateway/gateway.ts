@@ -13,6 +13,7 @@ import type { AccessToken, TokenVerifier } from '../auth/token-verifier.ts'
 import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
+import { LogLimit } from '../base/log-limit.ts'
 import { Problem, problemResponse } from '../http/problem.ts'
 import { authenticate, type Doorway, refuseAdmission, refuseRequest, selectSubprotocol } from './handshake.ts'
 import type { Hub } from './hub.ts'
@@ -71,10 +72,19 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
   const server = createWebSocketServer(settings.inboundBytesMax)
   const listeners = createListeners(log)
-  const noteError = (error: Error) => log.info({ err: error }, 'connection error')
+  const logLimit = new LogLimit(options.clock)
+  const noteError = (error: Error) => {
+    const passed = logLimit.admit('connection error')
+    if (passed !== undefined) log.info({ err: error, ...passed }, 'connection error')
+  }
   const endWatch = directory.onChange(() => {
     hub.closeWhere((session) => (streamRefusal(directory, session.token) === undefined ? undefined : 'revoked'))
   })
+
+  function noteRefusal({ status, code }: Problem, clientAddress: string): void {
+    const passed = logLimit.admit(code)
+    if (passed !== undefined) log.info({ status, code, client_address: clientAddress, ...passed }, 'handshake refused')
+  }
 
   async function decide(arrival: Arrival): Promise<void> {
     const { request, socket } = arrival
@@ -82,8 +92,10 @@ export function createGateway(options: GatewayOptions): Gateway {
     if (socket.destroyed) return
     const refusal = identity instanceof Problem ? identity : refuseAdmission(identity, doorway)
     metrics.handshakes.inc({ status: String(refusal?.status ?? 101) })
-    if (refusal !== undefined) refuse(socket, refusal)
-    else accept(server, listeners, options, identity as AccessToken, arrival)
+    if (refusal !== undefined) {
+      noteRefusal(refusal, arrival.clientAddress)
+      refuse(socket, refusal)
+    } else accept(server, listeners, options, identity as AccessToken, arrival)
   }
 
   return {

@@ -1,7 +1,8 @@
 /**
  * Strict reading of JSON bodies: valid UTF-8, valid JSON, no member twice, no `__proto__`, no text that cannot be
- * stored (U+0000, lone surrogates). `JSON.parse` decides what is JSON; one more pass over the text finds what it would
- * silently accept. Pure.
+ * stored (U+0000, lone surrogates), a bounded number of values and levels. `JSON.parse` decides what is JSON; one pass
+ * over the text before it finds what it would silently accept, and stops at the limits, so that a hostile body is
+ * neither parsed nor validated. Pure.
  */
 import type { FieldError } from './problem.ts'
 
@@ -11,31 +12,55 @@ export type JsonReading =
 
 /** An object or array that is open at the present place of the text. */
 interface Frame {
-  /** Names seen so far; absent in arrays. */
-  readonly names: Set<string> | undefined
-  /** Where in it we are. */
+  readonly isObject: boolean
+  /** Names seen so far; absent before the second member, because most objects of a hostile body have none. */
+  names: Set<string> | undefined
+  /** The current member or element. */
   step: string | number
+  /** Whether an object has had a member. */
+  hasMember: boolean
 }
 
+/** What the pass over the text found; a limit makes parsing the rest pointless. */
+interface Finding {
+  readonly error: FieldError
+  readonly isLimit: boolean
+}
+
+/**
+ * Members and elements of a body, counted by its opening brackets and commas. The largest valid body has about 8,000:
+ * metadata of 16 KiB.
+ */
+const ENTRIES_MAX = 50_000
+/** Nesting of a body. The deepest valid one has 10 levels: metadata has up to 8. */
+const LEVELS_MAX = 64
+
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+const OPEN_ARRAY = 0x5b
+const CLOSE_ARRAY = 0x5d
+const COMMA = 0x2c
+const QUOTE = 0x22
 const UNSTORABLE = /[\0\p{Surrogate}]/u
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 export function readJson(bytes: Uint8Array): JsonReading {
   let text: string
-  let value: unknown
   try {
     text = decoder.decode(bytes)
   } catch (error) {
     return refuse('', `is not UTF-8 (${nameOf(error)})`)
   }
+  const finding = new Scan(text).run()
+  if (finding?.isLimit) return { ok: false, error: finding.error }
+  let value: unknown
   try {
     value = JSON.parse(text)
   } catch (error) {
     // The parser's message quotes the text, which may hold a secret.
     return refuse('', `is not valid JSON (${nameOf(error)})`)
   }
-  const fault = findFault(text)
-  return fault === undefined ? { ok: true, value, text } : { ok: false, error: fault }
+  return finding === undefined ? { ok: true, value, text } : { ok: false, error: finding.error }
 }
 
 function refuse(pointer: string, detail: string): JsonReading {
@@ -46,60 +71,111 @@ function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : 'error'
 }
 
-/** Walks text that is known to be JSON, string by string. */
-function findFault(text: string): FieldError | undefined {
-  const frames: Frame[] = []
-  let nameIsNext = false
-  for (let position = 0; position < text.length; position++) {
-    const frame = frames.at(-1)
-    switch (text[position]) {
-      case '{':
-        frames.push({ names: new Set(), step: '' })
-        nameIsNext = true
-        break
-      case '[':
-        frames.push({ names: undefined, step: 0 })
-        nameIsNext = false
-        break
-      case '}':
-      case ']':
-        frames.pop()
-        nameIsNext = false
-        break
-      case ',':
-        nameIsNext = frame?.names !== undefined
-        if (typeof frame?.step === 'number') frame.step++
-        break
-      case '"': {
-        const end = endOfString(text, position)
-        const value: string = JSON.parse(text.slice(position, end + 1))
-        const detail = (nameIsNext && frame !== undefined ? enterMember(frame, value) : undefined) ?? textFault(value)
-        if (detail !== undefined) return { pointer: pointerOf(frames), detail }
-        nameIsNext = false
-        position = end
-        break
+/** One pass over a text, string by string. Of text that is not JSON it finds anything or nothing, and always ends. */
+class Scan {
+  readonly #text: string
+  readonly #frames: Frame[] = []
+  /** Position of the first backslash that is not behind the pass. */
+  #backslash: number
+  #entries = 0
+
+  constructor(text: string) {
+    this.#text = text
+    this.#backslash = indexOrEnd(text, '\\', 0)
+  }
+
+  run(): Finding | undefined {
+    const text = this.#text
+    let nameIsNext = false
+    for (let position = 0; position < text.length; position++) {
+      switch (text.charCodeAt(position)) {
+        case OPEN_OBJECT:
+        case OPEN_ARRAY: {
+          nameIsNext = text.charCodeAt(position) === OPEN_OBJECT
+          this.#frames.push({ isObject: nameIsNext, names: undefined, step: nameIsNext ? '' : 0, hasMember: false })
+          if (this.#frames.length > LEVELS_MAX) return limit(`must be nested at most ${LEVELS_MAX} levels deep`)
+          if (++this.#entries > ENTRIES_MAX) return tooManyEntries()
+          break
+        }
+        case CLOSE_OBJECT:
+        case CLOSE_ARRAY:
+          this.#frames.pop()
+          nameIsNext = false
+          break
+        case COMMA: {
+          const frame = this.#frames.at(-1)
+          nameIsNext = frame?.isObject === true
+          if (typeof frame?.step === 'number') frame.step++
+          if (++this.#entries > ENTRIES_MAX) return tooManyEntries()
+          break
+        }
+        case QUOTE: {
+          const { end, hasEscape } = this.#stringAt(position)
+          const detail = this.#stringFault(position, end, hasEscape, nameIsNext)
+          if (detail !== undefined) return { error: { pointer: pointerOf(this.#frames), detail }, isLimit: false }
+          nameIsNext = false
+          position = end
+          break
+        }
       }
     }
+    return undefined
   }
-  return undefined
+
+  /** Position of the closing quote (the end of the text where there is none), and whether an escape comes before it. */
+  #stringAt(start: number): { readonly end: number; readonly hasEscape: boolean } {
+    let end = indexOrEnd(this.#text, '"', start + 1)
+    for (let next = start + 1; ; ) {
+      if (this.#backslash < next) this.#backslash = indexOrEnd(this.#text, '\\', next)
+      if (this.#backslash >= end) return { end, hasEscape: next > start + 1 }
+      next = this.#backslash + 2
+      if (end < next) end = indexOrEnd(this.#text, '"', next)
+    }
+  }
+
+  #stringFault(start: number, end: number, hasEscape: boolean, isName: boolean): string | undefined {
+    // Text without an escape cannot hold what is looked for: UTF-8 has no surrogates, and JSON no control characters.
+    if (!hasEscape && !isName) return undefined
+    const value = hasEscape ? parsedString(this.#text.slice(start, end + 1)) : this.#text.slice(start + 1, end)
+    const frame = this.#frames.at(-1)
+    const nameFault = isName && frame !== undefined ? enterMember(frame, value) : undefined
+    return nameFault ?? (hasEscape && UNSTORABLE.test(value) ? 'holds U+0000 or a lone surrogate' : undefined)
+  }
 }
 
-function endOfString(text: string, start: number): number {
-  let position = start + 1
-  while (text[position] !== '"') position += text[position] === '\\' ? 2 : 1
-  return position
+/** Empty for what is no JSON: then the parser rejects the whole text. */
+function parsedString(text: string): string {
+  try {
+    return JSON.parse(text) as string
+  } catch (error) {
+    if (error instanceof SyntaxError) return ''
+    throw error
+  }
+}
+
+function indexOrEnd(text: string, wanted: string, start: number): number {
+  const index = text.indexOf(wanted, start)
+  return index < 0 ? text.length : index
+}
+
+function limit(detail: string): Finding {
+  return { error: { pointer: '', detail }, isLimit: true }
+}
+
+function tooManyEntries(): Finding {
+  return limit(`must hold at most ${ENTRIES_MAX} members and elements`)
 }
 
 function enterMember(frame: Frame, name: string): string | undefined {
+  const { step: earlier, hasMember } = frame
   frame.step = name
+  frame.hasMember = true
   if (name === '__proto__') return 'is not an allowed name'
-  if (frame.names?.has(name)) return 'stands twice in one object'
-  frame.names?.add(name)
+  if (!hasMember) return undefined
+  frame.names ??= new Set([String(earlier)])
+  if (frame.names.has(name)) return 'stands twice in one object'
+  frame.names.add(name)
   return undefined
-}
-
-function textFault(text: string): string | undefined {
-  return UNSTORABLE.test(text) ? 'holds U+0000 or a lone surrogate' : undefined
 }
 
 function pointerOf(frames: readonly Frame[]): string {

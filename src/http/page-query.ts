@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { invalidRequest } from './problem.ts'
 import { RawJson } from './raw-json.ts'
+import { textChoice } from './text-choice.ts'
 
 const LIMIT_DEFAULT = 100
 const LIMIT_MAX = 1_000
@@ -9,7 +10,7 @@ const LIMIT_MAX = 1_000
 /** Text only: a repeated parameter arrives as an array and is refused by its type. */
 export const PageQuery = Type.Object({
   limit: Type.Optional(Type.String()),
-  order: Type.Optional(Type.Enum(['ASC', 'DESC'])),
+  order: Type.Optional(textChoice(['ASC', 'DESC'])),
   page_cursor: Type.Optional(Type.String()),
 })
 

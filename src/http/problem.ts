@@ -111,5 +111,20 @@ export function problemResponse(problem: Problem, requestId: string, socket: obj
 export function invalidRequest(errors: readonly [FieldError, ...FieldError[]]): Problem {
   const [first] = errors
   const field = 'parameter' in first ? first.parameter : first.pointer || 'body'
-  return new Problem('invalid_request', `${field}: ${first.detail}`, { errors })
+  return new Problem('invalid_request', `${shortened(field)}: ${first.detail}`, { errors: errors.map(withShortField) })
+}
+
+/** Longest field that an answer repeats, in UTF-16 code units; names that clients invent have no limit of their own. */
+const FIELD_CHARACTERS_MAX = 500
+
+function withShortField(error: FieldError): FieldError {
+  if ('parameter' in error) return { ...error, parameter: shortened(error.parameter) }
+  return { ...error, pointer: shortened(error.pointer) }
+}
+
+function shortened(field: string): string {
+  // Half of a surrogate pair could not be sent as UTF-8.
+  return field.length > FIELD_CHARACTERS_MAX
+    ? `${field.slice(0, FIELD_CHARACTERS_MAX).replace(/\p{Surrogate}$/u, '')}…`
+    : field
 }

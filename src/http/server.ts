@@ -1,6 +1,7 @@
 /**
  * The HTTP server under both listeners: fastify with our problems instead of its errors, strict JSON bodies, request
- * ids, limits of size and time, 405 with Allow, one log line and one count a request. It promises that every error is a
+ * ids, limits of size and time, 405 with Allow, one log line and one count a request (a limited number of lines for
+ * requests that are rejected). It promises that every error is a
  * problem document that names field and rule, and that neither a URL's query nor a header reaches the log. It knows no
  * other module: what their errors mean is given to it.
  */
@@ -9,6 +10,7 @@ import { type FastifyError, type FastifyInstance, type FastifyReply, type Fastif
 import { type Clock, createSystemClock } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
+import { LogLimit } from '../base/log-limit.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
 import { Throttle } from '../base/throttle.ts'
 import { type ClientAddress, createClientAddress } from './client-address.ts'
@@ -78,7 +80,8 @@ const CUT_LOG_MILLISECONDS = 60_000
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { clock = createSystemClock() } = options
   const observed = requestMetrics(options.metrics)
-  const connections = createConnections(options, observed, clock)
+  const logLimit = new LogLimit(clock)
+  const connections = createConnections(options, observed, clock, logLimit)
   const app = fastify({
     logger: false,
     bodyLimit: BODY_BYTES_MAX,
@@ -96,7 +99,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
         coerceTypes: false,
         removeAdditional: false,
         useDefaults: false,
-        allErrors: true,
+        // One fault is answered: collecting all of them lets a small request cost minutes.
+        allErrors: false,
         verbose: true,
       },
     },
@@ -107,13 +111,18 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const methods = answerErrors(app, options)
   readQueries(app)
   readJsonBodies(app)
-  observeRequests(app, options, observed)
+  observeRequests(app, options, observed, logLimit)
   startAnswers(app, options.clientAddress ?? createClientAddress([]))
   allowOrigins(app, options.corsOrigins ?? [], (url) => methods.at(url).length > 0)
   return app
 }
 
-function createConnections(options: HttpServerOptions, observed: RequestMetrics, clock: Clock): Connections {
+function createConnections(
+  options: HttpServerOptions,
+  observed: RequestMetrics,
+  clock: Clock,
+  logLimit: LogLimit,
+): Connections {
   const { listener, log, upgrade } = options
   const throttles = {
     connections: new Throttle(clock, CUT_LOG_MILLISECONDS),
@@ -126,7 +135,9 @@ function createConnections(options: HttpServerOptions, observed: RequestMetrics,
     unfinishedBytesMax: options.unfinishedBytesMax ?? UNFINISHED_BYTES_MAX,
     onAnswer({ status, code }, requestId) {
       observed.requests.inc({ listener, method: 'none', route: 'none', status })
-      log.debug({ listener, status, code, request_id: requestId }, 'broken request answered')
+      const passed = logLimit.admit('broken')
+      if (passed !== undefined)
+        log.debug({ listener, status, code, request_id: requestId, ...passed }, 'broken request answered')
     },
     onCut(reason, count) {
       observed.cuts.inc({ listener, reason }, count)
@@ -274,7 +285,12 @@ function awaitsContinue({ headers }: FastifyRequest): boolean {
   return headers.expect?.toLowerCase() === '100-continue'
 }
 
-function observeRequests(app: FastifyInstance, { listener, log }: HttpServerOptions, observed: RequestMetrics): void {
+function observeRequests(
+  app: FastifyInstance,
+  { listener, log }: HttpServerOptions,
+  observed: RequestMetrics,
+  logLimit: LogLimit,
+): void {
   app.addHook('onResponse', async (request, reply) => {
     const { method, id, clientAddress: client_address } = request
     // The route's pattern, never the URL: what a client put into it may be a secret.
@@ -282,7 +298,10 @@ function observeRequests(app: FastifyInstance, { listener, log }: HttpServerOpti
     const status = reply.statusCode
     observed.requests.inc({ listener, method, route, status })
     observed.seconds.observe({ listener, route }, reply.elapsedTime / 1000)
+    const passed = status >= 400 && status < 500 ? logLimit.admit(status) : {}
+    if (passed === undefined) return
     const milliseconds = Math.round(reply.elapsedTime)
-    log.info({ listener, method, route, status, request_id: id, client_address, milliseconds }, 'request answered')
+    const fields = { listener, method, route, status, request_id: id, client_address, milliseconds, ...passed }
+    log.info(fields, 'request answered')
   })
 }

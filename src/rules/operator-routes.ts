@@ -8,6 +8,7 @@ import { ACTOR, idOf } from '../auth/operator-calls.ts'
 import type { AddressSupply } from '../deposit-instructions/allocation.ts'
 import { PageAnswer, PageQuery, pageDocument, readPageQuery } from '../http/page-query.ts'
 import { WRITES_RAW_JSON } from '../http/raw-json.ts'
+import { textChoice } from '../http/text-choice.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { type OperatorRuleDocument, RULE_STATUSES } from './model.ts'
 import { RejectBody } from './schemas.ts'
@@ -23,7 +24,7 @@ interface ById {
   readonly Params: { readonly id: string }
 }
 
-const RulesQuery = Type.Object({ ...PageQuery.properties, status: Type.Optional(Type.Enum([...RULE_STATUSES])) })
+const RulesQuery = Type.Object({ ...PageQuery.properties, status: Type.Optional(textChoice(RULE_STATUSES)) })
 const Nothing = Type.Object({}, { additionalProperties: false })
 
 /** Declares the routes below whatever prefix `app` has. */

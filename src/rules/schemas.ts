@@ -6,6 +6,7 @@ import { type Static, Type } from 'typebox'
 import { FIAT_ACCOUNT_TYPES, FIAT_NETWORKS } from '../contract/assets.ts'
 import { CRYPTO_NETWORK_NAMES } from '../contract/crypto-networks.ts'
 import { choices, text, uuids } from '../http/list-query.ts'
+import { textChoice } from '../http/text-choice.ts'
 import { RULE_STATUSES } from './model.ts'
 
 const strict = { additionalProperties: false }
@@ -14,9 +15,9 @@ const oneOfThree = { ...strict, minProperties: 1, maxProperties: 1 }
 
 const Id = Type.String({ minLength: 1, maxLength: 200 })
 const AssetSymbol = Type.String({ minLength: 1, maxLength: 200, description: 'Symbol of a configured asset' })
-const CryptoNetworkName = Type.Enum([...CRYPTO_NETWORK_NAMES])
-const FiatNetworkName = Type.Enum([...FIAT_NETWORKS])
-const FiatAccountTypeName = Type.Enum([...FIAT_ACCOUNT_TYPES])
+const CryptoNetworkName = textChoice(CRYPTO_NETWORK_NAMES)
+const FiatNetworkName = textChoice(FIAT_NETWORKS)
+const FiatAccountTypeName = textChoice(FIAT_ACCOUNT_TYPES)
 
 const Profile = Type.Object({ profile_id: Id }, strict)
 
@@ -86,7 +87,7 @@ const Rule = Type.Object(
     profile_id: Type.String(),
     identity_id: Type.Optional(Type.String()),
     account_id: Type.Optional(Type.String()),
-    status: Type.Enum([...RULE_STATUSES]),
+    status: textChoice(RULE_STATUSES),
     source_asset: Type.String(),
     destination_asset: Type.String(),
     source: Source,

@@ -7,10 +7,11 @@
 import { existsSync } from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { assert } from '../base/assert.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { startThread } from '../base/thread.ts'
 import type { StatementOutcome, WrittenParameters } from './caller-session.ts'
 import { StatementFailed, StoreUnavailable } from './db.ts'
 import type { WorkerAnswer, WorkerRequest, WorkerStart } from './embedded-worker.ts'
@@ -208,7 +209,10 @@ export class EmbeddedEngine {
   /** A thread that has opened the folder. */
   async #startWorker(folder: string): Promise<Worker> {
     const { listener, log } = this.#options
-    const worker = createWorker({ folder, channels: listener.channels() })
+    const worker = startThread('./embedded-worker', import.meta.url, {
+      name: 'store',
+      workerData: { folder, channels: listener.channels() } satisfies WorkerStart,
+    })
     // One set of listeners for its whole life: a thread without a message listener in between stops delivering.
     const started = new Promise<boolean>((resolve, reject) => {
       worker.on('message', (answer: WorkerAnswer) => {
@@ -246,15 +250,4 @@ export class EmbeddedEngine {
       timer?.cancel()
     }
   }
-}
-
-/** The thread's file beside this one: compiled, or the source itself when this file runs as source. */
-function createWorker(start: WorkerStart): Worker {
-  const options = { name: 'store', workerData: start, execArgv: [] }
-  if (!import.meta.url.endsWith('.ts')) return new Worker(new URL('./embedded-worker.js', import.meta.url), options)
-  // Source only. Node 20 does not apply `--import tsx` to the file a thread starts with, so the thread starts with a
-  // line that registers the loader and imports the file; it finds the loader from the working directory.
-  const file = JSON.stringify(new URL('./embedded-worker.ts', import.meta.url).href)
-  const code = `import('tsx/esm/api').then(({ register }) => { register(); return import(${file}) })`
-  return new Worker(code, { ...options, eval: true })
 }

@@ -156,7 +156,7 @@ describe('an account', () => {
       'must be of type boolean',
     ],
     ['more beside it', { account: { identity_id: 'x' }, profile: {} }, '/profile', 'is not a known member'],
-    ['a flat account', { identity_id: 'x' }, '/identity_id', 'is not a known member'],
+    ['a flat account', { identity_id: 'x' }, '/account', 'is required'],
   ])('is not created from %s', async (_what, body, pointer, detail) => {
     const answer = await customer.call('POST', PATH, body, { 'content-type': 'application/json' })
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request'])
@@ -171,7 +171,7 @@ describe('an account', () => {
     ['the flag as it is shown', { id: 'ID', user_disabled: true }, '/user_disabled', 'is not a known member'],
     ['text for a boolean', { id: 'ID', set_user_disabled: 'yes' }, '/set_user_disabled', 'must be of type boolean'],
     ['a number as id', { id: 1, description: 'x' }, '/id', 'must be of type string'],
-    ['the shape of a creation', { account: { id: 'ID', description: 'x' } }, '/account', 'is not a known member'],
+    ['the shape of a creation', { account: { id: 'ID', description: 'x' } }, '/id', 'is required'],
   ])('is not changed by %s', async (_what, body, pointer, detail) => {
     const answer = await customer.call('PUT', PATH, JSON.stringify(body).replaceAll('ID', existing))
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request'])
@@ -245,12 +245,14 @@ describe('an account', () => {
     expect([larger.status, larger.body.code]).toEqual([413, 'body_too_large'])
     const deep = `{"account":{"identity_id":"a","metadata":{"a":${'['.repeat(400_000)}${']'.repeat(400_000)}}}}`
     expect((await customer.call('POST', PATH, deep)).body.errors).toEqual([
-      { pointer: '/account/metadata', detail: 'must be nested at most 8 levels deep' },
+      { pointer: '', detail: 'must be nested at most 64 levels deep' },
     ])
     const unknown = JSON.stringify({
-      account: Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`m${i}`, i])),
+      account: Object.fromEntries(Array.from({ length: 40_000 }, (_, i) => [`m${i}`, i])),
     })
-    expect((await customer.call('POST', PATH, unknown)).body.errors).toHaveLength(20)
+    expect((await customer.call('POST', PATH, unknown)).body.errors).toEqual([
+      { pointer: '/account/identity_id', detail: 'is required' },
+    ])
   })
 
   it('may come with parameters of its media type', async () => {

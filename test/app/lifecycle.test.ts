@@ -1,64 +1,14 @@
 /** Starting, signals, stopping and crashing of the process, on a real process with a clock that the test owns. */
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Lifecycle } from '../../src/app/lifecycle.ts'
 import { createLog } from '../../src/base/log.ts'
+import { killLifecycleChildren, startLifecycleChild, startRunningChild } from '../support/lifecycle-process.ts'
 
-const children: ChildProcessWithoutNullStreams[] = []
-
-afterEach(() => {
-  for (const child of children.splice(0)) child.kill('SIGKILL')
-})
-
-/** A started process: `tell` writes a line, `heard` resolves when it has said one, `exit` to its code and its log. */
-function startChild() {
-  const script = join(import.meta.dirname, '../support/lifecycle-child.ts')
-  const child = spawn(process.execPath, ['--import', 'tsx', script])
-  children.push(child)
-  const lines: string[] = []
-  const waiting = new Set<() => void>()
-  createInterface({ input: child.stdout }).on('line', (line) => {
-    lines.push(line)
-    for (const check of waiting) check()
-  })
-  let log = ''
-  child.stderr.on('data', (chunk) => {
-    log += chunk
-  })
-  const exit = new Promise<{ code: number | null; log: string }>((resolve) => {
-    child.on('close', (code) => resolve({ code, log }))
-  })
-  return {
-    lines,
-    exit,
-    signal: (name: 'SIGINT' | 'SIGTERM' | 'SIGHUP') => child.kill(name),
-    tell: (line: string) => child.stdin.write(`${line}\n`),
-    /** Resolves when the line has come so many times, or rejects when the process ended before. */
-    async heard(line: string, times = 1) {
-      const isHeard = () => lines.filter((each) => each === line).length >= times
-      if (isHeard()) return
-      const ended = exit.then(({ code, log: text }) => {
-        if (!isHeard()) throw new Error(`ended with ${code} before '${line}': ${text}`)
-      })
-      const heard = new Promise<void>((resolve) => waiting.add(() => isHeard() && resolve()))
-      await Promise.race([heard, ended])
-    },
-  }
-}
-
-async function startRunning() {
-  const child = startChild()
-  await child.heard('starting')
-  child.tell('start')
-  await child.heard('running')
-  return child
-}
+afterEach(killLifecycleChildren)
 
 describe('a running process', () => {
   it.each(['SIGINT', 'SIGTERM'] as const)('stops and exits with 0 on %s', async (name) => {
-    const child = await startRunning()
+    const child = await startRunningChild()
     child.signal(name)
     await child.heard('stop called')
     child.tell('stopped true')
@@ -73,7 +23,7 @@ describe('a running process', () => {
   })
 
   it('exits with 1 when a part failed to stop', async () => {
-    const child = await startRunning()
+    const child = await startRunningChild()
     child.signal('SIGTERM')
     await child.heard('stop called')
     child.tell('stopped false')
@@ -81,7 +31,7 @@ describe('a running process', () => {
   })
 
   it('takes a second signal within a second for the same one, and a later one for impatience', async () => {
-    const child = await startRunning()
+    const child = await startRunningChild()
     child.signal('SIGINT')
     await child.heard('stop called')
     child.tell('advance 999')
@@ -98,7 +48,7 @@ describe('a running process', () => {
   })
 
   it('ends anyway when stopping is stuck', async () => {
-    const child = await startRunning()
+    const child = await startRunningChild()
     child.signal('SIGTERM')
     await child.heard('stop called')
     child.tell('advance 30000')
@@ -108,7 +58,7 @@ describe('a running process', () => {
   })
 
   it.each(['throw', 'reject'])('crashes with one log line on an error that nobody caught (%s)', async (how) => {
-    const child = await startRunning()
+    const child = await startRunningChild()
     child.tell(how)
     const { code, log } = await child.exit
     expect(code).toBe(1)
@@ -119,7 +69,7 @@ describe('a running process', () => {
 })
 
 it('stops right after a start during which a signal came', async () => {
-  const child = startChild()
+  const child = startLifecycleChild()
   await child.heard('starting')
   child.signal('SIGTERM')
   await child.heard('signal 1')
@@ -132,7 +82,7 @@ it('stops right after a start during which a signal came', async () => {
 
 describe('a start during which a signal came', () => {
   it('and that is given up ends the process with 0', async () => {
-    const child = startChild()
+    const child = startLifecycleChild()
     await child.heard('starting')
     child.signal('SIGTERM')
     await child.heard('signal 1')
@@ -144,7 +94,7 @@ describe('a start during which a signal came', () => {
   })
 
   it('and that fails for another reason fails all the same', async () => {
-    const child = startChild()
+    const child = startLifecycleChild()
     await child.heard('starting')
     child.signal('SIGTERM')
     await child.heard('signal 1')
@@ -155,7 +105,7 @@ describe('a start during which a signal came', () => {
   })
 
   it('and that does not come to an end is cut off', async () => {
-    const child = startChild()
+    const child = startLifecycleChild()
     await child.heard('starting')
     child.signal('SIGTERM')
     await child.heard('signal 1')
@@ -168,7 +118,7 @@ describe('a start during which a signal came', () => {
 
 describe('SIGHUP', () => {
   it('makes a running service read its configuration anew, each time, and ends nothing', async () => {
-    const child = await startRunning()
+    const child = await startRunningChild()
     child.signal('SIGHUP')
     await child.heard('reload called')
     child.signal('SIGHUP')
@@ -182,7 +132,7 @@ describe('SIGHUP', () => {
   })
 
   it('during the start waits for its end', async () => {
-    const child = startChild()
+    const child = startLifecycleChild()
     await child.heard('starting')
     child.signal('SIGHUP')
     child.tell('advance 1')
@@ -194,7 +144,7 @@ describe('SIGHUP', () => {
   })
 
   it('during the stop does nothing', async () => {
-    const child = await startRunning()
+    const child = await startRunningChild()
     child.signal('SIGTERM')
     await child.heard('stop called')
     child.signal('SIGHUP')

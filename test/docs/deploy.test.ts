@@ -28,6 +28,15 @@ describe('the files of deploy/', () => {
     expect(read('deploy/tidegate.service')).toContain(`StateDirectory=${config.data_dir.split('/').at(-1)}`)
   })
 
+  it('let the process end a hanging event loop before systemd does', () => {
+    if (!result.ok) throw new Error('no configuration')
+    const unit = read('deploy/tidegate.service')
+    expect(unit).toMatch(/^Type=notify$/m)
+    expect(unit).toMatch(/^NotifyAccess=all$/m)
+    const watchdogSeconds = Number(/^WatchdogSec=([0-9]+)$/m.exec(unit)?.[1])
+    expect(watchdogSeconds).toBeGreaterThan(result.config['process.hang_seconds'])
+  })
+
   it('are all installed by the guide', () => {
     const guide = read('docs/guide/production.md')
     for (const name of ['tidegate.yaml', 'tidegate.service', 'nginx.conf', 'prometheus.yml']) {

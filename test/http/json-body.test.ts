@@ -51,8 +51,29 @@ describe('readJson', () => {
     expect(readJson(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]))).toMatchObject({ ok: false })
   })
 
-  it('walks deep nesting without recursion', () => {
-    const text = '['.repeat(100_000) + ']'.repeat(100_000)
-    expect(read(text)).toMatchObject({ ok: true })
+  it('takes 64 levels, and rejects more whatever follows', () => {
+    expect(read('['.repeat(64) + ']'.repeat(64))).toMatchObject({ ok: true })
+    const detail = 'must be nested at most 64 levels deep'
+    for (const text of ['['.repeat(65) + ']'.repeat(65), '{"a":'.repeat(100_000), '['.repeat(1_000_000)]) {
+      expect(read(text)).toEqual({ ok: false, error: { pointer: '', detail } })
+    }
+  })
+
+  it('takes 50000 members and elements, and rejects more whatever follows', () => {
+    const list = (count: number) => `[${Array.from({ length: count }, () => '1').join(',')}`
+    expect(read(`${list(50_000)}]`)).toMatchObject({ ok: true })
+    const error = { pointer: '', detail: 'must hold at most 50000 members and elements' }
+    for (const text of [`${list(50_001)}]`, list(60_000), '[{}'.padEnd(1_000_000, ',{}')]) {
+      expect(read(text)).toEqual({ ok: false, error })
+    }
+  })
+
+  it('finds the end of every string, however many escapes it has', () => {
+    for (const text of ['["\\\\","\\\\\\"",{"a\\"":1,"a":2}]', '["a\\\\\\\\","b",{"c":"\\u00e9","d":"\\n"}]']) {
+      expect(read(text)).toEqual({ ok: true, value: JSON.parse(text), text })
+    }
+    for (const text of ['"', '"\\', '"\\"', '["\\x",{"\\y":1}]', '{"a"', '}}]]']) {
+      expect(read(text)).toMatchObject({ ok: false, error: { detail: 'is not valid JSON (SyntaxError)' } })
+    }
   })
 })

@@ -1,11 +1,13 @@
 /**
- * A process for the lifecycle tests: it runs a service that stops when told, on a clock that stands still until told.
- * Lines on stdin: `advance MILLISECONDS`, `stopped true|false`, `throw`, `reject`, `start`, `give-up`,
- * `fail`. Lines on stdout: what
- * happened.
+ * A process for the tests of the lifecycle and of the watchdog: it runs a service that stops when asked to, on a clock
+ * that stands still until it is moved. With the argument `watchdog SECONDS` it has a watchdog, which counts real time.
+ * Lines on stdin: `advance MILLISECONDS`, `stopped true|false`, `throw`, `reject`, `start`, `give-up`, `fail`, `ask`,
+ * and ways to hang: `hang loop|regex|microtasks|system-call`. Lines on stdout: what happened.
  */
+import { execFileSync } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { runUntilSignal } from '../../src/app/lifecycle.ts'
+import { startWatchdog } from '../../src/app/watchdog.ts'
 import { createLog } from '../../src/base/log.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
@@ -16,6 +18,16 @@ let giveUp: () => void = () => undefined
 let fail: () => void = () => undefined
 let finishStop: (clean: boolean) => void = () => undefined
 
+function hangForEver(how: string | undefined): void {
+  if (how === 'regex') /^(a+)+$/.test(`${'a'.repeat(60)}b`)
+  else if (how === 'microtasks')
+    void (async () => {
+      for (;;) await undefined
+    })()
+  else if (how === 'system-call') execFileSync('cat', { stdio: ['inherit', 'ignore', 'ignore'] })
+  else for (;;);
+}
+
 createInterface({ input: process.stdin }).on('line', (line) => {
   const [verb, argument] = line.split(' ')
   if (verb === 'advance') clock.advance(Number(argument))
@@ -25,10 +37,14 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   if (verb === 'fail') fail()
   if (verb === 'throw') throw new Error('thrown on purpose')
   if (verb === 'reject') void Promise.reject(new Error('rejected on purpose'))
+  if (verb === 'hang') hangForEver(argument)
   say(`did ${line}`)
 })
 
-const started = runUntilSignal(createLog('info'), clock, async (signal) => {
+const log = createLog('info')
+const [watchdog, hangSeconds] = process.argv.slice(2)
+if (watchdog === 'watchdog') startWatchdog(log, Number(hangSeconds))
+const started = runUntilSignal(log, clock, async (signal) => {
   say('starting')
   await new Promise<void>((resolve, reject) => {
     finishStart = resolve

@@ -2,7 +2,7 @@
  * The REST API of one node on the store of the test project: the public listener with its rooms, the operator's
  * listener, and customers with tokens, made as an operator and a client make them. Time is real.
  */
-
+import type { FastifyInstance, FastifySchema } from 'fastify'
 import { createQuotas } from '../../src/app/customer-quotas.ts'
 import { createOperatorListener } from '../../src/app/operator-listener.ts'
 import { createPublicListener } from '../../src/app/public-listener.ts'
@@ -32,6 +32,15 @@ export interface RestAnswer {
   readonly body: any
 }
 
+/** A route that a listener declared, with what it validates. */
+export interface DeclaredRoute {
+  readonly listener: 'public' | 'operator'
+  readonly method: string
+  /** The pattern, with its prefix. */
+  readonly url: string
+  readonly schema: FastifySchema
+}
+
 export interface RestCustomer {
   readonly customerId: string
   readonly clientId: string
@@ -59,6 +68,8 @@ export class RestNode {
   readonly directory: Directory
   /** What is in force: a test may put another configuration there, as SIGHUP does. */
   readonly live: { config: Config }
+  /** Every route of both listeners that has a schema; the token endpoints take forms and have none. */
+  readonly routes: readonly DeclaredRoute[]
   readonly #close: () => Promise<void>
 
   private constructor(parts: {
@@ -67,6 +78,7 @@ export class RestNode {
     operatorUrl: string
     directory: Directory
     live: { config: Config }
+    routes: readonly DeclaredRoute[]
     close: () => Promise<void>
   }) {
     this.db = parts.db
@@ -74,6 +86,7 @@ export class RestNode {
     this.operatorUrl = parts.operatorUrl
     this.directory = parts.directory
     this.live = parts.live
+    this.routes = parts.routes
     this.#close = parts.close
   }
 
@@ -91,6 +104,7 @@ export class RestNode {
     const metrics = createMetricsRegistry()
     const refreshDirectory = () => loader.refresh()
     const quotas = createQuotas(metrics, live)
+    const routes: DeclaredRoute[] = []
     const shared = { quotas, db, directory, clock, log, metrics, refreshDirectory, host: '127.0.0.1', port: 0 }
     const publicListener = await createPublicListener({
       ...shared,
@@ -103,7 +117,7 @@ export class RestNode {
       issuesTokens: true,
       publicUrl: '',
       gateway: { judge: async () => undefined, upgrade: (_request, socket) => socket.destroy() },
-      rooms: publicRooms({ ...shared, live, verifier, ratePerSecond, hasTestSeed }),
+      rooms: [noteRoutes('public', routes), ...publicRooms({ ...shared, live, verifier, ratePerSecond, hasTestSeed })],
     })
     const operatorListener = await createOperatorListener({
       ...shared,
@@ -112,7 +126,10 @@ export class RestNode {
       onGuess: () => undefined,
       readiness: () => ({ ready: directory.loaded, checks: [] }),
       // Its calls about the stream are not asked for here.
-      rooms: operatorRooms({ ...shared, live, hasTestSeed, issuesTokens: true, hub: {} as Hub, sourcesOf: () => [] }),
+      rooms: [
+        noteRoutes('operator', routes),
+        ...operatorRooms({ ...shared, live, hasTestSeed, issuesTokens: true, hub: {} as Hub, sourcesOf: () => [] }),
+      ],
     })
     return new RestNode({
       db,
@@ -120,6 +137,7 @@ export class RestNode {
       operatorUrl: operatorListener.url,
       directory,
       live,
+      routes,
       async close() {
         await publicListener.close()
         await operatorListener.close()
@@ -174,6 +192,15 @@ export class RestNode {
     headers: Readonly<Record<string, string>> = {},
   ): Promise<RestAnswer> {
     return request(method, this.url + path, body, headers)
+  }
+}
+
+/** Adds every route that is declared after it. */
+function noteRoutes(listener: DeclaredRoute['listener'], routes: DeclaredRoute[]) {
+  return (app: FastifyInstance): void => {
+    app.addHook('onRoute', ({ method, url, schema }) => {
+      if (schema !== undefined) for (const each of [method].flat()) routes.push({ listener, method: each, url, schema })
+    })
   }
 }
 

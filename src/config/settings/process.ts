@@ -1,5 +1,5 @@
 /** The settings of the process itself. */
-import { choice } from '../setting-kinds.ts'
+import { choice, integer } from '../setting-kinds.ts'
 
 export const PROCESS_SETTINGS = {
   'log.level': choice({
@@ -7,5 +7,11 @@ export const PROCESS_SETTINGS = {
     values: ['debug', 'info', 'warn', 'error', 'silent'],
     live: true,
     meaning: 'least severe log lines that are written',
+  }),
+  'process.hang_seconds': integer({
+    initial: 30,
+    min: 1,
+    max: 3_600,
+    meaning: 'how long the event loop may hang until the process ends itself with exit code 70',
   }),
 } as const

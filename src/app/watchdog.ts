@@ -1,0 +1,34 @@
+/**
+ * Ends a process whose event loop hangs (`process.hang_seconds`), so that whatever started it can start it again: a
+ * hanging process accepts connections and answers nobody. The event loop answers by counting; `watchdog-thread` counts
+ * the wake-ups without an answer. It never keeps a process from exiting.
+ */
+import { type Log, logDescriptor } from '../base/log.ts'
+import { startThread } from '../base/thread.ts'
+import type { WatchdogStart } from './watchdog-thread.ts'
+
+/** Wake-ups in `process.hang_seconds`: a single late answer never counts as a hang. */
+const WAKEUPS = 10
+const PERIOD_MILLISECONDS_MAX = 1_000
+/** The thread only counts; the defaults of the runtime would let it take hundreds of megabytes. */
+const LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2 }
+
+export function startWatchdog(log: Log, hangSeconds: number): void {
+  const periodMilliseconds = Math.min(PERIOD_MILLISECONDS_MAX, (hangSeconds * 1000) / WAKEUPS)
+  const answers = new SharedArrayBuffer(4)
+  const counter = new Int32Array(answers)
+  setInterval(() => Atomics.add(counter, 0, 1), periodMilliseconds).unref()
+  const start: WatchdogStart = {
+    answers,
+    periodMilliseconds,
+    missesMax: Math.ceil((hangSeconds * 1000) / periodMilliseconds),
+    descriptor: logDescriptor(),
+  }
+  const thread = startThread('./watchdog-thread', import.meta.url, {
+    name: 'watchdog',
+    workerData: start,
+    resourceLimits: LIMITS,
+  })
+  thread.unref()
+  thread.on('error', (error) => log.error({ err: error }, 'the watchdog failed: a hanging event loop goes unnoticed'))
+}

@@ -1,0 +1,73 @@
+/**
+ * What a body of the largest size costs, whatever is in it, at every route of both listeners that takes one. Routes and
+ * the places in their bodies are found by themselves, so a new route is judged as well. CPU time is counted, not the
+ * time of day: the client is in this process too and is counted with it.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '../../src/base/ids.ts'
+import { captureLog } from '../support/door.ts'
+import { bodiesWith, HOSTILE_VALUES, type Schema } from '../support/hostile-bodies.ts'
+import { type DeclaredRoute, type RestAnswer, type RestCustomer, RestNode } from '../support/rest.ts'
+import { temporaryFolder } from '../support/running-service.ts'
+
+/** Client and server together; a rejected mebibyte took up to 440 ms before, and the worst one 97 s. */
+const CPU_MILLISECONDS_MAX = 150
+/** The compiler and the garbage collector run when they want: of so many measurements of one request the least counts. */
+const MEASUREMENTS_MAX = 3
+/** An answer repeats nothing that is long. */
+const ANSWER_CHARACTERS_MAX = 3_000
+
+const folder = temporaryFolder()
+const { log, lines } = captureLog()
+
+let node: RestNode
+let customer: RestCustomer
+
+beforeAll(async () => {
+  node = await RestNode.open({ hasTestSeed: true, flags: { data_dir: folder.path }, log })
+  customer = await node.newCustomer()
+})
+afterAll(async () => {
+  await node?.close()
+  folder.remove()
+})
+
+function send({ listener, method, url }: DeclaredRoute, body: Buffer): Promise<RestAnswer> {
+  const path = url.replaceAll(/:\w+/g, () => newId())
+  return listener === 'public'
+    ? customer.call(method, path, body)
+    : node.operator(method, path.replace('/admin/v1', ''), body)
+}
+
+async function leastCpuMilliseconds(work: () => Promise<unknown>): Promise<number> {
+  let least = Number.POSITIVE_INFINITY
+  for (let count = 0; count < MEASUREMENTS_MAX && least > CPU_MILLISECONDS_MAX; count++) {
+    const before = process.cpuUsage()
+    await work()
+    const { user, system } = process.cpuUsage(before)
+    least = Math.min(least, (user + system) / 1_000)
+  }
+  return least
+}
+
+describe('a body of a mebibyte', () => {
+  it.each(Object.entries(HOSTILE_VALUES))('of %s is judged in bounded time at every place', async (_what, value) => {
+    const routes = node.routes.filter(({ schema }) => schema.body !== undefined)
+    expect(routes.length).toBeGreaterThan(10)
+    const expensive: string[] = []
+    for (const route of routes) {
+      for (const { place, body } of bodiesWith(route.schema.body as Schema, value)) {
+        const at = `${route.method} ${route.url} ${place}`
+        const milliseconds = await leastCpuMilliseconds(async () => {
+          const { status, text } = await send(route, Buffer.from(body))
+          // What is nothing but blanks is valid.
+          expect([200, 400, 404], at).toContain(status)
+          expect(text.length, at).toBeLessThan(ANSWER_CHARACTERS_MAX)
+        })
+        if (milliseconds > CPU_MILLISECONDS_MAX) expensive.push(`${at}: ${milliseconds} ms`)
+      }
+    }
+    expect(expensive).toEqual([])
+    expect(lines.filter((line) => line.includes('"level":50'))).toEqual([])
+  })
+})

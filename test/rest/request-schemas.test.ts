@@ -1,0 +1,80 @@
+/**
+ * Rules that every schema of a request keeps, so that judging it costs time in proportion to its size: a list of allowed
+ * values stands next to a type, arrays, texts and objects have a bound. Every route of both listeners is looked at.
+ */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Schema } from '../support/hostile-bodies.ts'
+import { RestNode } from '../support/rest.ts'
+
+let node: RestNode
+
+beforeAll(async () => {
+  node = await RestNode.open()
+})
+afterAll(() => node?.close())
+
+/** Objects of a customer's own, with any members; the handler bounds their bytes and levels. */
+const FREE_OBJECTS = ['POST /v2/identity/accounts body/account/metadata', 'PUT /v2/identity/accounts body/metadata']
+/** Formats of bounded length. */
+const SHORT_FORMATS = ['uuid', 'date-time']
+
+const isObject = ({ type }: Schema) => type === 'object'
+const isText = ({ type }: Schema) => type === 'string'
+
+function faultsOf(schema: Schema, isBody: boolean): string[] {
+  const faults: string[] = []
+  const { type, maxItems, maxLength, format = '', additionalProperties } = schema
+  if (schema.enum !== undefined && type === undefined) faults.push('enum without type')
+  if (type === undefined && schema.allOf === undefined && schema.anyOf === undefined) faults.push('no type')
+  if (type === 'array' && maxItems === undefined) faults.push('array without maxItems')
+  if (schema.uniqueItems === true && (schema.items === undefined || !isText(schema.items))) {
+    faults.push('uniqueItems of what is no text')
+  }
+  // Query strings are bounded by the head of a request, and their unknown parameters are ignored.
+  if (!isBody) return faults
+  const hasLength = maxLength !== undefined || schema.enum !== undefined || SHORT_FORMATS.includes(format)
+  if (isText(schema) && !hasLength) faults.push('text without maxLength')
+  const isOpen = typeof additionalProperties === 'object'
+  if (isOpen && schema.maxProperties === undefined) faults.push('free members without maxProperties')
+  if (isOpen && schema.propertyNames?.maxLength === undefined) faults.push('free members with names of any length')
+  if (isObject(schema) && !isOpen && additionalProperties !== false) faults.push('object with additional properties')
+  return faults
+}
+
+function* schemasIn(schema: Schema, place: string): Iterable<readonly [place: string, schema: Schema]> {
+  yield [place, schema]
+  const { properties = {}, items, additionalProperties, anyOf = [], oneOf = [], allOf = [] } = schema
+  for (const [name, inner] of Object.entries(properties)) yield* schemasIn(inner, `${place}/${name}`)
+  if (items !== undefined) yield* schemasIn(items, `${place}/0`)
+  if (typeof additionalProperties === 'object') yield* schemasIn(additionalProperties, `${place}/*`)
+  for (const inner of [...anyOf, ...oneOf, ...allOf]) yield* schemasIn(inner, place)
+}
+
+it('every request has a bound wherever it could grow', () => {
+  const faults: string[] = []
+  const free: string[] = []
+  for (const { method, url, schema } of node.routes) {
+    for (const part of ['body', 'querystring', 'params', 'headers'] as const) {
+      const root = schema[part] as Schema | undefined
+      if (root === undefined) continue
+      for (const [place, inner] of schemasIn(root, `${method} ${url} ${part}`)) {
+        if (FREE_OBJECTS.includes(place)) free.push(place)
+        else faults.push(...faultsOf(inner, part === 'body').map((fault) => `${place}: ${fault}`))
+      }
+    }
+  }
+  expect(faults).toEqual([])
+  expect(free).toEqual(FREE_OBJECTS)
+})
+
+it('every list of allowed values in an answer has a type as well', () => {
+  const faults: string[] = []
+  for (const { method, url, schema } of node.routes) {
+    for (const [status, answer] of Object.entries((schema.response ?? {}) as Record<string, Schema>)) {
+      for (const [place, inner] of schemasIn(answer, `${method} ${url} ${status}`)) {
+        if (inner.enum !== undefined && inner.type === undefined) faults.push(place)
+      }
+    }
+  }
+  expect(faults).toEqual([])
+})

@@ -1,0 +1,64 @@
+/** Starts `lifecycle-child.ts` as a process, writes to it and waits for what it reports. */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+const children: ChildProcessWithoutNullStreams[] = []
+
+/** To be called after each test that starts one. */
+export function killLifecycleChildren(): void {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+}
+
+interface ChildOptions {
+  /** Arguments of the script. */
+  readonly args?: readonly string[]
+  /** Variables next to those of this process. */
+  readonly environment?: Readonly<Record<string, string>>
+}
+
+/** A started process: `tell` writes a line, `heard` resolves when it has written one, `exit` when it has ended. */
+export function startLifecycleChild({ args = [], environment = {} }: ChildOptions = {}) {
+  const script = join(import.meta.dirname, 'lifecycle-child.ts')
+  const program = ['--import', import.meta.resolve('tsx'), script, ...args]
+  const child = spawn(process.execPath, program, { env: { ...process.env, ...environment } })
+  children.push(child)
+  const lines: string[] = []
+  const waiting = new Set<() => void>()
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    lines.push(line)
+    for (const check of waiting) check()
+  })
+  let log = ''
+  child.stderr.on('data', (chunk) => {
+    log += chunk
+  })
+  const exit = new Promise<{ code: number | null; signal: NodeJS.Signals | null; log: string }>((resolve) => {
+    child.on('close', (code, signal) => resolve({ code, signal, log }))
+  })
+  return {
+    lines,
+    exit,
+    log: () => log,
+    signal: (name: NodeJS.Signals) => child.kill(name),
+    tell: (line: string) => child.stdin.write(`${line}\n`),
+    /** Resolves when the line has come so many times, or rejects when the process ended before. */
+    async heard(line: string, times = 1) {
+      const isHeard = () => lines.filter((each) => each === line).length >= times
+      if (isHeard()) return
+      const ended = exit.then(({ code, log: text }) => {
+        if (!isHeard()) throw new Error(`ended with ${code} before '${line}': ${text}`)
+      })
+      const heard = new Promise<void>((resolve) => waiting.add(() => isHeard() && resolve()))
+      await Promise.race([heard, ended])
+    },
+  }
+}
+
+export async function startRunningChild(options: ChildOptions = {}) {
+  const child = startLifecycleChild(options)
+  await child.heard('starting')
+  child.tell('start')
+  await child.heard('running')
+  return child
+}
