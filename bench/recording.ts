@@ -11,9 +11,11 @@ import { createLog } from '../src/base/log.ts'
 import { createMetricsRegistry } from '../src/base/metrics.ts'
 import { createMemoryBus } from '../src/channel/bus-memory.ts'
 import { createSequencerMetrics, Sequencer } from '../src/channel/sequencer.ts'
-import { MARKETS_DEFAULT } from '../src/config/markets.ts'
+import { loadConfig } from '../src/config/load.ts'
+import { DEMO_DEFAULTS } from '../src/config/markets.ts'
 import { openRecordingWriter } from '../src/feed/replay/writer.ts'
 import { createSimulator } from '../src/feed/simulator/simulator.ts'
+import type { MarketDefinition } from '../src/market/event.ts'
 import { readEntries } from '../test/support/recording-file.ts'
 import { VirtualClock } from '../test/support/virtual-clock.ts'
 import type { BenchResult } from './result.ts'
@@ -21,7 +23,14 @@ import type { BenchResult } from './result.ts'
 /** Book updates a second in each of three markets. */
 const RATES = [40, 500, 5_000]
 const KEYFRAME_SECONDS = 60
-const MARKETS = MARKETS_DEFAULT.map(({ definition }) => definition)
+const MARKETS = simulatedMarkets()
+
+function simulatedMarkets(): readonly MarketDefinition[] {
+  const input = { flags: {}, environment: {}, file: undefined, readFile: () => '', verbDefaults: DEMO_DEFAULTS }
+  const result = loadConfig(input)
+  if (!result.ok) throw new Error('the defaults of demo are not valid')
+  return result.config.markets.map(({ definition }) => definition)
+}
 
 export async function run({ quick }: { readonly quick: boolean }): Promise<BenchResult[]> {
   const rounds = quick ? 2 : 4

@@ -5,6 +5,7 @@
 
 import { TOKEN_ERRORS } from '../src/auth/token-errors.ts'
 import { variableOf } from '../src/config/load.ts'
+import { DEMO_DEFAULTS, MARKETS_MAX } from '../src/config/markets.ts'
 import { RELATIONS } from '../src/config/relations.ts'
 import type { Setting } from '../src/config/setting-kinds.ts'
 import { SETTING_KEYS, SETTINGS } from '../src/config/settings.ts'
@@ -51,10 +52,12 @@ A value is taken from the first of these that has it:
 3. the YAML file of \`--config FILE\`, nested (\`http: {port: 0}\`) or flat (\`http.port: 0\`);
 4. the default.
 
-SIGHUP makes a running service read all of this anew, with the same flags. Keys marked *Live* are taken over at once,
+SIGHUP makes a running service reload all of this, with the same flags. Keys marked *Live* are applied at once,
 and the certificate of the public listener is read again; every other key that has changed is named in the log and keeps
-its old value until the next start. A configuration with a problem changes nothing. Markets come and go without dropping
-a connection: who is subscribed to one that goes, or that changes in any way, gets
+its old value until the next start. A configuration with a problem changes nothing. Neither does one that looks like a
+file cut short: an empty file whose values are missing, or no markets while the service has some (to serve none, restart
+it). The log gives the reason. Markets are added and removed without dropping a connection: a subscriber of one that is
+removed, or that changes in any way, gets
 \`{"type":"unsubscribe","channels":[{"type":…,"params":…,"success":true}]}\`.
 
 Lists are given to flags and variables as YAML or JSON text. Unknown keys in flags and files are errors, unknown
@@ -101,7 +104,12 @@ markets:
     sources: [kraken:BTC/USD]
 \`\`\`
 
-The default is ${listed(SETTINGS.markets.initial.map(({ definition }) => definition.symbol))}, each from the simulator.
+At most ${MARKETS_MAX} markets. There are none by default: the service then runs for REST alone, and \`/readyz\` reports that no
+market is configured. \`demo\` alone has a default, ${listed(DEMO_DEFAULTS.markets.map(({ symbol }) => symbol))} from the simulator.
+
+The source \`simulator\` invents its prices. It is refused unless \`simulator.allowed\` is true (as it is in \`demo\`), and a
+market that has it is marked wherever it shows: in \`/readyz\`, as \`tidegate_market_simulated\` 1, and in
+\`GET /v2/markets\` as \`"simulated": true\`.
 
 ## Assets
 

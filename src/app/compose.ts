@@ -210,7 +210,7 @@ async function startParts(parts: Parts): Promise<Service> {
   }
 }
 
-/** What a configuration that was read anew changes by itself; the rest is asked for where it is used. */
+/** What a reload changes by itself; the rest is read from the live configuration where it is used. */
 function applyConfig({ live, log }: Parts, rooms: ReloadedRooms): void {
   const { config } = live
   setLogLevel(log, config['log.level'])
@@ -282,6 +282,7 @@ async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promis
     directory: loader,
     markets: () => marketData.replicas,
     sourcesOf,
+    isSimulated: (symbol) => marketData.isSimulated(symbol),
     readiness,
     connectionsMax: () => live.config['stream.connections_max'],
   })

@@ -46,6 +46,7 @@ export interface HealthOptions {
   /** All markets of now. */
   readonly markets: () => Iterable<ObservedMarket>
   readonly sourcesOf: (market: string) => readonly ObservedSource[]
+  readonly isSimulated: (market: string) => boolean
   readonly readiness: () => Readiness
   /** The setting `stream.connections_max`, which may change. */
   readonly connectionsMax: () => number
@@ -111,12 +112,12 @@ function observeReadiness({ registry, readiness }: HealthOptions): void {
   })
 }
 
-function observeMarkets({ registry, clock, markets, sourcesOf }: HealthOptions): void {
+function observeMarkets({ registry, clock, markets, sourcesOf, isSimulated }: HealthOptions): void {
   const registers = [registry]
   const labelNames = ['market'] as const
   new Gauge({
     name: 'tidegate_market_live',
-    help: '1 while a source vouches for the book of the market',
+    help: '1 while a source of the market is trusted',
     labelNames,
     registers,
     collect() {
@@ -125,8 +126,18 @@ function observeMarkets({ registry, clock, markets, sourcesOf }: HealthOptions):
     },
   })
   new Gauge({
+    name: 'tidegate_market_simulated',
+    help: '1 if the prices of the market come from the simulator and mean nothing',
+    labelNames,
+    registers,
+    collect() {
+      this.reset()
+      for (const { market } of markets()) this.set({ market: market.symbol }, isSimulated(market.symbol) ? 1 : 0)
+    },
+  })
+  new Gauge({
     name: 'tidegate_source_live',
-    help: '1 while this source of the market vouches for its book',
+    help: '1 while this source of the market is trusted',
     labelNames: ['market', 'source'],
     registers,
     collect() {

@@ -10,7 +10,7 @@ import type { Log } from '../base/log.ts'
 import type { Bus } from '../channel/bus.ts'
 import { Replica } from '../channel/replica.ts'
 import { forgetMarket, Sequencer, type SequencerMetrics } from '../channel/sequencer.ts'
-import type { ConfiguredMarket } from '../config/markets.ts'
+import { type ConfiguredMarket, isSimulated } from '../config/markets.ts'
 import { type MarketSource, sourceText } from '../config/sources.ts'
 import type { Source, SourceMarket } from '../feed/source.ts'
 import { type InputState, MarketFeed, type MarketInput } from './market-feed.ts'
@@ -94,6 +94,12 @@ export class MarketData {
       ...feed.states[index]!,
       notices: this.#sources.get(source.venue)?.notices(fed) ?? [],
     }))
+  }
+
+  /** Whether the prices of a market come from the simulator. */
+  isSimulated(symbol: string): boolean {
+    const configured = this.#markets.get(symbol)?.configured
+    return configured !== undefined && isSimulated(configured)
   }
 
   /** Symbols of the markets that were there at the start, have no book yet, and sources that have said nothing yet. */

@@ -1,6 +1,7 @@
 /**
- * What `/readyz` says: whether this node should get customers, and if not, every reason why. A market is one of the
+ * What `/readyz` reports: whether this node should get customers, and if not, every reason why. A market is one of the
  * checks by its own name, and so is each source of a market with several, so that a lost one can be seen from outside.
+ * A node without markets is ready, because a deployment may serve REST alone, and reports that it has none.
  */
 
 import type { SchemaState } from './store-wait.ts'
@@ -60,8 +61,11 @@ export function readinessOf(input: ReadinessInput): Readiness {
   ]
   const addresses = addressCheck(input.withoutAddresses)
   const markets = input.markets.flatMap((market) => marketChecks(market, input.sourcesOf(market.market.symbol)))
-  return { ready: gates.every(({ ok }) => ok) && input.starting.size === 0, checks: [...gates, addresses, ...markets] }
+  const checks = [...gates, addresses, ...(markets.length === 0 ? [NO_MARKETS] : markets)]
+  return { ready: gates.every(({ ok }) => ok) && input.starting.size === 0, checks }
 }
+
+const NO_MARKETS: ReadinessCheck = { name: 'markets', ok: true, detail: 'no market is configured' }
 
 /** Whoever only streams needs none, so it is never wrong; it is told. */
 function addressCheck(without: readonly string[]): ReadinessCheck {

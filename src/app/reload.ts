@@ -1,8 +1,9 @@
 /**
- * A configuration that is read anew while the service runs: what of it is taken over, what has to wait for a restart,
- * and when nothing of it counts. The table of settings says which keys are live; a changed key that is not keeps its
- * old value and is named. A configuration with a problem changes nothing. It is applied in one go, so that two never
- * mix; secrets are compared, never shown.
+ * A reload of the configuration while the service runs: what of it is applied, what has to wait for a restart, and when
+ * it is refused. The table of settings says which keys are live; a changed key that is not live keeps its old value and
+ * is named. A configuration with a problem changes nothing, and neither does one that looks like a file cut short: an
+ * empty file, or one without markets while some are served. It is applied in one go, so that two never mix; secrets are
+ * compared, never shown.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../base/clock.ts'
@@ -27,7 +28,7 @@ export type ReloadOutcome = 'applied' | 'refused'
 export function createReloadCounter(registry: MetricsRegistry): Counter<'outcome'> {
   const counter = new Counter({
     name: 'tidegate_config_reloads_total',
-    help: 'Configurations read anew (SIGHUP) by outcome: applied, or refused because of a problem',
+    help: 'Reloads of the configuration (SIGHUP) by outcome: applied, or refused because of a problem',
     labelNames: ['outcome'],
     registers: [registry],
   })
@@ -35,7 +36,7 @@ export function createReloadCounter(registry: MetricsRegistry): Counter<'outcome
   return counter
 }
 
-/** Takes over what can be taken over of `result`, and logs what was done, what was not, and why. */
+/** Applies what can be applied of `result`, and logs what was done, what was not, and why. */
 export function reload({ log, clock, live, apply }: ReloadOptions, result: ConfigResult): ReloadOutcome {
   for (const warning of result.warnings) log.warn({ warning }, 'configuration warning')
   const problems = result.ok ? checkTlsFiles(result.config, result.origins, nowOf(clock)).problems : result.problems
@@ -44,11 +45,30 @@ export function reload({ log, clock, live, apply }: ReloadOptions, result: Confi
     return 'refused'
   }
   const { config, taken, waiting } = merge(live.config, result.config)
+  const suspicion = suspicionOf(live.config, result, taken.length + waiting.length)
+  if (suspicion !== undefined) {
+    log.error({ reason: suspicion }, 'the configuration was not reloaded: it stays as it was')
+    return 'refused'
+  }
   live.config = config
   apply()
   log.info({ keys: taken }, 'configuration read anew')
   if (waiting.length > 0) log.warn({ keys: waiting }, 'keys that need a restart keep their old value')
   return 'applied'
+}
+
+/**
+ * Why a configuration that is valid is more likely a damaged file than what the operator wants. An empty file that
+ * changes nothing is applied: all values may come from flags and variables, and certificates are read again.
+ */
+function suspicionOf(
+  running: Config,
+  read: ConfigResult & { readonly ok: true },
+  changeCount: number,
+): string | undefined {
+  if (read.isFileEmpty && changeCount > 0) return 'the configuration file is empty'
+  if (running.markets.length === 0 || read.config.markets.length > 0) return undefined
+  return 'markets would be empty: a reload never removes every market; to serve none, restart'
 }
 
 /** The running configuration with the live values of the other one, and the keys in which the two differ. */

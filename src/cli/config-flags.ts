@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
-import { type ConfigResult, describeProblem, loadConfig } from '../config/load.ts'
+import { type ConfigResult, describeProblem, loadConfig, type VerbDefaults } from '../config/load.ts'
 import type { Setting } from '../config/setting-kinds.ts'
 import { type Config, SETTING_KEYS, SETTINGS, type SettingKey } from '../config/settings.ts'
 
@@ -32,10 +32,7 @@ export function isTakeOver(command: Command): boolean {
 }
 
 /** The effective configuration, or everything wrong with it. */
-export function readConfigResult(
-  command: Command,
-  verbDefaults: Readonly<Partial<Record<SettingKey, string>>> = {},
-): ConfigResult {
+export function readConfigResult(command: Command, verbDefaults: VerbDefaults = {}): ConfigResult {
   const { config, ...given } = command.opts<Record<string, string>>()
   const flags = Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(SETTINGS, name)))
   return loadConfig({
@@ -50,7 +47,7 @@ export function readConfigResult(
 /** The effective configuration; throws one line that names every problem. Warnings go to `warn`. */
 export function readConfig(
   command: Command,
-  verbDefaults: Readonly<Partial<Record<SettingKey, string>>>,
+  verbDefaults: VerbDefaults,
   warn: (line: string) => void,
 ): { readonly config: Config; readonly origins: Readonly<Record<SettingKey, string>> } {
   const result = readConfigResult(command, verbDefaults)

@@ -11,6 +11,7 @@ import { issuesTokens } from '../app/token-issuer.ts'
 import { startWatchdog } from '../app/watchdog.ts'
 import { createSystemClock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
+import { DEMO_DEFAULTS } from '../config/markets.ts'
 import type { Config } from '../config/settings.ts'
 import { STREAM_SCOPE } from '../contract/scopes.ts'
 import { addConfigFlags, addTakeOverFlag, isTakeOver, readConfig, readConfigResult } from './config-flags.ts'
@@ -41,7 +42,7 @@ Examples:
 export async function runDemo(command: Command, what: 'demo' | 'replay'): Promise<void> {
   const warnings: string[] = []
   // On a terminal, logs would bury the few lines that say what to do next.
-  const verbDefaults = process.stderr.isTTY ? { 'log.level': 'warn' } : {}
+  const verbDefaults = { ...DEMO_DEFAULTS, ...(process.stderr.isTTY ? { 'log.level': 'warn' } : {}) }
   const { config } = readConfig(command, verbDefaults, (warning) => warnings.push(warning))
   const log = createLog(config['log.level'])
   for (const warning of warnings) log.warn({ warning }, 'configuration warning')

@@ -2,7 +2,7 @@
 import type { Readiness, ReadinessCheck } from '../app/readiness.ts'
 import { bad, type Finding, ok, warn } from './doctor-finding.ts'
 
-const NEXT_STEP = 'see the venue, and the log of the service'
+const NEXT_STEP = 'see its source, and the log of the service'
 
 export function judgeReadiness({ ready, checks }: Readiness): Finding[] {
   const markets = checks.filter(({ name }) => /^market \S+$/.test(name))

@@ -38,7 +38,7 @@ the file is whole up to there.
 
 Examples:
   $ tidegate record btc.recording --config tidegate.yaml --duration 10m
-  $ tidegate record simulated.recording --simulator.rate 500 --json
+  $ tidegate record btc.recording --config tidegate.yaml --force --json
   $ tidegate replay btc.recording --info`
 
 export function registerRecord(program: Command, environment: CommandEnvironment = processEnvironment()): void {
@@ -61,6 +61,7 @@ async function record(command: Command, file: string, environment: CommandEnviro
   // On a terminal, logs would tear the line that says how far it is.
   const verbDefaults = stderr.isTTY === true ? { 'log.level': 'warn' } : {}
   const { config } = readConfig(command, verbDefaults, (warning) => warnings.push(warning))
+  if (config.markets.length === 0) throw new Error('markets is empty: there is nothing to record')
   const log = createLog(config['log.level'])
   for (const warning of warnings) log.warn({ warning }, 'configuration warning')
   let end: (problem?: string) => void = () => undefined

@@ -4,8 +4,9 @@ import type { Service, ServiceAddresses } from '../app/compose.ts'
 import { type Running, runUntilSignal } from '../app/lifecycle.ts'
 import { startWatchdog } from '../app/watchdog.ts'
 import { createSystemClock } from '../base/clock.ts'
-import { createLog } from '../base/log.ts'
+import { createLog, type Log } from '../base/log.ts'
 import type { ConfigResult } from '../config/load.ts'
+import { type ConfiguredMarket, isSimulated } from '../config/markets.ts'
 import { addConfigFlags, addTakeOverFlag, isTakeOver, readConfig, readConfigResult } from './config-flags.ts'
 
 export function registerServe(program: Command): void {
@@ -22,12 +23,10 @@ Examples:
     )
   addConfigFlags(addTakeOverFlag(command)).action(async () => {
     const warnings: string[] = []
-    const { config, origins } = readConfig(command, {}, (warning) => warnings.push(warning))
+    const { config } = readConfig(command, {}, (warning) => warnings.push(warning))
     const log = createLog(config['log.level'])
     for (const warning of warnings) log.warn({ warning }, 'configuration warning')
-    if (origins.markets === 'default') {
-      log.warn({}, 'no markets are configured: prices come from the simulator and mean nothing')
-    }
+    warnOfMarkets(config.markets, log)
     startWatchdog(log, config['process.hang_seconds'])
     const clock = createSystemClock()
     const { startService } = await import('../app/compose.ts')
@@ -40,7 +39,14 @@ Examples:
   })
 }
 
-/** The service as a process runs it: what is read anew comes from where the configuration came from. */
+/** A service without markets, or with invented prices, may be what is wanted; it is never what nobody was told of. */
+function warnOfMarkets(markets: readonly ConfiguredMarket[], log: Log): void {
+  if (markets.length === 0) log.warn({}, 'no markets are configured: the stream serves none')
+  const simulated = markets.filter(isSimulated).map(({ definition }) => definition.symbol)
+  if (simulated.length > 0) log.warn({ markets: simulated }, 'simulated markets: their prices mean nothing')
+}
+
+/** The service as a process runs it: a reload reads from where the configuration came from. */
 export function withReload(service: Service, read: () => ConfigResult): Running {
   return {
     get stopMillisecondsMax() {

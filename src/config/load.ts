@@ -3,6 +3,7 @@
  * at once, each with its key and where the value came from, and never repeats the value of a secret.
  */
 import { nearest } from '../base/nearest.ts'
+import { simulatorProblems } from './markets.ts'
 import { RELATIONS } from './relations.ts'
 import type { Problem, Setting } from './setting-kinds.ts'
 import { type Config, SETTING_KEYS, SETTINGS, type SettingKey } from './settings.ts'
@@ -16,9 +17,11 @@ export interface ConfigInput {
   readonly file: string | undefined
   /** Reads a text file; throws what `node:fs` throws. */
   readonly readFile: (path: string) => string
-  /** Defaults of the running verb that differ from the table's, as text. */
-  readonly verbDefaults?: Readonly<Partial<Record<SettingKey, string>>>
+  /** Defaults of the running verb that differ from the table's, in the form a configuration file has. */
+  readonly verbDefaults?: VerbDefaults
 }
+
+export type VerbDefaults = Readonly<Partial<Record<SettingKey, unknown>>>
 
 export interface ConfigProblem {
   /** The key, with the place inside its value where there is one: `markets[0].depth`. */
@@ -34,6 +37,8 @@ export type ConfigResult =
       readonly config: Config
       readonly origins: Readonly<Record<SettingKey, string>>
       readonly warnings: readonly string[]
+      /** Whether there is a configuration file without a single value: a file that was truncated looks like this. */
+      readonly isFileEmpty: boolean
     }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[]; readonly warnings: readonly string[] }
 
@@ -52,7 +57,8 @@ export function loadConfig(input: ConfigInput): ConfigResult {
   const raw = new Map<SettingKey, RawValue>()
   for (const [key, value] of Object.entries(input.verbDefaults ?? {}))
     raw.set(key as SettingKey, { value, origin: 'default' })
-  for (const [key, value] of readConfigFile(input, problems)) raw.set(key, value)
+  const inFile = readConfigFile(input, problems)
+  for (const [key, value] of inFile) raw.set(key, value)
   for (const [key, value] of readEnvironment(input, problems, warnings)) raw.set(key, value)
   for (const [key, value] of readFlags(input, problems)) raw.set(key, value)
 
@@ -73,12 +79,20 @@ export function loadConfig(input: ConfigInput): ConfigResult {
   if (problems.length > 0) return { ok: false, problems, warnings }
   const config = values as Config
   const knownOrigins = origins as Record<SettingKey, string>
+  const broken = brokenRelations(config, knownOrigins)
+  if (broken.length > 0) return { ok: false, problems: broken, warnings }
+  const isFileEmpty = input.file !== undefined && inFile.size === 0
+  return { ok: true, config, origins: knownOrigins, warnings, isFileEmpty }
+}
+
+/** What is wrong between keys whose values are sound one by one. */
+function brokenRelations(config: Config, origins: Readonly<Record<SettingKey, string>>): ConfigProblem[] {
   const broken = RELATIONS.filter((relation) => !relation.holds(config)).map(({ key, other, rule }) => {
-    const origin = knownOrigins[key] === 'default' ? knownOrigins[other] : knownOrigins[key]
+    const origin = origins[key] === 'default' ? origins[other] : origins[key]
     return { key, origin, message: `is ${shown(config[key])}; it ${rule} (${shown(config[other])})` }
   })
-  if (broken.length > 0) return { ok: false, problems: broken, warnings }
-  return { ok: true, config, origins: knownOrigins, warnings }
+  const simulated = simulatorProblems(config.markets, config['simulator.allowed'])
+  return [...broken, ...simulated.map((problem) => located('markets', origins.markets, problem))]
 }
 
 function shown(value: unknown): string {

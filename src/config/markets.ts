@@ -1,11 +1,11 @@
 /**
- * The `markets` setting: what a configured market looks like, every rule it must keep, and the markets that are there
- * when nobody configures any.
+ * The `markets` setting: what a configured market looks like, every rule it must keep, and the simulated markets that
+ * `demo` serves when none are configured. No other verb has markets that nobody configured.
  */
 import { nearest } from '../base/nearest.ts'
 import type { MarketDefinition } from '../market/event.ts'
 import { given, type Problem, type Reading, type Setting } from './setting-kinds.ts'
-import { type MarketSource, readSources, sourceText } from './sources.ts'
+import { isSimulator, type MarketSource, readSources, sourceText } from './sources.ts'
 
 export interface ConfiguredMarket {
   readonly definition: MarketDefinition
@@ -15,15 +15,40 @@ export interface ConfiguredMarket {
 
 /** What the simulator's prices and sizes can have without leaving the integers that are exact. */
 const SIMULATOR_DECIMALS_MAX = 8
-/** More levels a side than any venue offers. */
+/** More levels per side than any venue offers. */
 const DEPTH_MAX = 1_000_000
+/**
+ * More than any venue lists pairs against its main currencies. It bounds what is made of all markets at once: the answer
+ * of `GET /v2/markets` (2,000 markets are 0.5 MB) and what one connection can subscribe to.
+ */
+export const MARKETS_MAX = 2_000
 const MEMBERS = ['symbol', 'base_asset', 'quote_asset', 'price_decimals', 'amount_decimals', 'depth', 'sources']
 
-export const MARKETS_DEFAULT: readonly ConfiguredMarket[] = [
+const SIMULATED_MARKETS: readonly ConfiguredMarket[] = [
   simulated('BTC', 'USD', 2, 8),
   simulated('ETH', 'USD', 2, 8),
   simulated('SOL', 'USD', 3, 6),
 ]
+
+/** The defaults of `demo` where they differ from the table of settings, in the form a configuration file has. */
+export const DEMO_DEFAULTS = { markets: SIMULATED_MARKETS.map(showMarket), 'simulator.allowed': true } as const
+
+/** Whether the prices of a market come from the simulator, and so mean nothing. */
+export function isSimulated({ sources }: ConfiguredMarket): boolean {
+  return sources.some(isSimulator)
+}
+
+/** Where markets have the simulator as a source although it is not allowed, each with its place in the setting. */
+export function simulatorProblems(configured: readonly ConfiguredMarket[], isAllowed: boolean): readonly Problem[] {
+  if (isAllowed) return []
+  return configured.flatMap(({ sources }, index) => {
+    const place = sources.findIndex(isSimulator)
+    if (place < 0) return []
+    const message =
+      'is simulator, whose prices are invented; simulator.allowed must be true to serve them (it is false)'
+    return [{ path: `[${index}].sources[${place}]`, message }]
+  })
+}
 
 export function markets(common: {
   initial: readonly ConfiguredMarket[]
@@ -50,6 +75,9 @@ function simulated(baseAsset: string, quoteAsset: string, priceDecimals: number,
 
 function readMarkets(raw: unknown): Reading<readonly ConfiguredMarket[]> {
   if (!Array.isArray(raw)) return { problems: [{ path: '', message: 'is not a list of markets' }] }
+  if (raw.length > MARKETS_MAX) {
+    return { problems: [{ path: '', message: `has ${raw.length} markets; ${MARKETS_MAX} are the most` }] }
+  }
   const problems: Problem[] = []
   const configured: ConfiguredMarket[] = []
   const places = new Map<string, number>()
@@ -100,7 +128,7 @@ class MarketReader {
     const amountDecimals = this.#count('amount_decimals', 18)
     const depth = this.#count('depth', DEPTH_MAX)
     const sources = readSources(entry.sources, `${this.#path}.sources`, this.problems)
-    const simulator = sources.findIndex(({ venue }) => venue === 'simulator')
+    const simulator = sources.findIndex(isSimulator)
     if (simulator >= 0 && Math.max(priceDecimals, amountDecimals) > SIMULATOR_DECIMALS_MAX) {
       this.#note(`.sources[${simulator}]`, `is simulator, which has at most ${SIMULATOR_DECIMALS_MAX} decimals`)
     }
@@ -127,7 +155,7 @@ class MarketReader {
   }
 }
 
-function showMarket({ definition, sources }: ConfiguredMarket): unknown {
+function showMarket({ definition, sources }: ConfiguredMarket) {
   return {
     symbol: definition.symbol,
     base_asset: definition.baseAsset,

@@ -20,6 +20,10 @@ export function sourceText({ venue, symbol }: MarketSource): string {
   return symbol === '' ? venue : `${venue}:${symbol}`
 }
 
+export function isSimulator({ venue }: MarketSource): boolean {
+  return venue === 'simulator'
+}
+
 /** How sources are written, for messages and pages. */
 export function sourceForms(): readonly string[] {
   return ['simulator', ...VENUE_NAMES.map((name) => `${name}:SYMBOL`), 'replay:FILE']
@@ -61,8 +65,8 @@ export function readSources(value: unknown, path: string, problems: Problem[]): 
 }
 
 /** A made-up book, or one of the past, added to a real one is a wrong book. */
-function standsAlone({ venue }: MarketSource): boolean {
-  return venue === 'simulator' || venue === 'replay'
+function standsAlone(source: MarketSource): boolean {
+  return isSimulator(source) || source.venue === 'replay'
 }
 
 /** The source that a text names, or why there is none. */

@@ -39,6 +39,7 @@ beforeEach(() => {
     storeClock,
     directory,
     markets: () => markets,
+    isSimulated: (market) => market === 'BBBUSD',
     sourcesOf: (market) => sources.get(market) ?? [],
     readiness: () => ({ ready: checks.every(({ ok }) => ok), checks }),
     connectionsMax: () => 7,
@@ -72,10 +73,15 @@ describe('the state of the node as metrics', () => {
     expect(await lines('tidegate_market')).toEqual([
       'tidegate_market_live{market="AAAUSD"} 1',
       'tidegate_market_live{market="BBBUSD"} 0',
+      'tidegate_market_simulated{market="AAAUSD"} 0',
+      'tidegate_market_simulated{market="BBBUSD"} 1',
       'tidegate_market_commit_age_seconds{market="AAAUSD"} 2',
     ])
     markets = markets.slice(1)
-    expect(await lines('tidegate_market')).toEqual(['tidegate_market_live{market="BBBUSD"} 0'])
+    expect(await lines('tidegate_market')).toEqual([
+      'tidegate_market_live{market="BBBUSD"} 0',
+      'tidegate_market_simulated{market="BBBUSD"} 1',
+    ])
   })
 
   test('says of each source of the markets of now whether it is live', async () => {

@@ -98,6 +98,16 @@ it('makes one source a venue, with all of its markets', () => {
   expect(kraken.calls).toEqual(['start'])
 })
 
+it('knows which of its markets are simulated', () => {
+  const { data } = setUp()
+  expect(['AUSD', 'BUSD', 'CUSD', 'DUSD'].map((symbol) => data.isSimulated(symbol))).toEqual([
+    false,
+    true,
+    false,
+    false,
+  ])
+})
+
 it('has started when every market has heard something from its source', async () => {
   const { made, started: start } = setUp()
   let started = false

@@ -52,6 +52,12 @@ it('names a market without a source, but waits only for one that has not spoken'
   expect(readinessOf({ ...lost, starting: new Set(['BTCUSD']) }).ready).toBe(false)
 })
 
+it('without a market is ready, because REST alone may be what is served, and says so', () => {
+  const { ready, checks } = readinessOf({ ...WELL, markets: [] })
+  expect(ready).toBe(true)
+  expect(checks.at(-1)).toEqual({ name: 'markets', ok: true, detail: 'no market is configured' })
+})
+
 it('names networks without addresses, and is ready: who only streams needs none', () => {
   const { ready, checks } = readinessOf({ ...WELL, withoutAddresses: ['BITCOIN', 'BASE'] })
   expect(ready).toBe(true)

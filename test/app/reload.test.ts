@@ -12,14 +12,29 @@ let lines: [event: string, fields: object][]
 let applied: Config[]
 let outcomes: string[]
 
-const read = (flags: Record<string, string>) =>
-  loadConfig({ flags, environment: {}, file: undefined, readFile: () => '' })
+const market = (base: string) =>
+  `{symbol: ${base}USD, base_asset: ${base}, quote_asset: USD, price_decimals: 2, amount_decimals: 8, depth: 10, sources: ['kraken:${base}/USD']}`
 
-function load(flags: Record<string, string>): void {
+/** @param file text of the configuration file; absent: there is none */
+const read = (flags: Record<string, string>, file?: string) =>
+  loadConfig({
+    flags,
+    environment: {},
+    file: file === undefined ? undefined : 'tidegate.yaml',
+    readFile: () => file ?? '',
+  })
+
+function load(flags: Record<string, string>, file?: string): void {
   const write = (fields: object, event: string) => void lines.push([event, fields])
   const log = { info: write, warn: write, error: write } as unknown as Log
   const options = { log, clock: new VirtualClock(), live, apply: () => applied.push(live.config) }
-  outcomes.push(reload(options, read(flags)))
+  outcomes.push(reload(options, read(flags, file)))
+}
+
+function inForce(flags: Record<string, string>, file?: string): void {
+  const result = read(flags, file)
+  if (!result.ok) throw new Error('this cannot be in force')
+  live.config = result.config
 }
 
 beforeEach(() => {
@@ -32,10 +47,10 @@ beforeEach(() => {
 })
 
 it('takes over the keys that are live, and names them', () => {
-  load({ 'stream.subscriptions_max': '7', markets: '[]' })
+  load({ 'stream.subscriptions_max': '7', markets: `[${market('BTC')}]` })
   expect(outcomes).toEqual(['applied'])
   expect(applied).toHaveLength(1)
-  expect(applied[0]).toMatchObject({ 'stream.subscriptions_max': 7, markets: [] })
+  expect(applied[0]).toMatchObject({ 'stream.subscriptions_max': 7, markets: [{ definition: { symbol: 'BTCUSD' } }] })
   expect(lines).toEqual([['configuration read anew', { keys: ['markets', 'stream.subscriptions_max'] }]])
 })
 
@@ -72,6 +87,46 @@ it('changes nothing when a certificate cannot be read', () => {
   load({ 'stream.subscriptions_max': '7', 'http.tls.cert_file': '/nowhere/cert', 'http.tls.key_file': '/nowhere/key' })
   expect(live.config).toBe(before)
   expect(JSON.stringify(lines)).toContain('http.tls.cert_file names /nowhere/cert')
+})
+
+it('never removes every market: a file that lost them is refused, with the reason', () => {
+  inForce({}, `markets: [${market('BTC')}, ${market('ETH')}]`)
+  const before = live.config
+  for (const file of ['stream: {subscriptions_max: 7}', 'markets: []', '# markets:', '']) load({}, file)
+  expect(outcomes).toEqual(['refused', 'refused', 'refused', 'refused'])
+  expect(live.config).toBe(before)
+  expect(applied).toEqual([])
+  const [noMarkets, , noValues] = lines
+  const event = 'the configuration was not reloaded: it stays as it was'
+  expect(noMarkets).toEqual([event, { reason: expect.stringMatching(/^markets would be empty/) }])
+  expect(noValues).toEqual([event, { reason: 'the configuration file is empty' }])
+  // Another market in the place of the last one is no loss of all.
+  load({}, `markets: [${market('SOL')}]`)
+  expect(outcomes.at(-1)).toBe('applied')
+})
+
+it('of a file that has become empty is refused although markets come from elsewhere', () => {
+  const flags = { markets: `[${market('BTC')}]` }
+  inForce(flags, 'stream: {subscriptions_max: 7}')
+  load(flags, '')
+  expect(outcomes).toEqual(['refused'])
+  expect(live.config['stream.subscriptions_max']).toBe(7)
+})
+
+it('of a file that was empty before is applied: nothing is missing', () => {
+  load({}, '')
+  load({ markets: `[${market('BTC')}]` })
+  expect(outcomes).toEqual(['applied', 'applied'])
+})
+
+it('cannot bring in the simulator where it is not allowed', () => {
+  inForce({ markets: `[${market('BTC')}]` })
+  const simulated = `[${market('BTC').replace('kraken:BTC/USD', 'simulator')}]`
+  load({ markets: simulated })
+  expect(outcomes).toEqual(['refused'])
+  expect(JSON.stringify(lines)).toContain('simulator.allowed must be true')
+  load({ markets: simulated, 'simulator.allowed': 'true' })
+  expect(outcomes.at(-1)).toBe('applied')
 })
 
 it('that is the same is applied all the same: files that it names may have changed', () => {

@@ -74,7 +74,15 @@ describe('--help', () => {
 
 describe('check-config', () => {
   const file = join(folder, 'good.yaml')
-  writeFileSync(file, 'http: {port: 9000}\noperator: {token: very-secret}\n')
+  const MARKET = 'symbol: BTCUSD, base_asset: BTC, quote_asset: USD, price_decimals: 2, amount_decimals: 8, depth: 1000'
+  writeFileSync(
+    file,
+    `http: {port: 9000}
+operator: {token: very-secret}
+simulator: {allowed: true}
+markets: [{${MARKET}, sources: [simulator]}]
+`,
+  )
   const bad = join(folder, 'bad.yaml')
   writeFileSync(bad, 'http: {prt: 9000}\nsimulator: {rate: 0}\n')
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { judgeReadiness } from '../../src/cli/doctor-readiness.ts'
 
 const row = (name: string, ok: boolean, detail = 'ok') => ({ name, ok, detail })
-const next = 'see the venue, and the log of the service'
+const next = 'see its source, and the log of the service'
 
 it('is one line when all is well', () => {
   const checks = [row('store', true), row('market BTCUSD', true), row('market ETHUSD', true)]

@@ -15,6 +15,7 @@ import { type RunningCommand, runCommand, startCommand } from '../support/comman
 import { listedPair, startListingVenue } from '../support/listing-venue.ts'
 import { hasPostgres, sharedDatabase } from '../support/postgres.ts'
 import { market, startServiceInside } from '../support/running-service.ts'
+import { SIMULATED_ARGS } from '../support/simulated-markets.ts'
 
 const DAY_MILLISECONDS = 86_400_000
 const ANY_PORTS = ['--http.port', '0', '--operator.port', '0']
@@ -64,7 +65,15 @@ describe('a running service', () => {
   let ready: { readonly http: string; readonly operator: string; readonly pid: number }
   beforeAll(async () => {
     home = mkdtempSync(join(tmpdir(), 'tidegate-doctor-service-'))
-    service = startCommand(['serve', ...ANY_PORTS, '--data_dir', home, '--stream.drain_seconds', '0'])
+    service = startCommand([
+      'serve',
+      ...ANY_PORTS,
+      ...SIMULATED_ARGS,
+      '--data_dir',
+      home,
+      '--stream.drain_seconds',
+      '0',
+    ])
     ready = JSON.parse(await service.line((line) => line.startsWith('{"ready"')))
     ports = ['--http.port', new URL(ready.http).port, '--operator.port', new URL(ready.operator).port]
   })
@@ -74,27 +83,31 @@ describe('a running service', () => {
     rmSync(home, { recursive: true })
   })
 
-  it('is asked, and all is well: one line each, aligned, exit code 0', async () => {
+  it('is asked, and nothing is wrong: one line each, aligned, exit code 0', async () => {
     const { code, stdout, stderr } = await runCommand(['doctor', '--data_dir', home, ...ports])
     expect([code, stderr]).toEqual([0, ''])
     const lines = stdout.trimEnd().split('\n')
-    expect(lines.map((line) => line.slice(0, 20).trimEnd())).toEqual([
-      'ok  configuration',
-      'ok  data folder',
-      'ok  operator token',
-      'ok  encryption key',
-      'ok  addresses',
-      'ok  service',
-      'ok  store',
-      'ok  signing key',
-      'ok  readiness',
-      'ok  operator port',
-      'ok  public port',
-      'ok  bus',
-      'ok  clock',
+    expect(lines.map((line) => line.slice(0, 22).trimEnd())).toEqual([
+      'ok    configuration',
+      'ok    data folder',
+      'ok    operator token',
+      'ok    encryption key',
+      'ok    addresses',
+      'ok    service',
+      'ok    store',
+      'ok    signing key',
+      'ok    readiness',
+      'warn  market BTCUSD',
+      'warn  market ETHUSD',
+      'warn  market SOLUSD',
+      'ok    operator port',
+      'ok    public port',
+      'ok    bus',
+      'ok    clock',
     ])
-    expect(lines[5]).toBe(`ok  service         process ${ready.pid} has ${home} open`)
-    expect(lines[10]).toBe(`ok  public port     ${ready.http}, answered by the service`)
+    expect(lines[5]).toBe(`ok    service         process ${ready.pid} has ${home} open`)
+    expect(lines[9]).toMatch(/^warn {2}market BTCUSD +live, and: simulated: its prices are invented; /)
+    expect(lines[13]).toBe(`ok    public port     ${ready.http}, answered by the service`)
   })
 
   it('that listens elsewhere than its configuration says is named; --operator-url finds it', async () => {

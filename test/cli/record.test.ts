@@ -8,6 +8,7 @@ import { startCommand } from '../support/command-line.ts'
 import { type CommandRunOptions, runCommand } from '../support/command-run.ts'
 import { readEntries, recordingFolder } from '../support/recording-file.ts'
 import { ensureBuilt } from '../support/running-service.ts'
+import { SIMULATED_ARGS } from '../support/simulated-markets.ts'
 
 const folder = recordingFolder()
 afterAll(() => folder.remove())
@@ -17,13 +18,20 @@ const PATIENCE = { timeout: 45_000 }
 
 /** Starts the verb and waits until it records. */
 async function startRecording(path: string, args: readonly string[] = [], options?: CommandRunOptions) {
-  const run = runCommand(registerRecord, ['record', path, '--log.level', 'silent', ...args], options)
+  const run = runCommand(registerRecord, ['record', path, '--log.level', 'silent', ...SIMULATED_ARGS, ...args], options)
   await vi.waitFor(() => expect(existsSync(path)).toBe(true), PATIENCE)
   await vi.waitFor(() => expect(run.clock.isDueIn(60_000)).toBe(true), PATIENCE)
   return run
 }
 
 describe('record', () => {
+  it('without a market has nothing to record, and writes no file', async () => {
+    const path = folder.next()
+    const run = runCommand(registerRecord, ['record', path, '--log.level', 'silent'])
+    expect(await run.ended).toEqual({ exitCode: 1, error: 'markets is empty: there is nothing to record' })
+    expect(existsSync(path)).toBe(false)
+  })
+
   it('records for as long as it was told to, and says what', async () => {
     const path = folder.next()
     const run = await startRecording(path, ['--duration', '3m', '--simulator.rate', '20', '--json'])
@@ -86,7 +94,7 @@ describe('record', () => {
   it('leaves a file alone that is there, unless it is told to replace it', async () => {
     const path = folder.next()
     writeFileSync(path, 'precious')
-    const run = runCommand(registerRecord, ['record', path, '--log.level', 'silent'])
+    const run = runCommand(registerRecord, ['record', path, '--log.level', 'silent', ...SIMULATED_ARGS])
     expect(await run.ended).toEqual({ exitCode: 1, error: `${path} is there already` })
     expect(readFileSync(path, 'utf8')).toBe('precious')
     const forced = await startRecording(path, ['--force'])
@@ -96,7 +104,14 @@ describe('record', () => {
   })
 
   it('fails on a disk without room', async () => {
-    const run = runCommand(registerRecord, ['record', '/dev/full', '--force', '--log.level', 'silent'])
+    const run = runCommand(registerRecord, [
+      'record',
+      '/dev/full',
+      '--force',
+      '--log.level',
+      'silent',
+      ...SIMULATED_ARGS,
+    ])
     expect((await run.ended).error).toMatch(/^ENOSPC/)
   })
 
@@ -113,7 +128,10 @@ describe('a recorder that is killed', () => {
 
   it('leaves a file whose books are right', async () => {
     const path = folder.next()
-    const command = startCommand(['record', path, '--simulator.rate', '500', '--log.level', 'error'], { isBuilt: true })
+    const command = startCommand(
+      ['record', path, '--simulator.rate', '500', '--log.level', 'error', ...SIMULATED_ARGS],
+      { isBuilt: true },
+    )
     await vi.waitFor(async () => expect((await readEntries(path)).length).toBeGreaterThan(100), {
       ...PATIENCE,
       interval: 100,

@@ -77,7 +77,20 @@ const isData = (symbol: string, type: string) => (message: Record<string, unknow
 
 beforeAll(async () => {
   configure({ markets: [BTC, ETH], log: { level: 'info' } })
-  const args = ['serve', '--config', file, '--http.port', '0', '--operator.port', '0', '--data_dir', folder]
+  // On the command line, so that what is written to the file is about markets alone.
+  const args = [
+    'serve',
+    '--config',
+    file,
+    '--http.port',
+    '0',
+    '--operator.port',
+    '0',
+    '--data_dir',
+    folder,
+    '--simulator.allowed',
+    'true',
+  ]
   command = startCommand(args)
   const ready = JSON.parse(await command.line((line) => line.startsWith('{"ready":true')))
   service = { http: ready.http, ws: ready.ws, operator: new OperatorApi(ready.operator, folder), folder }
@@ -158,6 +171,14 @@ it('a broken configuration changes nothing, and every problem is in the log', as
   })
   writeFileSync(file, 'markets: [')
   await reload('the configuration has problems: it stays as it was')
+  for (const [text, reason] of [
+    ['', 'the configuration file is empty'],
+    ['log: {level: info}\n', 'markets would be empty'],
+  ] as const) {
+    writeFileSync(file, text)
+    const event = 'the configuration was not reloaded: it stays as it was'
+    expect(await reload(event)).toMatchObject({ level: 'error', reason: expect.stringContaining(reason) })
+  }
   expect((await fetch(`${service.operator.url}/readyz`)).status).toBe(200)
   const client = await new Client().open()
   client.subscribe('BTCUSD')

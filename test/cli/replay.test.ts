@@ -16,8 +16,9 @@ import { runCommand } from '../support/command-run.ts'
 import { readEntries, recordingFolder } from '../support/recording-file.ts'
 import { ensureBuilt, temporaryFolder } from '../support/running-service.ts'
 import { fetchToken, SampleClient } from '../support/sample-client.ts'
+import { SIMULATED_ARGS } from '../support/simulated-markets.ts'
 
-/** The default markets, whose definitions the recording carries. */
+/** The simulated markets, whose definitions the recording carries. */
 const MARKETS = [
   { symbol: 'BTCUSD', price: 2, amount: 8 },
   { symbol: 'ETHUSD', price: 2, amount: 8 },
@@ -33,7 +34,15 @@ let entries: RecordedEntry[]
 
 beforeAll(async () => {
   ensureBuilt()
-  const run = runCommand(registerRecord, ['record', path, '--simulator.rate', '300', '--log.level', 'silent'])
+  const run = runCommand(registerRecord, [
+    'record',
+    path,
+    '--simulator.rate',
+    '300',
+    '--log.level',
+    'silent',
+    ...SIMULATED_ARGS,
+  ])
   await vi.waitFor(() => expect(run.clock.isDueIn(60_000)).toBe(true), { timeout: 45_000 })
   for (let step = 0; step < SECONDS * 1_000; step++) run.clock.advance(1)
   run.interrupt()

@@ -13,6 +13,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { SCOPES } from '../../src/contract/scopes.ts'
 import { type RunningCommand, runCommand, startCommand } from '../support/command-line.ts'
+import { SIMULATED_ARGS } from '../support/simulated-markets.ts'
 
 interface Ready {
   readonly http: string
@@ -36,7 +37,7 @@ const FLAGS = ['--http.port', '0', '--operator.port=0', '--data_dir', folder]
 const running = new Set<RunningCommand>()
 
 function start(verb: 'demo' | 'serve', ...flags: string[]): RunningCommand {
-  const command = startCommand([verb, ...FLAGS, ...flags])
+  const command = startCommand([verb, ...FLAGS, ...(verb === 'serve' ? SIMULATED_ARGS : []), ...flags])
   running.add(command)
   void command.result.then(() => running.delete(command))
   return command
@@ -150,7 +151,11 @@ describe('demo', () => {
     expect(response.status).toBe(200)
     const { checks } = (await response.json()) as { checks: { name: string; ok: boolean }[] }
     expect(checks.filter(({ name }) => name.startsWith('market '))).toEqual(
-      ['BTCUSD', 'ETHUSD', 'SOLUSD'].map((symbol) => ({ name: `market ${symbol}`, ok: true, detail: 'ok' })),
+      ['BTCUSD', 'ETHUSD', 'SOLUSD'].map((symbol) => ({
+        name: `market ${symbol}`,
+        ok: true,
+        detail: 'simulated: its prices are invented',
+      })),
     )
     expect(await (await fetch(`${ready.operator}/metrics`)).text()).toContain('tidegate_commits_total{market="BTCUSD"}')
   })
@@ -225,6 +230,54 @@ describe('a later start', () => {
     await expect(fetch(ready.http)).rejects.toThrow()
     // A second signal would be impatience.
     command = undefined
+  })
+})
+
+describe('serve without markets that somebody configured', () => {
+  const ELSEWHERE = ['--http.port', '0', '--operator.port', '0', '--data_dir', join(folder, 'elsewhere')]
+
+  it('starts, serves none, and says so where it is looked at', async () => {
+    const command = startCommand(['serve', ...ELSEWHERE])
+    running.add(command)
+    const { operator } = await readyOf(command)
+    const response = await fetch(`${operator}/readyz`)
+    expect(response.status).toBe(200)
+    const { checks } = (await response.json()) as { checks: { name: string; detail: string }[] }
+    expect(checks.filter(({ name }) => name.startsWith('market'))).toEqual([
+      { name: 'markets', ok: true, detail: 'no market is configured' },
+    ])
+    expect(await (await fetch(`${operator}/metrics`)).text()).not.toContain('tidegate_market_live{')
+    expect(command.stderr()).toContain('no markets are configured: the stream serves none')
+    command.child.kill('SIGTERM')
+    expect((await command.result).code).toBe(0)
+    running.delete(command)
+  })
+
+  it('does not start with simulated ones unless they are allowed: one line that names both keys', async () => {
+    const [, markets = ''] = SIMULATED_ARGS
+    const result = await runCommand(['serve', ...ELSEWHERE, '--markets', markets])
+    expect(result).toMatchObject({ code: 1, stdout: '' })
+    expect(result.stderr).toMatch(
+      /^tidegate: markets\[0\]\.sources\[0\] is simulator, [^\n]*simulator\.allowed[^\n]*\n$/,
+    )
+    const check = await runCommand(['check-config', '--offline', '--markets', markets])
+    expect(check.code).toBe(1)
+    expect(check.stdout).toMatch(/^markets\[0\]\.sources\[0\] +is simulator, .*simulator\.allowed/)
+  })
+
+  it('shows simulated ones where they are allowed', async () => {
+    const command = startCommand(['serve', ...ELSEWHERE, ...SIMULATED_ARGS])
+    running.add(command)
+    const { operator } = await readyOf(command)
+    const { checks } = (await (await fetch(`${operator}/readyz`)).json()) as { checks: object[] }
+    const detail = 'simulated: its prices are invented'
+    for (const symbol of ['BTCUSD', 'ETHUSD', 'SOLUSD']) {
+      expect(checks).toContainEqual({ name: `market ${symbol}`, ok: true, detail })
+    }
+    expect(await (await fetch(`${operator}/metrics`)).text()).toContain('tidegate_market_simulated{market="BTCUSD"} 1')
+    command.child.kill('SIGTERM')
+    expect((await command.result).code).toBe(0)
+    running.delete(command)
   })
 })
 

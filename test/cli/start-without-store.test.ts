@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { type RunningCommand, runCommand, startCommand } from '../support/command-line.ts'
 import { hasPostgres, PostgresServer, withClient } from '../support/postgres.ts'
+import { SIMULATED_ARGS } from '../support/simulated-markets.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tidegate-away-'))
 let running: RunningCommand | undefined
@@ -12,7 +13,7 @@ let running: RunningCommand | undefined
 /** Starts a node on that store and waits until its doors are open. */
 async function start(storeUrl: string) {
   const flags = ['--http.port', '0', '--operator.port', '0', '--data_dir', folder, '--store.url', storeUrl]
-  const command = startCommand(['serve', ...flags])
+  const command = startCommand(['serve', ...flags, ...SIMULATED_ARGS])
   running = command
   const line = JSON.parse(await command.errorLine((text) => text.includes('"event":"listening"')))
   return { command, http: line.http as string, operator: line.operator as string }

@@ -1,6 +1,7 @@
 /** The effective configuration: where values come from, what is refused, and what is said about it. */
 import { describe, expect, it } from 'vitest'
 import { type ConfigInput, describeProblem, loadConfig, variableOf } from '../../src/config/load.ts'
+import { DEMO_DEFAULTS, isSimulated, MARKETS_MAX } from '../../src/config/markets.ts'
 import { SETTING_KEYS, SETTINGS } from '../../src/config/settings.ts'
 
 function load(parts: Partial<ConfigInput> & { files?: Record<string, string> } = {}) {
@@ -42,14 +43,19 @@ const MARKET = {
 }
 
 function marketProblems(...markets: unknown[]): string[] {
-  return problemsOf(load({ flags: { markets: JSON.stringify(markets) } })).map((text) => text.replace(/ \(from .*/, ''))
+  const flags = { markets: JSON.stringify(markets), 'simulator.allowed': 'true' }
+  return problemsOf(load({ flags })).map((text) => text.replace(/ \(from .*/, ''))
 }
 
 describe('defaults', () => {
-  it('are a valid configuration with the three simulated markets', () => {
-    const config = configOf(load())
-    expect(config['http.port']).toBe(8080)
-    expect(config.markets.map(({ definition }) => definition.symbol)).toEqual(['BTCUSD', 'ETHUSD', 'SOLUSD'])
+  it('are a valid configuration without markets, in which the simulator is not allowed', () => {
+    expect(configOf(load())).toMatchObject({ 'http.port': 8080, markets: [], 'simulator.allowed': false })
+  })
+
+  it('of demo are three simulated markets', () => {
+    const { markets } = configOf(load({ verbDefaults: DEMO_DEFAULTS }))
+    expect(markets.map(({ definition }) => definition.symbol)).toEqual(['BTCUSD', 'ETHUSD', 'SOLUSD'])
+    expect(markets.every(isSimulated)).toBe(true)
   })
 
   it('pass their own rows, also in the form a file holds', () => {
@@ -274,6 +280,27 @@ describe('secrets', () => {
 })
 
 describe('markets', () => {
+  it('may be simulated only where simulator.allowed says so; each one that is not is named with both keys', () => {
+    const simulated = ['BTC', 'ETH'].map((base) => {
+      return { ...MARKET, symbol: `${base}USD`, base_asset: base, sources: ['simulator'] }
+    })
+    const text = JSON.stringify([simulated[0], { ...MARKET, symbol: 'SOLUSD', base_asset: 'SOL' }, simulated[1]])
+    const refused = problemsOf(load({ flags: { markets: text } }))
+    expect(refused).toHaveLength(2)
+    expect(refused[0]).toMatch(/^markets\[0\]\.sources\[0\] is simulator, .*simulator\.allowed.* \(from --markets\)$/)
+    expect(refused[1]).toMatch(/^markets\[2\]\.sources\[0\] is simulator, .*simulator\.allowed/)
+    expect(problemsOf(load({ flags: { markets: text, 'simulator.allowed': 'true' } }))).toEqual([])
+  })
+
+  it('are limited in number', () => {
+    const many = (count: number) => Array.from({ length: count }, () => MARKET)
+    expect(SETTINGS.markets.read(many(MARKETS_MAX + 1))).toEqual({
+      problems: [{ path: '', message: 'has 2001 markets; 2000 are the most' }],
+    })
+    // Judged one by one, all but the first are repeated.
+    expect((SETTINGS.markets.read(many(MARKETS_MAX)) as { problems: object[] }).problems).toHaveLength(1_999)
+  })
+
   it('keep every rule of their members', () => {
     expect(marketProblems(MARKET)).toEqual([])
     expect(marketProblems({ ...MARKET, price_decimals: 18, amount_decimals: 0, depth: 0 })).toEqual([])

@@ -20,6 +20,7 @@ import { SCOPES } from '../../src/contract/scopes.ts'
 import type { Hub } from '../../src/gateway/hub.ts'
 import type { Db } from '../../src/store/db.ts'
 import { captureLog } from './door.ts'
+import { SIMULATED_FLAGS } from './simulated-markets.ts'
 import { openTestStore } from './test-store.ts'
 
 export const OPERATOR_TOKEN = 'operator-token-of-this-test'
@@ -220,7 +221,12 @@ export async function untilServed(call: () => Promise<RestAnswer>): Promise<Rest
 }
 
 export function configOf(flags: Readonly<Record<string, string>>): Config {
-  const result = loadConfig({ flags, environment: {}, file: undefined, readFile: () => '' })
+  const result = loadConfig({
+    flags: { ...SIMULATED_FLAGS, ...flags },
+    environment: {},
+    file: undefined,
+    readFile: () => '',
+  })
   if (!result.ok) throw new Error(JSON.stringify(result.problems))
   return result.config
 }

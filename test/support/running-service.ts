@@ -15,6 +15,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import { type CommandResult, type RunningCommand, startCommand } from './command-line.ts'
 import { fetchToken } from './sample-client.ts'
 import { ServiceRecord } from './service-record.ts'
+import { SIMULATED_FLAGS } from './simulated-markets.ts'
 import { storeFlags } from './test-store.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -147,9 +148,10 @@ export function ensureBuilt(): void {
   if (status !== 0) throw new Error(`the build failed: ${stderr}`)
 }
 
-/** Runs a verb of the built program with a configuration that has free ports and this folder. */
+/** Runs a verb of the built program with free ports, this folder and, unless `flags` has others, simulated markets. */
 export function startVerb(verb: 'serve' | 'demo', folder: string, flags: Flags = {}): RunningCommand {
-  const all: Flags = { 'http.port': 0, 'operator.port': 0, data_dir: folder, ...flags }
+  const markets = verb === 'serve' ? SIMULATED_FLAGS : {}
+  const all: Flags = { 'http.port': 0, 'operator.port': 0, data_dir: folder, ...markets, ...flags }
   const args = Object.entries(all).flatMap(([key, value]) => [`--${key}`, String(value)])
   return startCommand([verb, ...args], { isBuilt: true, cwd: folder })
 }
@@ -188,6 +190,7 @@ export async function startServiceInside(
     'http.port': 0,
     'operator.port': 0,
     data_dir: folder,
+    ...SIMULATED_FLAGS,
     markets: JSON.stringify(markets),
     ...(await storeFlags(folder)),
     ...flags,

@@ -1,12 +1,12 @@
 /** The settings of markets and where their data comes from. */
-import { MARKETS_DEFAULT, markets } from '../markets.ts'
+import { markets } from '../markets.ts'
 import { factor, integer, seconds, toggle, url } from '../setting-kinds.ts'
 
 export const MARKETS_SETTINGS = {
   markets: markets({
-    initial: MARKETS_DEFAULT,
+    initial: [],
     live: true,
-    meaning: 'the markets of this service, with the sources of each',
+    meaning: 'the markets of this service, with the sources of each; demo has three simulated ones',
   }),
   'feeds.kraken.url': url({
     initial: 'wss://ws.kraken.com/v2',
@@ -33,8 +33,13 @@ export const MARKETS_SETTINGS = {
     schemes: ['wss', 'ws'],
     meaning: 'where sources named coinbase:SYMBOL connect',
   }),
+  'simulator.allowed': toggle({
+    initial: false,
+    live: true,
+    meaning: 'whether a market may have the source simulator, whose prices are invented; true in demo',
+  }),
   'simulator.seed': integer({ initial: 1, min: 0, max: 4_294_967_295, meaning: 'same seed, same orders' }),
-  'simulator.rate': integer({ initial: 40, min: 1, max: 10_000, meaning: 'mean book updates a second and market' }),
+  'simulator.rate': integer({ initial: 40, min: 1, max: 10_000, meaning: 'mean book updates per second and market' }),
   'replay.speed': factor({
     initial: 1,
     min: 0.001,

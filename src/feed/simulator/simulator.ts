@@ -40,6 +40,9 @@ interface SimulatorOptions {
   readonly onTrade?: (trade: SimulatedTrade) => void
 }
 
+/** What `/readyz` and the operator API report of every simulated market. */
+const NOTICE = 'simulated: its prices are invented'
+
 /** A turn emits at most a mean second's events, and never fewer than this many when they are due. */
 const TURN_EVENTS_MIN = 64
 
@@ -68,7 +71,7 @@ export function createSimulator(options: SimulatorOptions): Source {
       return Promise.resolve()
     },
     notices() {
-      return []
+      return [NOTICE]
     },
     rebuild(market) {
       markets.get(market)?.rebuild()

@@ -1,0 +1,14 @@
+/** The three simulated markets of `demo`, for other verbs, which have no markets that nobody configured. */
+import { DEMO_DEFAULTS } from '../../src/config/markets.ts'
+
+/** As flags by key. */
+export const SIMULATED_FLAGS = {
+  markets: JSON.stringify(DEMO_DEFAULTS.markets),
+  'simulator.allowed': String(DEMO_DEFAULTS['simulator.allowed']),
+}
+
+/** The same on a command line. */
+export const SIMULATED_ARGS: readonly string[] = Object.entries(SIMULATED_FLAGS).flatMap(([key, value]) => [
+  `--${key}`,
+  value,
+])
