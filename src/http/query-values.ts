@@ -1,32 +1,11 @@
 /**
  * The parts of a query string: names and values, decoded strictly. Values are taken by name, and what nobody took can be
- * asked for. A query string may be as long as a head: the number of its parameters and of its faults has a limit, and
- * reading ends at either. Pure.
+ * asked for. A query string may be as long as a head, so the number of its parameters has a limit. Pure.
  */
-import { type FieldError, invalidRequest, Problem } from './problem.ts'
+import type { QueryFaults } from './query-faults.ts'
 
 /** A list takes up to seven parameters, three of them arrays of 100 entries. */
 const PAIRS_MAX = 1_000
-/** More would help nobody. */
-const FAULTS_MAX = 20
-/** Of a parameter's name in a fault: it comes from outside and may be as long as the query. */
-const NAME_CHARACTERS_MAX = 200
-
-/** What is wrong with a query, one entry for each fault that was found. */
-export class QueryFaults {
-  readonly #errors: FieldError[] = []
-
-  /** Notes a fault; with the last one that is reported, reading is over. */
-  add(parameter: string, detail: string): void {
-    this.#errors.push({ parameter: parameter.slice(0, NAME_CHARACTERS_MAX), detail })
-    if (this.#errors.length === FAULTS_MAX) this.throwIfAny()
-  }
-
-  throwIfAny(): void {
-    const [first, ...rest] = this.#errors
-    if (first !== undefined) throw invalidRequest([first, ...rest])
-  }
-}
 
 export class QueryValues {
   readonly #values = new Map<string, string[]>()
@@ -81,7 +60,7 @@ export function queryValues(url: string, faults: QueryFaults): QueryValues {
     start = end + 1
     if (pair === '') continue
     count++
-    if (count > PAIRS_MAX) throw new Problem('invalid_request', `query: has more than ${PAIRS_MAX} parameters`)
+    if (count > PAIRS_MAX) faults.reject(`has more than ${PAIRS_MAX} parameters`)
     const [rawName, rawValue] = splitOnce(pair)
     const name = decode(rawName)
     const value = decode(rawValue)

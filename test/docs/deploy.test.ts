@@ -1,8 +1,11 @@
 /** The files of `deploy/` that this repository can judge: the configuration, and what the files name in it. */
 import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { checkDescriptorLimit } from '../../src/app/descriptors.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import { captureLog } from '../support/door.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -35,6 +38,35 @@ describe('the files of deploy/', () => {
     expect(unit).toMatch(/^NotifyAccess=all$/m)
     const watchdogSeconds = Number(/^WatchdogSec=([0-9]+)$/m.exec(unit)?.[1])
     expect(watchdogSeconds).toBeGreaterThan(result.config['process.hang_seconds'])
+  })
+
+  it('limit what one address may do, at the limits of the service', () => {
+    if (!result.ok) throw new Error('no configuration')
+    const { config } = result
+    const nginx = read('deploy/nginx.conf')
+    const directive = (name: string): string => new RegExp(`^ *${name} +(.+);$`, 'm').exec(nginx)?.[1] ?? ''
+    expect(directive('limit_conn')).toBe(`tidegate_connections ${config['stream.connections_per_client_max']}`)
+    expect(directive('limit_conn_zone')).toMatch(/^\$binary_remote_addr zone=tidegate_connections:/)
+    expect(directive('limit_req')).toMatch(/^zone=tidegate_requests burst=\d+ nodelay$/)
+    const rate = Number(/zone=tidegate_requests:16m rate=(\d+)r\/s$/.exec(directive('limit_req_zone'))?.[1])
+    expect(rate).toBeGreaterThanOrEqual(config['rest.rate_per_second'])
+    expect([directive('limit_conn_status'), directive('limit_req_status')]).toEqual(['429', '429'])
+    const [count, size] = directive('large_client_header_buffers').split(' ')
+    expect([count, Number.parseInt(size as string, 10) * 1024]).toEqual(['2', config['http.header_bytes_max']])
+    expect([directive('client_header_timeout'), directive('client_body_timeout')]).toEqual(['10s', '10s'])
+  })
+
+  it('allow the service as many open files as its settings need', () => {
+    if (!result.ok) throw new Error('no configuration')
+    const { log, lines } = captureLog()
+    const limit = /^LimitNOFILE=(\d+)$/m.exec(read('deploy/tidegate.service'))?.[1] as string
+    checkDescriptorLimit(result.config, log, () => `Max open files            ${limit}     ${limit}     files`)
+    expect(lines).toEqual([])
+  })
+
+  it('let Prometheus ask by an address that needs no operator.allowed_hosts', () => {
+    const [, target = ''] = /targets: \['([^']+)'\]/.exec(read('deploy/prometheus.yml')) ?? []
+    expect(isIP(target.split(':')[0] as string)).toBe(4)
   })
 
   it('are all installed by the guide', () => {
