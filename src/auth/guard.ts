@@ -1,7 +1,8 @@
 /**
  * The guard of the public REST API: who calls, and whether that client may use this operation now. The checks stand in
- * the order in which they answer: token, client and customer in force, scope, rate. They read memory only, so the store
- * being down refuses nobody; what belongs to whom is for the rooms to say, by the caller that the guard leaves behind.
+ * the order in which they answer: token, client and customer in force, scope, rate. They read memory only, so a request
+ * is refused or admitted whether or not the store is available; what belongs to whom is decided by the modules behind
+ * it, by the caller that the guard leaves with the request. A header that is too long for a token is refused unread.
  */
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
 import { assert } from '../base/assert.ts'
@@ -10,6 +11,7 @@ import { OPERATIONS, type Operation, type OperationId } from '../contract/operat
 import type { Scope } from '../contract/scopes.ts'
 import { Problem } from '../http/problem.ts'
 import { createRateLimitHook, RateLimiter } from '../http/rate-limit.ts'
+import { bearerTokenOf } from './bearer.ts'
 import type { Directory } from './directory.ts'
 import type { AccessToken, TokenVerifier } from './token-verifier.ts'
 
@@ -90,8 +92,8 @@ async function authenticate(
   verifier: TokenVerifier,
 ): Promise<AccessToken> {
   if (authorization === undefined) throw new Problem('unauthorized', 'a bearer token is required', challenge())
-  const text = /^Bearer +([!-~]+) *$/i.exec(authorization)?.[1]
-  if (text === undefined) throw invalidToken('the Authorization header is not of the form Bearer TOKEN')
+  const text = bearerTokenOf(authorization)
+  if (text === undefined) throw invalidToken('the Authorization header is not of the form Bearer TOKEN, or too long')
   // Without the directory no token can be judged: not the client's fault, so not a 401.
   if (!directory.loaded) throw unavailable('the directory of clients is not loaded yet')
   const verdict = await verifier.verify(text)

@@ -1,7 +1,6 @@
 /**
- * Signed JSON Web Tokens (RFC 7519): signing, checking, and reading sets of keys (RFC 7517). The only file that knows
- * the library. It says what is wrong with a token in a word and never quotes one; it knows neither our claims nor whose
- * keys they are.
+ * Signed JSON Web Tokens (RFC 7519): signing, checking, and their keys. The only file that knows the library. It says
+ * what is wrong with a token in a word and never quotes one; it knows neither our claims nor whose keys they are.
  */
 import type { KeyObject } from 'node:crypto'
 import {
@@ -83,12 +82,15 @@ export function keysById(find: (keyId: string) => KeyObject | undefined): KeySou
   }
 }
 
-/** The keys of a JWK Set document; `undefined` when it is none. */
-export function readKeySet(document: unknown): KeySource | undefined {
-  try {
-    return createLocalJWKSet(document as JSONWebKeySet)
-  } catch (error) {
-    if (error instanceof errors.JOSEError) return undefined
-    throw error
+/** Those of a set of public keys that have been checked: of every key that the library cannot use, nothing is valid. */
+export function keysOfSet(keys: readonly object[]): KeySource {
+  const find = createLocalJWKSet({ keys } as JSONWebKeySet)
+  return async (header, token) => {
+    try {
+      return await find(header, token)
+    } catch (error) {
+      if (error instanceof errors.JOSEError) throw error
+      throw new errors.JWKSInvalid('a key cannot be used', { cause: error })
+    }
   }
 }

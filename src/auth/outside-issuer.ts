@@ -32,8 +32,8 @@ const INVALID = refuse('it is not one of the issuer that this service trusts')
 
 export function createOutsideIssuer(options: OutsideIssuerOptions): TokenIssuer {
   const { clock, log, directory } = options
-  const keys = new OutsideKeys({ url: options.jwksUrl, clock, log })
-  // Who comes first after the start finds the keys here already.
+  const keys = new OutsideKeys({ url: options.jwksUrl, algorithms: ALGORITHMS, clock, log })
+  // Fetched at once, so that the first request after the start need not wait for them.
   void keys.current()
   return {
     async read(text, nowMilliseconds) {

@@ -5,16 +5,19 @@
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import { type KeySource, readKeySet } from './jwt.ts'
+import { readKeySet, type SkippedKey } from './jwk-set.ts'
+import { type KeySource, keysOfSet } from './jwt.ts'
 
 export interface OutsideKeysOptions {
   /** The setting `auth.jwks_url`. */
   readonly url: string
+  /** The algorithms that tokens may be signed with. */
+  readonly algorithms: readonly string[]
   readonly clock: Clock
   readonly log: Log
 }
 
-/** Age from which keys are fetched anew; a key that the issuer withdrew is good for not much longer. */
+/** Age from which keys are fetched again; a key that the issuer withdrew is accepted for not much longer. */
 export const KEYS_FRESH_MILLISECONDS = 300_000
 /** Between two requests, whatever the reason; so long a key that is used without having been published is unknown. */
 const PAUSE_MILLISECONDS = 5_000
@@ -27,6 +30,8 @@ export class OutsideKeys {
   #fetchedMilliseconds = 0
   #askedMilliseconds: number | undefined
   #asking: Promise<void> | undefined
+  /** The keys that were last reported as unusable. */
+  #reported = '[]'
 
   constructor(options: OutsideKeysOptions) {
     this.#options = options
@@ -61,15 +66,25 @@ export class OutsideKeys {
   }
 
   async #fetch(): Promise<void> {
-    const { url, log } = this.#options
+    const { url, algorithms, log } = this.#options
     try {
-      const keys = readKeySet(await fetchDocument(url))
-      if (keys === undefined) throw new Error('the answer is no JWK Set')
-      this.#keys = keys
+      const set = readKeySet(await fetchDocument(url), algorithms)
+      if (set === undefined) throw new Error('the answer is no JWK Set')
+      this.#report(set.skipped)
+      this.#keys = keysOfSet(set.keys)
       this.#fetchedMilliseconds = this.#now()
     } catch (error) {
       log.warn({ err: error, url, kept: this.#keys !== undefined }, 'the keys of the outside issuer were not fetched')
     }
+  }
+
+  /** Once, until others are skipped. */
+  #report(skipped: readonly SkippedKey[]): void {
+    const text = JSON.stringify(skipped)
+    if (text === this.#reported) return
+    this.#reported = text
+    const { url, log } = this.#options
+    if (skipped.length > 0) log.warn({ url, keys: skipped }, 'keys of the outside issuer are not used')
   }
 
   #now(): number {

@@ -1,8 +1,9 @@
 /**
- * Verifies access tokens from memory: the issuer's keys, and a cache of what was verified, because ES256 allows only
- * some thousand verifications a second and reconnecting clients come in thousands. The cache is bounded, holds digests
- * and never tokens, and forgets with a token's expiry and with its key. A token that was revoked is refused. It never
- * reads the store.
+ * Verifies access tokens from memory: the issuer's keys, and a cache of tokens that were valid, because ES256 allows
+ * only some thousand verifications a second and reconnecting clients come in thousands. The cache is bounded, holds
+ * digests and never tokens, and forgets a token with its expiry, with its key, and when it was used longest ago. What
+ * was refused is not kept, so that forged tokens displace nothing. A token that was revoked is refused. It never reads
+ * the store.
  */
 import { createHash } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
@@ -23,11 +24,11 @@ export interface TokenVerifier {
   verify(token: string): Promise<TokenVerdict>
 }
 
-/** Who issues the tokens: this service, or somebody that it trusts. */
+/** Who issues the tokens: this service, or an issuer that it trusts. */
 export interface TokenIssuer {
   /** Checks a token as if it had never been seen. */
   read(text: string, nowMilliseconds: number): Promise<TokenVerdict>
-  /** Whether a token that was good may still be taken for good without checking it anew. */
+  /** Whether a token that was valid may be accepted without checking it again. */
   remembers(token: AccessToken, verifiedMilliseconds: number, nowMilliseconds: number): boolean
 }
 
@@ -46,6 +47,7 @@ export function createTokenVerifier(options: {
   readonly issuer?: TokenIssuer
 }): TokenVerifier {
   const { directory, clock, issuer = ownIssuer(directory) } = options
+  /** By digest, the one that was used longest ago first. */
   const cache = new Map<string, CachedToken>()
 
   async function read(text: string): Promise<TokenVerdict> {
@@ -56,8 +58,11 @@ export function createTokenVerifier(options: {
     if (cached !== undefined) {
       const { token, verifiedMilliseconds } = cached
       const isLive = token.expiresAtMilliseconds > nowMilliseconds
-      if (isLive && issuer.remembers(token, verifiedMilliseconds, nowMilliseconds)) return { ok: true, token }
       cache.delete(digest)
+      if (isLive && issuer.remembers(token, verifiedMilliseconds, nowMilliseconds)) {
+        cache.set(digest, cached)
+        return { ok: true, token }
+      }
     }
     const reading = await issuer.read(text, nowMilliseconds)
     if (!reading.ok) return reading

@@ -49,4 +49,23 @@ describe('an outside issuer', () => {
       expect(read({ ...OUTSIDE, 'auth.jwks_url': url }).ok).toBe(false)
     },
   )
+
+  it.each([
+    'https://user:pa55word@id.example.com/jwks',
+    'https://pa55word@id.example.com/jwks',
+    'https://:pa55word@id.example.com/jwks',
+    'http://user:pa55word@id.example.com/jwks',
+    'https:user:pa55word@id.example.com/jwks',
+    'https://user:pa55word\\@id.example.com/jwks',
+    'custom:user:pa55word@id.example.com',
+  ])('is refused with credentials in the address of its keys, which are not repeated: %s', (url) => {
+    const result = read({ ...OUTSIDE, 'auth.jwks_url': url })
+    expect(result.ok).toBe(false)
+    expect(JSON.stringify(result)).toContain('user name or password')
+    expect(JSON.stringify(result)).not.toContain('pa55word')
+  })
+
+  it('may have its keys at an address with an @ behind the host', () => {
+    expect(read({ ...OUTSIDE, 'auth.jwks_url': 'https://id.example.com/a@b?c=d@e' }).ok).toBe(true)
+  })
 })

@@ -7,6 +7,7 @@ import { readAuthority } from '../../src/auth/authority.ts'
 import { changeClient, ensureClient } from '../../src/auth/clients.ts'
 import { changeCustomer, ensureCustomer } from '../../src/auth/customers.ts'
 import type { Directory } from '../../src/auth/directory.ts'
+import { type KeySet, readKeySet } from '../../src/auth/jwk-set.ts'
 import { createOutsideIssuer, type OutsideIssuerOptions } from '../../src/auth/outside-issuer.ts'
 import { createTokenVerifier } from '../../src/auth/token-verifier.ts'
 import { createLog } from '../../src/base/log.ts'
@@ -15,6 +16,7 @@ import type { Db } from '../../src/store/db.ts'
 import { openEmbedded } from '../../src/store/embedded.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { AuthNode, write } from '../support/auth-node.ts'
+import { captureLog } from '../support/door.ts'
 import { OUTSIDE_AUDIENCE, OutsideIssuer } from '../support/outside-issuer.ts'
 import { createPatientClock } from '../support/patient-clock.ts'
 import { NodeClock } from '../support/virtual-clock.ts'
@@ -285,5 +287,125 @@ describe('whatever an issuer may sign', () => {
 
   it('grants nothing without the claim of scopes', async () => {
     expect(await strange.status(forge(header, { ...claims(), scp: undefined }))).toBe(403)
+  })
+})
+
+describe('a key that cannot be used', () => {
+  const rsa = (modulusLength: number, publicExponent = 65_537) =>
+    generateKeyPairSync('rsa', { modulusLength, publicExponent })
+  const good = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const weak = rsa(1_024)
+  const short = rsa(2_040)
+  const strong = rsa(2_048)
+  const jwkOf = (key: KeyObject) => key.export({ format: 'jwk' }) as Record<string, unknown>
+  const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const signed = (alg: string, kid: string, key: KeyObject) => {
+    const now = Math.floor(clock.wallInstant().milliseconds / 1000)
+    const claims = { iss: 'https://outside.test/', aud: OUTSIDE_AUDIENCE, exp: now + 60, iat: now }
+    const grants = { client_id: 'known', customer_id: 'acme', scope: STREAM_SCOPE }
+    const input = `${part({ alg, kid })}.${part({ ...claims, ...grants })}`
+    const signature = sign('sha256', Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' })
+    return `${input}.${signature.toString('base64url')}`
+  }
+  const lines: string[] = []
+  let keys: unknown[] = []
+  let server: ReturnType<typeof createServer>
+  let relying: AuthNode
+  beforeEach(async () => {
+    lines.length = 0
+    server = createServer((_request, response) => void response.end(JSON.stringify({ keys })))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  })
+  afterEach(async () => {
+    await relying.close()
+    server.closeAllConnections()
+    server.close()
+  })
+  async function trust(published: unknown[]): Promise<void> {
+    keys = [...published, { ...jwkOf(good.publicKey), kid: 'good' }]
+    const { log, lines: written } = captureLog()
+    const jwksUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    relying = await open({ issuer: 'https://outside.test/', jwksUrl, log })
+    // The next key set is asked for after this one has come.
+    expect(await relying.status(signed('ES256', 'good', good.privateKey))).toBe(426)
+    lines.push(...written.filter((line) => line.includes('are not used')))
+  }
+
+  it.each([
+    ['1,024 bits', weak, 'n: has 1024 bits, fewer than 2048'],
+    ['2,040 bits', short, 'n: has 2040 bits, fewer than 2048'],
+  ])('an RSA key of %s is skipped with a line in the log, and its tokens are 401', async (_what, pair, reason) => {
+    await trust([{ ...jwkOf(pair.publicKey), kid: 'weak' }])
+    for (const alg of ['RS256', 'PS256']) expect(await relying.status(signed(alg, 'weak', pair.privateKey))).toBe(401)
+    expect(lines).toHaveLength(1)
+    expect(JSON.parse(lines[0] as string)).toMatchObject({ level: 40, keys: [{ keyId: 'weak', reason }] })
+  })
+
+  it('an RSA key of 2,048 bits is one that can', async () => {
+    await trust([{ ...jwkOf(strong.publicKey), kid: 'strong' }])
+    expect(await relying.status(signed('RS256', 'strong', strong.privateKey))).toBe(426)
+    expect(lines).toEqual([])
+  })
+
+  const unusable: [string, unknown][] = [
+    ['nothing', null],
+    ['text', 'key'],
+    ['a list', []],
+    ['no kind', { kid: 'odd' }],
+    ['a kind that is not known', { kty: 'LATTICE', kid: 'odd' }],
+    ['a kind that is no text', { kty: 7, kid: 'odd' }],
+    ['a shared secret', { kty: 'oct', kid: 'odd', k: part('secret') }],
+    ['for encryption', { ...jwkOf(strong.publicKey), kid: 'odd', use: 'enc' }],
+    ['another operation', { ...jwkOf(strong.publicKey), kid: 'odd', key_ops: ['encrypt'] }],
+    ['operations that are no list', { ...jwkOf(strong.publicKey), kid: 'odd', key_ops: 'verify' }],
+    ['an algorithm that is not accepted', { ...jwkOf(strong.publicKey), kid: 'odd', alg: 'HS256' }],
+    ['an algorithm that is no text', { ...jwkOf(strong.publicKey), kid: 'odd', alg: ['RS256'] }],
+    ['the private part in it', { ...jwkOf(strong.privateKey), kid: 'odd' }],
+    ['no modulus', { kty: 'RSA', kid: 'odd', e: 'AQAB' }],
+    ['an empty modulus', { kty: 'RSA', kid: 'odd', e: 'AQAB', n: '' }],
+    ['a modulus that is no text', { kty: 'RSA', kid: 'odd', e: 'AQAB', n: 7 }],
+    ['an even exponent', { ...jwkOf(strong.publicKey), kid: 'odd', e: 'Ag' }],
+    ['the exponent 1', { ...jwkOf(strong.publicKey), kid: 'odd', e: 'AQ' }],
+    ['a long exponent', { ...jwkOf(strong.publicKey), kid: 'odd', e: Buffer.alloc(200, 7).toString('base64url') }],
+    ['a point that is not on its curve', { ...jwkOf(good.publicKey), kid: 'odd', x: part('x').padEnd(43, 'A') }],
+    ['another curve', { ...jwkOf(good.publicKey), kid: 'odd', crv: 'secp256k1' }],
+    ['a curve that is none', { ...jwkOf(good.publicKey), kid: 'odd', crv: '__proto__' }],
+    ['a short point', { kty: 'OKP', crv: 'Ed25519', kid: 'odd', x: 'AAAA' }],
+    ['a key for agreement', { ...jwkOf(generateKeyPairSync('x25519').publicKey), kid: 'odd' }],
+    ['an id that is no text', { ...jwkOf(strong.publicKey), kid: { odd: true } }],
+  ]
+  it.each(unusable)('%s is skipped, and no token that names it is anything but 401', async (_what, key) => {
+    await trust([key])
+    for (const alg of ['RS256', 'PS256', 'ES256', 'EdDSA', 'HS256', 'none', 'ES384', 'RSA-OAEP']) {
+      expect(await relying.status(signed(alg, 'odd', strong.privateKey)), alg).toBe(401)
+    }
+    expect(lines).toHaveLength(1)
+  })
+
+  it.each([
+    ['ext', 'yes'],
+    ['alg', 'ES256'],
+    ['n', `${strong.publicKey.export({ format: 'jwk' }).n}==`],
+    ['key_ops', ['verify', 'verify']],
+  ])('a strange member %s of one that is read costs no more than a refusal', async (member, value) => {
+    await trust([{ ...jwkOf(strong.publicKey), kid: 'odd', [member]: value }])
+    for (const alg of ['RS256', 'ES256', 'EdDSA']) {
+      expect([401, 426], alg).toContain(await relying.status(signed(alg, 'odd', strong.privateKey)))
+    }
+  })
+
+  it('is one after the first hundred, and a set of such keys alone refuses every token', async () => {
+    const { keys: read, skipped } = readKeySet({ keys: Array.from({ length: 5_000 }, () => jwkOf(good.publicKey)) }, [
+      'ES256',
+    ]) as KeySet
+    expect(read).toHaveLength(100)
+    expect(skipped).toEqual([{ reason: '4900 more: at most 100 keys are read' }])
+    await trust([])
+    keys = [{ ...jwkOf(weak.publicKey), kid: 'weak' }]
+    clock.advance(400_000)
+    // The old keys are used while the new ones are fetched.
+    await relying.status(signed('ES256', 'good', good.privateKey))
+    await expect.poll(() => relying.status(signed('RS256', 'weak', weak.privateKey))).toBe(401)
+    await expect.poll(() => relying.status(`${signed('ES256', 'good', good.privateKey)}`)).toBe(401)
   })
 })

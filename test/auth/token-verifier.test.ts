@@ -2,7 +2,7 @@ import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:cryp
 import { beforeEach, describe, expect, it } from 'vitest'
 import { signAccessToken } from '../../src/auth/access-token.ts'
 import { Directory } from '../../src/auth/directory.ts'
-import { createTokenVerifier, type TokenVerifier } from '../../src/auth/token-verifier.ts'
+import { createTokenVerifier, type TokenIssuer, type TokenVerifier } from '../../src/auth/token-verifier.ts'
 import { newAuthority, newSigningKey } from '../support/door.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
@@ -179,5 +179,30 @@ describe('the cache', () => {
     expect(await verifier.verify(token)).toMatchObject({ ok: false })
     directory.replace({ customers: [], clients: [], keys: [key, other], authority })
     expect(await verifier.verify(token)).toMatchObject({ ok: true })
+  })
+
+  it('keeps a token that is in use while many others come, and is not filled by what is refused', async () => {
+    const reads = new Map<string, number>()
+    const issuer: TokenIssuer = {
+      async read(text) {
+        reads.set(text, (reads.get(text) ?? 0) + 1)
+        if (text.startsWith('forged')) return { ok: false, reason: 'it is forged' }
+        const none = { clientId: '', customerId: '', tokenId: '', keyId: '', issuedAtSeconds: 0 }
+        return { ok: true, token: { ...none, scopes: new Set(), expiresAtMilliseconds: Number.POSITIVE_INFINITY } }
+      },
+      remembers: () => true,
+    }
+    const cached = createTokenVerifier({ directory, clock, issuer })
+    await cached.verify('used')
+    await cached.verify('unused')
+    for (let count = 0; count < 25_000; count++) await cached.verify(`forged ${count}`)
+    await cached.verify('unused')
+    expect([reads.get('used'), reads.get('unused')]).toEqual([1, 1])
+    for (let count = 0; count < 12_000; count++) {
+      await cached.verify(`other ${count}`)
+      if (count % 1_000 === 0) await cached.verify('used')
+    }
+    await cached.verify('unused')
+    expect([reads.get('used'), reads.get('unused')]).toEqual([1, 2])
   })
 })

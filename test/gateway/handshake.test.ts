@@ -10,6 +10,7 @@ import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { createMemoryBus } from '../../src/channel/bus-memory.ts'
 import { STREAM_SCOPE } from '../../src/contract/scopes.ts'
 import { createGateway, type Gateway } from '../../src/gateway/gateway.ts'
+import { refuseRequest } from '../../src/gateway/handshake.ts'
 import { Hub } from '../../src/gateway/hub.ts'
 import { createGatewayMetrics } from '../../src/gateway/metrics.ts'
 import { SETTINGS } from '../support/stream-simulation.ts'
@@ -216,6 +217,23 @@ describe('simultaneous handshakes', () => {
 })
 
 describe('subprotocols', () => {
+  test('in a list that is too long are refused before it is read', () => {
+    const list = Array.from({ length: 100_000 }, (_, index) => `name-${index}`).join(',')
+    const headers = { ...HANDSHAKE, Host: 'tidegate.test', 'Sec-WebSocket-Protocol': list }
+    const request = {
+      url: '/',
+      method: 'GET',
+      httpVersion: '1.1',
+      rawHeaders: Object.entries(headers).flat(),
+      headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
+    } as unknown as IncomingMessage
+    const before = process.cpuUsage()
+    for (let count = 0; count < 100; count++) expect(refuseRequest(request)).toMatchObject({ status: 400 })
+    const { user, system } = process.cpuUsage(before)
+    // To split the list and to look at each name takes five seconds.
+    expect((user + system) / 1_000).toBeLessThan(1_000)
+  })
+
   test.each([
     [[], ''],
     [['tidegate.default'], 'tidegate.default'],
