@@ -42,9 +42,9 @@ afterEach(() => {
   rmSync(root, { recursive: true, force: true })
 })
 
-function optionsFor() {
+function optionsFor(flags: Record<string, string> = {}) {
   const result = loadConfig({
-    flags: { data_dir: data },
+    flags: { data_dir: data, ...flags },
     environment: {},
     file: undefined,
     readFile: () => '',
@@ -136,4 +136,16 @@ describe('a data folder is refused', () => {
       expect(await refusal()).toBe(`${join(data, 'store')} is not a folder of this user`)
     },
   )
+})
+
+it('a PostgreSQL on another machine without verified TLS is one warning at the start, without the password', async () => {
+  // Nobody is there: the address is one for documentation.
+  const { options, lifecycle, warnings } = optionsFor({ 'store.url': 'postgres://u:geheim@192.0.2.1/tidegate' })
+  await openStore(options)
+  await lifecycle.stop()
+  const messages = warnings().map(({ msg }) => msg as string)
+  expect(messages.filter((message) => message.includes('sslmode'))).toEqual([
+    'store.url sets no sslmode: others can read and change what is sent to 192.0.2.1 and back; use sslmode=verify-full',
+  ])
+  expect(JSON.stringify(warnings())).not.toContain('geheim')
 })

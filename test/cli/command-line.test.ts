@@ -112,6 +112,20 @@ markets: [{${MARKET}, sources: [simulator]}]
     expect(document.settings.markets.value[0].sources).toEqual(['simulator'])
   })
 
+  it('warns of a store on another machine without verified TLS, and masks the secrets of the store', async () => {
+    const key = 'ab'.repeat(32)
+    const flags = ['--store.url', 'postgres://u:geheim@db.example.com/tide', '--keys.encryption_key', key]
+    const { code, stdout } = await runCommand(['check-config', '--json', '--offline', '--config', file, ...flags])
+    expect(code).toBe(0)
+    const { settings, warnings } = JSON.parse(stdout)
+    expect(warnings).toEqual([expect.stringContaining('store.url sets no sslmode')])
+    expect(settings['keys.encryption_key'].value).toBe('********')
+    expect(stdout).not.toMatch(new RegExp(`geheim|${key}`))
+    const wrong = await runCommand(['check-config', '--keys.encryption_key', 'geheim'])
+    expect(wrong.stdout).toContain('is not 32 bytes in base64 or as 64 hexadecimal digits')
+    expect(wrong.stdout).not.toContain('geheim')
+  })
+
   it('asks the venues whether they have the sources of the markets, unless it is offline', async () => {
     const { url, close } = await startListingVenue([listedPair('BTC/USD', 'post_only')])
     const named = join(folder, 'venues.yaml')

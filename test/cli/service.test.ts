@@ -4,7 +4,7 @@
  */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -293,6 +293,19 @@ it('a configured public address is the one that customers are given', async () =
 it('migrate says that there is nothing to do, and gives the folder back', async () => {
   const result = await runCommand(['migrate', '--data_dir', folder])
   expect(result).toEqual({ code: 0, stdout: 'the schema is current\n', stderr: '' })
+  expect(existsSync(join(folder, 'lock'))).toBe(false)
+})
+
+it('a folder whose lock names another host is refused, until --take-over is given', async () => {
+  const facts = { pid: 12, host: 'other', boot_id: '', started: '2026-01-01T00:00:00.000Z', process_start: '' }
+  const nonce = '0190a000-0000-7000-8000-000000000000'
+  writeFileSync(join(folder, 'lock'), JSON.stringify({ ...facts, has_socket: true, nonce }))
+  const refused = await runCommand(['migrate', '--data_dir', folder])
+  expect(refused).toMatchObject({ code: 1, stdout: '' })
+  expect(refused.stderr).toMatch(/ in use by process 12 on another host, other, since 2026-01-01.*--take-over\n$/)
+  const taken = await runCommand(['migrate', '--data_dir', folder, '--take-over'])
+  expect(taken).toMatchObject({ code: 0, stdout: 'the schema is current\n' })
+  expect(taken.stderr).toContain('the data folder was taken over from another host')
   expect(existsSync(join(folder, 'lock'))).toBe(false)
 })
 
