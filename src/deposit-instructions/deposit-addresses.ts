@@ -134,7 +134,7 @@ export async function insertDepositAddress<Tables>(
   return documentOf(row)
 }
 
-export function documentOf(row: DepositAddressRow): DepositAddressDocument {
+function documentOf(row: DepositAddressRow): DepositAddressDocument {
   const { account_id, identity_id, ref_id, crypto_network, address, conversion_target_asset, ...rest } = row
   return {
     id: rest.id,
