@@ -14,9 +14,12 @@ export interface BinanceProtocolOptions {
   readonly restUrl: string
 }
 
-/** The venue pings every 20 s; a quiet pair may be silent for minutes, so it is asked what is subscribed. */
-const SILENCE_MILLISECONDS = 20_000
-const KEEP_ALIVE = { text: '{"method":"LIST_SUBSCRIPTIONS","id":0}', milliseconds: 8_000 }
+/**
+ * The venue pings every 20 s only, and a quiet pair may be silent for minutes, so it is asked what is subscribed after
+ * two seconds of silence: half a message a second, within the rate below.
+ */
+const SILENCE_MILLISECONDS = 5_000
+const KEEP_ALIVE = { text: '{"method":"LIST_SUBSCRIPTIONS","id":0}', milliseconds: 2_000 }
 
 /**
  * The venue ends a connection that is sent more than 5 messages in a second, answers to its pings included.
