@@ -71,7 +71,7 @@ ${relations.join('\n')}
 
 ## Markets
 
-Every member is required.
+Every member but \`aggregation\` is required.
 
 ${table(
   ['member', 'meaning'],
@@ -88,7 +88,11 @@ ${table(
     ['`depth`', 'published levels a side; 0 = all'],
     [
       '`sources`',
-      `where its book comes from: ${listed(sourceForms().map((form) => `\`${form}\``))}, with the exchange’s own symbol or the path of a [recording](../recordings.md). Up to ${SOURCES_MAX} make [one book](../aggregated-books.md), each named once; \`simulator\` and \`replay:FILE\` stand alone`,
+      `where its book comes from: ${listed(sourceForms().map((form) => `\`${form}\``))}, with the exchange’s own symbol or the path of a [recording](../recordings.md). Up to ${SOURCES_MAX} make [one book](../aggregated-books.md), each named once; \`simulator\` and \`replay:FILE\` stand alone. \`{source, max_age_ms}\` gives a source a maximum age of its own`,
+    ],
+    [
+      '`aggregation`',
+      '`{policy, max_age_ms}`: which of crossing sources takes precedence, `recency` (default) or `priority`, and after how many milliseconds without a book message a source is left out of [the book](../aggregated-books.md) (default: never)',
     ],
   ],
 )}

@@ -92,7 +92,7 @@ export class MarketData {
     return feed.inputs.map(({ source, fed }, index) => ({
       source: sourceText(source),
       ...feed.states[index]!,
-      notices: this.#sources.get(source.venue)?.notices(fed) ?? [],
+      notices: [...feed.noticesOf(index), ...(this.#sources.get(source.venue)?.notices(fed) ?? [])],
     }))
   }
 

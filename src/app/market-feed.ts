@@ -57,7 +57,7 @@ export class MarketFeed {
       fed: { market, venueSymbol: source.symbol, listener: (event) => this.#take(index, event) },
     }))
     // A single source goes straight to the writer, which holds it to the same invariants.
-    this.#aggregate = sources.length > 1 ? new Aggregate(sources.map(sourceText)) : undefined
+    this.#aggregate = sources.length > 1 ? createAggregate(configured) : undefined
     const sinceMilliseconds = clock.wallInstant().milliseconds
     this.#states = sources.map(() => ({ state: 'starting', reason: 'it has said nothing yet', sinceMilliseconds }))
     this.#silent = new Set(sources.keys())
@@ -66,6 +66,13 @@ export class MarketFeed {
   /** In the order of `inputs`. */
   get states(): readonly InputState[] {
     return this.#states
+  }
+
+  /** What an operator should know of an input while it is live. */
+  noticesOf(place: number): readonly string[] {
+    if (this.#aggregate?.isExcluded(place) !== true) return []
+    const milliseconds = maxAgeOf(this.#options.configured, this.inputs[place]!.source)
+    return [`excluded from the book: no book message for ${milliseconds} ms while other sources changed`]
   }
 
   /** Asks all sources for fresh snapshots, because the writer found the book to be wrong. */
@@ -84,7 +91,7 @@ export class MarketFeed {
       offer(event)
       return
     }
-    const { events, violation } = this.#aggregate.offer(index, event)
+    const { events, violation } = this.#aggregate.offer(index, event, this.#options.clock.monotonicMilliseconds())
     for (const aggregated of events) offer(aggregated)
     if (violation !== undefined) this.#throwOut(index, violation)
   }
@@ -105,4 +112,17 @@ export class MarketFeed {
       known.state === state ? known.sinceMilliseconds : this.#options.clock.wallInstant().milliseconds
     this.#states[index] = { state, reason, sinceMilliseconds }
   }
+}
+
+function createAggregate(configured: ConfiguredMarket): Aggregate {
+  const inputs = configured.sources.map((source) => {
+    const maxAgeMilliseconds = maxAgeOf(configured, source)
+    return { name: sourceText(source), ...(maxAgeMilliseconds === undefined ? {} : { maxAgeMilliseconds }) }
+  })
+  return new Aggregate(inputs, configured.aggregation.policy)
+}
+
+/** The maximum age of a source: its own, or that of its market; `undefined` = none. */
+function maxAgeOf({ aggregation }: ConfiguredMarket, source: MarketSource): number | undefined {
+  return source.maxAgeMilliseconds ?? aggregation.maxAgeMilliseconds
 }

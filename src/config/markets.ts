@@ -3,14 +3,23 @@
  * `demo` serves when none are configured. No other verb has markets that nobody configured.
  */
 import { nearest } from '../base/nearest.ts'
+import type { AggregationPolicy } from '../market/aggregate.ts'
 import type { MarketDefinition } from '../market/event.ts'
 import { given, type Problem, type Reading, type Setting } from './setting-kinds.ts'
-import { isSimulator, type MarketSource, readSources, sourceText } from './sources.ts'
+import { isSimulator, type MarketSource, maxAgeOf, readSources, showSource } from './sources.ts'
 
 export interface ConfiguredMarket {
   readonly definition: MarketDefinition
   /** At least one; several make one aggregated book. */
   readonly sources: readonly MarketSource[]
+  /** How several sources make one book. */
+  readonly aggregation: Aggregation
+}
+
+interface Aggregation {
+  readonly policy: AggregationPolicy
+  /** Of sources that have none of their own; absent = no source is ever too old. */
+  readonly maxAgeMilliseconds?: number
 }
 
 /** What the simulator's prices and sizes can have without leaving the integers that are exact. */
@@ -22,7 +31,18 @@ const DEPTH_MAX = 1_000_000
  * of `GET /v2/markets` (2,000 markets are 0.5 MB) and what one connection can subscribe to.
  */
 export const MARKETS_MAX = 2_000
-const MEMBERS = ['symbol', 'base_asset', 'quote_asset', 'price_decimals', 'amount_decimals', 'depth', 'sources']
+const MEMBERS = [
+  'symbol',
+  'base_asset',
+  'quote_asset',
+  'price_decimals',
+  'amount_decimals',
+  'depth',
+  'sources',
+  'aggregation',
+]
+const POLICIES: readonly AggregationPolicy[] = ['recency', 'priority']
+const AGGREGATION_DEFAULT: Aggregation = { policy: 'recency' }
 
 const SIMULATED_MARKETS: readonly ConfiguredMarket[] = [
   simulated('BTC', 'USD', 2, 8),
@@ -70,6 +90,7 @@ function simulated(baseAsset: string, quoteAsset: string, priceDecimals: number,
   return {
     definition: { symbol, baseAsset, quoteAsset, priceDecimals, amountDecimals, depth: 1000 },
     sources: [{ venue: 'simulator', symbol: '' }],
+    aggregation: AGGREGATION_DEFAULT,
   } as const
 }
 
@@ -132,8 +153,28 @@ class MarketReader {
     if (simulator >= 0 && Math.max(priceDecimals, amountDecimals) > SIMULATOR_DECIMALS_MAX) {
       this.#note(`.sources[${simulator}]`, `is simulator, which has at most ${SIMULATOR_DECIMALS_MAX} decimals`)
     }
+    const aggregation = this.#aggregation()
     if (this.problems.length > 0) return undefined
-    return { definition: { symbol, baseAsset, quoteAsset, priceDecimals, amountDecimals, depth }, sources }
+    return { definition: { symbol, baseAsset, quoteAsset, priceDecimals, amountDecimals, depth }, sources, aggregation }
+  }
+
+  #aggregation(): Aggregation {
+    const value = this.#entry?.aggregation
+    if (value === undefined) return AGGREGATION_DEFAULT
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      this.#note('.aggregation', `${given(value)}, not an object`)
+      return AGGREGATION_DEFAULT
+    }
+    const { policy = AGGREGATION_DEFAULT.policy, max_age_ms: age, ...rest } = value as Readonly<Record<string, unknown>>
+    for (const member of Object.keys(rest)) {
+      this.#note(`.aggregation.${member}`, 'is unknown (there are policy and max_age_ms)')
+    }
+    const known = POLICIES.find((one) => one === policy)
+    if (known === undefined) this.#note('.aggregation.policy', `${given(policy)}, not ${POLICIES.join(' or ')}`)
+    const maxAge = age === undefined ? undefined : maxAgeOf(age)
+    if (typeof maxAge === 'string') this.#note('.aggregation.max_age_ms', maxAge)
+    const aggregation = { policy: known ?? AGGREGATION_DEFAULT.policy }
+    return typeof maxAge === 'number' ? { ...aggregation, maxAgeMilliseconds: maxAge } : aggregation
   }
 
   #name(member: string, lengthMax: number): string {
@@ -155,7 +196,7 @@ class MarketReader {
   }
 }
 
-function showMarket({ definition, sources }: ConfiguredMarket) {
+function showMarket({ definition, sources, aggregation }: ConfiguredMarket) {
   return {
     symbol: definition.symbol,
     base_asset: definition.baseAsset,
@@ -163,6 +204,11 @@ function showMarket({ definition, sources }: ConfiguredMarket) {
     price_decimals: definition.priceDecimals,
     amount_decimals: definition.amountDecimals,
     depth: definition.depth,
-    sources: sources.map(sourceText),
+    sources: sources.map(showSource),
+    ...(sources.length < 2 ? {} : { aggregation: showAggregation(aggregation) }),
   }
+}
+
+function showAggregation({ policy, maxAgeMilliseconds }: Aggregation): unknown {
+  return maxAgeMilliseconds === undefined ? { policy } : { policy, max_age_ms: maxAgeMilliseconds }
 }

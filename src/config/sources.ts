@@ -10,7 +10,12 @@ export interface MarketSource {
   readonly venue: 'simulator' | 'replay' | VenueName
   /** The venue's own symbol (`BTC/USD`), the path of a recording; empty for the simulator. */
   readonly symbol: string
+  /** Its own maximum age in an aggregated book; absent = that of its market. */
+  readonly maxAgeMilliseconds?: number
 }
+
+/** Longest maximum age of a source, a day. */
+const MAX_AGE_MILLISECONDS_MAX = 86_400_000
 
 /** More venues than there are, less than anybody can watch. */
 export const SOURCES_MAX = 8
@@ -22,6 +27,14 @@ export function sourceText({ venue, symbol }: MarketSource): string {
 
 export function isSimulator({ venue }: MarketSource): boolean {
   return venue === 'simulator'
+}
+
+/** A source as a list of sources has it: its text, or an object where it has a maximum age of its own. */
+export function showSource(source: MarketSource): unknown {
+  const { maxAgeMilliseconds } = source
+  return maxAgeMilliseconds === undefined
+    ? sourceText(source)
+    : { source: sourceText(source), max_age_ms: maxAgeMilliseconds }
 }
 
 /** How sources are written, for messages and pages. */
@@ -43,7 +56,7 @@ export function readSources(value: unknown, path: string, problems: Problem[]): 
   const places = new Map<string, number>()
   const sources: MarketSource[] = []
   for (const [index, entry] of value.entries()) {
-    const source = sourceOf(entry)
+    const source = isObject(entry) ? sourceOfObject(entry) : sourceOf(entry)
     if (typeof source === 'string') {
       note(`[${index}]`, source)
       continue
@@ -67,6 +80,28 @@ export function readSources(value: unknown, path: string, problems: Problem[]): 
 /** A made-up book, or one of the past, added to a real one is a wrong book. */
 function standsAlone(source: MarketSource): boolean {
   return isSimulator(source) || source.venue === 'replay'
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** `{source, max_age_ms}`. */
+function sourceOfObject(entry: Readonly<Record<string, unknown>>): MarketSource | string {
+  const unknown = Object.keys(entry).find((member) => member !== 'source' && member !== 'max_age_ms')
+  if (unknown !== undefined) return `has the unknown member ${unknown} (there are source and max_age_ms)`
+  const source = sourceOf(entry.source)
+  if (typeof source === 'string' || entry.max_age_ms === undefined) return source
+  const maxAgeMilliseconds = maxAgeOf(entry.max_age_ms)
+  return typeof maxAgeMilliseconds === 'string'
+    ? `has max_age_ms that ${maxAgeMilliseconds}`
+    : { ...source, maxAgeMilliseconds }
+}
+
+/** A maximum age in milliseconds, or what is wrong with it. */
+export function maxAgeOf(value: unknown): number | string {
+  const fits = typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_AGE_MILLISECONDS_MAX
+  return fits ? value : `${given(value)}, not a whole number of milliseconds from 1 to ${MAX_AGE_MILLISECONDS_MAX}`
 }
 
 /** The source that a text names, or why there is none. */

@@ -17,7 +17,7 @@ export interface VenueConnectionOptions {
   /** The venue's name as in the settings: `kraken`. */
   readonly venue: string
   readonly url: string
-  /** After so long without a message or a protocol ping (the opening included) the connection is dead. */
+  /** After so long without a message or a protocol ping the connection is dead; the first may take longer. */
   readonly silenceMilliseconds: number
   /** Sent when nothing arrived for so long, so that a venue that only answers shows that it lives. */
   readonly keepAlive?: { readonly text: string; readonly milliseconds: number }
@@ -34,6 +34,13 @@ export interface VenueConnectionOptions {
   readonly onDown: (reason: string) => void
 }
 
+/** Time for the connection to open and the first message to arrive, over a slow network. */
+const OPENING_MILLISECONDS_MIN = 15_000
+/**
+ * A check for silence that runs so late proves that this process was busy or stopped: what arrived meanwhile is not read
+ * yet, so the silence is judged once it could be.
+ */
+const LATE_MILLISECONDS = 500
 /** Largest frame that is taken; Kraken's list of all its pairs, the largest we ask for, is under 1 MiB. */
 const FRAME_BYTES_MAX = 16 * 1024 * 1024
 /** A venue that lets so much of what we say pile up does not read any more. */
@@ -66,6 +73,10 @@ export class VenueConnection {
   #messageMilliseconds: number
   /** When the present connection last showed life: its last message or ping, or its begin. */
   #lifeMilliseconds: number
+  /** Whether the present connection has shown any life. */
+  #hasHeard = false
+  /** When the present check for silence was due. */
+  #checkDueMilliseconds = 0
   /** When the venue was last asked whether it lives. */
   #askedMilliseconds = 0
   #failures = 0
@@ -156,6 +167,8 @@ export class VenueConnection {
     this.#sockets.add(socket)
     this.#openedMilliseconds = undefined
     this.#lifeMilliseconds = clock.monotonicMilliseconds()
+    this.#hasHeard = false
+    this.#checkDueMilliseconds = this.#lifeMilliseconds
     socket.on('error', (error) => {
       failure = error.message
     })
@@ -171,7 +184,9 @@ export class VenueConnection {
       this.#options.onOpen()
     })
     const noteLife = (): void => {
-      if (socket === this.#socket) this.#lifeMilliseconds = clock.monotonicMilliseconds()
+      if (socket !== this.#socket) return
+      this.#hasHeard = true
+      this.#lifeMilliseconds = clock.monotonicMilliseconds()
     }
     socket.on('ping', noteLife)
     socket.on('pong', noteLife)
@@ -179,6 +194,7 @@ export class VenueConnection {
       if (socket !== this.#socket || this.#isStopped) return
       this.#messageMilliseconds = clock.monotonicMilliseconds()
       this.#lifeMilliseconds = this.#messageMilliseconds
+      this.#hasHeard = true
       this.#metrics.messages.inc({ venue })
       this.#options.onMessage(String(data))
     })
@@ -188,12 +204,21 @@ export class VenueConnection {
   #watchSilence(socket: WebSocket): void {
     const { clock, silenceMilliseconds, keepAlive } = this.#options
     const now = clock.monotonicMilliseconds()
-    const silent = now - this.#lifeMilliseconds
-    if (silent >= silenceMilliseconds) {
-      this.#down(socket, `nothing arrived for ${silenceMilliseconds / 1000} s`)
+    if (now - this.#checkDueMilliseconds > LATE_MILLISECONDS) {
+      this.#planCheck(socket, LATE_MILLISECONDS)
       return
     }
-    let next = silenceMilliseconds - silent
+    const silent = now - this.#lifeMilliseconds
+    const limitMilliseconds = this.#hasHeard
+      ? silenceMilliseconds
+      : Math.max(silenceMilliseconds, OPENING_MILLISECONDS_MIN)
+    if (silent >= limitMilliseconds) {
+      this.#down(socket, `nothing arrived for ${limitMilliseconds / 1000} s`)
+      return
+    }
+    let next = limitMilliseconds - silent
+    // The limit shrinks with the first message.
+    if (!this.#hasHeard) next = Math.min(next, silenceMilliseconds)
     if (keepAlive !== undefined) {
       if (now - Math.max(this.#lifeMilliseconds, this.#askedMilliseconds) >= keepAlive.milliseconds) {
         this.#askedMilliseconds = now
@@ -202,7 +227,13 @@ export class VenueConnection {
       const since = now - Math.max(this.#lifeMilliseconds, this.#askedMilliseconds)
       next = Math.min(next, keepAlive.milliseconds - since)
     }
-    this.#timer = clock.schedule(next, () => this.#watchSilence(socket))
+    this.#planCheck(socket, next)
+  }
+
+  #planCheck(socket: WebSocket, delayMilliseconds: number): void {
+    const { clock } = this.#options
+    this.#checkDueMilliseconds = clock.monotonicMilliseconds() + delayMilliseconds
+    this.#timer = clock.schedule(delayMilliseconds, () => this.#watchSilence(socket))
   }
 
   #down(socket: WebSocket, reason: string): void {

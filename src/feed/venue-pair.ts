@@ -27,7 +27,7 @@ import type { Fetched, Listing, VenueBook, VenueProtocol, VenueTrade } from './v
 import { retryMilliseconds } from './venue-connection.ts'
 import type { PairMetrics } from './venue-metrics.ts'
 import { VenueReaders } from './venue-readers.ts'
-import { VenueSnapshot } from './venue-snapshot.ts'
+import { type SnapshotNeed, VenueSnapshot } from './venue-snapshot.ts'
 import type { TradeStep, VenueTrades } from './venue-trades.ts'
 
 export interface VenuePairOptions<Data> {
@@ -213,10 +213,10 @@ export class VenuePair<Data> {
 
   /** Takes in a whole message of the pair's book. */
   apply(data: Data): void {
-    // What comes before the acknowledgement may belong to an earlier subscription, with a hole behind it.
-    const isEarly = this.#snapshot !== undefined && !this.#isAcknowledged
-    const needsSnapshot = !isEarly && this.#take(data)
-    if (needsSnapshot && this.#state === 'live') this.#snapshot?.renew()
+    // What comes before the acknowledgement may belong to an earlier subscription, with a gap behind it.
+    if (this.#snapshot !== undefined && !this.#isAcknowledged) return
+    const need = this.#take(data)
+    if (need !== 'none' && this.#state === 'live') this.#snapshot?.renew()
   }
 
   /** Takes in trades as the venue sent them. */
@@ -270,10 +270,10 @@ export class VenuePair<Data> {
     this.#forget('unlisted')
   }
 
-  /** Hands a message to the book, publishes what that says, and tells whether it needs a (newer) beginning. */
-  #take(data: Data): boolean {
+  /** Hands a message to the book, publishes what differs, and returns whether the book needs a snapshot. */
+  #take(data: Data): SnapshotNeed {
     const listing = this.#readers.bookListing
-    if (listing === undefined || this.#state === 'unlisted') return false
+    if (listing === undefined || this.#state === 'unlisted') return 'none'
     const { protocol, metrics, clock } = this.#options
     this.#book ??= protocol.createBook({
       listing,
@@ -299,8 +299,10 @@ export class VenuePair<Data> {
         this.#readers.publish(listing, step.kind, changes, () => this.#book === book)
       }
     }
-    if (this.#book !== book) return false
-    return step.kind === 'waiting' || (step.kind === 'update' && step.wantsSnapshot === true)
+    if (this.#book !== book || step.kind === 'snapshot' || step.kind === 'wrong') return 'none'
+    const { confirmMilliseconds } = step
+    if (confirmMilliseconds !== undefined) return { confirmMilliseconds }
+    return step.kind === 'waiting' || step.wantsSnapshot === true ? 'too-old' : 'none'
   }
 
   #createSnapshot(): VenueSnapshot<Data> | undefined {
@@ -312,7 +314,7 @@ export class VenuePair<Data> {
       random,
       log,
       fetch: (signal) => fetchSnapshot(this.depthAsked, signal),
-      take: (data) => !this.#take(data),
+      take: (data) => this.#take(data),
       isLive: () => this.#state === 'live',
       fail: (reason, patienceMilliseconds) => this.fail(reason, patienceMilliseconds),
     })

@@ -1,12 +1,18 @@
 /**
- * The beginning of one pair's book, fetched: again a little later while what comes is too old for the messages behind
- * it, and, for a book that is live and only wants a new one, for as long as the venue gives none. It promises that one
- * request is under way at most, and that nothing is handed over after `cancel`. It knows no address.
+ * The snapshot that one pair's book begins with, fetched: again a little later while what comes is too old for the
+ * messages behind it or is not proved by them, and, for a book that is live and only wants a new one, for as long as the
+ * venue gives none. One request is under way at most, and nothing is handed over after `cancel`. It knows no address.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Fetched } from './venue.ts'
 import { retryMilliseconds } from './venue-connection.ts'
+
+/**
+ * What a book needs after a message: no snapshot; a newer one soon (`too-old`); or, in so many milliseconds, the same
+ * once more to confirm it, unless the messages meanwhile do.
+ */
+export type SnapshotNeed = 'none' | 'too-old' | { readonly confirmMilliseconds: number }
 
 export interface VenueSnapshotOptions<Data> {
   readonly symbol: string
@@ -15,8 +21,8 @@ export interface VenueSnapshotOptions<Data> {
   readonly log: Log
   /** Never rejects. */
   readonly fetch: (signal: AbortSignal) => Promise<Fetched<Data>>
-  /** Hands over what was fetched; false when it is too old, and another is needed. */
-  readonly take: (data: Data) => boolean
+  /** Hands over what was fetched, and returns whether another is needed. */
+  readonly take: (data: Data) => SnapshotNeed
   /** Whether the book goes on without, as long as it can. */
   readonly isLive: () => boolean
   /** The book cannot begin; the venue wants to be left alone for so long. */
@@ -59,8 +65,13 @@ export class VenueSnapshot<Data> {
     void this.#options.fetch(fetching.signal).then((fetched) => {
       if (this.#fetching !== fetching) return
       this.#fetching = undefined
-      if ('problem' in fetched) this.#miss(fetched.problem, fetched.retryAfterMilliseconds ?? 0, attempt)
-      else if (!this.#options.take(fetched.value)) this.#repeat(attempt)
+      if ('problem' in fetched) {
+        this.#miss(fetched.problem, fetched.retryAfterMilliseconds ?? 0, attempt)
+        return
+      }
+      const need = this.#options.take(fetched.value)
+      if (need === 'too-old') this.#repeat(attempt)
+      else if (need !== 'none') this.#plan(need.confirmMilliseconds, 0)
     })
   }
 

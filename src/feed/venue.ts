@@ -1,8 +1,8 @@
 /**
  * What differs from venue to venue, as the shared machinery (`venue-source`, `venue-pair`) asks for it: how a venue is
  * spoken to, what its messages say, and how its book is followed. A protocol remembers at most what was asked on the
- * present connection and what answered it, and opens nothing but the requests it is asked for; the state of one book is
- * a `VenueBook`. Text of the venue becomes integers at the venue's own precision here, and is never rounded.
+ * present connection, what answered it, and one position per pair, and opens nothing but the requests it is asked for;
+ * the state of one book is a `VenueBook`. Text of the venue becomes integers at the venue's own precision here, and is never rounded.
  */
 import type { LevelChange } from '../market/event.ts'
 
@@ -82,15 +82,22 @@ export type VenueMessage<Data> =
  * What a book says after a whole message, at the venue's precision.
  * - `snapshot`: it is complete and right as of now; these are all its levels.
  * - `update`: these levels differ (amount 0 = gone); none when nothing does.
- *   `wantsSnapshot`, for venues where it is fetched: the book is right, but a new beginning is needed for it to stay so;
- *   said until there is one that it can use.
- * - `waiting`: it cannot be vouched for yet: an `update` of a book that never had its beginning is one of these.
+ *   `wantsSnapshot`, for venues where it is fetched: the book is right, but a new snapshot is needed for it to stay so;
+ *   reported until there is one that it can use.
+ * - `waiting`: it cannot be trusted yet: an `update` of a book that never had its snapshot is one of these.
+ *   `confirmMilliseconds`, of both: the snapshot that was fetched is not proved yet; unless the messages that follow
+ *   prove it, it is to be fetched again after so long.
  * - `wrong`: it cannot be followed any further and has to be thrown away.
  */
 export type BookStep =
   | { readonly kind: 'snapshot'; readonly levels: readonly LevelChange[] }
-  | { readonly kind: 'update'; readonly changes: readonly LevelChange[]; readonly wantsSnapshot?: true }
-  | { readonly kind: 'waiting' }
+  | {
+      readonly kind: 'update'
+      readonly changes: readonly LevelChange[]
+      readonly wantsSnapshot?: true
+      readonly confirmMilliseconds?: number
+    }
+  | { readonly kind: 'waiting'; readonly confirmMilliseconds?: number }
   | { readonly kind: 'wrong'; readonly reason: string; readonly isChecksumMismatch?: true }
 
 /** One pair's book from one subscription on, as the venue describes it. */

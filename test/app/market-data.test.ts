@@ -44,7 +44,7 @@ class ManualSource implements Source {
 
 function market(symbol: string, venue: 'simulator' | 'kraken', venueSymbol: string): ConfiguredMarket {
   const definition = { symbol, baseAsset: symbol, quoteAsset: '', priceDecimals: 2, amountDecimals: 2, depth: 10 }
-  return { definition, sources: [{ venue, symbol: venueSymbol }] }
+  return { definition, sources: [{ venue, symbol: venueSymbol }], aggregation: { policy: 'recency' } }
 }
 
 const A = market('AUSD', 'kraken', 'A/USD')
@@ -258,6 +258,7 @@ describe('a market with several sources', () => {
       { venue: 'kraken', symbol: 'A/USD' },
       { venue: 'okx', symbol: 'A-USD' },
     ],
+    aggregation: { policy: 'recency' },
   }
 
   function setUpBoth() {
@@ -366,7 +367,7 @@ describe('a market with several sources', () => {
     data.change([both, C])
     expect(kraken.calls.at(-1)).toBe('add AUSD')
     expect(made.get('okx')).not.toBe(okx)
-    data.change([{ definition, sources: both.sources.slice(0, 1) }, C])
+    data.change([{ ...both, sources: both.sources.slice(0, 1) }, C])
     expect(kraken.calls.slice(-2)).toEqual(['remove AUSD', 'add AUSD'])
     await data.stopSources()
   })

@@ -22,6 +22,8 @@ const MARKET: MarketDefinition = {
   depth: 0,
 }
 
+const MAX_AGE_MILLISECONDS = 4
+
 function setUp(sourceCount: number) {
   const clock = new VirtualClock()
   const log = createLog('silent')
@@ -48,6 +50,7 @@ function setUp(sourceCount: number) {
     configured: {
       definition: MARKET,
       sources: Array.from({ length: sourceCount }, (_, index) => ({ venue: 'kraken', symbol: `A/USD${index}` })),
+      aggregation: { policy: 'recency', maxAgeMilliseconds: MAX_AGE_MILLISECONDS },
     },
     clock,
     log,
@@ -63,12 +66,12 @@ it('leads readers to the book of the rule, whatever shares a commit, and loses n
   const messageGap = fc.array(fc.constantFrom(0, 0, 1, 3), { minLength: 60, maxLength: 60 })
   const property = fc.property(aggregateScript(60), messageGap, ({ sourceCount, offers }, gaps) => {
     const { clock, executions, replica, writerComplaints, rebuilt, feed } = setUp(sourceCount)
-    const naive = new NaiveAggregate(sourceCount)
+    const naive = new NaiveAggregate(Array.from({ length: sourceCount }, () => MAX_AGE_MILLISECONDS))
     const executionsDue: Execution[] = []
     const rebuildsDue: number[] = []
     for (const [index, { source, event }] of offers.entries()) {
       feed.inputs[source]?.fed.listener(event)
-      const due = naive.offer(source, event)
+      const due = naive.offer(source, event, clock.monotonicMilliseconds())
       executionsDue.push(...due.executions)
       if (due.violates) rebuildsDue.push(source)
       if (gaps[index] === 0) continue
@@ -76,6 +79,7 @@ it('leads readers to the book of the rule, whatever shares a commit, and loses n
       expect(replica.live).toBe(naive.liveCount > 0)
       if (replica.live) expect(replica.view.levels(Number.POSITIVE_INFINITY)).toEqual(naive.levels())
       expect(feed.states.filter(({ state }) => state === 'live')).toHaveLength(naive.liveCount)
+      expect(feed.inputs.filter((_, place) => feed.noticesOf(place).length > 0)).toHaveLength(naive.excludedCount)
     }
     clock.advance(5)
     expect(executions).toEqual(executionsDue)

@@ -115,6 +115,7 @@ describe('order of sources', () => {
         depth: 10,
       },
       sources: [{ venue: 'kraken', symbol: 'BTC/USD' }],
+      aggregation: { policy: 'recency' },
     }
     expect(configOf(load({ environment: { TIDEGATE_MARKETS: yaml } })).markets).toEqual([expected])
     expect(configOf(load({ flags: { markets: JSON.stringify([MARKET]) } })).markets).toEqual([expected])
@@ -358,6 +359,34 @@ describe('markets', () => {
     ])
     expect(sources('replay:a.tgr')).toEqual([])
     expect(sources('replay:a.tgr', 'replay:b.tgr')).toHaveLength(1)
+  })
+
+  it('may name how their sources are aggregated, and a maximum age of each', () => {
+    const own = { source: 'okx:BTC-USD', max_age_ms: 500 }
+    const aggregation = { policy: 'priority', max_age_ms: 2_000 }
+    const entry = { ...MARKET, sources: ['kraken:BTC/USD', own], aggregation }
+    const { markets } = configOf(load({ flags: { markets: JSON.stringify([entry]) } }))
+    expect(markets[0]).toMatchObject({
+      sources: [
+        { venue: 'kraken', symbol: 'BTC/USD' },
+        { venue: 'okx', symbol: 'BTC-USD', maxAgeMilliseconds: 500 },
+      ],
+      aggregation: { policy: 'priority', maxAgeMilliseconds: 2_000 },
+    })
+    expect(SETTINGS.markets.show(markets)).toMatchObject([{ sources: ['kraken:BTC/USD', own], aggregation }])
+    const problems = (change: object) => marketProblems({ ...entry, ...change })
+    expect(problems({ aggregation: { policy: 'newest', max_age_ms: 0, age: 1 } })).toEqual([
+      'markets[0].aggregation.age is unknown (there are policy and max_age_ms)',
+      'markets[0].aggregation.policy is "newest", not recency or priority',
+      'markets[0].aggregation.max_age_ms is 0, not a whole number of milliseconds from 1 to 86400000',
+    ])
+    expect(problems({ aggregation: [] })).toEqual(['markets[0].aggregation is [], not an object'])
+    expect(problems({ sources: [{ source: 'kraken:BTC/USD', max_age_ms: 1.5 }] })).toEqual([
+      'markets[0].sources[0] has max_age_ms that is 1.5, not a whole number of milliseconds from 1 to 86400000',
+    ])
+    expect(problems({ sources: [{ source: 'kraken:BTC/USD', age: 1 }] })).toEqual([
+      'markets[0].sources[0] has the unknown member age (there are source and max_age_ms)',
+    ])
   })
 
   it('show their sources as they were written', () => {

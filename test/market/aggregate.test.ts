@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Aggregate } from '../../src/market/aggregate.ts'
+import { Aggregate, type AggregationPolicy } from '../../src/market/aggregate.ts'
 import { Book } from '../../src/market/book.ts'
 import { ASK, BID, type Execution, type LevelChange, type MarketEvent } from '../../src/market/event.ts'
 import { aggregateScript } from '../support/aggregate-script.ts'
@@ -38,41 +38,82 @@ class Witness {
   }
 }
 
-function namesOf(count: number): string[] {
-  return Array.from({ length: count }, (_, index) => `venue${index}`)
+/** Sources that are never too old, by recency, whose messages come a millisecond apart unless `pause` says otherwise. */
+class Sources {
+  readonly #aggregate: Aggregate
+  #milliseconds = 0
+
+  constructor(names: readonly string[], policy: AggregationPolicy = 'recency', maxAgeMilliseconds?: number) {
+    const age = maxAgeMilliseconds === undefined ? {} : { maxAgeMilliseconds }
+    this.#aggregate = new Aggregate(
+      names.map((name) => ({ name, ...age })),
+      policy,
+    )
+  }
+
+  offer(source: number, event: MarketEvent, pause = 1) {
+    this.#milliseconds += pause
+    return this.#aggregate.offer(source, event, this.#milliseconds)
+  }
+
+  isExcluded(source: number): boolean {
+    return this.#aggregate.isExcluded(source)
+  }
+
+  startOver(): void {
+    this.#aggregate.startOver()
+  }
 }
 
 describe('an aggregate', () => {
-  test('equals the rule written down naively after every message, and says exactly what differs', () => {
-    let crossings = 0
-    const property = fc.property(aggregateScript(80), ({ sourceCount, offers }) => {
-      const aggregate = new Aggregate(namesOf(sourceCount))
-      const naive = new NaiveAggregate(sourceCount)
-      const witness = new Witness()
-      for (const { source, event } of offers) {
-        const wasLive = naive.liveCount > 0
-        const { events, violation } = aggregate.offer(source, event)
-        const due = naive.offer(source, event)
-        witness.take(events)
-        expect(violation !== undefined).toBe(due.violates)
-        expect(events.flatMap((said) => (said.type === 'update' ? said.executions : []))).toEqual(due.executions)
-        expect(events.some(({ type }) => type === 'missed')).toBe(due.missed)
-        expect(witness.isLive).toBe(naive.liveCount > 0)
-        expect(events.some(({ type }) => type === 'snapshot')).toBe(!wasLive && witness.isLive)
-        if (!witness.isLive) continue
-        const levels = witness.book.levels(0)
-        expect(levels).toEqual(naive.levels())
-        expect(isCrossed(levels)).toBe(false)
-        crossings += naive.hiddenCount
-      }
-    })
-    fc.assert(property, propertySettings(150))
-    // A script in which nothing ever crosses would prove nothing.
-    expect(crossings).toBeGreaterThan(1000)
-  })
+  test.each<[AggregationPolicy, number]>([
+    ['recency', Number.POSITIVE_INFINITY],
+    ['recency', 15],
+    ['priority', Number.POSITIVE_INFINITY],
+    ['priority', 15],
+  ])(
+    'by %s with a maximum age of %s ms equals the rule written naively, and reports exactly what differs',
+    (policy, age) => {
+      let crossings = 0
+      let exclusions = 0
+      const property = fc.property(aggregateScript(80), ({ sourceCount, offers }) => {
+        // The first source may be as old as it likes.
+        const ages = Array.from({ length: sourceCount }, (_, index) => (index === 0 ? Number.POSITIVE_INFINITY : age))
+        const inputs = ages.map((maxAgeMilliseconds, index) => ({ name: `venue${index}`, maxAgeMilliseconds }))
+        const aggregate = new Aggregate(inputs, policy)
+        const naive = new NaiveAggregate(ages, policy)
+        const witness = new Witness()
+        let now = 0
+        for (const { source, event, pauseMilliseconds } of offers) {
+          now += pauseMilliseconds
+          const wasLive = naive.liveCount > 0
+          // Parts of a millisecond do not rank.
+          const { events, violation } = aggregate.offer(source, event, now + source / 10)
+          const due = naive.offer(source, event, now)
+          witness.take(events)
+          expect(violation !== undefined).toBe(due.violates)
+          expect(events.flatMap((said) => (said.type === 'update' ? said.executions : []))).toEqual(due.executions)
+          expect(events.some(({ type }) => type === 'missed')).toBe(due.missed)
+          expect(witness.isLive).toBe(naive.liveCount > 0)
+          expect(events.some(({ type }) => type === 'snapshot')).toBe(!wasLive && witness.isLive)
+          expect(inputs.filter((_, index) => aggregate.isExcluded(index))).toHaveLength(naive.excludedCount)
+          if (!witness.isLive) continue
+          const levels = witness.book.levels(0)
+          expect(levels).toEqual(naive.levels())
+          expect(isCrossed(levels)).toBe(false)
+          crossings += naive.hiddenCount
+          exclusions += naive.excludedCount
+        }
+      })
+      fc.assert(property, propertySettings(60))
+      // A script in which nothing ever crosses, or nothing grows old, would prove nothing.
+      expect(crossings).toBeGreaterThan(500)
+      expect(exclusions > 50).toBe(age === 15)
+    },
+  )
 
   test('adds up equal prices, beyond the safe integers too', () => {
-    const aggregate = new Aggregate(['a', 'b'])
+    const aggregate = new Sources(['a', 'b'])
     const large = Number.MAX_SAFE_INTEGER
     expect(aggregate.offer(0, snapshot(bid(99, large), ask(101, 1))).events).toEqual([
       snapshot(bid(99, large), ask(101, 1)),
@@ -83,39 +124,98 @@ describe('an aggregate', () => {
     expect(aggregate.offer(0, update(bid(99, 0))).events).toEqual([update(bid(99, 2))])
   })
 
-  test('believes the book that changed last, and shows the others again when the crossing ends', () => {
-    const aggregate = new Aggregate(['a', 'b'])
+  test('shows of crossing sources the one whose best price moved last, and the others again when the crossing ends', () => {
+    const aggregate = new Sources(['a', 'b'])
     aggregate.offer(0, snapshot(bid(99, 1), bid(98, 1), ask(101, 1), ask(103, 1)))
     expect(aggregate.offer(1, snapshot(bid(101, 5), ask(104, 5))).events).toEqual([
       update(bid(101, 5), ask(101, 0), ask(104, 5)),
     ])
-    expect(aggregate.offer(0, update(bid(98, 2))).events).toEqual([update(bid(101, 0), bid(98, 2), ask(101, 1))])
+    // Far from the top nothing is proved about the top.
+    expect(aggregate.offer(0, update(bid(98, 3))).events).toEqual([update(bid(98, 3))])
+    expect(aggregate.offer(0, update(bid(99, 2))).events).toEqual([update(bid(99, 2))])
+    expect(aggregate.offer(0, update(bid(99, 0), bid(98, 2))).events).toEqual([
+      update(bid(101, 0), bid(99, 0), bid(98, 2), ask(101, 1)),
+    ])
     expect(aggregate.offer(1, update(bid(101, 0), bid(100, 5))).events).toEqual([update(bid(100, 5))])
   })
 
-  test('does what the example of docs/aggregated-books.md says', () => {
-    const aggregate = new Aggregate(['A', 'B'])
+  test('does what the example of docs/aggregated-books.md shows', () => {
+    const aggregate = new Sources(['A', 'B'])
     aggregate.offer(0, snapshot(bid(1000, 1), bid(995, 2), ask(1005, 1), ask(1010, 3)))
     expect(aggregate.offer(1, snapshot(bid(995, 4), ask(1005, 2), ask(1015, 1))).events).toEqual([
       update(bid(995, 6), ask(1005, 3), ask(1015, 1)),
     ])
     expect(aggregate.offer(1, update(ask(1005, 0), bid(1005, 2))).events).toEqual([update(bid(1005, 2), ask(1005, 0))])
-    expect(aggregate.offer(0, update(ask(1010, 5))).events).toEqual([update(bid(1005, 0), ask(1005, 1), ask(1010, 5))])
+    expect(aggregate.offer(0, update(ask(1010, 5))).events).toEqual([update(ask(1010, 5))])
+    expect(aggregate.offer(0, update(bid(1001, 3))).events).toEqual([update(bid(1005, 0), bid(1001, 3), ask(1005, 1))])
     expect(aggregate.offer(1, update(bid(1005, 0))).events).toEqual([])
   })
 
   test('does not take a book for newer because its source repeats itself', () => {
-    const aggregate = new Aggregate(['a', 'b'])
+    const aggregate = new Sources(['a', 'b'])
     const first = snapshot(bid(99, 1), ask(101, 1))
     aggregate.offer(0, first)
     aggregate.offer(1, snapshot(bid(101, 5), ask(104, 5)))
     expect(aggregate.offer(0, update(bid(99, 1), bid(98, 0))).events).toEqual([])
     expect(aggregate.offer(0, first).events).toEqual([])
-    expect(aggregate.offer(0, traded({ price: 100, amount: 1 })).events).toEqual([traded({ price: 100, amount: 1 })])
+  })
+
+  test('takes a trade as news of the top of the book', () => {
+    const aggregate = new Sources(['a', 'b'])
+    aggregate.offer(0, snapshot(bid(99, 1), ask(101, 1)))
+    aggregate.offer(1, snapshot(bid(101, 5), ask(104, 5)))
+    const executions = [{ price: 100, amount: 1 }]
+    expect(aggregate.offer(0, traded(...executions)).events).toEqual([
+      { type: 'update', changes: [bid(101, 0), ask(101, 1)], executions },
+    ])
+  })
+
+  test('ranks sources that moved in one millisecond by their places, whichever came first', () => {
+    for (const order of [
+      [0, 1],
+      [1, 0],
+    ]) {
+      const aggregate = new Sources(['a', 'b'])
+      const books = [snapshot(bid(99, 1), ask(101, 1)), snapshot(bid(101, 5), ask(104, 5))]
+      for (const source of order) aggregate.offer(source, books[source]!, 0)
+      aggregate.startOver()
+      expect(aggregate.offer(0, update(bid(98, 1)), 0).events).toEqual([
+        snapshot(bid(99, 1), bid(98, 1), ask(101, 1), ask(104, 5)),
+      ])
+    }
+  })
+
+  test('by priority shows of crossing sources the one that is named first, whatever moves', () => {
+    const aggregate = new Sources(['a', 'b'], 'priority')
+    aggregate.offer(0, snapshot(bid(99, 1), ask(101, 1)))
+    expect(aggregate.offer(1, snapshot(bid(101, 5), bid(100, 2), ask(104, 5))).events).toEqual([
+      update(bid(100, 2), ask(104, 5)),
+    ])
+    expect(aggregate.offer(1, update(bid(102, 1))).events).toEqual([])
+    expect(aggregate.offer(0, lost('gap')).events).toEqual([update(bid(102, 1), bid(101, 5), bid(99, 0), ask(101, 0))])
+  })
+
+  test('excludes a source that is silent while others change, until its next book message', () => {
+    const aggregate = new Sources(['a', 'b'], 'recency', 100)
+    aggregate.offer(0, snapshot(bid(99, 1), ask(101, 1)))
+    aggregate.offer(1, snapshot(bid(98, 2), ask(102, 2)))
+    // Nothing moved anywhere: nobody is old.
+    expect(aggregate.offer(0, update(bid(97, 1)), 100).events).toEqual([update(bid(97, 1))])
+    expect(aggregate.offer(0, update(bid(97, 2)), 1).events).toEqual([update(bid(98, 0), bid(97, 2), ask(102, 0))])
+    expect([aggregate.isExcluded(0), aggregate.isExcluded(1)]).toEqual([false, true])
+    expect(aggregate.offer(1, traded({ price: 98, amount: 1 })).events).toEqual([traded({ price: 98, amount: 1 })])
+    expect(aggregate.offer(1, update(bid(98, 3))).events).toEqual([update(bid(98, 3), ask(102, 2))])
+    // When the only fresh one is lost, an old book is better than none.
+    aggregate.offer(0, update(bid(97, 3)), 101)
+    expect(aggregate.isExcluded(1)).toBe(true)
+    expect(aggregate.offer(0, lost('gap')).events).toEqual([
+      update(bid(99, 0), bid(98, 3), bid(97, 0), ask(101, 0), ask(102, 2)),
+    ])
+    expect(aggregate.isExcluded(1)).toBe(false)
   })
 
   test('drops a lost source with its levels; of the last one the book stays, until any of them is back', () => {
-    const aggregate = new Aggregate(['a', 'b'])
+    const aggregate = new Sources(['a', 'b'])
     expect(aggregate.offer(0, lost('not there')).events).toEqual([lost('a: not there')])
     aggregate.offer(0, snapshot(bid(99, 1), ask(101, 1)))
     aggregate.offer(1, snapshot(bid(99, 1), ask(102, 1)))
@@ -128,7 +228,7 @@ describe('an aggregate', () => {
   })
 
   test('passes on what a source missed, named, from a lost one too', () => {
-    const aggregate = new Aggregate(['a', 'b'])
+    const aggregate = new Sources(['a', 'b'])
     const missed: MarketEvent = { type: 'missed', reason: 'trades 7 to 9' }
     expect(aggregate.offer(1, missed).events).toEqual([{ type: 'missed', reason: 'b: trades 7 to 9' }])
   })
@@ -139,7 +239,7 @@ describe('an aggregate', () => {
     ['at no price', 'impossible level: price 0, amount 1', [ask(0, 1)]],
     ['beyond exact prices', 'impossible level: price 9007199254740992, amount 1', [ask(2 ** 53, 1)]],
   ])('throws out a source whose own book is %s, and no other', (_, violation, changes) => {
-    const aggregate = new Aggregate(['a', 'b'])
+    const aggregate = new Sources(['a', 'b'])
     aggregate.offer(0, snapshot(bid(99, 1), ask(101, 1)))
     aggregate.offer(1, snapshot(bid(98, 2), ask(102, 2)))
     const executions = [{ price: 100, amount: 1 }]
@@ -153,7 +253,7 @@ describe('an aggregate', () => {
   })
 
   test('says the whole book to a writer that starts over', () => {
-    const aggregate = new Aggregate(['a', 'b'])
+    const aggregate = new Sources(['a', 'b'])
     aggregate.offer(0, snapshot(bid(99, 1), ask(101, 1)))
     aggregate.offer(1, snapshot(bid(98, 2)))
     aggregate.startOver()
@@ -166,7 +266,7 @@ describe('an aggregate', () => {
   })
 
   test('keeps no ghost of a source that comes and goes every second for an hour', () => {
-    const aggregate = new Aggregate(['steady', 'flapping'])
+    const aggregate = new Sources(['steady', 'flapping'])
     const steady = new NaiveBook()
     const written = new Book()
     const offer = (source: number, event: MarketEvent) => {

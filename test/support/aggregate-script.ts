@@ -1,7 +1,7 @@
 /**
  * Random messages of two to four sources of one market. Their books stay uncrossed by themselves for most of the messages,
  * around mids that drift apart and back: a message takes away what it would cross, unless it is meant to violate. Sources
- * are lost and come back, repeat themselves, miss executions, and say what cannot be.
+ * are lost and come back, repeat themselves, pause, miss executions, and send impossible levels.
  */
 import fc from 'fast-check'
 import { ASK, BID, type LevelChange, type MarketEvent, type Side } from '../../src/market/event.ts'
@@ -9,6 +9,8 @@ import { NaiveBook } from './naive-book.ts'
 
 interface Offer {
   readonly source: number
+  /** How much later than the one before it comes; some share a millisecond, some come after a long pause. */
+  readonly pauseMilliseconds: number
   readonly event: MarketEvent
 }
 
@@ -31,6 +33,8 @@ const levelStep = fc.record({
 
 const step = fc.record({
   source: fc.nat(3),
+  pauseMilliseconds: fc.constantFrom(0, 0, 1, 3, 20),
+  pause: fc.constantFrom(0, 0, 1, 3, 20),
   drift: fc.oneof(
     { weight: 8, arbitrary: fc.integer({ min: -2, max: 2 }) },
     { weight: 1, arbitrary: fc.constantFrom(-25, 25) },
@@ -48,7 +52,15 @@ const step = fc.record({
     { weight: 6, arbitrary: fc.array(levelStep, { maxLength: 5 }) },
     { weight: 1, arbitrary: fc.array(levelStep, { maxLength: 60, size: 'max' }) },
   ),
-  executions: fc.array(fc.record({ price: fc.integer({ min: 1, max: 9 }), amount: fc.constant(1) }), { maxLength: 2 }),
+  executions: fc.oneof(
+    { weight: 3, arbitrary: fc.constant([]) },
+    {
+      weight: 1,
+      arbitrary: fc.array(fc.record({ price: fc.integer({ min: 1, max: 9 }), amount: fc.constant(1) }), {
+        maxLength: 2,
+      }),
+    },
+  ),
 })
 
 export function aggregateScript(lengthMax: number): fc.Arbitrary<AggregateScript> {
@@ -56,17 +68,20 @@ export function aggregateScript(lengthMax: number): fc.Arbitrary<AggregateScript
   return fc.tuple(fc.integer({ min: 2, max: 4 }), steps).map(([sourceCount, list]) => {
     const mids = Array.from({ length: sourceCount }, (_, index) => 1000 + 3 * index)
     const books = mids.map(() => new NaiveBook())
-    const offers = list.map(({ source: wanted, drift, type, levels, executions }): Offer => {
+    const offers = list.map(({ source: wanted, pauseMilliseconds, drift, type, levels, executions }): Offer => {
       const source = wanted % sourceCount
       const book = books[source]!
-      if (type === 'lost' || type === 'missed') return { source, event: { type, reason: 'so it is' } }
-      if (type === 'again') return { source, event: { type: 'update', changes: book.levels(0), executions } }
+      if (type === 'lost' || type === 'missed')
+        return { source, pauseMilliseconds, event: { type, reason: 'so it is' } }
+      if (type === 'again')
+        return { source, pauseMilliseconds, event: { type: 'update', changes: book.levels(0), executions } }
       if (type === 'crossed') {
         const removed = book.levels(0).filter((_, index) => index % 2 === 0)
         const changes = [...removed.map((level) => ({ ...level, amount: 0 })), bid(1000, 1), ask(1000, 1)]
-        return { source, event: { type: 'update', changes, executions } }
+        return { source, pauseMilliseconds, event: { type: 'update', changes, executions } }
       }
-      if (type === 'impossible') return { source, event: { type: 'update', changes: [bid(1000, -1)], executions } }
+      if (type === 'impossible')
+        return { source, pauseMilliseconds, event: { type: 'update', changes: [bid(1000, -1)], executions } }
       mids[source]! += drift
       const mid = mids[source]!
       const placed = levels.map(({ side, distance, amount }) =>
@@ -74,12 +89,12 @@ export function aggregateScript(lengthMax: number): fc.Arbitrary<AggregateScript
       )
       if (type === 'snapshot') {
         book.replace(placed)
-        return { source, event: { type, levels: placed } }
+        return { source, pauseMilliseconds, event: { type, levels: placed } }
       }
       const wrongSide = book.levels(0).filter(({ side, price }) => (side === BID ? price >= mid : price <= mid))
       const changes = [...wrongSide.map((level) => ({ ...level, amount: 0 })), ...placed]
       book.apply(changes)
-      return { source, event: { type: 'update', changes, executions } }
+      return { source, pauseMilliseconds, event: { type: 'update', changes, executions } }
     })
     return { sourceCount, offers }
   })

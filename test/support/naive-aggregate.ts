@@ -3,14 +3,19 @@
  * every level shown before it. The oracle of the real one; it shares no code with it.
  */
 import type { Scaled } from '../../src/base/decimal.ts'
+import type { AggregationPolicy } from '../../src/market/aggregate.ts'
 import { ASK, BID, type Execution, type LevelChange, type MarketEvent } from '../../src/market/event.ts'
 import { NaiveBook } from './naive-book.ts'
 
 interface NaiveSource {
-  /** Undefined while nobody vouches for it. */
+  /** Undefined while it is not trusted. */
   book: NaiveBook | undefined
-  /** Number of the message that last changed its book. */
-  changedAt: number
+  isExcluded: boolean
+  readonly maxAge: number
+  /** When its last book message came. */
+  heardAt: number
+  /** When its best price moved or it traded, last. */
+  movedAt: number
 }
 
 /** What a message should do beside what it does to the levels. */
@@ -22,21 +27,33 @@ export interface NaiveStep {
 
 export class NaiveAggregate {
   readonly #sources: NaiveSource[]
-  #messageNumber = 0
+  readonly #policy: AggregationPolicy
   /** Levels that the last reading left out because they cross. */
   hiddenCount = 0
 
-  constructor(sourceCount: number) {
-    this.#sources = Array.from({ length: sourceCount }, () => ({ book: undefined, changedAt: 0 }))
+  /** @param maxAges in milliseconds, one for each source, in the order of the configuration */
+  constructor(maxAges: readonly number[], policy: AggregationPolicy = 'recency') {
+    this.#policy = policy
+    this.#sources = maxAges.map((maxAge) => ({ book: undefined, isExcluded: false, maxAge, heardAt: 0, movedAt: 0 }))
   }
 
   get liveCount(): number {
     return this.#sources.filter(({ book }) => book !== undefined).length
   }
 
-  offer(sourceNumber: number, event: MarketEvent): NaiveStep {
-    this.#messageNumber += 1
-    const source = this.#sources[sourceNumber]!
+  get excludedCount(): number {
+    return this.#sources.filter(({ isExcluded }) => isExcluded).length
+  }
+
+  offer(sourceNumber: number, event: MarketEvent, now: number): NaiveStep {
+    const step = this.#offer(this.#sources[sourceNumber]!, event, now)
+    const live = this.#sources.filter(({ book }) => book !== undefined)
+    for (const source of this.#sources) if (source.book === undefined) source.isExcluded = false
+    if (live.every(({ isExcluded }) => isExcluded)) for (const source of live) source.isExcluded = false
+    return step
+  }
+
+  #offer(source: NaiveSource, event: MarketEvent, now: number): NaiveStep {
     if (event.type === 'missed') return { violates: false, executions: [], missed: true }
     if (event.type === 'lost') {
       source.book = undefined
@@ -49,8 +66,22 @@ export class NaiveAggregate {
     const after = event.type === 'snapshot' ? new NaiveBook() : before!.copy()
     after.apply(levels)
     const violates = levels.some(({ price, amount }) => amount < 0 || price < 1) || isCrossed(after.levels(0))
-    source.book = violates ? undefined : after
-    if (before === undefined || text(before.levels(0)) !== text(after.levels(0))) source.changedAt = this.#messageNumber
+    if (violates) {
+      source.book = undefined
+      return { violates, executions, missed: false }
+    }
+    source.book = after
+    const isNew = before === undefined
+    if (isNew || executions.length > 0 || bestOf(before) !== bestOf(after)) source.movedAt = now
+    if (event.type === 'snapshot' || levels.length > 0) {
+      source.heardAt = now
+      source.isExcluded = false
+    }
+    if (isNew || text(before.levels(0)) !== text(after.levels(0))) {
+      for (const other of this.#sources) {
+        if (other.book !== undefined && now - other.heardAt > other.maxAge) other.isExcluded = true
+      }
+    }
     return { violates, executions, missed: false }
   }
 
@@ -58,11 +89,12 @@ export class NaiveAggregate {
   levels(): LevelChange[] {
     const shown: LevelChange[] = []
     this.hiddenCount = 0
-    const newestFirst = this.#sources.toSorted((left, right) => right.changedAt - left.changedAt)
-    for (const { book } of newestFirst) {
-      const newer = [...shown]
+    const ranked = this.#policy === 'priority' ? this.#sources : this.#sources.toSorted((a, b) => b.movedAt - a.movedAt)
+    for (const { book, isExcluded } of ranked) {
+      if (isExcluded) continue
+      const before = [...shown]
       for (const level of book?.levels(0) ?? []) {
-        if (newer.some((other) => crosses(level, other))) this.hiddenCount += 1
+        if (before.some((other) => crosses(level, other))) this.hiddenCount += 1
         else shown.push(level)
       }
     }
@@ -72,6 +104,14 @@ export class NaiveAggregate {
     }
     return total.levels(0)
   }
+}
+
+/** The best prices of a book. */
+function bestOf(book: NaiveBook): string {
+  return book
+    .levels(1)
+    .map(({ side, price }) => `${side} ${price}`)
+    .join()
 }
 
 function crosses(left: LevelChange, right: LevelChange): boolean {

@@ -81,6 +81,17 @@ export class VirtualClock implements Clock {
     this.#monotonic = target
   }
 
+  /** Moves time forward at once, as for a process that was stopped: what fell due runs late, one callback each. */
+  standStill(milliseconds: number): void {
+    this.#monotonic += milliseconds
+    const late = [...this.#timers].filter(({ dueMilliseconds }) => dueMilliseconds <= this.#monotonic)
+    for (const timer of late.sort((left, right) => left.dueMilliseconds - right.dueMilliseconds)) {
+      if (!this.#timers.delete(timer)) continue
+      timer.callback()
+      this.settle()
+    }
+  }
+
   #nextDue(target: number): PendingTimer | undefined {
     let next: PendingTimer | undefined
     for (const timer of this.#timers) {

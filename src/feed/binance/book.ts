@@ -11,10 +11,15 @@
  * few as readers want, the book says that it wants a new snapshot and goes on. When they are fewer than that, it cannot
  * be vouched for any more.
  *
+ * A snapshot and the diffs come from servers that are not equally far, so a snapshot alone proves nothing: it is used
+ * once a diff brackets it (begins in it and ends at or after it). On a pair without diffs, a second snapshot with the
+ * same number, fetched `CONFIRM_MILLISECONDS` later, takes the place of that proof. A book never begins before the
+ * position that an earlier book of the pair had reached, on whatever connection: readers would go back in time.
+ *
  * States:
- * - waiting: there is no usable snapshot. Diffs are kept; one that does not follow those before begins anew.
+ * - waiting: there is no snapshot that is proved. Diffs are kept; one that does not follow those before discards them.
  * - live: diffs are applied. While a snapshot is wanted they are kept too, because it may be older than the last of
- *   them. When it is there, it takes the place of what was known, and only what differs is told.
+ *   them. Once it is proved, it replaces what was known, and only the difference is reported.
  */
 import { parseDecimal, type Scaled } from '../../base/decimal.ts'
 import { ASK, BID, type LevelChange, type Side } from '../../market/event.ts'
@@ -47,6 +52,23 @@ export type BinanceBookData = BinanceDiff | BinanceSnapshot
 /** Levels in the diffs that are kept for a snapshot, at most; the oldest diffs go first. A second has about a thousand. */
 const KEPT_LEVELS_MAX = 100_000
 
+/** How much later a snapshot that no diff brackets is confirmed by a second one: servers lag by seconds, not more. */
+const CONFIRM_MILLISECONDS = 3_000
+
+/**
+ * So many snapshots in a row that are proved by diffs and still end before the position already reached mean that the
+ * venue has started its numbers again. `CONFIRM_MILLISECONDS` apart, they take longer than any server lags.
+ */
+const REGRESSIONS_MAX = 10
+
+/** How far the books of one pair have got; outlives each book and each connection. */
+export interface BinancePosition {
+  /** The last change that a book reported while it was live; 0 before the first. */
+  updateId: number
+  /** Snapshots in a row that ended before it. */
+  regressions: number
+}
+
 /** What `parseDecimal` reads at most. */
 const FINEST_DECIMALS = 40
 
@@ -67,15 +89,22 @@ interface Known {
 
 export class BinanceBook implements VenueBook<BinanceBookData> {
   readonly #options: VenueBookOptions
+  readonly #position: BinancePosition
   #known: Known | undefined
   #isSnapshotWanted = false
+  /** A snapshot that is not proved yet. */
+  #candidate: BinanceSnapshot | undefined
+  /** Whether a second snapshot had the number of the candidate. */
+  #isConfirmed = false
   /** The last change that the stream has told. */
   #toldUpdateId: number | undefined
   #kept: BinanceDiff[] = []
   #keptLevels = 0
 
-  constructor(options: VenueBookOptions) {
+  /** @param position of the pair's books so far; the book moves it on */
+  constructor(options: VenueBookOptions, position: BinancePosition) {
     this.#options = options
+    this.#position = position
   }
 
   apply(data: BinanceBookData): BookStep {
@@ -92,39 +121,83 @@ export class BinanceBook implements VenueBook<BinanceBookData> {
     }
     this.#toldUpdateId = diff.lastUpdateId
     if (known === undefined || this.#isSnapshotWanted) this.#keep(diff)
-    if (known === undefined || diff.lastUpdateId <= known.updateId) return this.#step([])
+    if (known === undefined) return this.#begin([])
+    if (diff.lastUpdateId <= known.updateId) return this.#begin([])
     if (diff.firstUpdateId > known.updateId + 1) {
       return wrong(`changes ${known.updateId + 1} to ${diff.firstUpdateId - 1} are missing behind the snapshot`)
     }
     const changes: LevelChange[] = []
     const problem = this.#change(known, diff, changes)
     if (problem !== undefined) return wrong(problem)
-    const step = this.#step(changes)
+    const step = this.#begin(changes)
     if (this.#isSnapshotWanted && this.#kept.length === 0) this.#keep(diff)
     return step
   }
 
   #applySnapshot(snapshot: BinanceSnapshot): BookStep {
+    const candidate = this.#candidate
+    if (candidate === undefined || snapshot.lastUpdateId > candidate.lastUpdateId) {
+      this.#candidate = snapshot
+      this.#isConfirmed = false
+    } else if (snapshot.lastUpdateId === candidate.lastUpdateId) {
+      this.#isConfirmed = true
+    }
+    if (this.#known === undefined && this.#isProved() && this.#isBehindPosition()) this.#position.regressions++
+    return this.#begin([])
+  }
+
+  /** Uses the candidate where it is proved; `changes` are those of the present book that are not reported yet. */
+  #begin(changes: readonly LevelChange[]): BookStep {
     const before = this.#known
-    const following = this.#kept.filter((diff) => diff.lastUpdateId > snapshot.lastUpdateId)
-    const isTooOld =
-      following[0] === undefined
-        ? before !== undefined && snapshot.lastUpdateId < before.updateId
-        : following[0].firstUpdateId > snapshot.lastUpdateId + 1
-    // Another one is wanted: the servers of the venue are not all equally far.
-    if (isTooOld) return this.#step([])
-    const known = this.#read(snapshot)
+    const candidate = this.#candidate
+    if (candidate === undefined) return this.#step(changes)
+    if (this.#isTooOld(candidate)) {
+      // Another one is wanted: the servers of the venue are not all equally far.
+      this.#candidate = undefined
+      return this.#step(changes)
+    }
+    if (!this.#isProved() || (before === undefined && this.#isBehindPosition())) return this.#step(changes)
+    const known = this.#read(candidate)
     if (typeof known === 'string') return wrong(known)
-    for (const diff of following) {
+    for (const diff of this.#following(candidate)) {
       const problem = this.#change(known, diff, [])
       if (problem !== undefined) return wrong(problem)
     }
     this.#known = known
+    this.#candidate = undefined
     this.#isSnapshotWanted = false
     this.#forgetKept()
-    const step = this.#step(before === undefined ? [] : difference(before, known))
+    const step = this.#step(before === undefined ? changes : [...changes, ...difference(before, known)])
     if (before !== undefined || step.kind !== 'update') return step
     return { ...step, kind: 'snapshot', levels: allLevels(known) }
+  }
+
+  /** The diffs that end behind a snapshot. */
+  #following({ lastUpdateId }: BinanceSnapshot): readonly BinanceDiff[] {
+    return this.#kept.filter((diff) => diff.lastUpdateId > lastUpdateId)
+  }
+
+  /** Whether changes are missing between a snapshot and the diffs behind it. */
+  #isTooOld(snapshot: BinanceSnapshot): boolean {
+    const first = this.#following(snapshot)[0]
+    if (first !== undefined) return first.firstUpdateId > snapshot.lastUpdateId + 1
+    return this.#known !== undefined && snapshot.lastUpdateId < this.#known.updateId
+  }
+
+  /** Whether a diff brackets the candidate, or a second snapshot has confirmed it. */
+  #isProved(): boolean {
+    const candidate = this.#candidate
+    if (candidate === undefined || this.#isTooOld(candidate)) return false
+    const isBracketed = this.#following(candidate).length > 0 || this.#toldUpdateId === candidate.lastUpdateId
+    return isBracketed || this.#isConfirmed
+  }
+
+  /** Whether the book of the candidate would end before the position that the pair's books have reached. */
+  #isBehindPosition(): boolean {
+    const candidate = this.#candidate
+    if (candidate === undefined || this.#position.regressions >= REGRESSIONS_MAX) return false
+    const end = this.#following(candidate).at(-1)?.lastUpdateId ?? candidate.lastUpdateId
+    return end < this.#position.updateId
   }
 
   /** What is known of the book of a snapshot; a text tells what is wrong with it. */
@@ -174,7 +247,10 @@ export class BinanceBook implements VenueBook<BinanceBookData> {
   /** Judges what is left within reach. */
   #step(changes: readonly LevelChange[]): BookStep {
     const known = this.#known
-    if (known === undefined) return { kind: 'waiting' }
+    const confirmation = this.#candidate === undefined ? {} : { confirmMilliseconds: CONFIRM_MILLISECONDS }
+    if (known === undefined) return { kind: 'waiting', ...confirmation }
+    this.#position.updateId = known.updateId
+    this.#position.regressions = 0
     const { depth, listing } = this.#options
     for (const side of known.sides) {
       if (isWhole(side)) continue
@@ -182,7 +258,9 @@ export class BinanceBook implements VenueBook<BinanceBookData> {
       if (size < depth) return wrong(`only ${size} of ${depth} levels of ${listing.symbol} can be vouched for`)
       if (size < side.renewBelow) this.#isSnapshotWanted = true
     }
-    return this.#isSnapshotWanted ? { kind: 'update', changes, wantsSnapshot: true } : { kind: 'update', changes }
+    return this.#isSnapshotWanted
+      ? { kind: 'update', changes, wantsSnapshot: true, ...confirmation }
+      : { kind: 'update', changes }
   }
 
   #keep(diff: BinanceDiff): void {

@@ -1,10 +1,11 @@
 /**
  * Binance spot (https://developers.binance.com/docs/binance-spot-api-docs) as the shared machinery asks for it: the
- * combined market streams for changes and trades, the REST API for lists of pairs and the beginnings of books. The one
- * thing it remembers is which pairs a request named, because the venue's answers name the request's id only.
+ * combined market streams for changes and trades, the REST API for lists of pairs and the beginnings of books. It
+ * remembers which pairs a request named, because the venue's answers name the request's id only, and how far the books
+ * of each pair have got, because a snapshot by HTTP may be older than that.
  */
 import type { VenueProtocol } from '../venue.ts'
-import { BinanceBook, type BinanceBookData } from './book.ts'
+import { BinanceBook, type BinanceBookData, type BinancePosition } from './book.ts'
 import { type BinanceRequest, readBinanceMessage, STREAM_OF } from './message.ts'
 import { fetchListings, fetchSnapshot, fetchTrades } from './rest.ts'
 
@@ -13,9 +14,12 @@ export interface BinanceProtocolOptions {
   readonly restUrl: string
 }
 
-/** The venue pings every 20 s; a quiet pair may be silent for minutes, so it is asked what is subscribed. */
-const SILENCE_MILLISECONDS = 20_000
-const KEEP_ALIVE = { text: '{"method":"LIST_SUBSCRIPTIONS","id":0}', milliseconds: 8_000 }
+/**
+ * The venue pings every 20 s only, and a quiet pair may be silent for minutes, so it is asked what is subscribed after
+ * two seconds of silence: half a message a second, within the rate below.
+ */
+const SILENCE_MILLISECONDS = 5_000
+const KEEP_ALIVE = { text: '{"method":"LIST_SUBSCRIPTIONS","id":0}', milliseconds: 2_000 }
 
 /**
  * The venue ends a connection that is sent more than 5 messages in a second, answers to its pings included.
@@ -36,6 +40,7 @@ const UNANSWERED_MAX = 1_000
 
 export function createBinanceProtocol({ restUrl }: BinanceProtocolOptions): VenueProtocol<BinanceBookData> {
   const unanswered = new Map<unknown, BinanceRequest>()
+  const positions = new Map<string, BinancePosition>()
   let lastId = 0
   const takeRequest = (id: unknown): BinanceRequest | undefined => {
     const request = unanswered.get(id)
@@ -63,6 +68,11 @@ export function createBinanceProtocol({ restUrl }: BinanceProtocolOptions): Venu
       return requests
     },
     read: (text) => readBinanceMessage(text, takeRequest),
-    createBook: (options) => new BinanceBook(options),
+    createBook(options) {
+      const { symbol } = options.listing
+      const position = positions.get(symbol) ?? { updateId: 0, regressions: 0 }
+      positions.set(symbol, position)
+      return new BinanceBook(options, position)
+    },
   }
 }

@@ -8,7 +8,7 @@ import { CoinbaseBook, type CoinbaseBookData } from './book.ts'
 import { Conversation } from './conversation.ts'
 
 /** Each product that is subscribed has a heartbeat a second; `status` comes every few seconds. */
-const SILENCE_MILLISECONDS = 15_000
+const SILENCE_MILLISECONDS = 5_000
 /**
  * The venue takes 10 requests a second after a burst (documented as 1000, and as 100 in any second).
  * https://docs.cdp.coinbase.com/exchange/websocket-feed/rate-limits

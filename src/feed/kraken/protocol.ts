@@ -7,8 +7,8 @@ import type { VenueProtocol } from '../venue.ts'
 import { KrakenBook } from './book.ts'
 import { type KrakenBookData, readKrakenMessage, TRADES_REQUEST_ID } from './message.ts'
 
-/** Kraken sends a heartbeat every second once anything is subscribed. */
-const SILENCE_MILLISECONDS = 15_000
+/** Kraken sends a heartbeat every second once anything is subscribed: three may be late. */
+const SILENCE_MILLISECONDS = 4_000
 
 /** Levels a side that can be subscribed. https://docs.kraken.com/exchange/api-reference/spot-websocket-v2/book */
 const DEPTHS = [10, 25, 100, 500, 1000]

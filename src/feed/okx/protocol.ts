@@ -7,9 +7,13 @@ import type { VenueProtocol } from '../venue.ts'
 import { OkxBook } from './book.ts'
 import { type OkxBookData, readOkxMessage } from './message.ts'
 
-/** OKX ends a connection that heard nothing for 30 s. https://www.okx.com/docs-v5/en/#overview-websocket-connect */
-const SILENCE_MILLISECONDS = 30_000
-const PING_MILLISECONDS = 20_000
+/**
+ * OKX ends a connection that heard nothing for 30 s, and answers `ping` at any time. Asked after two seconds of silence,
+ * a venue that lives has answered long before the connection counts as dead.
+ * https://www.okx.com/docs-v5/en/#overview-websocket-connect
+ */
+const SILENCE_MILLISECONDS = 5_000
+const PING_MILLISECONDS = 2_000
 
 /**
  * Levels a side of the channel `books`. The channels with fewer are for customers of a fee tier (50), or have no

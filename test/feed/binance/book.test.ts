@@ -4,6 +4,7 @@ import {
   BinanceBook,
   type BinanceDiff,
   type BinanceLevel,
+  type BinancePosition,
   type BinanceSnapshot,
 } from '../../../src/feed/binance/book.ts'
 import type { BookStep } from '../../../src/feed/venue.ts'
@@ -16,8 +17,12 @@ type Side = typeof BID | typeof ASK
 
 const LISTING = { symbol: 'BTCUSDT', priceDecimals: 2, amountDecimals: 1, status: 'TRADING', state: 'open' } as const
 
-function createBook(depth = 2, priceMaximum = 100_000): BinanceBook {
-  return new BinanceBook({ listing: LISTING, depth, priceMaximum })
+function createBook(depth = 2, priceMaximum = 100_000, position = newPosition()): BinanceBook {
+  return new BinanceBook({ listing: LISTING, depth, priceMaximum }, position)
+}
+
+function newPosition(updateId = 0): BinancePosition {
+  return { updateId, regressions: 0 }
 }
 
 function snapshot(lastUpdateId: number, bids: string, asks: string, limit = 1000): BinanceSnapshot {
@@ -26,6 +31,12 @@ function snapshot(lastUpdateId: number, bids: string, asks: string, limit = 1000
 
 function diff(firstUpdateId: number, lastUpdateId: number, bids = '', asks = ''): BinanceDiff {
   return { kind: 'diff', firstUpdateId, lastUpdateId, bids: levels(bids), asks: levels(asks) }
+}
+
+/** Begins a book with a snapshot that a second one confirms. */
+function begin(book: BinanceBook, first: BinanceSnapshot): BookStep {
+  expect(told(book.apply(first))).toBe('waiting')
+  return book.apply(first)
 }
 
 /** `1.50:3 1.40:2` */
@@ -57,21 +68,66 @@ describe('the beginning of a Binance book', () => {
     expect(told(book.apply(diff(14, 14, '1.50:0')))).toBe('update bid 150:0')
   })
 
-  it('begins at once when nothing has changed meanwhile, or when the snapshot is ahead of the changes', () => {
-    const quiet = createBook()
-    expect(told(quiet.apply(snapshot(11, '1.50:1', '1.60:4')))).toBe('snapshot bid 150:10 ask 160:40')
-    expect(told(quiet.apply(diff(12, 13, '1.50:2')))).toBe('update bid 150:20')
-    const ahead = createBook()
-    ahead.apply(diff(8, 9))
-    expect(told(ahead.apply(snapshot(11, '1.50:1', '1.60:4')))).toBe('snapshot bid 150:10 ask 160:40')
-    expect(told(ahead.apply(diff(10, 11, '1.50:7')))).toBe('update')
-    expect(told(ahead.apply(diff(12, 12, '1.50:7')))).toBe('update bid 150:70')
+  it('waits until a diff brackets the snapshot, and names when a second one is due', () => {
+    const book = createBook()
+    book.apply(diff(8, 9))
+    expect(book.apply(snapshot(11, '1.50:1', '1.60:4'))).toEqual({ kind: 'waiting', confirmMilliseconds: 3_000 })
+    expect(told(book.apply(diff(10, 10, '1.50:7')))).toBe('waiting')
+    expect(told(book.apply(diff(11, 11, '1.50:8')))).toBe('snapshot bid 150:10 ask 160:40')
+    expect(told(book.apply(diff(12, 12, '1.50:7')))).toBe('update bid 150:70')
   })
 
-  it('takes a change that begins in the snapshot and ends behind it as a whole', () => {
+  it('takes a diff that begins in the snapshot and ends behind it as a whole', () => {
     const book = createBook()
     book.apply(snapshot(11, '1.50:1', '1.60:4'))
-    expect(told(book.apply(diff(10, 12, '1.50:3')))).toBe('update bid 150:30')
+    expect(told(book.apply(diff(10, 12, '1.50:3')))).toBe('snapshot bid 150:30 ask 160:40')
+  })
+
+  it('begins on a pair without diffs with a second snapshot of the same number', () => {
+    const book = createBook()
+    expect(told(book.apply(snapshot(11, '1.50:1', '1.60:4')))).toBe('waiting')
+    expect(told(book.apply(snapshot(12, '1.50:2', '1.60:4')))).toBe('waiting')
+    // A server that lags confirms nothing.
+    expect(told(book.apply(snapshot(11, '1.50:1', '1.60:4')))).toBe('waiting')
+    expect(told(book.apply(snapshot(12, '1.50:2', '1.60:4')))).toBe('snapshot bid 150:20 ask 160:40')
+    expect(told(book.apply(diff(13, 13, '1.50:3')))).toBe('update bid 150:30')
+  })
+
+  it('discards a snapshot that the diffs do not reach back to', () => {
+    const book = createBook()
+    expect(told(book.apply(snapshot(11, '1.50:1', '1.60:4')))).toBe('waiting')
+    expect(book.apply(diff(13, 14, '1.50:9'))).toEqual({ kind: 'waiting' })
+    expect(told(book.apply(snapshot(13, '1.50:1', '1.60:4')))).toBe('snapshot bid 150:90 ask 160:40')
+  })
+
+  it('never begins before the position that an earlier book of the pair had reached', () => {
+    const position = newPosition()
+    const first = createBook(2, 100_000, position)
+    first.apply(snapshot(20, '1.50:1', '1.60:4'))
+    first.apply(diff(20, 30, '1.50:2'))
+    // The next connection: the answer by HTTP is older than what was published, and the stream lags too.
+    const next = createBook(2, 100_000, position)
+    expect(told(next.apply(snapshot(24, '1.50:9', '1.60:4')))).toBe('waiting')
+    expect(told(next.apply(diff(24, 26, '1.50:8')))).toBe('waiting')
+    expect(told(next.apply(diff(27, 30, '1.50:2')))).toBe('snapshot bid 150:20 ask 160:40')
+    const quiet = createBook(2, 100_000, position)
+    expect(told(quiet.apply(snapshot(29, '1.50:9', '1.60:4')))).toBe('waiting')
+    expect(told(quiet.apply(snapshot(29, '1.50:9', '1.60:4')))).toBe('waiting')
+    expect(told(quiet.apply(snapshot(30, '1.50:2', '1.60:4')))).toBe('waiting')
+    expect(told(quiet.apply(snapshot(30, '1.50:2', '1.60:4')))).toBe('snapshot bid 150:20 ask 160:40')
+  })
+
+  it('accepts smaller numbers for good only after ten proved snapshots in a row: the venue has started again', () => {
+    const position = newPosition(1_000_000)
+    const book = createBook(2, 100_000, position)
+    book.apply(diff(1, 5))
+    for (let round = 1; round < 10; round++) {
+      expect(told(book.apply(snapshot(5 + round, '1.50:1', '1.60:4')))).toBe('waiting')
+      expect(told(book.apply(diff(5 + round, 5 + round, '1.50:1')))).toBe('waiting')
+      expect(told(book.apply(snapshot(5 + round, '1.50:1', '1.60:4')))).toBe('waiting')
+    }
+    expect(told(book.apply(snapshot(14, '1.50:1', '1.60:4')))).toBe('snapshot bid 150:10 ask 160:40')
+    expect(position).toEqual({ updateId: 14, regressions: 0 })
   })
 
   it('waits for another snapshot when this one is older than the first change', () => {
@@ -102,7 +158,7 @@ describe('the beginning of a Binance book', () => {
 describe('the changes of a Binance book', () => {
   function live(depth?: number): BinanceBook {
     const book = createBook(depth)
-    expect(told(book.apply(snapshot(10, '1.50:1 1.40:2', '1.60:4 1.70:5')))).toMatch(/^snapshot/)
+    expect(told(begin(book, snapshot(10, '1.50:1 1.40:2', '1.60:4 1.70:5')))).toMatch(/^snapshot/)
     return book
   }
 
@@ -143,13 +199,13 @@ describe('the reach of a Binance book', () => {
 
   it('knows nothing behind the last level of a side that was cut, and all of one that was not', () => {
     const book = createBook()
-    book.apply(cut)
+    begin(book, cut)
     expect(told(book.apply(diff(11, 11, '1.44:1 1.45:2', '9.99:1')))).toBe('update bid 145:20 ask 999:10')
   })
 
   it('wants a snapshot when half of the spare levels are gone, and cannot be vouched for when all are', () => {
     const book = createBook()
-    book.apply(cut)
+    begin(book, cut)
     expect(told(book.apply(diff(11, 11, '1.50:0 1.49:0')))).toBe('update bid 150:0 bid 149:0')
     expect(told(book.apply(diff(12, 12, '1.48:0')))).toBe('update bid 148:0 (wants a snapshot)')
     expect(told(book.apply(diff(13, 13, '1.47:0')))).toBe('update bid 147:0 (wants a snapshot)')
@@ -161,7 +217,7 @@ describe('the reach of a Binance book', () => {
 
   it('tells only what a new snapshot changes, with the changes behind it, and reaches as far as that', () => {
     const book = createBook()
-    book.apply(cut)
+    begin(book, cut)
     book.apply(diff(11, 11, '1.50:0 1.49:0 1.48:0'))
     book.apply(diff(12, 13, '1.44:7 1.46:3'))
     expect(told(book.apply(snapshot(9, '1.50:1', '1.60:1', 6)))).toBe('update (wants a snapshot)')
@@ -170,9 +226,21 @@ describe('the reach of a Binance book', () => {
     expect(told(book.apply(diff(14, 14, '1.42:2 1.41:2')))).toBe('update bid 142:20')
   })
 
+  it('replaces a live book by a new snapshot only once a diff brackets it', () => {
+    const book = createBook()
+    begin(book, cut)
+    book.apply(diff(11, 11, '1.50:0 1.49:0 1.48:0'))
+    const ahead = snapshot(14, '1.47:1 1.46:1 1.45:1 1.44:1 1.43:1 1.42:1', '1.60:1', 6)
+    expect(book.apply(ahead)).toMatchObject({ kind: 'update', changes: [], confirmMilliseconds: 3_000 })
+    expect(told(book.apply(diff(12, 13, '1.46:5')))).toBe('update bid 146:50 (wants a snapshot)')
+    expect(told(book.apply(diff(14, 15, '1.45:3')))).toBe(
+      'update bid 145:30 bid 146:10 bid 144:10 bid 143:10 bid 142:10',
+    )
+  })
+
   it('ends in front of a level that is too fine, and takes away what lies behind', () => {
     const book = createBook(1)
-    const step = book.apply(snapshot(10, '1.50:1 1.495:1 1.49:1', '1.60:1 1.70:0.25 1.80:1'))
+    const step = begin(book, snapshot(10, '1.50:1 1.495:1 1.49:1', '1.60:1 1.70:0.25 1.80:1'))
     expect(told(step)).toBe('snapshot bid 150:10 ask 160:10')
     expect(told(book.apply(diff(11, 11, '1.49:2', '1.605:1 1.61:1 1.75:0 1.755:0')))).toBe('update')
     expect(told(book.apply(diff(12, 12, '1.52:1 1.53:1 1.54:1')))).toBe('update bid 152:10 bid 153:10 bid 154:10')
@@ -181,7 +249,7 @@ describe('the reach of a Binance book', () => {
     expect(book.apply(diff(15, 15, '1.545:1', ''))).toMatchObject({ kind: 'wrong' })
   })
 
-  it('always tells the true book as far as readers read it (random books, cuts, delays and moves)', () => {
+  it('always reports the true book as far as readers read it (random books, cuts, delays and moves)', () => {
     const seen = { snapshots: 0, renewals: 0, tooOld: 0, ahead: 0, wrong: 0, fine: 0 }
     fc.assert(
       fc.property(fc.integer(), (seed) => {
@@ -208,12 +276,12 @@ class Simulation {
   #truth = new NaiveBook()
   readonly #truths: NaiveBook[] = []
   #middle = 50_000
-  #streamedId = 0
   #underWay: BinanceDiff[] = []
   /** What readers have, and as of which change. */
   #readers: NaiveBook | undefined
   #readersId = 0
-  #book = createBook(DEPTH)
+  readonly #position = newPosition()
+  #book = createBook(DEPTH, 100_000, this.#position)
   /** Snapshots, and in how many steps they arrive. */
   #fetched: { readonly snapshot: BinanceSnapshot; steps: number } | undefined
 
@@ -243,14 +311,11 @@ class Simulation {
 
   #take(data: BinanceDiff | BinanceSnapshot): boolean {
     const step = this.#book.apply(data)
-    if (data.kind === 'diff') this.#streamedId = data.lastUpdateId
     if (step.kind === 'wrong') {
       this.#seen.wrong++
       expect(step.reason).toMatch(/vouched for|missing behind the snapshot/)
-      this.#book = createBook(DEPTH)
+      this.#book = createBook(DEPTH, 100_000, this.#position)
       this.#readers = undefined
-      this.#readersId = 0
-      this.#streamedId = 0
       return true
     }
     if (step.kind === 'waiting') {
@@ -261,12 +326,12 @@ class Simulation {
     if (step.kind === 'snapshot') {
       this.#seen.snapshots++
       this.#readers = new NaiveBook(step.levels)
-      this.#readersId = Math.max(data.lastUpdateId, this.#streamedId)
     } else {
       this.#readers?.apply(step.changes)
       if (data.kind === 'snapshot' && step.changes.length > 0) this.#seen.renewals++
     }
-    this.#readersId = Math.max(this.#readersId, data.lastUpdateId)
+    expect(this.#position.updateId).toBeGreaterThanOrEqual(this.#readersId)
+    this.#readersId = this.#position.updateId
     this.#judge()
     return step.kind === 'update' && step.wantsSnapshot === true
   }

@@ -82,8 +82,8 @@ const beat = scriptKraken(btc, [snapshot]).frames[0]?.text ?? ''
 
 /** Lets time pass on a connection that stays alive; `listener` is one of BTC/USD. */
 async function pass(seconds: number, server: KrakenServer, listener: SourceListener, clock: VirtualClock) {
-  for (let second = 0; second < seconds; second += 10) {
-    clock.advance(10_000)
+  for (let second = 0; second < seconds; second += 2) {
+    clock.advance(2_000)
     await hear(server, listener)
   }
 }
@@ -93,6 +93,17 @@ async function hear(server: KrakenServer, listener: SourceListener) {
   const seen = listener.events.length
   server.broadcast(beat)
   await listener.until('a sign of life', () => listener.events.length > seen)
+}
+
+/** Lets time pass on a connection that has heartbeats alone. */
+async function idle(milliseconds: number, server: KrakenServer, { clock, metric }: ReturnType<typeof connect>) {
+  const messages = () => metric('tidegate_feed_messages_total{venue="kraken"}')
+  for (let left = milliseconds; left > 0; left -= 2_000) {
+    clock.advance(Math.min(left, 2_000))
+    const before = await messages()
+    server.broadcast('{"channel":"heartbeat"}')
+    while ((await messages()) === before) await new Promise(setImmediate)
+  }
 }
 
 const books = (server: KrakenServer) => server.requests.filter(({ params }) => params.channel === 'book')
@@ -427,24 +438,25 @@ describe('acknowledgements that nobody asked for', () => {
     const frames = [snapshot, ...acknowledgements, ...acknowledgements, updates[0], updates[1], snapshot, updates[2]]
     const server = await serve({ recordings: [scriptKraken(btc, frames as ScriptFrame[])] })
     const listener = new SourceListener('BTC/USD')
-    const { clock } = connect(server.url, [listener])
+    const reading = connect(server.url, [listener])
     await listener.until('all messages', () => listener.events.length === 5)
     expect(listener.events.map(({ type }) => type)).toEqual(['snapshot', 'update', 'update', 'snapshot', 'update'])
-    clock.advance(14_000)
+    await idle(14_000, server, reading)
     expect(listener.reasons()).toEqual([])
   })
 
   it('end in a new subscription when no snapshot follows the first of them within ten seconds', async () => {
     const server = await serve({ recordings: [scriptKraken(btc, [snapshot, ...acknowledgements, ...updates])] })
     const listener = new SourceListener('BTC/USD')
-    const { clock } = connect(server.url, [listener])
+    const reading = connect(server.url, [listener])
+    const { clock } = reading
     await listener.until('all messages', () => listener.events.length === 4)
-    clock.advance(5_000)
+    await idle(5_000, server, reading)
     for (const text of acknowledgements) server.broadcast(text)
     const further: ScriptMessage = { type: 'update', bids: [[99.8, 4]] }
     server.broadcast(scriptKraken(btc, [...script, further]).frames.at(-1)?.text ?? '')
     await listener.until('the message behind them', () => listener.events.length === 5)
-    clock.advance(4_999)
+    await idle(4_999, server, reading)
     expect(listener.reasons()).toEqual([])
     clock.advance(1)
     await listener.until('life again', isLive(listener))
@@ -484,8 +496,8 @@ describe('the connection', () => {
     const listener = new SourceListener('BTC/USD')
     const { clock } = connect(server.url, [listener])
     await listener.until('all messages', () => listener.events.length === 4)
-    clock.advance(15_000)
-    expect(listener.reasons()).toEqual(['nothing arrived for 15 s'])
+    clock.advance(4_000)
+    expect(listener.reasons()).toEqual(['nothing arrived for 4 s'])
     clock.advance(500)
     await listener.until('life again', isLive(listener))
   })

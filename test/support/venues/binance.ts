@@ -126,7 +126,12 @@ class BinanceDialect implements Dialect {
     for (const { symbol, stream } of wanted) {
       if (method === 'UNSUBSCRIBE') client.unsubscribe(stream, symbol)
       // As at the venue: a stream that does not exist is taken and stays silent.
-      else server.tracks.get(symbol)?.join(client, stream)
+      else {
+        server.tracks.get(symbol)?.join(client, stream)
+        const score = this.scores.find((one) => one.symbol === symbol)
+        // A diff that every snapshot taken now is bracketed by: the pairs here are never quiet for long.
+        if (stream === DEPTH && score !== undefined) client.send(score.positionText())
+      }
     }
   }
 
@@ -228,6 +233,13 @@ class BinanceScore implements Score {
 
   corruptions(text: string): readonly string[] {
     return [torn(text), text.replace(/"u":[0-9]+/, '"u":1')]
+  }
+
+  /** A diff without a change, at the present position. */
+  positionText(): string {
+    const position = this.#lastUpdateId
+    const data = { e: 'depthUpdate', E: Date.now(), s: this.symbol, U: position, u: position, b: [], a: [] }
+    return this.#streamText(DEPTH, data)
   }
 
   depthText(limit: number): string {
