@@ -2,11 +2,14 @@
  * The configuration on the command line: `--config FILE` and one flag for every key, made from the settings table. A
  * verb that needs the configuration gets it from here, or an error that names everything wrong with it.
  */
-import { readFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
+import { readRegularFile } from '../base/regular-file.ts'
 import { type ConfigResult, describeProblem, loadConfig, type VerbDefaults } from '../config/load.ts'
 import type { Setting } from '../config/setting-kinds.ts'
 import { type Config, SETTING_KEYS, SETTINGS, type SettingKey } from '../config/settings.ts'
+
+/** Of the configuration and of a secret; what is in a configuration is limited where it is read, in characters. */
+const FILE_BYTES_MAX = 1_048_576
 
 /** Lets a verb take the configuration. */
 export function addConfigFlags(command: Command): Command {
@@ -39,7 +42,7 @@ export function readConfigResult(command: Command, verbDefaults: VerbDefaults = 
     flags,
     environment: process.env,
     file: config,
-    readFile: (path) => readFileSync(path, 'utf8'),
+    readFile: (path) => readRegularFile(path, FILE_BYTES_MAX).toString(),
     verbDefaults,
   })
 }

@@ -54,9 +54,11 @@ function readAssets(raw: unknown): Reading<readonly Asset[]> {
   if (!Array.isArray(raw)) return { problems: [{ path: '', message: 'is not a list of assets' }] }
   const problems: Problem[] = []
   const read = raw.map((entry: unknown, index) => readAsset(entry, `[${index}]`, problems))
+  const places = new Map<string, number>()
   for (const [index, { symbol }] of read.entries()) {
-    const earlier = read.findIndex((asset) => asset.symbol === symbol)
-    if (symbol === '' || earlier === index) continue
+    const earlier = places.get(symbol)
+    if (earlier === undefined) places.set(symbol, index)
+    if (symbol === '' || earlier === undefined) continue
     problems.push({ path: `[${index}].symbol`, message: `is ${symbol}, which assets[${earlier}] has already` })
   }
   return problems.length > 0 ? { problems } : { value: read }

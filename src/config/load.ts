@@ -1,9 +1,12 @@
 /**
- * Puts the effective configuration together: flags over environment over file over defaults. It reports every problem
- * at once, each with its key and where the value came from, and never repeats the value of a secret.
+ * Puts the effective configuration together: flags over environment over file over defaults. It reports all problems at
+ * once (the first of very many), each with its key and where the value came from, and never repeats the value of a
+ * secret.
  */
 import { nearest } from '../base/nearest.ts'
+import { fileErrorText } from '../base/regular-file.ts'
 import { simulatorProblems } from './markets.ts'
+import { ProblemList } from './problem-list.ts'
 import { RELATIONS } from './relations.ts'
 import type { Problem, Setting } from './setting-kinds.ts'
 import { type Config, SETTING_KEYS, SETTINGS, type SettingKey } from './settings.ts'
@@ -45,13 +48,16 @@ export type ConfigResult =
 /** Variables with our prefix that are not configuration keys. */
 const OTHER_VARIABLES = ['TIDEGATE_CLIENT_ID', 'TIDEGATE_CLIENT_SECRET', 'TIDEGATE_LONG']
 
+/** Unknown variables that are named one by one. */
+const UNKNOWN_NAMES_MAX = 20
+
 interface RawValue {
   readonly value: unknown
   readonly origin: string
 }
 
 export function loadConfig(input: ConfigInput): ConfigResult {
-  const problems: ConfigProblem[] = []
+  const problems = new ProblemList()
   const warnings: string[] = []
   // Weakest first: later layers replace earlier ones key by key.
   const raw = new Map<SettingKey, RawValue>()
@@ -74,9 +80,9 @@ export function loadConfig(input: ConfigInput): ConfigResult {
     }
     const reading = row.read(found.value)
     if ('value' in reading) values[key] = reading.value
-    else problems.push(...reading.problems.map((problem) => located(key, found.origin, problem)))
+    else for (const problem of reading.problems) problems.add(located(key, found.origin, problem))
   }
-  if (problems.length > 0) return { ok: false, problems, warnings }
+  if (problems.count > 0) return { ok: false, problems: problems.all(), warnings }
   const config = values as Config
   const knownOrigins = origins as Record<SettingKey, string>
   const broken = brokenRelations(config, knownOrigins)
@@ -113,18 +119,18 @@ function located(key: string, origin: string, problem: Problem): ConfigProblem {
   return { key: key + problem.path, origin, message: problem.message }
 }
 
-function readFlags({ flags }: ConfigInput, problems: ConfigProblem[]): Map<SettingKey, RawValue> {
+function readFlags({ flags }: ConfigInput, problems: ProblemList): Map<SettingKey, RawValue> {
   const found = new Map<SettingKey, RawValue>()
   for (const [key, text] of Object.entries(flags)) {
     const origin = `--${key}`
     if (isSettingKey(key)) addText(found, key, text, origin, problems)
-    else problems.push({ key, origin, message: unknownKey(key) })
+    else problems.add({ key, origin, message: () => unknownKey(key) })
   }
   return found
 }
 
 /** Empty variables count as absent: that is how container files leave one out. */
-function readEnvironment(input: ConfigInput, problems: ConfigProblem[], warnings: string[]): Map<SettingKey, RawValue> {
+function readEnvironment(input: ConfigInput, problems: ProblemList, warnings: string[]): Map<SettingKey, RawValue> {
   const found = new Map<SettingKey, RawValue>()
   const known = new Set(OTHER_VARIABLES)
   for (const key of SETTING_KEYS) {
@@ -137,16 +143,17 @@ function readEnvironment(input: ConfigInput, problems: ConfigProblem[], warnings
     known.add(fileName)
     const path = input.environment[fileName]
     if (!path) continue
-    if (text) problems.push({ key, origin: fileName, message: `is given twice, by ${name} too` })
+    if (text) problems.add({ key, origin: fileName, message: `is given twice, by ${name} too` })
     else addSecretFile(found, key, path, fileName, input, problems)
   }
   const unknown = Object.keys(input.environment).filter((name) => name.startsWith('TIDEGATE_') && !known.has(name))
   if (unknown.length > 0) {
-    const described = unknown.map((name) => {
+    const described = unknown.slice(0, UNKNOWN_NAMES_MAX).map((name) => {
       const meant = nearest(name, [...known])
       return meant === undefined ? name : `${name} (did you mean ${meant}?)`
     })
-    warnings.push(`unknown variables: ${described.join(', ')}`)
+    const more = unknown.length > UNKNOWN_NAMES_MAX ? ` and ${unknown.length - UNKNOWN_NAMES_MAX} more` : ''
+    warnings.push(`unknown variables: ${described.join(', ')}${more}`)
   }
   return found
 }
@@ -156,14 +163,14 @@ function addText(
   key: SettingKey,
   text: string,
   origin: string,
-  problems: ConfigProblem[],
+  problems: ProblemList,
 ): void {
   if (!SETTINGS[key].structured) {
     found.set(key, { value: text, origin })
     return
   }
   const result = readYaml(text)
-  if ('problem' in result) problems.push({ key, origin, message: result.problem })
+  if ('problem' in result) problems.add({ key, origin, message: result.problem })
   else found.set(key, { value: result.value, origin })
 }
 
@@ -173,17 +180,17 @@ function addSecretFile(
   path: string,
   origin: string,
   input: ConfigInput,
-  problems: ConfigProblem[],
+  problems: ProblemList,
 ): void {
   try {
     // Editors and `echo` end files with a line break that belongs to no secret.
     found.set(key, { value: input.readFile(path).replace(/\r?\n$/, ''), origin: `${origin} (${path})` })
   } catch (error) {
-    problems.push({ key, origin, message: `cannot be read from ${path}: ${reasonOf(error)}` })
+    problems.add({ key, origin, message: `cannot be read from ${path}: ${fileErrorText(error)}` })
   }
 }
 
-function readConfigFile(input: ConfigInput, problems: ConfigProblem[]): Map<SettingKey, RawValue> {
+function readConfigFile(input: ConfigInput, problems: ProblemList): Map<SettingKey, RawValue> {
   const found = new Map<SettingKey, RawValue>()
   if (input.file === undefined) return found
   const origin = input.file
@@ -191,11 +198,11 @@ function readConfigFile(input: ConfigInput, problems: ConfigProblem[]): Map<Sett
   try {
     text = input.readFile(input.file)
   } catch (error) {
-    problems.push({ key: '', origin, message: `cannot be read: ${reasonOf(error)}` })
+    problems.add({ key: '', origin, message: `cannot be read: ${fileErrorText(error)}` })
     return found
   }
   const result = readYaml(text)
-  if ('problem' in result) problems.push({ key: '', origin, message: result.problem })
+  if ('problem' in result) problems.add({ key: '', origin, message: result.problem })
   else if (result.value !== null && result.value !== undefined) collect(result.value, '', origin, found, problems)
   return found
 }
@@ -206,11 +213,11 @@ function collect(
   prefix: string,
   origin: string,
   found: Map<SettingKey, RawValue>,
-  problems: ConfigProblem[],
+  problems: ProblemList,
 ): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    const message = prefix === '' ? 'does not hold keys and values' : unknownKey(prefix)
-    problems.push({ key: prefix, origin, message })
+    const message = () => (prefix === '' ? 'does not hold keys and values' : unknownKey(prefix))
+    problems.add({ key: prefix, origin, message })
     return
   }
   for (const [member, inner] of Object.entries(value)) {
@@ -219,7 +226,7 @@ function collect(
       // An empty section (`http:` with all its lines commented out) says nothing.
       if (inner === null && SETTING_KEYS.some((known) => known.startsWith(`${key}.`))) continue
       collect(inner, key, origin, found, problems)
-    } else if (found.has(key)) problems.push({ key, origin, message: 'is given twice' })
+    } else if (found.has(key)) problems.add({ key, origin, message: 'is given twice' })
     else found.set(key, { value: inner, origin })
   }
 }
@@ -231,9 +238,4 @@ function isSettingKey(key: string): key is SettingKey {
 function unknownKey(key: string): string {
   const meant = nearest(key, SETTING_KEYS)
   return meant === undefined ? 'is an unknown key' : `is an unknown key; did you mean ${meant}?`
-}
-
-function reasonOf(error: unknown): string {
-  const code = (error as NodeJS.ErrnoException).code
-  return code ?? (error instanceof Error ? error.message : 'unknown')
 }

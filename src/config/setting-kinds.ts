@@ -9,9 +9,18 @@ export interface Problem {
   readonly message: string
 }
 
+/** More of a value helps nobody. */
+const SHOWN_CHARACTERS_MAX = 100
+
 /** What was given, as a message names it. */
 export function given(value: unknown): string {
-  return value === undefined ? 'is missing' : `is ${JSON.stringify(value)}`
+  return value === undefined ? 'is missing' : `is ${shownValue(value)}`
+}
+
+/** A value as JSON, cut short. */
+function shownValue(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing'
+  return text.length > SHOWN_CHARACTERS_MAX ? `${text.slice(0, SHOWN_CHARACTERS_MAX)}…` : text
 }
 
 export type Reading<Value> = { readonly value: Value } | { readonly problems: readonly Problem[] }
@@ -53,7 +62,7 @@ function setting<Value>(
     read(raw) {
       const value = read(raw)
       if (value !== undefined) return { value }
-      const what = secret ? 'is' : `is ${JSON.stringify(raw) ?? 'nothing'},`
+      const what = secret ? 'is' : `is ${shownValue(raw)},`
       return { problems: [{ path: '', message: `${what} not ${accepts}` }] }
     },
   }
@@ -156,11 +165,14 @@ export function list(common: {
     show: (value) => value,
     read(raw) {
       const entries: unknown[] = Array.isArray(raw) ? raw : raw === null || raw === '' ? [] : [raw]
+      const seen = new Set<unknown>()
       const problems = entries.flatMap((entry, index): Problem[] => {
         const path = Array.isArray(raw) ? `[${index}]` : ''
-        const shown = JSON.stringify(entry) ?? 'nothing'
+        const shown = shownValue(entry)
         if (typeof entry !== 'string' || !fits(entry)) return [{ path, message: `is ${shown}, not one of ${accepts}` }]
-        return entries.indexOf(entry) < index ? [{ path, message: `${shown} stands twice` }] : []
+        if (seen.has(entry)) return [{ path, message: `${shown} stands twice` }]
+        seen.add(entry)
+        return []
       })
       return problems.length > 0 ? { problems } : { value: entries as string[] }
     },

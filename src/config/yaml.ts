@@ -1,22 +1,82 @@
-/** Reads YAML (and JSON, which is YAML) as plain values; the only file that knows the library. */
-import { parseDocument } from 'yaml'
+/**
+ * Reads YAML (and JSON, which is YAML) as plain values; the only file that imports the library. Whatever the text holds,
+ * the time is bounded and the value is a tree of bounded size, without cycles: the library takes time in the square of
+ * the number of keys of a mapping and of aliases, and resolves an alias that refers to itself.
+ */
+import { type Document, isScalar, parseDocument, visit } from 'yaml'
 
 export type YamlResult = { readonly value: unknown } | { readonly problem: string }
+
+/** More than a thousand markets; a text of this size takes at most about half a second. */
+const CHARACTERS_MAX = 262_144
+/** Aliases in a text; each makes the library look through the whole document. */
+const ALIASES_MAX = 100
+/** Values with all aliases resolved, and the levels of their nesting. */
+const VALUES_MAX = 100_000
+const LEVELS_MAX = 64
 
 /**
  * A document as plain values; `problem` names the place of the first mistake, and never quotes the text, which may
  * hold a secret.
  */
 export function readYaml(text: string): YamlResult {
-  const document = parseDocument(text, { uniqueKeys: true, prettyErrors: false })
-  const [mistake] = document.errors
-  if (mistake !== undefined) {
-    const line = text.slice(0, mistake.pos[0]).split('\n').length
-    return { problem: `line ${line} is not valid YAML (${mistake.code.toLowerCase().replaceAll('_', ' ')})` }
-  }
+  if (text.length > CHARACTERS_MAX) return { problem: `is longer than ${CHARACTERS_MAX} characters` }
   try {
-    return { value: document.toJS({ maxAliasCount: 100 }) as unknown }
+    // Repeated keys are looked for below: the library compares each key with all others of its mapping.
+    const document = parseDocument(text, { uniqueKeys: false, prettyErrors: false })
+    const [mistake] = document.errors
+    if (mistake !== undefined) return notValid(text, mistake.pos[0], mistake.code.toLowerCase().replaceAll('_', ' '))
+    const { aliases, repeatedKey } = inspect(document)
+    if (repeatedKey !== undefined) return notValid(text, repeatedKey, 'duplicate key')
+    if (aliases > ALIASES_MAX) return { problem: `has more than ${ALIASES_MAX} aliases` }
+    const value: unknown = document.toJS({ maxAliasCount: ALIASES_MAX })
+    const problem = sizeProblem(value)
+    return problem === undefined ? { value } : { problem }
   } catch (error) {
     return { problem: `is not usable YAML (${error instanceof Error ? error.name : 'unknown'})` }
   }
+}
+
+function notValid(text: string, position: number, what: string): YamlResult {
+  const line = text.slice(0, position).split('\n').length
+  return { problem: `line ${line} is not valid YAML (${what})` }
+}
+
+/** The number of aliases, and the position of the first key that its mapping has already. */
+function inspect(document: Document): { readonly aliases: number; readonly repeatedKey: number | undefined } {
+  let aliases = 0
+  let repeatedKey: number | undefined
+  visit(document, {
+    Alias() {
+      aliases++
+    },
+    Map(_key, { items }) {
+      const keys = new Set<unknown>()
+      for (const { key } of items) {
+        if (!isScalar(key)) continue
+        if (keys.has(key.value)) {
+          repeatedKey = key.range?.[0] ?? 0
+          return visit.BREAK
+        }
+        keys.add(key.value)
+      }
+      return undefined
+    },
+  })
+  return { aliases, repeatedKey }
+}
+
+function sizeProblem(root: unknown): string | undefined {
+  const open: { readonly value: unknown; readonly level: number }[] = [{ value: root, level: 1 }]
+  let values = 0
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { value, level } = next
+    if (typeof value !== 'object' || value === null) continue
+    if (level > LEVELS_MAX) return `is nested more than ${LEVELS_MAX} levels deep, or refers to itself`
+    const inner = Object.values(value)
+    values += inner.length
+    if (values > VALUES_MAX) return `has more than ${VALUES_MAX} values`
+    for (const each of inner) open.push({ value: each, level: level + 1 })
+  }
+  return undefined
 }

@@ -3,8 +3,9 @@
  * secret that could be shown: faults name the file and the rule, never what is in it.
  */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import { fileErrorText, readRegularFile } from '../base/regular-file.ts'
 
 export interface TlsFiles {
   /** PEM: the certificate, then its chain. */
@@ -34,6 +35,8 @@ export class TlsFileError extends Error {
 }
 
 const READABLE_BY_OTHERS = 0o077
+/** A chain of certificates has some kilobytes. */
+const FILE_BYTES_MAX = 1_048_576
 
 /**
  * Reads both files.
@@ -61,9 +64,9 @@ export function readTlsFiles(files: TlsFiles, nowMilliseconds: number): TlsIdent
 
 function readPart(part: keyof TlsFiles, path: string): Buffer {
   try {
-    return readFileSync(path)
+    return readRegularFile(path, FILE_BYTES_MAX)
   } catch (error) {
-    throw new TlsFileError(part, path, `cannot be read (${(error as NodeJS.ErrnoException).code})`)
+    throw new TlsFileError(part, path, `cannot be read (${fileErrorText(error)})`)
   }
 }
 

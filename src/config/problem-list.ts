@@ -1,0 +1,44 @@
+/**
+ * Collects what is wrong with a configuration: the first problems in full, of the rest the number, and nothing that is
+ * long. A file that is no configuration at all has one problem for each of its lines.
+ */
+import type { ConfigProblem } from './load.ts'
+
+const PROBLEMS_MAX = 50
+const KEY_CHARACTERS_MAX = 200
+const MESSAGE_CHARACTERS_MAX = 500
+
+interface NewProblem extends Omit<ConfigProblem, 'message'> {
+  /** A function is only called when the problem is kept: looking for what was meant takes time. */
+  readonly message: string | (() => string)
+}
+
+export class ProblemList {
+  readonly #kept: ConfigProblem[] = []
+  #count = 0
+
+  /** All of them, kept or not. */
+  get count(): number {
+    return this.#count
+  }
+
+  add({ key, origin, message }: NewProblem): void {
+    this.#count++
+    if (this.#kept.length === PROBLEMS_MAX) return
+    this.#kept.push({
+      key: shortened(key, KEY_CHARACTERS_MAX),
+      origin,
+      message: shortened(typeof message === 'string' ? message : message(), MESSAGE_CHARACTERS_MAX),
+    })
+  }
+
+  all(): readonly ConfigProblem[] {
+    const more = this.#count - this.#kept.length
+    if (more === 0) return this.#kept
+    return [...this.#kept, { key: '', origin: 'configuration', message: `has ${more} more problems` }]
+  }
+}
+
+function shortened(text: string, charactersMax: number): string {
+  return text.length > charactersMax ? `${text.slice(0, charactersMax)}…` : text
+}
