@@ -134,14 +134,14 @@ const TRICKS: readonly Trick[] = [
   {
     name: 'empty pieces',
     make: (random) => {
-      const empty = Array.from({ length: random.integer(300) }, () => ({ opcode: continuation, isFinal: false }))
+      const empty = Array.from({ length: random.integer(63) }, () => ({ opcode: continuation, isFinal: false }))
       return replies(LISTED, { opcode: text, isFinal: false }, ...empty, { opcode: continuation, payload: LIST })
     },
   },
   {
-    name: 'endless empty pieces',
-    make: () => {
-      const empty = Array.from({ length: 10_000 }, () => ({ opcode: continuation, isFinal: false }))
+    name: 'more pieces than allowed',
+    make: (random) => {
+      const empty = Array.from({ length: 64 + random.integer(200) }, () => ({ opcode: continuation, isFinal: false }))
       return closes(1008, { opcode: text, isFinal: false }, ...empty)
     },
   },
