@@ -171,7 +171,8 @@ ${table(['code', 'meaning'], errors)}
 
 ## Close codes of the stream
 
-Besides 1002, 1007 and 1009 of RFC 6455 (protocol error, invalid UTF-8, message too large: fix the client).
+Besides 1002, 1007 and 1009 of RFC 6455 (protocol error, invalid UTF-8, message too large: fix the client), and 1008
+without a reason for a message in more than 64 fragments.
 
 ${table(['code', 'reason', 'reconnect'], closes)}
 `

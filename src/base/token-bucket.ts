@@ -1,8 +1,11 @@
 /**
  * A token bucket: it holds up to `burst` tokens, gets `perSecond` of them back a second, evenly, and starts full. The
- * one pace of everything that is limited by rate. It reads the clock that it is handed and never sets a timer.
+ * one pace of everything that is limited by rate. It reads the clock that it is given and never sets a timer.
  */
 import type { Clock } from './clock.ts'
+
+/** Fractions of tokens are rounded; a wait for so little would be too short to be measured. */
+const ROUNDING = 1e-9
 
 export class TokenBucket {
   readonly #clock: Clock
@@ -22,7 +25,7 @@ export class TokenBucket {
   /** Takes a token: 0 when there was one; else none is taken, and the milliseconds until there is one. */
   take(): number {
     this.#refill()
-    if (this.#tokens < 1) return ((1 - this.#tokens) / this.#perSecond) * 1000
+    if (this.#tokens < 1 - ROUNDING) return ((1 - this.#tokens) / this.#perSecond) * 1000
     this.#tokens -= 1
     return 0
   }
@@ -31,6 +34,15 @@ export class TokenBucket {
   giveBack(): void {
     this.#refill()
     this.#tokens = Math.min(this.#burst, this.#tokens + 1)
+  }
+
+  /**
+   * Takes tokens that need not be there: `take` waits until they are back. No more than a burst is owed, so that the
+   * wait is bounded by (burst + 1) / perSecond.
+   */
+  charge(tokens: number): void {
+    this.#refill()
+    this.#tokens = Math.max(-this.#burst, this.#tokens - tokens)
   }
 
   /** Whole tokens that were left after the last `take`: none when it took none, however long ago that was. */

@@ -1,7 +1,7 @@
 /**
- * The door of the stream: takes the `upgrade` event of the public listener, lets the handshake checks decide, and
- * hands accepted connections to the hub. It watches the directory, so that access that is taken away ends live
- * connections within a second.
+ * The stream's handshake: takes the `upgrade` event of the public listener, lets the checks of `handshake` decide, and
+ * passes accepted connections to the hub. What peers without a verified token can hold is bounded, in memory and in time.
+ * It watches the directory, so that access that is taken away ends live connections within a second.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -15,13 +15,20 @@ import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import { LogLimit } from '../base/log-limit.ts'
 import { Problem, problemResponse } from '../http/problem.ts'
-import { authenticate, type Doorway, refuseAdmission, refuseRequest, selectSubprotocol } from './handshake.ts'
+import {
+  authenticate,
+  type Doorway,
+  refuseAdmission,
+  refuseRequest,
+  selectSubprotocol,
+  unavailable,
+} from './handshake.ts'
 import type { Hub } from './hub.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { Session } from './session.ts'
 import { CLOSE_MILLISECONDS_MAX, Transport } from './transport.ts'
 
-/** Settings of the door; each is the setting `stream.*` of the same name. */
+/** Settings of the handshake; each is the setting `stream.*` of the same name. */
 export interface GatewaySettings {
   readonly inboundBytesMax: number
   readonly connectionsPerClientMax: number
@@ -58,7 +65,8 @@ interface Arrival {
 }
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const { hub, directory, log, metrics, settings } = options
+  const { hub, directory, log, metrics, settings, clock } = options
+  const pending = new PendingHandshakes()
   let draining = false
   const doorway: Doorway = {
     directory,
@@ -73,9 +81,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   const server = createWebSocketServer(settings.inboundBytesMax)
   const listeners = createListeners(log)
   const logLimit = new LogLimit(options.clock)
-  const noteError = (error: Error) => {
-    const passed = logLimit.admit('connection error')
-    if (passed !== undefined) log.info({ err: error, ...passed }, 'connection error')
+  // Peers without a token cause these as often as they like.
+  const noteError = ({ code }: NodeJS.ErrnoException) => {
+    const passed = logLimit.admit('broken handshake')
+    if (passed !== undefined) log.debug({ reason: code, ...passed }, 'a handshake broke off')
   }
   const endWatch = directory.onChange(() => {
     hub.closeWhere((session) => (streamRefusal(directory, session.token) === undefined ? undefined : 'revoked'))
@@ -88,14 +97,14 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   async function decide(arrival: Arrival): Promise<void> {
     const { request, socket } = arrival
-    const identity = refuseRequest(request) ?? (await authenticate(request, doorway))
+    const identity = refuseRequest(request) ?? (await pending.hold(request, () => authenticate(request, doorway)))
     if (socket.destroyed) return
     const refusal = identity instanceof Problem ? identity : refuseAdmission(identity, doorway)
     metrics.handshakes.inc({ status: String(refusal?.status ?? 101) })
     if (refusal !== undefined) {
       noteRefusal(refusal, arrival.clientAddress)
-      refuse(socket, refusal)
-    } else accept(server, listeners, options, identity as AccessToken, arrival)
+      refuse(socket, refusal, clock)
+    } else accept(server, listeners, options, identity as AccessToken, arrival, () => socket.off('error', noteError))
   }
 
   return {
@@ -103,7 +112,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       socket.on('error', noteError)
       decide({ request, socket: socket as Socket, head, clientAddress }).catch((error) => {
         log.error({ err: error }, 'a handshake failed')
-        refuse(socket, new Problem('internal', 'an error on our side; quote request_id'))
+        refuse(socket, new Problem('internal', 'an error on our side; quote request_id'), clock)
       })
     },
     async judge(request) {
@@ -124,10 +133,38 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 /**
- * Frames, and reads of the socket, that one message may come in; more closes with 1008. Each piece costs some hundred
- * bytes however short it is: without this limit a message of 64 KiB that never ends holds many megabytes.
+ * Bytes that handshakes may hold while their tokens are checked; more are answered with 503. A check takes under a
+ * millisecond, so there are many at a time only while the keys of an outside issuer cannot be fetched.
  */
-const PIECES_MAX = 4_096
+const PENDING_BYTES_MAX = 67_108_864
+/** What one takes besides its head: the socket, the request, and what the peer sends meanwhile. */
+const HANDSHAKE_BYTES = 16_384
+
+class PendingHandshakes {
+  #bytes = 0
+
+  /** Runs a check of a handshake unless too much is held already. */
+  async hold<Result>({ rawHeaders }: IncomingMessage, check: () => Promise<Result>): Promise<Result | Problem> {
+    const bytes = rawHeaders.reduce((sum, text) => sum + text.length, HANDSHAKE_BYTES)
+    if (this.#bytes + bytes > PENDING_BYTES_MAX) return unavailable('too many handshakes are being checked')
+    this.#bytes += bytes
+    try {
+      return await check()
+    } finally {
+      this.#bytes -= bytes
+    }
+  }
+}
+
+/** Frames of one message; more closes with 1008. No client that we know sends more than one. */
+const FRAGMENTS_MAX = 64
+/**
+ * Reads of the socket that one frame may come in; more closes with 1008. A read costs some 200 bytes however short it is:
+ * without this limit a message of 64 KiB that comes byte by byte and never ends holds megabytes. A reader of long
+ * messages is allowed more: 64 bytes a read on average are far below what any network delivers.
+ */
+const READS_MAX = 1_024
+const READ_BYTES_MEAN = 64
 
 /** Options that the type declarations do not know yet. */
 interface UndeclaredOptions {
@@ -152,8 +189,8 @@ function createWebSocketServer(inboundBytesMax: number): SessionSocketServer {
     // A pong is written only when the connection can take it, so that pings cannot make replies pile up.
     autoPong: false,
     maxPayload: inboundBytesMax,
-    maxFragments: PIECES_MAX,
-    maxBufferedChunks: PIECES_MAX,
+    maxFragments: FRAGMENTS_MAX,
+    maxBufferedChunks: Math.max(READS_MAX, Math.ceil(inboundBytesMax / READ_BYTES_MEAN)),
     closeTimeout: CLOSE_MILLISECONDS_MAX,
     handleProtocols: selectSubprotocol,
   }
@@ -191,11 +228,14 @@ function accept(
   options: GatewayOptions,
   token: AccessToken,
   { request, socket, head, clientAddress }: Arrival,
+  onTaken: () => void,
 ): void {
   const { hub, log } = options
   socket.setNoDelay(true)
   socket.setKeepAlive(true)
   server.handleUpgrade(request, socket, head, (webSocket) => {
+    // From here on the WebSocket listens to its errors.
+    onTaken()
     const session = hub.open(new Transport(webSocket, socket, options.clock, clientAddress), token)
     webSocket.session = session
     webSocket.on('message', listeners.message)
@@ -208,8 +248,14 @@ function accept(
   })
 }
 
-/** Answers a handshake with an HTTP error, on the bare socket, and ends it. */
-function refuse(socket: Duplex, refusal: Problem): void {
+/** A refusal is written at once, unless it waits behind answers that the peer does not read. */
+const REFUSAL_MILLISECONDS_MAX = 5_000
+
+/** Answers a handshake with an HTTP error, on the bare socket, and ends it: when it is written, or after a while. */
+function refuse(socket: Duplex, refusal: Problem, clock: Clock): void {
+  if (socket.destroyed) return
+  const cut = clock.schedule(REFUSAL_MILLISECONDS_MAX, () => socket.destroy())
+  socket.once('close', () => cut.cancel())
   socket.once('finish', () => socket.destroy())
   socket.end(problemResponse(refusal, newId(), socket))
 }

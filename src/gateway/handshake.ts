@@ -12,8 +12,6 @@ import { STREAM_SCOPE } from '../contract/scopes.ts'
 import { Problem } from '../http/problem.ts'
 import { originForm, refuseHead } from '../http/request-head.ts'
 
-/** Room for a token and some names; a longer list is refused unread, because splitting half a megabyte takes 60 ms. */
-const SUBPROTOCOLS_CHARACTERS_MAX = 20_000
 /** Seconds after which a client that met a limit, or a node that is not ready, may be tried again. */
 const RETRY_AFTER = { headers: { 'Retry-After': '5' } }
 
@@ -52,7 +50,7 @@ export function refuseAdmission(token: AccessToken, doorway: Doorway): Problem |
   return refuseAccess(token, doorway) ?? refuseCapacity(token, doorway)
 }
 
-/** The subprotocol to select of those a client offers; false when none is known (then the plain wire is spoken). */
+/** The subprotocol to select of those a client offers; false when none is known (the base protocol is spoken then). */
 export function selectSubprotocol(offered: ReadonlySet<string>): string | false {
   for (const name of offered) if (isSubprotocol(name)) return name
   return false
@@ -81,9 +79,20 @@ function refuseUpgrade(request: IncomingMessage): Problem | undefined {
   return refuseSubprotocols(headers['sec-websocket-protocol'])
 }
 
+/** The longest token that is verified (16,384 characters) and the names of both protocols fit. */
+const SUBPROTOCOLS_CHARACTERS_MAX = 20_000
+/** Clients offer one or two. Without a limit, a head full of names costs tens of milliseconds, and no token. */
+const SUBPROTOCOLS_MAX = 16
+
 function refuseSubprotocols(header: string | undefined): Problem | undefined {
   if (header === undefined) return undefined
-  if (header.length > SUBPROTOCOLS_CHARACTERS_MAX) return badHandshake('Sec-WebSocket-Protocol is too long')
+  if (
+    header.length > SUBPROTOCOLS_CHARACTERS_MAX ||
+    header.split(',', SUBPROTOCOLS_MAX + 1).length > SUBPROTOCOLS_MAX
+  ) {
+    const most = `${SUBPROTOCOLS_MAX} names and ${SUBPROTOCOLS_CHARACTERS_MAX} characters`
+    return badHandshake(`Sec-WebSocket-Protocol must not have more than ${most}`)
+  }
   const names = header.split(',').map((name) => name.trim())
   if (names.some((name) => !/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) || new Set(names).size < names.length) {
     return badHandshake('Sec-WebSocket-Protocol must list different names')
@@ -150,7 +159,8 @@ function badHandshake(detail: string): Problem {
   return new Problem('bad_handshake', detail)
 }
 
-function unavailable(detail: string): Problem {
+/** This node cannot take the connection now; another one, or this one later, may. */
+export function unavailable(detail: string): Problem {
   return new Problem('unavailable', detail, RETRY_AFTER)
 }
 

@@ -15,6 +15,7 @@ import type { CloseCause } from '../contract/stream-codes.ts'
 import { MarketChannel } from './market-channel.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { Outbox, OutboxTotals } from './outbox.ts'
+import { marketListText } from './protocol.ts'
 import { Session, type SessionHost } from './session.ts'
 import type { Beat, SessionLimits } from './session-limits.ts'
 import type { ChannelReader } from './subscription.ts'
@@ -56,6 +57,8 @@ export class Hub implements SessionHost {
   readonly totals: OutboxTotals
   readonly #options: Omit<HubOptions, 'replicas'>
   readonly #channels = new Map<string, MarketChannel>()
+  /** Made when it is first asked for. */
+  #marketList: string | undefined
   readonly #sessions = new Set<Session>()
   readonly #sessionsOfClient = new Map<string, number>()
   readonly #heartbeats: Wheel<Session>
@@ -138,8 +141,14 @@ export class Hub implements SessionHost {
     return this.#channels.get(market)
   }
 
+  get marketList(): string {
+    this.#marketList ??= marketListText(this.#channels.keys())
+    return this.#marketList
+  }
+
   /** Serves one more market from now on. */
   addMarket(replica: Replica): void {
+    this.#marketList = undefined
     this.#channels.set(replica.market.symbol, this.#createChannel(replica))
   }
 
@@ -148,6 +157,7 @@ export class Hub implements SessionHost {
     const channel = this.#channels.get(symbol)
     if (channel === undefined) return
     this.#channels.delete(symbol)
+    this.#marketList = undefined
     channel.stop()
     // Everyone, not the subscribers alone: who was one before still remembers the market's whole book.
     for (const session of this.#sessions) session.endMarket(symbol)
@@ -275,7 +285,9 @@ export class Hub implements SessionHost {
 
   #answerRequests(): void {
     const until = this.clock.monotonicMilliseconds() + REQUESTS_MILLISECONDS
-    this.#requestQueue = this.#visit(this.#requestQueue, until, (session) => session.answerRequests(REQUESTS_A_ROUND))
+    this.#requestQueue = this.#visit(this.#requestQueue, until, (session) =>
+      session.answerRequests(REQUESTS_A_ROUND, until),
+    )
   }
 
   #catchUp(): void {

@@ -1,7 +1,8 @@
 /**
  * The requests of the stream: reads one text message, judges it in the fixed order (frame and JSON, object, `type`,
  * `channels`, entries), and builds the replies. Pure: it knows no socket and no subscription state; whether an entry
- * has an effect is decided by the session through `SubscriptionActions`.
+ * has an effect is decided by `subscriptions`. A reply is bounded by its request: at
+ * most twice the bytes of each entry and 220 more, for at most `entriesMax` entries.
  */
 import {
   CHANNELS,
@@ -19,6 +20,18 @@ import type { Wishes } from './subscription.ts'
 export interface ChannelKey extends Wishes {
   readonly type: ChannelType
   readonly market: string
+}
+
+/** What a request is judged by. */
+export interface RequestRules {
+  /** Whether a symbol names a market of this node. */
+  isMarket(symbol: string): boolean
+  /** Which markets there are, as `marketListText` says it. */
+  readonly marketList: string
+  /** Most elements of `channels` in one message. */
+  readonly entriesMax: number
+  /** Only on the extended protocol. */
+  readonly extended: ExtendedRules | undefined
 }
 
 /** What the params of the extended wire are judged by; absent on the plain wire, which does not know them. */
@@ -42,7 +55,13 @@ export interface RequestEntry {
 export type Request =
   | { readonly type: 'subscribe' | 'unsubscribe'; readonly entries: readonly RequestEntry[] }
   | { readonly type: 'subscription_list' }
-  | { readonly type: 'error'; readonly error: StreamErrorCode; readonly message: string }
+  | {
+      readonly type: 'error'
+      readonly error: StreamErrorCode
+      readonly message: string
+      /** Elements of `channels`, which were read although the request fails. */
+      readonly entryCount: number
+    }
 
 export function isProblem(meaning: ChannelKey | EntryProblem): meaning is EntryProblem {
   return 'error' in meaning
@@ -58,13 +77,19 @@ export function noEffect(message: string): Pick<EntryOutcome, 'problem'> {
   return { problem: { error: 'NO_EFFECT_ACTION', message } }
 }
 
-/** Judges one message. `isMarket` tells whether a symbol names a configured market. */
-export function parseRequest(
-  data: Buffer,
-  isBinary: boolean,
-  isMarket: (symbol: string) => boolean,
-  extended?: ExtendedRules,
-): Request {
+/** Names that `marketListText` lists: enough to recognise a misspelt one, and bounded. */
+const LISTED_MARKETS_MAX = 20
+
+/** Which markets there are, for the message about one that there is not. */
+export function marketListText(symbols: Iterable<string>): string {
+  const sorted = [...symbols].sort()
+  if (sorted.length === 0) return 'there are no markets'
+  const more = sorted.length - LISTED_MARKETS_MAX
+  return `the markets are ${sorted.slice(0, LISTED_MARKETS_MAX).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+/** Judges one message. */
+export function parseRequest(data: Buffer, isBinary: boolean, rules: RequestRules): Request {
   if (isBinary) return whole('MALFORMED_REQUEST', 'binary frames are not understood; send JSON text')
   const text = data.toString('utf8')
   let request: unknown
@@ -83,20 +108,40 @@ export function parseRequest(
   if (type === 'subscription_list') return { type }
   const channels = request.channels
   if (!Array.isArray(channels)) return whole('MALFORMED_REQUEST', 'channels must be an array of objects')
-  if (channels.length === 0) return whole('MALFORMED_REQUEST', 'channels must not be empty')
-  if (!channels.every(isObject)) return whole('MALFORMED_REQUEST', 'every entry of channels must be an object')
+  const { length } = channels
+  if (length === 0) return whole('MALFORMED_REQUEST', 'channels must not be empty')
+  if (length > rules.entriesMax) {
+    const message = `channels has ${length} entries; ${rules.entriesMax} are the most in one message`
+    return whole('MALFORMED_REQUEST', message, length)
+  }
+  if (!channels.every(isObject)) return whole('MALFORMED_REQUEST', 'every entry of channels must be an object', length)
   const echoes = entryEchoes(text)
+  const judge = judgeMarkets(rules)
   return {
     type,
     entries: channels.map((sent, index) => {
-      return { echo: echoes[index] as string, meaning: readEntry(sent, isMarket, extended) }
+      return { echo: echoes[index] as string, meaning: readEntry(sent, judge, rules.extended) }
     }),
+  }
+}
+
+/** Why a symbol is not one of a market; undefined when it is. */
+type JudgeMarket = (symbol: string) => EntryProblem | undefined
+
+/** Of one request. Only its first such entry lists the markets: repeated in each, the list would multiply the reply. */
+function judgeMarkets({ isMarket, marketList }: RequestRules): JudgeMarket {
+  let isListed = false
+  return (symbol) => {
+    if (isMarket(symbol)) return undefined
+    const list = isListed ? '' : `; ${marketList}`
+    isListed = true
+    return paramsProblem(`params.market names no market: ${shown(symbol)}${list}`)
   }
 }
 
 function readEntry(
   sent: Readonly<Record<string, unknown>>,
-  isMarket: (symbol: string) => boolean,
+  judgeMarket: JudgeMarket,
   extended: ExtendedRules | undefined,
 ): ChannelKey | EntryProblem {
   const type = sent.type
@@ -106,14 +151,14 @@ function readEntry(
   }
   const channel = type as ChannelType
   return CHANNELS[channel].perMarket
-    ? readMarketParams(channel, sent.params, isMarket, extended)
+    ? readMarketParams(channel, sent.params, judgeMarket, extended)
     : readHeartbeatParams(channel, sent.params)
 }
 
 function readMarketParams(
   type: ChannelType,
   params: unknown,
-  isMarket: (symbol: string) => boolean,
+  judgeMarket: JudgeMarket,
   extended: ExtendedRules | undefined,
 ): ChannelKey | EntryProblem {
   if (!isObject(params)) return paramsProblem('params must be an object with the member market')
@@ -122,7 +167,8 @@ function readMarketParams(
   if (unknown !== undefined) return paramsProblem(`params has the unknown member ${shown(unknown)}`)
   const market = Object.hasOwn(params, 'market') ? params.market : undefined
   if (typeof market !== 'string') return paramsProblem('params.market must be a string')
-  if (!isMarket(market)) return paramsProblem(`params.market names no market: ${shown(market)}`)
+  const unknownMarket = judgeMarket(market)
+  if (unknownMarket !== undefined) return unknownMarket
   if (extended === undefined) return { type, market }
   const wishes = readWishes(params, extended.publishedDepth(market))
   return 'error' in wishes ? wishes : { type, market, ...wishes }
@@ -173,8 +219,8 @@ function isRequestType(type: unknown): type is RequestType {
   return REQUEST_TYPES.includes(type as RequestType)
 }
 
-function whole(error: StreamErrorCode, message: string): Request {
-  return { type: 'error', error, message }
+function whole(error: StreamErrorCode, message: string, entryCount = 0): Request {
+  return { type: 'error', error, message, entryCount }
 }
 
 function problem(error: StreamErrorCode, message: string): EntryProblem {

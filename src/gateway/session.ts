@@ -1,36 +1,21 @@
 /**
- * One connection: answers its requests in the order received, tells its reader what to follow, and ends it with the
- * close code that says why. It never disconnects a book reader for being slow: while its outbox is blocked it is not
- * read, its heartbeats are skipped, and the clock of silence stands still.
+ * One connection: answers its requests in the order received and at the pace allowed, lets its reader catch up, and ends
+ * it with the close code that gives the reason. It never disconnects a book reader for being slow: while its outbox is
+ * blocked it is not read, its heartbeats are skipped, and the timer of silence is paused.
  */
 import type { AccessToken } from '../auth/token-verifier.ts'
 import type { Clock, Instant, Timer } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import { extendedHeartbeatText, textFrame } from '../channel/frame.ts'
-import { type ChannelType, EXTENDED_SUBPROTOCOL } from '../contract/channels.ts'
-import { CLOSE_CODES, type CloseCause, STREAM_ERRORS } from '../contract/stream-codes.ts'
+import { EXTENDED_SUBPROTOCOL } from '../contract/channels.ts'
+import { CLOSE_CODES, type CloseCause } from '../contract/stream-codes.ts'
 import { type InboundMessage, Inbox } from './inbox.ts'
-import type { MarketChannel } from './market-channel.ts'
 import { Outbox, type OutboxOwner, type OutboxTotals } from './outbox.ts'
-import {
-  type ChannelKey,
-  type EntryOutcome,
-  type ExtendedRules,
-  endedNotice,
-  entriesReply,
-  errorReply,
-  internalErrorReply,
-  isProblem,
-  keyName,
-  listReply,
-  noEffect,
-  parseRequest,
-  type RequestEntry,
-} from './protocol.ts'
+import { type ExtendedRules, internalErrorReply } from './protocol.ts'
 import { Reader, type ReaderOwner } from './reader.ts'
-import type { Beat, SessionLimits } from './session-limits.ts'
-import { CHANNEL_BITS, EXECUTIONS } from './subscription.ts'
+import type { Beat } from './session-limits.ts'
+import { Subscriptions, type SubscriptionsHost, type SubscriptionsOwner } from './subscriptions.ts'
 import { CLOSE_MILLISECONDS_MAX, type TransportPort } from './transport.ts'
 
 /** A revoked connection is gone within a second, whether its peer answers the close or not. */
@@ -42,13 +27,17 @@ const TIMER_MILLISECONDS_MAX = 2_147_483_647
 /** Control frames (ping, pong) a peer may send in one second; more is a flood (close code 1008). */
 const CONTROL_FRAMES_PER_SECOND_MAX = 100
 
+/**
+ * So many entries of a request, or of a list in its answer, cost as much of the budget (`stream.inbound_per_second`) as
+ * one message. An entry takes about 4 µs: a connection that spends its whole budget on entries uses 1 % of a core.
+ */
+const ENTRIES_PER_MESSAGE = 50
+
 /** What a session needs of the hub it belongs to. */
-export interface SessionHost {
+export interface SessionHost extends SubscriptionsHost {
   readonly clock: Clock
   readonly log: Log
-  readonly limits: SessionLimits
   readonly totals: OutboxTotals
-  channel(market: string): MarketChannel | undefined
   requestCommit(market: string): boolean
   /** Calls `answerRequests` at the end of the turn. */
   queueRequests(session: Session): void
@@ -57,13 +46,12 @@ export interface SessionHost {
   startHeartbeat(session: Session): void
   stopHeartbeat(session: Session): void
   countMerged(): void
-  countSubscription(type: ChannelType, difference: 1 | -1): void
   countInternalError(): void
   countClose(cause: CloseCause): void
   ended(session: Session): void
 }
 
-export class Session implements OutboxOwner, ReaderOwner {
+export class Session implements OutboxOwner, ReaderOwner, SubscriptionsOwner {
   readonly id = newId()
   readonly token: AccessToken
   /** When it was opened, milliseconds of the wall clock. */
@@ -73,7 +61,7 @@ export class Session implements OutboxOwner, ReaderOwner {
   readonly #outbox: Outbox
   readonly reader: Reader
   readonly #inbox: Inbox
-  readonly #subscribed = new Map<string, ChannelKey>()
+  readonly #subscriptions: Subscriptions
   /** Only on the extended wire. */
   readonly #extended: ExtendedRules | undefined
   #paceTimer: Timer | undefined
@@ -105,6 +93,12 @@ export class Session implements OutboxOwner, ReaderOwner {
       owner: this,
     })
     this.reader = new Reader({ host, owner: this, outbox: this.#outbox, isExtended: this.#extended !== undefined })
+    this.#subscriptions = new Subscriptions({
+      host,
+      reader: this.reader,
+      extended: this.#extended,
+      owner: this,
+    })
     if (host.limits.closesExpired) this.#expireLater()
   }
 
@@ -126,7 +120,7 @@ export class Session implements OutboxOwner, ReaderOwner {
   }
 
   get subscriptionCount(): number {
-    return this.#subscribed.size
+    return this.#subscriptions.count
   }
 
   onBlocked(): void {
@@ -172,9 +166,13 @@ export class Session implements OutboxOwner, ReaderOwner {
     }
   }
 
-  /** Answers up to `countMax` messages that wait. True when more could be answered at once. */
-  answerRequests(countMax: number): boolean {
+  /**
+   * Answers up to `countMax` messages that wait, and no further one from `untilMilliseconds` of the monotonic clock on.
+   * True when more could be answered at once.
+   */
+  answerRequests(countMax: number, untilMilliseconds: number): boolean {
     for (let count = 0; count < countMax && this.#canAnswer; count++) {
+      if (count > 0 && this.#host.clock.monotonicMilliseconds() >= untilMilliseconds) break
       const taken = this.#inbox.take() as InboundMessage | { readonly waitMilliseconds: number }
       if ('waitMilliseconds' in taken) {
         this.#paceTimer ??= this.#host.clock.schedule(taken.waitMilliseconds, () => {
@@ -196,7 +194,7 @@ export class Session implements OutboxOwner, ReaderOwner {
       return this.reader.catchUp(untilMilliseconds)
     } catch (error) {
       // Nobody knows any more what this client holds: it has to start anew. The others are not concerned.
-      this.#noteInternalError(error)
+      this.noteInternalError(error)
       this.close('internal')
       return false
     }
@@ -227,13 +225,11 @@ export class Session implements OutboxOwner, ReaderOwner {
     }
   }
 
-  /** Ends the subscriptions of a market that is not served any more, and tells the peer behind what it was sent. */
+  /** Ends the subscriptions of a market that is not served any more, and notifies the peer after what it was sent. */
   endMarket(market: string): void {
-    this.reader.forget(market)
-    const ended = [...this.#subscribed.values()].filter((key) => key.market === market)
-    if (ended.length === 0) return
-    for (const key of ended) this.#drop(key)
-    this.#notices.push(endedNotice(ended))
+    const notice = this.#subscriptions.endMarket(market)
+    if (notice === undefined) return
+    this.#notices.push(notice)
     this.#sendNotices()
   }
 
@@ -279,8 +275,7 @@ export class Session implements OutboxOwner, ReaderOwner {
     this.#expiryTimer?.cancel()
     this.#inbox.clear()
     this.#notices = []
-    for (const key of this.#subscribed.values()) this.#host.countSubscription(key.type, -1)
-    this.#subscribed.clear()
+    this.#subscriptions.clear()
     this.#host.stopHeartbeat(this)
     this.reader.end()
     this.#outbox.end()
@@ -309,81 +304,23 @@ export class Session implements OutboxOwner, ReaderOwner {
     }
   }
 
-  #answer({ data, isBinary }: InboundMessage): void {
+  #answer(message: InboundMessage): void {
     try {
-      const isMarket = (symbol: string) => this.#host.channel(symbol) !== undefined
-      const request = parseRequest(data, isBinary, isMarket, this.#extended)
-      if (request.type === 'error') this.#reply(errorReply(request.error, request.message))
-      else if (request.type === 'subscription_list') this.#reply(listReply([...this.#subscribed.values()]))
-      else if (request.type === 'subscribe') this.#answerSubscribe(request.entries)
-      else this.#answerUnsubscribe(request.entries)
+      const { text, entryCount, heartbeat } = this.#subscriptions.answer(message)
+      this.#inbox.charge(entryCount / ENTRIES_PER_MESSAGE)
+      if (heartbeat === 'stop') this.#host.stopHeartbeat(this)
+      this.#reply(text)
+      if (heartbeat === 'start') this.#host.startHeartbeat(this)
     } catch (error) {
       // A bug of ours costs this request, not the connection.
-      this.#noteInternalError(error)
+      this.noteInternalError(error)
       this.#reply(internalErrorReply())
     }
   }
 
-  #noteInternalError(error: unknown): void {
+  noteInternalError(error: unknown): void {
     this.#host.countInternalError()
     this.#host.log.error({ connection: this.id, err: error }, 'internal error of a connection')
-  }
-
-  #answerSubscribe(entries: readonly RequestEntry[]): void {
-    let beats = false
-    const outcomes = entries.map(({ echo, meaning }) => {
-      const outcome = isProblem(meaning) ? { problem: meaning } : this.#subscribe(meaning)
-      if (outcome.problem === undefined && (meaning as ChannelKey).type === 'heartbeat') beats = true
-      return { echo, ...outcome }
-    })
-    this.#reply(entriesReply('subscribe', outcomes))
-    if (beats) this.#host.startHeartbeat(this)
-  }
-
-  /** Writes the subscription down and lets the reader follow it, which sends nothing yet; or says why not. */
-  #subscribe(key: ChannelKey): Omit<EntryOutcome, 'echo'> {
-    const name = keyName(key)
-    const { subscriptionsMax } = this.#host.limits
-    if (this.#subscribed.has(name)) return noEffect('the channel is subscribed already')
-    if (this.#subscribed.size >= subscriptionsMax) {
-      return noEffect(`the limit of ${subscriptionsMax} subscriptions a connection is reached`)
-    }
-    let resumed: boolean | undefined
-    if (key.type !== 'heartbeat') {
-      try {
-        const bit = CHANNEL_BITS[key.type]
-        const goesOn = this.reader.subscribe(this.#host.channel(key.market) as MarketChannel, bit, key)
-        // A book or a top that cannot go on says so by what comes: a whole one. Executions would be lost in silence.
-        if (bit === EXECUTIONS && key.resume !== undefined) resumed = goesOn
-      } catch (error) {
-        this.#noteInternalError(error)
-        return { problem: { error: 'INTERNAL_SERVER_ERROR', message: STREAM_ERRORS.INTERNAL_SERVER_ERROR } }
-      }
-    }
-    this.#subscribed.set(name, key)
-    this.#host.countSubscription(key.type, 1)
-    return { problem: undefined, resumed }
-  }
-
-  #answerUnsubscribe(entries: readonly RequestEntry[]): void {
-    const outcomes = entries.map(({ echo, meaning }) => {
-      if (isProblem(meaning)) return { echo, problem: meaning }
-      if (!this.#subscribed.has(keyName(meaning))) return { echo, ...noEffect('the channel is not subscribed') }
-      this.#unsubscribe(meaning)
-      return { echo, problem: undefined }
-    })
-    this.#reply(entriesReply('unsubscribe', outcomes))
-  }
-
-  #unsubscribe(key: ChannelKey): void {
-    this.#drop(key)
-    if (key.type === 'heartbeat') this.#host.stopHeartbeat(this)
-    else this.reader.unsubscribe(key.market, CHANNEL_BITS[key.type])
-  }
-
-  #drop(key: ChannelKey): void {
-    this.#subscribed.delete(keyName(key))
-    this.#host.countSubscription(key.type, -1)
   }
 
   /** Those that are left wait for the outbox to drain: no data comes before them, since catch-up waits for it too. */

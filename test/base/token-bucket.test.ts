@@ -16,6 +16,21 @@ test('a burst at once, then one at a time, with the wait named', () => {
   expect([bucket.left, bucket.take(), bucket.take(), bucket.left]).toEqual([0, 0, 250, 0])
 })
 
+test('what is charged has to come back before the next is taken; no more than a burst is owed', () => {
+  const clock = new VirtualClock()
+  const bucket = new TokenBucket(clock, 10, 5)
+  bucket.charge(4.5)
+  expect(bucket.take()).toBe(50)
+  clock.advance(50)
+  expect(bucket.take()).toBe(0)
+  bucket.charge(1_000)
+  expect(bucket.take()).toBe(600)
+  clock.advance(599)
+  expect(bucket.take()).toBeGreaterThan(0)
+  clock.advance(1)
+  expect(bucket.take()).toBe(0)
+})
+
 test('never more is taken in any time than the burst and what the rate gives in it', () => {
   const steps = fc.array(fc.integer({ min: 0, max: 400 }), { maxLength: 200 })
   fc.assert(

@@ -1,12 +1,29 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { entriesReply, errorReply, internalErrorReply, isProblem, parseRequest } from '../../src/gateway/protocol.ts'
+import {
+  entriesReply,
+  errorReply,
+  internalErrorReply,
+  isProblem,
+  marketListText,
+  noEffect,
+  parseRequest,
+  type RequestRules,
+} from '../../src/gateway/protocol.ts'
 import { propertySettings } from '../support/property.ts'
 
 const MARKETS = ['AAAUSD', 'BBBUSD']
 
+const ENTRIES_MAX = 1_000
+const RULES: RequestRules = {
+  isMarket: (symbol) => MARKETS.includes(symbol),
+  marketList: marketListText(MARKETS),
+  entriesMax: ENTRIES_MAX,
+  extended: undefined,
+}
+
 function parse(text: string | Buffer, isBinary = false) {
-  return parseRequest(Buffer.from(text as string), isBinary, (symbol) => MARKETS.includes(symbol))
+  return parseRequest(Buffer.from(text as string), isBinary, RULES)
 }
 
 /** The reply to a request of which every entry that is sound has an effect. */
@@ -84,6 +101,7 @@ const UNKNOWN_CHANNEL = `"success":false,"error":"UNKNOWN_CHANNEL","message":"th
 const CHANNEL_NOT_STRING = '"success":false,"error":"UNKNOWN_CHANNEL","message":"the channel type must be a string"'
 const params = (message: string) =>
   `"success":false,"error":"UNKNOWN_CHANNEL_PARAMS_CONFIGURATION","message":${JSON.stringify(message)}`
+const LIST = 'the markets are AAAUSD, BBBUSD'
 const NO_PARAMS = params('params must be an object with the member market')
 
 /** An entry as sent, as echoed (without the outcome), and the outcome. */
@@ -122,13 +140,13 @@ const ENTRIES: readonly (readonly [title: string, sent: string, echo: string, ou
     'market in other case',
     '{"type":"market_data","params":{"market":"aaausd"}}',
     '"type":"market_data","params":{"market":"aaausd"}',
-    params('params.market names no market: "aaausd"'),
+    params(`params.market names no market: "aaausd"; ${LIST}`),
   ],
   [
     'market empty',
     '{"type":"market_data","params":{"market":""}}',
     '"type":"market_data","params":{"market":""}',
-    params('params.market names no market: ""'),
+    params(`params.market names no market: ""; ${LIST}`),
   ],
   [
     'a param that is not known',
@@ -146,7 +164,7 @@ const ENTRIES: readonly (readonly [title: string, sent: string, echo: string, ou
     'a long name is not repeated whole',
     `{"type":"market_data","params":{"market":"${'M'.repeat(300)}"}}`,
     `"type":"market_data","params":{"market":"${'M'.repeat(300)}"}`,
-    params(`params.market names no market: "${'M'.repeat(40)}…"`),
+    params(`params.market names no market: "${'M'.repeat(40)}…"; ${LIST}`),
   ],
   [
     'a member in heartbeat',
@@ -223,7 +241,12 @@ describe('an entry', () => {
 
   test('each is answered on its own, in the order of the request', () => {
     const sent = ENTRIES.map(([, entry]) => entry)
-    const answered = ENTRIES.map(([, , echo, outcome]) => `{${echo === '' ? outcome : `${echo},${outcome}`}}`)
+    // The markets are listed once.
+    const first = ENTRIES.findIndex(([, , , outcome]) => outcome.includes(LIST))
+    const answered = ENTRIES.map(([, , echo, outcome], index) => {
+      const said = index === first ? outcome : outcome.replace(`; ${LIST}`, '')
+      return `{${echo === '' ? said : `${echo},${said}`}}`
+    })
     expect(reply(`{"channels":[${sent.join(' , ')}],"type":"subscribe","more":[{}]}`)).toBe(
       `{"type":"subscribe","channels":[${answered.join()}]}`,
     )
@@ -249,13 +272,56 @@ describe('an entry', () => {
     expect(reply(`{"type":"subscribe","channels":[{"params":${objects}}]}`)).toContain(`{"params":${objects},"success"`)
   })
 
-  test('20,000 empty entries are 20,000 answers', () => {
-    const request = `{"type":"subscribe","channels":[${new Array(20_000).fill('{}').join()}]}`
-    expect(request.length).toBeLessThan(65_536)
-    const answered = JSON.parse(reply(request))
-    expect(answered.channels).toHaveLength(20_000)
-    expect(answered.channels[19_999]).toEqual(JSON.parse(`{${CHANNEL_NOT_STRING}}`))
+  test('1,000 empty entries are 1,000 answers; one more fails the request as a whole', () => {
+    const request = (count: number) => `{"type":"subscribe","channels":[${new Array(count).fill('{}').join()}]}`
+    const answered = JSON.parse(reply(request(ENTRIES_MAX)))
+    expect(answered.channels).toHaveLength(ENTRIES_MAX)
+    expect(answered.channels[ENTRIES_MAX - 1]).toEqual(JSON.parse(`{${CHANNEL_NOT_STRING}}`))
+    const tooMany = 'channels has 1001 entries; 1000 are the most in one message'
+    expect(reply(request(ENTRIES_MAX + 1))).toBe(whole('MALFORMED_REQUEST', tooMany))
+    expect(parse(request(21_000))).toMatchObject({ type: 'error', entryCount: 21_000 })
+    expect(reply(request(ENTRIES_MAX + 1).replace('subscribe', 'unsubscribe'))).toContain('MALFORMED_REQUEST')
+    // What comes after the number of entries is not looked at.
+    expect(reply(request(ENTRIES_MAX + 1).replace('{}', 'null'))).toContain('are the most in one message')
   })
+
+  test('adds at most 220 bytes and as much as it has to what it echoes, and one list of markets to the reply', () => {
+    const markets = Array.from({ length: 2_000 }, (_, index) => `${index}`.padStart(20, 'M'))
+    const rules = {
+      ...RULES,
+      isMarket: (symbol: string) => markets.includes(symbol),
+      marketList: marketListText(markets),
+    }
+    const control = JSON.stringify('\u0001'.repeat(60))
+    const sent = [
+      ...ENTRIES.map(([, entry]) => entry),
+      `{"type":"market_data","params":{${control}:1}}`,
+      `{"type":"market_data","params":{"market":${control}}}`,
+      '{"type":"market_data","params":{"market":"X"}}',
+    ].filter((entry) => entry.length < 1_000)
+    for (const entry of sent) {
+      const replyTo = (count: number): number => {
+        const text = `{"type":"subscribe","channels":[${new Array(count).fill(entry).join()}]}`
+        const request = parseRequest(Buffer.from(text), false, { ...rules, extended: { publishedDepth: () => 10 } })
+        if (request.type !== 'subscribe') throw new Error(text)
+        const outcomes = request.entries.map(({ echo, meaning }) => {
+          return { echo, problem: isProblem(meaning) ? meaning : noEffect('x'.repeat(60)).problem }
+        })
+        return Buffer.byteLength(entriesReply('subscribe', outcomes))
+      }
+      const bytes = Buffer.byteLength(entry)
+      expect((replyTo(101) - replyTo(1)) / 100, entry).toBeLessThan(2 * bytes + 220)
+      expect(replyTo(1), entry).toBeLessThan(2 * bytes + 900)
+    }
+  })
+})
+
+test('which markets there are is said of twenty, and how many more there are', () => {
+  const names = (count: number) => Array.from({ length: count }, (_, index) => `M${String(index).padStart(2, '0')}`)
+  expect(marketListText([])).toBe('there are no markets')
+  expect(marketListText(['B', 'A'])).toBe('the markets are A, B')
+  expect(marketListText(names(20))).toBe(`the markets are ${names(20).join(', ')}`)
+  expect(marketListText(names(23))).toBe(`the markets are ${names(20).join(', ')} and 3 more`)
 })
 
 test('subscription_list minds no other member', () => {
@@ -321,9 +387,8 @@ describe('the params of the extended wire', () => {
   const published: Readonly<Record<string, number>> = { AAAUSD: 25, BBBUSD: 0 }
   const judge = (type: string, sent: Record<string, unknown>) => {
     const text = JSON.stringify({ type: 'subscribe', channels: [{ type, params: { market: 'AAAUSD', ...sent } }] })
-    const isMarket = (symbol: string) => MARKETS.includes(symbol)
-    const rules = { publishedDepth: (market: string) => published[market] as number }
-    const request = parseRequest(Buffer.from(text), false, isMarket, rules)
+    const extended = { publishedDepth: (market: string) => published[market] as number }
+    const request = parseRequest(Buffer.from(text), false, { ...RULES, extended })
     return request.type === 'subscribe' ? request.entries[0]?.meaning : undefined
   }
   const refusal = (message: string) => ({ error: 'UNKNOWN_CHANNEL_PARAMS_CONFIGURATION', message })
@@ -358,7 +423,7 @@ describe('the params of the extended wire', () => {
     ['execution_data', { interval_ms: 50 }, 'params has the unknown member "interval_ms"'],
     ['execution_data', { depth: 5 }, 'params has the unknown member "depth"'],
     ['market_data', { Depth: 5 }, 'params has the unknown member "Depth"'],
-    ['market_data', { market: 'CCCUSD', depth: 5 }, 'params.market names no market: "CCCUSD"'],
+    ['market_data', { market: 'CCCUSD', depth: 5 }, `params.market names no market: "CCCUSD"; ${LIST}`],
     ['heartbeat', { resume: 'x' }, 'heartbeat takes no params: "market"'],
   ])('%s refuses %j', (type, sent, message) => {
     expect(judge(type, sent)).toEqual(refusal(message))

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { MarketChannel } from '../../src/gateway/market-channel.ts'
 import { BID } from '../../src/market/event.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
-import { type LiveClient, LiveStream } from './live-stream.ts'
+import { type LiveClient, LiveStream, WorkingClock } from './live-stream.ts'
 
 const LIST = { type: 'subscription_list' }
 
@@ -19,13 +19,16 @@ describe('requests that come fast', () => {
     for (let number = 0; number < 60; number++) client.receive(`{"type":"subscribe","channels":[{"type":${number}}]}`)
     expect(client.transport.isReading).toBe(false)
     const answered = (): number[] => client.read().map((text) => JSON.parse(text).channels[0].type)
-    expect(answered()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
-    stream.clock.advance(19)
+    // Each costs 1.02: the message, and a fiftieth for its entry.
+    expect(answered()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8])
+    stream.clock.advance(3)
     expect(answered()).toEqual([])
-    stream.clock.advance(2)
+    stream.clock.advance(1)
+    expect(answered()).toEqual([9])
+    stream.clock.advance(20)
     expect(answered()).toEqual([10])
-    stream.clock.advance(479)
-    expect(answered()).toHaveLength(24)
+    stream.clock.advance(480)
+    expect(answered()).toHaveLength(23)
     expect(client.transport.isReading).toBe(false)
     stream.clock.advance(600)
     expect(answered().at(-1)).toBe(59)
@@ -34,6 +37,37 @@ describe('requests that come fast', () => {
     stream.clock.advance(60_000)
     for (let number = 0; number < 12; number++) client.receive(LIST)
     expect(client.read()).toHaveLength(10)
+  })
+
+  test('cost by their entries, also those that fail and those that a list shows', () => {
+    const stream = new LiveStream({ settings: { inboundPerSecond: 50, inboundBurst: 100 } })
+    stream.snapshot()
+    const request = (type: string, count: number) => ({ type, channels: new Array(count).fill({ type: 'heartbeat' }) })
+    const answeredAtOnce = (client: LiveClient, sent: object): number => {
+      for (let count = 0; count < 200; count++) client.receive(sent)
+      return client.read().filter((text) => !text.includes('"channel":')).length
+    }
+    expect(answeredAtOnce(stream.connect(), request('subscribe', 450))).toBe(10)
+    expect(answeredAtOnce(stream.connect(), request('unsubscribe', 100))).toBe(34)
+    // Refused as a whole, because of the number or of an entry: its entries were read all the same.
+    expect(answeredAtOnce(stream.connect(), request('subscribe', 1_001))).toBe(5)
+    expect(answeredAtOnce(stream.connect(), { type: 'subscribe', channels: new Array(450).fill(null) })).toBe(10)
+    const lists = stream.connect()
+    lists.ask({ type: 'subscribe', channels: [{ type: 'market_data', params: { market: 'AAAUSD' } }] })
+    stream.clock.advance(60_000)
+    lists.read()
+    expect(answeredAtOnce(lists, LIST)).toBe(98)
+  })
+
+  test('that are long hold up the others for the time of one, not of eight', () => {
+    const clock = new WorkingClock()
+    const stream = new LiveStream({ clock })
+    const [long, short] = [stream.connect({ name: 'long' }), stream.connect({ name: 'short' })]
+    clock.workMilliseconds = 2
+    for (let count = 0; count < 8; count++) long.receive(LIST)
+    short.receive(LIST)
+    for (let turn = 0; turn < 4; turn++) clock.endTurn()
+    expect(stream.writeOrder.indexOf('short')).toBe(1)
   })
 
   test('a burst of 1,000 is answered at once', () => {

@@ -73,8 +73,9 @@ describe('subscribe', () => {
     const stream = new LiveStream({ settings: { subscriptionsMax: 3 } })
     stream.snapshot()
     const client = stream.connect()
-    const [reply] = client.subscribe('heartbeat', BOOK, TOP, EXECUTIONS)
-    expect((JSON.parse(reply as string) as Message).channels?.[3]).toEqual({
+    client.subscribe('heartbeat', BOOK, TOP)
+    const [reply] = client.subscribe(EXECUTIONS, BOOK)
+    expect((JSON.parse(reply as string) as Message).channels?.[0]).toEqual({
       type: 'execution_data',
       params: { market: 'AAAUSD' },
       success: false,

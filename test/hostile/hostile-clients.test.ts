@@ -17,7 +17,7 @@ const HONEST_CLIENTS = 3
 const MEGABYTE = 1_048_576
 
 /**
- * Eight attacks at a time, each with at most a body of 1 MiB, as bytes, text and values, and a reply of 2.5 MB: 60 MB.
+ * Eight attacks at a time, each with at most a body of 1 MiB, as bytes, text and values, and its reply: 40 MB.
  * The rest is what the collector leaves lying before it has to run, or can.
  */
 const GROWTH_BYTES_MAX = 600 * MEGABYTE

@@ -40,12 +40,13 @@ function nextText(attack: Attack): string {
 /** What one connection has subscribed, as the table says. */
 export class SubscriptionModel {
   readonly #markets: readonly string[]
-  readonly #countMax: number
+  /** The most subscriptions, and the most entries of one request. */
+  readonly countMax: number
   readonly #keys = new Set<string>()
 
   constructor(markets: readonly string[], countMax: number) {
     this.#markets = markets
-    this.#countMax = countMax
+    this.countMax = countMax
   }
 
   /** The code that an entry fails with; undefined: it succeeds, and is remembered. */
@@ -69,7 +70,7 @@ export class SubscriptionModel {
 
   #change(action: string, key: string): string | undefined {
     const hasEffect =
-      action === 'subscribe' ? !this.#keys.has(key) && this.#keys.size < this.#countMax : this.#keys.has(key)
+      action === 'subscribe' ? !this.#keys.has(key) && this.#keys.size < this.countMax : this.#keys.has(key)
     if (!hasEffect) return 'NO_EFFECT_ACTION'
     if (action === 'subscribe') this.#keys.add(key)
     else this.#keys.delete(key)
@@ -88,7 +89,7 @@ interface Reply {
 export function checkReply(text: string, replyText: string, model: SubscriptionModel): void {
   const about = `${text} was answered ${replyText}`
   const reply = JSON.parse(replyText) as Reply
-  const whole = wholeError(text)
+  const whole = wholeError(text, model.countMax)
   if (whole !== undefined) {
     demand(reply.type, 'error', about)
     demand(reply.error, whole, about)
@@ -121,7 +122,7 @@ export function checkReply(text: string, replyText: string, model: SubscriptionM
 }
 
 /** The code of a request that fails as a whole; undefined: its entries are answered. */
-function wholeError(text: string): string | undefined {
+function wholeError(text: string, entriesMax: number): string | undefined {
   let request: unknown
   try {
     request = JSON.parse(text)
@@ -133,7 +134,8 @@ function wholeError(text: string): string | undefined {
   if (type === 'subscription_list') return undefined
   if (type !== 'subscribe' && type !== 'unsubscribe') return 'UNKNOWN_ACTION'
   const channels = own(request, 'channels')
-  const isSound = Array.isArray(channels) && channels.length > 0 && channels.every(isObject)
+  const isSound =
+    Array.isArray(channels) && channels.length > 0 && channels.length <= entriesMax && channels.every(isObject)
   return isSound ? undefined : 'MALFORMED_REQUEST'
 }
 
@@ -164,7 +166,7 @@ function blank(random: Random): string {
 
 function channelsText(random: Random, markets: readonly string[]): string {
   if (random.chance(0.08)) return anyValue(random, 3)
-  const count = random.chance(0.03) ? 200 : random.integer(5)
+  const count = random.chance(0.03) ? random.pick([9, 10, 200]) : random.integer(5)
   const entries = Array.from({ length: count }, () =>
     random.chance(0.03) ? anyValue(random, 2) : entryText(random, markets),
   )

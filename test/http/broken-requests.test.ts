@@ -128,11 +128,14 @@ describe('Host', () => {
     expect(seen).toEqual([])
   })
 
-  it.each(['a b', '%', '[', '1.2.3.256', 'a:99999', 'a/b', 'user@a'])('that is no host is 400: %s', async (host) => {
-    const answer = await onlyAnswer(`GET /things HTTP/1.1\r\nHost: ${host}\r\n${CLOSE}\r\n`)
-    expectProblem(answer, 400, 'invalid_request')
-    expect(answer.body).toContain('Host: must be a name or address, and a port')
-  })
+  it.each(['a b', '%', '[', '1.2.3.256', 'a:99999', 'a/b', 'user@a', 'a'.repeat(301)])(
+    'that is no host is 400: %s',
+    async (host) => {
+      const answer = await onlyAnswer(`GET /things HTTP/1.1\r\nHost: ${host}\r\n${CLOSE}\r\n`)
+      expectProblem(answer, 400, 'invalid_request')
+      expect(answer.body).toContain('Host: must be a name or address, and a port')
+    },
+  )
 
   it.each(['a_b.example:8080', '127.0.0.1', '[::1]:1', 'xn--bcher-kva.example', ''])('may be %j', async (host) => {
     expect((await onlyAnswer(`GET /things HTTP/1.1\r\nHost: ${host}\r\n${CLOSE}\r\n`)).status).toBe(200)

@@ -35,20 +35,21 @@ export const STREAM_SETTINGS = {
     initial: 50,
     min: 1,
     max: 100_000,
-    meaning: 'requests a second and connection; above it the socket is read more slowly',
+    meaning:
+      'messages per second and connection, each counted as 1 and a fiftieth for every entry in it; above it the socket is read more slowly',
   }),
   'stream.inbound_burst': integer({
     initial: 1_000,
     min: 1,
     max: 1_000_000,
-    meaning: 'requests that may arrive at once before that',
+    meaning: 'messages, counted in the same way, that may arrive at once before that',
   }),
   'stream.subscriptions_max': integer({
     initial: 1_000,
     min: 1,
     max: 100_000,
     live: true,
-    meaning: 'subscriptions of one connection',
+    meaning: 'subscriptions of one connection, and entries of one message; a message with more fails as a whole',
   }),
   'stream.connections_per_client_max': integer({
     initial: 2_000,
