@@ -34,7 +34,7 @@ describe(`one service under attack, seed ${SEED}`, () => {
     if (stage !== undefined && (await isAnswering(stage))) return stage
     // An attack that ends the process, or makes it hang, does not fail the others.
     await stage?.close()
-    stage = await Stage.open({ settings: SETTINGS })
+    stage = await Stage.open({ settings: SETTINGS, isNewStore: true })
     return stage
   }
 
