@@ -43,6 +43,8 @@ const SETTINGS: Readonly<Record<string, string>> = {
 export interface StageOptions {
   readonly settings?: Readonly<Record<string, string>>
   readonly hasStalledLog?: boolean
+  /** The service creates its store itself: less work than a copy where there is only one service. */
+  readonly isNewStore?: boolean
 }
 
 /** A customer with one client, which holds every scope, and a token for all of them. */
@@ -95,8 +97,10 @@ export class Stage {
   static async open(options: StageOptions = {}): Promise<Stage> {
     const folder = mkdtempSync(join(tmpdir(), 'tidegate-attack-'))
     try {
-      template ??= createTemplate()
-      cpSync(await template, folder, { recursive: true, filter: isPlain })
+      if (options.isNewStore !== true) {
+        template ??= createTemplate()
+        cpSync(await template, folder, { recursive: true, filter: isPlain })
+      }
       const child = spawnService(folder, options.settings ?? {})
       return new Stage(child, folder, await readyLine(child), options)
     } catch (error) {

@@ -3,13 +3,13 @@ import { connect, type Socket } from 'node:net'
 import { RawPeer, readAnswer, type Target } from '../test/hostile/raw-peer.ts'
 import { handshakeHead } from '../test/hostile/stream-peer.ts'
 import { type Attack, type AttackRun, Findings } from './attack.ts'
-import { settledFiles } from './operator.ts'
+import { settledSockets } from './operator.ts'
 import { paced, pause, pooled, statusText } from './requests.ts'
 
 const MEGABYTE = 1_048_576
 /** The budget for heads and bodies in flight, and what the collector leaves. */
 const GROWTH_MEGABYTES_MAX = 400
-const OPEN_FILES_SLACK = 6
+const SOCKETS_SLACK = 4
 
 const HEAD = `GET / HTTP/1.1\r\nHost: tidegate.test\r\nX-Filling: ${'x'.repeat(500_000)}`
 
@@ -166,19 +166,19 @@ export const connectionFloods: Attack = {
   async run(run) {
     const { stage, random, scale } = run
     const count = scale === 'full' ? 1_500 : 200
-    const filesBefore = stage.watch.openFiles
+    const socketsBefore = stage.watch.openSockets
     await pooled(count, 50, async () => {
       const peer = await RawPeer.connect(stage.target).catch(() => undefined)
       if (random.chance(0.5)) peer?.reset()
       else peer?.destroy()
     })
     const { findings, seen } = await holdOpen(run, count, '', 500)
-    const filesAfter = await settledFiles(stage.watch, filesBefore + OPEN_FILES_SLACK)
+    const socketsAfter = await settledSockets(stage.watch, socketsBefore + SOCKETS_SLACK)
     findings.check(
-      filesAfter <= filesBefore + OPEN_FILES_SLACK,
-      `${filesAfter - filesBefore} more open files than before`,
+      socketsAfter <= socketsBefore + SOCKETS_SLACK,
+      `${socketsAfter - socketsBefore} more sockets than before`,
     )
-    return findings.outcome(`${seen}; open files ${filesBefore} before and ${filesAfter} after`)
+    return findings.outcome(`${seen}; sockets ${socketsBefore} before and ${socketsAfter} after`)
   },
 }
 
@@ -190,7 +190,7 @@ export const unfinishedMix: Attack = {
   isInTests: true,
   async run({ stage, random, scale }) {
     const findings = new Findings()
-    const filesBefore = stage.watch.openFiles
+    const socketsBefore = stage.watch.openSockets
     const { reader } = await stage.field()
     const form =
       'POST /oauth2/token HTTP/1.1\r\nHost: tidegate.test\r\nContent-Type: application/x-www-form-urlencoded\r\n'
@@ -216,12 +216,12 @@ export const unfinishedMix: Attack = {
       if (random.chance(0.5)) peer?.reset()
       else peer?.destroy()
     }
-    const filesAfter = await settledFiles(stage.watch, filesBefore + OPEN_FILES_SLACK)
+    const socketsAfter = await settledSockets(stage.watch, socketsBefore + SOCKETS_SLACK)
     findings.check(stage.isAlive, `the process ended (${stage.ended})`)
     findings.check(
-      filesAfter <= filesBefore + OPEN_FILES_SLACK,
-      `${filesAfter - filesBefore} more open files than before`,
+      socketsAfter <= socketsBefore + SOCKETS_SLACK,
+      `${socketsAfter - socketsBefore} more sockets than before`,
     )
-    return findings.outcome(`${peers.length} connections; open files ${filesBefore} before and ${filesAfter} after`)
+    return findings.outcome(`${peers.length} connections; sockets ${socketsBefore} before and ${socketsAfter} after`)
   },
 }

@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ATTACKS } from '../../attack/attacks.ts'
+import { send } from '../../attack/requests.ts'
 import { Stage } from '../../attack/stage.ts'
 import { Random } from '../support/random.ts'
 import { ensureBuilt } from '../support/running-service.ts'
@@ -17,14 +18,23 @@ const CHOSEN = ATTACKS.filter(({ isInTests }) => isInTests)
 /** What all of the chosen need; none of them contradicts another. */
 const SETTINGS = Object.assign({}, ...CHOSEN.map(({ settings }) => (typeof settings === 'object' ? settings : {})))
 
+/** Far longer than a service takes that is not hanging. */
+const ANSWER_MILLISECONDS_MAX = 30_000
+
+async function isAnswering(stage: Stage): Promise<boolean> {
+  if (!stage.isAlive) return false
+  const { status } = await send(`${stage.operator.url}/livez`, { millisecondsMax: ANSWER_MILLISECONDS_MAX })
+  return status === 200
+}
+
 describe(`one service under attack, seed ${SEED}`, () => {
   let stage: Stage | undefined
 
   const running = async (): Promise<Stage> => {
-    if (stage?.isAlive) return stage
-    // One attack that ends the process does not fail the others.
+    if (stage !== undefined && (await isAnswering(stage))) return stage
+    // An attack that ends the process, or makes it hang, does not fail the others.
     await stage?.close()
-    stage = await Stage.open({ settings: SETTINGS })
+    stage = await Stage.open({ settings: SETTINGS, isNewStore: true })
     return stage
   }
 

@@ -1,5 +1,5 @@
 /** Memory, open files and processor time of a process, as the kernel reports them; sampled every quarter of a second. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 const INTERVAL_MILLISECONDS = 250
 /** The unit of times in /proc, on every Linux that Node runs on. */
@@ -27,6 +27,12 @@ export class ProcessWatch {
     return readdirSync(`/proc/${this.#pid}/fd`).length
   }
 
+  /** Of the open files, the sockets: the store opens files of its own when it pleases. */
+  get openSockets(): number {
+    const folder = `/proc/${this.#pid}/fd`
+    return readdirSync(folder).filter((name) => linkText(`${folder}/${name}`).startsWith('socket:')).length
+  }
+
   /** Processor time that all of its threads have used. */
   get busyMilliseconds(): number {
     const stat = readFileSync(`/proc/${this.#pid}/stat`, 'utf8')
@@ -43,5 +49,15 @@ export class ProcessWatch {
     this.samples++
     this.residentBytesMax = Math.max(this.residentBytesMax, this.residentBytes)
     this.openFilesMax = Math.max(this.openFilesMax, this.openFiles)
+  }
+}
+
+/** Where a link leads; empty when it has gone since its folder was read. */
+function linkText(path: string): string {
+  try {
+    return readlinkSync(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
+    throw error
   }
 }
