@@ -18,6 +18,7 @@ export function createOperatorGuard(operatorToken: string): onRequestAsyncHookHa
         headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
       })
     }
+    request.answeredClient = 'operator'
   }
 }
 

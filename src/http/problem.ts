@@ -26,6 +26,10 @@ export const PROBLEMS = {
   unsupported_media_type: { status: 415, meaning: 'the body is of a type that the resource does not take' },
   upgrade_required: { status: 426, meaning: 'the stream is a WebSocket of version 13' },
   too_many_connections: { status: 429, meaning: 'the client has as many connections as it may' },
+  too_many_unread_answers: {
+    status: 429,
+    meaning: 'the client has not read the answers it has; `Retry-After` says when to try again',
+  },
   rate_limited: { status: 429, meaning: 'too many requests; `Retry-After` says when the next one is answered' },
   headers_too_large: { status: 431, meaning: 'the head of the request is over its limit' },
   internal: { status: 500, meaning: 'an error on our side; quote `request_id`' },

@@ -6,6 +6,7 @@
  */
 import type { SecureContextOptions } from 'node:tls'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { type Clock, createSystemClock } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import { Counter, Histogram, type MetricsRegistry } from '../base/metrics.ts'
@@ -19,6 +20,7 @@ import { writeJson } from './raw-json.ts'
 import { originForm, refuseHead } from './request-head.ts'
 import { RouteMethods } from './route-methods.ts'
 import { securityHeaders } from './security-headers.ts'
+import { UNREAD_LIMITS, UnreadAnswers, type UnreadLimits } from './unread-answers.ts'
 import { endsConnection } from './upgrade.ts'
 import { validationErrors } from './validation.ts'
 
@@ -51,6 +53,10 @@ export interface HttpServerOptions {
   readonly clientAddress?: ClientAddress
   /** Browser origins that may read answers; absent = none. */
   readonly corsOrigins?: readonly string[]
+  /** What is kept of answers that are not read; absent = `UNREAD_LIMITS`. */
+  readonly limits?: UnreadLimits
+  /** Absent = the system's. */
+  readonly clock?: Clock
   /** Connections that are not streams; absent = `CONNECTIONS_MAX`. */
   readonly connectionsMax?: number
 }
@@ -90,6 +96,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   })
   app.addHook('preClose', async () => connections.cutHandshakes())
   const methods = answerErrors(app, options)
+  new UnreadAnswers({ limits: UNREAD_LIMITS, clock: createSystemClock(), ...options }).watch(app)
   readJsonBodies(app)
   observeRequests(app, options, observed)
   startAnswers(app, options.clientAddress ?? createClientAddress([]))
