@@ -235,7 +235,7 @@ async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promis
   const readiness = () =>
     readinessOf({
       draining: state.draining,
-      storeAvailable: db.available,
+      storeProblem: db.problem,
       schema: state.schema,
       directoryLoaded: directory.loaded,
       markets: marketData.replicas,

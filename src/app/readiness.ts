@@ -26,7 +26,8 @@ interface ObservedSource {
 
 export interface ReadinessInput {
   readonly draining: boolean
-  readonly storeAvailable: boolean
+  /** Why the store is not available; undefined while it is. */
+  readonly storeProblem: string | undefined
   /** What is known of the schema; absent until the store has been asked. */
   readonly schema: SchemaState | undefined
   /** Whether who may come in is known. */
@@ -51,7 +52,7 @@ export interface ReadinessInput {
 export function readinessOf(input: ReadinessInput): Readiness {
   const gates: ReadinessCheck[] = [
     check('draining', !input.draining, 'the node is shutting down'),
-    check('store', input.storeAvailable, 'the store cannot be reached'),
+    check('store', input.storeProblem === undefined, `the store cannot be reached: ${input.storeProblem}`),
     check('migrations', input.schema === 'current', schemaProblem(input.schema)),
     check('directory', input.directoryLoaded, 'customers and clients are not loaded yet'),
   ]
