@@ -15,6 +15,7 @@ const ON_EACH_ENGINE = [
   'test/end-to-end/**/*.test.ts',
   'test/rest/creation-order.test.ts',
   'test/rest/isolation.test.ts',
+  'test/rest/page-bytes.test.ts',
   'test/rest/paging.test.ts',
   'test/rules/rule-approval.test.ts',
   'test/rules/rules.test.ts',

@@ -35,6 +35,7 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
     headerBytesMax: HEADER_BYTES_MAX,
     requestMilliseconds: REQUEST_MILLISECONDS_MAX,
     translate: translateStoreError,
+    clock,
   })
   registerHealth(app, options)
   app.register(

@@ -18,6 +18,7 @@ import { Problem } from '../http/problem.ts'
 import { createRateLimitHook, RateLimiter } from '../http/rate-limit.ts'
 import { createHttpServer } from '../http/server.ts'
 import { readTlsFiles, TlsFileError, type TlsFiles } from '../http/tls.ts'
+import { UNREAD_LIMITS, type UnreadLimits } from '../http/unread-answers.ts'
 import { type Listener, listen, REQUEST_MILLISECONDS_MAX, translateStoreError } from './listener.ts'
 import type { Room } from './rooms.ts'
 import { tlsSettingOf } from './tls-settings.ts'
@@ -33,6 +34,8 @@ export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addre
   readonly corsOrigins: readonly string[]
   /** The setting `http.header_bytes_max`. */
   readonly headerBytesMax: number
+  /** The settings `rest.unread_bytes_*` and `rest.read_bytes_per_second_min`; absent = their defaults. */
+  readonly unreadLimits?: UnreadLimits
   /** The setting `auth.token_rate_per_second`. */
   readonly tokenRatePerSecond: number
   /** Whether tokens are issued here; with an outside issuer there are no endpoints for them. */
@@ -64,6 +67,8 @@ export async function createPublicListener(options: PublicListenerOptions): Prom
     translate: translateStoreError,
     clientAddress,
     corsOrigins: options.corsOrigins,
+    clock,
+    limits: options.unreadLimits ?? UNREAD_LIMITS,
     ...(tls === undefined ? {} : { tls: startTls(tls, options) }),
   })
   if (options.issuesTokens) {

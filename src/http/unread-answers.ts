@@ -30,7 +30,7 @@ export interface UnreadLimits {
   readonly bytesPerSecondMin: number
 }
 
-/** Eight pages of the largest size for a client, eight such clients, 128 kbit/s. */
+/** Of the operator's listener, and the defaults of the public one: eight of the largest pages for a client, 128 kbit/s. */
 export const UNREAD_LIMITS: UnreadLimits = {
   clientBytesMax: 16_777_216,
   bytesMax: 134_217_728,
@@ -88,7 +88,7 @@ export class UnreadAnswers {
     app.addHook('preParsing', async ({ answeredClient }) => this.#refuse(answeredClient, 0))
     app.addHook('onSend', async (request, reply, payload) => {
       // A long text has just been read: its sending is the work of a tick of its own.
-      if (payload instanceof LongJson) await new Promise((resolve) => setImmediate(resolve))
+      if (payload instanceof LongJson) await nextTick()
       return this.#send(request, reply, payload)
     })
   }
@@ -150,20 +150,26 @@ export class UnreadAnswers {
   }
 
   #startWindow(socket: Socket, reader: Reader): void {
-    const { clock, limits, listener, log } = this.#options
+    const { clock } = this.#options
     this.#readers.set(socket, reader)
     reader.taken = 0
     reader.unreadAtStart = reader.unread
-    reader.window = clock.schedule(READ_WINDOW_MILLISECONDS, () => {
-      const wanted = Math.min((limits.bytesPerSecondMin * READ_WINDOW_MILLISECONDS) / 1000, reader.unreadAtStart)
-      if (reader.taken >= wanted) {
-        this.#startWindow(socket, reader)
-        return
-      }
-      this.#slow.inc({ listener })
-      log.info({ listener, unread_bytes: reader.unread, taken_bytes: reader.taken }, 'slow reader cut')
-      socket.destroy()
-    })
+    // After a pause of this process, what was taken meanwhile is learnt first.
+    const check = () => clock.endOfTurn(() => this.#check(socket, reader))
+    reader.window = clock.schedule(READ_WINDOW_MILLISECONDS, check)
+  }
+
+  #check(socket: Socket, reader: Reader): void {
+    const { limits, listener, log } = this.#options
+    if (reader.window === undefined) return
+    const wanted = Math.min((limits.bytesPerSecondMin * READ_WINDOW_MILLISECONDS) / 1000, reader.unreadAtStart)
+    if (reader.taken >= wanted) {
+      this.#startWindow(socket, reader)
+      return
+    }
+    this.#slow.inc({ listener })
+    log.info({ listener, unread_bytes: reader.unread, taken_bytes: reader.taken }, 'slow reader cut')
+    socket.destroy()
   }
 
   #endWindow(socket: Socket, reader: Reader): void {
@@ -184,8 +190,8 @@ function partsOf(payload: unknown): readonly (string | Buffer)[] | undefined {
   return typeof payload === 'string' || Buffer.isBuffer(payload) ? [payload] : undefined
 }
 
-/** Slices of about SLICE_LENGTH; the next one is asked for when the connection has taken the one before. */
-function* slices(parts: readonly (string | Buffer)[], { take }: AnswerProgress): Generator<Buffer> {
+/** Slices of about SLICE_LENGTH, one a tick; the next one is made when the connection has taken the one before. */
+async function* slices(parts: readonly (string | Buffer)[], { take }: AnswerProgress): AsyncGenerator<Buffer> {
   let waiting: Buffer[] = []
   let bytes = 0
   for (const part of parts) {
@@ -193,6 +199,8 @@ function* slices(parts: readonly (string | Buffer)[], { take }: AnswerProgress):
       if (bytes > 0 && bytes + slice.length > SLICE_LENGTH) {
         yield Buffer.concat(waiting)
         take(bytes)
+        // A connection that takes everything at once would have the whole answer encoded in one tick.
+        await nextTick()
         waiting = []
         bytes = 0
       }
@@ -211,6 +219,10 @@ function* slicesOf(part: string | Buffer): Generator<Buffer> {
     yield typeof part === 'string' ? Buffer.from(part.slice(start, end)) : part.subarray(start, end)
     start = end
   }
+}
+
+function nextTick(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }
 
 function isHighSurrogate(unit: number): boolean {
