@@ -14,6 +14,7 @@ const ON_EACH_ENGINE = [
   'test/description/fuzz.test.ts',
   'test/end-to-end/**/*.test.ts',
   'test/rest/creation-order.test.ts',
+  'test/rest/foreign-locks.test.ts',
   'test/rest/isolation.test.ts',
   'test/rest/page-bytes.test.ts',
   'test/rest/paging.test.ts',
