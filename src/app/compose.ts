@@ -266,7 +266,7 @@ async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promis
     readinessOf({
       draining: state.draining,
       hasDescriptor: hasDescriptor(),
-      storeAvailable: db.available,
+      storeProblem: db.problem,
       schema: state.schema,
       directoryLoaded: directory.loaded,
       markets: marketData.replicas,
@@ -371,6 +371,11 @@ async function startPublicListener(parts: Parts, rooms: PublicRooms): Promise<Pu
     corsOrigins: config['http.cors_origins'],
     headerBytesMax: config['http.header_bytes_max'],
     unfinishedBytesMax: config['http.unfinished_bytes_max'],
+    unreadLimits: {
+      clientBytesMax: config['rest.unread_bytes_per_client_max'],
+      bytesMax: config['rest.unread_bytes_max'],
+      bytesPerSecondMin: config['rest.read_bytes_per_second_min'],
+    },
     tokenSeconds: config['auth.token_seconds'],
     tokenRatePerSecond: config['auth.token_rate_per_second'],
     issuesTokens: issuesTokens(config),

@@ -18,6 +18,7 @@ import { replaceCertificate } from '../http/node-server.ts'
 import { Problem } from '../http/problem.ts'
 import { createHttpServer } from '../http/server.ts'
 import { readTlsFiles, TlsFileError, type TlsFiles } from '../http/tls.ts'
+import { UNREAD_LIMITS, type UnreadLimits } from '../http/unread-answers.ts'
 import { type Listener, listen, REQUEST_MILLISECONDS_MAX, translateStoreError } from './listener.ts'
 import type { Room } from './rooms.ts'
 import { tlsSettingOf } from './tls-settings.ts'
@@ -35,6 +36,8 @@ export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addre
   readonly headerBytesMax: number
   /** The setting `http.unfinished_bytes_max`. */
   readonly unfinishedBytesMax: number
+  /** The settings `rest.unread_bytes_*` and `rest.read_bytes_per_second_min`; absent = their defaults. */
+  readonly unreadLimits?: UnreadLimits
   /** Whether tokens are issued here; with an outside issuer there are no endpoints for them. */
   readonly issuesTokens: boolean
   /** The setting `http.public_url`. */
@@ -67,6 +70,7 @@ export async function createPublicListener(options: PublicListenerOptions): Prom
     clientAddress,
     corsOrigins: options.corsOrigins,
     upgrade: (request, socket, head) => gateway.upgrade(request, socket, head, clientAddress(request)),
+    limits: options.unreadLimits ?? UNREAD_LIMITS,
     ...(tls === undefined ? {} : { tls: startTls(tls, options) }),
   })
   if (options.issuesTokens) {

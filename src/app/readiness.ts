@@ -29,7 +29,8 @@ export interface ReadinessInput {
   readonly draining: boolean
   /** Whether the process can open another file or connection. */
   readonly hasDescriptor: boolean
-  readonly storeAvailable: boolean
+  /** Why the store is not available; undefined while it is. */
+  readonly storeProblem: string | undefined
   /** What is known of the schema; absent until the store has been asked. */
   readonly schema: SchemaState | undefined
   /** Whether who may come in is known. */
@@ -55,7 +56,7 @@ export function readinessOf(input: ReadinessInput): Readiness {
   const gates: ReadinessCheck[] = [
     check('draining', !input.draining, 'the node is shutting down'),
     check('descriptors', input.hasDescriptor, 'the limit of open files is reached'),
-    check('store', input.storeAvailable, 'the store cannot be reached'),
+    check('store', input.storeProblem === undefined, `the store cannot be reached: ${input.storeProblem}`),
     check('migrations', input.schema === 'current', schemaProblem(input.schema)),
     check('directory', input.directoryLoaded, 'customers and clients are not loaded yet'),
   ]

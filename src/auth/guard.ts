@@ -68,6 +68,7 @@ export function createGuard({ directory, verifier, clock, ratePerSecond }: Guard
         const token = await authenticate(request.headers.authorization, directory, verifier)
         refuseAccess(directory, token, scope)
         callers.set(request, { customerId: token.customerId, clientId: token.clientId })
+        request.answeredClient = token.clientId
         await limitRate.call(request.server, request, reply)
       },
     }

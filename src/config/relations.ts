@@ -53,6 +53,12 @@ export const RELATIONS: readonly Relation[] = [
     holds: (config) => config['stream.connections_per_client_max'] <= config['stream.connections_max'],
   },
   {
+    key: 'rest.unread_bytes_per_client_max',
+    other: 'rest.unread_bytes_max',
+    rule: 'must not be more than rest.unread_bytes_max',
+    holds: (config) => config['rest.unread_bytes_per_client_max'] <= config['rest.unread_bytes_max'],
+  },
+  {
     key: 'operator.port',
     other: 'http.port',
     rule: 'must differ from http.port: the operator API is never on the public listener',

@@ -22,7 +22,8 @@ const GUESSES = { name: 'operator-token', perSecond: 1, burst: 10 }
 export function createOperatorGuard({ token, clock, onGuess }: OperatorGuardOptions): onRequestAsyncHookHandler {
   const expected = digest(token)
   const limiter = new RateLimiter(clock, GUESSES)
-  return async ({ headers, clientAddress }) => {
+  return async (request) => {
+    const { headers, clientAddress } = request
     const sent = /^bearer +([!-~]+) *$/i.exec(headers.authorization ?? '')?.[1]
     if (sent === undefined) {
       throw new Problem('unauthorized', 'Authorization: the operator token is required as a bearer token', {
@@ -30,7 +31,10 @@ export function createOperatorGuard({ token, clock, onGuess }: OperatorGuardOpti
       })
     }
     // Digests, because the comparison wants equal lengths.
-    if (timingSafeEqual(digest(sent), expected)) return
+    if (timingSafeEqual(digest(sent), expected)) {
+      request.answeredClient = 'operator'
+      return
+    }
     onGuess(clientAddress)
     const verdict = limiter.take(addressBlock(clientAddress))
     if (!verdict.allowed) throw rateLimited(verdict)

@@ -28,8 +28,8 @@ export const PageAnswer = Type.Object({
 
 /** What the store gives for a page. */
 interface PageParts {
-  /** JSON texts with commas between them. */
-  readonly itemsText: string
+  /** Parts of the items' texts, commas included. */
+  readonly itemTexts: readonly string[]
   readonly next_page_cursor?: string
 }
 
@@ -40,8 +40,8 @@ export function readPageQuery(query: Static<typeof PageQuery>): PageParameters {
 }
 
 /** The answer of a list whose items are text already; its route is one that WRITES_RAW_JSON. */
-export function pageDocument({ itemsText, next_page_cursor }: PageParts) {
-  const items = new RawJson(`[${itemsText}]`)
+export function pageDocument({ itemTexts, next_page_cursor }: PageParts) {
+  const items = new RawJson('[', ...itemTexts, ']')
   return next_page_cursor === undefined ? { items } : { items, next_page_cursor }
 }
 

@@ -8,7 +8,10 @@ import { securityHeaders } from './security-headers.ts'
 
 /** Every problem code with its status and what it means. Codes are stable: clients may switch on them. */
 export const PROBLEMS = {
-  invalid_request: { status: 400, meaning: 'a parameter, member or header breaks its rule; `errors` names field and rule' },
+  invalid_request: {
+    status: 400,
+    meaning: 'a parameter, member or header breaks its rule; `errors` names field and rule',
+  },
   invalid_cursor: { status: 400, meaning: 'the cursor is malformed, or of another list, filter or order' },
   bad_handshake: { status: 400, meaning: 'the WebSocket handshake breaks RFC 6455' },
   unauthorized: { status: 401, meaning: 'a bearer token is required' },
@@ -35,6 +38,10 @@ export const PROBLEMS = {
   },
   upgrade_required: { status: 426, meaning: 'the stream is a WebSocket of version 13' },
   too_many_connections: { status: 429, meaning: 'the client has as many connections as it may' },
+  too_many_unread_answers: {
+    status: 429,
+    meaning: 'the client has not read the answers it has; `Retry-After` says when to try again',
+  },
   rate_limited: { status: 429, meaning: 'too many requests; `Retry-After` says when the next one is answered' },
   daily_quota_exceeded: {
     status: 429,

@@ -26,6 +26,7 @@ import { originForm, refuseHead } from './request-head.ts'
 import { type RequestMetrics, requestMetrics } from './request-metrics.ts'
 import { RouteMethods } from './route-methods.ts'
 import { securityHeaders } from './security-headers.ts'
+import { UNREAD_LIMITS, UnreadAnswers, type UnreadLimits } from './unread-answers.ts'
 import { endsConnection } from './upgrade.ts'
 import { validationErrors } from './validation.ts'
 
@@ -58,6 +59,8 @@ export interface HttpServerOptions {
   readonly clientAddress?: ClientAddress
   /** Browser origins that may read answers; absent = none. */
   readonly corsOrigins?: readonly string[]
+  /** What is kept of answers that are not read; absent = `UNREAD_LIMITS`. */
+  readonly limits?: UnreadLimits
   /** Connections that are not streams; absent = `CONNECTIONS_MAX`. */
   readonly connectionsMax?: number
   /** Bytes of unfinished and unanswered requests, of all connections; absent = `UNFINISHED_BYTES_MAX`. */
@@ -111,6 +114,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   app.addHook('preClose', async () => connections.cutHandshakes())
   const methods = answerErrors(app, options)
   readQueries(app)
+  new UnreadAnswers({ limits: UNREAD_LIMITS, clock, ...options }).watch(app)
   readJsonBodies(app)
   observeRequests(app, options, observed, logLimit)
   startAnswers(app, options.clientAddress ?? createClientAddress([]))

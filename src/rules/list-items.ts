@@ -1,14 +1,15 @@
 /**
- * Rules of lists as the store writes them: the members and their order are those of the documents in `store` and of
- * their schemas. The tests hold the two against each other.
+ * Rules of lists as the store writes them, with the members of the documents in `store`: for customers in the order of
+ * their schema, required ones first, and for the operator in that of the document. The tests hold them against the
+ * answers about single rules.
  */
 import { type ItemText, jsonbText, objectText, plainText, quotedText, timeText } from '../store/page-text.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'
 
 /** The members of each form that a source or a destination may have, in their order. */
 const SOURCE_FORMS = {
-  crypto: ['address_id', 'address', 'network'],
-  fiat: ['deposit_instructions_id', 'network', 'account_type', 'memo_id'],
+  crypto: ['network', 'address_id', 'address'],
+  fiat: ['network', 'account_type', 'deposit_instructions_id', 'memo_id'],
   profile: ['profile_id'],
 }
 const DESTINATION_FORMS = {
@@ -31,16 +32,16 @@ export const RULE_ITEM: ItemText = {
   members: [
     ['id', plainText('id')],
     ['ref_id', quotedText('ref_id')],
-    ['nickname', quotedText('nickname')],
     ['profile_id', plainText('profile_id')],
-    ['identity_id', quotedText('identity_id')],
-    ['account_id', plainText('account_id')],
     ['status', plainText('status')],
     ['source_asset', quotedText('source_asset')],
     ['destination_asset', quotedText('destination_asset')],
     ['source', formText('source', SOURCE_FORMS)],
     ['destination', formText('destination', DESTINATION_FORMS)],
     ['created_at', timeText('created_at')],
+    ['nickname', quotedText('nickname')],
+    ['identity_id', quotedText('identity_id')],
+    ['account_id', plainText('account_id')],
   ],
   large: { text: ['ref_id', 'nickname', 'identity_id'], jsonb: ['destination'] },
 }
@@ -48,9 +49,20 @@ export const RULE_ITEM: ItemText = {
 /** A rule of the operator's list. */
 export const OPERATOR_RULE_ITEM: ItemText = {
   members: [
-    ...RULE_ITEM.members,
+    ['id', plainText('id')],
+    ['ref_id', quotedText('ref_id')],
+    ['nickname', quotedText('nickname')],
+    ['profile_id', plainText('profile_id')],
+    ['identity_id', quotedText('identity_id')],
+    ['account_id', plainText('account_id')],
+    ['status', plainText('status')],
+    ['source_asset', quotedText('source_asset')],
+    ['destination_asset', quotedText('destination_asset')],
+    ['source', jsonbText('source')],
+    ['destination', jsonbText('destination')],
+    ['created_at', timeText('created_at')],
     ['customer_id', plainText('customer_id')],
     ['reject_reason', quotedText('reject_reason')],
   ],
-  large: { ...RULE_ITEM.large, text: [...RULE_ITEM.large.text, 'reject_reason'] },
+  large: { text: ['ref_id', 'nickname', 'identity_id', 'reject_reason'], jsonb: ['destination'] },
 }

@@ -23,6 +23,11 @@ export interface HeldConnection {
   readonly isAlive: boolean
   /** Begins a transaction whose statements take at most what `run` is told for each. */
   readonly beginText: string
+  /**
+   * Has the engine itself cancel the later statements of the transaction after so long; undefined where the limit in
+   * force is short enough, or where the engine cannot cancel.
+   */
+  limitText(millisecondsMax: number): string | undefined
   /** One statement at a time; over its time the connection is lost. */
   run(text: string, parameters: WrittenParameters, millisecondsMax: number): Promise<StatementOutcome>
   /** Called once, when nothing runs any more. */
@@ -32,8 +37,12 @@ export interface HeldConnection {
 export interface CallerSessionOptions {
   readonly connection: HeldConnection
   readonly clock: Clock
-  /** Until then, on the monotonic clock, the first statement must have answered: the caller has waited already. */
+  /**
+   * Until then, on the monotonic clock, the first statement must have answered, because the caller has waited already;
+   * and the whole transaction, unless `isFirstStatementOnly`.
+   */
   readonly deadlineMilliseconds: number
+  readonly isFirstStatementOnly: boolean
   readonly statementMillisecondsMax: number
 }
 
@@ -41,7 +50,7 @@ export interface CallerSessionOptions {
 type State = 'held' | 'taken-back' | 'late' | 'released'
 
 const REFUSALS: Readonly<Partial<Record<State, string>>> = {
-  'taken-back': 'the transaction was idle for too long and was rolled back',
+  'taken-back': 'the transaction took too long while it waited for something else, and was rolled back',
   late: 'the store did not answer in time and the caller was told so',
 }
 
@@ -61,7 +70,7 @@ export class CallerSession implements Session {
   }
 
   async execute(text: string, parameters: readonly unknown[]): Promise<StatementResult> {
-    return await this.#run(text, parameters)
+    return await this.#run(text, parameters, true)
   }
 
   async begin(): Promise<void> {
@@ -111,26 +120,37 @@ export class CallerSession implements Session {
     this.#end().catch(() => undefined)
   }
 
-  #run(text: string, parameters: readonly unknown[]): Promise<StatementOutcome> {
+  /** @param isOfWork false for what begins and ends transactions: the server must be able to do that at any time */
+  #run(text: string, parameters: readonly unknown[], isOfWork = false): Promise<StatementOutcome> {
     assert(this.#state !== 'released', 'a transaction was used after its end')
     const refusal = REFUSALS[this.#state]
     if (refusal !== undefined) return Promise.reject(new StoreUnavailable(refusal))
-    const { connection, statementMillisecondsMax } = this.#options
     const isFirst = this.#statements++ === 0
     const written = parameters.map(writeParameter)
     this.#running++
-    const result = this.#last.then(() => connection.run(text, written, statementMillisecondsMax))
+    const result = this.#last.then(() => this.#runNow(text, written, isOfWork))
     const answered = () => {
       this.#running--
       this.#idleSinceMilliseconds = this.#options.clock.monotonicMilliseconds()
     }
     this.#last = result.then(answered, answered)
-    return isFirst ? this.#beforeDeadline(result) : result
+    return isFirst || !this.#options.isFirstStatementOnly ? this.#beforeDeadline(result) : result
+  }
+
+  /** Runs a statement when those before it have answered. */
+  async #runNow(text: string, parameters: WrittenParameters, isOfWork: boolean): Promise<StatementOutcome> {
+    const { connection, clock, deadlineMilliseconds, isFirstStatementOnly, statementMillisecondsMax } = this.#options
+    if (isOfWork && this.#inTransaction && !isFirstStatementOnly) {
+      const limitText = connection.limitText(deadlineMilliseconds - clock.monotonicMilliseconds())
+      if (limitText !== undefined) await connection.run(limitText, [], statementMillisecondsMax)
+    }
+    return await connection.run(text, parameters, statementMillisecondsMax)
   }
 
   /**
-   * The caller's own limit includes the time it waited for its turn, so it may end before the statement's. The
-   * statement goes on then (ending the connection for it would be unjust), and nobody waits for it.
+   * The caller's own limit includes the time it waited for its session and the statements before, so it may end before
+   * the statement's. The statement continues then, because ending the connection would harm other callers; nobody waits
+   * for it, and the transaction is rolled back when it has answered.
    */
   async #beforeDeadline<Value>(result: Promise<Value>): Promise<Value> {
     const { clock, deadlineMilliseconds } = this.#options
@@ -156,12 +176,17 @@ export class CallerSession implements Session {
 
   #watchIdle(): void {
     if (this.#state !== 'held') return
-    const { clock } = this.#options
+    const { clock, deadlineMilliseconds, isFirstStatementOnly } = this.#options
     const idleMilliseconds = this.#running > 0 ? 0 : clock.monotonicMilliseconds() - this.#idleSinceMilliseconds
-    if (idleMilliseconds >= TRANSACTION_IDLE_MILLISECONDS_MAX) {
+    const untilDeadline = isFirstStatementOnly
+      ? Number.POSITIVE_INFINITY
+      : deadlineMilliseconds - clock.monotonicMilliseconds()
+    if (idleMilliseconds >= TRANSACTION_IDLE_MILLISECONDS_MAX || (this.#running === 0 && untilDeadline <= 0)) {
       this.#takeAway('taken-back')
       return
     }
-    this.#idleTimer = clock.schedule(TRANSACTION_IDLE_MILLISECONDS_MAX - idleMilliseconds, () => this.#watchIdle())
+    // While a statement runs at the deadline, its own call ends the transaction.
+    const wait = Math.min(TRANSACTION_IDLE_MILLISECONDS_MAX - idleMilliseconds, Math.max(untilDeadline, 1))
+    this.#idleTimer = clock.schedule(wait, () => this.#watchIdle())
   }
 }

@@ -4,14 +4,18 @@
  * so no room can tell which engine it stands on; `column-types` is the whole list, parameters included.
  *
  * Promises: a transaction is all or nothing and sees no half of another; what was committed survives `kill -9` of the
- * process; a call answers or fails with `StoreUnavailable` within `STATEMENT_MILLISECONDS_MAX`, it never hangs;
+ * process; a call answers or fails with `StoreUnavailable` within `STATEMENT_MILLISECONDS_MAX`, it never hangs, and a
+ * transaction that has not been committed by then is rolled back;
  * notifications sent in a transaction arrive after its commit, in order, in this process and every other.
  */
 import type { Kysely, Queries, Transaction } from './sql.ts'
 
 export type { Kysely, Transaction }
 
-/** Longest a caller waits for one statement, its turn included; a store that needs longer counts as unreachable. */
+/**
+ * Longest a caller waits for one statement or one whole transaction, its wait for a session included; a store that needs
+ * longer counts as unreachable.
+ */
 export const STATEMENT_MILLISECONDS_MAX = 2_000
 
 /** The store cannot be reached or did not answer in time. The caller's work is not done, or not known to be done. */
@@ -49,6 +53,8 @@ export interface Db extends Queries {
   readonly engine: 'embedded' | 'postgres'
   /** False while the store is known to be unreachable. */
   readonly available: boolean
+  /** Why it is not available; undefined while it is. It names files and servers, so it is for the operator alone. */
+  readonly problem: string | undefined
   /** Turns at the engine's sessions: how many are taken now, and how many callers wait for one. */
   readonly turns: { readonly taken: number; readonly waiting: number }
   /** Listens on a notification channel (sent with `pg_notify`); the returned function ends that. */

@@ -1,11 +1,12 @@
 /**
  * The life of the embedded store's thread: start, one statement at a time, restart when it dies or does not answer.
  * PGlite cannot cancel a statement, so a statement over its time ends the thread and a new one opens the same folder,
- * which is the same path as a crash: what was committed is there, the open transaction is gone. It never repeats a
+ * which is the same path as a crash: what was committed is there, the open transaction is gone. A full disk, or a lack
+ * of memory or file descriptors, ends the thread too; the next one is started when there is room. It never repeats a
  * statement, and never runs two threads on one folder.
  */
 import { existsSync } from 'node:fs'
-import { mkdir, rename, rm } from 'node:fs/promises'
+import { mkdir, rename, rm, statfs, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import { assert } from '../base/assert.ts'
@@ -17,6 +18,8 @@ import { StatementFailed, StoreUnavailable } from './db.ts'
 import type { WorkerAnswer, WorkerRequest, WorkerStart } from './embedded-worker.ts'
 import {
   CLOSE_MILLISECONDS_MAX,
+  FREE_BYTES_MIN,
+  PROBE_BYTES,
   RESTART_PAUSE_MILLISECONDS_MAX,
   RESTART_PAUSE_MILLISECONDS_MIN,
   START_MILLISECONDS_MAX,
@@ -53,6 +56,10 @@ export class EmbeddedEngine {
   #closing = false
   /** Settles with the next state: a thread that is ready, or none for good. */
   #restarting: Promise<void> | undefined
+  /** Why there is no thread; empty while there is one. */
+  #problem = ''
+  /** A start has failed since the loss: nobody waits for the next one. */
+  #isDown = false
 
   constructor(options: EngineOptions) {
     this.#options = options
@@ -61,6 +68,11 @@ export class EmbeddedEngine {
   /** The thread that answers now; undefined while there is none. */
   get life(): EngineLife | undefined {
     return this.#life
+  }
+
+  /** Why no thread answers; undefined while one does. */
+  get problem(): string | undefined {
+    return this.#life === undefined ? this.#problem : undefined
   }
 
   /** The first start; fails when the folder cannot be opened. */
@@ -72,10 +84,10 @@ export class EmbeddedEngine {
 
   /** Waits, at most that long, until a thread answers. */
   async ready(waitMillisecondsMax: number): Promise<EngineLife> {
-    if (this.#life === undefined && this.#restarting !== undefined && waitMillisecondsMax > 0) {
+    if (this.#life === undefined && this.#restarting !== undefined && !this.#isDown && waitMillisecondsMax > 0) {
       await this.#before(waitMillisecondsMax, this.#restarting)
     }
-    if (this.#life === undefined) throw new StoreUnavailable('the embedded store is being started anew')
+    if (this.#life === undefined) throw new StoreUnavailable(`the embedded store is being restarted: ${this.#problem}`)
     return this.#life
   }
 
@@ -155,19 +167,27 @@ export class EmbeddedEngine {
     assert(pending !== undefined, 'the store answered what nobody asked')
     this.#pending = undefined
     pending.timer.cancel()
-    if (answer.type === 'result') pending.resolve(answer)
-    else {
-      const { message, sqlState, constraint } = answer.failure
-      pending.reject(new StatementFailed(message, sqlState, constraint))
+    if (answer.type === 'result') {
+      pending.resolve(answer)
+      return
     }
+    const { message, sqlState, constraint } = answer.failure
+    if (!isOutOfResources(sqlState)) {
+      pending.reject(new StatementFailed(message, sqlState, constraint))
+      return
+    }
+    pending.reject(new StoreUnavailable(`the embedded store cannot do this now: ${message} (${sqlState})`))
+    this.#lose(worker, message, true)
   }
 
-  #lose(worker: Worker, reason: string): void {
+  /** @param needsRoom whether it was lost for want of disk, memory or descriptors: the next start waits for them */
+  #lose(worker: Worker, reason: string, needsRoom = false): void {
     if (worker !== this.#life) return
     this.#life = undefined
+    this.#problem = reason
     this.#failPending(reason)
     this.#options.log.warn({ reason }, 'store lost')
-    this.#restarting = this.#restart(worker).finally(() => {
+    this.#restarting = this.#restart(worker, needsRoom).finally(() => {
       this.#restarting = undefined
     })
   }
@@ -179,7 +199,7 @@ export class EmbeddedEngine {
     pending?.reject(new StoreUnavailable(`the embedded store was lost: ${reason}`))
   }
 
-  async #restart(lost: Worker): Promise<void> {
+  async #restart(lost: Worker, needsRoom: boolean): Promise<void> {
     const { log, clock, folder, listener } = this.#options
     const startedMilliseconds = clock.monotonicMilliseconds()
     await lost.terminate()
@@ -189,17 +209,23 @@ export class EmbeddedEngine {
     }
     for (let pause = RESTART_PAUSE_MILLISECONDS_MIN; !this.#closing; pause *= 2) {
       try {
+        if (needsRoom) await requireRoom(folder)
         const worker = await this.#startWorker(folder)
         if (this.#closing) {
           await worker.terminate()
           return
         }
         this.#life = worker
+        this.#isDown = false
         log.info({ milliseconds: Math.round(clock.monotonicMilliseconds() - startedMilliseconds) }, 'store is back')
         listener.onRestart()
         return
       } catch (error) {
-        log.error({ err: error }, 'store restart failed')
+        // One line for an outage, and one when its reason changes.
+        const problem = error instanceof Error ? error.message : String(error)
+        if (!this.#isDown || problem !== this.#problem) log.error({ err: error }, 'store restart failed')
+        this.#isDown = true
+        this.#problem = problem
         const milliseconds = Math.min(pause, RESTART_PAUSE_MILLISECONDS_MAX)
         await new Promise<void>((resolve) => clock.schedule(milliseconds, resolve))
       }
@@ -221,6 +247,8 @@ export class EmbeddedEngine {
       })
       worker.on('error', (error) => {
         if (worker === this.#life) log.error({ err: error }, 'store thread failed')
+        const { code = '' } = error as { code?: string }
+        this.#lose(worker, `the thread failed: ${error.message}`, isOutOfResources(code))
         reject(error)
       })
       worker.on('exit', (code) => {
@@ -249,5 +277,25 @@ export class EmbeddedEngine {
     } finally {
       timer?.cancel()
     }
+  }
+}
+
+/** Classes of PostgreSQL's appendix A: insufficient resources (disk, memory, descriptors), and errors of the system. */
+function isOutOfResources(sqlState: string): boolean {
+  return sqlState.startsWith('53') || sqlState.startsWith('58')
+}
+
+/** Fails while the store could not write: opening the folder needs a descriptor, and recovery some space. */
+async function requireRoom(folder: string): Promise<void> {
+  const { bavail, bsize } = await statfs(folder)
+  if (bavail * bsize < FREE_BYTES_MIN) {
+    throw new StoreUnavailable(`the disk of the store has ${bavail * bsize} bytes left, fewer than ${FREE_BYTES_MIN}`)
+  }
+  // Quotas and descriptors are seen only by trying.
+  const probe = `${folder}.probe`
+  try {
+    await writeFile(probe, Buffer.alloc(PROBE_BYTES))
+  } finally {
+    await rm(probe, { force: true })
   }
 }

@@ -46,6 +46,7 @@ export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Pro
         clock,
         deadlineMilliseconds,
         statementMillisecondsMax: patienceMilliseconds,
+        isFirstStatementOnly: statementMillisecondsMax !== undefined,
       })
     } catch (error) {
       turns.pass()
@@ -69,6 +70,9 @@ export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Pro
     engine: 'embedded',
     get available() {
       return engine.life !== undefined
+    },
+    get problem() {
+      return engine.problem
     },
     turns,
     ...queries,
@@ -96,6 +100,7 @@ function heldConnection(engine: EmbeddedEngine, life: EngineLife, turns: TurnQue
       return engine.life === life
     },
     beginText: 'begin',
+    limitText: () => undefined,
     run: (text, parameters, millisecondsMax) => engine.run(life, text, parameters, millisecondsMax),
     giveBack: () => turns.pass(),
   }

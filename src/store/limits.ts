@@ -23,6 +23,13 @@ export const START_MILLISECONDS_MAX = 120_000
 export const RESTART_PAUSE_MILLISECONDS_MIN = 100
 export const RESTART_PAUSE_MILLISECONDS_MAX = 5_000
 
+/**
+ * Embedded: after a lack of resources, what must be free for a start: two segments of the log, so that the store does
+ * not stop again with the next statement. And what is written to see that it can be.
+ */
+export const FREE_BYTES_MIN = 33_554_432
+export const PROBE_BYTES = 65_536
+
 /** PostgreSQL: longest that opening a connection may take, so that who waits for the first one hears of it in time. */
 export const CONNECT_MILLISECONDS_MAX = 1_500
 

@@ -1,7 +1,8 @@
 /**
  * Pages of a list that lives in memory, with the cursors and the promises of the lists in the store: in the order
  * (created, id), every record that is there from the first call to the last comes exactly once, whatever comes and goes
- * meanwhile. One pass over the records a page; it keeps nothing.
+ * meanwhile. One pass over the records for each page; it keeps nothing. It does not count bytes: it is for records of a
+ * fixed small size, of which the largest page stays far below what a page of the store may have.
  */
 import { millisecondText } from '../base/clock.ts'
 import type { Page, PageRequest } from './page.ts'

@@ -24,8 +24,8 @@ export interface ItemText {
 }
 
 export interface TextPage {
-  /** The items as JSON texts with commas between them; empty when there is none. */
-  readonly itemsText: string
+  /** The items as JSON texts with commas between them, in parts of some CHUNK_BYTES that follow each other. */
+  readonly itemTexts: readonly string[]
   /** Absent on the last page, also when that is full; a page with fewer records than its limit may have one. */
   readonly next_page_cursor?: string
 }
@@ -66,13 +66,15 @@ export function objectText(members: MemberTexts): RawBuilder<string> {
   return sql`'{' || concat_ws(',', ${sql.join(texts)}) || '}'`
 }
 
-interface PageRow {
-  readonly items: string | null
-  readonly count: number
-  readonly total: number
-  readonly last_created_at: string | null
-  readonly last_id: string | null
+/** Some items that follow each other; without text: there are records that do not fit on the page. */
+interface ChunkRow {
+  readonly text: string | null
+  readonly last_created_at: string
+  readonly last_id: string
 }
+
+/** Bytes of text in one row: decoding it, and handing it over, is the work of one tick of the event loop. */
+const CHUNK_BYTES = 65_536
 
 /**
  * @param bytesMax where the page ends; for an answer that shows its items more than once it is less
@@ -84,19 +86,19 @@ export async function readTextPage<Database>(
   request: PageRequest,
   bytesMax = PAGE_BYTES_MAX,
 ): Promise<TextPage> {
+  const limit = limitOf(request)
   const order = (table: string) => orderIn(table, request.order, indexes)
-  // `sized`: the bytes of the large columns of all records before it. `written`: the text of those that may fit; its
-  // limit keeps the planner from merging the levels, which would write each text twice. `page`: what does fit.
-  const { rows } = await sql<PageRow>`
+  const endOf = sql`sum(octet_length(text) + 1) over up_to`
+  const fits = sql`number <= ${limit} and text is not null and (number = 1 or ${endOf} <= ${bytesMax})`
+  // Innermost: the bytes of the large columns of all records before each. `written`: the text of those that may fit; its
+  // limit keeps the planner from merging the levels, which would write each text twice. `page`: where each text ends.
+  const { rows } = await sql<ChunkRow>`
     select
-      string_agg(text, ',') filter (where fits) as items,
-      count(*) filter (where fits)::int as count,
-      count(*)::int as total,
-      (array_agg(created_at) filter (where fits))[count(*) filter (where fits)] as last_created_at,
-      (array_agg(id) filter (where fits))[count(*) filter (where fits)] as last_id
+      string_agg(text, ',' order by number) filter (where chunk is not null) as text,
+      (array_agg(created_at order by number desc))[1] as last_created_at,
+      (array_agg(id order by number desc))[1] as last_id
     from (
-      select created_at, id, text, number <= ${limitOf(request)} and text is not null and (number = 1 or
-        sum(octet_length(text) + 1) over (order by ${order('written')} rows unbounded preceding) <= ${bytesMax}) as fits
+      select created_at, id, text, number, case when ${fits} then ${endOf} / ${CHUNK_BYTES} end as chunk
       from (
         select created_at, id, number,
           case when number = 1 or bytes_before <= ${bytesMax} then ${objectText(item.members)} end as text
@@ -106,15 +108,24 @@ export async function readTextPage<Database>(
           window preceding as (order by ${order('record')} rows between unbounded preceding and 1 preceding)
         ) as record
         order by ${order('record')}
-        limit ${limitOf(request) + 1}
+        limit ${limit + 1}
       ) as written
-      order by ${order('written')}
+      window up_to as (order by ${order('written')} rows unbounded preceding)
     ) as page
+    group by chunk
+    order by min(number)
   `.execute(tables)
-  const { items, count, total, last_created_at, last_id } = rows[0] as PageRow
-  if (items === null || last_created_at === null || last_id === null) return { itemsText: '' }
-  if (count === total) return { itemsText: items }
-  return { itemsText: items, next_page_cursor: cursorAfter({ created_at: last_created_at, id: last_id }, request) }
+  const itemTexts: string[] = []
+  let last: ChunkRow | undefined
+  for (const row of rows) {
+    if (row.text === null) break
+    if (last !== undefined) itemTexts.push(',')
+    itemTexts.push(row.text)
+    last = row
+  }
+  if (last === undefined || last === rows.at(-1)) return { itemTexts }
+  const { last_created_at: created_at, last_id: id } = last
+  return { itemTexts, next_page_cursor: cursorAfter({ created_at, id }, request) }
 }
 
 function sizeOf({ large }: ItemText): RawBuilder<number> {

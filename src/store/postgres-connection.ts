@@ -39,6 +39,9 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
 /** Every value stays the server's text until `column-types` reads it. */
 const AS_TEXT = { getTypeParser: () => (text: string) => text }
 
+/** What the runtime reads at once from a socket that has more, and over TLS one record. */
+const FULL_READ_BYTES = 16_384
+
 /** A backstop behind our own limit, for when this process cannot act any more. */
 const SERVER_IDLE_MILLISECONDS_MAX = TRANSACTION_IDLE_MILLISECONDS_MAX * 2
 
@@ -80,6 +83,7 @@ export class PostgresConnection {
         ].join(';'),
       )
     })
+    connection.#paceReading()
     connection.#state = 'open'
     return connection
   }
@@ -124,6 +128,19 @@ export class PostgresConnection {
     this.#cutBecause ??= reason
     this.#socket.destroy(new Error(reason))
     this.#lose(reason)
+  }
+
+  /**
+   * One full read for each tick of the event loop: a long answer is not decoded all at once, however fast the server is.
+   * Over TLS the driver reads from a stream of its own.
+   */
+  #paceReading(): void {
+    const { stream } = this.#client.connection
+    stream.on('data', (chunk: Buffer) => {
+      if (chunk.length < FULL_READ_BYTES) return
+      stream.pause()
+      setImmediate(() => stream.resume())
+    })
   }
 
   async #within<Value>(millisecondsMax: number, work: () => Promise<Value>): Promise<Value> {
@@ -176,9 +193,15 @@ export class PostgresConnection {
 /** What begins a transaction whose statements the server gives that long. */
 export function beginTextFor(statementMillisecondsMax: number): string {
   if (statementMillisecondsMax === STATEMENT_MILLISECONDS_MAX) return 'begin'
-  return `begin; set local statement_timeout = ${serverMilliseconds(statementMillisecondsMax)}`
+  return `begin; ${limitTextFor(serverMilliseconds(statementMillisecondsMax))}`
 }
 
-function serverMilliseconds(callerMilliseconds: number): number {
+/** What has the server cancel later statements of the transaction after so long. */
+export function limitTextFor(milliseconds: number): string {
+  return `set local statement_timeout = ${milliseconds}`
+}
+
+/** How long the server may take for a statement, so that it cancels before its caller gives up. */
+export function serverMilliseconds(callerMilliseconds: number): number {
   return Math.max(1, Math.floor(callerMilliseconds - CANCEL_LEAD_MILLISECONDS))
 }

@@ -56,6 +56,11 @@ export class PostgresWatch {
     return this.#state === 'up'
   }
 
+  /** Why it is not known to be there; undefined when it is. */
+  get problem(): string | undefined {
+    return this.isUp ? undefined : this.#reason
+  }
+
   /** Waits, at most that long, while it is not known whether the server is there; throws unless it is. */
   async ready(waitMillisecondsMax: number): Promise<void> {
     if (this.#state === 'connecting') await this.#before(waitMillisecondsMax, this.#attempt)

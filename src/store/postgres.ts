@@ -9,7 +9,7 @@ import type { Log } from '../base/log.ts'
 import { CallerSession } from './caller-session.ts'
 import { type Db, STATEMENT_MILLISECONDS_MAX } from './db.ts'
 import { NotificationListeners } from './notification-listeners.ts'
-import { beginTextFor } from './postgres-connection.ts'
+import { beginTextFor, limitTextFor, serverMilliseconds } from './postgres-connection.ts'
 import { PostgresPool } from './postgres-pool.ts'
 import { PostgresWatch } from './postgres-watch.ts'
 import { createQueries, type Session, type TransactionOptions } from './sql.ts'
@@ -44,18 +44,25 @@ export function openPostgres({ url, connectionsMax, log, clock, random }: Postgr
     const left = () => deadlineMilliseconds - clock.monotonicMilliseconds()
     await watch.ready(left())
     const held = await pool.take(left(), STATEMENT_MILLISECONDS_MAX)
+    let limitMilliseconds = serverMilliseconds(patienceMilliseconds)
     return new CallerSession({
       connection: {
         get isAlive() {
           return held.isAlive
         },
         beginText: beginTextFor(patienceMilliseconds),
+        limitText(millisecondsMax) {
+          if (millisecondsMax >= limitMilliseconds) return undefined
+          limitMilliseconds = serverMilliseconds(millisecondsMax)
+          return limitTextFor(limitMilliseconds)
+        },
         run: (text, parameters, millisecondsMax) => held.run(text, parameters, millisecondsMax),
         giveBack: () => pool.giveBack(held),
       },
       clock,
       deadlineMilliseconds,
       statementMillisecondsMax: patienceMilliseconds,
+      isFirstStatementOnly: statementMillisecondsMax !== undefined,
     })
   }
 
@@ -63,6 +70,9 @@ export function openPostgres({ url, connectionsMax, log, clock, random }: Postgr
     engine: 'postgres',
     get available() {
       return watch.isUp
+    },
+    get problem() {
+      return watch.problem
     },
     turns: pool.turns,
     ...createQueries(acquire),

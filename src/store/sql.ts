@@ -40,7 +40,10 @@ export interface Session {
 }
 
 export interface TransactionOptions {
-  /** Longest one statement may take here; migrations need more than what callers wait for. */
+  /**
+   * Longest one statement may take here, for migrations and the like, which no request waits for. Without it the whole
+   * transaction, its wait for a session included, has STATEMENT_MILLISECONDS_MAX.
+   */
   readonly statementMillisecondsMax?: number
 }
 

@@ -4,7 +4,7 @@ import { type ReadinessInput, readinessOf } from '../../src/app/readiness.ts'
 const WELL: ReadinessInput = {
   draining: false,
   hasDescriptor: true,
-  storeAvailable: true,
+  storeProblem: undefined,
   schema: 'current',
   directoryLoaded: true,
   markets: [{ market: { symbol: 'BTCUSD' }, live: true, reason: '' }],
@@ -31,13 +31,22 @@ it('is ready when nothing is wrong', () => {
 it.each([
   ['draining', { draining: true }],
   ['descriptors', { hasDescriptor: false }],
-  ['store', { storeAvailable: false }],
+  ['store', { storeProblem: 'no space left on device' }],
   ['migrations', { schema: undefined }],
   ['migrations', { schema: { missing: ['202611201230-accounts'] } }],
   ['directory', { directoryLoaded: false }],
 ])('is not ready because of %s', (name, difference) => {
   expect(readinessOf({ ...WELL, ...difference }).ready).toBe(false)
   expect(failing({ ...WELL, ...difference })).toEqual([name])
+})
+
+it('says why the store is away', () => {
+  const { checks } = readinessOf({ ...WELL, storeProblem: 'no space left on device' })
+  expect(checks).toContainEqual({
+    name: 'store',
+    ok: false,
+    detail: 'the store cannot be reached: no space left on device',
+  })
 })
 
 it('names the migrations that are missing', () => {

@@ -183,7 +183,32 @@ describe('the embedded store', () => {
     expect(await marks()).toEqual([1])
   })
 
-  it('takes a transaction back that waits for something else', async () => {
+  it('rolls a transaction back whose statements take too long together', async () => {
+    await opened()
+    await shutGate()
+    const [first, second] = [signal(), signal()]
+    const slow = failure(
+      db.transaction(async (transaction) => {
+        await sql`insert into mark values (1)`.execute(transaction)
+        first.give()
+        await second.given
+        await sql`insert into mark values (2) returning pass_gate()`.execute(transaction)
+      }),
+    )
+    await first.given
+    clock.advance(STATEMENT_MILLISECONDS_MAX - 500)
+    second.give()
+    await underWay()
+    clock.advance(500)
+    expect(await Promise.race([slow, underWay().then(() => 'not answered')])).toBeInstanceOf(StoreUnavailable)
+    // Its own statement had time left, so the thread was not ended for it.
+    expect(db.available).toBe(true)
+    openGate()
+    await mark(3)
+    expect(await marks()).toEqual([3])
+  })
+
+  it('rolls a transaction back that has not been committed in time, also between its statements', async () => {
     await opened()
     const [stalling, resume] = [signal(), signal()]
     const stalled = failure(
@@ -191,8 +216,29 @@ describe('the embedded store', () => {
         await sql`insert into mark values (1)`.execute(transaction)
         stalling.give()
         await resume.given
-        await sql`insert into mark values (2)`.execute(transaction)
       }),
+    )
+    await stalling.given
+    clock.advance(STATEMENT_MILLISECONDS_MAX)
+    await mark(2)
+    resume.give()
+    expect(await stalled).toBeInstanceOf(StoreUnavailable)
+    expect(await marks()).toEqual([2])
+  })
+
+  it('takes a transaction back that waits for something else', async () => {
+    await opened()
+    const [stalling, resume] = [signal(), signal()]
+    const stalled = failure(
+      db.transaction(
+        async (transaction) => {
+          await sql`insert into mark values (1)`.execute(transaction)
+          stalling.give()
+          await resume.given
+          await sql`insert into mark values (2)`.execute(transaction)
+        },
+        { statementMillisecondsMax: 60_000 },
+      ),
     )
     await stalling.given
     clock.advance(TRANSACTION_IDLE_MILLISECONDS_MAX)

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Clock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log.ts'
-import { type Db, STATEMENT_MILLISECONDS_MAX, StoreUnavailable } from '../../src/store/db.ts'
+import { type Db, type Kysely, STATEMENT_MILLISECONDS_MAX, StoreUnavailable } from '../../src/store/db.ts'
 import { HEARTBEAT_MILLISECONDS, TRANSACTION_IDLE_MILLISECONDS_MAX } from '../../src/store/limits.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
@@ -54,6 +54,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
       await sql`drop table if exists mark; create table mark (n int primary key)`.execute(db.tables())
       return db
     }
+    const mark1 = (transaction: Kysely<unknown>) => sql`insert into mark values (1)`.execute(transaction)
     const mark = (db: Db, n: number) => sql`insert into mark values (${n})`.execute(db.tables())
     const marks = async (db: Db) =>
       (await sql<{ n: number }>`select n from mark order by n`.execute(db.tables())).rows.map(({ n }) => n)
@@ -128,11 +129,14 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
       const db = await openedOn(address, { clock, connectionsMax: 1 })
       await sql`set statement_timeout = 0`.execute(db.tables())
       const [begun, finish] = [signal(), signal()]
-      const holding = db.transaction(async (transaction) => {
-        await sql`select 1`.execute(transaction)
-        begun.give()
-        await finish.given
-      })
+      const holding = db.transaction(
+        async (transaction) => {
+          await sql`select 1`.execute(transaction)
+          begun.give()
+          await finish.given
+        },
+        { statementMillisecondsMax: 60_000 },
+      )
       await begun.given
       const refused = failure(mark(db, 1))
       await advance(clock, STATEMENT_MILLISECONDS_MAX)
@@ -149,17 +153,69 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
       expect(await marks(db)).toEqual([2])
     })
 
-    it('takes a transaction back that waits for something else', async () => {
+    it('has the server cancel a transaction by the time that it may take in all', async () => {
+      const clock = new VirtualClock()
+      const db = await openedOn(await server.createDatabase(), { clock, connectionsMax: 1 })
+      const limits: unknown[] = []
+      const limitIn = async (transaction: Kysely<unknown>) => {
+        const { rows } = await sql<{ statement_timeout: string }>`show statement_timeout`.execute(transaction)
+        limits.push(rows[0]?.statement_timeout)
+      }
+      await db.transaction(async (transaction) => {
+        await mark1(transaction)
+        await limitIn(transaction)
+        await advance(clock, 1_000)
+        await limitIn(transaction)
+        await advance(clock, 500)
+        await limitIn(transaction)
+      })
+      const slow = await failure(
+        db.transaction(async (transaction) => {
+          await sql`insert into mark values (2)`.execute(transaction)
+          await advance(clock, 1_500)
+          await sql`select pg_sleep(600)`.execute(transaction)
+        }),
+      )
+      expect(slow).toBeInstanceOf(StoreUnavailable)
+      expect((slow as Error).message).toContain('57014')
+      await limitIn(db.tables())
+      expect(limits).toEqual(['1800ms', '800ms', '300ms', '1800ms'])
+      expect(await marks(db)).toEqual([1])
+    })
+
+    it('rolls a transaction back that has not been committed in time', async () => {
       const clock = new VirtualClock()
       const db = await openedOn(await server.createDatabase(), { clock, connectionsMax: 1 })
       const [stalling, resume] = [signal(), signal()]
       const stalled = failure(
         db.transaction(async (transaction) => {
-          await sql`insert into mark values (1)`.execute(transaction)
+          await mark1(transaction)
           stalling.give()
           await resume.given
-          await sql`insert into mark values (2)`.execute(transaction)
         }),
+      )
+      await stalling.given
+      await advance(clock, STATEMENT_MILLISECONDS_MAX)
+      await mark(db, 3)
+      resume.give()
+      expect(await stalled).toBeInstanceOf(StoreUnavailable)
+      expect(await marks(db)).toEqual([3])
+    })
+
+    it('takes a transaction back that waits for something else', async () => {
+      const clock = new VirtualClock()
+      const db = await openedOn(await server.createDatabase(), { clock, connectionsMax: 1 })
+      const [stalling, resume] = [signal(), signal()]
+      const stalled = failure(
+        db.transaction(
+          async (transaction) => {
+            await mark1(transaction)
+            stalling.give()
+            await resume.given
+            await sql`insert into mark values (2)`.execute(transaction)
+          },
+          { statementMillisecondsMax: 60_000 },
+        ),
       )
       await stalling.given
       await advance(clock, TRANSACTION_IDLE_MILLISECONDS_MAX)

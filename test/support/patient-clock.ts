@@ -8,11 +8,11 @@ import { type Clock, createSystemClock } from '../../src/base/clock.ts'
 
 const SLOWNESS = 30
 
-export function createPatientClock(): Clock {
+export function createPatientClock(slowness = SLOWNESS): Clock {
   const clock = createSystemClock()
   return {
     ...clock,
-    monotonicMilliseconds: () => clock.monotonicMilliseconds() / SLOWNESS,
-    schedule: (delayMilliseconds, callback) => clock.schedule(delayMilliseconds * SLOWNESS, callback),
+    monotonicMilliseconds: () => clock.monotonicMilliseconds() / slowness,
+    schedule: (delayMilliseconds, callback) => clock.schedule(delayMilliseconds * slowness, callback),
   }
 }

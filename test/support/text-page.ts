@@ -2,6 +2,6 @@
 import type { TextPage } from '../../src/store/page-text.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads members of many documents
-export function itemsOf({ itemsText }: TextPage): any[] {
-  return JSON.parse(`[${itemsText}]`)
+export function itemsOf({ itemTexts }: TextPage): any[] {
+  return JSON.parse(`[${itemTexts.join('')}]`)
 }

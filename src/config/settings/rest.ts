@@ -1,4 +1,5 @@
 /** The settings of the REST API and what its records may do. */
+import { UNREAD_LIMITS } from '../../http/unread-answers.ts'
 import { choice, integer, toggle } from '../setting-kinds.ts'
 
 export const REST_SETTINGS = {
@@ -7,6 +8,24 @@ export const REST_SETTINGS = {
     min: 1,
     max: 100_000,
     meaning: 'requests a second, client and operation (burst: twice that); more are answered with 429',
+  }),
+  'rest.unread_bytes_per_client_max': integer({
+    initial: UNREAD_LIMITS.clientBytesMax,
+    min: 4_194_304,
+    max: 1_073_741_824,
+    meaning: 'bytes of answers that one client has not read; above that it is answered with 429',
+  }),
+  'rest.unread_bytes_max': integer({
+    initial: UNREAD_LIMITS.bytesMax,
+    min: 4_194_304,
+    max: 17_179_869_184,
+    meaning: 'the same of all clients together; above that requests are answered with 503',
+  }),
+  'rest.read_bytes_per_second_min': integer({
+    initial: UNREAD_LIMITS.bytesPerSecondMin,
+    min: 0,
+    max: 10_000_000,
+    meaning: 'a connection whose peer reads its answers more slowly, over 30 seconds, is closed; 0 = never',
   }),
   'rest.rules_field': toggle({
     initial: true,

@@ -1,0 +1,48 @@
+/**
+ * The embedded store without room: a full disk, and no file descriptors. What it cannot do is unavailable and not a
+ * fault, the reason is known, nothing that was acknowledged is lost, and it comes back by itself.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { describe, expect, it } from 'vitest'
+
+/** A file system of its own, in a process that has its own mounts. */
+const canMount = spawnSync('unshare', ['-m', 'sh', '-c', 'mount -t tmpfs none /mnt'], { stdio: 'ignore' }).status === 0
+
+interface Report {
+  readonly failures: readonly { readonly name: string; readonly sqlState?: string; readonly problem?: string }[]
+  readonly acknowledged: number
+  readonly kept: number
+}
+
+/** Runs the program in test/support that takes everything away and gives it back; what it reports. */
+async function outage(command: string, ...prefix: readonly string[]): Promise<Report> {
+  const program = ['--import', 'tsx', 'test/support/store-without-room.ts']
+  const child = spawn(command, [...prefix, process.execPath, ...program], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let report: Report | undefined
+  for await (const line of createInterface({ input: child.stdout })) report = JSON.parse(line)
+  if (report === undefined) throw new Error('the program reported nothing')
+  return report
+}
+
+function expectOutage({ failures, acknowledged, kept }: Report, reason: RegExp): void {
+  expect(failures.length).toBeGreaterThan(0)
+  expect(failures.filter(({ name }) => name !== 'StoreUnavailable')).toEqual([])
+  expect(failures.some(({ problem }) => reason.test(problem ?? ''))).toBe(true)
+  expect(kept).toBe(acknowledged)
+}
+
+describe('the embedded store without room', () => {
+  it.skipIf(!canMount)('is unavailable while the disk is full (needs to mount a file system)', async () => {
+    expectOutage(await outage('unshare', '-m', 'env', 'TIDEGATE_TEST_OUTAGE=table'), /No space left|bytes left/)
+  })
+
+  it.skipIf(!canMount)('is unavailable while the disk is full for its log (needs to mount a file system)', async () => {
+    expectOutage(await outage('unshare', '-m', 'env', 'TIDEGATE_TEST_OUTAGE=log'), /No space left|bytes left/)
+  })
+
+  it('is unavailable while there are no descriptors', async () => {
+    const limited = ['-c', 'ulimit -n 256; exec "$@"', 'sh']
+    expectOutage(await outage('sh', ...limited, 'env', 'TIDEGATE_TEST_OUTAGE=descriptors'), /./)
+  })
+})

@@ -1,0 +1,106 @@
+/**
+ * A process whose embedded store has no room for a while, and then has again. What is missing is named by
+ * TIDEGATE_TEST_OUTAGE: room for a `table` or for the `log` on a file system that it mounts, or `descriptors`. It reports
+ * what failed while something was missing, and how many rows were acknowledged and are there in the end.
+ */
+import { execFileSync } from 'node:child_process'
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createLog } from '../../src/base/log.ts'
+import { openEmbedded } from '../../src/store/embedded.ts'
+import { sql } from '../../src/store/sql.ts'
+import { createPatientClock } from './patient-clock.ts'
+
+const SLOWNESS = 10
+const outage = process.env.TIDEGATE_TEST_OUTAGE
+const folder = mkdtempSync(join(tmpdir(), 'tidegate-no-room-'))
+// A store that waits keeps no process alive.
+const alive = setInterval(() => undefined, 60_000)
+if (outage !== 'descriptors') execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=160m', 'none', folder])
+const db = await openEmbedded({
+  folder: join(folder, 'store'),
+  log: createLog('silent'),
+  // Patient enough for a busy machine, and not so patient that the pauses between attempts become minutes.
+  clock: createPatientClock(SLOWNESS),
+})
+await sql`create table survivor (n int primary key, x text)`.execute(db.tables())
+
+const failures: { name: string; sqlState?: string; problem?: string }[] = []
+let acknowledged = 0
+
+/** Large rows fill the log before the table; small ones only ever need a block of the table. */
+async function write(): Promise<boolean> {
+  const hashes = outage === 'log' ? 30_000 : 200
+  try {
+    await sql`insert into survivor select ${acknowledged}, string_agg(md5(random()::text), '')
+      from generate_series(1, ${hashes}::int)`.execute(db.tables())
+    acknowledged++
+    return true
+  } catch (error) {
+    const { name, sqlState } = error as Error & { sqlState?: string }
+    failures.push({ name, ...(sqlState === undefined ? {} : { sqlState }), ...problemOf() })
+    return false
+  }
+}
+
+function problemOf(): { problem?: string } {
+  return db.problem === undefined ? {} : { problem: db.problem }
+}
+
+for (let row = 0; row < 10; row++) await write()
+const giveBack = takeAway()
+for (let calls = 0; calls < 500 && failures.length < 3; calls++) await attempt()
+giveBack()
+for (let served = false; !served; ) {
+  served = await write()
+  if (!served) await new Promise((resolve) => setTimeout(resolve, 50))
+}
+const { rows } = await sql<{ n: number }>`select count(*)::int as n from survivor`.execute(db.tables())
+process.stdout.write(`${JSON.stringify({ failures, acknowledged, kept: rows[0]?.n })}\n`)
+await db.close()
+clearInterval(alive)
+if (outage !== 'descriptors') execFileSync('umount', [folder])
+rmSync(folder, { recursive: true })
+
+/** Something that needs what is missing. */
+async function attempt(): Promise<void> {
+  if (outage !== 'descriptors') {
+    await write()
+    return
+  }
+  try {
+    await sql.raw(`create table other_${failures.length}_${acknowledged} (n int primary key)`).execute(db.tables())
+    await write()
+  } catch (error) {
+    const { name, sqlState } = error as Error & { sqlState?: string }
+    failures.push({ name, ...(sqlState === undefined ? {} : { sqlState }), ...problemOf() })
+  }
+}
+
+/** Takes all of it; what gives it back. */
+function takeAway(): () => void {
+  if (outage !== 'descriptors') {
+    const filler = join(folder, 'filler')
+    const descriptor = openSync(filler, 'w')
+    const block = Buffer.alloc(4_096)
+    untilRefused(() => writeSync(descriptor, block))
+    closeSync(descriptor)
+    return () => rmSync(filler)
+  }
+  const held: number[] = []
+  untilRefused(() => held.push(openSync('/dev/null', 'r')))
+  return () => {
+    for (const descriptor of held.splice(0)) closeSync(descriptor)
+  }
+}
+
+function untilRefused(take: () => void): void {
+  for (;;) {
+    try {
+      take()
+    } catch {
+      return
+    }
+  }
+}
