@@ -1,6 +1,7 @@
 /** What accounts look like in requests and answers, as schemas; bodies are strict, and nothing in them is coerced. */
 import { Type } from 'typebox'
 import { orderBy, text, times } from '../http/list-query.ts'
+import { NextPageCursor } from '../http/page-query.ts'
 import { textChoice } from '../http/text-choice.ts'
 import { ACCOUNT_TYPES, MEMBER_ROLES, SUMMARY_STATUSES } from './model.ts'
 
@@ -80,12 +81,12 @@ export const ReviewedAccount = Type.Object({ ...Account.properties, customer_id:
 
 export const ReviewedAccountPage = Type.Object({
   items: Type.Array(ReviewedAccount),
-  next_page_cursor: Type.Optional(Type.String()),
+  next_page_cursor: Type.Optional(NextPageCursor),
 })
 
 export const AccountPage = Type.Object({
   items: Type.Array(AccountItem),
-  next_page_cursor: Type.Optional(Type.String()),
+  next_page_cursor: Type.Optional(NextPageCursor),
 })
 
 /** The query parameters of the list. */

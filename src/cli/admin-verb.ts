@@ -44,7 +44,7 @@ export interface AdminNoun {
 }
 
 const PAGE_OPTIONS: readonly AdminOption[] = [
-  { flags: '--limit <number>', description: 'records a page, 1 to 1000' },
+  { flags: '--limit <number>', description: 'largest number of records on a page, 1 to 1000' },
   { flags: '--order <ASC|DESC>', description: 'by time of creation' },
   { flags: '--page-cursor <cursor>', description: 'next_page_cursor of the page before' },
 ]

@@ -6,7 +6,7 @@ import { type Static, Type } from 'typebox'
 import { actorOf, callerOf, type Guard } from '../auth/guard.ts'
 import { CRYPTO_NETWORK_NAMES, type CryptoNetwork } from '../contract/crypto-networks.ts'
 import { type ListQuery, listQuerySchema, orderBy, readsListQuery, texts, times, uuids } from '../http/list-query.ts'
-import { pageDocument } from '../http/page-query.ts'
+import { NextPageCursor, pageDocument } from '../http/page-query.ts'
 import { invalidRequest } from '../http/problem.ts'
 import { WRITES_RAW_JSON } from '../http/raw-json.ts'
 import { textChoice } from '../http/text-choice.ts'
@@ -74,7 +74,7 @@ const DepositAddress = Type.Object(
 
 const DepositAddressPage = Type.Object({
   items: Type.Array(DepositAddress),
-  next_page_cursor: Type.Optional(Type.String()),
+  next_page_cursor: Type.Optional(NextPageCursor),
 })
 
 const PARAMETERS = {

@@ -27,7 +27,8 @@ Every operation needs an access token with its scope, sent as \`Authorization: B
 a WebSocket at \`/\`, which \`/asyncapi.json\` describes.
 
 **Lists** are pages, newest first: as long as there is a \`next_page_cursor\`, send it as \`page_cursor\` for the next one,
-with the same filters and order. Array parameters repeat their name (\`ids=A&ids=B\`); unknown parameters are ignored and
+with the same filters and order. A page ends at \`limit\` items or at 2 MiB, whichever comes first (it has one item at
+least): only the absence of \`next_page_cursor\` marks the end. Array parameters repeat their name (\`ids=A&ids=B\`); unknown parameters are ignored and
 named in \`Tidegate-Ignored-Parameters\`.
 
 **Errors** are \`application/problem+json\`; those of the token endpoint are \`{error, error_description}\`. Creating what

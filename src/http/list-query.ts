@@ -141,7 +141,7 @@ export function listQuerySchema(parameters: ListParameters): object {
         minimum: 1,
         maximum: LIMIT_MAX,
         default: LIMIT_DEFAULT,
-        description: 'Number of results',
+        description: 'Largest number of results: a page also ends at 2 MiB',
       },
       order: { type: 'string', enum: ORDERS, default: 'DESC', description: 'Sort by created_at' },
       page_cursor: { type: 'string', description: 'Cursor for the next page: next_page_cursor of the page before' },

@@ -20,10 +20,15 @@ export interface PageParameters {
   readonly pageCursor?: string
 }
 
+/** Of every page's schema. */
+export const NextPageCursor = Type.String({
+  description: 'Absent on the last page, and only there: a page may hold fewer items than `limit`, as it ends at 2 MiB',
+})
+
 /** For lists whose items no document describes: those of the operator. */
 export const PageAnswer = Type.Object({
   items: Type.Array(Type.Unknown()),
-  next_page_cursor: Type.Optional(Type.String()),
+  next_page_cursor: Type.Optional(NextPageCursor),
 })
 
 /** What the store gives for a page. */

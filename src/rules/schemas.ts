@@ -6,6 +6,7 @@ import { type Static, Type } from 'typebox'
 import { FIAT_ACCOUNT_TYPES, FIAT_NETWORKS } from '../contract/assets.ts'
 import { CRYPTO_NETWORK_NAMES } from '../contract/crypto-networks.ts'
 import { choices, text, uuids } from '../http/list-query.ts'
+import { NextPageCursor } from '../http/page-query.ts'
 import { textChoice } from '../http/text-choice.ts'
 import { RULE_STATUSES } from './model.ts'
 
@@ -102,7 +103,7 @@ export const RuleAnswer = Type.Object({ rule: Rule })
 export const RuleList = Type.Object({
   rules: Type.Optional(Type.Array(Rule, { deprecated: true, description: 'The same as `items`; use that' })),
   items: Type.Array(Rule),
-  next_page_cursor: Type.Optional(Type.String()),
+  next_page_cursor: Type.Optional(NextPageCursor),
 })
 
 export const RejectBody = Type.Object({ reason: Type.String({ minLength: 1, maxLength: 1_000 }) }, strict)
