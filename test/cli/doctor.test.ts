@@ -197,8 +197,8 @@ describe('a stopped service', () => {
   it('has its embedded store opened, and left as it was, with the folder free again', async () => {
     await runCommand(['migrate', '--data_dir', folder])
     const before = readdirSync(folder)
-    const { ok, named } = await doctor('--data_dir', folder, ...ANY_PORTS)
-    expect(ok).toBe(true)
+    const { ok, named, findings } = await doctor('--data_dir', folder, ...ANY_PORTS)
+    expect(ok, JSON.stringify(findings)).toBe(true)
     expect(named('store')[0]?.detail).toBe(`embedded, ${join(folder, 'store')}, schema current`)
     expect(named('clock')).toEqual([{ verdict: 'ok', name: 'clock', detail: "within 1 s of the store's" }])
     expect(named('signing key')[0]?.detail).toBe('none yet: the first start makes it')
