@@ -61,6 +61,8 @@ export function roomsWithoutStore(): readonly Room[] {
     clock: createSystemClock(),
     live: { config },
     ratePerSecond: config['rest.rate_per_second'],
+    hub: absent(),
+    isSimulated: () => false,
   })
 }
 

@@ -15,6 +15,7 @@ import type { AddressKeys } from '../deposit-instructions/allocation.ts'
 import { registerAddressPoolRoutes } from '../deposit-instructions/operator-routes.ts'
 import { registerDepositAddressRoutes } from '../deposit-instructions/routes.ts'
 import type { Hub } from '../gateway/hub.ts'
+import { registerMarketRoutes } from '../gateway/market-routes.ts'
 import { registerStreamOperatorRoutes } from '../gateway/operator-routes.ts'
 import { registerRuleOperatorRoutes } from '../rules/operator-routes.ts'
 import { type RuleSettings, registerRuleRoutes } from '../rules/routes.ts'
@@ -40,6 +41,8 @@ export interface PublicRoomsOptions extends Configured {
   readonly clock: Clock
   /** The setting `rest.rate_per_second`. */
   readonly ratePerSecond: number
+  readonly hub: Pick<Hub, 'channels'>
+  isSimulated(symbol: string): boolean
 }
 
 export interface OperatorRoomsOptions extends Configured {
@@ -57,6 +60,7 @@ export function publicRooms(options: PublicRoomsOptions): readonly Room[] {
   const keys = keysOf(options)
   const isAsset = (symbol: string) => live.config.assets.some((asset) => asset.symbol === symbol)
   return [
+    (app) => registerMarketRoutes(app, { ...options, guard }),
     (app) => registerAccountRoutes(app, { db, guard }),
     (app) => registerDepositAddressRoutes(app, { db, guard, keys, isAsset }),
     (app) => registerRuleRoutes(app, { db, guard, keys, settings: () => ruleSettings(live.config) }),

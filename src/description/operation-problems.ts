@@ -23,6 +23,7 @@ const WITH_BODY: readonly ProblemCode[] = ['body_too_large', 'unsupported_media_
 
 /** What neither holds everywhere nor follows from method and path. */
 const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
+  listMarkets: [],
   listAccounts: ['invalid_cursor'],
   createAccount: ['already_exists'],
   updateAccount: ['not_found', 'already_exists'],
@@ -36,8 +37,9 @@ const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
 
 /** By status, in the order of the table of problems. */
 export function problemsOf(operationId: OperationId): ReadonlyMap<number, readonly ProblemCode[]> {
-  const { method, path } = OPERATIONS[operationId]
+  const { method, path, scope } = OPERATIONS[operationId]
   const codes = new Set<ProblemCode>([...EVERYWHERE, ...OF_ITS_OWN[operationId]])
+  if (scope === undefined) codes.delete('insufficient_scope')
   if (method !== 'GET') for (const code of WITH_BODY) codes.add(code)
   if (path.includes('{')) codes.add('not_found')
   const byStatus = new Map<number, ProblemCode[]>()

@@ -50,6 +50,8 @@ export interface RestNodeOptions {
   readonly flags?: Readonly<Record<string, string>>
   /** Addresses for which there is no key come from a seed in the setting `data_dir`. */
   readonly hasTestSeed?: boolean
+  /** Whose markets are listed; absent = there are none. */
+  readonly hub?: Pick<Hub, 'channels'>
 }
 
 export class RestNode {
@@ -90,6 +92,8 @@ export class RestNode {
     const verifier = createTokenVerifier({ directory, clock })
     const metrics = createMetricsRegistry()
     const refreshDirectory = () => loader.refresh()
+    const hub = options.hub ?? { channels: [] }
+    const isSimulated = (symbol: string) => symbol.startsWith('SIM')
     const shared = { db, directory, clock, log, metrics, refreshDirectory, host: '127.0.0.1', port: 0 }
     const publicListener = await createPublicListener({
       ...shared,
@@ -101,7 +105,7 @@ export class RestNode {
       issuesTokens: true,
       publicUrl: '',
       gateway: { judge: async () => undefined, upgrade: (_request, socket) => socket.destroy() },
-      rooms: publicRooms({ ...shared, live, verifier, ratePerSecond, hasTestSeed }),
+      rooms: publicRooms({ ...shared, live, verifier, ratePerSecond, hasTestSeed, hub, isSimulated }),
     })
     const operatorListener = await createOperatorListener({
       ...shared,
