@@ -62,6 +62,8 @@ export function roomsWithoutStore(): readonly Room[] {
     live: { config },
     quotas: absent(),
     ratePerSecond: config['rest.rate_per_second'],
+    hub: absent(),
+    isSimulated: () => false,
   })
 }
 

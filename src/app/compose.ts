@@ -127,6 +127,8 @@ interface ReloadedRooms {
 interface PublicRooms {
   readonly db: Db
   readonly loader: DirectoryLoader
+  readonly marketData: MarketData
+  readonly hub: Hub
   readonly gateway: Gateway
 }
 
@@ -169,7 +171,7 @@ async function startParts(parts: Parts): Promise<Service> {
   const operator = await startOperatorListener(parts, { db, storeClock, encryptionKey, loader, marketData, hub })
   // Stopped after the public listener, whose drain goes on sending data.
   lifecycle.started('sources', () => marketData.stopSources())
-  const listener = await startPublicListener(parts, { db, loader, gateway })
+  const listener = await startPublicListener(parts, { db, loader, marketData, hub, gateway })
   // Who waits for a store that is away has to know where to ask why.
   log.info({ http: listener.url, operator: operator.url }, 'listening')
   await waitForSchema(
@@ -360,7 +362,7 @@ function startGateway(parts: Parts, marketData: MarketData): { readonly hub: Hub
 
 /** Its stop is the drain: nobody new, then everyone who is there, spread over time. */
 async function startPublicListener(parts: Parts, rooms: PublicRooms): Promise<PublicListener> {
-  const { db, loader, gateway } = rooms
+  const { db, loader, marketData, hub, gateway } = rooms
   const { config, live, log, metrics, clock, directory, lifecycle, state } = parts
   const tls = tlsFilesOf(config)
   const listener = await createPublicListener({
@@ -384,7 +386,13 @@ async function startPublicListener(parts: Parts, rooms: PublicRooms): Promise<Pu
     refreshDirectory: () => loader.refresh(),
     directory,
     gateway,
-    rooms: publicRooms({ ...parts, db, ratePerSecond: config['rest.rate_per_second'] }),
+    rooms: publicRooms({
+      ...parts,
+      db,
+      ratePerSecond: config['rest.rate_per_second'],
+      hub,
+      isSimulated: (symbol) => marketData.isSimulated(symbol),
+    }),
     log,
     metrics,
     clock,

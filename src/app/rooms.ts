@@ -17,6 +17,7 @@ import type { AddressSupply } from '../deposit-instructions/allocation.ts'
 import { registerAddressPoolRoutes } from '../deposit-instructions/operator-routes.ts'
 import { registerDepositAddressRoutes } from '../deposit-instructions/routes.ts'
 import type { Hub } from '../gateway/hub.ts'
+import { registerMarketRoutes } from '../gateway/market-routes.ts'
 import { registerStreamOperatorRoutes } from '../gateway/operator-routes.ts'
 import { registerRuleOperatorRoutes } from '../rules/operator-routes.ts'
 import { type RuleSettings, registerRuleRoutes } from '../rules/routes.ts'
@@ -44,6 +45,8 @@ export interface PublicRoomsOptions extends Configured {
   readonly clock: Clock
   /** The setting `rest.rate_per_second`. */
   readonly ratePerSecond: number
+  readonly hub: Pick<Hub, 'channels'>
+  isSimulated(symbol: string): boolean
 }
 
 export interface OperatorRoomsOptions extends Configured {
@@ -62,6 +65,7 @@ export function publicRooms(options: PublicRoomsOptions): readonly Room[] {
   const supply = supplyOf(options)
   const isAsset = (symbol: string) => live.config.assets.some((asset) => asset.symbol === symbol)
   return [
+    (app) => registerMarketRoutes(app, { ...options, guard }),
     (app) => registerAccountRoutes(app, { db, guard, quotas }),
     (app) => registerDepositAddressRoutes(app, { db, guard, supply, isAsset }),
     (app) => registerRuleRoutes(app, { db, guard, supply, settings: () => ruleSettings(live.config) }),

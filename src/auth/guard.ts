@@ -103,8 +103,11 @@ async function authenticate(
   throw invalidToken(`the token is not valid: ${verdict.reason}`)
 }
 
-/** By the directory as it is now: what was taken away since the token was issued counts. */
-function refuseAccess(directory: Directory, token: AccessToken, scope: Scope): void {
+/**
+ * By the directory as it is now: what was taken away since the token was issued counts.
+ * @param scope undefined: the operation needs none
+ */
+function refuseAccess(directory: Directory, token: AccessToken, scope: Scope | undefined): void {
   const customer = directory.customer(token.customerId)
   const client = directory.clientOf(token)
   // An outside issuer answers for its own clients; one of ours with that name limits what it gives.
@@ -113,7 +116,7 @@ function refuseAccess(directory: Directory, token: AccessToken, scope: Scope): v
     throw new Problem('disabled', 'the client or its customer is disabled')
   }
   const held = [...token.scopes].filter((name) => client === undefined || client.scopes.has(name as Scope))
-  if (held.includes(scope)) return
+  if (scope === undefined || held.includes(scope)) return
   throw new Problem(
     'insufficient_scope',
     `insufficient scopes: found '${held.join(' ')}', required one of '[${scope}]'`,

@@ -1,5 +1,5 @@
 /**
- * Every operation of the public REST API: what it is called, where it is, and which scope opens it. The guard, the
+ * Every operation of the public REST API: what it is called, where it is, and which scope it needs. The guard, the
  * routes, the rate limits and the description of the API are made from this one table.
  */
 import type { Scope } from './scopes.ts'
@@ -8,11 +8,18 @@ export interface Operation {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** With `{name}` for each parameter in it. */
   readonly path: string
-  readonly scope: Scope
+  /** Undefined: any valid token may call it. */
+  readonly scope: Scope | undefined
   readonly summary: string
 }
 
 export const OPERATIONS = {
+  listMarkets: {
+    method: 'GET',
+    path: '/v2/markets',
+    scope: undefined,
+    summary: 'List markets',
+  },
   listAccounts: {
     method: 'GET',
     path: '/v2/identity/accounts',

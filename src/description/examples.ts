@@ -76,6 +76,27 @@ const RULE = {
 }
 
 export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
+  listMarkets: {
+    description:
+      'Every market of this node, ordered by name, in one response: there are at most 2,000. What they publish comes over ' +
+      'the WebSocket.',
+    answered: 'All markets',
+    answer: {
+      items: [
+        {
+          market: 'BTCUSD',
+          base_asset: 'BTC',
+          quote_asset: 'USD',
+          price_decimals: 2,
+          amount_decimals: 8,
+          depth: 1000,
+          state: 'LIVE',
+          state_since: '2026-11-20T12:00:00.000Z',
+          simulated: false,
+        },
+      ],
+    },
+  },
   listAccounts: {
     description: 'Accounts of the customer, whichever of its clients created them.',
     answered: 'One page of accounts',

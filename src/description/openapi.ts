@@ -23,7 +23,7 @@ export interface OpenApiOptions {
 
 const DESCRIPTION = `Accounts, deposit addresses and orchestration rules.
 
-Every operation needs an access token with its scope, sent as \`Authorization: Bearer TOKEN\`. Live order books come over
+Every operation needs an access token, with its scope where it has one, sent as \`Authorization: Bearer TOKEN\`. Live order books come over
 a WebSocket at \`/\`, which \`/asyncapi.json\` describes.
 
 **Lists** are pages, newest first: as long as there is a \`next_page_cursor\`, send it as \`page_cursor\` for the next one,
@@ -38,6 +38,7 @@ Times are RFC 3339 in UTC with milliseconds. Fields without a value are left out
 
 /** By the first two steps of a path. */
 const TAGS: Readonly<Record<string, { readonly name: string; readonly description: string }>> = {
+  '/v2/markets': { name: 'Markets', description: 'What the stream serves' },
   '/v2/identity': { name: 'Accounts', description: 'Whom money belongs to' },
   '/v2/transfer': { name: 'Deposit addresses', description: 'Where crypto assets arrive' },
   '/v2/orchestration': { name: 'Orchestration rules', description: 'What becomes of what arrives' },

@@ -36,6 +36,7 @@ const ADDRESS_CREATION: readonly ProblemCode[] = [
 
 /** What neither holds everywhere nor follows from method and path. */
 const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
+  listMarkets: [],
   listAccounts: ['invalid_cursor'],
   createAccount: ['already_exists', 'quota_exceeded', 'daily_quota_exceeded'],
   updateAccount: ['not_found', 'already_exists'],
@@ -49,8 +50,9 @@ const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
 
 /** By status, in the order of the table of problems. */
 export function problemsOf(operationId: OperationId): ReadonlyMap<number, readonly ProblemCode[]> {
-  const { method, path } = OPERATIONS[operationId]
+  const { method, path, scope } = OPERATIONS[operationId]
   const codes = new Set<ProblemCode>([...EVERYWHERE, ...OF_ITS_OWN[operationId]])
+  if (scope === undefined) codes.delete('insufficient_scope')
   if (method !== 'GET') for (const code of WITH_BODY) codes.add(code)
   if (path.includes('{')) codes.add('not_found')
   const byStatus = new Map<number, ProblemCode[]>()

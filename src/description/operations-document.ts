@@ -41,7 +41,10 @@ export async function describeOperations(app: FastifyInstance): Promise<void> {
       const { operationId } = (route.config ?? {}) as { operationId?: OperationId }
       if (operationId === undefined) return { schema: { hide: true }, url }
       const { summary, scope } = OPERATIONS[operationId]
-      return { schema: { ...schema, operationId, summary, security: [{ [TOKEN_SCHEME]: [scope] }] }, url }
+      return {
+        schema: { ...schema, operationId, summary, security: [{ [TOKEN_SCHEME]: scope === undefined ? [] : [scope] }] },
+        url,
+      }
     },
   })
 }

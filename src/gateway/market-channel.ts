@@ -28,6 +28,11 @@ export interface MarketChannelOptions {
   readonly onStale: (subscriptions: readonly MarketSubscription[]) => void
 }
 
+/** STARTING: no book yet; LIVE: a source is trusted; STALE: there was a book, no source is trusted now. */
+export const MARKET_STATES = ['LIVE', 'STALE', 'STARTING'] as const
+
+type MarketState = (typeof MARKET_STATES)[number]
+
 const NOTHING: Chunk = { frames: Buffer.alloc(0), messageCount: 0 }
 
 export class MarketChannel {
@@ -43,13 +48,16 @@ export class MarketChannel {
   #isDirty = false
   #extended: ExtendedMarket | undefined
   #staleTimer: Timer | undefined
-  #staleSinceMilliseconds: number | undefined
+  #state: MarketState
+  #stateSinceMilliseconds: number
   readonly #endListening: () => void
 
   constructor(options: MarketChannelOptions) {
     this.#options = options
     this.replica = options.replica
     this.catchUp = new CatchUp(options.replica, options.clock)
+    this.#state = stateOf(options.replica)
+    this.#stateSinceMilliseconds = options.clock.wallInstant().milliseconds
     this.#endListening = options.replica.listen({
       onCommit: (commit) => this.#onCommit(commit),
       onStatus: (live) => this.#onStatus(live),
@@ -60,9 +68,13 @@ export class MarketChannel {
     return this.replica.market.symbol
   }
 
-  /** Since when no source vouches for the book that is there: wall clock, milliseconds. */
-  get staleSinceMilliseconds(): number | undefined {
-    return this.#staleSinceMilliseconds
+  get state(): MarketState {
+    return this.#state
+  }
+
+  /** When the state changed last, or the market was added: wall clock, milliseconds. */
+  get stateSinceMilliseconds(): number {
+    return this.#stateSinceMilliseconds
   }
 
   /** Those of both wires. */
@@ -200,8 +212,9 @@ export class MarketChannel {
   }
 
   #onStatus(live: boolean): void {
-    if (live) this.#staleSinceMilliseconds = undefined
-    else if (this.replica.hasBook) this.#staleSinceMilliseconds ??= this.#options.clock.wallInstant().milliseconds
+    const state = stateOf(this.replica)
+    if (state !== this.#state) this.#stateSinceMilliseconds = this.#options.clock.wallInstant().milliseconds
+    this.#state = state
     if (live) {
       this.#staleTimer?.cancel()
       this.#staleTimer = undefined
@@ -224,4 +237,9 @@ export class MarketChannel {
     this.#isDirty = true
     this.#options.onDirty(this)
   }
+}
+
+function stateOf({ live, hasBook }: Replica): MarketState {
+  if (live) return 'LIVE'
+  return hasBook ? 'STALE' : 'STARTING'
 }

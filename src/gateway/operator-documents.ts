@@ -59,7 +59,7 @@ export interface MarketDocument {
   readonly live: boolean
   /** Why it is not live. */
   readonly reason?: string
-  /** Since when no source vouches for the book that is there. */
+  /** Since when no source is trusted although there was a book. */
   readonly stale_since?: string
   readonly sources: readonly string[]
   readonly source_states: readonly SourceDocument[]
@@ -105,12 +105,12 @@ export function connectionDocument(session: Session): ConnectionDocument {
 }
 
 export function marketDocument(channel: MarketChannel, sources: readonly ObservedSource[]): MarketDocument {
-  const { replica, staleSinceMilliseconds } = channel
+  const { replica, state, stateSinceMilliseconds } = channel
   const { market, view, top, instant, version } = replica
   return {
     symbol: market.symbol,
     ...statusOf(channel),
-    ...(staleSinceMilliseconds === undefined ? {} : { stale_since: millisecondText(staleSinceMilliseconds) }),
+    ...(state === 'STALE' ? { stale_since: millisecondText(stateSinceMilliseconds) } : {}),
     sources: sources.map(({ source }) => source),
     source_states: sources.map(sourceDocument),
     depth: market.depth,

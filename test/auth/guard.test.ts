@@ -222,8 +222,8 @@ describe('the table of operations', () => {
     const places = operations.map(({ method, path }) => `${method} ${path}`)
     expect(new Set(places).size).toBe(places.length)
     for (const { scope, path } of operations) {
-      expect(Object.keys(SCOPES)).toContain(scope)
-      expect(path).toMatch(/^\/v2\/[a-z-]+\/[a-z-]+(\/\{id\})?$/)
+      if (scope !== undefined) expect(Object.keys(SCOPES)).toContain(scope)
+      expect(path).toMatch(/^\/v2\/[a-z-]+(\/[a-z-]+(\/\{id\})?)?$/)
     }
   })
 })

@@ -60,6 +60,8 @@ export interface RestNodeOptions {
   readonly flags?: Readonly<Record<string, string>>
   /** Addresses for which there is no key come from a seed in the setting `data_dir`. */
   readonly hasTestSeed?: boolean
+  /** Whose markets are listed; absent = there are none. */
+  readonly hub?: Pick<Hub, 'channels'>
 }
 
 export class RestNode {
@@ -106,6 +108,8 @@ export class RestNode {
     const refreshDirectory = () => loader.refresh()
     const quotas = createQuotas(metrics, live)
     const routes: DeclaredRoute[] = []
+    const hub = options.hub ?? { channels: [] }
+    const isSimulated = (symbol: string) => symbol.startsWith('SIM')
     const shared = { quotas, db, directory, clock, log, metrics, refreshDirectory, host: '127.0.0.1', port: 0 }
     const publicListener = await createPublicListener({
       ...shared,
@@ -118,7 +122,10 @@ export class RestNode {
       issuesTokens: true,
       publicUrl: '',
       gateway: { judge: async () => undefined, upgrade: (_request, socket) => socket.destroy() },
-      rooms: [noteRoutes('public', routes), ...publicRooms({ ...shared, live, verifier, ratePerSecond, hasTestSeed })],
+      rooms: [
+        noteRoutes('public', routes),
+        ...publicRooms({ ...shared, live, verifier, ratePerSecond, hasTestSeed, hub, isSimulated }),
+      ],
     })
     const operatorListener = await createOperatorListener({
       ...shared,

@@ -1,0 +1,75 @@
+/**
+ * `GET /v2/markets` of the public API: what can be subscribed to on this node, and whether its data is current. Read
+ * from memory in one event-loop tick, so a response is of one moment. Any valid token may ask: it shows nothing of a
+ * customer, and what an integrator needs before the first subscription.
+ */
+import type { FastifyInstance } from 'fastify'
+import { type Static, Type } from 'typebox'
+import type { Guard } from '../auth/guard.ts'
+import { millisecondText } from '../base/clock.ts'
+import type { Hub } from './hub.ts'
+import { MARKET_STATES, type MarketChannel } from './market-channel.ts'
+
+export interface MarketRoutesOptions {
+  readonly guard: Guard
+  readonly hub: Pick<Hub, 'channels'>
+  /** Whether the prices of a market come from the simulator. */
+  isSimulated(symbol: string): boolean
+}
+
+const INSTRUMENT_STATES = ['OPEN', 'HALTED', 'AUCTION', 'CLOSED']
+const text = { type: 'string' }
+const Count = Type.Integer({ minimum: 0 })
+
+const Market = Type.Object(
+  {
+    market: Type.String({ description: 'What subscriptions name' }),
+    base_asset: Type.String(),
+    quote_asset: Type.String(),
+    price_decimals: { ...Count, description: 'Fraction digits of every price' },
+    amount_decimals: { ...Count, description: 'Fraction digits of every amount' },
+    depth: { ...Count, description: 'Published levels per side; 0 = all' },
+    state: Type.Enum([...MARKET_STATES], {
+      ...text,
+      description:
+        'STARTING: no book yet. LIVE: a source is trusted. STALE: there was a book, no source is trusted now',
+    }),
+    state_since: Type.String({ format: 'date-time', description: 'When `state` changed last on this node' }),
+    simulated: Type.Boolean({ description: 'Whether its prices are invented by the simulator' }),
+    instrument_state: Type.Optional(
+      Type.Enum(INSTRUMENT_STATES, { ...text, description: 'Trading at the venue; absent where that is not known' }),
+    ),
+    instrument_reason: Type.Optional(Type.String({ description: 'Why trading is not open, where the venue says so' })),
+  },
+  { title: 'Market' },
+)
+
+const MarketList = Type.Object({ items: Type.Array(Market) }, { title: 'MarketList' })
+
+export function registerMarketRoutes(app: FastifyInstance, { guard, hub, isSimulated }: MarketRoutesOptions): void {
+  app.route({
+    ...guard('listMarkets'),
+    schema: { response: { 200: MarketList } },
+    async handler() {
+      const channels = [...hub.channels].sort((left, right) => (left.symbol < right.symbol ? -1 : 1))
+      return { items: channels.map((channel) => marketOf(channel, isSimulated(channel.symbol))) }
+    },
+  })
+}
+
+function marketOf(channel: MarketChannel, simulated: boolean): Static<typeof Market> {
+  const { symbol, baseAsset, quoteAsset, priceDecimals, amountDecimals, depth } = channel.replica.market
+  return {
+    market: symbol,
+    base_asset: baseAsset,
+    quote_asset: quoteAsset,
+    price_decimals: priceDecimals,
+    amount_decimals: amountDecimals,
+    depth,
+    state: channel.state,
+    state_since: millisecondText(channel.stateSinceMilliseconds),
+    simulated,
+    // The simulator always trades. Whether a venue does is not read yet, so it is not claimed.
+    ...(simulated ? { instrument_state: 'OPEN' } : {}),
+  }
+}
