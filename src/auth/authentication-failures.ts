@@ -20,8 +20,6 @@ const PAIRS_MAX = 20_000
  * one address cannot displace the entries of others: that takes more than 40 addresses.
  */
 const PAIRS_PER_ADDRESS_MAX = 500
-/** Ids are 36 characters; what is longer is no id, and is not hashed whole. */
-const CLIENT_ID_CHARACTERS_MAX = 200
 
 interface Failures {
   readonly address: string
@@ -75,7 +73,7 @@ export class AuthenticationFailures {
 
   #entryOf(clientId: string, address: string): [key: string, failures: Failures] {
     const addressKey = digest(address)
-    const ownKey = digest(`${addressKey}\n${clientId.slice(0, CLIENT_ID_CHARACTERS_MAX)}`)
+    const ownKey = digest(`${addressKey}\n${clientId}`)
     const known = this.#pairs.get(ownKey)
     if (known !== undefined) return [ownKey, known]
     const count = this.#addresses.get(addressKey) ?? 0
@@ -107,7 +105,7 @@ function waitEnd({ level, waitFrom }: Failures): number {
   return waitFrom + Math.min(1000 * 2 ** (level - 1), WAIT_MILLISECONDS_MAX)
 }
 
-/** What was sent as a client's id may be a secret in the wrong place. */
+/** What was sent as a client's id may be a secret in the wrong place, and as long as a body may be: 64 KiB, 0.1 ms. */
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('base64')
 }

@@ -51,3 +51,13 @@ test('never more is taken in any time than the burst and what the rate gives in 
     { seed: 20_261_120, numRuns: 50 },
   )
 })
+
+test('gets back a token that does not count, up to its burst', () => {
+  const clock = new VirtualClock()
+  const bucket = new TokenBucket(clock, 1, 2)
+  expect([bucket.take(), bucket.take(), bucket.take() > 0]).toEqual([0, 0, true])
+  bucket.giveBack()
+  expect([bucket.take(), bucket.take() > 0]).toEqual([0, true])
+  for (let count = 0; count < 5; count++) bucket.giveBack()
+  expect([bucket.take(), bucket.take(), bucket.take() > 0]).toEqual([0, 0, true])
+})
