@@ -5,7 +5,6 @@ import { WebSocket } from 'ws'
 import { type ClientRecord, type CustomerRecord, Directory } from '../../src/auth/directory.ts'
 import type { TokenVerdict } from '../../src/auth/token-verifier.ts'
 import { createSystemClock } from '../../src/base/clock.ts'
-import { createLog } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { createMemoryBus } from '../../src/channel/bus-memory.ts'
 import { STREAM_SCOPE } from '../../src/contract/scopes.ts'
@@ -13,6 +12,7 @@ import { createGateway, type Gateway } from '../../src/gateway/gateway.ts'
 import { refuseRequest } from '../../src/gateway/handshake.ts'
 import { Hub } from '../../src/gateway/hub.ts'
 import { createGatewayMetrics } from '../../src/gateway/metrics.ts'
+import { captureLog } from '../support/door.ts'
 import { SETTINGS } from '../support/stream-simulation.ts'
 
 const CUSTOMER: CustomerRecord = { id: 'customer', name: 'Customer', enabled: true, streaming: true }
@@ -24,7 +24,11 @@ const CLIENT: ClientRecord = {
   enabled: true,
 }
 
-const clock = createSystemClock()
+/** Set by a test that needs time to stand still. */
+let stoppedAt: number | undefined
+const systemClock = createSystemClock()
+const clock = { ...systemClock, monotonicMilliseconds: () => stoppedAt ?? systemClock.monotonicMilliseconds() }
+let captured = captureLog()
 let directory: Directory
 let gateway: Gateway
 let server: Server
@@ -51,9 +55,10 @@ async function verify(token: string): Promise<TokenVerdict> {
 }
 
 beforeEach(async () => {
+  captured = captureLog()
   directory = new Directory()
   directory.replace({ customers: [CUSTOMER], clients: [CLIENT] })
-  const log = createLog('silent')
+  const { log } = captured
   const metrics = createGatewayMetrics(createMetricsRegistry())
   const bus = createMemoryBus()
   const hub = new Hub({ replicas: [], bus, clock, log, metrics, settings: SETTINGS, random: () => 0 })
@@ -66,6 +71,7 @@ beforeEach(async () => {
 })
 
 afterEach(async () => {
+  stoppedAt = undefined
   for (const socket of sockets.splice(0)) socket.terminate()
   gateway.stop()
   server.closeAllConnections()
@@ -139,6 +145,24 @@ describe('a handshake', () => {
     expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8')
   })
 
+  test('that is refused is a log line, of which there is a limited number for each code', async () => {
+    stoppedAt = systemClock.monotonicMilliseconds()
+    const refuse = async (times: number, change: Record<string, string | undefined>) => {
+      for (let count = 0; count < times; count++) await ask({ ...HANDSHAKE, ...change })
+    }
+    const refusals = () =>
+      captured.lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'handshake refused')
+    await refuse(150, { Authorization: 'Bearer wrong' })
+    await refuse(1, { Authorization: undefined })
+    expect(refusals()).toHaveLength(101)
+    expect(refusals().at(-1)).toMatchObject({ status: 401, code: 'unauthorized', client_address: '127.0.0.1' })
+    stoppedAt += 100
+    await refuse(2, { Authorization: 'Bearer wrong' })
+    expect(refusals()).toHaveLength(102)
+    expect(refusals().at(-1)).toMatchObject({ code: 'invalid_token', suppressed: 50 })
+    expect(captured.lines.join('')).not.toContain('wrong')
+  })
+
   test('names what it wants in the headers', async () => {
     const version = await ask({ ...HANDSHAKE, 'Sec-WebSocket-Version': '12' })
     expect(version.headers).toMatchObject({ upgrade: 'websocket', 'sec-websocket-version': '13' })
@@ -174,7 +198,7 @@ describe('a handshake', () => {
 
   test('waits for nobody when the directory is not loaded: 503 with Retry-After', async () => {
     const empty = new Directory()
-    const log = createLog('silent')
+    const { log } = captured
     const metrics = createGatewayMetrics(createMetricsRegistry())
     const hub = new Hub({
       replicas: [],

@@ -5,6 +5,7 @@ import { Problem } from '../../src/http/problem.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { captureLog, listenAnywhere } from '../support/door.ts'
 import { openSocket, readToEnd } from '../support/raw-http.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
 
 const REQUEST_MILLISECONDS = 200
 const HEADER_BYTES_MAX = 16_384
@@ -56,6 +57,29 @@ function problemIn(response: string): Record<string, unknown> {
   expect(head.toLowerCase()).toContain('connection: close')
   return JSON.parse(body)
 }
+
+it('logs a limited number of rejected requests for each status, and every other one', async () => {
+  const clock = new VirtualClock()
+  const own = captureLog()
+  const server = createHttpServer({ ...options, log: own.log, clock, requestMilliseconds: 60_000 })
+  server.get('/things', async () => ({ fine: true }))
+  const ask = async (path: string, times: number) => {
+    for (let count = 0; count < times; count++) await server.inject(path)
+  }
+  const logged = (status: number) =>
+    own.lines
+      .map((line) => JSON.parse(line))
+      .filter((line) => line.msg === 'request answered' && line.status === status)
+  await ask('/nothing', 150)
+  await ask('/things', 150)
+  expect([logged(404).length, logged(200).length]).toEqual([100, 150])
+  clock.advance(100)
+  await ask('/nothing', 2)
+  expect(logged(404)).toHaveLength(101)
+  expect(logged(404).at(-1)).toMatchObject({ suppressed: 50 })
+  expect(logged(404)[0]).not.toHaveProperty('suppressed')
+  await server.close()
+})
 
 describe('problems before there is a request', () => {
   it('431 just over the limit of the head, and none just under it', async () => {
