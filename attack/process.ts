@@ -36,21 +36,21 @@ export const stalledLog: Attack = {
 
 export const suspendedProcess: Attack = {
   name: 'suspended-process',
-  sent: 'SIGSTOP for 6 s, then SIGCONT, twice, with process.hang_seconds = 2',
+  sent: 'SIGSTOP for 12 s, then SIGCONT, twice, with process.hang_seconds = 5',
   holds: 'the process runs on: a process that did not run does not hang',
-  settings: { 'process.hang_seconds': '2' },
+  settings: { 'process.hang_seconds': '5' },
   isolation: 'once',
   isInTests: false,
   async run({ stage }) {
     const findings = new Findings()
     for (let count = 0; count < 2; count++) {
       stage.signal('SIGSTOP')
-      await pause(6_000)
+      await pause(12_000)
       stage.signal('SIGCONT')
       const livez = await send(`${stage.operator.url}/livez`)
       findings.check(livez.status === 200, `/livez after SIGCONT: ${livez.error ?? livez.status}`)
       // As long as the watchdog would need to notice.
-      await pause(3_000)
+      await pause(6_000)
       findings.check(stage.isAlive, `the process ended (${stage.ended})`)
     }
     return findings.outcome(stage.isAlive ? 'it runs on' : `it ended with ${stage.ended}`)

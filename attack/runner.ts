@@ -46,21 +46,21 @@ const QUIET_MILLISECONDS = { min: 500, max: 8_000 }
 const MEGABYTE = 1_048_576
 
 export async function runAttack(attack: Attack, options: RunnerOptions): Promise<AttackResult> {
-  const stage = await openStage(attack)
+  const { name, sent, holds, cases } = attack
+  const result = { name, sent, holds, ...(cases === undefined ? {} : { cases }) }
+  let stage: Stage
+  try {
+    stage = await openStage(attack)
+  } catch (error) {
+    return { ...result, seen: 'not begun', failures: [(error as Error).message], residentMegabytesMax: 0 }
+  }
   try {
     const measured = await measure(attack, stage, options)
     // An attack that failed to stop the service has said so.
     const isJudged = attack.isolation === 'once' && measured.failures.length > 0
     const failures = [...measured.failures, ...(isJudged ? [] : await endFailures(attack, stage))]
-    return {
-      name: attack.name,
-      sent: attack.sent,
-      holds: attack.holds,
-      ...(attack.cases === undefined ? {} : { cases: attack.cases }),
-      ...measured,
-      failures: [...new Set(failures)],
-      residentMegabytesMax: Math.round(stage.watch.residentBytesMax / MEGABYTE),
-    }
+    const residentMegabytesMax = Math.round(stage.watch.residentBytesMax / MEGABYTE)
+    return { ...result, ...measured, failures: [...new Set(failures)], residentMegabytesMax }
   } finally {
     await stage.close()
   }

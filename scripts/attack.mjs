@@ -31,6 +31,7 @@ for (const [index, attack] of wanted.entries()) {
   const result = await runAttack(attack, options)
   clearProgress()
   process.stderr.write(`${place}: ${result.name}: ${result.failures.length === 0 ? 'ok' : 'FAILED'}\n`)
+  for (const failure of result.failures) process.stderr.write(`  ${failure}\n`)
   results.push(result)
 }
 console.log(values.json ? JSON.stringify({ rounds, results }, null, 2) : resultTable(results))
