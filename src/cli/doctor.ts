@@ -16,6 +16,8 @@ import { createLog } from '../base/log.ts'
 import { describeProblem } from '../config/load.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 import { DataFolderHeld, dataFolderHolder, type FolderHolder } from '../store/data-lock.ts'
+import type { Db } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
 import { transportProblem } from '../store/transport-security.ts'
 import { addConfigFlags, readConfigResult } from './config-flags.ts'
 import { askAddressPools, examineAddressKeys } from './doctor-addresses.ts'
@@ -41,6 +43,8 @@ interface Examination {
   readonly clock: Clock
   readonly operatorUrl: string | undefined
 }
+
+const FIRST_STATEMENT_MILLISECONDS_MAX = 30_000
 
 /** A wall clock that is steered moves by less than this while we look. */
 const STEP_MILLISECONDS_MAX = 100
@@ -140,6 +144,7 @@ async function examineStore({ config, clock }: Examination): Promise<Finding[]> 
   const place = storePlace(config)
   try {
     const db = await openStoreAsItIs({ config, log, clock, random: Math.random, lifecycle })
+    if (db.engine === 'embedded') await warmUp(db)
     const schema = await examineSchema(db, place)
     // Without its tables there is nothing more to read.
     if (schema.verdict !== 'ok') return [schema]
@@ -155,6 +160,13 @@ async function examineStore({ config, clock }: Examination): Promise<Finding[]> 
   } finally {
     await lifecycle.stop()
   }
+}
+
+/** The first statement of a store that was just opened compiles and reads catalogues: seconds on a busy machine. */
+async function warmUp(db: Db): Promise<void> {
+  await db.transaction((transaction) => sql`select count(*) from pg_class`.execute(transaction), {
+    statementMillisecondsMax: FIRST_STATEMENT_MILLISECONDS_MAX,
+  })
 }
 
 function examineTransport(config: Config): Finding[] {
