@@ -55,7 +55,9 @@ export class RequestMaker {
     const query = this.#query(parameters.filter((parameter) => parameter.in === 'query'))
     const body = this.#body(operation)
     const isGuarded = operation.security.some((scheme: Node) => scheme.token !== undefined)
+    const needsScope = operation.security.some((scheme: Node) => scheme.token?.length > 0)
     const caller = isGuarded ? this.#caller() : 'anybody'
+    const isBroken = query.isBroken || body.isBroken
     const isHead = method === 'get' && random.chance(0.05)
     return {
       method: isHead ? 'HEAD' : method.toUpperCase(),
@@ -63,7 +65,7 @@ export class RequestMaker {
       caller,
       contentType: body.contentType,
       body: body.text,
-      expected: expectedStatus(caller, accepts(operation, body.contentType), query.isBroken || body.isBroken),
+      expected: expectedStatus(caller, needsScope, accepts(operation, body.contentType), isBroken),
     }
   }
 
@@ -179,9 +181,14 @@ function accepts({ requestBody }: Node, contentType: string | undefined): boolea
 }
 
 /** The checks come in this order. */
-function expectedStatus(caller: FuzzRequest['caller'], isAccepted: boolean, isBroken: boolean): number | undefined {
+function expectedStatus(
+  caller: FuzzRequest['caller'],
+  needsScope: boolean,
+  isAccepted: boolean,
+  isBroken: boolean,
+): number | undefined {
   if (caller === 'nobody' || caller === 'garbage') return 401
-  if (caller === 'poor') return 403
+  if (caller === 'poor' && needsScope) return 403
   if (!isAccepted) return 415
   return isBroken ? 400 : undefined
 }

@@ -108,17 +108,17 @@ async function answerTo(bytes: string): Promise<string> {
 }
 
 describe('a handshake', () => {
-  test('offers at most 16 subprotocols in at most 20,000 characters', async () => {
+  test('offers at most 16 subprotocols', async () => {
     verdict = Promise.resolve({ ok: false, reason: 'it is a trial' })
     const offer = (value: string) => answerTo(`${HEAD}Sec-WebSocket-Protocol: ${value}\r\n\r\n`)
     const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`).join()
     expect(await offer(names(16))).toMatch(/^HTTP\/1.1 401 /)
-    for (const value of [names(17), names(70_000), `tidegate.v1,bearer.${'x'.repeat(20_000)}`]) {
+    for (const value of [names(17), names(70_000)]) {
       const answer = await offer(value)
       expect(answer).toMatch(/^HTTP\/1.1 400 /)
-      expect(answer).toContain('Sec-WebSocket-Protocol must not have more than 16 names and 20000 characters')
+      expect(answer).toContain('Sec-WebSocket-Protocol must not list more than 16 names')
     }
-    expect(await offer(`tidegate.v1,bearer.${'x'.repeat(16_384)}`)).toMatch(/^HTTP\/1.1 401 /)
+    expect(await offer(`tidegate.v1,bearer.${'x'.repeat(400_000)}`)).toMatch(/^HTTP\/1.1 401 /)
   })
 
   test('that would hold more than may be held while tokens are checked is answered 503', async () => {

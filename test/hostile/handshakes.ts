@@ -91,7 +91,10 @@ const PROTOCOLS: readonly (Part & { readonly selected?: string })[] = [
   { lines: ['Sec-WebSocket-Protocol: a b'], refused: 400 },
   { lines: ['Sec-WebSocket-Protocol: "tidegate.default"'], refused: 400 },
   { lines: [`Sec-WebSocket-Protocol: bearer.${SECRET_MARK}`], refused: 400 },
-  { lines: [`Sec-WebSocket-Protocol: ${Array.from({ length: 3_000 }, (_, index) => `p${index}`).join()}`] },
+  {
+    lines: [`Sec-WebSocket-Protocol: ${Array.from({ length: 3_000 }, (_, index) => `p${index}`).join()}`],
+    refused: 400,
+  },
 ]
 
 /** What may be sent as a token, with what it is refused with. */
