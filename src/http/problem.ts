@@ -8,7 +8,10 @@ import { securityHeaders } from './security-headers.ts'
 
 /** Every problem code with its status and what it means. Codes are stable: clients may switch on them. */
 export const PROBLEMS = {
-  invalid_request: { status: 400, meaning: 'a parameter, member or header breaks its rule; `errors` names field and rule' },
+  invalid_request: {
+    status: 400,
+    meaning: 'a parameter, member or header breaks its rule; `errors` names field and rule',
+  },
   invalid_cursor: { status: 400, meaning: 'the cursor is malformed, or of another list, filter or order' },
   bad_handshake: { status: 400, meaning: 'the WebSocket handshake breaks RFC 6455' },
   unauthorized: { status: 401, meaning: 'a bearer token is required' },
