@@ -1,6 +1,6 @@
 /**
- * Requests of the operator API that are wrong in some of the things it checks, in the documented order: path, method,
- * token, type of the body, its size, its form, then the record. What is not wrong in anything is never sent, so that
+ * Requests of the operator API that are wrong in some of the things it checks, in the documented order: host, origin,
+ * path, method, token, type of the body, its size, its form, then the record. What is not wrong in anything is never sent, so that
  * nothing is written.
  */
 import { type Attack, type Family, PROTOTYPE_NAMES, SECRET_MARK } from './family.ts'
@@ -75,14 +75,23 @@ export const operatorRequests: Family = {
   name: 'operator requests',
   share: 0.06,
   async run(attack) {
-    const { bytes, status } = makeRequest(attack)
-    checkAnswer(await exchange(attack.field.operator, bytes), status, bytes.toString())
+    const { bytes, status, isGuess } = makeRequest(attack)
+    const answer = await exchange(attack.field.operator, bytes)
+    // Many wrong tokens of one address are answered 429.
+    const expected = isGuess && status === 401 && answer?.status === 429 ? 429 : status
+    checkAnswer(answer, expected, bytes.toString())
     return 1
   },
 }
 
 function makeRequest({ field, random, serial }: Attack) {
   const route = random.pick(ROUTES)
+  const host = random.pick([
+    ...Array.from({ length: 8 }, () => ({ lines: ['Host: localhost'], refused: undefined })),
+    { lines: ['Host: 127.0.0.1:8081', 'Origin: http://127.0.0.1:8081'], refused: undefined },
+    { lines: ['Host: tidegate.test', 'Origin: http://tidegate.test'], refused: 421 },
+    { lines: ['Host: localhost', 'Origin: http://tidegate.test'], refused: 403 },
+  ])
   const token = random.pick([
     ...Array.from({ length: 6 }, () => ({ line: `Authorization: Bearer ${field.operatorToken}`, refused: undefined })),
     { line: undefined, refused: 401 },
@@ -104,17 +113,18 @@ function makeRequest({ field, random, serial }: Attack) {
   )
   const lines = [
     `${route.method} /admin/v1${route.path} HTTP/1.1`,
-    'Host: tidegate.test',
+    ...host.lines,
     'Connection: close',
     ...(token.line === undefined ? [] : [token.line]),
     `Content-Type: ${type.text}`,
     `Content-Length: ${body.bytes.length}`,
     '\r\n',
   ]
-  const checks = [route.refused, token.refused, type.refused, body.refused]
+  const checks = [host.refused, route.refused, token.refused, type.refused, body.refused]
   return {
     bytes: Buffer.concat([Buffer.from(lines.join('\r\n')), body.bytes]),
     status: checks.find((refused) => refused !== undefined) ?? route.last,
+    isGuess: token.line?.includes(' Bearer ') === true,
   }
 }
 

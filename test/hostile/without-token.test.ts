@@ -24,12 +24,15 @@ const HANDSHAKE = [
 
 const folder = temporaryFolder()
 let service: ServiceProcess
+let watch: ProcessWatch
 
 beforeAll(async () => {
   ensureBuilt()
   service = await startServiceProcess('demo', folder.path, { 'http.unfinished_bytes_max': UNFINISHED_BYTES_MAX })
+  watch = new ProcessWatch(service.pid)
 })
 afterAll(async () => {
+  watch?.stop()
   service?.command.child.kill('SIGKILL')
   await service?.command.result
   folder.remove()
@@ -45,7 +48,6 @@ describe('request heads that never end', () => {
     ['in one field', `GET / HTTP/1.1\r\nHost: x\r\nA: ${'x'.repeat(HEAD_BYTES)}`],
     ['in many fields', `GET / HTTP/1.1\r\nHost: x\r\n${`${'a'.repeat(20)}: ${'b'.repeat(2_500)}\r\n`.repeat(178)}`],
   ])('%s hold no more than the budget, in any number', async (_case, head) => {
-    const watch = new ProcessWatch(service.pid)
     const before = watch.residentBytes
     const target = targetOf(service.http)
     const peers: RawPeer[] = []
@@ -68,7 +70,6 @@ describe('request heads that never end', () => {
     // Together the heads have 315 MB; what the collector has not taken yet is allowed for.
     expect(watch.residentBytes - before).toBeLessThan(200 * MEGABYTE)
     for (const peer of peers) peer.destroy()
-    watch.stop()
   })
 })
 
@@ -76,7 +77,6 @@ const PRLIMIT = spawnSync('prlimit', ['--version']).status === 0
 
 describe.skipIf(!PRLIMIT)(`more connections than open files${PRLIMIT ? '' : ' (needs prlimit)'}`, () => {
   it('end none of those that are there; the node is not ready until there is room again', async () => {
-    const watch = new ProcessWatch(service.pid)
     const probe = await RawPeer.connect(targetOf(service.operator.url))
     const ask = async (): Promise<{ status: number; failing: string[] }> => {
       probe.received = Buffer.alloc(0)
@@ -99,7 +99,6 @@ describe.skipIf(!PRLIMIT)(`more connections than open files${PRLIMIT ? '' : ' (n
     expect(await isAlive()).toBe(true)
     spawnSync('prlimit', ['--pid', String(service.pid), '--nofile=65536'])
     probe.destroy()
-    watch.stop()
   })
 })
 
@@ -121,6 +120,7 @@ describe('WebSocket handshakes with the operator listener', () => {
     for (const peer of peers) peer.send(HANDSHAKE)
     for (const peer of peers) await peer.untilEnded()
     expect(await isAlive()).toBe(true)
+    watch.stop()
     const result = await service.stop()
     expect(result.code).toBe(0)
     expect(service.command.stderr()).not.toContain('stopping is stuck')
