@@ -21,6 +21,7 @@ const READY_MILLISECONDS_MAX = 90_000
 /** From SIGTERM to the end, with the drain of the stream (`stream.drain_seconds`: 5 s). */
 export const STOP_MILLISECONDS_MAX = 12_000
 const LOG_CHARACTERS_KEPT = 4_000_000
+const ERROR_CHARACTERS_KEPT = 500
 
 /** All scopes of operations that customers have. */
 const ALL_SCOPES = Object.keys(SCOPES).join(' ')
@@ -84,6 +85,8 @@ export class Stage {
       child.stderr.on('data', (text) => {
         this.log = (this.log + text).slice(-LOG_CHARACTERS_KEPT)
       })
+      // It was paused when the service was ready; a listener alone does not read on.
+      child.stderr.resume()
     }
     this.#exit = new Promise((resolve) => {
       child.once('exit', (code, signal) => {
@@ -178,8 +181,8 @@ async function createTemplate(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-attack-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const child = spawnService(folder, {})
-  child.stderr.resume()
   await readyLine(child)
+  child.stderr.resume()
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   child.kill('SIGTERM')
   await ended
@@ -220,12 +223,19 @@ function readyLine(child: ServiceChild): Promise<ReadyLine> {
       child.kill('SIGKILL')
       reject(new Error(`the service was not ready after ${READY_MILLISECONDS_MAX} ms`))
     }, READY_MILLISECONDS_MAX)
-    child.once('exit', (code) => reject(new Error(`the service ended with ${code} before it was ready`)))
+    let errors = ''
+    const keepErrors = (part: Buffer): void => {
+      errors = (errors + part).slice(-ERROR_CHARACTERS_KEPT)
+    }
+    child.stderr.on('data', keepErrors)
+    child.once('close', (code) => reject(new Error(`the service ended with ${code} before it was ready: ${errors}`)))
     child.stdout.on('data', (part) => {
       text += part
       const line = text.split('\n').find((candidate) => candidate.startsWith('{"ready"'))
       if (line === undefined) return
       clearTimeout(limit)
+      child.stderr.off('data', keepErrors)
+      child.stderr.pause()
       resolve(JSON.parse(line) as ReadyLine)
     })
   })
