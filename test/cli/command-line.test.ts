@@ -78,7 +78,7 @@ describe('check-config', () => {
   writeFileSync(
     file,
     `http: {port: 9000}
-operator: {token: very-secret}
+operator: {token: very-secret-operator-token}
 simulator: {allowed: true}
 markets: [{${MARKET}, sources: [simulator]}]
 `,

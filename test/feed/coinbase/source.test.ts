@@ -24,7 +24,7 @@ const FAR = 'CRV-EUR'
 /** More than the first delay before a new connection. */
 const RECONNECT_MILLISECONDS = 1000
 const REFUSED_MILLISECONDS = 60_000
-const BEAT_MILLISECONDS = 10_000
+const BEAT_MILLISECONDS = 2_500
 const NEVER_MILLISECONDS = 3_600_000
 
 const opened: { close(): Promise<void> }[] = []
