@@ -39,7 +39,10 @@ export const largeRequests: Attack = {
     const cost = Math.round((stage.busyMilliseconds - before) / (connections * count))
     const replies = peers.flatMap((peer) => peer.replies)
     const longest = Math.max(...replies.map((reply) => reply.length))
-    findings.check(replies.length === connections * count, `${replies.length} replies to ${connections * count} requests`)
+    findings.check(
+      replies.length === connections * count,
+      `${replies.length} replies to ${connections * count} requests`,
+    )
     findings.check(longest < request.length, `a reply of ${longest} bytes to a request of ${request.length}`)
     findings.check(
       replies.every((reply) => reply.includes('MALFORMED_REQUEST')),

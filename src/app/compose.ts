@@ -7,10 +7,9 @@
 import type { Quotas } from '../accounts/quotas.ts'
 import { type ClientCredentials, type DemoClient, ensureDemoClient } from '../auth/demo-client.ts'
 import { Directory } from '../auth/directory.ts'
-import { DirectoryLoader } from '../auth/directory-loader.ts'
+import type { DirectoryLoader } from '../auth/directory-loader.ts'
 import type { EncryptionKey } from '../auth/encryption-key.ts'
 import type { TokenVerifier } from '../auth/token-verifier.ts'
-import { Upkeep } from '../auth/upkeep.ts'
 import type { Clock } from '../base/clock.ts'
 import { type Log, setLogLevel } from '../base/log.ts'
 import { createMetricsRegistry, type MetricsRegistry } from '../base/metrics.ts'
@@ -43,10 +42,11 @@ import { createPublicListener, type PublicListener } from './public-listener.ts'
 import { readinessOf } from './readiness.ts'
 import { createReloadCounter, reload } from './reload.ts'
 import { operatorRooms, publicRooms } from './rooms.ts'
+import { createDirectoryLoader, loadDirectory, startUpkeep } from './start-directory.ts'
 import { createMarkets, startSources } from './start-markets.ts'
-import { readFromStore, type SchemaState, untilAborted, wait, waitForSchema } from './store-wait.ts'
+import { readFromStore, type SchemaState, wait, waitForSchema } from './store-wait.ts'
 import { tlsFilesOf } from './tls-settings.ts'
-import { createVerifier, issuerOfNewStore, issuesTokens } from './token-issuer.ts'
+import { createVerifier, issuesTokens } from './token-issuer.ts'
 
 export interface ServiceOptions {
   readonly config: Config
@@ -223,40 +223,6 @@ function applyConfig({ live, log }: Parts, rooms: ReloadedRooms): void {
     log.info({ added: added.map(({ market }) => market.symbol), removed }, 'markets changed')
   }
   rooms.listener.reloadTls()
-}
-
-function createDirectoryLoader(
-  { config, directory, log, clock, lifecycle }: Parts,
-  db: Db,
-  encryptionKey: EncryptionKey | undefined,
-): DirectoryLoader {
-  const publicUrl = issuerOfNewStore(config)
-  const loader = new DirectoryLoader({ db, directory, clock, log, publicUrl, encryptionKey })
-  lifecycle.started('directory', () => loader.stop())
-  return loader
-}
-
-/** Resolves when the directory is loaded; the loader itself tries again, and says so. */
-async function loadDirectory({ directory, signal }: Parts, loader: DirectoryLoader): Promise<void> {
-  const loaded = new Promise<void>((resolve) => {
-    const end = directory.onChange(() => {
-      end()
-      resolve()
-    })
-  })
-  await untilAborted(signal, loader.refresh())
-  await untilAborted(signal, loaded)
-}
-
-/** Keys and revocations, as time goes by. */
-function startUpkeep(
-  { config, directory, log, clock, lifecycle }: Parts,
-  db: Db,
-  encryptionKey: EncryptionKey | undefined,
-): void {
-  const signingKeyDays = config['auth.signing_key_days']
-  const upkeep = new Upkeep({ db, directory, clock, log, signingKeyDays, encryptionKey })
-  lifecycle.started('upkeep', () => upkeep.stop())
 }
 
 async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promise<Listener> {

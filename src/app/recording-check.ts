@@ -3,7 +3,7 @@
  * they are. It reads the heads of each file and leaves nothing open.
  */
 
-import type { ConfigProblem } from '../config/load.ts'
+import type { ConfigProblem } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 import { openRecording } from '../feed/replay/reader.ts'
 import type { RecordedMarket } from '../feed/replay/recording.ts'

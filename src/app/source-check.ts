@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
-import type { ConfigProblem } from '../config/load.ts'
+import type { ConfigProblem } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 import { isVenueName } from '../config/sources.ts'
 import type { Listing } from '../feed/venue.ts'

@@ -3,7 +3,7 @@
  * file that does not serve.
  */
 
-import type { ConfigProblem } from '../config/load.ts'
+import type { ConfigProblem } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 import { readTlsFiles, TlsFileError, type TlsFiles } from '../http/tls.ts'
 

@@ -6,7 +6,7 @@
 import { nearest } from '../base/nearest.ts'
 import { fileErrorText } from '../base/regular-file.ts'
 import { simulatorProblems } from './markets.ts'
-import { ProblemList } from './problem-list.ts'
+import { type ConfigProblem, ProblemList } from './problem-list.ts'
 import { RELATIONS } from './relations.ts'
 import type { Problem, Setting } from './setting-kinds.ts'
 import { type Config, SETTING_KEYS, SETTINGS, type SettingKey } from './settings.ts'
@@ -25,14 +25,6 @@ export interface ConfigInput {
 }
 
 export type VerbDefaults = Readonly<Partial<Record<SettingKey, unknown>>>
-
-export interface ConfigProblem {
-  /** The key, with the place inside its value where there is one: `markets[0].depth`. */
-  readonly key: string
-  /** Where the value came from: `--http.port`, `TIDEGATE_HTTP_PORT`, a file, `default`. */
-  readonly origin: string
-  readonly message: string
-}
 
 export type ConfigResult =
   | {

@@ -2,11 +2,17 @@
  * Collects what is wrong with a configuration: the first problems in full, of the rest the number, and nothing that is
  * long. A file that is no configuration at all has one problem for each of its lines.
  */
-import type { ConfigProblem } from './load.ts'
-
 const PROBLEMS_MAX = 50
 const KEY_CHARACTERS_MAX = 200
 const MESSAGE_CHARACTERS_MAX = 500
+
+export interface ConfigProblem {
+  /** The key, with the place inside its value where there is one: `markets[0].depth`. */
+  readonly key: string
+  /** Where the value came from: `--http.port`, `TIDEGATE_HTTP_PORT`, a file, `default`. */
+  readonly origin: string
+  readonly message: string
+}
 
 interface NewProblem extends Omit<ConfigProblem, 'message'> {
   /** A function is only called when the problem is kept: looking for what was meant takes time. */

@@ -41,7 +41,7 @@ export const UNREAD_LIMITS: UnreadLimits = {
  * Over so long a peer's rate is measured. The operating system takes several hundred kilobytes for a peer before it
  * shows any progress, so a shorter window would cut peers that read steadily.
  */
-export const READ_WINDOW_MILLISECONDS = 30_000
+const READ_WINDOW_MILLISECONDS = 30_000
 /** Characters or bytes that are handed to the socket at once: up to 192 KiB of UTF-8. */
 const SLICE_LENGTH = 65_536
 const RETRY_AFTER = { headers: { 'retry-after': '1' } }
@@ -86,10 +86,14 @@ export class UnreadAnswers {
     app.decorateRequest('answeredClient', '')
     // The guard has said whose request it is, and the body has not been read.
     app.addHook('preParsing', async ({ answeredClient }) => this.#refuse(answeredClient, 0))
-    app.addHook('onSend', async (request, reply, payload) => {
+    const send = async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
       // A long text has just been read: its sending is the work of a tick of its own.
       if (payload instanceof LongJson) await nextTick()
       return this.#send(request, reply, payload)
+    }
+    // Hooks of a route run after those of the scopes around it, which still need the answer in one piece.
+    app.addHook('onRoute', (route) => {
+      route.onSend = [...[route.onSend ?? []].flat(), send]
     })
   }
 

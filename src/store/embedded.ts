@@ -58,11 +58,7 @@ export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Pro
 
   async function stopListening(channel: string, listener: NotificationListener): Promise<void> {
     listeners.remove(channel, listener)
-    if (closed || listeners.has(channel)) return
-    await queries.transaction(async (transaction) => {
-      // Someone may have begun to listen while this waited for its turn.
-      if (!listeners.has(channel)) await sql`unlisten ${sql.id(channel)}`.execute(transaction)
-    })
+    if (!closed && !listeners.has(channel)) await unlisten(queries, channel, listeners)
   }
 
   await engine.start()
@@ -91,6 +87,17 @@ export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Pro
       await engine.close(turns.close())
     },
   }
+}
+
+async function unlisten(
+  queries: Pick<Db, 'transaction'>,
+  channel: string,
+  listeners: NotificationListeners,
+): Promise<void> {
+  await queries.transaction(async (transaction) => {
+    // A listener may have been added while this waited for its turn.
+    if (!listeners.has(channel)) await sql`unlisten ${sql.id(channel)}`.execute(transaction)
+  })
 }
 
 /** The only session, for as long as this life of the thread lasts. */

@@ -1,0 +1,58 @@
+/**
+ * Starts what keeps customers, clients and keys current: the loader of the directory, and the upkeep of keys and
+ * revocations. Each is stopped with the process.
+ */
+import type { Directory } from '../auth/directory.ts'
+import { DirectoryLoader } from '../auth/directory-loader.ts'
+import type { EncryptionKey } from '../auth/encryption-key.ts'
+import { Upkeep } from '../auth/upkeep.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { Config } from '../config/settings.ts'
+import type { Db } from '../store/db.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import { untilAborted } from './store-wait.ts'
+import { issuerOfNewStore } from './token-issuer.ts'
+
+interface DirectoryParts {
+  readonly config: Config
+  readonly directory: Directory
+  readonly log: Log
+  readonly clock: Clock
+  readonly lifecycle: Lifecycle
+  readonly signal: AbortSignal
+}
+
+export function createDirectoryLoader(
+  { config, directory, log, clock, lifecycle }: DirectoryParts,
+  db: Db,
+  encryptionKey: EncryptionKey | undefined,
+): DirectoryLoader {
+  const publicUrl = issuerOfNewStore(config)
+  const loader = new DirectoryLoader({ db, directory, clock, log, publicUrl, encryptionKey })
+  lifecycle.started('directory', () => loader.stop())
+  return loader
+}
+
+/** Resolves when the directory is loaded; the loader itself tries again, and logs it. */
+export async function loadDirectory({ directory, signal }: DirectoryParts, loader: DirectoryLoader): Promise<void> {
+  const loaded = new Promise<void>((resolve) => {
+    const end = directory.onChange(() => {
+      end()
+      resolve()
+    })
+  })
+  await untilAborted(signal, loader.refresh())
+  await untilAborted(signal, loaded)
+}
+
+/** Rotates signing keys, and deletes what is over. */
+export function startUpkeep(
+  { config, directory, log, clock, lifecycle }: DirectoryParts,
+  db: Db,
+  encryptionKey: EncryptionKey | undefined,
+): void {
+  const signingKeyDays = config['auth.signing_key_days']
+  const upkeep = new Upkeep({ db, directory, clock, log, signingKeyDays, encryptionKey })
+  lifecycle.started('upkeep', () => upkeep.stop())
+}
