@@ -86,6 +86,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const observed = requestMetrics(options.metrics)
   const logLimit = new LogLimit(clock)
   const connections = createConnections(options, observed, clock, logLimit)
+  const methods = new RouteMethods()
   const app = fastify({
     logger: false,
     bodyLimit: BODY_BYTES_MAX,
@@ -95,7 +96,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     // A draining server finishes what arrived; the balancer was told by /readyz.
     return503OnClosing: false,
     routerOptions: { querystringParser: () => NO_QUERY },
-    rewriteUrl: ({ url }) => originForm(url ?? '/'),
+    rewriteUrl: ({ url }) => withoutUselessQuery(originForm(url ?? '/'), methods),
     serverFactory: (handle) => createNodeServer({ ...options, tls: options.tls, connections, clock }, handle),
     forceCloseConnections: 'idle',
     ajv: {
@@ -112,7 +113,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     clientErrorHandler: (error, socket) => connections.answerFault(error, socket),
   })
   app.addHook('preClose', async () => connections.cutHandshakes())
-  const methods = answerErrors(app, options)
+  learnMethods(app, methods)
+  answerErrors(app, options, methods)
   readQueries(app)
   new UnreadAnswers({ limits: UNREAD_LIMITS, clock, ...options }).watch(app)
   readJsonBodies(app)
@@ -238,8 +240,26 @@ function readJsonBodies(app: FastifyInstance): void {
   })
 }
 
-/** Returns what it learns: the methods of every path. */
-function answerErrors(app: FastifyInstance, { listener, log, translate }: HttpServerOptions): RouteMethods {
+/**
+ * The router parses the query of a path that does not exist, and half a megabyte of it takes tens of milliseconds.
+ * A path that is percent-encoded may stand for another one, and keeps its query.
+ */
+function withoutUselessQuery(url: string, methods: RouteMethods): string {
+  const end = url.indexOf('?')
+  if (end < 0 || methods.at(url).length > 0) return url
+  const path = url.slice(0, end)
+  return path.includes('%') ? url : path
+}
+
+function learnMethods(app: FastifyInstance, methods: RouteMethods): void {
+  app.addHook('onRoute', (route) => methods.add(route.url, route.method))
+}
+
+function answerErrors(
+  app: FastifyInstance,
+  { listener, log, translate }: HttpServerOptions,
+  methods: RouteMethods,
+): void {
   app.setErrorHandler((error, request, reply) => {
     const problem = problemOf(error, request, translate)
     if (problem === undefined) {
@@ -248,8 +268,6 @@ function answerErrors(app: FastifyInstance, { listener, log, translate }: HttpSe
     }
     sendProblem(request, reply, problem ?? new Problem('internal', 'an error on our side; quote request_id'))
   })
-  const methods = new RouteMethods()
-  app.addHook('onRoute', (route) => methods.add(route.url, route.method))
   // Not in the handler of what was not found, which comes when the body has been read and judged.
   app.addHook('preParsing', async (request) => {
     if (!request.is404) return
@@ -257,7 +275,6 @@ function answerErrors(app: FastifyInstance, { listener, log, translate }: HttpSe
     if (allowed.length === 0) throw new Problem('not_found', 'there is nothing at this path')
     throw methodNotAllowed(allowed)
   })
-  return methods
 }
 
 /** 405 with the methods that a resource has. */

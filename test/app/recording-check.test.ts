@@ -11,7 +11,7 @@ beforeAll(() => writeRecording(path, []))
 afterAll(() => folder.remove())
 
 function problemsOf(...markets: readonly object[]) {
-  const flags = { markets: JSON.stringify(markets) }
+  const flags = { markets: JSON.stringify(markets), 'simulator.allowed': 'true' }
   const result = loadConfig({ flags, environment: {}, file: undefined, readFile: () => '' })
   if (!result.ok) throw new Error(JSON.stringify(result.problems))
   return checkRecordings(result.config, result.origins)

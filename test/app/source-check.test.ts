@@ -36,7 +36,8 @@ function market(base: string, ...sources: readonly string[]): object {
 
 function configOf(url: string, markets: readonly object[]) {
   // Nobody listens where OKX is to be.
-  const flags = { markets: JSON.stringify(markets), 'feeds.kraken.url': url, 'feeds.okx.url': 'ws://127.0.0.1:9' }
+  const feeds = { 'feeds.kraken.url': url, 'feeds.okx.url': 'ws://127.0.0.1:9' }
+  const flags = { markets: JSON.stringify(markets), 'simulator.allowed': 'true', ...feeds }
   const result = loadConfig({ flags, environment: {}, file: undefined, readFile: () => '' })
   if (!result.ok) throw new Error(JSON.stringify(result.problems))
   return result

@@ -15,7 +15,7 @@ import { Known, ValueMaker } from './fuzz-values.ts'
 
 const { seed = 0, numRuns = 0 } = propertySettings(400)
 /** Records pile up and lists grow: more would mostly read the same again. */
-const REQUESTS = Math.min(numRuns, 6_000)
+const REQUESTS = Math.min(2 * numRuns, 6_000)
 const folder = temporaryFolder()
 const { log, lines } = captureLog()
 
