@@ -209,7 +209,7 @@ export class EmbeddedEngine {
     }
     for (let pause = RESTART_PAUSE_MILLISECONDS_MIN; !this.#closing; pause *= 2) {
       try {
-        if (needsRoom) await requireRoom(folder)
+        if (needsRoom) await requireFreeSpace(folder)
         const worker = await this.#startWorker(folder)
         if (this.#closing) {
           await worker.terminate()
@@ -286,7 +286,7 @@ function isOutOfResources(sqlState: string): boolean {
 }
 
 /** Fails while the store could not write: opening the folder needs a descriptor, and recovery some space. */
-async function requireRoom(folder: string): Promise<void> {
+async function requireFreeSpace(folder: string): Promise<void> {
   const { bavail, bsize } = await statfs(folder)
   if (bavail * bsize < FREE_BYTES_MIN) {
     throw new StoreUnavailable(`the disk of the store has ${bavail * bsize} bytes left, fewer than ${FREE_BYTES_MIN}`)
