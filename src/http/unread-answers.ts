@@ -91,9 +91,11 @@ export class UnreadAnswers {
       if (payload instanceof LongJson) await nextTick()
       return this.#send(request, reply, payload)
     }
-    // Hooks of a route run after those of the scopes around it, which still need the answer in one piece.
+    // Hooks of a route run after those of the scopes around it, which still need the answer in one piece; for HEAD the
+    // framework's own, which counts the bytes and drops them, comes last.
     app.addHook('onRoute', (route) => {
-      route.onSend = [...[route.onSend ?? []].flat(), send]
+      const others = [route.onSend ?? []].flat().filter((hook) => hook !== send)
+      route.onSend = route.method === 'HEAD' ? [send, ...others] : [...others, send]
     })
   }
 
