@@ -23,7 +23,8 @@ function put(place: () => void): void {
 }
 
 beforeAll(async () => {
-  put(() => writeFileSync(file, JSON.stringify({ markets: [market('BTC', 2, 10)], log: { level: 'info' } })))
+  const settings = { markets: [market('BTC', 2, 10)], simulator: { allowed: true }, log: { level: 'info' } }
+  put(() => writeFileSync(file, JSON.stringify(settings)))
   const args = ['serve', '--config', file, '--http.port', '0', '--operator.port', '0', '--data_dir', folder]
   command = startCommand(args)
   const ready = JSON.parse(await command.line((line) => line.startsWith('{"ready":true')))
