@@ -5,16 +5,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -25,7 +16,6 @@ const SOURCE_FOLDER = join(ROOT, 'src')
 const OUTPUT_FOLDER = join(ROOT, 'dist')
 const BUILD_STAMP = join(OUTPUT_FOLDER, '.build-stamp')
 const PROGRAM = join(OUTPUT_FOLDER, 'main.js')
-const PROGRAM_LINK = join(ROOT, 'node_modules/.bin/tidegate')
 
 /** Ends the process with one line when something that the user must do is missing. */
 export function fail(message) {
@@ -97,30 +87,16 @@ export function ensureBuilt() {
     ...sources,
     ...['tsconfig.json', 'tsconfig.build.json', 'package-lock.json'].map((name) => join(ROOT, name)),
   ])
-  if (
-    existsSync(BUILD_STAMP) &&
-    readFileSync(BUILD_STAMP, 'utf8') === stamp &&
-    existsSync(PROGRAM) &&
-    (existsSync(PROGRAM_LINK) || process.platform === 'win32')
-  )
-    return
+  if (existsSync(BUILD_STAMP) && readFileSync(BUILD_STAMP, 'utf8') === stamp && existsSync(PROGRAM)) return
   process.stderr.write('tidegate: building\n')
   rmSync(BUILD_STAMP, { force: true })
   if (runNode(TYPESCRIPT, ['-p', 'tsconfig.build.json'], { stdio: ['ignore', 2, 2] }) !== 0)
     fail('the build failed (tsc)')
   removeOrphans(sources)
-  linkProgram()
+  // A link to it in a folder of PATH is the installed program.
+  chmodSync(PROGRAM, 0o755)
   mkdirSync(OUTPUT_FOLDER, { recursive: true })
   writeFileSync(BUILD_STAMP, stamp)
-}
-
-/** Lets `npx tidegate` find this program: npm links the programs of dependencies only. */
-function linkProgram() {
-  // Windows asks for a privilege to make a link; there it is `node dist/main.js`.
-  if (process.platform === 'win32') return
-  chmodSync(PROGRAM, 0o755)
-  rmSync(PROGRAM_LINK, { force: true })
-  symlinkSync(relative(dirname(PROGRAM_LINK), PROGRAM), PROGRAM_LINK)
 }
 
 function sourceFiles() {

@@ -3,7 +3,7 @@
  * credentials in two files of the data folder that only their owner can read, and never prints a secret.
  */
 import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { Service } from '../app/compose.ts'
 import { runUntilSignal } from '../app/lifecycle.ts'
@@ -15,6 +15,7 @@ import { DEMO_DEFAULTS } from '../config/markets.ts'
 import type { Config } from '../config/settings.ts'
 import { STREAM_SCOPE } from '../contract/scopes.ts'
 import { addConfigFlags, addTakeOverFlag, isTakeOver, readConfig, readConfigResult } from './config-flags.ts'
+import { demoBanner } from './demo-banner.ts'
 import { readyLine, withReload } from './serve.ts'
 
 interface DemoFiles {
@@ -54,7 +55,7 @@ export async function runDemo(command: Command, what: 'demo' | 'replay'): Promis
     const options = { config, log, clock, random: Math.random, signal, takeOver, hasTestSeed: true }
     const service = await startService(options)
     const files = issuesTokens(config) ? await writeCredentials(service, config.data_dir) : undefined
-    process.stdout.write(banner(what, service, config, files))
+    process.stdout.write(bannerOf(what, service, config, files))
     if (!process.stdout.isTTY) process.stdout.write(readyLine(service.addresses))
     return withReload(service, () => readConfigResult(command, verbDefaults))
   })
@@ -108,40 +109,20 @@ function writePrivate(path: string, text: string): void {
 }
 
 /** @param files of the demo client; none when an outside issuer is trusted, which has clients of its own */
-function banner(what: 'demo' | 'replay', service: Service, config: Config, files: DemoFiles | undefined): string {
+function bannerOf(verb: 'demo' | 'replay', service: Service, config: Config, files: DemoFiles | undefined): string {
   const { publicUrl, ws, operator } = service.addresses
-  const symbols = config.markets.map(({ definition }) => definition.symbol)
-  const operatorLine = `${operator}  (token in ${shellPath(join(config.data_dir, 'operator-token'))})`
-  if (files === undefined) {
-    return `Tidegate ${what}: ${symbols.join(', ')}
-
-  tokens       from ${config['auth.issuer']}; there is no demo client
-  stream       ${ws}
-  operator     ${operatorLine}
-
-Ctrl-C ends the ${what}.
-`
-  }
-  const credentials = shellPath(files.credentials)
-  const flag = credentials === 'data/demo-client.json' ? '' : ` --credentials ${credentials}`
-  return `Tidegate ${what}: ${symbols.join(', ')}
-
-  tokens       ${publicUrl}/oauth2/token
-  stream       ${ws}
-  operator     ${operatorLine}
-  credentials  ${credentials}
-
-Get a token:
-  curl -s -d @${shellPath(files.tokenRequest)} ${publicUrl}/oauth2/token
-Watch a market, in a second terminal:
-  npx tidegate watch ${symbols[0] ?? 'MARKET'}${flag}
-Ctrl-C ends the ${what}.
-`
-}
-
-/** A path as it can be pasted into a shell in this folder. */
-function shellPath(path: string): string {
-  const short = relative(process.cwd(), path)
-  const text = short.startsWith('..') ? path : short
-  return /^[\w./@%+=:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+  return demoBanner({
+    verb,
+    symbols: config.markets.map(({ definition }) => definition.symbol),
+    publicUrl,
+    ws,
+    operator,
+    operatorTokenFile: join(config.data_dir, 'operator-token'),
+    access:
+      files === undefined
+        ? { issuer: config['auth.issuer'] }
+        : { credentialsFile: files.credentials, tokenRequestFile: files.tokenRequest },
+    program: process.argv[1] ?? '',
+    folder: process.cwd(),
+  })
 }

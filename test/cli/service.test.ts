@@ -134,7 +134,7 @@ describe('demo', () => {
       demo
         .stdout()
         .split('\n')
-        .find((text) => text.includes('npx tidegate '))
+        .find((text) => text.includes('watch BTCUSD'))
         ?.trim()
         .split(' ') ?? []
     const watch = startCommand([...words.slice(2), '--seconds', '120'])

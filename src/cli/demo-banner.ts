@@ -1,0 +1,63 @@
+/**
+ * What `demo` and `replay` print when they are ready: the addresses, where the credentials are, and the lines to try
+ * next, each as it can be pasted into a shell in the same folder. It holds no secret, and no line in it downloads
+ * anything. Pure.
+ */
+import { relative, resolve } from 'node:path'
+
+export interface DemoBanner {
+  readonly verb: 'demo' | 'replay'
+  readonly symbols: readonly string[]
+  /** The address that customers use. */
+  readonly publicUrl: string
+  readonly ws: string
+  readonly operator: string
+  readonly operatorTokenFile: string
+  /** Of the demo client, or the outside issuer that has clients of its own. */
+  readonly access: { readonly credentialsFile: string; readonly tokenRequestFile: string } | { readonly issuer: string }
+  /** The file that Node runs, as in `process.argv[1]`. */
+  readonly program: string
+  /** The working directory. */
+  readonly folder: string
+}
+
+/** `watch` reads this file when no other is named. */
+const DEFAULT_CREDENTIALS = 'data/demo-client.json'
+
+/** At most 15 lines. */
+export function demoBanner({ verb, symbols, publicUrl, ws, operator, access, ...where }: DemoBanner): string {
+  const path = (file: string): string => shellPath(file, where.folder)
+  const operatorLine = `${operator}  (token in ${path(where.operatorTokenFile)})`
+  if ('issuer' in access) {
+    return `Tidegate ${verb}: ${symbols.join(', ')}
+
+  tokens       from ${access.issuer}; there is no demo client
+  stream       ${ws}
+  operator     ${operatorLine}
+
+Ctrl-C ends the ${verb}.
+`
+  }
+  const credentials = path(access.credentialsFile)
+  const flag = credentials === DEFAULT_CREDENTIALS ? '' : ` --credentials ${credentials}`
+  return `Tidegate ${verb}: ${symbols.join(', ')}
+
+  tokens       ${publicUrl}/oauth2/token
+  stream       ${ws}
+  operator     ${operatorLine}
+  credentials  ${credentials}
+
+Get a token:
+  curl -s -d @${path(access.tokenRequestFile)} ${publicUrl}/oauth2/token
+Watch a market, in a second terminal:
+  node ${path(where.program)} watch ${symbols[0] ?? 'MARKET'}${flag}
+Ctrl-C ends the ${verb}.
+`
+}
+
+/** A path as it can be pasted into a shell in this folder. */
+function shellPath(path: string, folder: string): string {
+  const short = relative(folder, resolve(folder, path))
+  const text = short.startsWith('..') ? path : short
+  return /^[\w./@%+=:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+}

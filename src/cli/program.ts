@@ -1,0 +1,45 @@
+/**
+ * The program as commander knows it: its verbs, and how an error of usage is shown. It runs nothing by itself and ends
+ * no process.
+ */
+import { Command } from 'commander'
+import { programVersion } from '../base/version.ts'
+import { registerAdmin } from './admin.ts'
+import { registerCheckConfig } from './check-config.ts'
+import { registerDemo } from './demo.ts'
+import { registerDoctor } from './doctor.ts'
+import { registerMigrate } from './migrate.ts'
+import { registerRecord } from './record.ts'
+import { registerReplay } from './replay.ts'
+import { registerServe } from './serve.ts'
+import { registerVerify } from './verify.ts'
+import { registerWatch } from './watch.ts'
+
+const HELP = `
+The examples write tidegate for the installed program; in a checkout it is: node dist/main.js <verb>`
+
+export function createProgram(): Command {
+  const program = new Command('tidegate')
+    .description('Streams live order books to authenticated customers.')
+    .version(programVersion())
+    .addHelpText('after', HELP)
+    // Before the verbs: they inherit how errors are shown and that nothing exits by itself.
+    .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(`${oneLine(text).replace(/^error: /, 'tidegate: ')}\n`) })
+    .showSuggestionAfterError(true)
+  registerDemo(program)
+  registerServe(program)
+  registerCheckConfig(program)
+  registerMigrate(program)
+  registerDoctor(program)
+  registerWatch(program)
+  registerVerify(program)
+  registerRecord(program)
+  registerReplay(program)
+  registerAdmin(program)
+  return program
+}
+
+export function oneLine(text: string): string {
+  return text.trim().replace(/\s*\n\s*/g, ' ')
+}

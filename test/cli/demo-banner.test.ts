@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest'
+import { type DemoBanner, demoBanner } from '../../src/cli/demo-banner.ts'
+
+const BANNER: DemoBanner = {
+  verb: 'demo',
+  symbols: ['BTCUSD', 'ETHUSD'],
+  publicUrl: 'http://127.0.0.1:8080',
+  ws: 'ws://127.0.0.1:8080',
+  operator: 'http://127.0.0.1:8081',
+  operatorTokenFile: 'data/operator-token',
+  access: { credentialsFile: 'data/demo-client.json', tokenRequestFile: 'data/demo-token-request' },
+  program: '/srv/tidegate/dist/main.js',
+  folder: '/srv/tidegate',
+}
+
+describe('the banner of the demo', () => {
+  it('has at most 15 lines, and a line that watches a market with this very program', () => {
+    const text = demoBanner(BANNER)
+    expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(15)
+    expect(text).toContain('\n  node dist/main.js watch BTCUSD\n')
+    expect(text).toContain('\n  curl -s -d @data/demo-token-request http://127.0.0.1:8080/oauth2/token\n')
+  })
+
+  it('has paths that a shell takes from another folder', () => {
+    const text = demoBanner({
+      ...BANNER,
+      folder: '/home/user',
+      program: "/srv/it's here/main.js",
+      access: { credentialsFile: 'books/demo-client.json', tokenRequestFile: 'books/demo-token-request' },
+    })
+    expect(text).toContain("node '/srv/it'\\''s here/main.js' watch BTCUSD --credentials books/demo-client.json\n")
+  })
+
+  it('of a service that trusts an outside issuer names no client', () => {
+    const text = demoBanner({ ...BANNER, verb: 'replay', access: { issuer: 'https://issuer.example' } })
+    expect(text).toContain('from https://issuer.example; there is no demo client')
+    expect(text).not.toContain('watch')
+    expect(text).toContain('Ctrl-C ends the replay.')
+  })
+})
