@@ -1,31 +1,74 @@
 /**
  * The same stream with nothing installed: Node's own WebSocket. Like a browser's it cannot set headers, so the token
- * comes as a subprotocol. Prints each trade and each change of the best prices of one market, until the connection ends.
+ * comes as a subprotocol. Prints each trade and each change of the best prices of one market, and reconnects.
  *
  *     node stream-builtin.mjs BTCUSD [demo-client.json]                              Node.js 22 or later
  *     node --experimental-websocket stream-builtin.mjs BTCUSD [demo-client.json]     Node.js 20
  *
  * The credentials file is the second argument, else TIDEGATE_CREDENTIALS, else data/demo-client.json. For a certificate
- * of your own authority: export NODE_EXTRA_CA_CERTS=ca.pem.
+ * of your own authority: export NODE_EXTRA_CA_CERTS=ca.pem. Ctrl-C ends it.
  */
 import { readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fetchToken } from './token.mjs'
+
+/** Heartbeats come every second by default: a connection without any message for so long is considered lost. */
+const SILENCE_MILLISECONDS = 15_000
+const BACKOFF_MILLISECONDS_MAX = 30_000
+/** Close codes after which the same attempt would fail the same way. */
+const FINAL_CODES = new Set([1002, 1007, 1009, 4003])
 
 const [market, path = process.env.TIDEGATE_CREDENTIALS ?? 'data/demo-client.json'] = process.argv.slice(2)
 const credentials = JSON.parse(await readFile(path, 'utf8'))
-const token = await fetchToken(credentials)
 
-// The first is what the service selects. The second carries the token; it is never selected and never sent back.
-const socket = new WebSocket(`${credentials.ws_url}/`, ['tidegate.default', `bearer.${token}`])
+for (let failures = 0; ; failures++) {
+  try {
+    // Each connection gets a new token: after 4001 the one before is no longer accepted.
+    const token = await fetchToken(credentials)
+    const { code, reason, hadData } = await readStream(token)
+    if (FINAL_CODES.has(code)) fail(`closed with ${code} ${reason}`)
+    console.error(`closed with ${code} ${reason}`)
+    if (hadData) failures = 0
+    // This WebSocket does not say how a refused handshake was answered; a plain request with the token does.
+    else if (await isForbidden(token)) fail('the handshake was answered 403')
+  } catch (error) {
+    if (error.isFinal) fail(error.message)
+    console.error(`no connection: ${error.message}`)
+  }
+  // At random, so that a restart of the service does not bring all clients back in the same instant.
+  await sleep(Math.random() * Math.min(BACKOFF_MILLISECONDS_MAX, 1_000 * 2 ** failures))
+}
 
-socket.addEventListener('open', () => {
-  console.log(`open, ${socket.protocol}`)
-  const channels = ['market_data.top_of_book', 'execution_data'].map((type) => ({ type, params: { market } }))
-  socket.send(JSON.stringify({ type: 'subscribe', channels }))
-})
+/** One connection; resolves when it has ended, or when it has been silent for too long. */
+function readStream(token) {
+  return new Promise((resolve) => {
+    // The first is what the service selects. The second carries the token; it is never selected and never sent back.
+    const socket = new WebSocket(`${credentials.ws_url}/`, ['tidegate.default', `bearer.${token}`])
+    let hadData = false
+    const end = (code, reason) => {
+      clearTimeout(silence)
+      resolve({ code, reason, hadData })
+    }
+    const silence = setTimeout(() => {
+      socket.close()
+      end(1006, 'silent for too long')
+    }, SILENCE_MILLISECONDS)
+    socket.addEventListener('open', () => {
+      console.log(`open, ${socket.protocol}`)
+      const channels = ['market_data.top_of_book', 'execution_data'].map((type) => ({ type, params: { market } }))
+      socket.send(JSON.stringify({ type: 'subscribe', channels: [...channels, { type: 'heartbeat' }] }))
+    })
+    socket.addEventListener('message', ({ data }) => {
+      silence.refresh()
+      const message = JSON.parse(data)
+      hadData ||= message.channel !== undefined
+      show(message)
+    })
+    socket.addEventListener('close', ({ code, reason }) => end(code, reason))
+  })
+}
 
-socket.addEventListener('message', ({ data }) => {
-  const { channel, payload, channels } = JSON.parse(data)
+function show({ channel, payload, channels }) {
   if (channel === 'execution_data') {
     console.log(`${payload.executed_at} ${market} trade ${payload.price} x ${payload.amount}`)
   } else if (channel === 'market_data.top_of_book') {
@@ -35,11 +78,19 @@ socket.addEventListener('message', ({ data }) => {
     console.log(`${payload.timestamp} ${market} top ${bid} ${ask}`)
   } else {
     const refused = channels?.find((entry) => entry.error !== undefined)
-    if (refused !== undefined) console.error(`${refused.error}: ${refused.message}`)
+    if (refused !== undefined) fail(`${refused.error}: ${refused.message}`)
   }
-})
+}
 
-socket.addEventListener('close', ({ code, reason }) => {
-  console.error(`closed with ${code} ${reason}`)
-  process.exitCode = code === 1000 ? 0 : 1
-})
+/** Whether the service says that this client may not stream. */
+async function isForbidden(token) {
+  const address = credentials.ws_url.replace(/^ws/, 'http')
+  const headers = { authorization: `Bearer ${token}` }
+  const { status } = await fetch(`${address}/`, { headers, signal: AbortSignal.timeout(10_000) })
+  return status === 403
+}
+
+function fail(message) {
+  console.error(message)
+  process.exit(1)
+}

@@ -33,8 +33,16 @@ export interface ConnectionDown {
 /** How one attempt ended. */
 type Outcome =
   | { readonly type: 'closed'; readonly code: number; readonly reason: string }
-  | { readonly type: 'refused'; readonly status: number; readonly retryAfterSeconds: number; readonly what: string }
+  | (Refusal & { readonly type: 'refused' })
   | { readonly type: 'unreachable'; readonly reason: string }
+
+interface Refusal {
+  /** Whether the token endpoint refused, and not the handshake. */
+  readonly isOfToken: boolean
+  readonly status: number
+  readonly retryAfterSeconds: number
+  readonly what: string
+}
 
 /** Delays before attempts after the first: doubling from the first to the second, each multiplied by 0.5 to 1.5. */
 const RETRY_MILLISECONDS_MIN = 250
@@ -168,7 +176,13 @@ export class StreamClient {
         response.resume()
         const retryAfterSeconds = Number(response.headers['retry-after'] ?? 0) || 0
         const status = response.statusCode ?? 0
-        finish({ type: 'refused', status, retryAfterSeconds, what: handshakeRefusal(status, credentials) })
+        finish({
+          type: 'refused',
+          isOfToken: false,
+          status,
+          retryAfterSeconds,
+          what: handshakeRefusal(status, credentials),
+        })
         socket.terminate()
       })
       let failure = ''
@@ -187,10 +201,18 @@ export class StreamClient {
     if (outcome.type === 'unreachable') {
       return this.#hasBeenOpen ? undefined : `${outcome.reason}; is the service running?`
     }
-    if (outcome.type === 'refused') return RETRY_STATUSES.has(outcome.status) ? undefined : outcome.what
+    if (outcome.type === 'refused') return this.#isTransient(outcome) ? undefined : outcome.what
     if (adviceOf(outcome) === 'no') return `the service closed the connection: ${closeText(outcome)}`
     if (CLIENT_FAULT_CODES.has(outcome.code)) return `the service did not accept what we sent: ${closeText(outcome)}`
     return undefined
+  }
+
+  /**
+   * After a connection that was open, a refused fresh token is not final: while a signing key is replaced, another node
+   * may not know the new one yet. Credentials that are no longer valid are refused by the token endpoint.
+   */
+  #isTransient({ status, isOfToken }: Refusal): boolean {
+    return RETRY_STATUSES.has(status) || (status === 401 && !isOfToken && this.#hasBeenOpen)
   }
 
   /** Milliseconds until the next attempt: jittered, growing while attempts fail, never before `Retry-After`. */
@@ -215,7 +237,7 @@ export class StreamClient {
 function tokenOutcome(error: unknown): Outcome {
   if (error instanceof TokenRefused) {
     const { status, retryAfterSeconds, message } = error
-    return { type: 'refused', status, retryAfterSeconds, what: message }
+    return { type: 'refused', isOfToken: true, status, retryAfterSeconds, what: message }
   }
   if (error instanceof TokenUnreachable) return { type: 'unreachable', reason: error.message }
   throw error

@@ -19,6 +19,7 @@ export const CLOSE_CODES = {
   executionGap: { code: 4000, reason: 'execution stream has a gap', reconnect: 'yes' },
   executionsMissed: { code: 4000, reason: 'execution stream has a gap at its source', reconnect: 'yes' },
   tokenExpired: { code: 4001, reason: 'token expired', reconnect: 'with a new token' },
+  tokenRevoked: { code: 4001, reason: 'token revoked', reconnect: 'with a new token' },
   stale: { code: 4002, reason: 'market data stale', reconnect: 'yes, later' },
   revoked: { code: 4003, reason: 'access revoked', reconnect: 'no' },
 } as const

@@ -14,6 +14,7 @@ import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import { LogLimit } from '../base/log-limit.ts'
+import type { CloseCause } from '../contract/stream-codes.ts'
 import { Problem, problemResponse } from '../http/problem.ts'
 import {
   authenticate,
@@ -86,9 +87,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     const passed = logLimit.admit('broken handshake')
     if (passed !== undefined) log.debug({ reason: code, ...passed }, 'a handshake broke off')
   }
-  const endWatch = directory.onChange(() => {
-    hub.closeWhere((session) => (streamRefusal(directory, session.token) === undefined ? undefined : 'revoked'))
-  })
+  const endWatch = directory.onChange(() => hub.closeWhere(({ token }) => revocationCause(directory, token)))
 
   function noteRefusal({ status, code }: Problem, clientAddress: string): void {
     const passed = logLimit.admit(code)
@@ -130,6 +129,13 @@ export function createGateway(options: GatewayOptions): Gateway {
       server.close()
     },
   }
+}
+
+/** Why a live connection has to end, if it has to: clients get a new token after the first cause, and stop after the second. */
+function revocationCause(directory: Directory, token: AccessToken): CloseCause | undefined {
+  const refusal = streamRefusal(directory, token)
+  if (refusal === undefined) return undefined
+  return refusal === 'revoked' ? 'tokenRevoked' : 'revoked'
 }
 
 /**

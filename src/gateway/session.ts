@@ -18,8 +18,9 @@ import type { Beat } from './session-limits.ts'
 import { Subscriptions, type SubscriptionsHost, type SubscriptionsOwner } from './subscriptions.ts'
 import { CLOSE_MILLISECONDS_MAX, type TransportPort } from './transport.ts'
 
-/** A revoked connection is gone within a second, whether its peer answers the close or not. */
+/** A connection whose token or access was revoked is gone within a second, whether its peer answers the close or not. */
 const REVOKED_CUT_MILLISECONDS = 1_000
+const REVOCATIONS: ReadonlySet<CloseCause> = new Set(['tokenRevoked', 'revoked'])
 
 /** Longest wait that a timer of the platform can hold (about 24 days). */
 const TIMER_MILLISECONDS_MAX = 2_147_483_647
@@ -240,7 +241,7 @@ export class Session implements OutboxOwner, ReaderOwner, SubscriptionsOwner {
     this.#host.countClose(cause)
     this.#release()
     const { code, reason } = CLOSE_CODES[cause]
-    this.#transport.close(code, reason, cause === 'revoked' ? REVOKED_CUT_MILLISECONDS : CLOSE_MILLISECONDS_MAX)
+    this.#transport.close(code, reason, REVOCATIONS.has(cause) ? REVOKED_CUT_MILLISECONDS : CLOSE_MILLISECONDS_MAX)
   }
 
   /** Cuts the connection without a word. */

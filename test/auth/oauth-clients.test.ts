@@ -85,7 +85,7 @@ describe.each(METHODS)('openid-client with %s', (method, authenticationOf) => {
     expect(payloadOf(grant.access_token)).toMatchObject({ iss: metadata.issuer, client_id: clientId })
     const { closed } = await node.stream(grant.access_token)
     await openid.tokenRevocation(configuration, grant.access_token)
-    expect(await closed).toBe(4003)
+    expect(await closed).toBe(4001)
     expect(await node.status(grant.access_token)).toBe(401)
     await openid.tokenRevocation(configuration, 'never issued')
   })

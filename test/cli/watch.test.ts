@@ -204,6 +204,27 @@ describe('watch, when the connection ends', () => {
     expect(service.handshakeTokens.slice(2)).toEqual(['Bearer token-2', 'Bearer token-3'])
   })
 
+  it('keeps trying when a node does not know the key of a new token yet', async () => {
+    const handshakes = [undefined, { status: 401 }, { status: 401 }]
+    const run = watch([M, '--credentials', await startService({ handshakes })])
+    ;(await service.connection(0)).close(4001, 'token revoked')
+    for (const wait of [250, 500, 1_000]) {
+      await untilLine(run, `retry_ms=${wait} `)
+      run.clock.advance(wait)
+    }
+    await service.connection(1)
+    expect(service.handshakeTokens).toEqual([1, 2, 3, 4].map((number) => `Bearer token-${number}`))
+  })
+
+  it('gives up when a new token is refused to it', async () => {
+    const body = { error: 'invalid_client', error_description: 'the client is disabled' }
+    const run = watch([M, '--credentials', await startService({ tokens: [undefined, { status: 401, body }] })])
+    ;(await service.connection(0)).close(4001, 'token revoked')
+    await untilLine(run, 'code=4001')
+    run.clock.advance(250)
+    expect(await run.ended).toMatchObject({ exitCode: 1, error: expect.stringContaining('the client is disabled') })
+  })
+
   it.each([
     { code: 4003, error: 'the service closed the connection: 4003 access revoked' },
     { code: 1007, error: 'the service did not accept what we sent: 1007 access revoked' },

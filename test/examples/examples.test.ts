@@ -11,6 +11,7 @@ import { nodeSuite } from './node-suite.ts'
 import { pythonSuite } from './python-suite.ts'
 import { restSuite } from './rest-suite.ts'
 import { restartSuite } from './restart-suite.ts'
+import { revocationSuite } from './revocation-suite.ts'
 import { Stands, TRANSPORTS } from './stands.ts'
 
 let started: Stands | undefined
@@ -35,6 +36,7 @@ curlSuite(stands)
 browserSuite(stands)
 restSuite(stands)
 describe('the service', () => {
+  revocationSuite(stands)
   restartSuite(stands)
 
   it('has written down no token and no error while all of this went on', () => {

@@ -63,9 +63,9 @@ export class Stand {
     return path
   }
 
-  /** A token of the demo client. */
-  async token(scope = STREAM_SCOPE): Promise<string> {
-    const { client_id, client_secret, auth_url } = this.credentials
+  /** A token of the demo client, or of another. */
+  async token(scope = STREAM_SCOPE, client: Partial<CredentialsFile> = {}): Promise<string> {
+    const { client_id, client_secret, auth_url } = { ...this.credentials, ...client }
     const form = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret, scope })
     const { SSL_CERT_FILE: file } = this.environment
     const ca = file === undefined ? {} : { ca: readFileSync(file) }

@@ -2,7 +2,7 @@ import { createServer, request as httpRequest, type IncomingMessage, type Server
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { type ClientRecord, type CustomerRecord, Directory } from '../../src/auth/directory.ts'
+import { type ClientRecord, type CustomerRecord, Directory, type DirectoryContent } from '../../src/auth/directory.ts'
 import type { TokenVerdict } from '../../src/auth/token-verifier.ts'
 import { createSystemClock } from '../../src/base/clock.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
@@ -292,6 +292,18 @@ describe('live connections', () => {
     expect(socket.readyState).toBe(WebSocket.OPEN)
     directory.replace({ customers: [{ ...CUSTOMER, streaming: false }], clients: [CLIENT] })
     expect(await closed).toBe(4003)
+  })
+
+  test.each<[string, Partial<DirectoryContent>]>([
+    ['token', { revokedTokens: [{ tokenId: 'good', expiresAtMilliseconds: Date.now() + 60_000 }] }],
+    ['signing key', { revokedKeyIds: ['key'] }],
+    ['client has all of its tokens', { clients: [{ ...CLIENT, tokensValidFromSeconds: 1 }] }],
+  ])('end with 4001 when their %s revoked: a new token opens the stream again', async (_, revocation) => {
+    const socket = await open([], { Authorization: 'Bearer good' })
+    const closed = closedWith(socket)
+    directory.replace({ customers: [CUSTOMER], clients: [CLIENT], ...revocation })
+    expect(await closed).toBe(4001)
+    expect((await ask(HANDSHAKE)).status).toBe(401)
   })
 
   test('end with 1012 when the node drains', async () => {

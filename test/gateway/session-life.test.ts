@@ -373,9 +373,9 @@ describe('the end of a connection', () => {
     expect(stream.hub.channel('AAAUSD')?.subscriptions).toEqual([])
   })
 
-  test('a revoked connection is cut after one second', () => {
+  test.each(['tokenRevoked', 'revoked'] as const)('a connection that ends as %s is cut after one second', (cause) => {
     const client = new LiveStream().connect()
-    client.session.close('revoked')
+    client.session.close(cause)
     expect(client.transport.cutAfterMilliseconds).toEqual([1_000])
   })
 })

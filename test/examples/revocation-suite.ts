@@ -1,0 +1,68 @@
+/** Revocation under every kind of client: a revoked token brings each back with a new one, revoked access ends each. */
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { CHROMIUM, PYTHON, startExample } from '../support/foreign-programs.ts'
+import { connectPage, newPage, startBrowser, untilStatus } from './browser-suite.ts'
+import { BUILTIN_FLAGS } from './node-suite.ts'
+import type { Stands } from './stands.ts'
+import { firstLines } from './stream-lines.ts'
+
+const FOLDER = join(import.meta.dirname, '../../examples')
+
+export function revocationSuite(stands: () => Stands): void {
+  let browser: Awaited<ReturnType<typeof startBrowser>> | undefined
+  beforeAll(async () => {
+    if (!CHROMIUM.isMissing) browser = await startBrowser(stands().publicKeyHash)
+  })
+  afterAll(async () => {
+    await browser?.close()
+  })
+
+  it('a revoked token is replaced by a new one, and revoked access ends the client', async () => {
+    const stand = stands().of('TCP')
+    const { operator } = stand.service
+    const { customerId, clientId, clientSecret } = await operator.createClient()
+    const path = stand.writeCredentials('revoked', { client_id: clientId, client_secret: clientSecret })
+    const start = (file: string, ...args: string[]) => startExample(file, [...args, 'BTCUSD', path], stand.environment)
+    const readers = [
+      start(process.execPath, join(FOLDER, 'node/stream.mjs')),
+      start(process.execPath, ...BUILTIN_FLAGS, join(FOLDER, 'node/stream-builtin.mjs')),
+    ]
+    if (!PYTHON.isMissing) readers.push(start(PYTHON.file, join(FOLDER, 'python/stream.py')))
+    const page = browser && (await newPage(browser))
+    await page?.goto(stands().page.origin)
+    await page?.setInputFiles('[name=credentials]', path)
+    await page?.click('button')
+    if (page) await untilStatus(page, /live/)
+    await Promise.all(readers.map((reader) => firstLines(reader, 3)))
+
+    await operator.call('POST', `/clients/${clientId}/revoke-tokens`)
+    await Promise.all(readers.map((reader) => reader.errorLine((line) => line === 'closed with 4001 token revoked')))
+    await Promise.all(readers.map((reader) => firstLines(reader, reader.stdout().split('\n').length + 3)))
+    // The page's connection of before is closed: what is live now has a new token.
+    if (page) await untilStatus(page, /live/)
+
+    await operator.call('PATCH', `/customers/${customerId}`, { streaming: false })
+    for (const reader of readers) {
+      const { code, stderr } = await reader.result
+      const closes = ['closed with 4001 token revoked', 'closed with 4003 access revoked', '']
+      expect({ code, stderr }).toEqual({ code: 1, stderr: closes.join('\n') })
+    }
+    if (page) expect(await untilStatus(page, /4003/)).toBe('Closed with 4003 access revoked')
+    await page?.close()
+  })
+
+  it.skipIf(CHROMIUM.isSkipped)('a page that was given a token asks for a new one', async () => {
+    const stand = stands().of('TCP')
+    const { operator } = stand.service
+    const { clientId, clientSecret } = await operator.createClient()
+    const page = await newPage(browser!)
+    await page.goto(stands().page.origin)
+    const token = await stand.token(undefined, { client_id: clientId, client_secret: clientSecret })
+    await connectPage(page, `${stand.credentials.ws_url}/`, token)
+    await untilStatus(page, /live/)
+    await operator.call('POST', `/clients/${clientId}/revoke-tokens`)
+    expect(await untilStatus(page, /4001/)).toBe('Closed with 4001 token revoked: paste a new token')
+    await page.close()
+  })
+}
