@@ -7,15 +7,17 @@ import type { FastifyInstance } from 'fastify'
 import type { Static } from 'typebox'
 import { getCustomer } from '../auth/customers.ts'
 import { ACTOR, idOf } from '../auth/operator-calls.ts'
+import { type ListQuery, listQuerySchema, readsListQuery } from '../http/list-query.ts'
 import { PageQuery, pageDocument, readPageQuery } from '../http/page-query.ts'
 import { Problem } from '../http/problem.ts'
 import { WRITES_RAW_JSON } from '../http/raw-json.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { reviewedAccountDocument } from './documents.ts'
+import { listAllAccounts } from './lists.ts'
 import { ensureProfile, listProfiles } from './profiles.ts'
 import type { Quotas } from './quotas.ts'
-import { NewProfileBody, ReviewBody, ReviewedAccount, ReviewedAccountPage } from './schemas.ts'
-import { getAccount, listAllAccounts, reviewAccount } from './store.ts'
+import { NewProfileBody, REVIEW_FILTERS, ReviewBody, ReviewedAccount, ReviewedAccountPage } from './schemas.ts'
+import { getAccount, reviewAccount } from './store.ts'
 import type { AccountTables } from './tables.ts'
 
 interface ById {
@@ -30,12 +32,14 @@ const answer = { 200: ReviewedAccount }
 
 /** Declares the routes below whatever prefix `app` has. */
 export function registerAccountOperatorRoutes(app: FastifyInstance, db: Db, quotas: Quotas): void {
-  app.get<Listed>(
+  app.get<{ Querystring: ListQuery<typeof REVIEW_FILTERS> }>(
     '/accounts',
-    { ...WRITES_RAW_JSON, schema: { ...paged, response: { 200: ReviewedAccountPage } } },
-    async (request) => {
-      return pageDocument(await listAllAccounts(db, readPageQuery(request.query)))
+    {
+      ...readsListQuery(REVIEW_FILTERS),
+      ...WRITES_RAW_JSON,
+      schema: { querystring: listQuerySchema(REVIEW_FILTERS), response: { 200: ReviewedAccountPage } },
     },
+    async ({ query }) => pageDocument(await listAllAccounts(db, query)),
   )
   app.get<ById>('/accounts/:id', { ...WRITES_RAW_JSON, schema: { response: answer } }, async (request) => {
     const row = await getAccount(db, idOf(request.params.id))

@@ -3,12 +3,12 @@
  * and never goes. It owns the question whether something may be made for a profile now.
  */
 import { isUuid, newId } from '../base/ids.ts'
-import { Problem } from '../http/problem.ts'
+import { invalidRequest, Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
 import { nextCreationTime } from '../store/creation-time.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { type Page, type PageOrder, readPage } from '../store/page.ts'
-import { summaryStatus } from './model.ts'
+import { type SummaryStatus, summaryStatus } from './model.ts'
 import type { AccountTables } from './tables.ts'
 
 /** A profile as the operator API shows it. */
@@ -30,12 +30,15 @@ export interface WritableProfile {
 
 type ProfileRow = Omit<ProfileDocument, 'nickname'> & { readonly nickname: string | null }
 
+/** Of accounts whose profiles get no new addresses or rules. */
+const BLOCKED: ReadonlySet<SummaryStatus> = new Set(['DISABLED', 'DENIED', 'ERROR'])
+
 const COLUMNS = ['id', 'customer_id', 'nickname', 'type', 'created_at'] as const
 
 /**
  * The profile that something is about to be made for, with its account, which nobody can disable before `transaction`
  * ends. To be asked before the creation is counted. A profile that is not there or not this customer's is 404, one whose
- * account is DISABLED 403, both with `pointer`: where in the request the profile stands.
+ * account is DISABLED, DENIED or ERROR is 403; both name `pointer`, the place of the profile in the request.
  */
 export async function profileForWrite<Tables>(
   transaction: Transaction<Tables>,
@@ -53,7 +56,7 @@ export async function profileForWrite<Tables>(
         .where('customer_id', '=', customerId)
         .executeTakeFirst()
     : undefined
-  if (profile === undefined) throw refusal('not_found', pointer, 'there is no profile with this id')
+  if (profile === undefined) throw notThere(pointer, 'there is no profile with this id')
   const account = await ours
     .selectFrom('accounts')
     .select(['id', 'identity_id', 'review_status', 'admin_disabled', 'user_disabled'])
@@ -61,10 +64,41 @@ export async function profileForWrite<Tables>(
     .forShare()
     .executeTakeFirst()
   if (account === undefined) return { id: profile.id, customerId }
-  if (summaryStatus(account) === 'DISABLED') {
-    throw refusal('account_disabled', pointer, 'the account of this profile is disabled')
+  const summary_status = summaryStatus(account)
+  if (BLOCKED.has(summary_status)) {
+    const detail = `the account of this profile is ${summary_status}`
+    throw new Problem('account_blocked', `${pointer}: ${detail}`, {
+      errors: [{ pointer, detail }],
+      meta: { summary_status },
+    })
   }
   return { id: profile.id, customerId, account: { id: account.id, identityId: account.identity_id } }
+}
+
+/**
+ * Refuses an account in a request that is not the account of its profile: 404 when it is not there or not this
+ * customer's, 400 when it is another account of the customer.
+ * @param profile as `profileForWrite` gave it in this transaction
+ */
+export async function refuseOtherAccount<Tables>(
+  transaction: Transaction<Tables>,
+  profile: WritableProfile,
+  accountId: string | undefined,
+): Promise<void> {
+  const wanted = accountId?.toLowerCase()
+  if (wanted === undefined || wanted === profile.account?.id) return
+  const ours = transaction as unknown as Transaction<AccountTables>
+  const account = isUuid(wanted)
+    ? await ours
+        .selectFrom('accounts')
+        .select('id')
+        .where('id', '=', wanted)
+        .where('customer_id', '=', profile.customerId)
+        .executeTakeFirst()
+    : undefined
+  const pointer = '/account_id'
+  if (account === undefined) throw notThere(pointer, 'there is no account with this id')
+  throw invalidRequest([{ pointer, detail: 'must be the account of the profile' }])
 }
 
 /** Makes the profile of a new account. */
@@ -124,6 +158,6 @@ function documentOf({ nickname, ...row }: ProfileRow): ProfileDocument {
   return { ...row, ...(nickname === null ? {} : { nickname }) }
 }
 
-function refusal(code: 'not_found' | 'account_disabled', pointer: string, detail: string): Problem {
-  return new Problem(code, `${pointer}: ${detail}`, { errors: [{ pointer, detail }] })
+function notThere(pointer: string, detail: string): Problem {
+  return new Problem('not_found', `${pointer}: ${detail}`, { errors: [{ pointer, detail }] })
 }

@@ -10,11 +10,12 @@ import { invalidRequest, Problem } from '../http/problem.ts'
 import { WRITES_RAW_JSON } from '../http/raw-json.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { accountDocument } from './documents.ts'
+import { listAccounts } from './lists.ts'
 import { METADATA_DEFAULT, readMetadata } from './metadata.ts'
 import type { NewMember } from './model.ts'
 import type { Quotas } from './quotas.ts'
 import { ACCOUNT_FILTERS, Account, AccountChangeBody, AccountPage, NewAccountBody } from './schemas.ts'
-import { changeAccount, createAccount, getAccount, listAccounts } from './store.ts'
+import { changeAccount, createAccount, getAccount } from './store.ts'
 import type { AccountTables } from './tables.ts'
 
 export interface AccountRoutesOptions {

@@ -1,6 +1,6 @@
 /** What accounts look like in requests and answers, as schemas; bodies are strict, and nothing in them is coerced. */
 import { Type } from 'typebox'
-import { orderBy, text, times } from '../http/list-query.ts'
+import { choices, orderBy, text, times } from '../http/list-query.ts'
 import { NextPageCursor } from '../http/page-query.ts'
 import { textChoice } from '../http/text-choice.ts'
 import { ACCOUNT_TYPES, MEMBER_ROLES, SUMMARY_STATUSES } from './model.ts'
@@ -95,4 +95,11 @@ export const ACCOUNT_FILTERS = {
   identity_id: text('Filter by primary identity'),
   created_at: times('Created'),
   updated_at: times('Last updated'),
+}
+
+/** Those of the operator's list. */
+export const REVIEW_FILTERS = {
+  ...ACCOUNT_FILTERS,
+  customer_id: text('Filter by customer'),
+  summary_status: choices(SUMMARY_STATUSES, 'Filter by summary statuses'),
 }

@@ -4,16 +4,12 @@
  * given to another of the same customer. What is not this customer's is not there.
  */
 import { newId } from '../base/ids.ts'
-import type { ListQuery } from '../http/list-query.ts'
 import { Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Db, Transaction } from '../store/db.ts'
-import { isMadeWithin, isOwnedBy, type PageOrder, recordsOf } from '../store/page.ts'
-import { readTextPage, type TextPage } from '../store/page-text.ts'
 import { sql } from '../store/sql.ts'
-import { recordChange, recordsByChange } from './account-changes.ts'
+import { recordChange } from './account-changes.ts'
 import { type AccountRow, accountDocument } from './documents.ts'
-import { ACCOUNT_ITEM, REVIEWED_ACCOUNT_ITEM } from './list-items.ts'
 import {
   type AccountMember,
   type AccountType,
@@ -25,7 +21,6 @@ import {
 } from './model.ts'
 import { insertAccountProfile } from './profiles.ts'
 import type { Quotas } from './quotas.ts'
-import type { ACCOUNT_FILTERS } from './schemas.ts'
 import type { AccountTables } from './tables.ts'
 
 export interface NewAccount {
@@ -64,7 +59,8 @@ type Changes = Partial<
   Pick<AccountRow, 'ref_id' | 'description' | 'metadata' | 'members' | 'user_disabled' | 'admin_disabled'>
 > & { readonly review_status?: ReviewStatus }
 
-const COLUMNS = [
+/** Of an account as it is read. */
+export const ACCOUNT_COLUMNS = [
   'id',
   'customer_id',
   'identity_id',
@@ -113,7 +109,7 @@ export async function createAccount(
       created_at: createdAt,
       updated_at: createdAt,
     })
-    .returning(COLUMNS)
+    .returning(ACCOUNT_COLUMNS)
     .executeTakeFirstOrThrow()
   const detail = { customer_id: customerId, identity_id: identityId, ref_id: refId, type, profile_id: profileId }
   await writeAudit(transaction, { actor, action: 'account.create', subject: id, detail })
@@ -171,48 +167,9 @@ export async function reviewAccount(
 
 /** The account with this id; of one customer, or of any. */
 export async function getAccount(db: Db, id: string, customerId?: string): Promise<AccountRow | undefined> {
-  const query = db.tables<AccountTables>().selectFrom('accounts').select(COLUMNS).where('id', '=', id)
+  const query = db.tables<AccountTables>().selectFrom('accounts').select(ACCOUNT_COLUMNS).where('id', '=', id)
   const visible = customerId === undefined ? query : query.where('customer_id', '=', customerId)
   return await visible.executeTakeFirst()
-}
-
-export async function listAccounts(
-  db: Db,
-  customerId: string,
-  { filters, ...request }: ListQuery<typeof ACCOUNT_FILTERS>,
-): Promise<TextPage> {
-  const { identity_id, created_at, updated_at } = filters
-  const tables = db.tables<AccountTables>()
-  const all = tables.selectFrom('accounts').select(COLUMNS)
-  const list = {
-    ...request,
-    operation: 'listAccounts',
-    owner: customerId,
-    filters: request.binding,
-    idType: 'uuid',
-  } as const
-  if (updated_at !== undefined) {
-    const wanted = { customerId, identityId: identity_id, created: created_at, changed: updated_at }
-    const records = recordsByChange(tables, wanted, (id) => all.where('id', '=', id), list)
-    return await readTextPage(tables, records, ACCOUNT_ITEM, list)
-  }
-  let query = all.where(isOwnedBy(customerId))
-  if (identity_id !== undefined) query = query.where('identity_id', '=', identity_id)
-  if (created_at !== undefined) query = query.where(isMadeWithin(created_at))
-  const records = recordsOf(query, { ...list, indexes: identity_id === undefined ? 'owner' : 'filter' })
-  return await readTextPage(tables, records, ACCOUNT_ITEM, list)
-}
-
-/** Accounts of all customers, for the operator. */
-export async function listAllAccounts(
-  db: Db,
-  request: { readonly limit: number; readonly order: PageOrder; readonly pageCursor?: string },
-): Promise<TextPage> {
-  const tables = db.tables<AccountTables>()
-  const binding = { operation: 'accounts', owner: 'operator', filters: {} }
-  const list = { ...request, ...binding, idType: 'uuid', indexes: 'everyone' } as const
-  const records = recordsOf(tables.selectFrom('accounts').select(COLUMNS), list)
-  return await readTextPage(tables, records, REVIEWED_ACCOUNT_ITEM, list)
 }
 
 /**
@@ -224,7 +181,7 @@ async function lockAccount(
   id: string,
   customerId?: string,
 ): Promise<AccountRow | undefined> {
-  const query = transaction.selectFrom('accounts').select(COLUMNS).where('id', '=', id).forUpdate()
+  const query = transaction.selectFrom('accounts').select(ACCOUNT_COLUMNS).where('id', '=', id).forUpdate()
   return await (customerId === undefined ? query : query.where('customer_id', '=', customerId)).executeTakeFirst()
 }
 
@@ -270,7 +227,7 @@ async function applyChanges(
       updated_at: sql`greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')`,
     })
     .where('id', '=', before.id)
-    .returning(COLUMNS)
+    .returning(ACCOUNT_COLUMNS)
     .executeTakeFirstOrThrow()
   await recordChange(transaction, before, account)
   return account

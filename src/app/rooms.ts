@@ -14,7 +14,7 @@ import type { TokenVerifier } from '../auth/token-verifier.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config/settings.ts'
 import type { AddressSupply } from '../deposit-instructions/allocation.ts'
-import { registerAddressPoolRoutes } from '../deposit-instructions/operator-routes.ts'
+import { registerAddressOperatorRoutes } from '../deposit-instructions/operator-routes.ts'
 import { registerDepositAddressRoutes } from '../deposit-instructions/routes.ts'
 import type { Hub } from '../gateway/hub.ts'
 import { registerMarketRoutes } from '../gateway/market-routes.ts'
@@ -80,7 +80,7 @@ export function operatorRooms(options: OperatorRoomsOptions): readonly Room[] {
     (app) => registerAuthOperatorRoutes(app, options),
     (app) => registerStreamOperatorRoutes(app, options),
     (app) => registerAccountOperatorRoutes(app, db, quotas),
-    (app) => registerAddressPoolRoutes(app, db),
+    (app) => registerAddressOperatorRoutes(app, db),
     (app) => registerRuleOperatorRoutes(app, { db, supply }),
   ]
 }

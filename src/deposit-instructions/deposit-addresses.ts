@@ -3,10 +3,10 @@
  * is made, in the caller's transaction, and how a customer's are listed. Who asks has been checked before.
  */
 import type { WritableProfile } from '../accounts/profiles.ts'
-import { profileForWrite } from '../accounts/profiles.ts'
+import { profileForWrite, refuseOtherAccount } from '../accounts/profiles.ts'
 import { newId } from '../base/ids.ts'
 import { CRYPTO_NETWORKS, type CryptoNetwork, networksOf } from '../contract/crypto-networks.ts'
-import { invalidRequest, Problem } from '../http/problem.ts'
+import { Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Transaction } from '../store/db.ts'
 import { type AddressSupply, allocateAddress } from './allocation.ts'
@@ -77,10 +77,7 @@ export async function createDepositAddress(
   request: DepositAddressRequest,
 ): Promise<DepositAddressDocument> {
   const profile = await profileForWrite(transaction, customerId, request.profile_id, '/profile_id')
-  const { account_id } = request
-  if (account_id !== undefined && account_id.toLowerCase() !== profile.account?.id) {
-    throw invalidRequest([{ pointer: '/account_id', detail: 'must be the account of the profile' }])
-  }
+  await refuseOtherAccount(transaction, profile, request.account_id)
   // Other creations of this customer wait here until this transaction ends, so what is read next stays as it is.
   const creation = await supply.quotas.begin(transaction, customerId, { addresses: 1 })
   await refuseUsedRefId(transaction, customerId, request.ref_id)
@@ -131,10 +128,10 @@ export async function insertDepositAddress<Tables>(
     })
     .returning(DEPOSIT_ADDRESS_COLUMNS)
     .executeTakeFirstOrThrow()
-  return documentOf(row)
+  return depositAddressDocument(row)
 }
 
-function documentOf(row: DepositAddressRow): DepositAddressDocument {
+export function depositAddressDocument(row: DepositAddressRow): DepositAddressDocument {
   const { account_id, identity_id, ref_id, crypto_network, address, conversion_target_asset, ...rest } = row
   return {
     id: rest.id,
@@ -166,6 +163,6 @@ async function refuseUsedRefId(
     .executeTakeFirst()
   if (row === undefined) return
   throw new Problem('already_exists', 'ref_id: a deposit address with this ref_id exists', {
-    meta: { existing: documentOf(row) },
+    meta: { existing: depositAddressDocument(row) },
   })
 }

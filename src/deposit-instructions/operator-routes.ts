@@ -1,29 +1,38 @@
-/** The operator's calls about address pools. Whether the caller is the operator has been checked before. */
+/** The operator's calls about address pools, and about whose an address is. Whether the caller is the operator has been checked before. */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { textChoice } from '../http/text-choice.ts'
 import type { Db } from '../store/db.ts'
+import { depositAddressesAt } from './address-owner.ts'
 import { countPools, importAddresses } from './address-pool.ts'
 import { POOL_NETWORKS } from './allocation.ts'
 import type { DepositInstructionTables } from './tables.ts'
 
 const ADDRESSES_MAX = 1_000
+const ADDRESS_CHARACTERS_MAX = 200
 const ACTOR = 'operator'
 
 const PoolImport = Type.Object(
   {
     network: textChoice(POOL_NETWORKS),
-    addresses: Type.Array(Type.String({ maxLength: 200 }), { minItems: 1, maxItems: ADDRESSES_MAX }),
+    addresses: Type.Array(Type.String({ maxLength: ADDRESS_CHARACTERS_MAX }), { minItems: 1, maxItems: ADDRESSES_MAX }),
   },
   { additionalProperties: false },
 )
 
+const OwnerQuery = Type.Object({ address: Type.String({ minLength: 1, maxLength: ADDRESS_CHARACTERS_MAX }) })
+
 /** Declares the routes below whatever prefix `app` has. */
-export function registerAddressPoolRoutes(app: FastifyInstance, db: Db): void {
+export function registerAddressOperatorRoutes(app: FastifyInstance, db: Db): void {
   app.post<{ Body: Static<typeof PoolImport> }>('/address-pool', { schema: { body: PoolImport } }, ({ body }) =>
     db.transaction<DepositInstructionTables, object>((transaction) =>
       importAddresses(transaction, ACTOR, body.network, body.addresses),
     ),
   )
   app.get('/address-pool', async () => ({ items: await countPools(db.tables<DepositInstructionTables>()) }))
+  app.get<{ Querystring: Static<typeof OwnerQuery> }>(
+    '/deposit-addresses',
+    { schema: { querystring: OwnerQuery } },
+    async ({ query }) => ({ items: await depositAddressesAt(db, query.address) }),
+  )
 }

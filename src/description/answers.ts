@@ -73,6 +73,11 @@ export const PROBLEM_SCHEMA = {
           additionalProperties: true,
         },
         current: { type: 'string', description: 'Of `invalid_state`: the present state' },
+        summary_status: {
+          type: 'string',
+          enum: ['DISABLED', 'DENIED', 'ERROR'],
+          description: 'Of `account_blocked`: the status of the account',
+        },
         limit: {
           type: 'integer',
           description: 'Of `quota_exceeded` and `daily_quota_exceeded`: how many the customer may have or create',

@@ -25,7 +25,7 @@ const WITH_BODY: readonly ProblemCode[] = ['body_too_large', 'unsupported_media_
 /** What creates a deposit address for a profile, or may. */
 const ADDRESS_CREATION: readonly ProblemCode[] = [
   'not_found',
-  'account_disabled',
+  'account_blocked',
   'already_exists',
   'quota_exceeded',
   'daily_quota_exceeded',
@@ -44,7 +44,7 @@ const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
   listDepositAddresses: ['invalid_cursor'],
   createDepositAddress: ADDRESS_CREATION,
   listRules: ['invalid_cursor'],
-  createRule: ADDRESS_CREATION,
+  createRule: ['own_address', ...ADDRESS_CREATION],
   deleteRule: ['invalid_state'],
 }
 

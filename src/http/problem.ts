@@ -13,6 +13,10 @@ export const PROBLEMS = {
     meaning: 'a parameter, member or header breaks its rule; `errors` names field and rule',
   },
   invalid_cursor: { status: 400, meaning: 'the cursor is malformed, or of another list, filter or order' },
+  own_address: {
+    status: 400,
+    meaning: 'the destination is a deposit address of this service: name its profile as the destination instead',
+  },
   bad_handshake: { status: 400, meaning: 'the WebSocket handshake breaks RFC 6455' },
   unauthorized: { status: 401, meaning: 'a bearer token is required' },
   invalid_token: { status: 401, meaning: 'the bearer token is malformed, expired or not ours' },
@@ -24,7 +28,11 @@ export const PROBLEMS = {
     status: 403,
     meaning: 'the customer has as many records of this kind as it may have; `meta.limit` and `meta.used` say how many',
   },
-  account_disabled: { status: 403, meaning: 'the account of the profile is disabled; nothing new is made for it' },
+  account_blocked: {
+    status: 403,
+    meaning:
+      'the account of the profile is DISABLED, DENIED or ERROR: the profile gets no new addresses or rules; `meta.summary_status` names the status',
+  },
   not_found: { status: 404, meaning: 'there is nothing at this path, or with this id' },
   method_not_allowed: { status: 405, meaning: 'the resource has other methods; `Allow` names them' },
   request_timeout: { status: 408, meaning: 'the request came too slowly' },
@@ -68,7 +76,7 @@ export type FieldError =
 
 interface ProblemExtras {
   readonly errors?: readonly FieldError[]
-  /** What a client needs to go on: `existing` of already_exists, `current` of invalid_state, `limit` and `used` of quotas. */
+  /** What a client needs to go on: `existing` of already_exists, `current` of invalid_state, `summary_status` of account_blocked, `limit` and `used` of quotas. */
   readonly meta?: Readonly<Record<string, unknown>>
   readonly headers?: Readonly<Record<string, string>>
 }

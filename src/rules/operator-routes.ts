@@ -13,7 +13,7 @@ import type { Db, Transaction } from '../store/db.ts'
 import { type OperatorRuleDocument, RULE_STATUSES } from './model.ts'
 import { RejectBody } from './schemas.ts'
 import { approveRule, deleteRule, rejectRule } from './service.ts'
-import { listAllRules, operatorRuleDocument, type RuleRow, type RuleTables } from './store.ts'
+import { getRule, listAllRules, noRule, operatorRuleDocument, type RuleRow, type RuleTables } from './store.ts'
 
 export interface RuleOperatorRoutesOptions {
   readonly db: Db
@@ -36,6 +36,9 @@ export function registerRuleOperatorRoutes(app: FastifyInstance, { db, supply }:
     '/rules',
     { ...WRITES_RAW_JSON, schema: { querystring: RulesQuery, response: { 200: PageAnswer } } },
     async ({ query }) => pageDocument(await listAllRules(db, readPageQuery(query), query.status)),
+  )
+  app.get<ById>('/rules/:id', async ({ params }) =>
+    operatorRuleDocument((await getRule(db, idOf(params.id))) ?? noRule()),
   )
   app.post<ById>('/rules/:id/approve', { schema: { body: Nothing } }, ({ params }) =>
     write((transaction) => approveRule(transaction, supply, ACTOR, idOf(params.id))),

@@ -3,8 +3,10 @@
  * transaction, leaves one audit row, and makes what the source needs in that transaction too: a rule is never ACTIVE
  * without its deposit instructions. Asking for the state that a rule has changes nothing and leaves no row.
  */
-import { profileForWrite, type WritableProfile } from '../accounts/profiles.ts'
+import { profileForWrite, refuseOtherAccount, type WritableProfile } from '../accounts/profiles.ts'
 import { newId } from '../base/ids.ts'
+import type { CryptoNetwork } from '../contract/crypto-networks.ts'
+import { isOwnAddress } from '../deposit-instructions/address-owner.ts'
 import type { AddressSupply } from '../deposit-instructions/allocation.ts'
 import { insertDepositAddress } from '../deposit-instructions/deposit-addresses.ts'
 import { insertFiatInstructions } from '../deposit-instructions/fiat-instructions.ts'
@@ -40,7 +42,7 @@ export async function createRule(
   status: 'ACTIVE' | 'PENDING',
 ): Promise<RuleRow> {
   const profile = await profileForWrite(transaction, customerId, body.profile_id, '/profile_id')
-  refuseOtherAccount(body, profile)
+  await refuseOtherAccount(transaction, profile, body.account_id)
   const source = await sourceOf(transaction, profile, body)
   const destination = await destinationOf(transaction, profile, body)
   // Other creations of this customer wait here until this transaction ends, so what is read next stays as it is.
@@ -129,11 +131,6 @@ function isThere({ status: current }: RuleRow, wanted: RuleStatus): boolean {
   throw new Problem('invalid_state', `a rule that is ${current} cannot become ${wanted}`, { meta: { current } })
 }
 
-function refuseOtherAccount({ account_id }: NewRuleBody, { account }: WritableProfile): void {
-  if (account_id === undefined || account_id.toLowerCase() === account?.id) return
-  throw refusal('/account_id', 'must be the account of the profile')
-}
-
 /** The source as it is kept before anything is made for it. */
 async function sourceOf(
   transaction: Transaction<RuleTables>,
@@ -156,12 +153,26 @@ async function destinationOf(
   { destination }: NewRuleBody,
 ): Promise<RuleDestination> {
   const { crypto, fiat, profile } = destination ?? {}
-  if (crypto !== undefined) return { crypto }
+  if (crypto !== undefined) {
+    await refuseOwnAddress(transaction, crypto)
+    return { crypto }
+  }
   if (fiat !== undefined) return { fiat }
   if (profile === undefined) return { profile: { profile_id: id } }
   const pointer = '/destination/profile/profile_id'
   const named = await profileForWrite(transaction, customerId, profile.profile_id, pointer)
   return { profile: { profile_id: named.id } }
+}
+
+/** What is sent to an address of the service would come back as a deposit, and be converted again. */
+async function refuseOwnAddress(
+  transaction: Transaction<RuleTables>,
+  { network, address }: { readonly network: CryptoNetwork; readonly address: string },
+): Promise<void> {
+  if (!(await isOwnAddress(transaction, network, address))) return
+  const pointer = '/destination/crypto/address'
+  const detail = 'is a deposit address of this service; name its profile as the destination instead'
+  throw new Problem('own_address', `${pointer}: ${detail}`, { errors: [{ pointer, detail }] })
 }
 
 /** How many deposit addresses a rule with this source needs. */

@@ -99,6 +99,11 @@ export async function ruleWithRefId(
     .executeTakeFirst()
 }
 
+/** The rule of any customer. */
+export async function getRule(db: Db, id: string): Promise<RuleRow | undefined> {
+  return await db.tables<RuleTables>().selectFrom('rules').select(COLUMNS).where('id', '=', id).executeTakeFirst()
+}
+
 /** The rule, held against other writers until the transaction ends; of one customer, or of any. */
 export async function lockRule(
   transaction: Transaction<RuleTables>,

@@ -127,6 +127,46 @@ it('the operator’s list has the accounts of all customers, in pages', async ()
   expect(new Set(found.map(({ id }) => id)).size).toBe(found.length)
 })
 
+it('the operator’s list is filtered as the public one is, and by customer and summary status', async () => {
+  const owner = await node.newCustomer()
+  const identity = `identity of ${owner.customerId}`
+  const made = []
+  for (const identity_id of [identity, 'another', identity, identity]) {
+    made.push((await owner.call('POST', PATH, { account: { identity_id } })).body.id)
+  }
+  const [first, second, third, fourth] = made
+  await review(first, { summary_status: 'APPROVED' })
+  await review(third, { summary_status: 'APPROVED', admin_disabled: true })
+  const { updated_at } = (await review(second, { summary_status: 'ERROR' })).body
+  const own = `customer_id=${owner.customerId}`
+  const ofIdentity = `identity_id=${encodeURIComponent(identity)}`
+  for (const [query, expected] of [
+    [own, [fourth, third, second, first]],
+    [`${own}&order=ASC&order_by=CREATED_AT`, [first, second, third, fourth]],
+    [ofIdentity, [fourth, third, first]],
+    [`${ofIdentity}&summary_status=DISABLED&summary_status=PENDING`, [fourth, third]],
+    [`${own}&summary_status=APPROVED,ERROR`, [second, first]],
+    [`${own}&summary_status=ERROR&updated_at.eq=${updated_at}`, [second]],
+    [`${own}&updated_at.gte=${updated_at}`, [second]],
+    [`${ofIdentity}&updated_at.lt=${updated_at}&summary_status=DISABLED`, [third]],
+    [`customer_id=${owner.customerId.toUpperCase()}`, []],
+    ['customer_id=x', []],
+  ] as const) {
+    const { status, body } = await node.operator('GET', `/accounts?${query}`)
+    expect([query, status, body.items.map(({ id }: { id: string }) => id)]).toEqual([query, 200, expected])
+  }
+  const errors = await node.operator('GET', '/accounts?summary_status=ERROR&limit=1')
+  expect(errors.body.items).toMatchObject([{ id: second, customer_id: owner.customerId, summary_status: 'ERROR' }])
+  const page = (await node.operator('GET', `/accounts?${own}&limit=1`)).body
+  const next = await node.operator('GET', `/accounts?${own}&limit=2&page_cursor=${page.next_page_cursor}`)
+  expect(next.body.items.map(({ id }: { id: string }) => id)).toEqual([third, second])
+  const elsewhere = await node.operator('GET', `/accounts?page_cursor=${page.next_page_cursor}`)
+  expect(elsewhere.body.code).toBe('invalid_cursor')
+  for (const query of ['summary_status=approved', 'created_at.lt=yesterday', 'order_by=ID']) {
+    expect((await node.operator('GET', `/accounts?${query}`)).body.code, query).toBe('invalid_request')
+  }
+})
+
 describe('profiles', () => {
   const make = (id: string, body: object) => node.operator('POST', `/customers/${id}/profiles`, body)
 

@@ -49,16 +49,18 @@ describe('the profile that something is made for', () => {
     }
   })
 
-  it('is closed while its account is disabled by either side, whatever its review says', async () => {
+  it('is closed while its account is disabled by either side, or denied', async () => {
     const { id, profile_id } = await newAccount()
-    const refused = { code: 'account_disabled', status: 403, extras: { errors: [{ pointer: '/profile_id' }] } }
+    const refused = { code: 'account_blocked', status: 403, extras: { errors: [{ pointer: '/profile_id' }] } }
     await customer.call('PUT', PATH, { id, set_user_disabled: true })
     await expect(ask(profile_id)).rejects.toMatchObject(refused)
     await node.operator('PATCH', `/accounts/${id}`, { admin_disabled: true })
     await customer.call('PUT', PATH, { id, set_user_disabled: false })
     await expect(ask(profile_id)).rejects.toMatchObject(refused)
-    await node.operator('PATCH', `/accounts/${id}`, { admin_disabled: false, summary_status: 'DENIED' })
+    await node.operator('PATCH', `/accounts/${id}`, { admin_disabled: false })
     expect(await ask(profile_id)).toMatchObject({ id: profile_id })
+    await node.operator('PATCH', `/accounts/${id}`, { summary_status: 'DENIED' })
+    await expect(ask(profile_id)).rejects.toMatchObject(refused)
   })
 
   it('cannot be closed before what is made for it is there', async () => {
@@ -74,6 +76,6 @@ describe('the profile that something is made for', () => {
     })
     await disabled
     expect(order).toEqual(['made', 'disabled'])
-    await expect(ask(profile_id)).rejects.toMatchObject({ code: 'account_disabled' })
+    await expect(ask(profile_id)).rejects.toMatchObject({ code: 'account_blocked' })
   })
 })

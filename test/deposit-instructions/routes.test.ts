@@ -150,7 +150,6 @@ describe('a body', () => {
     ['a value of 101 characters', { metadata: { a: characters(101) } }, '/metadata/a'],
     ['a value that is a number', { metadata: { a: 1 } }, '/metadata/a'],
     ['a list for metadata', { metadata: [] }, '/metadata'],
-    ['an account of nobody', { account_id: NO_ONE }, '/account_id'],
     ['an id', { id: NO_ONE }, '/id'],
     ['an address', { address: '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa' }, '/address'],
   ])('may not have %s', async (_what, changes, pointer) => {
@@ -169,6 +168,30 @@ describe('a body', () => {
     const { status, body: problem } = await customer.call('POST', PATH, text)
     expect(status).toBe(400)
     expect(problem.errors[0].pointer).toBe(pointer)
+  })
+})
+
+describe('the owner of an address', () => {
+  const owners = (address: string) => node.operator('GET', `/deposit-addresses?address=${encodeURIComponent(address)}`)
+
+  it('is found by any form of it, and nobody by an address of somebody else', async () => {
+    const { body: evm } = await create({ crypto_network: 'BASE', ref_id: 'found' })
+    const { body: bitcoin } = await create()
+    const { body: cash } = await create({ crypto_network: 'BITCOIN_CASH' })
+    for (const [address, owner] of [
+      [evm.address, evm],
+      [evm.address.toLowerCase(), evm],
+      [bitcoin.address.toUpperCase(), bitcoin],
+      [cash.address.replace('bitcoincash:', ''), cash],
+    ]) {
+      expect(await owners(address)).toMatchObject({ status: 200, body: { items: [owner] } })
+    }
+    for (const address of ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', 'no address', `${bitcoin.address} `]) {
+      expect((await owners(address)).body, address).toEqual({ items: [] })
+    }
+    for (const query of ['', '?address=', '?address=a&address=b']) {
+      expect((await node.operator('GET', `/deposit-addresses${query}`)).status, query).toBe(400)
+    }
   })
 })
 
@@ -197,7 +220,7 @@ describe('what is refused', () => {
       [415, 'unsupported_media_type'],
       [400, 'invalid_request'],
       [404, 'not_found'],
-      [403, 'account_disabled'],
+      [403, 'account_blocked'],
       [400, 'invalid_request'],
       [409, 'already_exists'],
     ])
@@ -212,6 +235,29 @@ describe('what is refused', () => {
       problems.push({ ...problem, request_id: '' })
     }
     expect(new Set(problems.map((problem) => JSON.stringify(problem))).size).toBe(1)
+  })
+
+  it('is an account that is not there or another customer’s (404), or another one of the customer (400)', async () => {
+    const stranger = await newAccount(await node.newCustomer())
+    const other = await newAccount(customer)
+    for (const [account_id, status, code] of [
+      [stranger.accountId, 404, 'not_found'],
+      [NO_ONE, 404, 'not_found'],
+      ['no id at all', 404, 'not_found'],
+      [other.accountId.toUpperCase(), 400, 'invalid_request'],
+    ] as const) {
+      const refused = await create({ account_id })
+      expect(refused, account_id).toMatchObject({ status, body: { code, errors: [{ pointer: '/account_id' }] } })
+    }
+  })
+
+  it.each(['DENIED', 'ERROR', 'DISABLED'])('is an account that is %s, by its status', async (summary_status) => {
+    const blocked = await newAccount(customer)
+    const change = summary_status === 'DISABLED' ? { admin_disabled: true } : { summary_status }
+    await node.operator('PATCH', `/accounts/${blocked.accountId}`, change)
+    const refused = await create({ profile_id: blocked.profileId })
+    expect(refused).toMatchObject({ status: 403, body: { code: 'account_blocked', meta: { summary_status } } })
+    expect(refused.body.errors[0].pointer).toBe('/profile_id')
   })
 
   it('is a ref_id that was used before by any client of the customer, and only of that', async () => {

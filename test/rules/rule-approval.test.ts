@@ -64,6 +64,10 @@ describe('a rule that waits', () => {
       { ...other, customer_id: stranger.customerId },
       { ...rule, customer_id: customer.customerId },
     ])
+    for (const shownRule of body.items) {
+      expect((await node.operator('GET', `/rules/${shownRule.id.toUpperCase()}`)).body).toEqual(shownRule)
+    }
+    expect((await node.operator('GET', `/rules/${NO_ONE}`)).body.code).toBe('not_found')
     const cursor = body.next_page_cursor
     const next = (await node.operator('GET', `/rules?status=PENDING&limit=1&page_cursor=${cursor}`)).body
     expect(next.items).toHaveLength(1)
@@ -105,7 +109,7 @@ describe('approval', () => {
     await node.operator('PATCH', `/accounts/${alice.accountId}`, { admin_disabled: true })
     expect(await node.operator('POST', `/rules/${rule.id}/approve`)).toMatchObject({
       status: 403,
-      body: { code: 'account_disabled' },
+      body: { code: 'account_blocked' },
     })
     await node.operator('PATCH', `/accounts/${alice.accountId}`, { admin_disabled: false })
     expect(await shown(rule.id)).toEqual(rule)

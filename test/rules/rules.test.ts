@@ -136,6 +136,8 @@ describe('ids that are not there', () => {
   it.each([
     ['an unknown profile', { profile_id: NO_ONE }, '/profile_id'],
     ['a profile id that is none', { profile_id: 'x' }, '/profile_id'],
+    ['an unknown account', { account_id: NO_ONE }, '/account_id'],
+    ['an account id that is none', { account_id: 'x' }, '/account_id'],
     ['an unknown source', { source: { profile: { profile_id: NO_ONE } } }, '/source/profile/profile_id'],
     ['an unknown destination', { destination: { profile: { profile_id: 'x' } } }, '/destination/profile/profile_id'],
   ])('%s is 404 with its pointer', async (_what, changes, pointer) => {
@@ -163,11 +165,32 @@ describe('ids that are not there', () => {
     const bob = await newAccount(customer, 'bob')
     for (const [changes, pointer] of [
       [{ account_id: bob.accountId }, '/account_id'],
-      [{ account_id: NO_ONE }, '/account_id'],
       [{ source: { profile: { profile_id: bob.profileId } } }, '/source/profile/profile_id'],
     ] as const) {
       const answer = await customer.call('POST', RULES, ruleBody(alice.profileId, changes))
       expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ pointer }] } })
+    }
+  })
+})
+
+describe('a destination that is a deposit address of the service', () => {
+  it('is own_address, whoever has it and however it is written', async () => {
+    const other = await node.newCustomer()
+    const theirs = await newAccount(other)
+    const body = { profile_id: theirs.profileId, crypto_network: 'BASE' }
+    const { address } = (await other.call('POST', ADDRESSES, body)).body
+    for (const [network, text] of [
+      ['BASE', address],
+      ['ETHEREUM', address.toLowerCase()],
+    ]) {
+      const destination = { crypto: { network, address: text } }
+      const refused = await customer.call(
+        'POST',
+        RULES,
+        ruleBody(alice.profileId, { destination_asset: 'USDC', destination }),
+      )
+      const errors = [{ pointer: '/destination/crypto/address' }]
+      expect(refused).toMatchObject({ status: 400, body: { code: 'own_address', errors } })
     }
   })
 })
@@ -177,10 +200,10 @@ describe('a disabled account', () => {
     const carol = await newAccount(customer, 'carol')
     await node.operator('PATCH', `/accounts/${carol.accountId}`, { admin_disabled: true })
     const own = await customer.call('POST', RULES, ruleBody(carol.profileId))
-    expect(own).toMatchObject({ status: 403, body: { code: 'account_disabled', errors: [{ pointer: '/profile_id' }] } })
+    expect(own).toMatchObject({ status: 403, body: { code: 'account_blocked', errors: [{ pointer: '/profile_id' }] } })
     const destination = { profile: { profile_id: carol.profileId } }
     const other = await customer.call('POST', RULES, ruleBody(alice.profileId, { destination }))
-    expect(other).toMatchObject({ status: 403, body: { code: 'account_disabled' } })
+    expect(other).toMatchObject({ status: 403, body: { code: 'account_blocked' } })
     await node.operator('PATCH', `/accounts/${carol.accountId}`, { admin_disabled: false })
     expect((await customer.call('POST', RULES, ruleBody(carol.profileId))).status).toBe(200)
   })

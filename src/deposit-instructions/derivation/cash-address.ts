@@ -50,6 +50,15 @@ export function isCashAddress(text: string): boolean {
   return length === 20 || (length === 32 && address.type % 2 === 1)
 }
 
+/**
+ * The same destination as addresses are given out: lower case, with the prefix, of the plain kind of its type (token-aware
+ * types pay to the same script); undefined for what is no address.
+ */
+export function plainCashAddress(text: string): string | undefined {
+  const address = isCashAddress(text) ? decodeCashAddress(text) : undefined
+  return address === undefined ? undefined : encodeCashAddress({ ...address, type: address.type % 2 })
+}
+
 /** The low five bits of each letter, and a zero. */
 function prefixValues(prefix: string): number[] {
   return [...[...prefix].map((letter) => letter.charCodeAt(0) & 31), 0]

@@ -25,3 +25,8 @@ function withChecksum(digits: string): string {
   const letters = [...digits].map((digit, index) => ((hash[index] ?? '') >= '8' ? digit.toUpperCase() : digit))
   return `0x${letters.join('')}`
 }
+
+/** The same address with the checksum of EIP-55; undefined for what is no address. */
+export function checksummedEvmAddress(text: string): string | undefined {
+  return isEvmAddress(text) ? withChecksum(text.slice(2).toLowerCase()) : undefined
+}

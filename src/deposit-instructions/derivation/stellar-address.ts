@@ -6,10 +6,11 @@ import { base32Bytes, base32Text } from './encodings.ts'
 
 const ACCOUNT = 6 << 3
 const MUXED_ACCOUNT = 12 << 3
+const KEY_BYTES = 32
 /** Bytes of what stands behind the version byte: a key, and for the second kind an id of 8 bytes. */
 const PAYLOAD_BYTES = new Map([
-  [ACCOUNT, 32],
-  [MUXED_ACCOUNT, 40],
+  [ACCOUNT, KEY_BYTES],
+  [MUXED_ACCOUNT, KEY_BYTES + 8],
 ])
 const CHECKSUM_BYTES = 2
 
@@ -25,6 +26,13 @@ export function isStellarAddress(text: string): boolean {
   const body = bytes.subarray(0, -CHECKSUM_BYTES)
   const payloadBytes = PAYLOAD_BYTES.get(body[0] ?? -1)
   return body.length - 1 === payloadBytes && Buffer.compare(checksum(body), bytes.subarray(-CHECKSUM_BYTES)) === 0
+}
+
+/** The account that an address pays into: of a muxed one that inside it; undefined for what is no address. */
+export function stellarAccount(text: string): string | undefined {
+  if (!isStellarAddress(text)) return undefined
+  const payload = base32Bytes(text)?.subarray(1, 1 + KEY_BYTES)
+  return payload === undefined ? undefined : stellarAddress(payload)
 }
 
 /** CRC-16 with the polynomial 0x1021 from 0 (XModem), the low byte first. */

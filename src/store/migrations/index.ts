@@ -15,6 +15,7 @@ import { quotas } from './202611220900-quotas.ts'
 import { directoryChanges } from './202611220910-directory-changes.ts'
 import { accountSizes } from './202611220920-account-sizes.ts'
 import { keyEncryption } from './202611220925-key-encryption.ts'
+import { operatorLists } from './202611221230-operator-lists.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -33,4 +34,5 @@ export const MIGRATIONS: readonly Migration[] = [
   directoryChanges,
   accountSizes,
   keyEncryption,
+  operatorLists,
 ]

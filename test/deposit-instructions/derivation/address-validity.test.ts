@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { CRYPTO_NETWORK_NAMES, CRYPTO_NETWORKS, type CryptoNetwork } from '../../../src/contract/crypto-networks.ts'
-import { addressFault } from '../../../src/deposit-instructions/derivation/address-validity.ts'
+import { addressFault, storedForms } from '../../../src/deposit-instructions/derivation/address-validity.ts'
 import { encodeCashAddress } from '../../../src/deposit-instructions/derivation/cash-address.ts'
 import { testMaterials } from '../../../src/deposit-instructions/derivation/key-material.ts'
 import { propertySettings } from '../../support/property.ts'
@@ -101,6 +101,34 @@ describe('an address', () => {
       }),
       propertySettings(30),
     )
+  })
+})
+
+describe('the forms in which the store may hold an address', () => {
+  it.each([
+    ['bitcoin', 'BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4', 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4'],
+    ['bitcoin_cash', 'QPM2QSZNHKS23Z7629MMS6S4CWEF74VCWVY22GDX6A', VALID[5]?.[1]],
+    ['bitcoin_cash', 'qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a', VALID[5]?.[1]],
+    // CHIP-2022-02-CashTokens: the same script hash or key hash for wallets that know tokens.
+    [
+      'bitcoin_cash',
+      'bitcoincash:zr6m7j9njldwwzlg9v7v53unlr4jkmx6eycnjehshe',
+      'bitcoincash:qr6m7j9njldwwzlg9v7v53unlr4jkmx6eylep8ekg2',
+    ],
+    ['evm', '0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed', '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'],
+    [
+      'stellar',
+      'MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVAAAAAAAAAAAAAJLK',
+      'GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ',
+    ],
+  ] as const)('are, of %s, the text %s and %s', (family, address, canonical) => {
+    expect(storedForms(family, address)).toEqual([address, canonical])
+  })
+
+  it.each(VALID)('of %s have %s among them, and none of another text', (network, address) => {
+    const family = CRYPTO_NETWORKS[network]
+    expect(storedForms(family, address)).toContain(address)
+    expect(storedForms(family, `${address} `)).toEqual([])
   })
 })
 
