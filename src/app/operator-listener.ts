@@ -63,10 +63,11 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
 }
 
 function registerHealth(app: FastifyInstance, { metrics, readiness }: OperatorListenerOptions): void {
-  app.get('/livez', async () => ({ live: true }))
-  app.get('/readyz', async (_request, reply) => {
+  const probe = { config: { isProbe: true } } as const
+  app.get('/livez', probe, async () => ({ live: true }))
+  app.get('/readyz', probe, async (_request, reply) => {
     const state = readiness()
     return reply.status(state.ready ? 200 : 503).send(state)
   })
-  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.metrics()))
+  app.get('/metrics', probe, async (_request, reply) => reply.type(metrics.contentType).send(await metrics.metrics()))
 }

@@ -37,6 +37,10 @@ declare module 'fastify' {
     /** A JSON body as it was sent: its numbers have digits that the parsed value may have lost. */
     bodyText: string
   }
+  interface FastifyContextConfig {
+    /** Asked every few seconds by machines: its successes are logged at debug level. */
+    isProbe?: true
+  }
 }
 
 /** Turns an error that this folder does not know into a problem, when it is one. */
@@ -324,6 +328,7 @@ function observeRequests(
     if (passed === undefined) return
     const milliseconds = Math.round(reply.elapsedTime)
     const fields = { listener, method, route, status, request_id: id, client_address, milliseconds, ...passed }
-    log.info(fields, 'request answered')
+    const isQuiet = request.routeOptions.config.isProbe === true && status < 400
+    log[isQuiet ? 'debug' : 'info'](fields, 'request answered')
   })
 }

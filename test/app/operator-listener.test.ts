@@ -17,6 +17,7 @@ const TOKEN = 'the-right-token-of-the-operator'
 const { log, lines } = captureLog()
 const clock = new NodeClock()
 let allowedHosts: readonly string[] = []
+let isReady = true
 let db: Db
 let guesses: OperatorGuesses
 let listener: Listener
@@ -33,7 +34,7 @@ beforeAll(async () => {
     log,
     metrics: createMetricsRegistry(),
     clock,
-    readiness: () => ({ ready: true, checks: [] }),
+    readiness: () => ({ ready: isReady, checks: [] }),
     rooms: [(app) => void app.get('/things', async () => ({ fine: true }))],
   })
 })
@@ -62,6 +63,29 @@ async function openConnections(): Promise<number> {
   const { body } = await ask('/metrics')
   return Number(/tidegate_http_connections\{listener="operator"\} (\d+)\n/.exec(body)?.[1])
 }
+
+describe('a probe or a scrape', () => {
+  /** The level of the line about the answer. */
+  async function levelOf(path: string, fields: Readonly<Record<string, string>> = {}): Promise<string | undefined> {
+    const from = lines.length
+    await ask(path, fields)
+    await expect.poll(() => lines.slice(from).some((line) => line.includes('"request answered"'))).toBe(true)
+    const line = lines.slice(from).find((each) => each.includes('"request answered"')) ?? '{}'
+    return log.levels.labels[(JSON.parse(line) as { level: number }).level]
+  }
+
+  it('that succeeds is logged at debug level', async () => {
+    for (const path of ['/livez', '/readyz', '/metrics']) expect([path, await levelOf(path)]).toEqual([path, 'debug'])
+  })
+
+  it('that fails is logged at info level, and so is every other request', async () => {
+    isReady = false
+    expect(await levelOf('/readyz')).toBe('info')
+    isReady = true
+    expect(await levelOf('/livez', { Origin: 'https://attacker.example' })).toBe('info')
+    expect(await levelOf('/admin/v1/things', { Authorization: `Bearer ${TOKEN}` })).toBe('info')
+  })
+})
 
 describe('a WebSocket handshake', () => {
   it.each([

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { SETTING_KEYS } from '../../src/config/settings.ts'
-import { runCommand } from '../support/command-line.ts'
+import { runCommand, startCommand } from '../support/command-line.ts'
 import { listedPair, startListingVenue } from '../support/listing-venue.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tidegate-cli-'))
@@ -65,6 +65,12 @@ describe('--help', () => {
       if (verb === 'serve') for (const key of SETTING_KEYS) expect(stdout).toContain(`--${key} <value>`)
     },
   )
+
+  it('whose reader has left ends without an error', async () => {
+    const command = startCommand(['record', '--help'])
+    command.child.stdout.destroy()
+    expect(await command.result).toEqual({ code: 0, stdout: '', stderr: '' })
+  })
 
   it('lists the verbs, and --version says which', async () => {
     expect((await runCommand(['--help'])).stdout).toMatch(/serve .*\n[\s\S]*migrate /)
