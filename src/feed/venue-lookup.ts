@@ -65,7 +65,9 @@ async function listOnConnection<Data>(
     onMessage: (text) => {
       for (const message of protocol.read(text)) {
         if (message.kind === 'listings' && (message.isComplete || isFirstComplete)) answer({ value: message.listings })
-        else if (message.kind === 'restart' || message.kind === 'refused') answer({ problem: message.reason })
+        else if (message.kind === 'restart' || message.kind === 'unreadable' || message.kind === 'refused') {
+          answer({ problem: message.reason })
+        }
       }
     },
     onDown: (problem) => answer({ problem }),

@@ -7,6 +7,7 @@ import { Counter, Gauge, Histogram, type MetricsRegistry } from '../base/metrics
 export interface VenueMetrics {
   readonly messages: Counter<'venue'>
   readonly reconnects: Counter<'venue'>
+  readonly unreadable: Counter<'venue' | 'resynchronised'>
   readonly checksumMismatches: Counter<'venue' | 'symbol'>
   readonly gaps: Counter<'venue' | 'symbol'>
   readonly trades: Counter<'venue' | 'symbol'>
@@ -26,42 +27,41 @@ export function venueMetrics(registry: MetricsRegistry): VenueMetrics {
   const ages = new Map<string, () => number>()
   const made: VenueMetrics = {
     ages,
-    messages: new Counter({
-      name: 'tidegate_feed_messages_total',
-      help: 'Messages received from a venue.',
-      labelNames: ['venue'],
-      registers,
-    }),
-    reconnects: new Counter({
-      name: 'tidegate_feed_reconnects_total',
-      help: 'Attempts to connect to a venue after a connection or an attempt had ended.',
-      labelNames: ['venue'],
-      registers,
-    }),
-    checksumMismatches: new Counter({
-      name: 'tidegate_feed_checksum_mismatches_total',
-      help: 'Messages after which the book did not have the checksum that the venue sent.',
-      labelNames: ['venue', 'symbol'],
-      registers,
-    }),
-    gaps: new Counter({
-      name: 'tidegate_feed_gaps_total',
-      help: 'Books that could not be followed any further (a message missing, wrong or unreadable) and were fetched anew.',
-      labelNames: ['venue', 'symbol'],
-      registers,
-    }),
-    trades: new Counter({
-      name: 'tidegate_feed_trades_total',
-      help: 'Trades of a venue that were passed on as executions.',
-      labelNames: ['venue', 'symbol'],
-      registers,
-    }),
-    missedTrades: new Counter({
-      name: 'tidegate_feed_missed_trades_total',
-      help: 'Trades of a venue that its numbers prove to be missing.',
-      labelNames: ['venue', 'symbol'],
-      registers,
-    }),
+    messages: counter(registry, 'tidegate_feed_messages_total', 'Messages received from a venue.', ['venue']),
+    reconnects: counter(
+      registry,
+      'tidegate_feed_reconnects_total',
+      'Attempts to connect to a venue after a connection or an attempt had ended.',
+      ['venue'],
+    ),
+    unreadable: counter(
+      registry,
+      'tidegate_feed_unreadable_messages_total',
+      'Messages of a venue that could not be read, by what had to be resynchronised: their pair, or all pairs.',
+      ['venue', 'resynchronised'],
+    ),
+    checksumMismatches: counter(
+      registry,
+      'tidegate_feed_checksum_mismatches_total',
+      'Messages after which the book did not have the checksum that the venue sent.',
+      ['venue', 'symbol'],
+    ),
+    gaps: counter(
+      registry,
+      'tidegate_feed_gaps_total',
+      'Books that could not be followed any further (a message missing, wrong or unreadable) and were fetched anew.',
+      ['venue', 'symbol'],
+    ),
+    trades: counter(registry, 'tidegate_feed_trades_total', 'Trades of a venue that were passed on as executions.', [
+      'venue',
+      'symbol',
+    ]),
+    missedTrades: counter(
+      registry,
+      'tidegate_feed_missed_trades_total',
+      'Trades of a venue that its numbers prove to be missing.',
+      ['venue', 'symbol'],
+    ),
     pairLive: new Gauge({
       name: 'tidegate_feed_pair_live',
       help: '1 while the book of a pair is vouched for.',
@@ -88,6 +88,15 @@ export function venueMetrics(registry: MetricsRegistry): VenueMetrics {
   })
   metricsByRegistry.set(registry, made)
   return made
+}
+
+function counter<Label extends string>(
+  registry: MetricsRegistry,
+  name: string,
+  help: string,
+  labelNames: readonly Label[],
+): Counter<Label> {
+  return new Counter({ name, help, labelNames: [...labelNames], registers: [registry] })
 }
 
 /** The metrics of one pair, which are there from the beginning: zero is a fact too. */

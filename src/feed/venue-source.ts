@@ -1,8 +1,8 @@
 /**
  * All markets of one venue over one connection. It learns how the venue lists the pairs that are read, subscribes book
  * and trades of those that are listed, and hands each message to its pair (`venue-pair`), which decides what it means.
- * One pair's trouble never touches another; a frame that cannot be read may have been of any pair, so it ends the
- * connection. What differs from venue to venue is its protocol's.
+ * One pair's trouble never touches another; only a frame that cannot be read and does not name its pair ends the
+ * connection, because it may have been of any. What differs from venue to venue is its protocol's.
  *
  * Markets come and go on the same connection. A pair belongs to its markets: when they change, it is left and, if any
  * market still reads it, a new one takes its place. A market that shares its pair with one that comes or goes is
@@ -57,6 +57,7 @@ export class VenueSource<Data> implements Source {
     this.#options = options
     this.#log = options.log.child({ venue })
     this.#metrics = venueMetrics(metrics)
+    for (const resynchronised of ['pair', 'all']) this.#metrics.unreadable.inc({ venue, resynchronised }, 0)
     this.#requests = new VenueRequests(clock)
     const { silenceMilliseconds, keepAlive, requestRate } = protocol
     this.#connection = new VenueConnection({
@@ -149,7 +150,9 @@ export class VenueSource<Data> implements Source {
         this.#pairs.get(message.symbol)?.apply(message.data)
         break
       case 'unreadable-book':
-        this.#pairs.get(message.symbol)?.fail(message.reason)
+      case 'unreadable-trades':
+      case 'unreadable':
+        this.#handleUnreadable(message)
         break
       case 'trades':
         if (this.#tradeFill === undefined) this.#pairs.get(message.symbol)?.trade(message.trades, message.isRepeat)
@@ -177,6 +180,17 @@ export class VenueSource<Data> implements Source {
         this.#connection.restart(message.reason)
         break
     }
+  }
+
+  /** A pair that is not read here may be a name that was damaged too: then the message was of any pair. */
+  #handleUnreadable(message: Extract<VenueMessage<Data>, { readonly kind: `unreadable${string}` }>): void {
+    const { venue } = this.#options
+    const pair = message.kind === 'unreadable' ? undefined : this.#pairs.get(message.symbol)
+    const resynchronised = pair === undefined ? 'all' : 'pair'
+    this.#metrics.unreadable.inc({ venue, resynchronised })
+    this.#log.warn({ symbol: pair?.symbol, reason: message.reason }, 'venue message unreadable')
+    if (pair === undefined) this.#connection.restart(message.reason)
+    else if (message.kind === 'unreadable-book') pair.fail(message.reason)
   }
 
   /** A venue's clock that is ahead of ours shows as no lag at all. */

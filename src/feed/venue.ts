@@ -49,18 +49,21 @@ export interface VenueTrade {
  * - `listings`: how pairs are listed; `isComplete` when pairs that are not named do not exist.
  * - `book`: a whole message of one pair's book.
  * - `unreadable-book`: a message of one pair's book that cannot be read.
+ * - `unreadable-trades`: trades of one pair that cannot be read: the number of the next one proves that they are missing.
+ * - `unreadable`: a frame that cannot be read and may have been of any pair: all of them begin again.
  * - `trades`: in the venue's order. `isRepeat`: the venue repeats what was traded before the subscription; these fill
  *   gaps, and are otherwise no new executions.
  * - `traded-up-to`: every trade up to this number has been sent.
  * - `acknowledged`: the venue subscribed or unsubscribed the pair's book, at the depth it names (levels a side).
  * - `refused`: a request was refused, for one pair or (no symbol) as a whole; for the pair's book unless it says trades.
- * - `restart`: this connection cannot be trusted any more: unreadable, or the venue is about to end it.
+ * - `restart`: this connection cannot be trusted any more, or the venue is about to end it.
  * - `status`: the state of the whole venue; `open` clears what was said before.
  */
 export type VenueMessage<Data> =
   | { readonly kind: 'listings'; readonly isComplete: boolean; readonly listings: readonly Listing[] }
   | { readonly kind: 'book'; readonly symbol: string; readonly data: Data; readonly eventMilliseconds?: number }
-  | { readonly kind: 'unreadable-book'; readonly symbol: string; readonly reason: string }
+  | { readonly kind: 'unreadable-book' | 'unreadable-trades'; readonly symbol: string; readonly reason: string }
+  | { readonly kind: 'unreadable'; readonly reason: string }
   | {
       readonly kind: 'trades'
       readonly symbol: string

@@ -255,6 +255,49 @@ describe('the state of the whole venue', () => {
   })
 })
 
+describe('a message that cannot be read', () => {
+  const setUpTwo = async () => {
+    const [a, c] = [new SourceListener('A/B'), new SourceListener('C/D')]
+    const set = await setUp([a, c])
+    await set.answer(0, { value: [listed('A/B'), listed('C/D')] })
+    await set.until('the requests', () => set.requests.length === 2)
+    set.say(book('A/B'), book('C/D'))
+    await c.until('a book', () => a.count('snapshot') + c.count('snapshot') === 2)
+    const counted = (of: string) =>
+      set.metric(`tidegate_feed_unreadable_messages_total{venue="venue",resynchronised="${of}"}`)
+    return { ...set, a, c, counted }
+  }
+
+  it('resynchronises the pair that it names and no other, and is counted', async () => {
+    const { a, c, say, until, requests, counted } = await setUpTwo()
+    say({ kind: 'unreadable-book', symbol: 'A/B', reason: 'torn' })
+    await until('the requests', () => requests.length === 4)
+    expect(requests.slice(2)).toEqual(['unsubscribe book A/B', 'subscribe book A/B'])
+    expect([a.reasons(), c.reasons()]).toEqual([['torn'], []])
+    expect([await counted('pair'), await counted('all')]).toEqual(['1', '0'])
+  })
+
+  it('of trades costs no book: the next trade proves what is missing', async () => {
+    const { a, c, say, counted } = await setUpTwo()
+    say(trades('A/B', 1), { kind: 'unreadable-trades', symbol: 'A/B', reason: 'torn' }, trades('A/B', 3))
+    await a.until('the third', () => a.count('update') === 2)
+    expect(a.events.map(({ type }) => type)).toEqual(['snapshot', 'update', 'missed', 'update'])
+    expect(c.reasons()).toEqual([])
+    expect(await counted('pair')).toBe('1')
+  })
+
+  it.each([
+    ['names no pair', { kind: 'unreadable', reason: 'torn' }],
+    ['names a pair that is not read', { kind: 'unreadable-book', symbol: 'A/C', reason: 'torn' }],
+  ] satisfies [string, Message][])('and %s may have been of any: the connection begins again', async (_, message) => {
+    const { a, c, say, counted } = await setUpTwo()
+    say(message)
+    await c.until('the loss', () => c.count('lost') === 1)
+    expect([a.reasons(), c.reasons()]).toEqual([['torn'], ['torn']])
+    expect([await counted('pair'), await counted('all')]).toEqual(['0', '1'])
+  })
+})
+
 describe('a look at the listings without a source', () => {
   const look = async (
     changed: Partial<VenueProtocol<BookStep>>,

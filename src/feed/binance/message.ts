@@ -5,6 +5,7 @@
  * means for a book is not decided here. Pure.
  */
 import type { VenueMessage, VenueTrade } from '../venue.ts'
+import { onlyCapture } from '../venue-damage.ts'
 import type { BinanceBookData, BinanceLevel } from './book.ts'
 
 /** What a request was about; the venue's answer names its id only. */
@@ -18,6 +19,8 @@ export type BinanceMessage = VenueMessage<BinanceBookData>
 
 /** Names of streams are `btcusdt@depth@100ms`, `btcusdt@aggTrade`. */
 export const STREAM_OF = { book: 'depth@100ms', trades: 'aggTrade' } as const
+
+const STREAM_MEMBER = /"stream"\s*:\s*"([^"\\]*)"/g
 
 /** Longest text of the venue that goes into a reason. */
 const REASON_CHARACTERS_MAX = 200
@@ -33,9 +36,9 @@ export function readBinanceMessage(
   try {
     value = JSON.parse(text)
   } catch (error) {
-    return restart(`no JSON: ${error instanceof Error ? error.name : 'unknown error'}`)
+    return readDamaged(text, `no JSON: ${error instanceof Error ? error.name : 'unknown error'}`)
   }
-  if (!isObject(value)) return restart('no JSON object')
+  if (!isObject(value)) return [{ kind: 'unreadable', reason: 'no JSON object' }]
   if (typeof value.stream === 'string') return readStream(value.stream, isObject(value.data) ? value.data : {})
   if (value.e === 'serverShutdown') return restart(SHUTDOWN_REASON)
   if (value.result !== undefined || value.error !== undefined || value.code !== undefined) {
@@ -50,15 +53,29 @@ const SHUTDOWN_REASON = 'the venue is about to close the connection'
 function readStream(name: string, data: Members): readonly BinanceMessage[] {
   const at = name.indexOf('@')
   const stream = name.slice(at + 1)
-  if (stream === STREAM_OF.book) {
-    const reason = 'a book message that cannot be read'
-    return [readDiff(data) ?? { kind: 'unreadable-book', symbol: name.slice(0, at).toUpperCase(), reason }]
-  }
-  if (stream === STREAM_OF.trades) {
-    const message = readTrade(data)
-    return message === undefined ? restart(`a trade that cannot be read, of ${name.slice(0, at)}`) : [message]
-  }
+  if (stream === STREAM_OF.book) return [readDiff(data) ?? unreadable(name, 'a book message that cannot be read')]
+  if (stream === STREAM_OF.trades) return [readTrade(data) ?? unreadable(name, 'a trade that cannot be read')]
   return data.e === 'serverShutdown' ? restart(SHUTDOWN_REASON) : []
+}
+
+/** Each frame is of one stream, whose name one that cannot be parsed usually still bears. */
+function readDamaged(text: string, reason: string): readonly BinanceMessage[] {
+  const name = onlyCapture(text, STREAM_MEMBER)
+  return [name === undefined ? { kind: 'unreadable', reason } : unreadable(name, reason)]
+}
+
+/** What cannot be read, of a stream of one pair, or else of any. */
+function unreadable(streamName: string, reason: string): BinanceMessage {
+  const at = streamName.indexOf('@')
+  const symbol = streamName.slice(0, at).toUpperCase()
+  switch (streamName.slice(at + 1)) {
+    case STREAM_OF.book:
+      return { kind: 'unreadable-book', symbol, reason }
+    case STREAM_OF.trades:
+      return { kind: 'unreadable-trades', symbol, reason }
+    default:
+      return { kind: 'unreadable', reason }
+  }
 }
 
 function readDiff({ s: symbol, E, U, u, b, a }: Members): BinanceMessage | undefined {

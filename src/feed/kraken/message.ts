@@ -4,6 +4,7 @@
  * message means for a book is not decided here. Pure.
  */
 import type { Listing, VenueLevel, VenueMessage, VenueTrade } from '../venue.ts'
+import { onlyCapture } from '../venue-damage.ts'
 
 /** What one book message says of one pair. */
 export interface KrakenBookData {
@@ -27,6 +28,9 @@ export const TRADES_REQUEST_ID = 1
  */
 const DECIMAL_MEMBER = /"(price|qty)"(\s*):(\s*)(-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)/g
 
+const CHANNEL_MEMBER = /"channel"\s*:\s*"([^"\\]*)"/g
+const SYMBOL_MEMBER = /"symbol"\s*:\s*"([^"\\]+)"/g
+
 /** Longest text of the venue that goes into a reason. */
 const REASON_CHARACTERS_MAX = 200
 
@@ -37,7 +41,7 @@ export function readKrakenMessage(text: string): readonly KrakenMessage[] {
   try {
     value = JSON.parse(text.replace(DECIMAL_MEMBER, '"$1"$2:$3"$4"'))
   } catch (error) {
-    return unreadable(`no JSON: ${error instanceof Error ? error.name : 'unknown error'}`)
+    return readDamaged(text, `no JSON: ${error instanceof Error ? error.name : 'unknown error'}`)
   }
   if (!isObject(value)) return unreadable('no JSON object')
   switch (value.channel) {
@@ -56,7 +60,16 @@ export function readKrakenMessage(text: string): readonly KrakenMessage[] {
 
 /** The frame may have been a change of any book. */
 function unreadable(what: string): readonly KrakenMessage[] {
-  return [{ kind: 'restart', reason: `a message that cannot be read: ${what}` }]
+  return [{ kind: 'unreadable', reason: `a message that cannot be read: ${what}` }]
+}
+
+/** A frame of the book or trade channel has one pair, which a frame that cannot be parsed usually still names. */
+function readDamaged(text: string, what: string): readonly KrakenMessage[] {
+  const channel = onlyCapture(text, CHANNEL_MEMBER)
+  const symbol = onlyCapture(text, SYMBOL_MEMBER)
+  if (symbol === undefined || (channel !== 'book' && channel !== 'trade')) return unreadable(what)
+  const reason = `a ${channel} message that cannot be read: ${what}`
+  return [{ kind: channel === 'book' ? 'unreadable-book' : 'unreadable-trades', symbol, reason }]
 }
 
 function readBooks({ type, data }: Members): readonly KrakenMessage[] {

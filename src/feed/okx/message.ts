@@ -1,9 +1,10 @@
 /**
  * Reads frames of OKX's public WebSocket API v5 (https://www.okx.com/docs-v5/en/#overview-websocket). It promises that
  * prices and amounts stay the text that the venue sent, that every member it passes on has been checked, and never to
- * throw. A frame that may have moved a book and cannot be read is `restart`, unless it says of which pair it was.
+ * throw. A frame that cannot be read is of the pair that it names, or else of any pair.
  */
 import type { Listing, VenueLevel, VenueMessage, VenueTrade } from '../venue.ts'
+import { onlyCapture } from '../venue-damage.ts'
 
 export interface OkxBookData {
   readonly isSnapshot: boolean
@@ -36,6 +37,9 @@ const LISTING_STATES: ReadonlyMap<string, Listing['state']> = new Map([
 
 const TOO_MANY_REQUESTS = '60014'
 
+const CHANNEL_MEMBER = /"channel"\s*:\s*"([^"\\]*)"/g
+const INSTRUMENT_MEMBER = /"instId"\s*:\s*"([^"\\]+)"/g
+
 type Members = Readonly<Record<string, unknown>>
 
 export function readOkxMessage(text: string): readonly OkxMessage[] {
@@ -44,12 +48,12 @@ export function readOkxMessage(text: string): readonly OkxMessage[] {
   try {
     frame = JSON.parse(text)
   } catch (error) {
-    return restart(`no JSON: ${error instanceof Error ? error.name : 'unknown error'}`)
+    return readDamaged(text, `no JSON: ${error instanceof Error ? error.name : 'unknown error'}`)
   }
-  if (!isObject(frame)) return restart('no JSON object')
+  if (!isObject(frame)) return unreadable('no JSON object')
   if (frame.event !== undefined) return readEvent(frame)
   const { arg, data } = frame
-  if (!isObject(arg) || !Array.isArray(data)) return restart('neither an event nor data')
+  if (!isObject(arg) || !Array.isArray(data)) return unreadable('neither an event nor data')
   switch (arg.channel) {
     case 'books':
       return readBooks(arg.instId, frame.action, data)
@@ -60,12 +64,24 @@ export function readOkxMessage(text: string): readonly OkxMessage[] {
     case 'status':
       return readStatus(data)
     default:
-      return typeof arg.channel === 'string' ? [] : restart('data without a channel')
+      return typeof arg.channel === 'string' ? [] : unreadable('data without a channel')
   }
 }
 
+/** Each frame is of one channel and one instrument, which one that cannot be parsed usually still names. */
+function readDamaged(text: string, reason: string): readonly OkxMessage[] {
+  const channel = onlyCapture(text, CHANNEL_MEMBER)
+  const symbol = onlyCapture(text, INSTRUMENT_MEMBER)
+  if (symbol === undefined || (channel !== 'books' && channel !== 'trades')) return unreadable(reason)
+  return [{ kind: channel === 'books' ? 'unreadable-book' : 'unreadable-trades', symbol, reason }]
+}
+
+function unreadable(reason: string): readonly OkxMessage[] {
+  return [{ kind: 'unreadable', reason }]
+}
+
 function readBooks(symbol: unknown, action: unknown, data: readonly unknown[]): readonly OkxMessage[] {
-  if (typeof symbol !== 'string') return restart('a book without instrument')
+  if (typeof symbol !== 'string') return unreadable('a book without instrument')
   if (data.length === 0) return [{ kind: 'unreadable-book', symbol, reason: 'a book message without data' }]
   const messages: OkxMessage[] = []
   for (const entry of data) {
@@ -125,11 +141,11 @@ function readLevels(value: unknown): VenueLevel[] | undefined {
  * https://www.okx.com/docs-v5/en/#order-book-trading-market-data-ws-trades-channel
  */
 function readTrades(symbol: unknown, data: readonly unknown[]): readonly OkxMessage[] {
-  if (typeof symbol !== 'string') return restart('trades without instrument')
+  if (typeof symbol !== 'string') return unreadable('trades without instrument')
   const trades: VenueTrade[] = []
   for (const entry of data) {
     const trade = isObject(entry) ? readTrade(entry) : undefined
-    if (trade === undefined) return restart(`unreadable trades of ${symbol.slice(0, REASON_CHARACTERS_MAX)}`)
+    if (trade === undefined) return [{ kind: 'unreadable-trades', symbol, reason: 'trades that cannot be read' }]
     trades.push(trade)
   }
   return [{ kind: 'trades', symbol, isRepeat: false, trades }]

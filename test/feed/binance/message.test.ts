@@ -65,17 +65,32 @@ describe('messages of Binance', () => {
     ['an amount as a number', { q: 100 }],
     ['numbers in the wrong order', { f: 106 }],
     ['no time', { T: null }],
-  ])('does not trust a connection with a trade that cannot be read: %s', (_, wrong) => {
+  ])('leaves out a trade that cannot be read, which the next number proves to be missing: %s', (_, wrong) => {
     expect(read({ stream: 'btcusdt@aggTrade', data: { ...TRADE, ...wrong } })).toEqual([
-      { kind: 'restart', reason: 'a trade that cannot be read, of btcusdt' },
+      { kind: 'unreadable-trades', symbol: 'BTCUSDT', reason: 'a trade that cannot be read' },
     ])
   })
 
   it.each([
-    ['torn', '{"stream":"btcusdt@dep', 'no JSON: SyntaxError'],
+    ['torn in its name', '{"stream":"btcusdt@dep', 'no JSON: SyntaxError'],
+    ['of a stream that nobody asked for', '{"stream":"btcusdt@kline","da', 'no JSON: SyntaxError'],
     ['empty', '', 'no JSON: SyntaxError'],
     ['no object', '[1]', 'no JSON object'],
     ['null', 'null', 'no JSON object'],
+  ])('takes a frame that is %s for one of any pair', (_, text, reason) => {
+    expect(readBinanceMessage(text, () => undefined)).toEqual([{ kind: 'unreadable', reason }])
+  })
+
+  it.each([
+    ['depth@100ms', 'unreadable-book'],
+    ['aggTrade', 'unreadable-trades'],
+  ])('takes a damaged frame of %s for one of the pair that it still names', (stream, kind) => {
+    const text = `{"stream":"btcusdt@${stream}","data":{"e":"dep`
+    const reason = 'no JSON: SyntaxError'
+    expect(readBinanceMessage(text, () => undefined)).toEqual([{ kind, symbol: 'BTCUSDT', reason }])
+  })
+
+  it.each([
     ['the end of the server', '{"e":"serverShutdown","E":1}', 'the venue is about to close the connection'],
     [
       'the end of the server on the combined stream',

@@ -48,6 +48,9 @@ describe('prices and quantities stay the text that was sent', () => {
 describe('frames that are no good', () => {
   it.each([
     ['no JSON', '{"channel":"book"'],
+    ['a damaged frame of two pairs', '{"channel":"book","data":[{"symbol":"A/B"},{"symbol":"C/D"}'],
+    ['a damaged frame of no channel', '{"channel":"bo","data":[{"symbol":"A/B"'],
+    ['a damaged list of pairs', '{"channel":"instrument","type":"update","data":{"pairs":[{"symbol":"A/B","st'],
     ['a list', '[1,2]'],
     ['null', 'null'],
     ['a book without data', '{"channel":"book","type":"update"}'],
@@ -55,7 +58,16 @@ describe('frames that are no good', () => {
     ['a book without symbol', '{"channel":"book","type":"update","data":[{"bids":[],"asks":[],"checksum":1}]}'],
   ])('%s is unreadable', (_name, text) => {
     const reason = expect.stringMatching(/^a message that cannot be read: /)
-    expect(readKrakenMessage(text)).toEqual([{ kind: 'restart', reason }])
+    expect(readKrakenMessage(text)).toEqual([{ kind: 'unreadable', reason }])
+  })
+
+  it.each([
+    ['book', 'unreadable-book'],
+    ['trade', 'unreadable-trades'],
+  ])('a damaged %s frame is of the pair that it still names', (channel, kind) => {
+    const text = `{"channel":"${channel}","type":"update","data":[{"symbol":"BTC/USD","bids":[{"pri`
+    const reason = `a ${channel} message that cannot be read: no JSON: SyntaxError`
+    expect(readKrakenMessage(text)).toEqual([{ kind, symbol: 'BTC/USD', reason }])
   })
 
   it.each([

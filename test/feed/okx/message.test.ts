@@ -134,9 +134,9 @@ describe('trades', () => {
     ['a price that is a number', { px: 42219.9 }],
     ['no amount', { sz: undefined }],
     ['no time', { ts: '' }],
-  ])('with %s end the connection: which are missing could not be told', (_name, members) => {
+  ])('with %s are left out: the next number proves that they are missing', (_name, members) => {
     expect(read({ arg: tradesArg, data: [{ ...trade, ...members }] })).toEqual([
-      { kind: 'restart', reason: 'unreadable trades of BTC-USDT' },
+      { kind: 'unreadable-trades', symbol: 'BTC-USDT', reason: 'trades that cannot be read' },
     ])
   })
 })
@@ -293,7 +293,20 @@ describe('frames', () => {
     ['a channel without data', '{"arg":{"channel":"books","instId":"BTC-USDT"}}'],
     ['a book of no pair', '{"arg":{"channel":"books"},"action":"update","data":[]}'],
     ['trades of no pair', '{"arg":{"channel":"trades"},"data":[]}'],
-  ])('that are %s cannot be trusted', (_name, text) => {
-    expect(readOkxMessage(text)).toMatchObject([{ kind: 'restart' }])
+  ])('that are %s may have been of any pair', (_name, text) => {
+    expect(readOkxMessage(text)).toMatchObject([{ kind: 'unreadable' }])
+  })
+
+  it.each([
+    ['books', 'unreadable-book'],
+    ['trades', 'unreadable-trades'],
+  ])('of the channel %s that are damaged are of the instrument that they still name', (channel, kind) => {
+    const text = `{"arg":{"channel":"${channel}","instId":"BTC-USDT"},"data":[{"px`
+    expect(readOkxMessage(text)).toEqual([{ kind, symbol: 'BTC-USDT', reason: 'no JSON: SyntaxError' }])
+  })
+
+  it('of a channel of the whole venue that are damaged may have been of any pair', () => {
+    const text = '{"arg":{"channel":"instruments"},"data":[{"instId":"BTC-USDT"'
+    expect(readOkxMessage(text)).toMatchObject([{ kind: 'unreadable' }])
   })
 })
