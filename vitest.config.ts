@@ -33,7 +33,7 @@ const hasPostgres = findPostgresPrograms() !== undefined
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/support/postgres-setup.ts'],
+    globalSetup: ['test/support/store-template-setup.ts', 'test/support/postgres-setup.ts'],
     pool: 'forks',
     maxWorkers: 2,
     // Only to end what hangs: far above what the slowest takes where five processes share a core.

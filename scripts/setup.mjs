@@ -15,6 +15,8 @@ const NODE_MINIMUM = [20, 19]
 const SOURCE_FOLDER = join(ROOT, 'src')
 const OUTPUT_FOLDER = join(ROOT, 'dist')
 const BUILD_STAMP = join(OUTPUT_FOLDER, '.build-stamp')
+const TEMPLATE_STAMP = join(OUTPUT_FOLDER, '.store-template-stamp')
+const MIGRATIONS_FOLDER = join(SOURCE_FOLDER, 'store/migrations')
 const PROGRAM = join(OUTPUT_FOLDER, 'main.js')
 
 /** Ends the process with one line when something that the user must do is missing. */
@@ -96,7 +98,27 @@ export function ensureBuilt() {
   // A link to it in a folder of PATH is the installed program.
   chmodSync(PROGRAM, 0o755)
   mkdirSync(OUTPUT_FOLDER, { recursive: true })
+  ensureStoreTemplate()
   writeFileSync(BUILD_STAMP, stamp)
+}
+
+/**
+ * Makes the template of a new embedded store (src/store/store-template.ts) when the version of PGlite or a migration
+ * changed since the last one was made. Returns whether it did.
+ */
+export function ensureStoreTemplate() {
+  const packages = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages
+  const { version } = packages['node_modules/@electric-sql/pglite']
+  const stamp = `${version} ${hashOf(sourceFiles().filter((file) => file.startsWith(MIGRATIONS_FOLDER)))}`
+  if (existsSync(TEMPLATE_STAMP) && readFileSync(TEMPLATE_STAMP, 'utf8') === stamp) return false
+  rmSync(TEMPLATE_STAMP, { force: true })
+  if (
+    runNode(join(ROOT, 'node_modules/tsx/dist/cli.mjs'), ['scripts/store-template.ts'], { stdio: ['ignore', 2, 2] }) !==
+    0
+  )
+    fail('the template of the embedded store could not be made')
+  writeFileSync(TEMPLATE_STAMP, stamp)
+  return true
 }
 
 function sourceFiles() {

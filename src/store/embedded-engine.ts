@@ -24,6 +24,7 @@ import {
   RESTART_PAUSE_MILLISECONDS_MIN,
   START_MILLISECONDS_MAX,
 } from './limits.ts'
+import { copyTemplate } from './store-template.ts'
 
 export interface EngineListener {
   onNotification(channel: string, payload: string): void
@@ -78,7 +79,7 @@ export class EmbeddedEngine {
   /** The first start; fails when the folder cannot be opened. */
   async start(): Promise<void> {
     const { folder } = this.#options
-    if (folder !== '' && !existsSync(join(folder, 'PG_VERSION'))) await this.#makeFolder(folder)
+    if (!existsSync(join(folder, 'PG_VERSION'))) await this.#makeFolder(folder)
     this.#life = await this.#startWorker(folder)
   }
 
@@ -134,15 +135,15 @@ export class EmbeddedEngine {
   }
 
   /**
-   * A new database is made beside its place by a thread of its own and moved there when it is complete, so that a kill
-   * on the way leaves nothing half made; and making one leaves some 400 MB behind that end with that thread.
+   * A new database is made beside its place, from the template or else by a thread of its own, and moved there when it is
+   * complete: a kill on the way leaves nothing half made, and the 400 MB that making one takes end with that thread.
    */
   async #makeFolder(folder: string): Promise<void> {
     const draft = `${folder}.new`
     try {
       await rm(draft, { recursive: true, force: true })
       await mkdir(dirname(folder), { recursive: true, mode: 0o700 })
-      await this.#end(await this.#startWorker(draft))
+      if (!(await copyTemplate(draft))) await this.#end(await this.#startWorker(draft))
       await rename(draft, folder)
     } catch (error) {
       throw new StoreUnavailable(`the embedded store cannot make ${folder}`, { cause: error })
@@ -203,10 +204,6 @@ export class EmbeddedEngine {
     const { log, clock, folder, listener } = this.#options
     const startedMilliseconds = clock.monotonicMilliseconds()
     await lost.terminate()
-    if (folder === '') {
-      log.error('store in memory cannot come back')
-      return
-    }
     for (let pause = RESTART_PAUSE_MILLISECONDS_MIN; !this.#closing; pause *= 2) {
       try {
         if (needsRoom) await requireFreeSpace(folder)

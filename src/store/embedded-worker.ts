@@ -11,7 +11,7 @@ import type { StatementOutcome, WrittenParameters } from './caller-session.ts'
 import { affectedRowsOf, ColumnTypeProblem, namedRows, SESSION_SETTINGS } from './column-types.ts'
 
 export interface WorkerStart {
-  /** Data folder; empty is in memory. */
+  /** Data folder; an empty or missing one becomes a new database. */
   readonly folder: string
   /** Notification channels to listen on before the first statement. */
   readonly channels: readonly string[]

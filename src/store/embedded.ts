@@ -14,7 +14,7 @@ import { createQueries, type Session, sql, type TransactionOptions } from './sql
 import { TurnQueue } from './turn-queue.ts'
 
 export interface EmbeddedOptions {
-  /** The folder PGlite keeps its data in; empty is in memory, for tests, and does not survive a restart of the thread. */
+  /** The folder PGlite keeps its data in; made when it does not exist. */
   readonly folder: string
   readonly log: Log
   readonly clock: Clock

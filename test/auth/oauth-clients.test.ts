@@ -13,11 +13,11 @@ import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { SCOPES, STREAM_SCOPE } from '../../src/contract/scopes.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import type { Db } from '../../src/store/db.ts'
-import { openEmbedded } from '../../src/store/embedded.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { AuthNode, write } from '../support/auth-node.ts'
 import { listenAnywhere } from '../support/door.ts'
 import { createPatientClock } from '../support/patient-clock.ts'
+import { openTemporaryStore } from '../support/test-store.ts'
 import { NodeClock } from '../support/virtual-clock.ts'
 
 interface Document {
@@ -35,7 +35,7 @@ let clientId: string
 let clientSecret: string
 
 beforeAll(async () => {
-  db = await openEmbedded({ folder: '', log: silent, clock: createPatientClock() })
+  db = await openTemporaryStore(silent, createPatientClock())
   await migrate(db, silent)
   proxy = createServer((request, response) => {
     const { method, headers, url: path } = request

@@ -13,12 +13,12 @@ import { createTokenVerifier } from '../../src/auth/token-verifier.ts'
 import { createLog } from '../../src/base/log.ts'
 import { STREAM_SCOPE } from '../../src/contract/scopes.ts'
 import type { Db } from '../../src/store/db.ts'
-import { openEmbedded } from '../../src/store/embedded.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { AuthNode, write } from '../support/auth-node.ts'
 import { captureLog } from '../support/door.ts'
 import { OUTSIDE_AUDIENCE, OutsideIssuer } from '../support/outside-issuer.ts'
 import { createPatientClock } from '../support/patient-clock.ts'
+import { openTemporaryStore } from '../support/test-store.ts'
 import { NodeClock } from '../support/virtual-clock.ts'
 
 const silent = createLog('silent')
@@ -33,7 +33,7 @@ let clock: NodeClock
 let node: AuthNode
 
 beforeAll(async () => {
-  db = await openEmbedded({ folder: '', log: silent, clock: createPatientClock() })
+  db = await openTemporaryStore(silent, createPatientClock())
   await migrate(db, silent)
   await readAuthority(db, '')
   await write(db, async (transaction) => {

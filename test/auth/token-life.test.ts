@@ -7,7 +7,6 @@ import { createLog } from '../../src/base/log.ts'
 import { STREAM_SCOPE } from '../../src/contract/scopes.ts'
 import { listAudit } from '../../src/store/audit.ts'
 import { type Db, StoreUnavailable } from '../../src/store/db.ts'
-import { openEmbedded } from '../../src/store/embedded.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { sql } from '../../src/store/sql.ts'
@@ -15,6 +14,7 @@ import { AuthNode, write } from '../support/auth-node.ts'
 import { createPatientClock } from '../support/patient-clock.ts'
 import { hasPostgres, sharedDatabase } from '../support/postgres.ts'
 import { createStoreClock, prepareStoreClock, setStoreClock } from '../support/store-time.ts'
+import { dropSchema, openTemporaryStore } from '../support/test-store.ts'
 import { itemsOf } from '../support/text-page.ts'
 import { NodeClock } from '../support/virtual-clock.ts'
 
@@ -26,7 +26,8 @@ const DAY = 24 * HOUR
 
 /** Stores of two nodes: one and the same, or two pools on one database. */
 async function openEmbeddedStores(): Promise<Db[]> {
-  const db = await openEmbedded({ folder: '', log: silent, clock })
+  const db = await openTemporaryStore(silent, clock)
+  await dropSchema(db)
   await createStoreClock(db, wallMilliseconds)
   return [db, db]
 }

@@ -8,9 +8,9 @@ import { createHttpServer } from '../../src/http/server.ts'
 import { BID } from '../../src/market/event.ts'
 import { listAudit } from '../../src/store/audit.ts'
 import { type Db, StoreUnavailable } from '../../src/store/db.ts'
-import { openEmbedded } from '../../src/store/embedded.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { captureLog } from '../support/door.ts'
+import { openTemporaryStore } from '../support/test-store.ts'
 import { itemsOf } from '../support/text-page.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { deepBook, LiveStream, levels } from './live-stream.ts'
@@ -25,7 +25,7 @@ let fault: (() => Promise<void>) | undefined
 
 beforeAll(async () => {
   const { log } = captureLog()
-  db = await openEmbedded({ folder: '', log, clock: new VirtualClock() })
+  db = await openTemporaryStore(log, new VirtualClock())
   await migrate(db, log)
 })
 afterAll(() => db?.close())

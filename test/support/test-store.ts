@@ -2,6 +2,9 @@
  * The store that a suite runs on: the one of the test project, so that the same file proves the same on each engine. On
  * PostgreSQL every suite has a database of its own, on the server that the run shares.
  */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { inject } from 'vitest'
 import type { Clock } from '../../src/base/clock.ts'
 import { createLog, type Log } from '../../src/base/log.ts'
@@ -9,6 +12,7 @@ import type { Db } from '../../src/store/db.ts'
 import { openEmbedded } from '../../src/store/embedded.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
+import { sql } from '../../src/store/sql.ts'
 import { createPatientClock } from './patient-clock.ts'
 import { sharedDatabase } from './postgres.ts'
 
@@ -28,13 +32,30 @@ export async function openTestStore({
   readonly log: Log
   readonly isMigrated?: boolean
 }): Promise<Db> {
+  const isEmbedded = inject('engine') === 'embedded'
   const clock = createPatientClock()
-  const db =
-    inject('engine') === 'embedded'
-      ? await openEmbedded({ folder: '', log, clock })
-      : openServer(await sharedDatabase(), log, clock)
+  const db = isEmbedded ? await openTemporaryStore(log, clock) : openServer(await sharedDatabase(), log, clock)
   if (isMigrated) await migrate(db, log)
+  else if (isEmbedded) await dropSchema(db)
   return db
+}
+
+/** Takes everything out of a new embedded store, which has the schema of this version from the start. */
+export async function dropSchema(db: Db): Promise<void> {
+  await sql`drop schema public cascade; create schema public`.execute(db.tables())
+}
+
+/** A new embedded store in a folder that ends with it. */
+export async function openTemporaryStore(log: Log, clock: Clock): Promise<Db> {
+  const folder = mkdtempSync(join(tmpdir(), 'tidegate-store-'))
+  const db = await openEmbedded({ folder: join(folder, 'store'), log, clock })
+  const close = db.close
+  return Object.assign(db, {
+    close: async () => {
+      await close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  })
 }
 
 const databases = new Map<string, Promise<string>>()
