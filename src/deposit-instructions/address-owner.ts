@@ -5,7 +5,7 @@
 import { type AddressFamily, CRYPTO_NETWORKS, type CryptoNetwork } from '../contract/crypto-networks.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'
-import { DEPOSIT_ADDRESS_COLUMNS, type DepositAddressDocument, depositAddressDocument } from './deposit-addresses.ts'
+import { type DepositAddressDocument, DOCUMENT_COLUMNS, depositAddressDocument } from './deposit-addresses.ts'
 import { storedForms } from './derivation/address-validity.ts'
 import type { DepositInstructionTables } from './tables.ts'
 
@@ -18,7 +18,7 @@ export async function depositAddressesAt(db: Db, address: string): Promise<reado
   const rows = await db
     .tables<DepositInstructionTables>()
     .selectFrom('deposit_addresses')
-    .select(DEPOSIT_ADDRESS_COLUMNS)
+    .select(DOCUMENT_COLUMNS)
     .where(isOneOf(forms))
     .orderBy('created_at')
     .orderBy('id')

@@ -84,21 +84,21 @@ const compatibleNetworks = sql<string>`case record.crypto_network ${sql.join(
   sql` `,
 )} end`
 
-/** The members of the document in `deposit-addresses`, in the order of its schema: required ones first. */
+/** The members and their order are those of the document in `deposit-addresses`; the tests hold the two together. */
 const ITEM: ItemText = {
   members: [
     ['id', plainText('id')],
     ['profile_id', plainText('profile_id')],
     ['customer_id', plainText('customer_id')],
+    ['account_id', plainText('account_id')],
+    ['identity_id', quotedText('identity_id')],
+    ['ref_id', quotedText('ref_id')],
     ['crypto_network', plainText('crypto_network')],
     ['address', quotedText('address')],
     ['conversion_target_asset', quotedText('conversion_target_asset')],
     ['compatible_crypto_networks', compatibleNetworks],
     ['metadata', jsonbText('metadata')],
     ['created_at', timeText('created_at')],
-    ['account_id', plainText('account_id')],
-    ['identity_id', quotedText('identity_id')],
-    ['ref_id', quotedText('ref_id')],
   ],
   large: { text: ['identity_id', 'ref_id'], jsonb: ['metadata'] },
 }

@@ -7,8 +7,10 @@ import { profileForWrite, refuseOtherAccount } from '../accounts/profiles.ts'
 import { newId } from '../base/ids.ts'
 import { CRYPTO_NETWORKS, type CryptoNetwork, networksOf } from '../contract/crypto-networks.ts'
 import { Problem } from '../http/problem.ts'
+import { RawJson } from '../http/raw-json.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Transaction } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
 import { type AddressSupply, allocateAddress } from './allocation.ts'
 import type { DepositInstructionTables } from './tables.ts'
 
@@ -24,7 +26,8 @@ export interface DepositAddressDocument {
   readonly address: string
   readonly conversion_target_asset: string
   readonly compatible_crypto_networks: readonly CryptoNetwork[]
-  readonly metadata: Readonly<Record<string, string>>
+  /** To be written with `writeJson`: in the order of the store, as lists show it. */
+  readonly metadata: RawJson
   readonly created_at: string
 }
 
@@ -45,8 +48,9 @@ export interface DepositAddressRequest extends NewDepositAddress {
 
 type DepositAddressRow = Omit<
   DepositAddressDocument,
-  'account_id' | 'identity_id' | 'ref_id' | 'compatible_crypto_networks'
+  'account_id' | 'identity_id' | 'ref_id' | 'compatible_crypto_networks' | 'metadata'
 > & {
+  readonly metadata_text: string
   readonly account_id: string | null
   readonly identity_id: string | null
   readonly ref_id: string | null
@@ -67,7 +71,10 @@ export const DEPOSIT_ADDRESS_COLUMNS = [
   'conversion_target_asset',
   'metadata',
   'created_at',
-] as const satisfies readonly (keyof DepositAddressRow)[]
+] as const
+
+/** What a document is made of. */
+export const DOCUMENT_COLUMNS = [...DEPOSIT_ADDRESS_COLUMNS, sql<string>`metadata::text`.as('metadata_text')] as const
 
 /** A new address that a customer asked for, with its audit row; a `ref_id` that was used before is 409. */
 export async function createDepositAddress(
@@ -126,26 +133,26 @@ export async function insertDepositAddress<Tables>(
       key_first_address: key?.firstAddress ?? null,
       key_index: key?.index ?? null,
     })
-    .returning(DEPOSIT_ADDRESS_COLUMNS)
+    .returning(DOCUMENT_COLUMNS)
     .executeTakeFirstOrThrow()
   return depositAddressDocument(row)
 }
 
 export function depositAddressDocument(row: DepositAddressRow): DepositAddressDocument {
-  const { account_id, identity_id, ref_id, crypto_network, address, conversion_target_asset, ...rest } = row
+  const { account_id, identity_id, ref_id, crypto_network } = row
   return {
-    id: rest.id,
-    profile_id: rest.profile_id,
-    customer_id: rest.customer_id,
+    id: row.id,
+    profile_id: row.profile_id,
+    customer_id: row.customer_id,
     ...(account_id === null ? {} : { account_id }),
     ...(identity_id === null ? {} : { identity_id }),
     ...(ref_id === null ? {} : { ref_id }),
     crypto_network,
-    address,
-    conversion_target_asset,
+    address: row.address,
+    conversion_target_asset: row.conversion_target_asset,
     compatible_crypto_networks: networksOf(CRYPTO_NETWORKS[crypto_network]),
-    metadata: rest.metadata,
-    created_at: rest.created_at,
+    metadata: new RawJson(row.metadata_text),
+    created_at: row.created_at,
   }
 }
 
@@ -157,7 +164,7 @@ async function refuseUsedRefId(
   if (refId === undefined) return
   const row = await transaction
     .selectFrom('deposit_addresses')
-    .select(DEPOSIT_ADDRESS_COLUMNS)
+    .select(DOCUMENT_COLUMNS)
     .where('customer_id', '=', customerId)
     .where('ref_id', '=', refId)
     .executeTakeFirst()

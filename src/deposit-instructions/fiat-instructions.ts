@@ -21,7 +21,7 @@ interface FiatInstructionTables {
     customer_id: string
     profile_id: string
     network: FiatNetwork
-    account_type: FiatAccountType
+    account_type: FiatAccountType | null
     memo_id: string
     created_at: string
   }
@@ -43,12 +43,12 @@ export async function insertFiatInstructions<Tables>(
   transaction: Transaction<Tables>,
   profile: WritableProfile,
   createdAt: string,
-  wanted: { readonly network: FiatNetwork; readonly account_type: FiatAccountType },
+  wanted: { readonly network: FiatNetwork; readonly account_type?: FiatAccountType },
   newMemo: () => string = randomMemo,
 ): Promise<FiatInstructions> {
   // The caller's transaction knows the caller's tables; the table of this file is in the same store.
   const ours = transaction as unknown as Transaction<FiatInstructionTables>
-  const { network, account_type } = wanted
+  const { network, account_type = null } = wanted
   const owner = { customer_id: profile.customerId, profile_id: profile.id }
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const row = await ours

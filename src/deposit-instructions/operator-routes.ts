@@ -1,6 +1,8 @@
 /** The operator's calls about address pools, and about whose an address is. Whether the caller is the operator has been checked before. */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
+import { PageAnswer } from '../http/page-query.ts'
+import { WRITES_RAW_JSON } from '../http/raw-json.ts'
 import { textChoice } from '../http/text-choice.ts'
 import type { Db } from '../store/db.ts'
 import { depositAddressesAt } from './address-owner.ts'
@@ -32,7 +34,7 @@ export function registerAddressOperatorRoutes(app: FastifyInstance, db: Db): voi
   app.get('/address-pool', async () => ({ items: await countPools(db.tables<DepositInstructionTables>()) }))
   app.get<{ Querystring: Static<typeof OwnerQuery> }>(
     '/deposit-addresses',
-    { schema: { querystring: OwnerQuery } },
+    { ...WRITES_RAW_JSON, schema: { querystring: OwnerQuery, response: { 200: PageAnswer } } },
     async ({ query }) => ({ items: await depositAddressesAt(db, query.address) }),
   )
 }

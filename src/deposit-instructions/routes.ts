@@ -101,6 +101,7 @@ export function registerDepositAddressRoutes(app: FastifyInstance, options: Depo
   app.route<{ Body: Static<typeof NewDepositAddress> }>({
     ...guard('createDepositAddress'),
     schema: { body: NewDepositAddress, response: { 200: DepositAddress } },
+    ...WRITES_RAW_JSON,
     handler(request): Promise<DepositAddressDocument> {
       const { body } = request
       refuseUnknownAsset(body.conversion_target_asset, options)

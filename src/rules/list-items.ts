@@ -1,22 +1,10 @@
 /**
- * Rules of lists as the store writes them, with the members of the documents in `store`: for customers in the order of
- * their schema, required ones first, and for the operator in that of the document. The tests hold them against the
- * answers about single rules.
+ * Rules of lists as the store writes them: the members and their order are those of the documents in `store`, which
+ * writes one rule at a time. The tests hold the two against each other.
  */
 import { type ItemText, jsonbText, objectText, plainText, quotedText, timeText } from '../store/page-text.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'
-
-/** The members of each form that a source or a destination may have, in their order. */
-const SOURCE_FORMS = {
-  crypto: ['network', 'address_id', 'address'],
-  fiat: ['network', 'account_type', 'deposit_instructions_id', 'memo_id'],
-  profile: ['profile_id'],
-}
-const DESTINATION_FORMS = {
-  crypto: ['address', 'network'],
-  fiat: ['fiat_account_id', 'memo'],
-  profile: ['profile_id'],
-}
+import { DESTINATION_FORMS, SOURCE_FORMS } from './model.ts'
 
 /** A jsonb column whose object has one member, the name of its form. */
 function formText(column: 'source' | 'destination', forms: Readonly<Record<string, readonly string[]>>) {
@@ -32,37 +20,23 @@ export const RULE_ITEM: ItemText = {
   members: [
     ['id', plainText('id')],
     ['ref_id', quotedText('ref_id')],
+    ['nickname', quotedText('nickname')],
     ['profile_id', plainText('profile_id')],
+    ['identity_id', quotedText('identity_id')],
+    ['account_id', plainText('account_id')],
     ['status', plainText('status')],
+    ['reject_reason', quotedText('reject_reason')],
     ['source_asset', quotedText('source_asset')],
     ['destination_asset', quotedText('destination_asset')],
     ['source', formText('source', SOURCE_FORMS)],
     ['destination', formText('destination', DESTINATION_FORMS)],
     ['created_at', timeText('created_at')],
-    ['nickname', quotedText('nickname')],
-    ['identity_id', quotedText('identity_id')],
-    ['account_id', plainText('account_id')],
   ],
-  large: { text: ['ref_id', 'nickname', 'identity_id'], jsonb: ['destination'] },
+  large: { text: ['ref_id', 'nickname', 'identity_id', 'reject_reason'], jsonb: ['destination'] },
 }
 
 /** A rule of the operator's list. */
 export const OPERATOR_RULE_ITEM: ItemText = {
-  members: [
-    ['id', plainText('id')],
-    ['ref_id', quotedText('ref_id')],
-    ['nickname', quotedText('nickname')],
-    ['profile_id', plainText('profile_id')],
-    ['identity_id', quotedText('identity_id')],
-    ['account_id', plainText('account_id')],
-    ['status', plainText('status')],
-    ['source_asset', quotedText('source_asset')],
-    ['destination_asset', quotedText('destination_asset')],
-    ['source', jsonbText('source')],
-    ['destination', jsonbText('destination')],
-    ['created_at', timeText('created_at')],
-    ['customer_id', plainText('customer_id')],
-    ['reject_reason', quotedText('reject_reason')],
-  ],
-  large: { text: ['ref_id', 'nickname', 'identity_id', 'reject_reason'], jsonb: ['destination'] },
+  ...RULE_ITEM,
+  members: [...RULE_ITEM.members, ['customer_id', plainText('customer_id')]],
 }

@@ -32,7 +32,8 @@ export type RuleSource =
   | {
       readonly fiat: {
         readonly network: FiatNetwork
-        readonly account_type: FiatAccountType
+        /** Of WIRE always; CUBIX does without. */
+        readonly account_type?: FiatAccountType
         readonly deposit_instructions_id?: string
         readonly memo_id?: string
       }
@@ -45,6 +46,32 @@ export type RuleDestination =
   | { readonly fiat: { readonly fiat_account_id: string; readonly memo?: string } }
   | { readonly profile: { readonly profile_id: string } }
 
+/** The members of each form of a source, in the order in which every answer shows them. */
+export const SOURCE_FORMS = {
+  crypto: ['address_id', 'address', 'network'],
+  fiat: ['deposit_instructions_id', 'network', 'account_type', 'memo_id'],
+  profile: ['profile_id'],
+} as const
+
+/** The same of a destination. */
+export const DESTINATION_FORMS = {
+  crypto: ['address', 'network'],
+  fiat: ['fiat_account_id', 'memo'],
+  profile: ['profile_id'],
+} as const
+
+/** A source or destination with its members in the order of `forms`: the store gives them in an order of its own. */
+export function inOrder<Terms extends RuleSource | RuleDestination>(
+  terms: Terms,
+  forms: Readonly<Record<string, readonly string[]>>,
+): Terms {
+  const ordered = Object.entries(terms).map(([form, members]: [string, Readonly<Record<string, unknown>>]) => [
+    form,
+    Object.fromEntries((forms[form] ?? []).flatMap((name) => (name in members ? [[name, members[name]]] : []))),
+  ])
+  return Object.fromEntries(ordered) as Terms
+}
+
 /** A rule as its customer sees it. */
 export interface RuleDocument {
   readonly id: string
@@ -54,6 +81,8 @@ export interface RuleDocument {
   readonly identity_id?: string
   readonly account_id?: string
   readonly status: RuleStatus
+  /** Why it was rejected. */
+  readonly reject_reason?: string
   readonly source_asset: string
   readonly destination_asset: string
   readonly source: RuleSource
@@ -64,6 +93,4 @@ export interface RuleDocument {
 /** A rule as the operator sees it. */
 export interface OperatorRuleDocument extends RuleDocument {
   readonly customer_id: string
-  /** Why it was rejected. */
-  readonly reject_reason?: string
 }

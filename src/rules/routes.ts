@@ -33,6 +33,7 @@ export function registerRuleRoutes(app: FastifyInstance, { db, guard, supply, se
   app.route<{ Body: NewRuleBody }>({
     ...guard('createRule'),
     schema: { body: NewRule, response: { 200: RuleAnswer } },
+    ...WRITES_RAW_JSON,
     async handler(request) {
       const { terms, needsApproval } = settings()
       const [first, ...rest] = termsFaults(request.body, terms)
@@ -49,6 +50,7 @@ export function registerRuleRoutes(app: FastifyInstance, { db, guard, supply, se
   app.route<{ Params: { id: string } }>({
     ...guard('deleteRule'),
     schema: { response: { 200: RuleAnswer } },
+    ...WRITES_RAW_JSON,
     async handler(request) {
       const caller = callerOf(request)
       const { id } = request.params

@@ -73,7 +73,7 @@ const Source = Type.Object({
     Type.Object({
       deposit_instructions_id: Type.Optional(Type.String({ format: 'uuid' })),
       network: FiatNetworkName,
-      account_type: FiatAccountTypeName,
+      account_type: Type.Optional(FiatAccountTypeName),
       memo_id: Type.Optional(Type.String()),
     }),
   ),
@@ -89,6 +89,7 @@ const Rule = Type.Object(
     identity_id: Type.Optional(Type.String()),
     account_id: Type.Optional(Type.String()),
     status: textChoice(RULE_STATUSES),
+    reject_reason: Type.Optional(Type.String({ description: 'Why a REJECTED rule was rejected' })),
     source_asset: Type.String(),
     destination_asset: Type.String(),
     source: Source,

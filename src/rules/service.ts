@@ -199,9 +199,8 @@ async function instruct(
     }
   }
   if ('fiat' in source) {
-    const { network, account_type } = source.fiat
     const { id, memoId } = await insertFiatInstructions(transaction, profile, createdAt, source.fiat)
-    const fiat = { deposit_instructions_id: id, network, account_type, memo_id: memoId }
+    const fiat = { ...source.fiat, deposit_instructions_id: id, memo_id: memoId }
     return { source: { fiat }, depositAddressId: null, fiatInstructionsId: id }
   }
   return { source, depositAddressId: null, fiatInstructionsId: null }

@@ -19,7 +19,16 @@ import {
 import { readTextPage, type TextPage } from '../store/page-text.ts'
 import { sql } from '../store/sql.ts'
 import { OPERATOR_RULE_ITEM, RULE_ITEM } from './list-items.ts'
-import type { OperatorRuleDocument, RuleDestination, RuleDocument, RuleSource, RuleStatus } from './model.ts'
+import {
+  DESTINATION_FORMS,
+  inOrder,
+  type OperatorRuleDocument,
+  type RuleDestination,
+  type RuleDocument,
+  type RuleSource,
+  type RuleStatus,
+  SOURCE_FORMS,
+} from './model.ts'
 import type { RULE_FILTERS } from './schemas.ts'
 
 interface RulesTable {
@@ -221,7 +230,7 @@ export async function listAllRules(
 }
 
 export function ruleDocument(row: RuleRow): RuleDocument {
-  const { nickname, identity_id, account_id } = row
+  const { nickname, identity_id, account_id, reject_reason } = row
   return {
     id: row.id,
     ref_id: row.ref_id,
@@ -230,17 +239,17 @@ export function ruleDocument(row: RuleRow): RuleDocument {
     ...(identity_id === null ? {} : { identity_id }),
     ...(account_id === null ? {} : { account_id }),
     status: row.status,
+    ...(reject_reason === null ? {} : { reject_reason }),
     source_asset: row.source_asset,
     destination_asset: row.destination_asset,
-    source: row.source,
-    destination: row.destination,
+    source: inOrder(row.source, SOURCE_FORMS),
+    destination: inOrder(row.destination, DESTINATION_FORMS),
     created_at: row.created_at,
   }
 }
 
 export function operatorRuleDocument(row: RuleRow): OperatorRuleDocument {
-  const { customer_id, reject_reason } = row
-  return { ...ruleDocument(row), customer_id, ...(reject_reason === null ? {} : { reject_reason }) }
+  return { ...ruleDocument(row), customer_id: row.customer_id }
 }
 
 export function noRule(): never {

@@ -93,6 +93,15 @@ describe('a new deposit address', () => {
     ])
   })
 
+  it('is shown alike wherever it is shown, member by member', async () => {
+    const said = { ref_id: 'alike', identity_id: 'bob', metadata: { '10': 'a', b: '', '9': 'c', aa: 'd' } }
+    const { text, body: made } = await create(said)
+    expect(made.metadata).toEqual(said.metadata)
+    expect((await customer.call('GET', `${PATH}?ids=${made.id}`)).text).toBe(`{"items":[${text}]}`)
+    expect((await create(said)).text).toContain(`"meta":{"existing":${text}}`)
+    expect((await node.operator('GET', `/deposit-addresses?address=${made.address}`)).text).toBe(`{"items":[${text}]}`)
+  })
+
   it('of a profile that belongs to no account has none', async () => {
     const { customerId } = customer
     const { body: profile } = await node.operator('POST', `/customers/${customerId}/profiles`, { nickname: 'treasury' })

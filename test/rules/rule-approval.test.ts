@@ -119,12 +119,12 @@ describe('approval', () => {
 })
 
 describe('rejection', () => {
-  it('is kept with its reason, which the customer is not shown, and is final', async () => {
+  it('is kept with its reason, which the customer is shown too, and is final', async () => {
     const rule = await make()
     const reason = 'the payee is not known 🤷'
     const rejected = await node.operator('POST', `/rules/${rule.id}/reject`, { reason })
     expect(rejected).toMatchObject({ status: 200, body: { status: 'REJECTED', reject_reason: reason } })
-    expect(await shown(rule.id)).toEqual({ ...rule, status: 'REJECTED' })
+    expect(await shown(rule.id)).toEqual({ ...rule, status: 'REJECTED', reject_reason: reason })
     const again = await node.operator('POST', `/rules/${rule.id}/reject`, { reason: 'another' })
     expect(again.body).toEqual(rejected.body)
     const { items } = (await node.operator('GET', `/audit?subject=${rule.id}&limit=1`)).body

@@ -82,6 +82,28 @@ describe('a rule that is made', () => {
     expect(await trailOf(id)).toEqual([])
   })
 
+  it.each([
+    ['crypto', {}, { fiat: { memo: 'invoice', fiat_account_id: 'account 7' } }],
+    [
+      'fiat',
+      { source_asset: 'USD', source: { fiat: { account_type: 'SWIFT', network: 'WIRE' } } },
+      { crypto: { network: 'ETHEREUM', address: ETHEREUM_ADDRESS } },
+    ],
+  ])('from %s is shown alike wherever it is shown, member by member', async (form, changes, destination) => {
+    const destination_asset = form === 'crypto' ? 'USD' : 'USDC'
+    const body = ruleBody(alice.profileId, { nickname: 'n', ...changes, destination_asset, destination })
+    const created = await customer.call('POST', RULES, body)
+    const text = created.text.slice('{"rule":'.length, -1)
+    const { id } = created.body.rule
+    expect((await customer.call('GET', `${RULES}?ids=${id}`)).text).toBe(`{"rules":[${text}],"items":[${text}]}`)
+    expect((await customer.call('POST', RULES, body)).text).toContain(`"meta":{"existing":${text}}`)
+    const ofOperator = `${text.slice(0, -1)},"customer_id":"${customer.customerId}"}`
+    expect((await node.operator('GET', `/rules/${id}`)).text).toBe(ofOperator)
+    expect((await node.operator('GET', '/rules?limit=1')).text).toContain(ofOperator)
+    const deleted = (await customer.call('DELETE', `${RULES}/${id}`)).text
+    expect(deleted).toBe(created.text.replace('"status":"ACTIVE"', '"status":"DELETED"'))
+  })
+
   it('shows a memo of its own for money at a bank', async () => {
     const source = { fiat: { network: 'WIRE', account_type: 'SWIFT' } }
     const first = await make({ source_asset: 'USD', destination_asset: 'USDC', source })

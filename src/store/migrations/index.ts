@@ -16,6 +16,7 @@ import { directoryChanges } from './202611220910-directory-changes.ts'
 import { accountSizes } from './202611220920-account-sizes.ts'
 import { keyEncryption } from './202611220925-key-encryption.ts'
 import { operatorLists } from './202611221230-operator-lists.ts'
+import { fiatAccountTypes } from './202611221240-fiat-account-types.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -35,4 +36,5 @@ export const MIGRATIONS: readonly Migration[] = [
   accountSizes,
   keyEncryption,
   operatorLists,
+  fiatAccountTypes,
 ]
