@@ -44,6 +44,7 @@ function readStream(token) {
   return new Promise((resolve) => {
     // The first is what the service selects. The second carries the token; it is never selected and never sent back.
     const socket = new WebSocket(`${credentials.ws_url}/`, ['tidegate.default', `bearer.${token}`])
+    const subscribe = (channels) => socket.send(JSON.stringify({ type: 'subscribe', channels }))
     let hadData = false
     const end = (code, reason) => {
       clearTimeout(silence)
@@ -56,19 +57,20 @@ function readStream(token) {
     socket.addEventListener('open', () => {
       console.log(`open, ${socket.protocol}`)
       const channels = ['market_data.top_of_book', 'execution_data'].map((type) => ({ type, params: { market } }))
-      socket.send(JSON.stringify({ type: 'subscribe', channels: [...channels, { type: 'heartbeat' }] }))
+      subscribe([...channels, { type: 'heartbeat' }])
     })
     socket.addEventListener('message', ({ data }) => {
       silence.refresh()
       const message = JSON.parse(data)
-      hadData ||= message.channel !== undefined
+      if (message.channel === undefined) return onReply(message, subscribe, () => socket.close())
+      hadData = true
       show(message)
     })
     socket.addEventListener('close', ({ code, reason }) => end(code, reason))
   })
 }
 
-function show({ channel, payload, channels }) {
+function show({ channel, payload }) {
   if (channel === 'execution_data') {
     console.log(`${payload.executed_at} ${market} trade ${payload.price} x ${payload.amount}`)
   } else if (channel === 'market_data.top_of_book') {
@@ -76,9 +78,18 @@ function show({ channel, payload, channels }) {
       level ? `${level.price} x ${level.amount}` : '-',
     )
     console.log(`${payload.timestamp} ${market} top ${bid} ${ask}`)
-  } else {
-    const refused = channels?.find((entry) => entry.error !== undefined)
-    if (refused !== undefined) fail(`${refused.error}: ${refused.message}`)
+  }
+}
+
+/** What an answer asks for; the program ends only when its own request cannot succeed. */
+function onReply(reply, subscribe, reconnect) {
+  // The market was removed or changed: subscribe again, and a removed one is refused.
+  if (reply.type === 'unsubscribe') return subscribe(reply.channels.map(({ type, params }) => ({ type, params })))
+  for (const { error, message } of [reply, ...(reply.channels ?? [])]) {
+    if (error === undefined || error === 'NO_EFFECT_ACTION') continue
+    if (error !== 'INTERNAL_SERVER_ERROR') fail(`${error}: ${message}`)
+    console.error(`${error}: ${message}`)
+    return reconnect()
   }
 }
 

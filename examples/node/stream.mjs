@@ -43,18 +43,17 @@ function readStream(token) {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${token}` }
     const socket = new WebSocket(`${credentials.ws_url}/`, { headers })
+    const channels = [{ type: 'market_data', params: { market } }, { type: 'heartbeat' }]
+    const subscribe = (entries) => socket.send(JSON.stringify({ type: 'subscribe', channels: entries }))
     const book = new Book()
     let hadData = false
     let shown = ''
     const silence = setTimeout(() => socket.terminate(), SILENCE_MILLISECONDS)
-    socket.on('open', () => {
-      const channels = [{ type: 'market_data', params: { market } }, { type: 'heartbeat' }]
-      socket.send(JSON.stringify({ type: 'subscribe', channels }))
-    })
+    socket.on('open', () => subscribe(channels))
     socket.on('message', (text) => {
       silence.refresh()
       const message = JSON.parse(text)
-      if (message.channel === undefined) checkReply(message)
+      if (message.channel === undefined) onReply(message, subscribe, () => socket.close())
       if (message.channel !== 'market_data') return
       hadData = true
       book.apply(message.payload)
@@ -76,11 +75,16 @@ function readStream(token) {
   })
 }
 
-/** Ends the program when a subscription was refused, or ended because the market is served no longer. */
-function checkReply(reply) {
-  if (reply.type === 'unsubscribe') fail('the market was removed')
-  const refused = [reply, ...(reply.channels ?? [])].find((entry) => entry.error !== undefined)
-  if (refused !== undefined) fail(`${refused.error}: ${refused.message}`)
+/** What an answer asks for; the program ends only when its own request cannot succeed. */
+function onReply(reply, subscribe, reconnect) {
+  // The market was removed or changed: subscribe again, and a removed one is refused.
+  if (reply.type === 'unsubscribe') return subscribe(reply.channels.map(({ type, params }) => ({ type, params })))
+  for (const { error, message } of [reply, ...(reply.channels ?? [])]) {
+    if (error === undefined || error === 'NO_EFFECT_ACTION') continue
+    if (error !== 'INTERNAL_SERVER_ERROR') fail(`${error}: ${message}`)
+    console.error(`${error}: ${message}`)
+    return reconnect()
+  }
 }
 
 function fail(message) {

@@ -34,6 +34,10 @@ class Fatal(Exception):
     """Trying again would not help."""
 
 
+class Retry(Exception):
+    """A new connection later may help."""
+
+
 class Book:
     """One market's levels: price to amount, exact, never a float."""
 
@@ -102,6 +106,9 @@ async def read_stream(credentials, market):
             message = json.loads(await socket.recv())
             if "channel" not in message:
                 check_reply(message)
+                if message["type"] == "unsubscribe":
+                    # The market was removed or changed: subscribe again, and a removed one is refused.
+                    await socket.send(json.dumps({"type": "subscribe", "channels": channels}))
             elif message["channel"] == "market_data":
                 book.apply(message["payload"])
                 best = book.best()
@@ -116,12 +123,12 @@ def level_text(level):
 
 
 def check_reply(reply):
-    """Raises when a subscription was refused, or ended because the market is served no longer."""
-    if reply["type"] == "unsubscribe":
-        raise Fatal("the market was removed")
+    """Raises Fatal when the request cannot succeed, and Retry when the service could not do it this time."""
     for entry in [reply, *reply.get("channels", [])]:
-        if "error" in entry:
-            raise Fatal(f"{entry['error']}: {entry['message']}")
+        if entry.get("error", "NO_EFFECT_ACTION") == "NO_EFFECT_ACTION":
+            continue
+        kind = Retry if entry["error"] == "INTERNAL_SERVER_ERROR" else Fatal
+        raise kind(f"{entry['error']}: {entry['message']}")
 
 
 def next_step(code, reason):
@@ -145,6 +152,9 @@ async def run(market):
             if getattr(getattr(refused, "response", refused), "status_code", None) == 403:
                 raise Fatal(f"the handshake was refused: {refused}") from refused
             print(f"the handshake was refused: {refused}", file=sys.stderr, flush=True)
+        except Retry as error:
+            failures += 1
+            print(error, file=sys.stderr, flush=True)
         except (OSError, asyncio.TimeoutError) as error:
             # Also what requests raises: its errors are OSErrors.
             failures += 1

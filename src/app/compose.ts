@@ -216,11 +216,12 @@ async function startParts(parts: Parts): Promise<Service> {
 function applyConfig({ live, log }: Parts, rooms: ReloadedRooms): void {
   const { config } = live
   setLogLevel(log, config['log.level'])
-  const { added, removed } = rooms.marketData.change(config.markets)
-  for (const symbol of removed) rooms.hub.removeMarket(symbol)
+  const { added, removed, refed } = rooms.marketData.change(config.markets)
+  const symbols = added.map(({ market }) => market.symbol)
+  for (const symbol of removed) rooms.hub.removeMarket(symbol, symbols.includes(symbol) ? 'changed' : 'removed')
   for (const replica of added) rooms.hub.addMarket(replica)
-  if (added.length + removed.length > 0) {
-    log.info({ added: added.map(({ market }) => market.symbol), removed }, 'markets changed')
+  if (added.length + removed.length + refed.length > 0) {
+    log.info({ added: symbols, removed, sources_changed: refed }, 'markets changed')
   }
   rooms.listener.reloadTls()
 }

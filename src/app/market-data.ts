@@ -13,7 +13,7 @@ import { forgetMarket, Sequencer, type SequencerMetrics } from '../channel/seque
 import { type ConfiguredMarket, isSimulated } from '../config/markets.ts'
 import { type MarketSource, sourceText } from '../config/sources.ts'
 import type { Source, SourceMarket } from '../feed/source.ts'
-import { type InputState, MarketFeed, type MarketInput } from './market-feed.ts'
+import { type InputState, MarketFeed, type MarketInput, SOURCES_CHANGED } from './market-feed.ts'
 
 export type CreateSource = (markets: readonly SourceMarket[]) => Source
 
@@ -29,7 +29,7 @@ export interface MarketDataOptions {
 }
 
 interface RunningMarket {
-  readonly configured: ConfiguredMarket
+  configured: ConfiguredMarket
   readonly replica: Replica
   /** The writer, and what its sources feed it through, once the market is started. */
   sequencer: Sequencer | undefined
@@ -49,6 +49,8 @@ export interface MarketChanges {
   readonly added: readonly Replica[]
   /** Symbols of the markets that have gone; one that has changed is in both. */
   readonly removed: readonly string[]
+  /** Symbols of the markets that are fed differently now, which their readers do not notice. */
+  readonly refed: readonly string[]
 }
 
 /**
@@ -135,23 +137,31 @@ export class MarketData {
   }
 
   /**
-   * Lets markets come and go, after `start`: what is configured differently in any way goes, and comes anew. Tells what
-   * has gone and the readers of what has come; the rest is not touched.
+   * Adds and removes markets, after `start`. A market whose definition differs is removed and added again, because its
+   * clients can see the difference. One that differs in its sources or their aggregation keeps its writer and readers.
+   * Returns what has gone and the readers of what has come; the rest is not touched.
    */
   change(markets: readonly ConfiguredMarket[]): MarketChanges {
     const wanted = new Map(markets.map((configured) => [configured.definition.symbol, configured]))
     const removed: string[] = []
-    for (const [symbol, { configured }] of this.#markets) {
-      if (isDeepStrictEqual(configured, wanted.get(symbol))) continue
-      this.#remove(symbol)
-      removed.push(symbol)
+    const refed: string[] = []
+    for (const [symbol, running] of this.#markets) {
+      const next = wanted.get(symbol)
+      if (isDeepStrictEqual(running.configured, next)) continue
+      if (next !== undefined && isDeepStrictEqual(running.configured.definition, next.definition)) {
+        this.#feedFrom(running, next)
+        refed.push(symbol)
+      } else {
+        this.#remove(symbol)
+        removed.push(symbol)
+      }
     }
     const added = markets
       .filter(({ definition }) => !this.#markets.has(definition.symbol))
       .map((configured) => this.#add(configured))
     this.#endIdleSources()
     this.#markets = new Map([...wanted.keys()].map((symbol) => [symbol, this.#markets.get(symbol) as RunningMarket]))
-    return { added, removed }
+    return { added, removed, refed }
   }
 
   /** Ends the sources and the writers; the replicas keep their last books. */
@@ -166,17 +176,29 @@ export class MarketData {
 
   #add(configured: ConfiguredMarket): Replica {
     const running = this.#read(configured)
-    for (const { source, fed } of this.#write(running)) {
-      const known = this.#sources.get(source.venue)
-      if (known === undefined) {
-        const created = this.#options.createSource[source.venue]([fed])
-        this.#sources.set(source.venue, created)
-        created.start()
-      } else {
-        known.add(fed)
-      }
-    }
+    for (const input of this.#write(running)) this.#addInput(input)
     return running.replica
+  }
+
+  #addInput({ source, fed }: MarketInput): void {
+    const known = this.#sources.get(source.venue)
+    if (known === undefined) {
+      const created = this.#options.createSource[source.venue]([fed])
+      this.#sources.set(source.venue, created)
+      created.start()
+    } else {
+      known.add(fed)
+    }
+  }
+
+  /** Other sources, or another aggregation, behind the same writer; a source that stays loses no execution by it. */
+  #feedFrom(running: RunningMarket, configured: ConfiguredMarket): void {
+    running.configured = configured
+    // After `start` every market has its feed.
+    const { added, removed, kept } = (running.feed as MarketFeed).change(configured)
+    for (const { source, fed } of removed) this.#sources.get(source.venue)?.remove(fed)
+    for (const input of added) this.#addInput(input)
+    for (const { source, fed } of kept) this.#sources.get(source.venue)?.rebuild(fed, SOURCES_CHANGED)
   }
 
   #remove(symbol: string): void {

@@ -1,7 +1,8 @@
 /**
  * What feeds one market: a listener for each of its sources, what is known of each, and, where there are several, the
  * aggregate that makes one book of them. It promises that a source that breaks an invariant is counted, logged and
- * asked to begin anew while the others go on. It starts and stops nothing.
+ * asked to begin again while the others continue, and that its sources can be changed under the same writer: the book
+ * is not trusted from then on until one of the new ones has given a snapshot. It starts and stops nothing.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -41,26 +42,39 @@ export interface MarketFeedOptions {
   readonly rebuild: (input: MarketInput, reason: string) => void
 }
 
+/** Which inputs a change of the sources has brought, ended and kept. */
+interface InputChanges {
+  readonly added: readonly MarketInput[]
+  readonly removed: readonly MarketInput[]
+  /** The same listeners as before; their sources are to be asked for fresh snapshots. */
+  readonly kept: readonly MarketInput[]
+}
+
+/** Why a book is not trusted right after its sources were changed. */
+export const SOURCES_CHANGED = 'the sources of the market were changed'
+
 export class MarketFeed {
-  readonly inputs: readonly MarketInput[]
   readonly #options: MarketFeedOptions
-  readonly #aggregate: Aggregate | undefined
-  readonly #states: InputState[]
-  readonly #silent: Set<number>
+  #configured: ConfiguredMarket
+  #inputs: readonly MarketInput[]
+  #aggregate: Aggregate | undefined
+  /** In the order of the inputs. */
+  #states: InputState[]
+  readonly #silent: Set<SourceMarket>
 
   constructor(options: MarketFeedOptions) {
-    const { configured, clock } = options
-    const { definition: market, sources } = configured
+    const { configured } = options
     this.#options = options
-    this.inputs = sources.map((source, index) => ({
-      source,
-      fed: { market, venueSymbol: source.symbol, listener: (event) => this.#take(index, event) },
-    }))
-    // A single source goes straight to the writer, which holds it to the same invariants.
-    this.#aggregate = sources.length > 1 ? createAggregate(configured) : undefined
-    const sinceMilliseconds = clock.wallInstant().milliseconds
-    this.#states = sources.map(() => ({ state: 'starting', reason: 'it has said nothing yet', sinceMilliseconds }))
-    this.#silent = new Set(sources.keys())
+    this.#configured = configured
+    this.#inputs = configured.sources.map((source) => this.#createInput(source))
+    this.#aggregate = createAggregate(configured)
+    this.#states = this.#inputs.map(() => this.#initialState())
+    this.#silent = new Set(this.#inputs.map(({ fed }) => fed))
+  }
+
+  /** In the order of the configuration. */
+  get inputs(): readonly MarketInput[] {
+    return this.#inputs
   }
 
   /** In the order of `inputs`. */
@@ -68,22 +82,65 @@ export class MarketFeed {
     return this.#states
   }
 
+  /**
+   * Feeds the market from the sources of another configuration of the same definition. Nothing of the ended inputs is
+   * taken any more; those whose source stays keep their listener.
+   */
+  change(configured: ConfiguredMarket): InputChanges {
+    const before = new Map(this.#inputs.map((input, index) => [sourceText(input.source), { input, index }]))
+    const states = this.#states
+    this.#configured = configured
+    this.#inputs = configured.sources.map((source) => {
+      const fed = before.get(sourceText(source))?.input.fed
+      return fed === undefined ? this.#createInput(source) : { source, fed }
+    })
+    this.#states = configured.sources.map((source) => {
+      const known = before.get(sourceText(source))
+      return known === undefined ? this.#initialState() : states[known.index]!
+    })
+    this.#aggregate = createAggregate(configured)
+    this.#options.offer({ type: 'lost', reason: SOURCES_CHANGED })
+    const isIn = (inputs: readonly MarketInput[]) => (input: MarketInput) => inputs.some(({ fed }) => fed === input.fed)
+    const earlier = [...before.values()].map(({ input }) => input)
+    const removed = earlier.filter((input) => !isIn(this.#inputs)(input))
+    for (const { fed } of removed) this.#silent.delete(fed)
+    const wasThere = isIn(earlier)
+    return {
+      added: this.#inputs.filter((input) => !wasThere(input)),
+      removed,
+      kept: this.#inputs.filter(wasThere),
+    }
+  }
+
   /** What an operator should know of an input while it is live. */
   noticesOf(place: number): readonly string[] {
     if (this.#aggregate?.isExcluded(place) !== true) return []
-    const milliseconds = maxAgeOf(this.#options.configured, this.inputs[place]!.source)
+    const milliseconds = maxAgeOf(this.#configured, this.#inputs[place]!.source)
     return [`excluded from the book: no book message for ${milliseconds} ms while other sources changed`]
   }
 
   /** Asks all sources for fresh snapshots, because the writer found the book to be wrong. */
   rebuild(reason: string): void {
     this.#aggregate?.startOver()
-    for (const input of this.inputs) this.#options.rebuild(input, reason)
+    for (const input of this.#inputs) this.#options.rebuild(input, reason)
   }
 
-  #take(index: number, event: MarketEvent): void {
+  #createInput(source: MarketSource): MarketInput {
+    const { definition: market } = this.#configured
+    const fed: SourceMarket = { market, venueSymbol: source.symbol, listener: (event) => this.#take(fed, event) }
+    return { source, fed }
+  }
+
+  #initialState(): InputState {
+    const sinceMilliseconds = this.#options.clock.wallInstant().milliseconds
+    return { state: 'starting', reason: 'it has said nothing yet', sinceMilliseconds }
+  }
+
+  #take(fed: SourceMarket, event: MarketEvent): void {
+    const index = this.#inputs.findIndex((input) => input.fed === fed)
+    if (index === -1) return
     const { offer, onStarted } = this.#options
-    this.#silent.delete(index)
+    this.#silent.delete(fed)
     if (event.type === 'snapshot') this.#note(index, 'live', '')
     if (event.type === 'lost') this.#note(index, 'lost', event.reason)
     if (event.type === 'snapshot' || this.#silent.size === 0) onStarted()
@@ -97,9 +154,9 @@ export class MarketFeed {
   }
 
   #throwOut(index: number, reason: string): void {
-    const { configured, violations, log, rebuild } = this.#options
-    const input = this.inputs[index]!
-    const market = configured.definition.symbol
+    const { violations, log, rebuild } = this.#options
+    const input = this.#inputs[index]!
+    const market = this.#configured.definition.symbol
     violations.inc({ market })
     log.error({ market, source: sourceText(input.source), reason }, 'market invariant violated')
     this.#note(index, 'lost', reason)
@@ -114,7 +171,9 @@ export class MarketFeed {
   }
 }
 
-function createAggregate(configured: ConfiguredMarket): Aggregate {
+/** None for a single source: it goes straight to the writer, which holds it to the same invariants. */
+function createAggregate(configured: ConfiguredMarket): Aggregate | undefined {
+  if (configured.sources.length === 1) return undefined
   const inputs = configured.sources.map((source) => {
     const maxAgeMilliseconds = maxAgeOf(configured, source)
     return { name: sourceText(source), ...(maxAgeMilliseconds === undefined ? {} : { maxAgeMilliseconds }) }

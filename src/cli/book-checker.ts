@@ -20,7 +20,7 @@ type Payload = Readonly<Record<string, unknown>>
 export class BookChecker {
   readonly #market: string
   readonly #reportTo: Report
-  readonly #decimals: { price?: number; amount?: number } = {}
+  #decimals: { price?: number; amount?: number } = {}
   #book: ClientBook | undefined
   /** Outlives a subscription, not a connection. */
   #bookTime = ''
@@ -50,6 +50,8 @@ export class BookChecker {
   }
 
   onSubscription(type: ChannelType | string, isSubscribed: boolean): void {
+    // A market that was changed may have other decimals when it is subscribed again.
+    if (!isSubscribed) this.#decimals = {}
     if (type === 'market_data') {
       this.#book = undefined
       this.#differsSince = undefined

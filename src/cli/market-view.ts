@@ -30,6 +30,10 @@ export type ViewEvent =
   | { readonly type: 'trade'; readonly time: string; readonly trade: Trade }
   | { readonly type: 'heartbeat'; readonly time: string }
   | { readonly type: 'reply' }
+  /** The service ended these subscriptions because the market was removed or changed: subscribe them again. */
+  | { readonly type: 'ended'; readonly channels: readonly object[]; readonly message: string }
+  /** The service could not do what was requested, which says nothing about the next attempt. */
+  | { readonly type: 'failed'; readonly message: string }
 
 /** More than a terminal shows. */
 const TRADES_KEPT = 200
@@ -85,16 +89,23 @@ export class MarketView {
   }
 
   #onReply(message: Record<string, unknown>, text: string): ViewEvent {
-    if (message.type === 'error')
-      throw new Error(`the service refused the request: ${message.error} ${message.message}`)
     const entries = Array.isArray(message.channels) ? message.channels.filter(isRecord) : []
-    const refused = entries.find((entry) => entry.success === false)
+    // What is subscribed already is what was wanted.
+    const refused = [message, ...entries].find(({ error }) => error !== undefined && error !== 'NO_EFFECT_ACTION')
+    if (refused?.error === 'INTERNAL_SERVER_ERROR') return { type: 'failed', message: String(refused.message) }
     if (refused !== undefined) {
-      throw new Error(`the service refused ${refused.type} of ${this.market}: ${refused.error}, ${refused.message}`)
+      const what = refused === message ? 'the request' : `${refused.type} of ${this.market}`
+      throw new Error(`the service refused ${what}: ${refused.error}, ${refused.message}`)
     }
-    if (message.type === 'unsubscribe') throw new Error(`${this.market} is not a market of the service any more`)
+    if (message.type === 'unsubscribe') return this.#onEnded(entries)
     if (message.type !== 'subscribe') throw unexpected(text)
     return { type: 'reply' }
+  }
+
+  #onEnded(entries: readonly Record<string, unknown>[]): ViewEvent {
+    this.book = undefined
+    const channels = entries.map(({ type, params }) => ({ type, params }))
+    return { type: 'ended', channels, message: String(entries[0]?.message ?? 'the market was removed or changed') }
   }
 
   #onBook(payload: Record<string, unknown>, text: string): ViewEvent {

@@ -1,8 +1,8 @@
 /**
- * Judges one client's stream by nothing but its messages: it keeps a naive book a market, rebuilt from the wire alone,
- * and names every rule of the API that a message breaks (`violations`). It promises to go on after a violation, and to
- * judge each message once it was applied whole. It never does I/O and reads no clock: the caller says when a message
- * arrived.
+ * Judges one client's stream by nothing but its messages: it keeps a naive book per market, rebuilt from the wire alone,
+ * and names every rule of the API that a message breaks (`violations`). It promises to continue after a violation, to
+ * judge each message once it was applied whole, and to say what the service ended, since markets may be removed and
+ * changed. It never does I/O and reads no clock: the caller says when a message arrived.
  */
 import { CHANNELS, PAYLOAD_TYPES, REQUEST_TYPES } from '../contract/channels.ts'
 import { BookChecker } from './book-checker.ts'
@@ -30,6 +30,10 @@ export class StreamChecker {
   readonly #books = new Map<string, BookChecker>()
   /** Subscriptions by channel and market: true = acknowledged, false = ended. */
   readonly #subscriptions = new Map<string, boolean>()
+  #ended: object[] = []
+  /** Markets whose subscriptions the service ended, until they are acknowledged again. */
+  readonly #endedMarkets = new Set<string>()
+  readonly #removed = new Set<string>()
   #found: Violation[] = []
   #now = 0
 
@@ -42,9 +46,22 @@ export class StreamChecker {
     return this.#books.get(market)?.levels()
   }
 
+  /** What has to be subscribed again: channels that the service ended since the last call, as entries of a request. */
+  takeEnded(): readonly object[] {
+    const ended = this.#ended
+    this.#ended = []
+    return ended
+  }
+
+  /** Whether the service removed the market, and therefore refused the repeated subscription. */
+  isRemoved(market: string): boolean {
+    return this.#removed.has(market)
+  }
+
   /** A new connection: subscriptions, books and times start anew; what decimals a market has stays known. */
   onConnect(): void {
     this.#subscriptions.clear()
+    this.#ended = []
     for (const book of this.#books.values()) book.reset()
     this.#heartbeat.reset()
   }
@@ -68,7 +85,7 @@ export class StreamChecker {
   onEnd(nowMilliseconds: number, markets: readonly string[]): Violation[] {
     this.#begin(nowMilliseconds)
     for (const market of markets) {
-      if (this.#books.get(market)?.levels() === undefined) {
+      if (!this.#removed.has(market) && this.#books.get(market)?.levels() === undefined) {
         this.#report('snapshot-missing', market, 'no SNAPSHOT on this connection')
       }
     }
@@ -106,9 +123,13 @@ export class StreamChecker {
     }
     const market = isRecord(entry.params) && typeof entry.params.market === 'string' ? entry.params.market : undefined
     if (!entry.success) {
-      this.#report('request-refused', market, `${entry.type}: ${entry.error} ${entry.message ?? ''}`.trimEnd())
+      const isUnknown = entry.error === 'UNKNOWN_CHANNEL_PARAMS_CONFIGURATION'
+      if (isUnknown && market !== undefined && this.#endedMarkets.has(market)) this.#removed.add(market)
+      else this.#report('request-refused', market, `${entry.type}: ${entry.error} ${entry.message ?? ''}`.trimEnd())
       return
     }
+    if (!isSubscribed) this.#ended.push({ type: entry.type, params: entry.params })
+    if (market !== undefined) this.#endedMarkets[isSubscribed ? 'delete' : 'add'](market)
     this.#subscriptions.set(subscriptionKey(entry.type, market), isSubscribed)
     if (entry.type === 'heartbeat') this.#heartbeat.onSubscription(isSubscribed, this.#now)
     if (market !== undefined) this.#book(market).onSubscription(entry.type, isSubscribed)

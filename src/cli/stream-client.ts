@@ -69,6 +69,7 @@ export class StreamClient {
   #held: HeldToken | undefined
   #hasBeenOpen = false
   #failures = 0
+  #retriesLater = false
   #waiting: { timer: Timer; done: () => void } | undefined
 
   constructor(options: StreamClientOptions) {
@@ -103,6 +104,17 @@ export class StreamClient {
     // A peer that never answers the close frame would keep us here; nothing is lost by cutting it.
     const cut = this.#options.clock.schedule(CLOSE_MILLISECONDS_MAX, () => socket.terminate())
     socket.once('close', () => cut.cancel())
+  }
+
+  /** Sends one more request on the open connection; without one nothing happens, since `requests` follow its opening. */
+  send(request: object): void {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(request))
+  }
+
+  /** Closes the connection and opens another one after a while, because the service could not do what was requested. */
+  reconnect(): void {
+    this.#retriesLater = true
+    this.#socket?.close(1000)
   }
 
   /** Stops reading the socket; what is on the way stays there. */
@@ -218,7 +230,8 @@ export class StreamClient {
   /** Milliseconds until the next attempt: jittered, growing while attempts fail, never before `Retry-After`. */
   #retryDelay(outcome: Outcome): number {
     const advice = adviceOf(outcome)
-    const isLater = advice === 'yes, later' || advice === 'after backing off'
+    const isLater = this.#retriesLater || advice === 'yes, later' || advice === 'after backing off'
+    this.#retriesLater = false
     const growth = (isLater ? RETRY_LATER_MILLISECONDS : RETRY_MILLISECONDS_MIN) * 2 ** Math.min(this.#failures, 10)
     this.#failures++
     const jittered = Math.min(growth, RETRY_MILLISECONDS_MAX) * (0.5 + this.#options.random())

@@ -106,7 +106,13 @@ async function verify(
       connections++
       checker.onConnect()
     },
-    onMessage: (text) => take(checker.onMessage(text, clock.monotonicMilliseconds())),
+    onMessage(text) {
+      take(checker.onMessage(text, clock.monotonicMilliseconds()))
+      const channels = checker.takeEnded()
+      if (channels.length > 0) client.send({ type: 'subscribe', channels })
+      // The service has removed every market: there is nothing left to check.
+      if (markets.every((market) => checker.isRemoved(market))) client.stop()
+    },
     onDown: ({ reason }) => stderr.write(`${clearLine(stderr)}disconnected: ${printable(reason)}\n`),
   })
   const removeSignals = environment.onStopSignal(() => client.stop())

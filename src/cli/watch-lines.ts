@@ -35,6 +35,8 @@ export function eventLine(view: MarketView, event: ViewEvent, depth: number): st
     case 'heartbeat':
       return line(event.time, 'heartbeat', view.market, [])
     case 'reply':
+    case 'ended':
+    case 'failed':
       return undefined
   }
 }

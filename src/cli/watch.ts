@@ -81,7 +81,10 @@ async function watch(market: string, options: WatchOptions, environment: Command
     onMessage(text) {
       if (hasFailed) return
       try {
-        output.onEvent(view.onMessage(text, clock.monotonicMilliseconds()))
+        const event = view.onMessage(text, clock.monotonicMilliseconds())
+        output.onEvent(event)
+        if (event.type === 'ended') client.send({ type: 'subscribe', channels: event.channels })
+        if (event.type === 'failed') client.reconnect()
       } catch (error) {
         hasFailed = true
         failure = error
@@ -201,6 +204,8 @@ function lineOutput(
     onEvent(event) {
       const line = eventLine(view, event, depth)
       if (line !== undefined) print(line)
+      if (event.type !== 'ended' && event.type !== 'failed') return
+      print(connectionEventLine(now(), event.type, view.market, [`reason=${JSON.stringify(event.message)}`]))
     },
     onOpen: () => print(connectionEventLine(now(), 'connected', view.market, [`host=${host}`])),
     onDown(reason, code, retryInMilliseconds) {

@@ -105,7 +105,7 @@ function operations(): Json {
   const ended = {
     action: 'send',
     channel: CHANNEL,
-    summary: 'A market is served no more: its subscriptions have ended',
+    summary: 'A market was removed or changed: its subscriptions have ended. Subscribe again',
     messages: [reference(answerName('unsubscribe'))],
   }
   return { ...Object.fromEntries([...received, ...sent]), subscriptions_ended: ended }

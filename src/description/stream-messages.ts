@@ -84,7 +84,9 @@ const answeredEntry = {
       description: extended('Of executions that were to go on from a cursor: whether they do, and none is left out'),
     },
     error: { ...code, description: 'Of an entry that failed' },
-    message: text('Of an entry that failed: why, for people'),
+    message: text(
+      'Of an entry that failed: why, for people. Of a market that was removed or changed: which of the two',
+    ),
   },
 }
 
@@ -168,7 +170,7 @@ export const ANSWERS: Readonly<Record<RequestType, StreamMessage>> = {
     },
   },
   unsubscribe: {
-    summary: 'Which entries of the request have ended; also sent unasked when a market is served no more',
+    summary: 'Which entries of the request have ended; also sent unasked when a market was removed or changed',
     payload: answer('unsubscribe'),
     example: { type: 'unsubscribe', channels: [{ ...BTCUSD, success: true }] },
   },

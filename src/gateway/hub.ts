@@ -15,7 +15,7 @@ import type { CloseCause } from '../contract/stream-codes.ts'
 import { MarketChannel } from './market-channel.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { Outbox, OutboxTotals } from './outbox.ts'
-import { marketListText } from './protocol.ts'
+import { type MarketEnd, marketListText } from './protocol.ts'
 import { Session, type SessionHost } from './session.ts'
 import type { Beat, SessionLimits } from './session-limits.ts'
 import type { ChannelReader } from './subscription.ts'
@@ -152,15 +152,18 @@ export class Hub implements SessionHost {
     this.#channels.set(replica.market.symbol, this.#createChannel(replica))
   }
 
-  /** Serves a market no longer: its subscribers are told so behind what they were sent, and get nothing more of it. */
-  removeMarket(symbol: string): void {
+  /**
+   * Stops serving a market. Its subscribers are notified behind what they were sent, with the reason, and get nothing
+   * more of it. One that was changed is added again in the same tick, so that they can subscribe again at once.
+   */
+  removeMarket(symbol: string, end: MarketEnd): void {
     const channel = this.#channels.get(symbol)
     if (channel === undefined) return
     this.#channels.delete(symbol)
     this.#marketList = undefined
     channel.stop()
     // Everyone, not the subscribers alone: who was one before still remembers the market's whole book.
-    for (const session of this.#sessions) session.endMarket(symbol)
+    for (const session of this.#sessions) session.endMarket(symbol, end)
   }
 
   requestCommit(market: string): boolean {

@@ -266,9 +266,17 @@ export function listReply(keys: readonly ChannelKey[]): string {
   return JSON.stringify({ type: 'subscription_list', channels: keys.map(entryOf) })
 }
 
-/** Tells that these subscriptions have ended because their market is not served any more; nobody asked for it. */
-export function endedNotice(keys: readonly ChannelKey[]): string {
-  const channels = keys.map((key) => ({ ...entryOf(key), success: true }))
+/** Why the subscriptions of a market ended without a request. */
+export type MarketEnd = 'removed' | 'changed'
+
+const END_MESSAGES: Readonly<Record<MarketEnd, string>> = {
+  removed: 'the market was removed: it is no longer served',
+  changed: 'the market was changed: subscribe again',
+}
+
+/** The unsolicited notice that these subscriptions have ended because their market was removed or changed. */
+export function endedNotice(keys: readonly ChannelKey[], end: MarketEnd): string {
+  const channels = keys.map((key) => ({ ...entryOf(key), success: true, message: END_MESSAGES[end] }))
   return JSON.stringify({ type: 'unsubscribe', channels })
 }
 

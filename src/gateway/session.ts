@@ -12,7 +12,7 @@ import { EXTENDED_SUBPROTOCOL } from '../contract/channels.ts'
 import { CLOSE_CODES, type CloseCause } from '../contract/stream-codes.ts'
 import { type InboundMessage, Inbox } from './inbox.ts'
 import { Outbox, type OutboxOwner, type OutboxTotals } from './outbox.ts'
-import { type ExtendedRules, internalErrorReply } from './protocol.ts'
+import { type ExtendedRules, internalErrorReply, type MarketEnd } from './protocol.ts'
 import { Reader, type ReaderOwner } from './reader.ts'
 import type { Beat } from './session-limits.ts'
 import { Subscriptions, type SubscriptionsHost, type SubscriptionsOwner } from './subscriptions.ts'
@@ -226,9 +226,9 @@ export class Session implements OutboxOwner, ReaderOwner, SubscriptionsOwner {
     }
   }
 
-  /** Ends the subscriptions of a market that is not served any more, and notifies the peer after what it was sent. */
-  endMarket(market: string): void {
-    const notice = this.#subscriptions.endMarket(market)
+  /** Ends the subscriptions of a market that was removed or changed, and notifies the peer after what it was sent. */
+  endMarket(market: string, end: MarketEnd): void {
+    const notice = this.#subscriptions.endMarket(market, end)
     if (notice === undefined) return
     this.#notices.push(notice)
     this.#sendNotices()

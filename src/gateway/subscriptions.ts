@@ -17,6 +17,7 @@ import {
   isProblem,
   keyName,
   listReply,
+  type MarketEnd,
   noEffect,
   parseRequest,
   type RequestEntry,
@@ -95,12 +96,12 @@ export class Subscriptions {
     }
   }
 
-  /** Ends those of a market that is not served any more; what the client has to be sent because of it, if anything. */
-  endMarket(market: string): string | undefined {
+  /** Ends those of a market that was removed or changed; the notice that the client has to be sent, if any. */
+  endMarket(market: string, end: MarketEnd): string | undefined {
     this.#reader.forget(market)
     const ended = [...this.#keys.values()].filter((key) => key.market === market)
     for (const key of ended) this.#drop(key)
-    return ended.length === 0 ? undefined : endedNotice(ended)
+    return ended.length === 0 ? undefined : endedNotice(ended, end)
   }
 
   /** Forgets all of them; the reader is ended by its owner. */

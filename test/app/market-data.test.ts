@@ -175,7 +175,7 @@ describe('a changed configuration', () => {
 
   it('that is the same changes nothing, whatever its order', () => {
     const { data, kraken, symbols } = setUp()
-    expect(data.change([structuredClone(C), A, B])).toEqual({ added: [], removed: [] })
+    expect(data.change([structuredClone(C), A, B])).toEqual({ added: [], removed: [], refed: [] })
     expect(kraken.calls).toEqual(['start'])
     expect(symbols()).toEqual(['CUSD', 'AUSD', 'BUSD'])
   })
@@ -186,6 +186,26 @@ describe('a changed configuration', () => {
     const { added, removed } = data.change([deeper, B, C])
     expect([added.map((replica) => replica.market.depth), removed]).toEqual([[20], ['AUSD']])
     expect(kraken.calls).toEqual(['start', 'remove AUSD', 'add AUSD'])
+  })
+
+  it('of sources alone keeps writer and reader: the book is not trusted until one of them has given another', () => {
+    const { clock, data, kraken, made, snapshot } = setUp()
+    snapshot(100, 101)
+    clock.advance(5)
+    const replica = data.replicas[2]!
+    const { epoch } = replica
+    const elsewhere: ConfiguredMarket = { ...C, sources: [{ venue: 'okx', symbol: 'C-USD' }] }
+    expect(data.change([A, B, elsewhere])).toEqual({ added: [], removed: [], refed: ['CUSD'] })
+    expect(data.replicas[2]).toBe(replica)
+    expect(kraken.calls).toEqual(['start', 'remove CUSD'])
+    expect([replica.live, replica.top.bid?.price]).toEqual([false, 100])
+    // What the source of before still says is not taken.
+    snapshot(200, 201)
+    const okx = made.get('okx') as ManualSource
+    okx.markets[0]?.listener({ type: 'snapshot', levels: [{ side: BID, price: 150, amount: 1 }] })
+    clock.advance(5)
+    expect([replica.live, replica.top.bid?.price, replica.epoch]).toEqual([true, 150, epoch])
+    expect(data.sourcesOf('CUSD')).toMatchObject([{ source: 'okx:C-USD', state: 'live' }])
   })
 
   it('begins a source with its first market, and ends it with its last', async () => {
@@ -284,6 +304,30 @@ describe('a market with several sources', () => {
     return { ...parts, kraken, okx, say, book, replica, top, states }
   }
 
+  it('keeps the listener of a source that stays, which goes on with its executions', () => {
+    const { kraken, okx, say, book, data, replica, top, states } = setUpBoth()
+    say(kraken, book(100, 103))
+    say(okx, book(99, 102))
+    const [listener] = kraken.markets
+    expect(data.change([A, C])).toMatchObject({ refed: ['AUSD'] })
+    expect([kraken.calls, okx.calls]).toEqual([
+      ['start', 'rebuild AUSD'],
+      ['start', 'remove AUSD', 'stop'],
+    ])
+    expect([kraken.markets[0], replica.live]).toEqual([listener, false])
+    say(kraken, { type: 'update', changes: [], executions: [{ price: 100, amount: 1 }] })
+    expect(replica.executions.lastNumber).toBe(1)
+    say(kraken, book(98, 104))
+    expect([...top(), replica.live]).toEqual([98, 104, true])
+    expect(data.change([both, C])).toMatchObject({ refed: ['AUSD'] })
+    expect(states()).toEqual([
+      ['kraken:A/USD', 'live', ''],
+      ['okx:A-USD', 'starting', 'it has said nothing yet'],
+    ])
+    say(kraken, book(97, 105))
+    expect([...top(), replica.live]).toEqual([97, 105, true])
+  })
+
   it('is fed by each of them, as one book', () => {
     const { kraken, okx, say, book, top, replica } = setUpBoth()
     expect(kraken.markets.map(({ venueSymbol }) => venueSymbol)).toEqual(['A/USD', 'C/USD'])
@@ -368,7 +412,7 @@ describe('a market with several sources', () => {
     expect(kraken.calls.at(-1)).toBe('add AUSD')
     expect(made.get('okx')).not.toBe(okx)
     data.change([{ ...both, sources: both.sources.slice(0, 1) }, C])
-    expect(kraken.calls.slice(-2)).toEqual(['remove AUSD', 'add AUSD'])
+    expect(kraken.calls.slice(-2)).toEqual(['add AUSD', 'rebuild AUSD'])
     await data.stopSources()
   })
 })

@@ -72,8 +72,24 @@ describe('MarketView', () => {
     expect(() => made.onMessage(text, 0)).toThrow('what this API does not have')
   })
 
-  it('ends when the market is gone', () => {
-    const gone = { type: 'unsubscribe', channels: [{ type: 'market_data', params: { market: M }, success: true }] }
-    expect(() => view(gone)).toThrow('BTCUSD is not a market of the service any more')
+  it('says what to subscribe again when the market was removed or changed, and forgets its book', () => {
+    const made = view(snapshot(M, 1, [['1.0', '1.5']], []))
+    const entry = { type: 'market_data', params: { market: M } }
+    const ended = { type: 'unsubscribe', channels: [{ ...entry, success: true, message: 'the market was changed' }] }
+    expect(made.onMessage(JSON.stringify(ended), 0)).toEqual({
+      type: 'ended',
+      channels: [entry],
+      message: 'the market was changed',
+    })
+    expect(made.book).toBeUndefined()
+  })
+
+  it('gives up only when the params are refused', () => {
+    const reply = (error: string) =>
+      JSON.stringify({ type: 'subscribe', channels: [{ type: 'market_data', success: false, error, message: 'why' }] })
+    const made = view(snapshot(M, 1, [], []))
+    expect(made.onMessage(reply('NO_EFFECT_ACTION'), 0)).toEqual({ type: 'reply' })
+    expect(made.onMessage(reply('INTERNAL_SERVER_ERROR'), 0)).toEqual({ type: 'failed', message: 'why' })
+    expect(() => made.onMessage(reply('UNKNOWN_CHANNEL_PARAMS_CONFIGURATION'), 0)).toThrow('refused market_data')
   })
 })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { registerVerify } from '../../src/cli/verify.ts'
 import { type CommandRun, type CommandRunOptions, runCommand } from '../support/command-run.ts'
-import { type FakeConnection, FakeService, type FakeServiceOptions } from '../support/fake-service.ts'
+import { acknowledgement, type FakeConnection, FakeService, type FakeServiceOptions } from '../support/fake-service.ts'
 import { execution, heartbeat, snapshot, top, update } from '../support/wire.ts'
 
 const M = 'BTCUSD'
@@ -69,6 +69,31 @@ describe('verify', () => {
 No violations.
 `)
     expect(run.stderr.text).toBe('')
+  })
+
+  it('subscribes again to a market that was changed, and checks no more of one that was removed', async () => {
+    const refusal = {
+      success: false,
+      error: 'UNKNOWN_CHANNEL_PARAMS_CONFIGURATION',
+      message: 'there is no such market',
+    }
+    const onRequest: FakeServiceOptions['onRequest'] = (request, connection) =>
+      connection.send(acknowledgement(request, connection.requests.length === 3 ? refusal : undefined))
+    const run = verify([M, '--json', '--credentials', await startService({ onRequest })])
+    const connection = await service.connection(0)
+    sendClean(connection, M)
+    const channels = connection.requests[0]?.channels?.slice(0, 3)
+    const end = () =>
+      connection.send({ type: 'unsubscribe', channels: channels?.map((entry) => ({ ...entry, success: true })) })
+    end()
+    await service.until('a second request', () => connection.requests.length === 2)
+    expect(connection.requests[1]).toEqual({ type: 'subscribe', channels })
+    // It has other decimals now.
+    connection.send(snapshot(M, 3, [['50.000', '1.5']], []))
+    connection.send(top(M, 3, ['50.000', '1.5'], undefined))
+    end()
+    expect(await run.ended).toEqual({ exitCode: 0, error: '' })
+    expect(JSON.parse(run.stdout.text)).toMatchObject({ ok: true, violations: [], counts: { snapshots: 2 } })
   })
 
   it('names every broken rule and ends with 1', async () => {

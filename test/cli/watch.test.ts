@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { registerWatch } from '../../src/cli/watch.ts'
 import { type CommandRun, type CommandRunOptions, runCommand } from '../support/command-run.ts'
-import { FakeService, type FakeServiceOptions } from '../support/fake-service.ts'
+import { acknowledgement, FakeService, type FakeServiceOptions } from '../support/fake-service.ts'
 import { execution, heartbeat, snapshot, top, update } from '../support/wire.ts'
 
 const M = 'BTCUSD'
@@ -261,6 +261,49 @@ describe('watch, when the connection ends', () => {
     expect(exitCode).toBe(1)
     expect(error).toBe(`cannot reach ${service.url}/oauth2/token: ECONNREFUSED; is the service running?`)
     service = await FakeService.start()
+  })
+
+  it('subscribes again when the market was changed, and gives up when it is gone', async () => {
+    const refusal = {
+      success: false,
+      error: 'UNKNOWN_CHANNEL_PARAMS_CONFIGURATION',
+      message: 'there is no such market',
+    }
+    const onRequest: FakeServiceOptions['onRequest'] = (request, connection) => {
+      const isLast = connection.requests.length === 3
+      connection.send(acknowledgement(request, isLast ? refusal : undefined))
+    }
+    const run = watch([M, '--credentials', await startService({ onRequest })])
+    const connection = await service.connection(0)
+    const channels = connection.requests[0]?.channels?.slice(0, 3).map((entry) => ({ ...entry, success: true }))
+    const end = (message: string) =>
+      connection.send({ type: 'unsubscribe', channels: channels?.map((entry) => ({ ...entry, message })) })
+    connection.send(BOOK)
+    end('the market was changed: subscribe again')
+    await service.until('a second request', () => connection.requests.length === 2)
+    expect(connection.requests[1]).toEqual({
+      type: 'subscribe',
+      channels: connection.requests[0]?.channels?.slice(0, 3),
+    })
+    connection.send(snapshot(M, 5, [['50.000', '1.5000']], []))
+    await untilLine(run, 'snapshot BTCUSD levels=1 bids=50.000:1.5000')
+    expect(run.stdout.text).toContain('ended BTCUSD reason="the market was changed: subscribe again"')
+    end('the market was removed: it is no longer served')
+    const error =
+      'the service refused market_data of BTCUSD: UNKNOWN_CHANNEL_PARAMS_CONFIGURATION, there is no such market'
+    expect(await run.ended).toEqual({ exitCode: 1, error })
+  })
+
+  it('comes back later when the service could not do what was requested', async () => {
+    const failure = { success: false, error: 'INTERNAL_SERVER_ERROR', message: 'Unexpected server error' }
+    const onRequest: FakeServiceOptions['onRequest'] = (request, connection) =>
+      connection.send(acknowledgement(request, service.connections.length === 1 ? failure : undefined))
+    const run = watch([M, '--credentials', await startService({ onRequest })])
+    await untilLine(run, 'retry_ms=5000')
+    run.clock.advance(5_000)
+    await service.connection(1)
+    run.interrupt()
+    expect(await run.ended).toEqual({ exitCode: 0, error: '' })
   })
 
   it('says what the service refused', async () => {

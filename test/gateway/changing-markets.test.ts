@@ -5,7 +5,12 @@ import { LiveStream, levels, rebuild } from './live-stream.ts'
 
 const ENDED = (market: string, ...types: string[]) => ({
   type: 'unsubscribe',
-  channels: types.map((type) => ({ type, params: { market }, success: true })),
+  channels: types.map((type) => ({
+    type,
+    params: { market },
+    success: true,
+    message: 'the market was removed: it is no longer served',
+  })),
 })
 
 const metricOf = async (stream: LiveStream, name: string) => {
@@ -33,6 +38,21 @@ describe('a market that goes', () => {
     expect(one.readMessages()).toEqual([ENDED('AAAUSD', 'market_data.top_of_book')])
     expect(other.readMessages()).toEqual([])
     expect(none.readMessages()).toEqual([])
+  })
+
+  test('that is changed says so, and can be subscribed again in the same tick', () => {
+    const stream = new LiveStream()
+    stream.snapshot()
+    const client = stream.connect()
+    client.subscribe('AAAUSD market_data')
+    stream.addMarket('AAAUSD', stream.removeMarket('AAAUSD', 'changed'))
+    const [ended] = client.readMessages()
+    expect(ended).toMatchObject({
+      type: 'unsubscribe',
+      channels: [{ success: true, message: 'the market was changed: subscribe again' }],
+    })
+    const [reply = ''] = client.subscribe('AAAUSD market_data')
+    expect(JSON.parse(reply).channels).toEqual([{ type: 'market_data', params: { market: 'AAAUSD' }, success: true }])
   })
 
   test('leaves nothing of it: neither in the list, nor in the metrics, nor to subscribe to', async () => {

@@ -9,6 +9,7 @@ import { Replica } from '../../src/channel/replica.ts'
 import { createSequencerMetrics, Sequencer } from '../../src/channel/sequencer.ts'
 import { Hub, type HubSettings } from '../../src/gateway/hub.ts'
 import { createGatewayMetrics } from '../../src/gateway/metrics.ts'
+import type { MarketEnd } from '../../src/gateway/protocol.ts'
 import type { Session } from '../../src/gateway/session.ts'
 import { ASK, BID, type Execution, type LevelChange } from '../../src/market/event.ts'
 import { FakeTransport } from '../support/fake-transport.ts'
@@ -233,8 +234,8 @@ export class LiveStream {
   }
 
   /** Returns when the market was last committed. */
-  removeMarket(symbol: string): number {
-    this.hub.removeMarket(symbol)
+  removeMarket(symbol: string, end: MarketEnd = 'removed'): number {
+    this.hub.removeMarket(symbol, end)
     this.sequencers.get(symbol)?.stop()
     const replica = this.replicas.get(symbol) as Replica
     replica.stop()

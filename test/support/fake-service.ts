@@ -186,7 +186,7 @@ export class FakeService {
   }
 }
 
-/** The reply in which every entry of a request succeeds. */
-export function acknowledgement(request: FakeRequest): unknown {
-  return { type: request.type, channels: request.channels?.map((entry) => ({ ...entry, success: true })) }
+/** The reply in which every entry of a request has the same outcome: success, unless another is given. */
+export function acknowledgement(request: FakeRequest, outcome: object = { success: true }): unknown {
+  return { type: request.type, channels: request.channels?.map((entry) => ({ ...entry, ...outcome })) }
 }

@@ -110,7 +110,7 @@ export class StreamSimulation {
   }
 
   removeMarket(symbol: string): void {
-    this.hub.removeMarket(symbol)
+    this.hub.removeMarket(symbol, 'changed')
     this.sequencers.get(symbol)?.stop()
     const replica = this.replicas.get(symbol)
     // One that goes again before its first commit does not make the commits of its earlier life unsaid.
