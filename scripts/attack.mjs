@@ -12,7 +12,7 @@ const { values, positionals } = parseArgs({
 })
 const rounds = Number(values.rounds)
 if (!Number.isInteger(rounds) || rounds < 1 || rounds > 100) fail('--rounds must be a whole number from 1 to 100')
-ensureBuilt()
+await ensureBuilt()
 const { register } = await import('tsx/esm/api')
 register()
 const { ATTACKS } = await import('../attack/attacks.ts')

@@ -13,7 +13,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { quick: { type: 'boolean', default: false }, json: { type: 'string' } },
 })
-ensureBuilt()
+await ensureBuilt()
 const { register } = await import('tsx/esm/api')
 register()
 

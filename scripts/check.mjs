@@ -1,7 +1,7 @@
 /** `npm run check`: the linter and the type checker over everything; `-- --write` lets the linter repair what it can. */
 import { BIOME, ensureInstalled, runNode, TYPESCRIPT } from './setup.mjs'
 
-ensureInstalled()
+await ensureInstalled()
 const codes = [
   runNode(BIOME, ['check', ...process.argv.slice(2)]),
   runNode(TYPESCRIPT, ['--noEmit', '-p', 'tsconfig.json']),

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ensureInstalled, ROOT } from './setup.mjs'
 
-ensureInstalled()
+await ensureInstalled()
 const { register } = await import('tsx/esm/api')
 register()
 const { referencePages } = await import('./reference-pages.ts')

@@ -3,11 +3,13 @@
  * Plain Node without any package, because it runs before there is one. Each step does nothing, quickly, when its work
  * is done already, and none of them needs the network then.
  */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { createInstallReport, showProgress } from './progress.mjs'
 
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 
@@ -43,19 +45,32 @@ export function requireNode() {
 }
 
 /** Installs exactly what the lockfile names, unless that is what stands in node_modules. */
-export function ensureInstalled() {
+export async function ensureInstalled() {
   requireNode()
   if (installationMatchesLockfile()) return
-  process.stderr.write('tidegate: installing packages\n')
+  let progress
+  const report = createInstallReport(packagesOfThisMachine().length, (line) => progress.note(line))
+  progress = showProgress((seconds) => report.text(seconds))
   // npm of this very call when there is one; development packages always, since the build needs them.
   const npm = process.env.npm_execpath
-  const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error']
-  const result =
-    npm?.endsWith('.js') && existsSync(npm)
-      ? spawnSync(process.execPath, [npm, ...args], { cwd: ROOT, stdio: ['ignore', 2, 2] })
-      : spawnSync('npm', args, { cwd: ROOT, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' })
-  if (result.error) fail(`cannot run npm: ${result.error.message}`)
-  if (result.status !== 0) fail('installation failed (npm ci); the lines above say why')
+  const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--no-progress', '--loglevel=http']
+  const isScript = npm?.endsWith('.js') && existsSync(npm)
+  const { code, error } = isScript
+    ? await run(process.execPath, [npm, ...args], (line) => report.read(line))
+    : await run('npm', args, (line) => report.read(line), { shell: process.platform === 'win32' })
+  progress.end()
+  if (error) fail(`cannot run npm: ${error.message}`)
+  if (code !== 0) fail(report.failure())
+}
+
+/** Runs a program and hands out each line that it writes; resolves to how it ended. */
+function run(file, args, onLine, options = {}) {
+  return new Promise((resolve) => {
+    const child = spawn(file, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'], ...options })
+    for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on('line', onLine)
+    child.on('error', (error) => resolve({ error }))
+    child.on('close', (code) => resolve({ code: code ?? 1 }))
+  })
 }
 
 /**
@@ -65,13 +80,19 @@ export function ensureInstalled() {
 function installationMatchesLockfile() {
   const installedFile = join(ROOT, 'node_modules/.package-lock.json')
   if (!existsSync(installedFile)) return false
-  const wanted = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages
   const installed = JSON.parse(readFileSync(installedFile, 'utf8')).packages
-  return Object.entries(wanted).every(([path, entry]) => {
-    if (path === '' || (entry.optional === true && !isForThisMachine(entry))) return true
+  return packagesOfThisMachine().every(([path, entry]) => {
     const present = installed[path]
     return present !== undefined && present.version === entry.version && present.integrity === entry.integrity
   })
+}
+
+/** What the lockfile names and this machine needs: paths with their entries. */
+function packagesOfThisMachine() {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
+  return Object.entries(packages).filter(
+    ([path, entry]) => path !== '' && (entry.optional !== true || isForThisMachine(entry)),
+  )
 }
 
 /** Packages for one C library are left out: Node does not say which one the machine has, and npm chose already. */
@@ -82,18 +103,19 @@ function isForThisMachine(entry) {
 }
 
 /** Compiles src into dist when a source, a compiler setting or the lockfile changed since the last good build. */
-export function ensureBuilt() {
-  ensureInstalled()
+export async function ensureBuilt() {
+  await ensureInstalled()
   const sources = sourceFiles()
   const stamp = hashOf([
     ...sources,
     ...['tsconfig.json', 'tsconfig.build.json', 'package-lock.json'].map((name) => join(ROOT, name)),
   ])
   if (existsSync(BUILD_STAMP) && readFileSync(BUILD_STAMP, 'utf8') === stamp && existsSync(PROGRAM)) return
-  process.stderr.write('tidegate: building\n')
   rmSync(BUILD_STAMP, { force: true })
-  if (runNode(TYPESCRIPT, ['-p', 'tsconfig.build.json'], { stdio: ['ignore', 2, 2] }) !== 0)
-    fail('the build failed (tsc)')
+  const progress = showProgress((seconds) => `building, ${seconds} s`)
+  const { code } = await run(process.execPath, [TYPESCRIPT, '-p', 'tsconfig.build.json'], progress.note)
+  progress.end()
+  if (code !== 0) fail('the build failed (tsc)')
   removeOrphans(sources)
   // A link to it in a folder of PATH is the installed program.
   chmodSync(PROGRAM, 0o755)

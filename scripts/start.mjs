@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ensureBuilt, ROOT } from './setup.mjs'
 
-ensureBuilt()
+await ensureBuilt()
 const main = join(ROOT, 'dist/main.js')
 process.argv = [process.argv[0], main, 'demo', ...process.argv.slice(2)]
 await import(pathToFileURL(main).href)

@@ -15,7 +15,7 @@ const args = process.argv.slice(2)
 const long = args.includes('--long')
 const failures = []
 
-ensureBuilt()
+await ensureBuilt()
 if (runNode(BIOME, ['check']) !== 0) failures.push('linter: biome check')
 if (runNode(TYPESCRIPT, ['--noEmit', '-p', 'tsconfig.json']) !== 0) failures.push('type checker: tsc --noEmit')
 const tests = runTests(args.filter((argument) => argument !== '--long'))

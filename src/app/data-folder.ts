@@ -4,7 +4,7 @@
  * every file that is made directly in the data folder has mode 600. A folder in which other users can replace files is
  * refused.
  */
-import { chmodSync, lstatSync, mkdirSync, type Stats, statSync } from 'node:fs'
+import { chmodSync, lstatSync, mkdirSync, mkdtempSync, rmdirSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from '../base/log.ts'
 
@@ -24,9 +24,22 @@ export function storeFolder(dataFolder: string): string {
  */
 export function prepareDataFolder(folder: string): void {
   process.umask(OTHERS)
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  attempt(`data_dir ${folder} cannot be created`, () => mkdirSync(folder, { recursive: true, mode: 0o700 }))
   const problem = dataFolderProblem(folder, statSync(folder))
   if (problem !== undefined) throw new Error(`data_dir ${problem.detail}: ${problem.next}`)
+  // Tried and not asked: permissions are not the only reason, a file system can be read-only.
+  attempt(`data_dir ${folder} cannot be written`, () => rmdirSync(mkdtempSync(join(folder, '.start-'))))
+}
+
+/** What the system refuses is one line with the remedy. */
+function attempt(what: string, work: () => void): void {
+  try {
+    work()
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const user = process.geteuid === undefined ? 'this user' : `this user (uid ${process.geteuid()})`
+    throw new Error(`${what} by ${user} (${code}): name a folder that it can write with --data_dir`)
+  }
 }
 
 /** Takes a store that an earlier version left open to other users away from them. The folder's lock must be held. */

@@ -23,12 +23,20 @@ export const REQUEST_MILLISECONDS_MAX = 30_000
 const CLOSE_MILLISECONDS_MAX = 2_000
 const RETRY_AFTER_SECONDS = 1
 
-export async function listen(
-  app: FastifyInstance,
-  address: { readonly host: string; readonly port: number; readonly scheme: 'http' | 'https' },
-  clock: Clock,
-): Promise<Listener> {
-  await app.listen({ host: address.host, port: address.port })
+export interface ListenAddress {
+  readonly host: string
+  /** 0 = any free one. */
+  readonly port: number
+  readonly scheme: 'http' | 'https'
+  /** The group of settings that says so, for errors. */
+  readonly settings: 'http' | 'operator'
+}
+
+/** Rejects with one line that names the setting and the remedy when this machine does not let it. */
+export async function listen(app: FastifyInstance, address: ListenAddress, clock: Clock): Promise<Listener> {
+  await app.listen({ host: address.host, port: address.port }).catch((error: NodeJS.ErrnoException) => {
+    throw listenError(error, address)
+  })
   const { port } = app.server.address() as AddressInfo
   const host = address.host.includes(':') ? `[${address.host}]` : address.host
   return {
@@ -38,6 +46,22 @@ export async function listen(
       await app.close()
       cut.cancel()
     },
+  }
+}
+
+function listenError(error: NodeJS.ErrnoException, { host, port, settings }: ListenAddress): Error {
+  const place = `${host.includes(':') ? `[${host}]` : host}:${port}`
+  const another = `name another port (--${settings}.port 0 takes any free one)`
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return new Error(`${settings}.port: another program listens on ${place} (EADDRINUSE): stop it, or ${another}`)
+    case 'EACCES':
+      return new Error(`${settings}.port: this user may not listen on ${place} (EACCES): ${another}`)
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return new Error(`${settings}.host: ${host} is no address of this machine (${error.code}): name one of its own`)
+    default:
+      return error
   }
 }
 

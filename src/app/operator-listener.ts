@@ -59,7 +59,7 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
     },
     { prefix: '/admin/v1' },
   )
-  return listen(app, { ...options, scheme: 'http' }, clock)
+  return listen(app, { ...options, scheme: 'http', settings: 'operator' }, clock)
 }
 
 function registerHealth(app: FastifyInstance, { metrics, readiness }: OperatorListenerOptions): void {

@@ -84,7 +84,8 @@ export async function createPublicListener(options: PublicListenerOptions): Prom
   for (const registerRoutes of options.rooms) registerRoutes(app)
   registerDescription(app, options)
   registerStreamDoor(app, gateway)
-  const listener = await listen(app, { ...options, scheme: tls === undefined ? 'http' : 'https' }, clock)
+  const scheme = tls === undefined ? 'http' : 'https'
+  const listener = await listen(app, { ...options, scheme, settings: 'http' }, clock)
   return {
     ...listener,
     reloadTls() {

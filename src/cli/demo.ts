@@ -17,6 +17,7 @@ import { STREAM_SCOPE } from '../contract/scopes.ts'
 import { addConfigFlags, addTakeOverFlag, isTakeOver, readConfig, readConfigResult } from './config-flags.ts'
 import { demoBanner } from './demo-banner.ts'
 import { readyLine, withReload } from './serve.ts'
+import { showStart } from './start-progress.ts'
 
 interface DemoFiles {
   /** Shape that `watch` and `verify` read. */
@@ -49,11 +50,12 @@ export async function runDemo(command: Command, what: 'demo' | 'replay'): Promis
   for (const warning of warnings) log.warn({ warning }, 'configuration warning')
   startWatchdog(log, config['process.hang_seconds'])
   const clock = createSystemClock()
+  const endProgress = showStart(what, process.stderr, clock)
   const { startService } = await import('../app/compose.ts')
   await runUntilSignal(log, clock, async (signal) => {
     const takeOver = isTakeOver(command)
     const options = { config, log, clock, random: Math.random, signal, takeOver, hasTestSeed: true }
-    const service = await startService(options)
+    const service = await startService(options).finally(endProgress)
     const files = issuesTokens(config) ? await writeCredentials(service, config.data_dir) : undefined
     process.stdout.write(bannerOf(what, service, config, files))
     if (!process.stdout.isTTY) process.stdout.write(readyLine(service.addresses))

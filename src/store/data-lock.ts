@@ -119,7 +119,8 @@ export async function dataFolderHolder(folder: string): Promise<FolderHolder | u
 /** `process 12 on host "a", which started at …`, with what to do when it cannot be asked. */
 function holderText({ pid, host, started, isElsewhere }: FolderHolder): string {
   const since = started === '' ? '' : `, since ${started}`
-  if (!isElsewhere) return `process ${pid}${host === '' ? '' : ` on host ${host}`}${since}`
+  const remedy = 'stop it, or give this process a folder of its own with --data_dir'
+  if (!isElsewhere) return `process ${pid}${host === '' ? '' : ` on host ${host}`}${since}: ${remedy}`
   return (
     `process ${pid} on another host, ${host || 'without a name'}${since}, and no process answers there: ` +
     'when that process has certainly ended, start once with --take-over'

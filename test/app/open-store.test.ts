@@ -111,6 +111,32 @@ describe('a data folder is refused', () => {
     expect(() => prepareDataFolder(data)).not.toThrow()
   })
 
+  it('when it cannot be created', async () => {
+    writeFileSync(data, 'no folder')
+    const inside = join(data, 'below')
+    const user = process.geteuid?.()
+    const remedy = 'name a folder that it can write with --data_dir'
+    expect(() => prepareDataFolder(inside)).toThrow(
+      `data_dir ${inside} cannot be created by this user (uid ${user}) (ENOTDIR): ${remedy}`,
+    )
+  })
+
+  it('when it cannot be written', () => {
+    mkdirSync(data, { mode: 0o500 })
+    // Root could write it, so another user has to try.
+    if (isRoot) {
+      chownSync(data, OTHER_USER, OTHER_USER)
+      process.seteuid?.(OTHER_USER)
+    }
+    try {
+      expect(() => prepareDataFolder(data)).toThrow(
+        /^data_dir \S+ cannot be written by this user \(uid \d+\) \(EACCES\): .* --data_dir$/,
+      )
+    } finally {
+      if (isRoot) process.seteuid?.(0)
+    }
+  })
+
   it.skipIf(!isRoot)('when it belongs to another user (needs root)', async () => {
     mkdirSync(data, { mode: 0o700 })
     chownSync(data, OTHER_USER, OTHER_USER)

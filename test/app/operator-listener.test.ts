@@ -22,12 +22,10 @@ let db: Db
 let guesses: OperatorGuesses
 let listener: Listener
 
-beforeAll(async () => {
-  db = await openTestStore({ log })
-  guesses = new OperatorGuesses({ db, clock, log })
-  listener = await createOperatorListener({
-    host: '127.0.0.1',
-    port: 0,
+const start = (host: string, port: number): Promise<Listener> =>
+  createOperatorListener({
+    host,
+    port,
     token: TOKEN,
     allowedHosts: () => allowedHosts,
     onGuess: (address) => guesses.record(address),
@@ -37,6 +35,11 @@ beforeAll(async () => {
     readiness: () => ({ ready: isReady, checks: [] }),
     rooms: [(app) => void app.get('/things', async () => ({ fine: true }))],
   })
+
+beforeAll(async () => {
+  db = await openTestStore({ log })
+  guesses = new OperatorGuesses({ db, clock, log })
+  listener = await start('127.0.0.1', 0)
 })
 afterAll(async () => {
   await listener.close()
@@ -63,6 +66,21 @@ async function openConnections(): Promise<number> {
   const { body } = await ask('/metrics')
   return Number(/tidegate_http_connections\{listener="operator"\} (\d+)\n/.exec(body)?.[1])
 }
+
+describe('an address that cannot be used', () => {
+  it('because another program has it names the setting and the remedy', async () => {
+    const { port } = new URL(listener.url)
+    await expect(start('127.0.0.1', Number(port))).rejects.toThrow(
+      `operator.port: another program listens on 127.0.0.1:${port} (EADDRINUSE): ` +
+        'stop it, or name another port (--operator.port 0 takes any free one)',
+    )
+  })
+
+  it('because it is of another machine names the setting', async () => {
+    // An address for documentation: no machine has it.
+    await expect(start('192.0.2.1', 0)).rejects.toThrow(/^operator\.host: 192\.0\.2\.1 is no address of this machine/)
+  })
+})
 
 describe('a probe or a scrape', () => {
   /** The level of the line about the answer. */

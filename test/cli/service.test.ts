@@ -166,7 +166,7 @@ describe('demo', () => {
       code: 1,
       stdout: '',
       stderr: expect.stringMatching(
-        `^tidegate: the data folder ${folder} is in use by process ${ready.pid} on host ${hostname()}, since [^\\n]+\\n$`,
+        `^tidegate: the data folder ${folder} is in use by process ${ready.pid} on host ${hostname()}, since [^\\n]+: stop it, or [^\\n]+ --data_dir\\n$`,
       ),
     })
     expect((await runCommand(['migrate', '--data_dir', folder])).code).toBe(1)
@@ -315,7 +315,9 @@ it('a port that is taken is one line, and gives the folder back', async () => {
   const { port } = holder.address() as AddressInfo
   const result = await runCommand(['serve', ...FLAGS, '--http.port', String(port), '--log.level', 'error'])
   expect(result).toMatchObject({ code: 1, stdout: '' })
-  expect(result.stderr).toMatch(/^tidegate: .*EADDRINUSE.*\n$/)
+  expect(result.stderr).toMatch(
+    /^tidegate: http\.port: another program listens on .*\(EADDRINUSE\): .* --http\.port 0 .*\n$/,
+  )
   expect(existsSync(join(folder, 'lock'))).toBe(false)
   holder.close()
 })

@@ -147,7 +147,7 @@ describe('the lock of a data folder', () => {
     const error = await acquire().catch((caught: unknown) => caught)
     expect(error).toBeInstanceOf(DataFolderHeld)
     expect((error as Error).message).toBe(
-      `the data folder ${folder} is in use by process ${process.pid} on host ${hostname()}, since ${(await holder()).started}`,
+      `the data folder ${folder} is in use by process ${process.pid} on host ${hostname()}, since ${(await holder()).started}: stop it, or give this process a folder of its own with --data_dir`,
     )
     expect(await tries(await contender())).toBe(`refused by ${process.pid}`)
     expect((await readdir(folder)).sort()).toEqual(await heldFiles())

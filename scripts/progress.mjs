@@ -1,0 +1,81 @@
+/**
+ * What the scripts show while they install and build: on a terminal one line that is rewritten each second, elsewhere a
+ * line at the beginning and one every ten seconds. Plain Node without any package, because it runs before there is one.
+ */
+
+const TERMINAL_MILLISECONDS = 1_000
+const LINE_MILLISECONDS = 10_000
+const CLEAR_LINE = '\r\u001b[2K'
+
+/**
+ * Shows `text(seconds)` until `end` is called.
+ * @param output where to: `isTTY` and `write`, as a stream of the process has them
+ * @param every calls a function again and again; returns what ends that. Absent = the system's timers
+ */
+export function showProgress(text, output = process.stderr, every = systemTimer) {
+  const isTerminal = output.isTTY === true
+  const period = isTerminal ? TERMINAL_MILLISECONDS : LINE_MILLISECONDS
+  let ticks = 0
+  const show = () => {
+    const line = `tidegate: ${text((ticks++ * period) / 1_000)}`
+    output.write(isTerminal ? `${CLEAR_LINE}${line}` : `${line}\n`)
+  }
+  show()
+  const cancel = every(period, show)
+  return {
+    /** A line of its own, of the program that runs. */
+    note(line) {
+      output.write(`${isTerminal ? CLEAR_LINE : ''}${line}\n`)
+    },
+    end() {
+      cancel()
+      if (isTerminal) output.write(CLEAR_LINE)
+    },
+  }
+}
+
+function systemTimer(milliseconds, call) {
+  const timer = setInterval(call, milliseconds)
+  return () => clearInterval(timer)
+}
+
+/** Packages that npm has fetched, in the way it logs them at the level `http`. */
+const FETCHED = /^npm http fetch GET 200 \S+\.tgz(?:[ ?]|$)/
+/** An attempt that found no registry; npm tries again after ten seconds, then after a minute. */
+const FAILED = /^npm http fetch GET (https?:\/\/[^/\s]+)\S* attempt \d+ failed with (\S+)/
+/** What npm logs at that level and nobody has to read. */
+const ROUTINE = /^npm (?:http|warn|notice|info|timing)\b/
+
+/**
+ * Reads the log of an installation line by line.
+ * @param count packages that the lockfile names
+ * @param note takes each line that the user has to read at once
+ */
+export function createInstallReport(count, note) {
+  let fetched = 0
+  const unreachable = new Map()
+  return {
+    read(line) {
+      if (FETCHED.test(line)) fetched++
+      const [, registry, code] = FAILED.exec(line) ?? []
+      if (registry !== undefined && !unreachable.has(registry)) {
+        unreachable.set(registry, code)
+        note(`tidegate: npm cannot reach ${registry} (${code}) and tries again for about a minute; Ctrl-C ends`)
+      }
+      if (line.trim() !== '' && !ROUTINE.test(line)) note(line)
+    },
+    text(seconds) {
+      const waiting = fetched === 0 && seconds >= 10 && unreachable.size === 0 ? ', the registry has sent none yet' : ''
+      return `installing ${count} packages with npm ci: ${fetched} fetched, ${seconds} s${waiting}`
+    },
+    /** Why the installation failed, and what to do. */
+    failure() {
+      const reasons = [...unreachable].map(([registry, code]) => `${registry} cannot be reached (${code})`)
+      if (reasons.length === 0) return 'installation failed (npm ci); the lines above say why'
+      return (
+        `installation failed: ${reasons.join(', ')}. The first installation needs a network; ` +
+        'behind a proxy or with a registry of your own: npm config set proxy URL, npm config set registry URL'
+      )
+    },
+  }
+}
