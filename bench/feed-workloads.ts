@@ -1,7 +1,7 @@
 /**
  * What the feed benchmark has each connector read: the recorded frames of its venue that are about books and trades,
  * in the order in which they came. They lie beside the repository; a venue whose recording is missing is left out, and
- * Coinbase, whose messages prove nothing, gets frames made by hand instead.
+ * Coinbase, whose frames are numbered here anyway, gets frames made by hand instead.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -16,8 +16,10 @@ import { capturesMissing } from '../test/support/captures.ts'
 import { Random } from '../test/support/random.ts'
 import { krakenBtcUsd, krakenEthUsd, krakenRecordingsMissing } from '../test/support/recordings.ts'
 import { BINANCE_CAPTURES, binanceRecordings } from '../test/support/venues/binance.ts'
-import { COINBASE_CAPTURES, coinbaseRecordings } from '../test/support/venues/coinbase.ts'
+import { NUMBER_MARK } from '../test/support/venues/client.ts'
+import { COINBASE_CAPTURES, coinbaseBook, coinbaseRecordings } from '../test/support/venues/coinbase.ts'
 import { OKX_CAPTURES, okxRecordings } from '../test/support/venues/okx.ts'
+import type { LevelText } from '../test/support/venues/plain-book.ts'
 
 export interface BenchFrame {
   /** When it came, after the first. */
@@ -66,17 +68,36 @@ function kraken(): Workload {
 
 function coinbase(): Workload {
   const recordings = coinbaseRecordings()
+  const listings = recordings.map(({ product }) =>
+    listing(product.product_id, decimalsOf(product.price_increment), decimalsOf(product.base_increment)),
+  )
+  return coinbaseOf('recorded', inOrder(recordings), listings)
+}
+
+/** The frames of one connection, on which every product is subscribed: their numbers go on from round to round. */
+function coinbaseOf(origin: Workload['origin'], unnumbered: readonly BenchFrame[], listings: readonly Listing[]) {
+  const frames = unnumbered.map(({ milliseconds, text }, index) => ({
+    milliseconds,
+    text: text.replace(NUMBER_MARK, `"sequence_num":${index}`),
+  }))
+  const symbols = listings.map(({ symbol }) => symbol)
   return {
     venue: 'coinbase',
-    origin: 'recorded',
-    frames: inOrder(recordings),
-    listings: recordings.map(({ product }) =>
-      listing(product.id, decimalsOf(product.quote_increment), decimalsOf(product.base_increment)),
-    ),
-    depths: new Map(),
-    createProtocol: createCoinbaseProtocol,
-    inRound: (text) => text,
-  }
+    origin,
+    frames,
+    listings,
+    depths: new Map<string, number>(),
+    createProtocol: () => {
+      const protocol = createCoinbaseProtocol({ restUrl: '' })
+      for (const channel of ['book', 'trades'] as const) protocol.requests('subscribe', channel, symbols, Infinity)
+      return protocol
+    },
+    inRound: (text: string, round: number) =>
+      text.replace(
+        /"sequence_num":([0-9]+)/,
+        (_, number) => `"sequence_num":${Number(number) + round * frames.length}`,
+      ),
+  } as const
 }
 
 /** One product whose best prices stand still while the amounts around them change. */
@@ -84,25 +105,16 @@ function madeCoinbase(): Workload {
   const random = new Random(MADE_SEED)
   const symbol = 'BTC-USD'
   const price = (side: number, rank: number) => (100_000 + (side === 0 ? -1 - rank : rank) / 100).toFixed(2)
-  const levels = (side: number) => Array.from({ length: 1_000 }, (_, rank) => [price(side, rank), '1.00000000'])
-  const change = () => {
-    const side = random.integer(2)
-    return [side === 0 ? 'buy' : 'sell', price(side, random.integer(100)), `${random.integer(3)}.12345678`]
-  }
-  const snapshot = { type: 'snapshot', product_id: symbol, bids: levels(0), asks: levels(1) }
+  const levels = (side: number) =>
+    Array.from({ length: 1_000 }, (_, rank): LevelText => [price(side, rank), '1.00000000'])
+  const change = (side: number): LevelText => [price(side, random.integer(100)), `${random.integer(3)}.12345678`]
   const frames = Array.from({ length: MADE_FRAMES }, (_, index) => {
-    const time = new Date(index * 25).toISOString()
-    return { type: 'l2update', product_id: symbol, changes: [change(), change()], time }
+    const changes = { bids: [change(0)], asks: [change(1)] }
+    return coinbaseBook(symbol, 'update', changes, new Date(index * 25).toISOString())
   })
-  return {
-    venue: 'coinbase',
-    origin: 'made',
-    frames: [snapshot, ...frames].map((one, index) => ({ milliseconds: index * 25, text: JSON.stringify(one) })),
-    listings: [listing(symbol, 2, 8)],
-    depths: new Map(),
-    createProtocol: createCoinbaseProtocol,
-    inRound: (text) => text,
-  }
+  const snapshot = coinbaseBook(symbol, 'snapshot', { bids: levels(0), asks: levels(1) })
+  const timed = [snapshot, ...frames].map((text, index) => ({ milliseconds: index * 25, text }))
+  return coinbaseOf('made', timed, [listing(symbol, 2, 8)])
 }
 
 /** What is fetched is fetched beforehand: lists and beginnings of books cost no time of the benchmark. */

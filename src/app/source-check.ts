@@ -59,6 +59,9 @@ export async function checkSources(
     if (message === undefined && listing?.state === 'restricted') {
       warnings.push(`${key}: ${venue} lists ${symbol} as ${listing.status}; its book may stand still`)
     }
+    if (message === undefined && listing?.feedSymbol !== undefined) {
+      warnings.push(`${key}: ${venue} sends the book and the trades of ${listing.feedSymbol} for ${symbol}`)
+    }
   }
   return { problems, warnings, goodCount }
 }

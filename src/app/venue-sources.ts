@@ -22,7 +22,7 @@ export function venueAddresses(config: Config, name: VenueName): VenueAddresses 
     kraken: { url: config['feeds.kraken.url'], restUrl: '' },
     okx: { url: config['feeds.okx.url'], restUrl: '' },
     binance: { url: config['feeds.binance.url'], restUrl: config['feeds.binance.rest_url'] },
-    coinbase: { url: config['feeds.coinbase.url'], restUrl: '' },
+    coinbase: { url: config['feeds.coinbase.url'], restUrl: config['feeds.coinbase.rest_url'] },
   }
   return addresses[name]
 }

@@ -113,6 +113,9 @@ export class VenuePair<Data> {
     const listing = this.#listing
     const notices: string[] = []
     if (listing?.state === 'restricted') notices.push(`${venue} lists ${symbol} as ${listing.status}`)
+    if (listing?.feedSymbol !== undefined) {
+      notices.push(`${venue} sends the book and the trades of ${listing.feedSymbol} for ${symbol}`)
+    }
     if ((market.depth === 0 ? Number.POSITIVE_INFINITY : market.depth) > depthAsked) {
       notices.push(`${venue} offers no deeper book of ${symbol} than ${depthAsked} levels`)
     }
@@ -224,11 +227,6 @@ export class VenuePair<Data> {
     if (this.#state === 'unlisted') return
     this.#tradesRefusal = undefined
     this.#tellTrades(this.#options.trades.take(trades, isRepeat))
-  }
-
-  /** Every trade up to this number has been sent. */
-  tradedUpTo(lastId: number): void {
-    if (this.#state !== 'unlisted') this.#tellTrades(this.#options.trades.tradedUpTo(lastId))
   }
 
   /**

@@ -70,7 +70,10 @@ export class VenueSource<Data> implements Source {
       random,
       log: options.log,
       metrics,
-      onOpen: () => this.#listings.open(),
+      onOpen: () => {
+        for (const request of protocol.open?.() ?? []) this.#connection.send(request)
+        this.#listings.open()
+      },
       onMessage: (text) => {
         for (const message of protocol.read(text)) this.#handle(message)
       },
@@ -157,9 +160,6 @@ export class VenueSource<Data> implements Source {
       case 'trades':
         if (this.#tradeFill === undefined) this.#pairs.get(message.symbol)?.trade(message.trades, message.isRepeat)
         else this.#tradeFill.take(message.symbol, message.trades, message.isRepeat)
-        break
-      case 'traded-up-to':
-        this.#pairs.get(message.symbol)?.tradedUpTo(message.lastId)
         break
       case 'listings':
         this.#listings.take(message.listings, message.isComplete)

@@ -60,14 +60,6 @@ export class VenueTrades {
     return this.#lastId !== undefined && first !== undefined && first.firstId > this.#lastId + 1
   }
 
-  /** Every trade up to this number has been sent: what was not seen of them is missing. */
-  tradedUpTo(lastId: number): TradeStep[] {
-    const known = this.#lastId
-    if (known !== undefined && lastId <= known) return []
-    this.#lastId = lastId
-    return known === undefined ? [] : [this.#missed(known + 1, lastId)]
-  }
-
   /** Whether a trade was told before, is the next one, or comes after others that are missing (or is itself lost). */
   #judge(trade: VenueTrade, isRepeat: boolean): 'known' | 'next' | { step: TradeStep; isLost: boolean } {
     const known = this.#lastId

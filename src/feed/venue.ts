@@ -31,6 +31,8 @@ export interface Listing {
    * is named to the operator; `gone` has no book (delisted, not yet there).
    */
   readonly state: 'open' | 'restricted' | 'gone'
+  /** The pair whose book and trades the venue sends for this one; absent = its own. */
+  readonly feedSymbol?: string
 }
 
 /** One trade, or several that the venue reports as one. */
@@ -53,7 +55,6 @@ export interface VenueTrade {
  * - `unreadable`: a frame that cannot be read and may have been of any pair: all of them begin again.
  * - `trades`: in the venue's order. `isRepeat`: the venue repeats what was traded before the subscription; these fill
  *   gaps, and are otherwise no new executions.
- * - `traded-up-to`: every trade up to this number has been sent.
  * - `acknowledged`: the venue subscribed or unsubscribed the pair's book, at the depth it names (levels a side).
  * - `refused`: a request was refused, for one pair or (no symbol) as a whole; for the pair's book unless it says trades.
  * - `restart`: this connection cannot be trusted any more, or the venue is about to end it.
@@ -70,7 +71,6 @@ export type VenueMessage<Data> =
       readonly isRepeat: boolean
       readonly trades: readonly VenueTrade[]
     }
-  | { readonly kind: 'traded-up-to'; readonly symbol: string; readonly lastId: number }
   | { readonly kind: 'acknowledged'; readonly symbol: string; readonly depth?: number }
   | {
       readonly kind: 'refused'
@@ -131,6 +131,8 @@ export interface VenueProtocol<Data> {
   readonly requestRate?: { readonly burst: number; readonly perSecond: number }
   /** Levels a side that can be subscribed, ascending; Infinity = all. */
   readonly depths: readonly number[]
+  /** A connection is open: what to send before anything is subscribed on it. */
+  readonly open?: () => readonly object[]
   /** How to learn how pairs are listed: by asking on the connection, or by HTTP. */
   readonly listings:
     | {

@@ -64,7 +64,7 @@ export const VENUES = {
   coinbase: venue('coinbase', createCoinbaseProtocol, {
     symbolPattern: /^[A-Z0-9]{1,20}-[A-Z0-9]{1,20}$/,
     symbolExample: 'BTC-USD',
-    addresses: { url: 'wss://ws-feed.exchange.coinbase.com', restUrl: '' },
+    addresses: { url: 'wss://advanced-trade-ws.coinbase.com', restUrl: 'https://api.coinbase.com' },
   }),
 } as const satisfies Readonly<Record<string, Venue>>
 

@@ -1,5 +1,6 @@
 /** What the venues say of the sources of the markets: a local server stands for the venue. */
 import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createServer, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -123,6 +124,30 @@ describe('the sources of the markets', () => {
     expect(problems.map(({ key }) => key)).toEqual(['markets[0].sources[1]'])
     expect(warnings).toEqual([expect.stringMatching(/^okx could not be asked/)])
     expect(goodCount).toBe(1)
+  })
+
+  test('are worth a warning when they share the feed of another pair', async () => {
+    const product = { price_increment: '0.01', base_increment: '0.00000001', status: 'online', alias: '' }
+    const products = [
+      { ...product, product_id: 'BTC-USD', alias_to: ['BTC-USDC'] },
+      { ...product, product_id: 'BTC-USDC', alias: 'BTC-USD' },
+    ]
+    const server = createHttpServer((_request, response) => response.end(JSON.stringify({ products })))
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    closers.push(() => server.close())
+    const { port } = server.address() as AddressInfo
+    const flags = {
+      markets: JSON.stringify([market('BTC', 'coinbase:BTC-USD', 'coinbase:BTC-USDC', 'coinbase:BTC-USDX')]),
+      'feeds.coinbase.rest_url': `http://127.0.0.1:${port}`,
+    }
+    const loaded = loadConfig({ flags, environment: {}, file: undefined, readFile: () => '' })
+    if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
+    const { problems, warnings, goodCount } = await checkSources(loaded.config, loaded.origins, createSystemClock())
+    expect(problems.map(({ key, message }) => `${key} ${message}`)).toEqual([
+      'markets[0].sources[2] is coinbase:BTC-USDX, which coinbase does not list',
+    ])
+    expect(warnings).toEqual(['markets[0].sources[1]: coinbase sends the book and the trades of BTC-USD for BTC-USDC'])
+    expect(goodCount).toBe(2)
   })
 
   test('ask nobody when no market names a venue', async () => {

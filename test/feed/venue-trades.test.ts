@@ -33,12 +33,6 @@ describe('the first trades ever', () => {
     expect(taken(trades, [100])).toEqual([])
     expect(taken(trades, [101])).toEqual([101])
   })
-
-  it('are not lost without a word when the venue had said how far it was', () => {
-    const trades = new VenueTrades('A/B')
-    expect(trades.tradedUpTo(10)).toEqual([])
-    expect(taken(trades, [10, 11])).toEqual([11])
-  })
 })
 
 describe('later trades', () => {
@@ -86,13 +80,6 @@ describe('later trades', () => {
     const trades = begun()
     expect(taken(trades, [trade(10, 12)])).toEqual(['2: trades 11 to 12 of A/B are missing'])
     expect(taken(trades, [13])).toEqual([13])
-  })
-
-  it('are proved missing by how far the venue was', () => {
-    const trades = begun()
-    expect(trades.tradedUpTo(10)).toEqual([])
-    expect(trades.tradedUpTo(12)).toEqual([{ kind: 'missed', count: 2, reason: 'trades 11 to 12 of A/B are missing' }])
-    expect(taken(trades, [12, 13])).toEqual([13])
   })
 })
 

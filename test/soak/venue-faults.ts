@@ -10,8 +10,6 @@ export interface SoakVenue {
   readonly tradeChannel: string
   /** Symbols whose books move so often that a fault among their frames shows soon. */
   readonly busySymbols: readonly string[]
-  /** Whether a book's messages tell that one is missing. */
-  readonly hasNumberedBook: boolean
 }
 
 export interface SoakFault {
@@ -31,7 +29,7 @@ const REFUSED_MILLISECONDS = 5_000
 export function doFault(venues: readonly SoakVenue[], random: Random): SoakFault {
   const venue = random.pick(venues)
   const faults = [
-    ...(venue.hasNumberedBook ? BOOK_FAULTS : []),
+    ...BOOK_FAULTS,
     ...FRAME_FAULTS,
     ...CONNECTION_FAULTS,
     ...(venue.name === 'binance' ? HTTP_FAULTS : [cutInSnapshot]),

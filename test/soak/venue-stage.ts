@@ -49,15 +49,13 @@ export async function openStage(folder: string, seed: number): Promise<SoakStage
       bookChannel: 'book',
       tradeChannel: 'trade',
       busySymbols: ['BTC/USD', 'ETH/USD'],
-      hasNumberedBook: true,
     },
     {
       name: 'coinbase',
       server: await startCoinbaseServer({ ...options('coinbase'), recordings: [...coinbaseRecordings(), ...tether] }),
-      bookChannel: 'level2_batch',
-      tradeChannel: 'matches',
+      bookChannel: 'level2',
+      tradeChannel: 'market_trades',
       busySymbols: ['SKL-USD', 'DASH-BTC', 'BTC-USDT'],
-      hasNumberedBook: false,
     },
     {
       name: 'okx',
@@ -65,7 +63,6 @@ export async function openStage(folder: string, seed: number): Promise<SoakStage
       bookChannel: 'books',
       tradeChannel: 'trades',
       busySymbols: okxBooks.map(({ instId }) => instId),
-      hasNumberedBook: true,
     },
     {
       name: 'binance',
@@ -73,7 +70,6 @@ export async function openStage(folder: string, seed: number): Promise<SoakStage
       bookChannel: 'depth@100ms',
       tradeChannel: 'aggTrade',
       busySymbols: ['NKNUSDT'],
-      hasNumberedBook: true,
     },
   ]
   for (const { name, server } of venues) truths.get(name)?.begin(server)
@@ -106,11 +102,12 @@ export async function openStage(folder: string, seed: number): Promise<SoakStage
     ...[...aggregates].map(([market, sources]) => marketEntry(market, sources)),
   ]
   const urls = venues.map(({ name, server }) => [`feeds.${name}.url`, server.url])
-  const rest = venues.filter(({ name }) => name === 'binance').map(({ server }) => server.restUrl)
+  const restUrls = venues
+    .filter(({ name }) => name === 'binance' || name === 'coinbase')
+    .map(({ name, server }) => [`feeds.${name}.rest_url`, server.restUrl])
   const service = await startServiceProcess('serve', folder, {
     markets: JSON.stringify(entries),
-    ...Object.fromEntries(urls),
-    'feeds.binance.rest_url': rest[0] as string,
+    ...Object.fromEntries([...urls, ...restUrls]),
     // As many as the busiest markets make in some minutes, so that the logs are full when memory is looked at.
     'stream.executions_kept': EXECUTIONS_KEPT,
   })

@@ -29,9 +29,14 @@ export const MARKETS_SETTINGS = {
     meaning: 'where they fetch lists of pairs and the beginnings of books',
   }),
   'feeds.coinbase.url': url({
-    initial: 'wss://ws-feed.exchange.coinbase.com',
+    initial: 'wss://advanced-trade-ws.coinbase.com',
     schemes: ['wss', 'ws'],
-    meaning: 'where sources named coinbase:SYMBOL connect',
+    meaning: 'where sources named coinbase:SYMBOL connect, to Advanced Trade',
+  }),
+  'feeds.coinbase.rest_url': url({
+    initial: 'https://api.coinbase.com',
+    schemes: ['https', 'http'],
+    meaning: 'where they fetch the list of products',
   }),
   'simulator.allowed': toggle({
     initial: false,

@@ -1,127 +1,174 @@
 /**
- * What was asked for on the present connection to Coinbase, and what its frames say in the light of that: which trades
- * were refused, and which a heartbeat proves to have been sent. It knows no socket and no clock, and never throws.
+ * What was asked for on the present connection to Coinbase, and what its frames say in the light of that: whether one is
+ * missing, which requests were refused, and for which symbols a product was subscribed. It guarantees that a frame is
+ * read only when every frame before it was, by the numbers that all frames of a connection share. It knows no socket and
+ * no clock, and never throws.
+ *
+ * Products that share a feed: the venue sends the data of `BTC-USD` for `BTC-USDC` too (`Listing.feedSymbol`). The feed
+ * is subscribed once, and each of its messages is handed on for every symbol that reads it.
  */
-import {
-  type CoinbaseMessage,
-  isObject,
-  isTradeId,
-  type Members,
-  readError,
-  readSnapshot,
-  readStatus,
-  readTrade,
-  readUpdate,
-  unreadable,
-} from './message.ts'
+import type { Listing } from '../venue.ts'
+import { type CoinbaseMessage, isObject, type Members, readBookEvent, readTradesEvent } from './message.ts'
 
-/** The trades of one product that were asked for. */
-interface AskedTrades {
-  isAcknowledged: boolean
-  /** Lists of products that have come since; the second tells that the request was refused. */
-  listsSince: number
-  /** The last trade that a heartbeat has counted. */
-  countedId: number | undefined
+type Channel = 'book' | 'trades'
+
+/** A request that the venue has not answered yet; the request for heartbeats names no product. */
+interface Request {
+  readonly action: 'subscribe' | 'unsubscribe'
+  readonly channel: Channel | 'heartbeats'
+  readonly products: readonly string[]
 }
 
+const CHANNELS = { book: 'level2', trades: 'market_trades' } as const
+/** Requests that the venue has left without an answer and are still remembered; the oldest go first. */
+const UNANSWERED_MAX = 1_000
+/** Longest text of the venue that goes into a reason. */
+const REASON_CHARACTERS_MAX = 200
+
 export class Conversation {
-  /** The last list of products, which the venue repeats every few seconds: long, and rarely different. */
-  #status: { readonly text: string; readonly messages: readonly CoinbaseMessage[] } | undefined
-  /** By product. */
-  readonly #trades = new Map<string, AskedTrades>()
+  /** The number of the last frame; absent before the first. */
+  #lastNumber: number | undefined
+  /** In the order in which they were sent, which is the order in which the venue answers. */
+  #unanswered: Request[] = []
+  /** The symbols that read each product, by channel and product. */
+  readonly #readers: Readonly<Record<Channel, Map<string, Set<string>>>> = { book: new Map(), trades: new Map() }
+  /** The product whose feed a symbol shares, for those that share one. */
+  readonly #feedSymbols = new Map<string, string>()
 
-  /** A new connection, on which nothing is subscribed. */
-  begin(): void {
-    this.#trades.clear()
+  /** A new connection, on which nothing is subscribed: what to send first. */
+  begin(): readonly object[] {
+    this.#lastNumber = undefined
+    this.#unanswered = []
+    for (const readers of Object.values(this.#readers)) readers.clear()
+    this.#note({ action: 'subscribe', channel: 'heartbeats', products: [] })
+    // A connection that subscribes nothing is closed after 5 s, a subscription without updates after 60 to 90 s.
+    return [{ type: 'subscribe', channel: 'heartbeats' }]
   }
 
-  noteRequest(action: 'subscribe' | 'unsubscribe', symbols: readonly string[]): void {
+  noteListings(listings: readonly Listing[]): void {
+    for (const { symbol, feedSymbol } of listings) {
+      if (feedSymbol === undefined) this.#feedSymbols.delete(symbol)
+      else this.#feedSymbols.set(symbol, feedSymbol)
+    }
+  }
+
+  /** What to send so that these symbols are read, or read no longer: one request for all products. */
+  requests(action: 'subscribe' | 'unsubscribe', channel: Channel, symbols: readonly string[]): readonly object[] {
+    const readers = this.#readers[channel]
+    const products = new Set<string>()
+    /** Subscribed already: such a request is answered without a snapshot, so the subscription has to end first. */
+    const renewed = new Set<string>()
     for (const symbol of symbols) {
-      if (action === 'unsubscribe') this.#trades.delete(symbol)
-      else this.#trades.set(symbol, { isAcknowledged: false, listsSince: 0, countedId: undefined })
-    }
-  }
-
-  read(text: string): readonly CoinbaseMessage[] {
-    if (text === this.#status?.text) return this.#withRefusals(this.#status.messages)
-    let value: unknown
-    try {
-      value = JSON.parse(text)
-    } catch (error) {
-      return [{ kind: 'restart', reason: `no JSON: ${error instanceof Error ? error.name : 'unknown error'}` }]
-    }
-    if (!isObject(value) || typeof value.type !== 'string')
-      return [{ kind: 'restart', reason: 'no message with a type' }]
-    switch (value.type) {
-      case 'l2update':
-        return readUpdate(value)
-      case 'snapshot':
-        return readSnapshot(value)
-      case 'match':
-      case 'last_match':
-        return readTrade(value)
-      case 'heartbeat':
-        return this.#readHeartbeat(value)
-      case 'status': {
-        const messages = readStatus(value)
-        this.#status = { text, messages }
-        return this.#withRefusals(messages)
+      const product = this.#feedSymbols.get(symbol) ?? symbol
+      const known = readers.get(product) ?? new Set()
+      if (action === 'subscribe') {
+        if (!products.has(product) && [...known].some((other) => other !== symbol)) renewed.add(product)
+        products.add(product)
+        readers.set(product, known.add(symbol))
+      } else {
+        known.delete(symbol)
+        if (known.size > 0) continue
+        readers.delete(product)
+        products.add(product)
       }
+    }
+    return [
+      ...this.#requestOf('unsubscribe', channel, [...renewed]),
+      ...this.#requestOf(action, channel, [...products]),
+    ]
+  }
+
+  /** What a frame says. One that repeats the frame before it says nothing. */
+  read(text: string): readonly CoinbaseMessage[] {
+    let frame: unknown
+    try {
+      frame = JSON.parse(text)
+    } catch (error) {
+      // With the frame its number is lost, so what follows would not fit either.
+      return [{ kind: 'unreadable', reason: `no JSON: ${error instanceof Error ? error.name : 'unknown error'}` }]
+    }
+    if (!isObject(frame)) return [{ kind: 'unreadable', reason: 'a frame that is no object' }]
+    // Refusals bear neither a channel nor a number.
+    if (frame.type === 'error') return this.#readRefusal(frame)
+    const { channel, sequence_num: number, events } = frame
+    if (typeof channel !== 'string' || !Number.isSafeInteger(number) || !Array.isArray(events)) {
+      return [{ kind: 'unreadable', reason: 'a frame without a channel, a number or events' }]
+    }
+    const last = this.#lastNumber
+    if (number === last) return []
+    if (last !== undefined && number !== last + 1) {
+      return [{ kind: 'restart', reason: `frame ${String(number)} came where frame ${last + 1} is due` }]
+    }
+    this.#lastNumber = number as number
+    return this.#readEvents(channel, events)
+  }
+
+  #readEvents(channel: string, events: readonly unknown[]): readonly CoinbaseMessage[] {
+    switch (channel) {
+      case 'l2_data':
+        return events.flatMap((event) => this.#forReaders('book', readBookEvent(event)))
+      case 'market_trades':
+        return events.flatMap((event) => readTradesEvent(event).flatMap((one) => this.#forReaders('trades', one)))
       case 'subscriptions':
-        this.#noteSubscriptions(value)
-        return []
-      case 'error':
-        return readError(value)
+        return this.#readSubscriptions(events)
       default:
-        // New types may come at any time and are to be ignored.
+        // Heartbeats have served their purpose. New channels may come at any time and are to be ignored.
         return []
     }
   }
 
   /**
-   * A heartbeat counts the trades of the matching engine, and comes over a channel of its own: nothing says that it
-   * cannot overtake the match that it counts, and a trade wrongly taken for missing costs its readers their connection.
-   * So it proves what the heartbeat before it counted, a second ago. One that comes before its product is acknowledged,
-   * as first messages of a channel do, proves nothing.
+   * The same message for each symbol that reads its product; nothing for a product that nothing reads, unless the
+   * message cannot be read: its name may be damaged too.
    */
-  #readHeartbeat(message: Members): readonly CoinbaseMessage[] {
-    const { product_id: symbol, last_trade_id: lastId } = message
-    if (typeof symbol !== 'string' || !isTradeId(lastId)) return unreadable('heartbeat')
-    const asked = this.#trades.get(symbol)
-    if (asked?.isAcknowledged !== true) return []
-    const proved = asked.countedId
-    asked.countedId = lastId
-    return proved === undefined ? [] : [{ kind: 'traded-up-to', symbol, lastId: proved }]
+  #forReaders(channel: Channel, message: CoinbaseMessage): readonly CoinbaseMessage[] {
+    if (!('symbol' in message) || message.symbol === undefined) return [message]
+    const readers = this.#readers[channel].get(message.symbol)
+    if (readers !== undefined) return [...readers].map((symbol) => ({ ...message, symbol }))
+    return message.kind === 'unreadable-book' || message.kind === 'unreadable-trades' ? [message] : []
+  }
+
+  /** The answer to a request lists all that is subscribed now; what it asked for and is not there was refused. */
+  #readSubscriptions([event]: readonly unknown[]): readonly CoinbaseMessage[] {
+    const request = this.#unanswered.shift()
+    if (request === undefined || request.action === 'unsubscribe' || request.channel === 'heartbeats') return []
+    const { channel, products } = request
+    const subscribed = isObject(event) && isObject(event.subscriptions) ? event.subscriptions[CHANNELS[channel]] : []
+    const names = new Set<unknown>(Array.isArray(subscribed) ? (subscribed as unknown[]) : [])
+    const missing = products.filter((product) => !names.has(product))
+    return this.#refusals(channel, missing, 'it is not among what is subscribed')
   }
 
   /**
-   * The answer to every request lists all that is subscribed now. It does not tell which book it was for, and after a
-   * snapshot no other comes, so it acknowledges none: a book that is not there shows by the snapshot that stays away.
+   * A refusal names neither its request nor, in a form that can be relied on, a product: it answers the oldest request.
+   * Where that asked for several books, any of them may be meant, and the others were refused with it; each is asked for
+   * by itself when its snapshot has not come.
    */
-  #noteSubscriptions({ channels }: Members): void {
-    const subscribed = new Set<unknown>()
-    for (const channel of Array.isArray(channels) ? (channels as unknown[]) : []) {
-      if (!isObject(channel) || channel.name !== 'matches' || !Array.isArray(channel.product_ids)) continue
-      for (const symbol of channel.product_ids as unknown[]) subscribed.add(symbol)
+  #readRefusal({ message }: Members): readonly CoinbaseMessage[] {
+    const reason =
+      typeof message === 'string' && message !== '' ? message.slice(0, REASON_CHARACTERS_MAX) : 'no reason given'
+    const { action, channel, products = [] } = this.#unanswered.shift() ?? {}
+    if (action !== 'subscribe' || channel === 'heartbeats' || channel === undefined) {
+      return [{ kind: 'refused', reason }]
     }
-    for (const [symbol, asked] of this.#trades) {
-      asked.isAcknowledged = subscribed.has(symbol)
-      if (!asked.isAcknowledged) asked.countedId = undefined
+    if (channel === 'book' && products.length > 1) {
+      return [{ kind: 'refused', channel, reason: `${reason} (of ${products.length} books)` }]
     }
+    return this.#refusals(channel, products, reason)
   }
 
-  /**
-   * A refusal names neither the channel nor all products of its request, and trades that stay away look like no trades
-   * at all. So trades that are not among what is subscribed after two lists of products, seconds later, were refused.
-   */
-  #withRefusals(messages: readonly CoinbaseMessage[]): readonly CoinbaseMessage[] {
-    const refusals: CoinbaseMessage[] = []
-    for (const [symbol, asked] of this.#trades) {
-      if (asked.isAcknowledged) continue
-      asked.listsSince += 1
-      if (asked.listsSince !== 2) continue
-      refusals.push({ kind: 'refused', symbol, channel: 'trades', reason: 'they are not among what is subscribed' })
-    }
-    return refusals.length === 0 ? messages : [...messages, ...refusals]
+  #refusals(channel: Channel, products: readonly string[], reason: string): readonly CoinbaseMessage[] {
+    return products.flatMap((symbol) => this.#forReaders(channel, { kind: 'refused', symbol, channel, reason }))
+  }
+
+  #requestOf(action: Request['action'], channel: Channel, products: readonly string[]): readonly object[] {
+    if (products.length === 0) return []
+    this.#note({ action, channel, products })
+    return [{ type: action, product_ids: products, channel: CHANNELS[channel] }]
+  }
+
+  #note(request: Request): void {
+    this.#unanswered.push(request)
+    if (this.#unanswered.length > UNANSWERED_MAX) this.#unanswered.shift()
   }
 }

@@ -1,128 +1,85 @@
 /**
- * Reads messages of Coinbase Exchange (https://docs.cdp.coinbase.com/exchange/websocket-feed/channels), each by itself.
- * It promises that prices and sizes stay the text that the venue sent, and that every member it hands on has the type
- * it should have. Pure.
+ * Reads the events of Coinbase Advanced Trade's WebSocket frames, each by itself
+ * (https://docs.cdp.coinbase.com/coinbase-app/advanced-trade-apis/websocket/websocket-channels, read 2026-11-22). It
+ * guarantees that prices and sizes stay the text that the venue sent, and that every member it hands on has the type it
+ * should have. Pure.
  */
-import type { Listing, VenueMessage } from '../venue.ts'
-import type { CoinbaseBookData, CoinbaseChange, CoinbaseLevel } from './book.ts'
+import type { VenueMessage, VenueTrade } from '../venue.ts'
+import type { CoinbaseBookData, CoinbaseLevel } from './book.ts'
 
 export type CoinbaseMessage = VenueMessage<CoinbaseBookData>
 export type Members = Readonly<Record<string, unknown>>
 
-/** Longest text of the venue that goes into a reason. */
-const REASON_CHARACTERS_MAX = 200
-/** Fraction digits that can be scaled exactly. */
-const DECIMALS_MAX = 18
-/** Sizes of products whose increment was finer once, and what is left of orders from then, have so many digits. */
-const SIZE_DECIMALS_FINEST = 8
+const TRADE_ID = /^[0-9]{1,16}$/
 
-/** What an `error` says when the venue has left something out, or is about to end the connection. */
-const FATAL_ERROR = /slow|too (?:big|many)/i
-const PRODUCT = /\b[A-Z0-9]+-[A-Z0-9]+\b/
-const INCREMENT = /^[0-9]+(?:\.([0-9]*?)0*)?$/
-
-/** What can keep a product's book from moving, the strongest first. */
-const RESTRICTIONS = ['trading_disabled', 'cancel_only', 'post_only', 'auction_mode'] as const
-
-export function readUpdate(message: Members): readonly CoinbaseMessage[] {
-  return bookMessage(message, readChanges(message.changes))
-}
-
-export function readSnapshot(message: Members): readonly CoinbaseMessage[] {
-  return bookMessage(message, readLevels(message.bids, message.asks))
-}
-
-function bookMessage(message: Members, data: CoinbaseBookData | undefined): readonly CoinbaseMessage[] {
-  const { product_id: symbol, time, type } = message
-  if (typeof symbol !== 'string') return unreadable(String(type))
-  if (data === undefined) return [{ kind: 'unreadable-book', symbol, reason: `a ${type} that cannot be read` }]
-  const eventMilliseconds = !data.isSnapshot && typeof time === 'string' ? Date.parse(time) : Number.NaN
+/** One event of `l2_data`: a whole message of one product's book. */
+export function readBookEvent(event: unknown): CoinbaseMessage {
+  if (!isObject(event) || typeof event.product_id !== 'string') return unreadable('l2_data')
+  const { product_id: symbol, type, updates } = event
+  const isSnapshot = type === 'snapshot'
+  if ((!isSnapshot && type !== 'update') || !Array.isArray(updates) || !updates.every(isLevel)) {
+    return {
+      kind: 'unreadable-book',
+      symbol,
+      reason: `an event of l2_data of type ${String(type)} that cannot be read`,
+    }
+  }
+  const data = { isSnapshot, levels: updates }
+  // The levels of a snapshot bear times of their own, most of them long past.
+  const eventMilliseconds = isSnapshot ? Number.NaN : readTime((updates.at(-1) as Members | undefined)?.event_time)
   return Number.isNaN(eventMilliseconds)
-    ? [{ kind: 'book', symbol, data }]
-    : [{ kind: 'book', symbol, data, eventMilliseconds }]
-}
-
-function readChanges(changes: unknown): CoinbaseBookData | undefined {
-  return Array.isArray(changes) && changes.every(isChange) ? { isSnapshot: false, changes } : undefined
-}
-
-function readLevels(bids: unknown, asks: unknown): CoinbaseBookData | undefined {
-  if (!Array.isArray(bids) || !Array.isArray(asks)) return undefined
-  return bids.every(isLevel) && asks.every(isLevel) ? { isSnapshot: true, bids, asks } : undefined
-}
-
-function isChange(value: unknown): value is CoinbaseChange {
-  if (!Array.isArray(value) || value.length < 3) return false
-  const [side, price, size] = value as unknown[]
-  return (side === 'buy' || side === 'sell') && typeof price === 'string' && typeof size === 'string'
+    ? { kind: 'book', symbol, data }
+    : { kind: 'book', symbol, data, eventMilliseconds }
 }
 
 function isLevel(value: unknown): value is CoinbaseLevel {
-  return Array.isArray(value) && value.length >= 2 && typeof value[0] === 'string' && typeof value[1] === 'string'
-}
-
-/** A `last_match` is the last trade before the subscription. */
-export function readTrade(message: Members): readonly CoinbaseMessage[] {
-  const { type, product_id: symbol, trade_id: id, price, size, time } = message
-  const executedAtMilliseconds = typeof time === 'string' ? Date.parse(time) : Number.NaN
-  if (typeof symbol !== 'string' || !isTradeId(id) || Number.isNaN(executedAtMilliseconds)) return unreadable('match')
-  if (typeof price !== 'string' || typeof size !== 'string') return unreadable('match')
-  const trade = { firstId: id, lastId: id, price, amount: size, executedAtMilliseconds }
-  return [{ kind: 'trades', symbol, isRepeat: type === 'last_match', trades: [trade] }]
-}
-
-/** Products whose increments make no sense are left out, as if the venue did not list them. */
-export function readStatus({ products }: Members): readonly CoinbaseMessage[] {
-  if (!Array.isArray(products)) return unreadable('status')
-  const listings: Listing[] = []
-  for (const product of products as unknown[]) {
-    if (!isObject(product) || typeof product.id !== 'string') continue
-    const priceDecimals = decimalsOf(product.quote_increment)
-    const amountDecimals = decimalsOf(product.base_increment)
-    if (priceDecimals === undefined || amountDecimals === undefined) continue
-    const finestAmountDecimals = Math.max(amountDecimals, SIZE_DECIMALS_FINEST)
-    listings.push({ symbol: product.id, priceDecimals, amountDecimals, finestAmountDecimals, ...stateOf(product) })
-  }
-  return [{ kind: 'listings', isComplete: true, listings }]
-}
-
-/** Fraction digits of the multiples of an increment: 2 for `0.01` and for `0.0500`, 0 for `10`. */
-function decimalsOf(increment: unknown): number | undefined {
-  const match = typeof increment === 'string' ? INCREMENT.exec(increment) : null
-  if (match === null) return undefined
-  const decimals = (match[1] ?? '').length
-  return decimals <= DECIMALS_MAX ? decimals : undefined
+  if (!isObject(value)) return false
+  const { side, price_level, new_quantity } = value
+  return (side === 'bid' || side === 'offer') && typeof price_level === 'string' && typeof new_quantity === 'string'
 }
 
 /**
- * `internal` products are not for the public yet. A status that is not known may well have a book. A product that is
- * `limit_only` trades as usual, for there is nothing else in a book.
+ * One event of `market_trades`, newest first; a `snapshot` has the last trades before the subscription, which are no new
+ * executions. A trade that cannot be read is left out: the number of the next one proves that it is missing. `side` is not read: the venue's pages do not say whose it is. (In its older Exchange feed it was the
+ * maker's.)
  */
-function stateOf(product: Members): Pick<Listing, 'status' | 'state'> {
-  const status = typeof product.status === 'string' ? product.status : 'unknown'
-  if (status === 'delisted' || status === 'internal') return { status, state: 'gone' }
-  if (status !== 'online') return { status, state: 'restricted' }
-  const restriction = RESTRICTIONS.find((name) => product[name] === true)
-  if (restriction !== undefined) return { status: restriction, state: 'restricted' }
-  return { status: product.limit_only === true ? 'limit_only' : status, state: 'open' }
+export function readTradesEvent(event: unknown): readonly CoinbaseMessage[] {
+  if (!isObject(event) || !Array.isArray(event.trades)) return [unreadable('market_trades')]
+  const isRepeat = event.type === 'snapshot'
+  const bySymbol = new Map<string, VenueTrade[]>()
+  const problems: CoinbaseMessage[] = []
+  for (const one of event.trades.toReversed() as unknown[]) {
+    if (!isObject(one) || typeof one.product_id !== 'string') return [unreadable('market_trades')]
+    const { product_id: symbol } = one
+    const trade = readTrade(one)
+    const known = bySymbol.get(symbol)
+    if (trade === undefined) {
+      problems.push({ kind: 'unreadable-trades', symbol, reason: 'a trade of market_trades that cannot be read' })
+    } else if (known === undefined) bySymbol.set(symbol, [trade])
+    else known.push(trade)
+  }
+  return [
+    ...problems,
+    ...[...bySymbol].map(([symbol, trades]) => ({ kind: 'trades', symbol, isRepeat, trades }) as const),
+  ]
 }
 
-/** https://docs.cdp.coinbase.com/exchange/websocket-feed/errors */
-export function readError(message: Members): readonly CoinbaseMessage[] {
-  const texts = [message.message, message.reason].filter((text) => typeof text === 'string')
-  const reason = texts.join(': ').slice(0, REASON_CHARACTERS_MAX) || 'no reason given'
-  if (FATAL_ERROR.test(reason))
-    return [{ kind: 'restart', reason: `coinbase is about to end the connection: ${reason}` }]
-  const symbol = PRODUCT.exec(reason)?.[0]
-  return [symbol === undefined ? { kind: 'refused', reason } : { kind: 'refused', symbol, reason }]
+function readTrade({ trade_id, price, size, time }: Members): VenueTrade | undefined {
+  const executedAtMilliseconds = readTime(time)
+  if (typeof trade_id !== 'string' || !TRADE_ID.test(trade_id)) return undefined
+  if (typeof price !== 'string' || typeof size !== 'string' || Number.isNaN(executedAtMilliseconds)) return undefined
+  const id = Number(trade_id)
+  if (!Number.isSafeInteger(id)) return undefined
+  return { firstId: id, lastId: id, price, amount: size, executedAtMilliseconds }
 }
 
-export function unreadable(type: string): readonly CoinbaseMessage[] {
-  return [{ kind: 'restart', reason: `a message of type ${type} that cannot be read` }]
+/** Milliseconds since the epoch; times have up to nine digits of a second, of which three are kept. */
+function readTime(value: unknown): number {
+  return typeof value === 'string' ? Date.parse(value) : Number.NaN
 }
 
-export function isTradeId(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0
+function unreadable(channel: string): CoinbaseMessage {
+  return { kind: 'unreadable', reason: `a message of ${channel} that cannot be read` }
 }
 
 export function isObject(value: unknown): value is Members {

@@ -1,60 +1,71 @@
+/**
+ * What Coinbase sent over its older Exchange feed, converted to the form of Advanced Trade: the matching engine is the
+ * same. Ten books and their trades, as the frames of one connection.
+ */
 import { describe, expect, it } from 'vitest'
+import { readListings } from '../../../src/feed/coinbase/answer.ts'
+import type { CoinbaseBookData } from '../../../src/feed/coinbase/book.ts'
 import { createCoinbaseProtocol } from '../../../src/feed/coinbase/protocol.ts'
-import type { Listing } from '../../../src/feed/venue.ts'
+import type { Listing, VenueBook } from '../../../src/feed/venue.ts'
 import { VenueTrades } from '../../../src/feed/venue-trades.ts'
 import { Book } from '../../../src/market/book.ts'
-import { capturesMissing, readCapture, receivedFrames } from '../../support/captures.ts'
+import { capturesMissing } from '../../support/captures.ts'
+import { NUMBER_MARK } from '../../support/venues/client.ts'
+import { COINBASE_CAPTURES, coinbaseRecordings, recordedProducts } from '../../support/venues/coinbase.ts'
 
-const FRAMES = 'COINBASE.ws.28.0.gz'
-const PRODUCTS = 'COINBASE.0'
+interface FollowedBook {
+  readonly venue: VenueBook<CoinbaseBookData>
+  readonly book: Book
+}
 
-describe.skipIf(capturesMissing(FRAMES, PRODUCTS))('what Coinbase sent (needs ../shared/data)', () => {
-  /** How the recorded products were listed: the list by HTTP has the members of the one on the connection. */
+describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('what Coinbase sent (needs ../shared/data)', () => {
+  /** How the recorded products were listed. */
   function recordedListings(): Map<string, Listing> {
-    const [answer] = readCapture(PRODUCTS)
-    const status = { type: 'status', products: JSON.parse(answer?.text ?? '') }
-    const [message] = createCoinbaseProtocol().read(JSON.stringify(status))
-    if (message?.kind !== 'listings') throw new Error('no listings')
-    expect(message.listings).toHaveLength(162)
-    return new Map(message.listings.map((listing) => [listing.symbol, listing]))
+    const listed = readListings(JSON.stringify({ products: recordedProducts() }))
+    if ('problem' in listed) throw new Error(listed.problem)
+    expect(listed.value).toHaveLength(162)
+    return new Map(listed.value.map((listing) => [listing.symbol, listing]))
   }
 
   it('reads every frame: 10 books that never end a message crossed, 97 trades with numbers that leave nothing out', () => {
     const listings = recordedListings()
-    const protocol = createCoinbaseProtocol()
-    const books = new Map<string, { venue: ReturnType<typeof protocol.createBook>; book: Book }>()
-    const numbers = new Map<string, VenueTrades>()
+    const recordings = coinbaseRecordings()
+    const symbols = recordings.map(({ product }) => product.product_id)
+    const protocol = createCoinbaseProtocol({ restUrl: '' })
+    for (const channel of ['book', 'trades'] as const) protocol.requests('subscribe', channel, symbols, Infinity)
+    const books = new Map<string, FollowedBook>(
+      symbols.map((symbol) => {
+        const listing = listings.get(symbol) as Listing
+        const options = { listing, depth: Infinity, priceMaximum: Number.MAX_SAFE_INTEGER }
+        return [symbol, { venue: protocol.createBook(options), book: new Book() }]
+      }),
+    )
+    const numbers = new Map(symbols.map((symbol) => [symbol, new VenueTrades(symbol)]))
     const counts: Record<string, number> = {}
-    for (const { text } of receivedFrames(FRAMES)) {
-      for (const message of protocol.read(text)) {
+    const count = (name: string) => {
+      counts[name] = (counts[name] ?? 0) + 1
+    }
+    const frames = recordings
+      .flatMap((recording) => recording.frames)
+      .sort((left, right) => left.milliseconds - right.milliseconds)
+    for (const [index, { text }] of frames.entries()) {
+      for (const message of protocol.read(text.replace(NUMBER_MARK, `"sequence_num":${index}`))) {
         if (message.kind === 'book') {
-          const { symbol, data } = message
-          const listing = listings.get(symbol) as Listing
-          const priceMaximum = Number.MAX_SAFE_INTEGER
-          const known = books.get(symbol) ?? {
-            venue: protocol.createBook({ listing, depth: Infinity, priceMaximum }),
-            book: new Book(),
-          }
-          books.set(symbol, known)
-          const step = known.venue.apply(data)
-          counts[step.kind] = (counts[step.kind] ?? 0) + 1
-          if (step.kind === 'snapshot') known.book.replace(step.levels)
-          if (step.kind === 'update') known.book.apply(step.changes)
-          expect(known.book.isCrossed()).toBe(false)
-          expect(message.eventMilliseconds === undefined).toBe(data.isSnapshot)
+          const { venue, book } = books.get(message.symbol) as FollowedBook
+          const step = venue.apply(message.data)
+          count(step.kind)
+          if (step.kind === 'snapshot') book.replace(step.levels)
+          if (step.kind === 'update') book.apply(step.changes)
+          expect(book.isCrossed()).toBe(false)
+          expect(message.eventMilliseconds === undefined).toBe(step.kind === 'snapshot')
         } else if (message.kind === 'trades') {
-          const known = numbers.get(message.symbol) ?? new VenueTrades(message.symbol)
-          numbers.set(message.symbol, known)
-          const kind = message.isRepeat ? 'repeated' : 'traded'
-          counts[kind] = (counts[kind] ?? 0) + 1
-          for (const step of known.take(message.trades, message.isRepeat)) {
-            counts[step.kind] = (counts[step.kind] ?? 0) + 1
-          }
+          count('traded')
+          for (const step of numbers.get(message.symbol)?.take(message.trades, message.isRepeat) ?? []) count(step.kind)
         } else {
           throw new Error(`unexpected ${message.kind}`)
         }
       }
     }
-    expect(counts).toEqual({ snapshot: 10, update: 9719, repeated: 10, traded: 97, trades: 97 })
+    expect(counts).toEqual({ snapshot: 10, update: 9719, traded: 97, trades: 97 })
   })
 })

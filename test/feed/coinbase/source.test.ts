@@ -1,11 +1,16 @@
-/** Coinbase over a real socket, at a venue that plays what was recorded: what only Coinbase does. */
+/** Coinbase over a real socket, at a local venue that plays what was recorded: what only Coinbase does. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { ASK } from '../../../src/market/event.ts'
 import { capturesMissing } from '../../support/captures.ts'
 import { SourceListener } from '../../support/source-listener.ts'
 import {
+  COINBASE_BOOK,
   COINBASE_CAPTURES,
+  COINBASE_TRADES,
+  type CoinbaseRecording,
   type CoinbaseServerOptions,
+  coinbaseBook,
+  coinbaseFrame,
   coinbaseRecordings,
   startCoinbaseServer,
 } from '../../support/venues/coinbase.ts'
@@ -24,6 +29,9 @@ const FAR = 'CRV-EUR'
 /** More than the first delay before a new connection. */
 const RECONNECT_MILLISECONDS = 1000
 const REFUSED_MILLISECONDS = 60_000
+const SNAPSHOT_MILLISECONDS = 10_000
+/** More than the venue's rate of requests lets one wait. */
+const RATE_MILLISECONDS = 1000
 const BEAT_MILLISECONDS = 2_500
 const NEVER_MILLISECONDS = 3_600_000
 
@@ -33,14 +41,15 @@ afterEach(async () => {
 })
 
 /**
- * A venue whose heartbeats and lists of products come when they are asked for, and where nothing happens to a product
- * before its trades are subscribed too.
+ * A venue whose heartbeats come when the test says so, and where nothing happens to a product before its trades are
+ * subscribed too.
  */
 async function serve(
   options: Pick<CoinbaseServerOptions, 'hold'> & Partial<CoinbaseServerOptions>,
 ): Promise<{ server: VenueServer; truth: VenueTruth }> {
   const truth = new VenueTruth(DEPTH)
-  const isAsked = (symbol: string) => server.said.some((text) => text.includes('matches') && text.includes(symbol))
+  const isAsked = (symbol: string) =>
+    server.said.some((text) => text.includes('market_trades') && text.includes(symbol))
   const server: VenueServer = await startCoinbaseServer({
     speed: Number.POSITIVE_INFINITY,
     recordings: coinbaseRecordings(),
@@ -62,17 +71,21 @@ function read(server: VenueServer, markets: readonly (FedMarket | SourceListener
   opened.push({ close: () => source.stop() })
   /** Time passes on a connection that lives. */
   const live = async (milliseconds: number) => {
-    for (let passed = 0; passed < milliseconds; passed += BEAT_MILLISECONDS) {
-      server.beat()
-      await server.heard()
-      clock.advance(BEAT_MILLISECONDS)
-    }
+    for (let passed = 0; passed < milliseconds; passed += BEAT_MILLISECONDS) await step()
   }
-  return { clock, source, live }
+  const step = async () => {
+    server.beat()
+    await server.heard()
+    clock.advance(BEAT_MILLISECONDS)
+  }
+  const liveUntil = async (isMet: () => boolean) => {
+    while (!isMet()) await step()
+  }
+  return { clock, source, live, liveUntil }
 }
 
 function recordingsOf(...products: readonly string[]) {
-  return coinbaseRecordings().filter(({ product }) => products.includes(product.id))
+  return coinbaseRecordings().filter(({ product }) => products.includes(product.product_id))
 }
 
 /** Lets the products stand still before these frames, until it is called. */
@@ -92,9 +105,9 @@ function framesWith(product: string, part: string): number[] {
 
 describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs ../shared/data)', () => {
   it('gives every book and every trade of nine products, and no trade from before', async () => {
-    const recordings = coinbaseRecordings().filter(({ product }) => product.id !== FAR)
+    const recordings = coinbaseRecordings().filter(({ product }) => product.product_id !== FAR)
     const { server, truth } = await serve({ recordings })
-    const markets = recordings.map(({ product }) => new FedMarket(product.id, truth, DEPTH))
+    const markets = recordings.map(({ product }) => new FedMarket(product.product_id, truth, DEPTH))
     read(server, markets)
     await server.finished
     let executions = 0
@@ -120,12 +133,8 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs ../share
     expect(good.side(ASK).at(-1)).toMatch(/^888888004\.0000:/)
   })
 
-  it.each([
-    [0, 0],
-    [1, 0],
-    [2, 1],
-  ])('after %i trades that nobody was told of has %i gaps: the last of them is repeated', async (unseen, gaps) => {
-    const trades = framesWith(SKL, '"type":"match"')
+  it('fills the trades of an outage from those that the venue repeats', async () => {
+    const trades = framesWith(SKL, 'market_trades')
     const { go, hold } = holdAt({ [SKL]: (trades[2] as number) + 1 })
     const { server, truth } = await serve({ recordings: recordingsOf(SKL), hold })
     const market = new FedMarket(SKL, truth, DEPTH)
@@ -135,47 +144,67 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs ../share
     server.disconnectAll()
     await market.until('lost', () => !market.isLive)
     const played = () => truth.trades(SKL).length
-    while (played() < 3 + unseen) server.tracks.get(SKL)?.playUnseen(1)
+    while (played() < 5) server.tracks.get(SKL)?.playUnseen(1)
     clock.advance(RECONNECT_MILLISECONDS)
     go()
     await market.until('live', () => market.isLive && market.judge.isCurrent)
-    if (unseen > 0) await market.until('the repeated trade', () => market.judge.executions === 4)
+    await market.until('the repeated trades', () => market.judge.executions === 5)
     server.resume()
     await server.finished
-    const told = played() - gaps
-    await market.until('the end', () => market.judge.isCurrent && market.judge.executions >= told)
-    expect(market.judge.executions).toBe(told)
-    expect(market.missed).toHaveLength(gaps)
+    await market.until('the end', () => market.judge.isCurrent && market.judge.executions >= played())
+    expect(market.judge.executions).toBe(played())
+    expect(market.missed).toEqual([])
     expect(market.judge.problems).toEqual([])
   })
 
-  it('misses a trade that was left out when the next one comes', async () => {
+  it.each(['dropped', 'reordered'] as const)(
+    'begins a new connection when a frame was %s, whatever its channel, and has every trade and the right book then',
+    async (kind) => {
+      for (const channel of [COINBASE_BOOK, COINBASE_TRADES]) {
+        const { server, truth } = await serve({ recordings: recordingsOf(DASH, SKL) })
+        const markets = [DASH, SKL].map((product) => new FedMarket(product, truth, DEPTH))
+        const [dash] = markets as [FedMarket]
+        const { clock } = read(server, markets)
+        await dash.until('live', () => dash.isLive)
+        server.faults.arm({ kind, channel, symbol: DASH })
+        for (const market of markets) await market.until('lost', () => market.reasons.length > 0)
+        expect(dash.reasons[0]).toMatch(/^frame [0-9]+ came where frame [0-9]+ is due$/)
+        clock.advance(RECONNECT_MILLISECONDS)
+        await server.finished
+        for (const market of markets) {
+          const count = truth.trades(market.judge.symbol).length
+          await market.until('the end', () => market.judge.isCurrent && market.judge.executions === count)
+          expect({ ...market, problems: market.judge.problems }).toMatchObject({ missed: [], problems: [] })
+        }
+      }
+    },
+  )
+
+  it('notices by the next heartbeat that the last frame was lost', async () => {
     const { server, truth } = await serve({ recordings: recordingsOf(DASH) })
     const market = new FedMarket(DASH, truth, DEPTH)
-    server.faults.arm({ kind: 'dropped', channel: 'matches' })
     read(server, [market])
     await server.finished
-    await market.until('the end', () => market.judge.isCurrent && market.judge.executions === 14)
-    expect(market.missed).toHaveLength(1)
-    expect(market.judge.problems).toEqual([])
+    await market.until('the end', () => market.judge.isCurrent && market.judge.executions === 15)
+    server.skipNumbers()
+    server.beat()
+    await market.until('lost', () => !market.isLive)
+    expect(market.reasons).toEqual([expect.stringMatching(/^frame [0-9]+ came where frame [0-9]+ is due$/)])
   })
 
-  it('misses the last trade that was left out at the second heartbeat', async () => {
-    const trades = framesWith(DASH, '"type":"match"')
-    const { go, hold } = holdAt({ [DASH]: trades.at(-1) as number })
-    const { server, truth } = await serve({ recordings: recordingsOf(DASH), hold })
+  it('asks again for a book whose snapshot does not come, also when another one does', async () => {
+    const { server, truth } = await serve({ recordings: recordingsOf(SKL, DASH) })
     const market = new FedMarket(DASH, truth, DEPTH)
-    read(server, [market])
-    await market.until('all but the last', () => market.judge.executions === 14)
-    server.beat()
-    server.faults.arm({ kind: 'dropped', channel: 'matches' })
-    go()
-    await server.finished
-    await market.until('the last book', () => market.judge.isCurrent)
-    server.beat()
-    server.beat()
-    await market.until('missed', () => market.missed.length > 0)
-    expect(market.missed).toEqual([expect.stringMatching(/^trade [0-9]+ of DASH-BTC is missing$/)])
+    server.faults.arm({ kind: 'dropped', channel: COINBASE_BOOK, symbol: DASH })
+    const { live, clock } = read(server, [market])
+    await server.until('the book is asked for', () => server.said.some((text) => text.includes('level2')))
+    server.broadcast(coinbaseBook(SKL, 'snapshot', { bids: [['1', '1']], asks: [['2', '1']] }))
+    // What is dropped takes its number with it: the connection begins again, and the second one has a snapshot.
+    await market.until('lost', () => market.reasons.length > 0)
+    expect(market.judge.matched).toBe(0)
+    clock.advance(RECONNECT_MILLISECONDS)
+    await live(BEAT_MILLISECONDS)
+    await market.until('live', () => market.isLive)
     expect(market.judge.problems).toEqual([])
   })
 
@@ -184,58 +213,78 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs ../share
     server.refused.add(SKL)
     const [skl, dash] = [SKL, DASH].map((product) => new FedMarket(product, truth, DEPTH)) as [FedMarket, FedMarket]
     const { live } = read(server, [skl, dash])
-    await skl.until('refused', () => skl.reasons.length > 0)
-    expect(skl.reasons).toEqual([`coinbase refused ${SKL}: Failed to subscribe: ${SKL} is not a valid product`])
-    await server.tracks.get(DASH)?.finished
-    await dash.until('the end', () => dash.judge.isCurrent && dash.judge.executions === 15)
+    // One request for both is refused whole; after ten seconds each is asked for by itself.
+    await server.until('both are asked for', () => asked(server, COINBASE_TRADES, SKL) === 1)
+    await live(SNAPSHOT_MILLISECONDS)
+    await skl.until('refused', () => skl.reasons.at(-1)?.includes('refused') === true)
+    expect(skl.reasons.at(-1)).toEqual(`coinbase refused ${SKL}: ${SKL} is not a product`)
+    await dash.until('live', () => dash.isLive)
     server.refused.clear()
     await live(REFUSED_MILLISECONDS + BEAT_MILLISECONDS)
     await skl.until('live', () => skl.isLive)
-    // That the trades were refused shows by two lists of products, and they are asked for again a minute later.
-    await live(BEAT_MILLISECONDS)
-    const asked = () => server.said.filter((text) => text.includes('matches') && text.includes(SKL)).length
-    await server.until('the trades are asked for again', () => asked() === 2)
+    await server.until('the trades are asked for again', () => asked(server, COINBASE_TRADES, SKL) === 2)
     expect([skl, dash].map(({ judge }) => judge.problems)).toEqual([[], []])
-    expect(dash.reasons).toEqual([])
+    expect(dash.reasons).toEqual(['no snapshot of DASH-BTC within 10 s'])
   })
 
   it('has no book of a product that is not listed, delisted, or finer than the market, and goes on with others', async () => {
     const fine = { priceDecimals: 8, amountDecimals: 8, depth: 0 }
-    const [recording] = recordingsOf(NU)
-    const gone = { id: 'OLD-USD', quote_increment: '0.01', base_increment: '1', status: 'delisted' }
-    const { server } = await serve({ recordings: recordingsOf(NU), otherProducts: [gone] })
+    const old = { product_id: 'OLD-USD', price_increment: '0.01', base_increment: '1', status: 'delisted' }
+    const { server } = await serve({ recordings: recordingsOf(NU), otherProducts: [old] })
     const good = new SourceListener(NU, fine)
     const coarse = new SourceListener(NU, { ...fine, symbol: 'COARSE', amountDecimals: 0 })
     const unknown = new SourceListener('NO-SUCH', fine)
-    const old = new SourceListener('OLD-USD', fine)
-    const { source } = read(server, [good, coarse, unknown, old])
+    const delisted = new SourceListener('OLD-USD', fine)
+    const { source, liveUntil } = read(server, [good, coarse, unknown, delisted])
     await good.until('live', () => good.count('snapshot') === 1)
     expect(unknown.reasons()).toEqual(['coinbase does not list NO-SUCH'])
-    expect(old.reasons()).toEqual(['coinbase lists OLD-USD as delisted'])
+    expect(delisted.reasons()).toEqual(['coinbase lists OLD-USD as delisted'])
     expect(coarse.reasons()).toEqual(["coinbase's NU-GBP has 4 price and 6 amount decimals, COARSE keeps 8 and 0"])
     expect(source.notices(good.sourceMarket)).toEqual([])
     await server.finished
-    const status = (members: object) =>
-      JSON.stringify({ type: 'status', products: [{ ...recording?.product, status: 'online', ...members }] })
-    server.broadcast(status({ post_only: true }))
-    server.broadcast(status({ status: 'delisted' }))
-    await good.until('gone', () => good.reasons().length === 1)
+    const [recording] = recordingsOf(NU)
+    const list = (status: string) => JSON.stringify({ products: [{ ...recording?.product, status }] })
+    server.httpFaults.push({ status: 200, body: list('delisted') }, { status: 200, body: list('offline') })
+    await liveUntil(() => good.reasons().length === 1)
     expect(good.reasons()).toEqual(['coinbase lists NU-GBP as delisted'])
-    server.broadcast(status({ post_only: true }))
-    await good.until('back', () => good.count('snapshot') === 2)
-    expect(source.notices(good.sourceMarket)).toEqual(['coinbase lists NU-GBP as post_only'])
+    await liveUntil(() => good.count('snapshot') === 2)
+    expect(source.notices(good.sourceMarket)).toEqual(['coinbase lists NU-GBP as offline'])
   })
 
-  it.each([
-    ['a frame that is no JSON', '{"type":"l2upd'],
-    ['an error that ends the connection', '{"type":"error","message":"ErrSlowConsume"}'],
-  ])('begins a new connection after %s', async (_what, text) => {
+  it('reads one feed for the products that share it, and says so', async () => {
+    const [{ product }] = recordingsOf(DASH) as [CoinbaseRecording]
+    const alias = { ...product, product_id: 'DASH-USDC', alias: DASH }
+    const { server, truth } = await serve({ recordings: recordingsOf(DASH), otherProducts: [alias] })
+    const dash = new FedMarket(DASH, truth, DEPTH)
+    const usdc = new SourceListener('DASH-USDC', { priceDecimals: 8, amountDecimals: 8, depth: DEPTH })
+    const { source, clock } = read(server, [dash, usdc])
+    await server.finished
+    await dash.until('the end', () => dash.judge.isCurrent && dash.judge.executions === 15)
+    expect(usdc.states.at(-1)).not.toBe('')
+    expect(usdc.events.flatMap((event) => (event.type === 'update' ? event.executions : []))).toHaveLength(15)
+    expect(source.notices(usdc.sourceMarket)).toEqual([
+      'coinbase sends the book and the trades of DASH-BTC for DASH-USDC',
+    ])
+    expect(source.notices(dash.source)).toEqual([])
+    expect(server.said.filter((text) => text.includes('level2'))).toEqual([
+      JSON.stringify({ type: 'subscribe', product_ids: [DASH], channel: 'level2' }),
+    ])
+    source.remove(dash.source)
+    const late = new FedMarket(DASH, truth, DEPTH)
+    source.add(late.source)
+    clock.advance(RATE_MILLISECONDS)
+    await late.until('live', () => late.isLive && late.judge.isCurrent)
+    await usdc.until('a second snapshot', () => usdc.count('snapshot') === 2)
+    expect(usdc.reasons()).toEqual([])
+  })
+
+  it('begins a new connection after a frame that is no JSON', async () => {
     const { server, truth } = await serve({ recordings: recordingsOf(DASH) })
     const market = new FedMarket(DASH, truth, DEPTH)
     const { clock } = read(server, [market])
     await server.finished
     await market.until('the end', () => market.judge.isCurrent && market.judge.executions === 15)
-    server.broadcast(text)
+    server.broadcast('{"channel":"l2_da')
     await market.until('lost', () => !market.isLive)
     clock.advance(RECONNECT_MILLISECONDS)
     await market.until('live again', () => market.isLive && market.judge.isCurrent)
@@ -243,19 +292,32 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs ../share
     expect(market.judge.problems).toEqual([])
   })
 
-  it('subscribes a book anew that cannot be right, and nothing else', async () => {
+  it.each([
+    ['cannot be right', coinbaseBook(SKL, 'update', { bids: [['-1', '1']], asks: [] }), 'cannot take price -1'],
+    [
+      'cannot be read',
+      coinbaseFrame('l2_data', '2026-08-09T10:00:00Z', [{ type: 'update', product_id: SKL }]),
+      'an event of l2_data of type update that cannot be read',
+    ],
+  ])('subscribes a book again that %s, and nothing else', async (_what, text, reason) => {
     const { server, truth } = await serve({ recordings: recordingsOf(SKL, DASH) })
     const [skl, dash] = [SKL, DASH].map((product) => new FedMarket(product, truth, DEPTH)) as [FedMarket, FedMarket]
-    read(server, [skl, dash])
+    const { clock } = read(server, [skl, dash])
     await server.finished
     for (const market of [skl, dash]) await market.until('the end', () => market.isLive && market.judge.isCurrent)
-    server.broadcast(JSON.stringify({ type: 'l2update', product_id: SKL, changes: [['buy', '-1', '1']] }))
+    server.broadcast(text)
     await skl.until('lost', () => !skl.isLive)
+    clock.advance(RATE_MILLISECONDS)
     await skl.until('live again', () => skl.isLive && skl.judge.isCurrent)
-    expect(skl.reasons).toEqual(['cannot take price -1'])
+    expect(skl.reasons).toEqual([reason])
     expect(dash.reasons).toEqual([])
-    expect(server.said.filter((text) => text.includes('unsubscribe'))).toEqual([
-      JSON.stringify({ type: 'unsubscribe', channels: [{ name: 'level2_batch', product_ids: [SKL] }] }),
+    expect(server.said.filter((said) => said.includes('unsubscribe'))).toEqual([
+      JSON.stringify({ type: 'unsubscribe', product_ids: [SKL], channel: 'level2' }),
     ])
   })
 })
+
+/** How often a product was asked for. */
+function asked(server: VenueServer, channel: string, product: string): number {
+  return server.said.filter((text) => text.includes(channel) && text.includes(product)).length
+}

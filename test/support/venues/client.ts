@@ -2,11 +2,17 @@
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
 
+/** Stands in a frame for its number, where a venue numbers all frames of a connection: near the frame's beginning. */
+export const NUMBER_MARK = '"sequence_num":-1'
+/** Where the mark is looked for: not in every text of a large snapshot. */
+const MARKED_CHARACTERS = 200
+
 export class VenueClient {
   readonly #socket: WebSocket
   readonly #wire: Socket
   readonly #subscriptions = new Set<string>()
   #marks = 0
+  #frames = 0
   #isMute = false
   #isCutAtBeginning = false
 
@@ -29,8 +35,15 @@ export class VenueClient {
     return this.#isMute
   }
 
-  send(text: string): void {
-    if (!this.#isMute) this.#socket.send(text, () => undefined)
+  /** Whoever takes a number has sent a frame, also when the frame is lost on its way. */
+  takeNumber(): number {
+    return this.#frames++
+  }
+
+  /** `number`: of a frame that was numbered before; absent = the next, where the frame has one. */
+  send(text: string, number?: number): void {
+    const frame = this.#numbered(text, number)
+    if (!this.#isMute) this.#socket.send(frame, () => undefined)
   }
 
   ping(text = ''): void {
@@ -58,7 +71,7 @@ export class VenueClient {
 
   /** What a channel begins with: the message that can be cut in its middle. */
   sendBeginning(text: string): void {
-    if (this.#isCutAtBeginning) this.#cutInside(text)
+    if (this.#isCutAtBeginning) this.#cutInside(this.#numbered(text))
     else this.send(text)
   }
 
@@ -105,6 +118,11 @@ export class VenueClient {
   /** Cut without a close frame. */
   terminate(): void {
     this.#socket.terminate()
+  }
+
+  #numbered(text: string, number?: number): string {
+    if (!text.slice(0, MARKED_CHARACTERS).includes(NUMBER_MARK)) return text
+    return text.replace(NUMBER_MARK, `"sequence_num":${number ?? this.takeNumber()}`)
   }
 
   /** The head of a whole frame, half of what it promises, and then a reset. */

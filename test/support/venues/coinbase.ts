@@ -1,30 +1,31 @@
 /**
- * A test venue that speaks enough of Coinbase Exchange's WebSocket feed
- * (https://docs.cdp.coinbase.com/exchange/websocket-feed/channels): `level2_batch`, `matches`, `heartbeat`, `status`.
- * Snapshots, changes and matches are sent as they were recorded; in later rounds the numbers of the matches go on.
- * `l2update` bears no number and no checksum, so no connector can notice that one was lost: none is ever dropped here.
+ * A test venue that speaks Coinbase Advanced Trade's WebSocket feed, written from the venue's pages
+ * (https://docs.cdp.coinbase.com/coinbase-app/advanced-trade-apis/websocket/websocket-channels, read 2026-11-22) and from
+ * what is known of its frames: `level2`, `market_trades`, `heartbeats`, one sequence of numbers over all frames of a
+ * connection, and the list of products by HTTP. What was recorded from the older Exchange feed of the same matching
+ * engine is converted to this form; in later rounds the numbers of the trades go on.
  */
 import { readCapture } from '../captures.ts'
-import type { VenueClient } from './client.ts'
+import { NUMBER_MARK, type VenueClient } from './client.ts'
 import { booksOf, type OkxMessage, type OkxRecording, type OkxTrade } from './okx.ts'
 import { type LevelText, PlainBook, type PlainLevels } from './plain-book.ts'
 import { type Outgoing, type PlayedTrade, type Score, type ScoreFrame, torn } from './score.ts'
-import { type Dialect, VenueServer } from './server.ts'
+import { type Dialect, type HttpAnswer, VenueServer } from './server.ts'
 import type { Track, TrackOptions } from './track.ts'
 
 export interface CoinbaseProduct {
-  readonly id: string
-  readonly quote_increment: string
+  readonly product_id: string
+  readonly price_increment: string
   readonly base_increment: string
   readonly [member: string]: unknown
 }
 
-/** One product's recording: `snapshot` first, then `l2update` and `match`. */
+/** One product's recording: a snapshot of its book first, then updates and trades. */
 export interface CoinbaseRecording {
   readonly product: CoinbaseProduct
   readonly frames: readonly ScoreFrame[]
-  /** The match before the first recorded one. */
-  readonly lastMatch?: string
+  /** The trade before the first recorded one. */
+  readonly lastTrade?: CoinbaseTrade
 }
 
 export interface CoinbaseServerOptions extends TrackOptions {
@@ -33,12 +34,47 @@ export interface CoinbaseServerOptions extends TrackOptions {
   readonly otherProducts?: readonly CoinbaseProduct[]
 }
 
-interface CoinbaseMessage {
+export interface CoinbaseTrade {
+  readonly product_id: string
+  readonly trade_id: string
+  readonly price: string
+  readonly size: string
+  readonly time: string
+  readonly side: 'BUY' | 'SELL'
+}
+
+interface CoinbaseUpdate {
+  readonly side: 'bid' | 'offer'
+  readonly event_time: string
+  readonly price_level: string
+  readonly new_quantity: string
+}
+
+interface CoinbaseEvent {
+  readonly type: 'snapshot' | 'update'
+  readonly product_id?: string
+  readonly updates?: readonly CoinbaseUpdate[]
+  readonly trades?: readonly CoinbaseTrade[]
+}
+
+interface CoinbaseFrame {
+  readonly channel: string
+  readonly events: readonly CoinbaseEvent[]
+}
+
+interface CoinbaseRequest {
+  readonly type: 'subscribe' | 'unsubscribe'
+  readonly product_ids?: readonly string[]
+  readonly channel: string
+}
+
+/** A message of the Exchange feed, as it was recorded. */
+interface ExchangeMessage {
   readonly type: string
   readonly product_id: string
-  readonly bids?: readonly (readonly [string, string])[]
-  readonly asks?: readonly (readonly [string, string])[]
-  readonly changes?: readonly (readonly [string, string, string])[]
+  readonly bids?: readonly LevelText[]
+  readonly asks?: readonly LevelText[]
+  readonly changes?: readonly (readonly [side: 'buy' | 'sell', price: string, size: string])[]
   readonly trade_id?: number
   readonly price?: string
   readonly size?: string
@@ -46,38 +82,107 @@ interface CoinbaseMessage {
   readonly time?: string
 }
 
-interface CoinbaseRequest {
-  readonly type: 'subscribe' | 'unsubscribe'
-  readonly product_ids?: readonly string[]
-  readonly channels: readonly (string | { readonly name: string; readonly product_ids?: readonly string[] })[]
-}
-
-const BOOK = 'level2_batch'
-const CHANNELS = [BOOK, 'matches', 'heartbeat', 'status']
+export const COINBASE_BOOK = 'level2'
+export const COINBASE_TRADES = 'market_trades'
+const CHANNELS = [COINBASE_BOOK, COINBASE_TRADES, 'heartbeats']
+const PRODUCTS_PATH = '/api/v3/brokerage/market/products'
 const FRAMES = 'COINBASE.ws.28.0.gz'
 const PRODUCTS = 'COINBASE.0'
 export const COINBASE_CAPTURES = [FRAMES, PRODUCTS]
+/** Trades of a snapshot. */
+const TRADES_REPEATED = 50
+const EPOCH = '1970-01-01T00:00:00Z'
+
+/** A frame of this channel, with the mark of its number. */
+export function coinbaseFrame(channel: string, time: string, events: readonly object[]): string {
+  const head = `{"channel":"${channel}","client_id":"","timestamp":"${nineDigits(time)}",${NUMBER_MARK}`
+  return `${head},"events":${JSON.stringify(events)}}`
+}
+
+/** A frame of `level2`, whose answers come under another name. */
+export function coinbaseBook(
+  product_id: string,
+  type: 'snapshot' | 'update',
+  levels: PlainLevels,
+  time = EPOCH,
+): string {
+  const event_time = nineDigits(time)
+  const side = (name: 'bid' | 'offer', texts: readonly LevelText[]) =>
+    texts.map(([price_level, new_quantity]) => ({ side: name, event_time, price_level, new_quantity }))
+  const updates = [...side('bid', levels.bids), ...side('offer', levels.asks)]
+  return coinbaseFrame('l2_data', time, [{ type, product_id, updates }])
+}
 
 /** All ten recorded products, in the order of their snapshots. */
 export function coinbaseRecordings(): CoinbaseRecording[] {
-  const products = JSON.parse(readCapture(PRODUCTS)[0]?.text ?? '[]') as CoinbaseProduct[]
+  const products = recordedProducts()
   const frames = new Map<string, ScoreFrame[]>()
-  const lastMatches = new Map<string, string>()
+  const lastTrades = new Map<string, CoinbaseTrade>()
   let begin: number | undefined
   for (const { kind, milliseconds, text } of readCapture(FRAMES)) {
     if (kind !== 'received') continue
-    const { type, product_id } = JSON.parse(text) as CoinbaseMessage
-    if (type === 'last_match') lastMatches.set(product_id, text)
-    if (type === 'snapshot') frames.set(product_id, [])
-    if (!['snapshot', 'l2update', 'match'].includes(type)) continue
+    const message = JSON.parse(text) as ExchangeMessage
+    if (message.type === 'last_match') lastTrades.set(message.product_id, tradeOf(message))
+    if (message.type === 'snapshot') frames.set(message.product_id, [])
+    const converted = frameOf(message)
+    if (converted === undefined) continue
     begin ??= milliseconds
-    frames.get(product_id)?.push({ milliseconds: milliseconds - begin, text })
+    frames.get(message.product_id)?.push({ milliseconds: milliseconds - begin, text: converted })
   }
   return [...frames].map(([id, own]) => {
-    const product = products.find((candidate) => candidate.id === id) as CoinbaseProduct
-    const lastMatch = lastMatches.get(id)
-    return { product, frames: own, ...(lastMatch === undefined ? {} : { lastMatch }) }
+    const product = products.find(({ product_id }) => product_id === id) as CoinbaseProduct
+    const lastTrade = lastTrades.get(id)
+    return { product, frames: own, ...(lastTrade === undefined ? {} : { lastTrade }) }
   })
+}
+
+/** Every product that was listed when the frames were recorded. */
+export function recordedProducts(): CoinbaseProduct[] {
+  const listed = JSON.parse(readCapture(PRODUCTS)[0]?.text ?? '[]') as Record<string, string>[]
+  return listed.map(({ id = '', quote_increment = '', ...product }) => ({
+    ...product,
+    product_id: id,
+    price_increment: quote_increment,
+    base_increment: product.base_increment as string,
+  }))
+}
+
+/** What was recorded, in today's form; nothing where the message is about neither book nor trades. */
+function frameOf(message: ExchangeMessage): string | undefined {
+  const { type, product_id, bids = [], asks = [], changes = [], time } = message
+  if (type === 'snapshot') return coinbaseBook(product_id, 'snapshot', { bids, asks })
+  if (type === 'match') return tradesFrame('update', [tradeOf(message)])
+  if (type !== 'l2update') return undefined
+  const event_time = nineDigits(time as string)
+  const updates = changes.map(([side, price_level, new_quantity]) => ({
+    side: side === 'buy' ? 'bid' : 'offer',
+    event_time,
+    price_level,
+    new_quantity,
+  }))
+  return coinbaseFrame('l2_data', time as string, [{ type: 'update', product_id, updates }])
+}
+
+function tradeOf({ product_id, trade_id, price, size, time, side }: ExchangeMessage): CoinbaseTrade {
+  return {
+    product_id,
+    trade_id: String(trade_id),
+    price: price as string,
+    size: size as string,
+    time: time as string,
+    side: side === 'buy' ? 'BUY' : 'SELL',
+  }
+}
+
+/** `trades`: newest first. */
+function tradesFrame(type: 'snapshot' | 'update', trades: readonly CoinbaseTrade[]): string {
+  return coinbaseFrame(COINBASE_TRADES, trades[0]?.time ?? EPOCH, [{ type, trades }])
+}
+
+/** Times have nine digits of a second. */
+function nineDigits(time: string): string {
+  const [, seconds, fraction = ''] = /^([^.Z]*)(?:\.([0-9]*))?Z$/.exec(time) as RegExpExecArray
+  return `${seconds}.${fraction.padEnd(9, '0')}Z`
 }
 
 const HOUR_MILLISECONDS = 3_600_000
@@ -87,24 +192,17 @@ const HOUR_MILLISECONDS = 3_600_000
  * so that they can be told from those of the other exchange where both feed one market.
  */
 export function coinbaseRecordingOf({ instId, tickSz, lotSz, frames }: OkxRecording): CoinbaseRecording {
-  const product = { id: instId, quote_increment: tickSz, base_increment: lotSz }
-  const product_id = instId
+  const product = { product_id: instId, price_increment: tickSz, base_increment: lotSz }
   const translated = frames.flatMap(({ milliseconds, text }) => {
     const { arg, action, data } = JSON.parse(text) as OkxMessage
-    const messages: CoinbaseMessage[] = []
-    if (arg.channel === 'trades') {
-      for (const { tradeId, px, sz, side, ts } of data as readonly OkxTrade[]) {
-        const time = new Date(Number(ts) + HOUR_MILLISECONDS).toISOString()
-        messages.push({ type: 'match', trade_id: Number(tradeId), side, size: sz, price: px, product_id, time })
-      }
-    } else {
-      const { bids, asks } = booksOf({ arg, data })
-      const side = (name: string, levels: readonly LevelText[]) =>
-        levels.map(([price, size]) => [name, price, size] as const)
-      if (action === 'snapshot') messages.push({ type: 'snapshot', product_id, bids, asks })
-      else messages.push({ type: 'l2update', product_id, changes: [...side('buy', bids), ...side('sell', asks)] })
+    if (arg.channel !== 'trades') {
+      return [{ milliseconds, text: coinbaseBook(instId, action ?? 'update', booksOf({ arg, data })) }]
     }
-    return messages.map((message) => ({ milliseconds, text: JSON.stringify(message) }))
+    return (data as readonly OkxTrade[]).map(({ tradeId: trade_id, px: price, sz: size, side, ts }) => {
+      const time = new Date(Number(ts) + HOUR_MILLISECONDS).toISOString()
+      const trade = { product_id: instId, trade_id, price, size, time, side: side === 'buy' ? 'BUY' : 'SELL' } as const
+      return { milliseconds, text: tradesFrame('update', [trade]) }
+    })
   })
   return { product, frames: translated }
 }
@@ -117,6 +215,7 @@ class CoinbaseDialect implements Dialect {
   readonly path = ''
   readonly scores: readonly CoinbaseScore[]
   readonly #products: readonly CoinbaseProduct[]
+  #heartbeats = 0
 
   constructor({ recordings, otherProducts }: CoinbaseServerOptions) {
     this.scores = recordings.map((recording) => new CoinbaseScore(recording))
@@ -124,51 +223,35 @@ class CoinbaseDialect implements Dialect {
   }
 
   beat(client: VenueClient): readonly string[] {
-    const heartbeats = client.symbolsOf('heartbeat').map((symbol) => {
-      const last = this.scores.find((score) => score.symbol === symbol)?.lastId ?? 0
-      return `{"type":"heartbeat","last_trade_id":${last},"product_id":"${symbol}","sequence":1,"time":"${new Date().toISOString()}"}`
-    })
-    return client.isSubscribed('status', '') ? [...heartbeats, this.#statusText()] : heartbeats
+    if (!client.isSubscribed('heartbeats', '')) return []
+    const time = new Date().toISOString()
+    return [coinbaseFrame('heartbeats', time, [{ current_time: time, heartbeat_counter: this.#heartbeats++ }])]
+  }
+
+  get(url: URL): HttpAnswer {
+    if (url.pathname !== PRODUCTS_PATH) return { status: 404, body: '{}' }
+    const products = this.#products.map((product) => ({ status: 'online', alias: '', alias_to: [], ...product }))
+    return { status: 200, body: JSON.stringify({ products, num_products: products.length }) }
   }
 
   answer(text: string, client: VenueClient, server: VenueServer): void {
-    const request = JSON.parse(text) as CoinbaseRequest
-    const wanted = request.channels.map((channel) => ({
-      name: typeof channel === 'string' ? channel : channel.name,
-      symbols: (typeof channel === 'string' ? undefined : channel.product_ids) ?? request.product_ids ?? [],
-    }))
-    for (const { name, symbols } of wanted) {
-      const unknown = symbols.find((symbol) => !server.tracks.has(symbol) || server.refused.has(symbol))
-      const reason = CHANNELS.includes(name) ? `${unknown} is not a valid product` : `${name} is not a valid channel`
-      if (unknown === undefined && CHANNELS.includes(name)) continue
-      // A request with one thing wrong is refused whole.
-      client.send(JSON.stringify({ type: 'error', message: `Failed to ${request.type}`, reason }))
+    const { type, channel, product_ids = [] } = JSON.parse(text) as CoinbaseRequest
+    const unknown = product_ids.find((symbol) => !server.tracks.has(symbol) || server.refused.has(symbol))
+    if (!CHANNELS.includes(channel) || unknown !== undefined) {
+      // A request with one thing wrong is refused whole. Refusals have neither a channel nor a number.
+      const message = unknown === undefined ? `${channel} is not a channel` : `${unknown} is not a product`
+      client.send(JSON.stringify({ type: 'error', message }))
       return
     }
-    for (const { name, symbols } of wanted) {
-      if (name === 'status') client.subscribe('status', '')
-      if (request.type === 'unsubscribe') for (const symbol of symbols) client.unsubscribe(name, symbol)
-      else for (const symbol of symbols) if (name === 'heartbeat') client.subscribe(name, symbol)
+    if (channel === 'heartbeats') client.subscribe(channel, '')
+    for (const symbol of product_ids) {
+      if (type === 'unsubscribe') client.unsubscribe(channel, symbol)
+      // What is subscribed already is acknowledged, and no snapshot comes.
+      else if (!client.isSubscribed(channel, symbol)) (server.tracks.get(symbol) as Track).join(client, channel)
     }
-    const begun = request.type === 'subscribe' ? wanted.filter(({ name }) => [BOOK, 'matches'].includes(name)) : []
-    client.send(this.#subscriptionsText(client, begun))
-    for (const { name, symbols } of begun) {
-      for (const symbol of symbols) (server.tracks.get(symbol) as Track).join(client, name)
-    }
-    if (wanted.some(({ name }) => name === 'status')) client.send(this.#statusText())
-  }
-
-  #subscriptionsText(client: VenueClient, begun: readonly { name: string; symbols: readonly string[] }[]): string {
-    const channels = CHANNELS.map((name) => {
-      const added = begun.flatMap((channel) => (channel.name === name ? channel.symbols : []))
-      return { name, product_ids: [...new Set([...client.symbolsOf(name), ...added])], account_ids: null }
-    })
-    return JSON.stringify({ type: 'subscriptions', channels: channels.filter((one) => one.product_ids.length > 0) })
-  }
-
-  #statusText(): string {
-    const products = this.#products.map((product) => ({ status: 'online', type: 'spot', ...product }))
-    return JSON.stringify({ type: 'status', currencies: [], products })
+    const subscribed = CHANNELS.map((name) => [name, client.symbolsOf(name)] as const)
+    const subscriptions = Object.fromEntries(subscribed.filter(([, symbols]) => symbols.length > 0))
+    client.send(coinbaseFrame('subscriptions', new Date().toISOString(), [{ subscriptions }]))
   }
 }
 
@@ -176,83 +259,74 @@ class CoinbaseScore implements Score {
   readonly symbol: string
   readonly frames: readonly ScoreFrame[]
   readonly repeatFrom = 1
-  readonly bookChannel = BOOK
+  readonly bookChannel = COINBASE_BOOK
   readonly trades: PlayedTrade[] = []
   readonly #book = new PlainBook()
   readonly #begin: PlainLevels
-  readonly #matchesARound: number
+  readonly #tradesARound: number
   readonly #durationMilliseconds: number
-  /** Empty while there was none. */
-  #lastMatchText: string
+  /** Newest first. */
+  #lastTrades: readonly CoinbaseTrade[]
 
-  constructor({ product, frames, lastMatch }: CoinbaseRecording) {
-    this.symbol = product.id
+  constructor({ product, frames, lastTrade }: CoinbaseRecording) {
+    this.symbol = product.product_id
     this.frames = frames
-    this.#matchesARound = frames.filter(({ text }) => text.includes('"type":"match"')).length
+    this.#tradesARound = frames.filter(({ text }) => text.includes(`"${COINBASE_TRADES}"`)).length
     this.#durationMilliseconds = Math.ceil(frames.at(-1)?.milliseconds ?? 0)
-    this.#lastMatchText = lastMatch ?? ''
-    const { bids, asks } = JSON.parse((frames[0] as ScoreFrame).text) as CoinbaseMessage
+    this.#lastTrades = lastTrade === undefined ? [] : [lastTrade]
     const begin = new PlainBook()
-    begin.apply({ bids: bids ?? [], asks: asks ?? [] })
+    begin.apply(levelsOf(eventOf((frames[0] as ScoreFrame).text)))
     this.#begin = begin.levels()
   }
 
-  get lastId(): number {
-    return this.#lastMatchText === '' ? 0 : ((JSON.parse(this.#lastMatchText) as CoinbaseMessage).trade_id as number)
-  }
-
   play({ text }: ScoreFrame, round: number): Outgoing {
-    const message = JSON.parse(text) as CoinbaseMessage
-    if (message.type === 'match') {
-      const id = (message.trade_id as number) + round * this.#matchesARound
-      const { price, size, side, time } = message as Required<CoinbaseMessage>
-      const executedAtMilliseconds = Date.parse(time) + round * this.#durationMilliseconds
-      this.trades.push({ id, price, amount: size, side, executedAtMilliseconds })
-      this.#lastMatchText = text
-        .replace(/"trade_id":[0-9]+/, `"trade_id":${id}`)
-        .replace(time, round === 0 ? time : new Date(executedAtMilliseconds).toISOString())
-      return { channel: 'matches', text: this.#lastMatchText, isMissed: true }
+    const event = eventOf(text)
+    if (event.trades === undefined) {
+      if (event.type === 'snapshot') this.#book.clear()
+      this.#book.apply(levelsOf(event))
+      return { channel: COINBASE_BOOK, text, isMissed: true }
     }
-    if (message.type === 'snapshot') {
-      this.#book.clear()
-      this.#book.apply({ bids: message.bids ?? [], asks: message.asks ?? [] })
-    } else {
-      this.#applyChanges(message)
-    }
-    return { channel: BOOK, text, isMissed: false }
+    const recorded = event.trades[0] as CoinbaseTrade
+    const id = Number(recorded.trade_id) + round * this.#tradesARound
+    const executedAtMilliseconds = Date.parse(recorded.time) + round * this.#durationMilliseconds
+    const time = round === 0 ? recorded.time : new Date(executedAtMilliseconds).toISOString()
+    const trade = { ...recorded, trade_id: String(id), time }
+    const side = trade.side === 'BUY' ? 'buy' : 'sell'
+    this.trades.push({ id, price: trade.price, amount: trade.size, side, executedAtMilliseconds })
+    this.#lastTrades = [trade, ...this.#lastTrades].slice(0, TRADES_REPEATED)
+    return { channel: COINBASE_TRADES, text: tradesFrame('update', [trade]), isMissed: true }
   }
 
   rewind(): Outgoing {
-    const { bids, asks } = this.#book.changesTo(this.#begin)
-    const changes = [
-      ...bids.map(([price, size]) => ['buy', price, size] as const),
-      ...asks.map(([price, size]) => ['sell', price, size] as const),
-    ]
-    const message = { type: 'l2update', product_id: this.symbol, changes, time: new Date().toISOString() }
-    this.#applyChanges(message)
-    return { channel: BOOK, text: JSON.stringify(message), isMissed: false }
+    const changes = this.#book.changesTo(this.#begin)
+    this.#book.apply(changes)
+    const text = coinbaseBook(this.symbol, 'update', changes, new Date().toISOString())
+    return { channel: COINBASE_BOOK, text, isMissed: true }
   }
 
-  beginning(channel: string): string | undefined {
-    if (channel === 'matches') {
-      if (this.#lastMatchText === '') return undefined
-      return this.#lastMatchText.replace('"type":"match"', '"type":"last_match"')
-    }
-    return JSON.stringify({ type: 'snapshot', product_id: this.symbol, ...this.#book.levels() })
+  beginning(channel: string): string {
+    if (channel === COINBASE_TRADES) return tradesFrame('snapshot', this.#lastTrades)
+    return coinbaseBook(this.symbol, 'snapshot', this.#book.levels())
   }
 
   levels(depth?: number): PlainLevels {
     return this.#book.levels(depth)
   }
 
+  /** A level that cannot be read, and a frame that cannot be. */
   corruptions(text: string): readonly string[] {
-    return [torn(text)]
+    return [text.replace(/"side":"(?:bid|offer)"/, '"side":"none"'), torn(text)]
   }
+}
 
-  #applyChanges({ changes = [] }: CoinbaseMessage): void {
-    for (const [side, price, size] of changes) {
-      const level = [[price, size] as const]
-      this.#book.apply(side === 'buy' ? { bids: level, asks: [] } : { bids: [], asks: level })
-    }
-  }
+function eventOf(text: string): CoinbaseEvent {
+  return (JSON.parse(text) as CoinbaseFrame).events[0] as CoinbaseEvent
+}
+
+function levelsOf({ updates = [] }: CoinbaseEvent): PlainLevels {
+  const side = (name: CoinbaseUpdate['side']) =>
+    updates
+      .filter((update) => update.side === name)
+      .map(({ price_level, new_quantity }) => [price_level, new_quantity] as const)
+  return { bids: side('bid'), asks: side('offer') }
 }

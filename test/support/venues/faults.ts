@@ -2,7 +2,7 @@
  * What a test venue can be told to do wrong on its way out: the frames of one symbol are dropped, doubled, damaged or
  * swapped, one at a time. Faults that no connector could notice are not done: they wait for a frame whose loss shows.
  */
-import type { Outgoing, Score } from './score.ts'
+import type { Score, SentFrame } from './score.ts'
 
 export type FrameFault = 'dropped' | 'doubled' | 'corrupted' | 'reordered'
 
@@ -21,7 +21,7 @@ export class FaultGate {
   readonly done: (ArmedFault & { readonly symbol: string; readonly channel: string; readonly text: string })[] = []
   readonly #armed: ArmedFault[] = []
   /** Frames that are to follow the next one of their channel. */
-  #heldBack: { readonly symbol: string; readonly outgoing: Outgoing }[] = []
+  #heldBack: { readonly symbol: string; readonly outgoing: SentFrame }[] = []
 
   /** The next frame that fits is hit. */
   arm(fault: ArmedFault): void {
@@ -34,7 +34,7 @@ export class FaultGate {
   }
 
   /** What is to be sent instead of this frame. */
-  pass(score: Score, outgoing: Outgoing): readonly Outgoing[] {
+  pass(score: Score, outgoing: SentFrame): readonly SentFrame[] {
     const { symbol } = score
     if (outgoing.isAside === true) return [outgoing]
     const late = this.release(symbol, outgoing.channel)
@@ -59,7 +59,7 @@ export class FaultGate {
   }
 
   /** What is held back of a symbol, or of one of its channels, and from now on no more. */
-  release(symbol: string, channel?: string): Outgoing[] {
+  release(symbol: string, channel?: string): SentFrame[] {
     const released = this.#heldBack.filter(
       (held) => held.symbol === symbol && (channel === undefined || held.outgoing.channel === channel),
     )
@@ -68,7 +68,7 @@ export class FaultGate {
   }
 }
 
-function fits(fault: ArmedFault, symbol: string, { channel, isMissed }: Outgoing): boolean {
+function fits(fault: ArmedFault, symbol: string, { channel, isMissed }: SentFrame): boolean {
   if (fault.symbol !== undefined && fault.symbol !== symbol) return false
   if (fault.channel !== undefined && fault.channel !== channel) return false
   return isMissed || fault.kind === 'doubled' || fault.kind === 'corrupted'

@@ -2,6 +2,7 @@
  * What a test venue plays for one symbol, and the words for it. A score keeps the venue's own truth: its book and all
  * its trades, also of what was lost on the way out. It uses no code of the connectors.
  */
+import type { VenueClient } from './client.ts'
 import type { PlainLevels } from './plain-book.ts'
 
 /** One frame of a recording, and when, in milliseconds after its first. */
@@ -18,6 +19,11 @@ export interface Outgoing {
   readonly isMissed: boolean
   /** It says nothing of the channel's matter, like a heartbeat: faults pass it by. */
   readonly isAside?: boolean
+}
+
+/** A frame with those it was sent to, and its number in the connection of each: on the wire, or lost, or late. */
+export interface SentFrame extends Outgoing {
+  readonly numbers: ReadonlyMap<VenueClient, number>
 }
 
 /** A trade that took place at the venue, whether anyone was told or not. */

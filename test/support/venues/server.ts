@@ -108,6 +108,11 @@ export class VenueServer {
     for (const client of this.#clients) client.send(text)
   }
 
+  /** A frame to every client is lost on its way, of which only its number tells. */
+  skipNumbers(): void {
+    for (const client of this.#clients) client.takeNumber()
+  }
+
   /** Says to everyone what a venue says once a second. */
   beat(): void {
     for (const client of this.#clients) {

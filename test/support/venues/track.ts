@@ -6,7 +6,7 @@
  */
 import type { VenueClient } from './client.ts'
 import type { FaultGate } from './faults.ts'
-import type { Outgoing, Score, ScoreFrame } from './score.ts'
+import type { Outgoing, Score, ScoreFrame, SentFrame } from './score.ts'
 
 export interface TrackOptions {
   /** 1 = the recording's own pace, 100 = a hundred times faster, Infinity = as fast as the socket takes it. */
@@ -159,11 +159,17 @@ export class Track {
   #sendThroughFaults(outgoing: Outgoing, index: number): void {
     const { corrupt } = this.#options
     const text = corrupt === undefined ? outgoing.text : corrupt(outgoing.text, this.score.symbol, index)
-    for (const one of this.#gate.pass(this.score, { ...outgoing, text })) this.#send(one)
+    const { symbol } = this.score
+    const reached = [...this.#clients].filter((client) => client.isSubscribed(outgoing.channel, symbol))
+    const numbers = new Map(reached.map((client) => [client, client.takeNumber()]))
+    for (const one of this.#gate.pass(this.score, { ...outgoing, text, numbers })) this.#send(one)
   }
 
-  #send({ channel, text }: Outgoing): void {
-    for (const client of this.#clients) if (client.isSubscribed(channel, this.score.symbol)) client.send(text)
+  /** A frame that is late reaches whoever it was for, if that client still reads it. */
+  #send({ channel, text, numbers }: SentFrame): void {
+    for (const [client, number] of numbers) {
+      if (client.isSubscribed(channel, this.score.symbol)) client.send(text, number)
+    }
   }
 
   /** Time spent here is no part of the pace. */
