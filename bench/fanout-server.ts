@@ -139,6 +139,7 @@ function main(setup: ServerSetup): void {
       pingSeconds: 30,
       silenceSeconds: 600,
       staleSeconds: 0,
+      closesStale: false,
     },
   })
   const feeds = markets.map((_, index) => new Feed(bus, index, setup.levels))

@@ -1,5 +1,6 @@
 /**
- * Turns what the writers of markets publish into entries of a recording: one commit one entry, one loss one entry. It
+ * Turns what the writers of markets publish into entries of a recording: one commit one entry, one loss one entry; that
+ * a lost book was withdrawn is not recorded, because whoever replays it does that by its own settings. It
  * follows every book, so that it can tell whole ones: where a source begins to vouch for it, and for keyframes. Times
  * are those of the monotonic clock since the start: a wall clock that is set must not stretch a recording.
  */
@@ -91,7 +92,9 @@ export class CommitRecorder {
   #release(followed: Followed): void {
     const { held } = followed
     followed.held = undefined
-    if (held !== undefined) this.#record(followed, eventsOf(held, held.changes))
+    if (held === undefined) return
+    if (held.withdraws) followed.state.withdraw()
+    this.#record(followed, eventsOf(held, held.withdraws ? [] : held.changes))
   }
 
   #record(followed: Followed, events: readonly MarketEvent[]): void {
@@ -111,8 +114,8 @@ export class CommitRecorder {
 
 /** What makes a writer commit the same; nothing for a commit that was only asked for. */
 function eventsOf(commit: Commit, changes: Commit['changes']): MarketEvent[] {
-  const { executions, missedAt, book } = commit
-  const events: MarketEvent[] = book === undefined ? [] : [{ type: 'snapshot', levels: book }]
+  const { executions, missedAt, book, withdraws } = commit
+  const events: MarketEvent[] = book === undefined || withdraws ? [] : [{ type: 'snapshot', levels: book }]
   const update = (changed: Commit['changes'], executed: Commit['executions']): void => {
     if (changed.length + executed.length > 0) events.push({ type: 'update', changes: changed, executions: executed })
   }

@@ -297,6 +297,7 @@ function startGateway(parts: Parts, marketData: MarketData): { readonly hub: Hub
       pingSeconds: config['stream.ping_seconds'],
       silenceSeconds: config['stream.silence_seconds'],
       staleSeconds: config['stream.stale_seconds'],
+      closesStale: config['stream.stale_action'] === 'close',
       outboxBytesMax: config['stream.outbox_bytes_max'],
       inboundPerSecond: config['stream.inbound_per_second'],
       inboundBurst: config['stream.inbound_burst'],

@@ -20,6 +20,8 @@ export type CreateSource = (markets: readonly SourceMarket[]) => Source
 export interface MarketDataOptions {
   readonly markets: readonly ConfiguredMarket[]
   readonly executionsKept: number
+  /** How long a market may be without a trusted source before its book is withdrawn; undefined = it stays. */
+  readonly withdrawAfterMilliseconds?: number | undefined
   readonly bus: Bus
   readonly clock: Clock
   readonly log: Log
@@ -239,7 +241,7 @@ export class MarketData {
 
   /** Gives a market its writer; returns how its sources feed it. */
   #write(running: RunningMarket): readonly MarketInput[] {
-    const { bus, clock, log, metrics } = this.#options
+    const { bus, clock, log, metrics, withdrawAfterMilliseconds } = this.#options
     const { configured } = running
     const { definition: market } = configured
     const sequencer = new Sequencer({
@@ -250,6 +252,7 @@ export class MarketData {
       log,
       metrics,
       floorMilliseconds: Math.max(this.#gone.get(market.symbol) ?? 0, this.#floors.get(market.symbol) ?? 0),
+      withdrawAfterMilliseconds,
       onRebuildNeeded: (reason) => feed.rebuild(reason),
     })
     const feed = new MarketFeed({

@@ -41,6 +41,7 @@ export function createMarkets(parts: MarketParts, db: Db): MarketData {
   const marketData = new MarketData({
     markets: config.markets,
     executionsKept: config['stream.executions_kept'],
+    withdrawAfterMilliseconds: withdrawAfterMilliseconds(config),
     bus: parts.bus,
     clock,
     log,
@@ -59,6 +60,11 @@ export function createMarkets(parts: MarketParts, db: Db): MarketData {
   const audit = new SelfAudit({ ...audited, clock, log })
   lifecycle.started('self-audit', () => audit.stop())
   return marketData
+}
+
+function withdrawAfterMilliseconds(config: Config): number | undefined {
+  const seconds = config['stream.stale_seconds']
+  return config['stream.stale_action'] === 'withdraw' && seconds > 0 ? seconds * 1000 : undefined
 }
 
 /**

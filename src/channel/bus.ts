@@ -35,9 +35,13 @@ export interface Commit {
   readonly executionNumber: number
   /** Every level of the full book, when readers have to start over: what they hold was found to be wrong. */
   readonly book?: readonly LevelChange[]
+  /** The book is withdrawn, because no source has been trusted for too long: nothing is left of it after this commit. */
+  readonly withdraws?: true
 }
 
-/** Whether the market's sources vouch for its book. `live: false` names why; the book stays. */
+/**
+ * Whether a source of the market is trusted. `live: false` gives the reason; the book stays until a commit withdraws it.
+ */
 export interface MarketStatus {
   readonly type: 'status'
   readonly market: string

@@ -132,14 +132,15 @@ export class CatchUp {
   }
 
   /**
-   * A snapshot of a version later than `laterThan` that `merged` can complete; undefined while it is being encoded.
-   * The replica's version must be later than `laterThan`.
+   * A snapshot of a version later than `laterThan` that `merged` can complete; undefined while it is being encoded. It
+   * is never one from before the market was last lost. The replica's version must be later than `laterThan`.
    */
   snapshot(laterThan: number): Snapshot | undefined {
+    const { version, instant, liveVersion } = this.#replica
     const cached = this.#snapshot
-    if (cached !== undefined && cached.version > laterThan && this.#isUseful(cached)) return cached
-    if (this.#job !== undefined) return undefined
-    const { version, instant } = this.#replica
+    const isRecent = cached !== undefined && cached.version > laterThan && cached.version >= liveVersion
+    if (isRecent && this.#isUseful(cached)) return cached
+    if (this.#job !== undefined && this.#job.version >= liveVersion) return undefined
     const { changeVersion } = this.#view
     const levels = this.#view.levels()
     const { milliseconds } = instant

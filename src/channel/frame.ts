@@ -171,12 +171,25 @@ export function heartbeatText(instant: Instant): string {
   return `{"channel":"heartbeat","payload":{"timestamp":"${nanosecondText(instant.milliseconds, instant.nanoseconds)}"}}`
 }
 
-/** The heartbeat of the extended wire; `books` are texts of `bookDigestText`. */
+/** The heartbeat of the extended protocol; `books` are texts of `bookStatusText`. */
 export function extendedHeartbeatText(instant: Instant, books: readonly string[]): string {
   const timestamp = nanosecondText(instant.milliseconds, instant.nanoseconds)
   return `{"channel":"heartbeat","payload":{"timestamp":"${timestamp}","books":[${books.join()}]}}`
 }
 
-export function bookDigestText(market: MarketDefinition, cursor: string, digest: string): string {
-  return `{"market":"${market.symbol}","cursor":"${cursor}","digest":"${digest}"}`
+/** What a heartbeat reports of one book that a client holds. */
+export interface BookStatus {
+  /** That of the last message of the subscription. */
+  readonly cursor: string
+  /** Of the book after that message; undefined while no source of the market is trusted. */
+  readonly digest: string | undefined
+  /** When the market last became live, or stopped being live: wall clock, milliseconds. */
+  readonly sinceMilliseconds: number
+}
+
+export function bookStatusText(market: MarketDefinition, status: BookStatus): string {
+  const { cursor, digest, sinceMilliseconds } = status
+  const confirmed = digest === undefined ? '' : `"digest":"${digest}",`
+  const since = millisecondText(sinceMilliseconds)
+  return `{"market":"${market.symbol}","cursor":"${cursor}",${confirmed}"live":${digest !== undefined},"since":"${since}"}`
 }

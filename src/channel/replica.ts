@@ -61,6 +61,8 @@ export class Replica {
   readonly #topVersions = new Float64Array(TOP_VERSIONS_KEPT)
   #hasBook = false
   #live = false
+  #liveVersion = 0
+  #isWithdrawn = false
   #reason = 'waiting for the first snapshot'
 
   constructor(options: ReplicaOptions) {
@@ -121,9 +123,19 @@ export class Replica {
     return this.#hasBook
   }
 
-  /** Whether a source vouches for the book now. */
+  /** Whether a source of the market is trusted now. Nothing is sent to new subscribers while none is. */
   get live(): boolean {
     return this.#live
+  }
+
+  /** Version at which the market last became live: an earlier book is not what a new subscriber begins with. */
+  get liveVersion(): number {
+    return this.#liveVersion
+  }
+
+  /** Whether the book was withdrawn, and no source has been trusted since. */
+  get isWithdrawn(): boolean {
+    return this.#isWithdrawn
   }
 
   /** Why the market is not live; empty when it is. */
@@ -169,6 +181,7 @@ export class Replica {
     this.#epoch = commit.epoch
     this.#instant = { milliseconds: commit.milliseconds, nanoseconds: commit.nanoseconds }
     this.#receivedMilliseconds = commit.receivedMilliseconds
+    this.#isWithdrawn ||= commit.withdraws === true
     const startsOver = commit.book !== undefined
     const applied = startsOver ? undefined : this.#book.apply(commit.changes)
     if (commit.book !== undefined) this.#book.replace(commit.book)
@@ -206,9 +219,13 @@ export class Replica {
   }
 
   #setStatus(live: boolean, reason: string): void {
+    if (live && !this.#live) this.#liveVersion = this.version
     this.#live = live
     this.#reason = reason
-    if (live) this.#hasBook = true
+    if (live) {
+      this.#hasBook = true
+      this.#isWithdrawn = false
+    }
     for (const listener of this.#listeners) listener.onStatus(live)
   }
 }

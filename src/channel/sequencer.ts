@@ -3,7 +3,9 @@
  * into commits: at most one a millisecond of the monotonic clock, each with the next version and an instant strictly
  * later than the one before, whatever the wall clock does. It never commits a book that is crossed or holds a negative
  * amount: it counts the violation, says so on the bus and asks the source for a fresh snapshot; executions go on. Where the
- * source missed executions, the commit says at which place, so that no reader takes those behind for all there were.
+ * source missed executions, the commit says at which place, so that no reader takes those behind for all there were. A
+ * book that no source is trusted for is withdrawn after a while: one commit removes every level, and the next trusted
+ * book is one commit that leads back from there.
  */
 import { assert } from '../base/assert.ts'
 import type { Clock, Timer } from '../base/clock.ts'
@@ -100,6 +102,8 @@ export interface SequencerOptions {
   readonly metrics: SequencerMetrics
   /** Every commit is later than this: the time, in milliseconds since the epoch, of an earlier writer's last commit. */
   readonly floorMilliseconds: number
+  /** How long no source may be trusted before the book is withdrawn; absent = it stays. */
+  readonly withdrawAfterMilliseconds?: number | undefined
   /** Asks the market's source for a fresh snapshot, because the book it gave broke an invariant. */
   readonly onRebuildNeeded: (reason: string) => void
 }
@@ -125,6 +129,8 @@ export class Sequencer {
   /** `starting` until the first snapshot; `lost` while nobody vouches for the book. */
   #state: 'starting' | 'live' | 'lost' = 'starting'
   #becomesLive = false
+  /** Of a lost book: the timer that withdraws it, or `due` from then until the commit that does. */
+  #withdrawal: Timer | 'due' | undefined
   /** When the oldest message that waits for a commit arrived, by the wall clock. */
   #receivedMilliseconds = 0
   #aheadOfWall = false
@@ -191,6 +197,7 @@ export class Sequencer {
     if (this.#stopped) return
     if (this.#scheduled !== undefined) this.#commit()
     if (typeof this.#scheduled === 'object') this.#scheduled.cancel()
+    this.#cancelWithdrawal()
     this.#stopped = true
     this.#endService()
   }
@@ -230,8 +237,25 @@ export class Sequencer {
 
   #lose(reason: string): void {
     this.#becomesLive = false
-    this.#state = this.#state === 'starting' ? 'starting' : 'lost'
+    if (this.#state === 'live') {
+      this.#state = 'lost'
+      this.#withdrawLater()
+    }
     this.#options.bus.publish({ type: 'status', market: this.#options.market.symbol, live: false, reason })
+  }
+
+  #withdrawLater(): void {
+    const { clock, withdrawAfterMilliseconds } = this.#options
+    if (withdrawAfterMilliseconds === undefined) return
+    this.#withdrawal = clock.schedule(withdrawAfterMilliseconds, () => {
+      this.#withdrawal = 'due'
+      this.#scheduleCommit()
+    })
+  }
+
+  #cancelWithdrawal(): void {
+    if (typeof this.#withdrawal === 'object') this.#withdrawal.cancel()
+    this.#withdrawal = undefined
   }
 
   #miss(reason: string): void {
@@ -270,18 +294,17 @@ export class Sequencer {
 
   #commit(): void {
     const { bus, clock, market } = this.#options
-    let trusted = this.#state === 'live' || this.#becomesLive
-    if (trusted && this.#book.isCrossed()) {
-      trusted = false
-      // What the source answers to this, at once or later, is judged by the next commit.
-      this.#lastCommitMonotonic = clock.monotonicMilliseconds()
-      this.#violated('the book is crossed')
-    }
+    const trusted = this.#isTrusted()
     const becomesLive = trusted && this.#becomesLive
-    const changes = trusted ? this.#takeChanges() : []
+    // A source that answered a violation at once has given the next book already: the commit of that one decides.
+    const withdraws = !trusted && !this.#becomesLive && this.#withdrawal === 'due'
+    if (withdraws) this.#note(this.#book.replace([]))
+    if (withdraws || becomesLive) this.#cancelWithdrawal()
+    const changes = trusted || withdraws ? this.#takeChanges() : []
     const executions = this.#executions
     const missedAt = this.#missedAt
-    if (changes.length === 0 && executions.length === 0 && !this.#commitRequested && !becomesLive) return
+    const isWanted = this.#commitRequested || becomesLive || withdraws
+    if (changes.length === 0 && executions.length === 0 && !isWanted) return
     this.#executions = []
     this.#missedAt = undefined
     this.#commitRequested = false
@@ -290,7 +313,7 @@ export class Sequencer {
     this.#version += 1
     const instant = this.#nextInstant()
     this.#totals.commits += 1
-    const startsOver = trusted && this.#startsOver
+    const startsOver = (trusted || withdraws) && this.#startsOver
     if (startsOver) this.#startsOver = false
     bus.publish({
       type: 'commit',
@@ -304,12 +327,23 @@ export class Sequencer {
       ...(missedAt === undefined ? {} : { missedAt }),
       executionNumber: this.#executionNumber,
       ...(startsOver ? { book: wholeBook(this.#book) } : {}),
+      ...(withdraws ? { withdraws } : {}),
     })
     if (becomesLive) {
       this.#becomesLive = false
       this.#state = 'live'
       bus.publish({ type: 'status', market: market.symbol, live: true, reason: '' })
     }
+  }
+
+  /** Whether the book may be published as it is; a crossed one is a violation. */
+  #isTrusted(): boolean {
+    if (this.#state !== 'live' && !this.#becomesLive) return false
+    if (!this.#book.isCrossed()) return true
+    // What the source answers to this, at once or later, is judged by the next commit.
+    this.#lastCommitMonotonic = this.#options.clock.monotonicMilliseconds()
+    this.#violated('the book is crossed')
+    return false
   }
 
   /** What differs between the book now and the book as last published. */

@@ -229,8 +229,7 @@ export class StreamClient {
 
   /** Milliseconds until the next attempt: jittered, growing while attempts fail, never before `Retry-After`. */
   #retryDelay(outcome: Outcome): number {
-    const advice = adviceOf(outcome)
-    const isLater = this.#retriesLater || advice === 'yes, later' || advice === 'after backing off'
+    const isLater = this.#retriesLater || adviceOf(outcome) === 'after backing off'
     this.#retriesLater = false
     const growth = (isLater ? RETRY_LATER_MILLISECONDS : RETRY_MILLISECONDS_MIN) * 2 ** Math.min(this.#failures, 10)
     this.#failures++

@@ -20,7 +20,7 @@ export const CLOSE_CODES = {
   executionsMissed: { code: 4000, reason: 'execution stream has a gap at its source', reconnect: 'yes' },
   tokenExpired: { code: 4001, reason: 'token expired', reconnect: 'with a new token' },
   tokenRevoked: { code: 4001, reason: 'token revoked', reconnect: 'with a new token' },
-  stale: { code: 4002, reason: 'market data stale', reconnect: 'yes, later' },
+  stale: { code: 4002, reason: 'market data stale', reconnect: 'yes, at once' },
   revoked: { code: 4003, reason: 'access revoked', reconnect: 'no' },
 } as const
 

@@ -111,14 +111,18 @@ const STREAM_MEMBER = {
   },
 }
 
-const BOOK_DIGESTS = {
+const BOOK_STATUSES = {
   type: 'array',
   description: extended('Each market_data subscription that is current'),
-  items: object({
-    market,
-    cursor: text('That of the last message of the subscription'),
-    digest: { ...text('Of the book that has to be held after it'), pattern: '^[0-9a-f]{16}$' },
-  }),
+  items: withOptional(
+    object({
+      market,
+      cursor: text('That of the last message of the subscription'),
+      live: { type: 'boolean', description: 'Whether a source of the market is trusted now' },
+      since: { ...milliseconds, description: 'When live changed last, in RFC 3339, UTC, 3 fraction digits' },
+    }),
+    { digest: { ...text('Of the book that has to be held; absent unless live'), pattern: '^[0-9a-f]{16}$' } },
+  ),
 }
 
 const BTCUSD = { type: 'market_data', params: { market: 'BTCUSD' } }
@@ -216,6 +220,14 @@ const EXECUTION = {
   payload: { market: 'BTCUSD', price: '60001.00', amount: '0.10000000', executed_at: '2026-11-20T12:00:00.123Z' },
 }
 const BEAT = { channel: 'heartbeat', payload: { timestamp: '2026-11-20T12:00:01.000000000Z' } }
+const LIVE_BOOK = {
+  market: 'BTCUSD',
+  cursor: 'KbYAR8_u.3',
+  digest: '7a6182355f8de12d',
+  live: true,
+  since: '2026-11-20T08:30:00.000Z',
+}
+const STALE_BOOK = { market: 'ETHUSD', cursor: '3zWplfC2.9', live: false, since: '2026-11-20T11:59:58.250Z' }
 const THIRD = { cursor: 'KbYAR8_u.3', prev: 'KbYAR8_u.2', covers: 1 }
 
 export const DATA: Readonly<Record<ChannelType, StreamMessage>> = {
@@ -253,12 +265,12 @@ export const DATA: Readonly<Record<ChannelType, StreamMessage>> = {
     summary: 'The service is alive and the connection carries data',
     payload: object({
       channel: { const: 'heartbeat' },
-      payload: withOptional(object({ timestamp: nanoseconds }), { books: BOOK_DIGESTS }),
+      payload: withOptional(object({ timestamp: nanoseconds }), { books: BOOK_STATUSES }),
     }),
     example: BEAT,
     extendedExample: {
       ...BEAT,
-      payload: { ...BEAT.payload, books: [{ market: 'BTCUSD', cursor: 'KbYAR8_u.3', digest: '7a6182355f8de12d' }] },
+      payload: { ...BEAT.payload, books: [LIVE_BOOK, STALE_BOOK] },
     },
   },
 }

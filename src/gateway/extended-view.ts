@@ -5,7 +5,7 @@
 import type { Clock } from '../base/clock.ts'
 import { CatchUp } from '../channel/catch-up.ts'
 import { Cursors } from '../channel/cursor.ts'
-import { bookDigestText, extendedText, FRAGMENT_BYTES_MAX, textFrame, updateText } from '../channel/frame.ts'
+import { bookStatusText, extendedText, FRAGMENT_BYTES_MAX, textFrame, updateText } from '../channel/frame.ts'
 import type { Replica } from '../channel/replica.ts'
 import { ViewDigest } from '../market/digest.ts'
 import type { LevelChange } from '../market/event.ts'
@@ -81,10 +81,14 @@ export class ExtendedView {
     return this.view.commitsSince(version) === 'too-old' ? undefined : version
   }
 
-  /** What a heartbeat tells of the book of `version`, last named by `cursor`; undefined when its digest is not known. */
-  digestText(version: number, cursor: number): string | undefined {
-    const digest = this.#digest.at(version)
-    if (digest === undefined) return undefined
-    return bookDigestText(this.#replica.market, this.#cursors.token(this.#replica.epoch, cursor), digest)
+  /**
+   * What a heartbeat reports of the book of `version`, last named by `cursor`; undefined when its digest is not known.
+   * A book without a trusted source has none: nothing confirms it. `sinceMilliseconds`: since when that has been so.
+   */
+  statusText(version: number, cursor: number, sinceMilliseconds: number): string | undefined {
+    const { market, epoch, live } = this.#replica
+    const digest = live ? this.#digest.at(version) : undefined
+    if (live && digest === undefined) return undefined
+    return bookStatusText(market, { cursor: this.#cursors.token(epoch, cursor), digest, sinceMilliseconds })
   }
 }

@@ -37,6 +37,8 @@ export interface HubSettings extends SessionLimits {
   readonly pingSeconds: number
   readonly silenceSeconds: number
   readonly staleSeconds: number
+  /** `stream.stale_action` is `close`. */
+  readonly closesStale: boolean
 }
 
 export interface HubOptions {
@@ -218,10 +220,11 @@ export class Hub implements SessionHost {
   }
 
   #createChannel(replica: Replica): MarketChannel {
+    const { staleSeconds, closesStale } = this.#options.settings
     return new MarketChannel({
       replica,
       clock: this.clock,
-      staleSeconds: this.#options.settings.staleSeconds,
+      closeStaleSeconds: closesStale ? staleSeconds : 0,
       onDirty: (channel) => {
         this.#dirty.push(channel)
         this.#schedule()

@@ -23,8 +23,9 @@ export interface MarketChannelOptions {
   readonly onDirty: (channel: MarketChannel) => void
   /** Called when a subscription of the extended wire wants ticks. */
   readonly onPaced: () => void
-  /** Seconds without any live source after which subscribers are closed; 0 = never. */
-  readonly staleSeconds: number
+  /** Seconds without a trusted source after which subscribers are closed; 0 = never. */
+  readonly closeStaleSeconds: number
+  /** Called with the subscriptions to close. */
   readonly onStale: (subscriptions: readonly MarketSubscription[]) => void
 }
 
@@ -219,17 +220,15 @@ export class MarketChannel {
       this.#staleTimer?.cancel()
       this.#staleTimer = undefined
       this.#markDirty()
-    } else if (this.#staleTimer === undefined && this.#options.staleSeconds > 0 && this.replica.hasBook) {
+    } else if (this.#staleTimer === undefined && this.#options.closeStaleSeconds > 0 && this.replica.hasBook) {
       this.#closeStaleLater()
     }
   }
 
-  /** Again and again while no source is live: who subscribes to a book that stays old is closed too. */
+  /** Once: who comes back while no source is trusted holds no old data, and waits for the SNAPSHOT. */
   #closeStaleLater(): void {
-    this.#staleTimer = this.#options.clock.schedule(this.#options.staleSeconds * 1000, () => {
-      this.#closeStaleLater()
-      this.#options.onStale([...this.subscriptions])
-    })
+    const { clock, closeStaleSeconds, onStale } = this.#options
+    this.#staleTimer = clock.schedule(closeStaleSeconds * 1000, () => onStale([...this.subscriptions]))
   }
 
   #markDirty(): void {

@@ -90,6 +90,7 @@ export class Reader implements ChannelReader {
         delivered: 0,
         generation: 0,
         bookVersion: 0,
+        holdsBook: false,
         laterThan: 0,
         topNumber: -1,
         executionNumber: 0,
@@ -109,6 +110,7 @@ export class Reader implements ChannelReader {
     if (bit === TOP) subscription.topNumber = -1
     if (bit === EXECUTIONS) subscription.executionNumber = channel.replica.executions.lastNumber
     const resumed = extendedMarket(subscription)?.subscribe(subscription, bit, wishes) === true
+    if (bit === BOOK) subscription.holdsBook = resumed
     this.makeStale(subscription)
     return resumed
   }
@@ -120,7 +122,10 @@ export class Reader implements ChannelReader {
     subscription.channels &= ~bit
     subscription.delivered &= ~bit
     this.#demandLater(subscription, bit === BOOK ? subscription.bookVersion : subscription.channel.replica.version - 1)
-    if (bit === BOOK) subscription.bookVersion = 0
+    if (bit === BOOK) {
+      subscription.bookVersion = 0
+      subscription.holdsBook = false
+    }
     extendedMarket(subscription)?.unsubscribe(subscription, bit)
     if (subscription.channels === 0) {
       this.#deactivate(subscription)
@@ -136,12 +141,12 @@ export class Reader implements ChannelReader {
     if (subscription.channels !== 0) this.#deactivate(subscription)
   }
 
-  /** On the extended wire: what a heartbeat tells of the books that are current. */
-  bookDigests(): string[] {
+  /** With the extended protocol: what a heartbeat reports of the books that are current. */
+  bookStatuses(): string[] {
     const texts: string[] = []
-    for (const { extended, generation, delivered, bookVersion } of this.#active) {
+    for (const { extended, generation, delivered, bookVersion, channel } of this.#active) {
       if (generation !== this.#generation || (delivered & BOOK) === 0 || extended?.bookCursor === 0) continue
-      const text = extended?.view?.digestText(bookVersion, extended.bookCursor)
+      const text = extended?.view?.statusText(bookVersion, extended.bookCursor, channel.stateSinceMilliseconds)
       if (text !== undefined) texts.push(text)
     }
     return texts
@@ -197,16 +202,13 @@ export class Reader implements ChannelReader {
     const { channels } = subscription
     let delivered = channels & EXECUTIONS
     if (delivered !== 0 && this.#leadExecutions(subscription) === 'blocked') return 'blocked'
-    if ((channels & (BOOK | TOP)) !== 0) {
-      const bookReady = this.#leadBook(subscription)
-      if (bookReady === 'blocked') return 'blocked'
-      if (bookReady === 'led') {
-        if ((channels & TOP) !== 0 && this.#leadTop(subscription) === 'blocked') return 'blocked'
-        delivered |= channels & (BOOK | TOP)
-      } else {
-        subscription.channel.wait(subscription)
-      }
-    }
+    const book = (channels & BOOK) === 0 ? 'led' : this.#leadBook(subscription)
+    if (book === 'blocked') return 'blocked'
+    if (book === 'led') delivered |= channels & BOOK
+    const top = (channels & TOP) === 0 ? 'led' : this.#leadTop(subscription, book)
+    if (top === 'blocked') return 'blocked'
+    if (top === 'led') delivered |= channels & TOP
+    if (book === 'waiting' || top === 'waiting') subscription.channel.wait(subscription)
     subscription.delivered = delivered
     subscription.generation = this.#generation
     return 'led'
@@ -235,12 +237,11 @@ export class Reader implements ChannelReader {
     return this.outbox.isBlocked ? 'blocked' : 'led'
   }
 
-  /** `waiting`: the market has no book yet, or its snapshot is still being made. */
+  /** `waiting`: the market is not live, or its snapshot is still being made. */
   #leadBook(subscription: ReaderSubscription): Led | 'waiting' {
     const extended = extendedMarket(subscription)
     const { replica } = subscription.channel
-    if (!replica.hasBook || !replica.isSound) return 'waiting'
-    if ((subscription.channels & BOOK) === 0) return 'led'
+    if (!replica.isSound) return 'waiting'
     if (subscription.bookVersion !== 0) {
       if (!isDue(subscription, BOOK)) return 'led'
       const led = this.#leadByUpdate(subscription)
@@ -248,6 +249,8 @@ export class Reader implements ChannelReader {
       subscription.laterThan = subscription.bookVersion
       subscription.bookVersion = 0
     }
+    // Without a trusted source there is no SNAPSHOT, but one: it takes away a book that no UPDATE can withdraw.
+    if (!replica.live && !(replica.isWithdrawn && subscription.holdsBook)) return 'waiting'
     if (replica.version <= subscription.laterThan) {
       if (this.#host.requestCommit(replica.market.symbol)) return 'waiting'
       // Nobody can make a later commit: the same book again, under the time it has, is better than none.
@@ -257,6 +260,7 @@ export class Reader implements ChannelReader {
     const snapshot = catchUp.snapshot(subscription.laterThan)
     if (snapshot === undefined) return 'waiting'
     subscription.bookVersion = snapshot.version
+    subscription.holdsBook = true
     this.outbox.send(extended?.snapshot(subscription, snapshot) ?? snapshot.message)
     if (this.outbox.isBlocked) return 'blocked'
     const led = this.#leadByUpdate(subscription)
@@ -284,9 +288,14 @@ export class Reader implements ChannelReader {
     return this.outbox.isBlocked ? 'blocked' : 'led'
   }
 
-  #leadTop(subscription: ReaderSubscription): Led {
+  /** `waiting`: the first one waits as a SNAPSHOT does; later ones wait for the book, unless it waits for a source. */
+  #leadTop(subscription: ReaderSubscription, book: 'led' | 'waiting'): Led | 'waiting' {
     const { replica, catchUp } = subscription.channel
-    if (!isDue(subscription, TOP) && subscription.topNumber !== -1) return 'led'
+    if (!replica.isSound) return 'waiting'
+    const isFirst = subscription.topNumber === -1
+    if (isFirst && !replica.live) return 'waiting'
+    if (book === 'waiting' && (isFirst || replica.live || subscription.bookVersion !== 0)) return 'waiting'
+    if (!isDue(subscription, TOP) && !isFirst) return 'led'
     noLongerDue(subscription, TOP)
     if (subscription.topNumber === replica.topNumber) return 'led'
     const message = extendedMarket(subscription)?.top(subscription) ?? catchUp.top()

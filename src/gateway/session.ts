@@ -209,7 +209,7 @@ export class Session implements OutboxOwner, ReaderOwner, SubscriptionsOwner {
   }
 
   #extendedBeat(instant: Instant): Buffer {
-    const books = this.reader.bookDigests()
+    const books = this.reader.bookStatuses()
     // The digest of a large book is made in slices, at the ends of turns: there has to be one.
     this.#host.queueCatchUp(this)
     return textFrame(extendedHeartbeatText(instant, books))

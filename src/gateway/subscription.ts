@@ -3,7 +3,7 @@
  *
  * States: nothing subscribed (`channels` 0, kept because of `laterThan`); stale (`generation` differs from the
  * reader's: catch-up owes it something); current (it gets the chunk of every turn for the channels in `delivered`,
- * which lacks those that wait for the market to have a book).
+ * which lacks those that wait for the market to be live).
  */
 import type { ChannelType } from '../contract/channels.ts'
 import type { ExtendedView } from './extended-view.ts'
@@ -71,6 +71,8 @@ export interface MarketSubscription {
   generation: number
   /** Version of the book that the client holds; 0 = it is owed a SNAPSHOT. */
   bookVersion: number
+  /** Whether the client holds a book at all, also one of a version that the journal no longer reaches. */
+  holdsBook: boolean
   /** A SNAPSHOT must be of a later version than this one, because of what was sent on this connection before. */
   laterThan: number
   /** Number of the top that the client holds; -1 = it is owed one. */

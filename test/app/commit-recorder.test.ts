@@ -59,6 +59,26 @@ describe('a recorder of commits', () => {
     ])
   })
 
+  it('writes what is executed when a lost book is withdrawn, and the next book as it is', () => {
+    const { clock, recorder, written, commit, status } = startRecorder()
+    commit({ changes: [BID, ASK] })
+    status(true)
+    status(false, 'gone')
+    clock.advance(1)
+    const changes = [BID, ASK].map((level) => ({ ...level, amount: 0 }))
+    commit({ changes, executions: [TRADE], withdraws: true })
+    clock.advance(1)
+    recorder.writeKeyframe()
+    commit({ changes: [ASK] })
+    status(true)
+    clock.advance(1)
+    expect(written.slice(2)).toEqual([
+      [0, 1, { type: 'update', changes: [], executions: [TRADE] }],
+      ['keyframe', 2, 'lost'],
+      [0, 2, { type: 'snapshot', levels: [ASK] }],
+    ])
+  })
+
   it('writes no commit that was only asked for, and a book that starts over whole', () => {
     const { clock, written, commit, status } = startRecorder()
     commit({ changes: [BID] })

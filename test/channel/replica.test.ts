@@ -106,6 +106,22 @@ describe('a replica', () => {
     expect(seen.filter((each) => typeof each === 'boolean')).toEqual([false, true, false])
   })
 
+  test('knows since which version it is live, and that its book is withdrawn until it is live again', () => {
+    const { replica, commit, status } = follow()
+    commit([bid(100, 1)])
+    status(true, '')
+    commit([bid(100, 2)])
+    status(true, '')
+    expect([replica.liveVersion, replica.isWithdrawn]).toEqual([1, false])
+    status(false, 'gone')
+    expect(replica.isWithdrawn).toBe(false)
+    expect(commit([bid(100, 0)], { withdraws: true })).toMatchObject({ changes: [bid(100, 0)], topChanged: true })
+    expect([replica.liveVersion, replica.isWithdrawn]).toEqual([1, true])
+    commit([bid(101, 1)])
+    status(true, '')
+    expect([replica.liveVersion, replica.isWithdrawn]).toEqual([4, false])
+  })
+
   test('says when its book must not be shown', () => {
     const { replica, commit } = follow()
     commit([bid(100, 1), ask(200, 1)])

@@ -30,7 +30,7 @@ class Writer {
   readonly sequencer: Sequencer
   onRebuild: () => void = () => undefined
 
-  constructor(floorMilliseconds = 0) {
+  constructor(floorMilliseconds = 0, withdrawAfterMilliseconds?: number) {
     this.bus.subscribe('AAAUSD', (message) => {
       this.messages.push(message)
       if (message.type === 'commit') this.committedAt.push(this.clock.monotonicMilliseconds())
@@ -44,6 +44,7 @@ class Writer {
       log,
       metrics: createSequencerMetrics(this.registry),
       floorMilliseconds,
+      withdrawAfterMilliseconds,
       onRebuildNeeded: (reason) => {
         this.rebuilds.push(reason)
         this.onRebuild()
@@ -68,8 +69,8 @@ class Writer {
   }
 
   /** A writer that is live with `BOOK`, with its messages forgotten. */
-  static live(): Writer {
-    const writer = new Writer()
+  static live(withdrawAfterMilliseconds?: number): Writer {
+    const writer = new Writer(0, withdrawAfterMilliseconds)
     writer.snapshot()
     writer.clock.advance(5)
     writer.messages.length = 0
@@ -386,6 +387,79 @@ describe('a source that is lost', () => {
     writer.clock.advance(2)
     expect(writer.commits).toEqual([])
     expect(writer.statuses.map(({ live }) => live)).toEqual([false])
+  })
+})
+
+describe('a book that is lost for too long', () => {
+  const lose = (writer: Writer) => writer.sequencer.offer({ type: 'lost', reason: 'x' })
+
+  test('is withdrawn by one commit, with what waited, and the next trusted book is one commit from there', () => {
+    const writer = Writer.live(1_000)
+    writer.update([bid(99, 1), bid(100, 0)])
+    lose(writer)
+    writer.clock.advance(999)
+    expect(writer.commits).toEqual([])
+    writer.update([], TRADE)
+    writer.clock.advance(0.5)
+    writer.update([], TRADE)
+    writer.clock.advance(0.5)
+    expect(writer.commits).toMatchObject([
+      { changes: [], executions: [TRADE], executionNumber: 1 },
+      { changes: [bid(100, 0), ask(200, 0)], executions: [TRADE], executionNumber: 2, withdraws: true },
+    ])
+    writer.update([bid(98, 1)])
+    writer.clock.advance(5_000)
+    expect(writer.commits).toHaveLength(2)
+    writer.snapshot()
+    writer.clock.advance(2)
+    expect(writer.commits[2]).toMatchObject({ version: 4, changes: BOOK })
+    expect(writer.commits[2]).not.toHaveProperty('withdraws')
+    expect(writer.statuses.map(({ live }) => live)).toEqual([false, true])
+  })
+
+  test('is withdrawn once, also when a crossed book came in between, and never before there was one', () => {
+    const writer = new Writer(0, 1_000)
+    lose(writer)
+    writer.clock.advance(5_000)
+    expect(writer.commits).toEqual([])
+    writer.snapshot()
+    writer.clock.advance(5)
+    lose(writer)
+    writer.clock.advance(900)
+    writer.snapshot([bid(300, 1), ask(200, 1)])
+    writer.clock.advance(100)
+    expect(writer.commits[1]).toMatchObject({ changes: [bid(100, 0), ask(200, 0)], withdraws: true })
+    lose(writer)
+    writer.clock.advance(10_000)
+    expect(writer.commits).toHaveLength(2)
+  })
+
+  test('stays when the source answers a violation at the very moment', () => {
+    const writer = Writer.live(1_000)
+    lose(writer)
+    writer.clock.advance(999.5)
+    writer.onRebuild = () => writer.snapshot([bid(90, 1), ask(200, 20)])
+    writer.snapshot([bid(300, 1), ask(200, 1)])
+    writer.clock.advance(5)
+    expect(writer.commits).toMatchObject([{ changes: [bid(100, 0), bid(90, 1)] }])
+    writer.clock.advance(5_000)
+    expect(writer.commits).toHaveLength(1)
+  })
+
+  test('takes what readers hold with it, when they were to start over', () => {
+    const writer = Writer.live(1_000)
+    writer.sequencer.startOver('the test says so')
+    lose(writer)
+    writer.clock.advance(1_000)
+    expect(writer.commits.at(-1)).toMatchObject({ book: [], withdraws: true })
+  })
+
+  test('is not withdrawn by a writer that has stopped', () => {
+    const writer = Writer.live(1_000)
+    lose(writer)
+    writer.sequencer.stop()
+    writer.clock.advance(5_000)
+    expect(writer.commits).toEqual([])
   })
 })
 

@@ -157,7 +157,7 @@ describe('watch, not on a terminal', () => {
 describe('watch, when the connection ends', () => {
   it.each([
     { title: 'the service restarts', end: 1012, retryMilliseconds: 250 },
-    { title: 'the market data is stale', end: 4002, retryMilliseconds: 5_000 },
+    { title: 'the market data is stale', end: 4002, retryMilliseconds: 250 },
     { title: 'the connection is cut', end: 1006, retryMilliseconds: 250 },
   ])('comes back after a while when $title', async ({ end, retryMilliseconds }) => {
     const run = watch([M, '--credentials', await startService()])

@@ -142,7 +142,7 @@ describe('a market that goes', () => {
   })
 
   test('does not close its subscribers as stale later', () => {
-    const stream = new LiveStream({ settings: { staleSeconds: 5 } })
+    const stream = new LiveStream({ settings: { staleSeconds: 5, closesStale: true } })
     stream.snapshot()
     const client = stream.connect()
     client.subscribe('AAAUSD market_data')

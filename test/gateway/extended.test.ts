@@ -62,7 +62,13 @@ describe('the exact text of the extended wire', () => {
     const beats = client.read()
     expect(beats).toHaveLength(1)
     expect(JSON.parse(beats[0] as string).payload.books).toEqual([
-      { market: 'AAAUSD', cursor: 'KbYAR8_u.3', digest: expect.stringMatching(/^[0-9a-f]{16}$/) },
+      {
+        market: 'AAAUSD',
+        cursor: 'KbYAR8_u.3',
+        digest: expect.stringMatching(/^[0-9a-f]{16}$/),
+        live: true,
+        since: '2026-01-01T00:00:00.001Z',
+      },
     ])
   })
 
@@ -297,7 +303,7 @@ describe('a large book', () => {
 })
 
 test('both wires side by side: a market that goes, and one that grows stale', () => {
-  const { stream, connect } = startStream({ settings: { staleSeconds: 5 } })
+  const { stream, connect } = startStream({ settings: { staleSeconds: 5, closesStale: true } })
   const gone = connect()
   gone.subscribe(entry(BOOK, { depth: 1, interval_ms: 50 }), entry(EXECUTIONS))
   expect(stream.hub.channel('AAAUSD')?.subscriptions).toHaveLength(1)

@@ -13,7 +13,7 @@ import type { MarketEnd } from '../../src/gateway/protocol.ts'
 import type { Session } from '../../src/gateway/session.ts'
 import { ASK, BID, type Execution, type LevelChange } from '../../src/market/event.ts'
 import { FakeTransport } from '../support/fake-transport.ts'
-import { SETTINGS, testMarket } from '../support/stream-simulation.ts'
+import { SETTINGS, testMarket, withdrawAfter } from '../support/stream-simulation.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 type Side = readonly (readonly [price: number, amount: number])[]
@@ -250,7 +250,8 @@ export class LiveStream {
     const onRebuildNeeded = (reason: string) => void this.rebuilds.push(`${symbol}: ${reason}`)
     const epoch = `e${clock.monotonicMilliseconds()}`
     this.replicas.set(symbol, new Replica({ market, bus, executionsKept: this.#options.executionsKept ?? 10_000 }))
-    const common = { market, epoch, bus, clock, floorMilliseconds, onRebuildNeeded }
+    const withdrawAfterMilliseconds = withdrawAfter(this.#options.settings)
+    const common = { market, epoch, bus, clock, floorMilliseconds, withdrawAfterMilliseconds, onRebuildNeeded }
     this.sequencers.set(symbol, new Sequencer({ ...common, log: this.#log, metrics: this.#sequencerMetrics }))
   }
 

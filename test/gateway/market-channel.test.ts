@@ -30,7 +30,7 @@ test('readers that come and go in any order get what they are subscribed to, and
 })
 
 test('who has unsubscribed is not closed when the market grows stale', () => {
-  const stream = new LiveStream({ settings: { staleSeconds: 5 } })
+  const stream = new LiveStream({ settings: { staleSeconds: 5, closesStale: true } })
   stream.snapshot()
   const client = stream.connect()
   client.subscribe(BOOK)

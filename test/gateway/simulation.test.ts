@@ -7,6 +7,8 @@ const CORPUS: readonly number[] = [204_734_770]
 const long = process.env.TIDEGATE_LONG === '1'
 const first = long ? Date.now() % 1_000_000_000 : 1
 const seeds = [...CORPUS, ...Array.from({ length: long ? 1_000 : 60 }, (_, index) => first + index)]
+/** For runs that vary what others cover already. */
+const fewer = long ? seeds : seeds.slice(0, 20)
 
 const TYPES = ['market_data', 'market_data.top_of_book', 'execution_data'] as const
 const MARKETS = ['AAAUSD', 'BBBUSD', 'CCCUSD'] as const
@@ -28,6 +30,8 @@ interface RunOptions {
   readonly steps: number
   /** Whether markets come and go. */
   readonly changing?: boolean
+  /** Whether markets lose their sources for so long, now and then, that their books are withdrawn. */
+  readonly losing?: boolean
 }
 
 interface RunResult {
@@ -37,13 +41,19 @@ interface RunResult {
   readonly ended: number
   /** Connections closed because executions were missed. */
   readonly missed: number
+  /** Times that a book was withdrawn. */
+  readonly withdrawn: number
 }
 
-function run(seed: number, { depth, steps, changing = false }: RunOptions): RunResult {
+/** After which a book is withdrawn where `losing`; the steps of a run are some milliseconds long. */
+const STALE_SECONDS = 0.03
+
+function run(seed: number, { depth, steps, changing = false, losing = false }: RunOptions): RunResult {
   const simulation = new StreamSimulation({
     seed,
     markets: MARKETS.map((symbol) => testMarket(symbol, depth)),
     noise: { levels: 30, changesMax: 6 },
+    settings: losing ? { staleSeconds: STALE_SECONDS } : {},
   })
   const random = new Random(seed + 7)
   simulation.start()
@@ -73,6 +83,7 @@ function run(seed: number, { depth, steps, changing = false }: RunOptions): RunR
       if (random.chance(0.5)) simulation.clock.advance(3)
       simulation.offer(market, 'snapshot')
     }
+    if (losing && random.chance(0.04)) simulation.offer(random.pick(MARKETS), random.chance(0.7) ? 'lost' : 'snapshot')
     if (changing && random.chance(0.02)) changeMarkets(simulation, random)
     if (random.chance(0.02)) simulation.clock.stepWall(random.integer(4_000) - 2_000)
     if (random.chance(0.5)) simulation.clock.endTurn()
@@ -84,6 +95,7 @@ function run(seed: number, { depth, steps, changing = false }: RunOptions): RunR
       actors[index] = connect()
     }
   }
+  if (losing) restWithdrawn(simulation, actors)
   for (const symbol of MARKETS) simulation.offer(symbol, 'snapshot')
   simulation.quiesce(actors.map(({ client }) => client))
   for (const actor of actors) if (actor.client.transport.closed === undefined) judge(simulation, actor, changing)
@@ -92,6 +104,7 @@ function run(seed: number, { depth, steps, changing = false }: RunOptions): RunR
   const total = (count: (actor: Actor) => number) => [...actors, ...gone].reduce((sum, actor) => sum + count(actor), 0)
   return {
     missed: closed.length,
+    withdrawn: [...simulation.truths.values()].reduce((sum, { withdrawals }) => sum + withdrawals, 0),
     ended: actors.reduce((sum, { client }) => sum + client.witness.counts.unsubscribes - client.unsubscribesAsked, 0),
     snapshots: total(({ client }) => client.witness.counts.snapshots),
     updates: total(({ client }) => client.witness.counts.updates),
@@ -153,6 +166,17 @@ function read({ client, mood }: Actor, random: Random): void {
   if (mood === 'fast' || (mood === 'slow' && random.chance(0.03))) client.transport.drain()
 }
 
+/** With all sources lost and every book withdrawn nobody holds a level, however slow or late. */
+function restWithdrawn(simulation: StreamSimulation, actors: readonly Actor[]): void {
+  for (const symbol of MARKETS) simulation.offer(symbol, 'lost')
+  simulation.clock.advance(STALE_SECONDS * 1000 + 1)
+  simulation.quiesce(actors.map(({ client }) => client))
+  for (const { client } of actors) {
+    if (client.transport.closed !== undefined) continue
+    for (const market of MARKETS) expect(['[[],[]]', undefined]).toContain(client.witness.bookText(market))
+  }
+}
+
 /** Only who asked for the executions of a market that missed some is closed. */
 function judgeClosed(simulation: StreamSimulation, { client, asked }: Actor): void {
   expect(client.transport.closed).toEqual({ code: 4000, reason: 'execution stream has a gap at its source' })
@@ -177,15 +201,12 @@ function judge(simulation: StreamSimulation, { client, missedAfter }: Actor, cha
 }
 
 /** Runs every seed and adds up what happened. */
-function runSeeds(options: RunOptions): RunResult {
-  const sum = { updates: 0, snapshots: 0, ended: 0, missed: 0 }
-  for (const seed of seeds) {
+function runSeeds(options: RunOptions, of = seeds): RunResult {
+  const sum = { updates: 0, snapshots: 0, ended: 0, missed: 0, withdrawn: 0 }
+  for (const seed of of) {
     try {
-      const { updates, snapshots, ended, missed } = run(seed, options)
-      sum.updates += updates
-      sum.snapshots += snapshots
-      sum.ended += ended
-      sum.missed += missed
+      const result = run(seed, options)
+      for (const name of Object.keys(sum) as (keyof RunResult)[]) sum[name] += result[name]
     } catch (error) {
       const how = JSON.stringify(options)
       throw new Error(`seed ${seed}, ${how}: ${(error as Error).message}`, { cause: error })
@@ -207,5 +228,17 @@ describe('clients that pause, dribble, die and come back', () => {
     const { updates, ended } = runSeeds({ depth: 5, steps: 400, changing: true })
     expect(updates).toBeGreaterThan(seeds.length * 100)
     expect(ended).toBeGreaterThan(seeds.length * 5)
+  })
+
+  test.each([0, 5])('see no book that is not trusted while sources are lost and return, at depth %i', (depth) => {
+    const { updates, withdrawn } = runSeeds({ depth, steps: 300, losing: true }, fewer)
+    expect(updates).toBeGreaterThan(fewer.length * 50)
+    expect(withdrawn).toBeGreaterThan(fewer.length * 3)
+  })
+
+  test('see the same while markets come and go besides', () => {
+    const { ended, withdrawn } = runSeeds({ depth: 5, steps: 300, changing: true, losing: true }, fewer)
+    expect(ended).toBeGreaterThan(fewer.length * 5)
+    expect(withdrawn).toBeGreaterThan(fewer.length * 3)
   })
 })

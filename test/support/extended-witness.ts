@@ -40,7 +40,7 @@ interface Message {
     readonly amount?: string
     readonly bids: readonly Level[]
     readonly asks: readonly Level[]
-    readonly books?: readonly { market: string; cursor: string; digest: string }[]
+    readonly books?: readonly { market: string; cursor: string; digest?: string; live: boolean; since: string }[]
   }
 }
 
@@ -59,6 +59,7 @@ export class ExtendedWitness {
     tops: 0,
     executions: 0,
     digests: 0,
+    stale: 0,
     continued: 0,
     replayed: 0,
   }
@@ -140,11 +141,17 @@ export class ExtendedWitness {
 
   #onHeartbeat({ payload }: Message): void {
     this.lastBooks = (payload.books ?? []).map(({ market }) => market)
-    for (const { market, cursor, digest } of payload.books ?? []) {
+    for (const { market, cursor, digest, live, since } of payload.books ?? []) {
       const state = this.channel(market, 'market_data')
       if (!state.subscribed) throw new Error('a digest of a book that is not subscribed')
+      if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(since)) throw new Error(`since is ${since}`)
       if (cursor !== state.cursor)
         throw new Error(`the heartbeat names ${cursor} and the book stands at ${state.cursor}`)
+      if (!live) {
+        if (digest !== undefined) throw new Error('a heartbeat confirms a book that no source is trusted for')
+        this.counts.stale += 1
+        continue
+      }
       const expected = digestOf(state.book)
       if (digest !== expected) throw new Error(`the digest is ${digest} and should be ${expected}`)
       this.counts.digests += 1

@@ -16,12 +16,21 @@ export class MarketTruth {
   holeCount = 0
   readonly #times: string[] = []
   lastTime = ''
+  /** Whether a source is trusted, and whether the book was withdrawn since none is. */
+  isLive = false
+  isWithdrawn = false
+  withdrawals = 0
 
   constructor(market: MarketDefinition, bus: Bus) {
     this.#market = market
     bus.subscribe(market.symbol, (message) => {
-      if (message.type !== 'commit') return
+      if (message.type !== 'commit') {
+        this.isLive = message.live
+        if (message.live) this.isWithdrawn = false
+        return
+      }
       this.#book.apply(message.changes)
+      if (message.withdraws) this.#withdraw()
       this.lastTime = millisecondText(message.milliseconds)
       this.#times.push(this.lastTime)
       const levels = this.#book.levels(this.#market.depth)
@@ -42,6 +51,16 @@ export class MarketTruth {
   /** The market begins anew, after it was away: its book is empty, and what was before stays known. */
   beginAnew(market: MarketDefinition): void {
     this.#market = market
+    this.#book = new NaiveBook()
+    this.isLive = false
+    this.isWithdrawn = false
+  }
+
+  /** Only a book without a source is withdrawn; nothing is left of it, whatever the commit says. */
+  #withdraw(): void {
+    if (this.isLive) throw new Error('a live book was withdrawn')
+    this.isWithdrawn = true
+    this.withdrawals += 1
     this.#book = new NaiveBook()
   }
 

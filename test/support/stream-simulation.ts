@@ -29,6 +29,15 @@ export const SETTINGS: HubSettings = {
   pingSeconds: 15,
   silenceSeconds: 900,
   staleSeconds: 0,
+  closesStale: false,
+}
+
+/** What the writers of markets make of `stream.stale_*`; undefined = a lost book stays. */
+export function withdrawAfter({
+  staleSeconds = 0,
+  closesStale = false,
+}: Partial<HubSettings> = {}): number | undefined {
+  return staleSeconds > 0 && !closesStale ? staleSeconds * 1000 : undefined
 }
 
 export function testMarket(symbol: string, depth: number): MarketDefinition {
@@ -61,6 +70,29 @@ export interface SimulationOptions {
   readonly executionsKept?: number
 }
 
+/** A transport that knows when a SNAPSHOT is written: of a market that is live, or in place of a book that is withdrawn. */
+export class WatchedTransport extends FakeTransport {
+  readonly #truths: ReadonlyMap<string, MarketTruth>
+
+  constructor(kernelBytes: number, onText: (text: string) => void, truths: ReadonlyMap<string, MarketTruth>) {
+    super(kernelBytes, onText)
+    this.#truths = truths
+  }
+
+  override write(bytes: Buffer, onWritten?: () => void): void {
+    for (const [market, truth] of this.#truths) if (this.isOpen && !truth.isLive) judge(bytes, market, truth)
+    super.write(bytes, onWritten)
+  }
+}
+
+function judge(bytes: Buffer, market: string, { isWithdrawn }: MarketTruth): void {
+  const head = `"market":"${market}","type":"SNAPSHOT","time":"`
+  const start = bytes.indexOf(head)
+  if (start < 0) return
+  const levels = bytes.toString('latin1', start + head.length + '2026-01-01T00:00:00.000Z",'.length).slice(0, 20)
+  if (!isWithdrawn || levels !== '"bids":[],"asks":[]}') throw new Error(`an untrusted SNAPSHOT of ${market}`)
+}
+
 export class StreamSimulation {
   readonly clock = new VirtualClock()
   readonly random: Random
@@ -74,12 +106,14 @@ export class StreamSimulation {
   readonly metrics = createGatewayMetrics(createMetricsRegistry())
 
   readonly #executionsKept: number
+  readonly #withdrawAfterMilliseconds: number | undefined
   readonly #sequencerMetrics = createSequencerMetrics(createMetricsRegistry())
   readonly #lastMilliseconds = new Map<string, number>()
 
   constructor(options: SimulationOptions) {
     this.random = new Random(options.seed)
     this.#executionsKept = options.executionsKept ?? 10_000
+    this.#withdrawAfterMilliseconds = withdrawAfter(options.settings)
     for (const market of options.markets) {
       this.noise.set(market.symbol, new MarketNoise(this.random, options.noise))
       this.truths.set(market.symbol, new MarketTruth(market, this.bus))
@@ -133,6 +167,7 @@ export class StreamSimulation {
       log,
       metrics: this.#sequencerMetrics,
       floorMilliseconds: this.#lastMilliseconds.get(market.symbol) ?? 0,
+      withdrawAfterMilliseconds: this.#withdrawAfterMilliseconds,
       onRebuildNeeded: () => sequencer.offer(noise.snapshot()),
     })
     this.sequencers.set(market.symbol, sequencer)
@@ -146,7 +181,7 @@ export class StreamSimulation {
 
   connect(kernelBytes = 8_192): SimulatedClient {
     const witness = new StreamWitness(this.truths)
-    const transport = new FakeTransport(kernelBytes, (text) => witness.onText(text))
+    const transport = new WatchedTransport(kernelBytes, (text) => witness.onText(text), this.truths)
     const session = this.hub.open(transport, {
       clientId: 'client',
       customerId: 'customer',

@@ -20,10 +20,16 @@ export const STREAM_SETTINGS = {
     meaning: 'time over which a shutdown spreads the closing of connections',
   }),
   'stream.stale_seconds': seconds({
-    initial: 0,
+    initial: 10,
     min: 0,
     max: DAY_SECONDS,
-    meaning: 'subscribers of a market whose source is lost for so long are closed with 4002; 0 = never',
+    meaning: 'time for which no source of a market may be trusted before `stream.stale_action` is taken; 0 = never',
+  }),
+  'stream.stale_action': choice({
+    initial: 'withdraw',
+    values: ['withdraw', 'close', 'keep'],
+    meaning:
+      'what happens to the book then: `withdraw` removes every level with one UPDATE until a source is trusted again; `close` closes the subscribers of the market with 4002; `keep` leaves the last book',
   }),
   'stream.inbound_bytes_max': integer({
     initial: 65_536,

@@ -33,7 +33,13 @@ export class RecordedState {
     }
   }
 
-  /** The last book, also when it was lost since: it stays published until the next. Empty before the first. */
+  /** The last book, which was lost, is published no longer. */
+  withdraw(): void {
+    this.#book.replace([])
+    this.#hasBook = false
+  }
+
+  /** The last book, also when it was lost since, unless it was withdrawn. Empty before the first. */
   levels(): LevelChange[] {
     const levels: LevelChange[] = []
     for (const side of [BID, ASK] as const) {
