@@ -48,15 +48,26 @@ export function registerAccountRoutes(app: FastifyInstance, { db, guard, quotas 
     schema: { body: AccountChangeBody, response: { 200: Account } },
     ...WRITES_RAW_JSON,
     async handler(request) {
-      const { id, members, ref_id: refId, description, set_user_disabled: userDisabled } = request.body
-      refuseRepeatedMembers(members ?? [], '/members')
-      const metadata = metadataIn(memberTexts(request.bodyText), '/metadata')
+      const { body } = request
+      const isWrapped = 'account' in body
+      const place = isWrapped ? '/account' : ''
+      const {
+        id,
+        members,
+        ref_id: refId,
+        description,
+        set_user_disabled: userDisabled,
+      } = isWrapped ? body.account : body
+      refuseRepeatedMembers(members ?? [], `${place}/members`)
+      const texts = memberTexts(request.bodyText)
+      const changeTexts = isWrapped ? memberTexts(texts.get('account') as string) : texts
+      const metadata = metadataIn(changeTexts, `${place}/metadata`)
       const change = { refId, description, metadata, members, userDisabled }
-      if (!isUuid(id)) throw noAccount('/id')
+      if (!isUuid(id)) throw noAccount(`${place}/id`)
       const row = await db.transaction((transaction: Transaction<AccountTables>) =>
         changeAccount(transaction, writerOf(request), id.toLowerCase(), change),
       )
-      if (row === undefined) throw noAccount('/id')
+      if (row === undefined) throw noAccount(`${place}/id`)
       return accountDocument(row)
     },
   })

@@ -1,5 +1,5 @@
 /** What accounts look like in requests and answers, as schemas; bodies are strict, and nothing in them is coerced. */
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { choices, orderBy, text, times } from '../http/list-query.ts'
 import { NextPageCursor } from '../http/page-query.ts'
 import { textChoice } from '../http/text-choice.ts'
@@ -31,11 +31,19 @@ export const NewAccountBody = Type.Object(
   strict,
 )
 
-export const AccountChangeBody = Type.Object(
+const AccountChange = Type.Object(
   { id: Type.String({ maxLength: 200 }), ...changeable, set_user_disabled: Type.Optional(Type.Boolean()) },
   // The id alone asks for nothing.
-  { ...strict, minProperties: 2 },
+  { ...strict, minProperties: 2, title: 'AccountChange' },
 )
+
+type AccountChange = Static<typeof AccountChange>
+
+/** A change, or the same as the member `account`. */
+export const AccountChangeBody = Type.Unsafe<AccountChange | { readonly account: AccountChange }>({
+  type: 'object',
+  oneOf: [AccountChange, Type.Object({ account: AccountChange }, strict)],
+})
 
 export const ReviewBody = Type.Object(
   {

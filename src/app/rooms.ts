@@ -13,6 +13,7 @@ import { registerAuthOperatorRoutes } from '../auth/operator-routes.ts'
 import type { TokenVerifier } from '../auth/token-verifier.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config/settings.ts'
+import type { Conversions } from '../contract/assets.ts'
 import type { AddressSupply } from '../deposit-instructions/allocation.ts'
 import { registerAddressOperatorRoutes } from '../deposit-instructions/operator-routes.ts'
 import { registerDepositAddressRoutes } from '../deposit-instructions/routes.ts'
@@ -63,11 +64,10 @@ export function publicRooms(options: PublicRoomsOptions): readonly Room[] {
   const { db, live, quotas } = options
   const guard = createGuard(options)
   const supply = supplyOf(options)
-  const isAsset = (symbol: string) => live.config.assets.some((asset) => asset.symbol === symbol)
   return [
     (app) => registerMarketRoutes(app, { ...options, guard }),
     (app) => registerAccountRoutes(app, { db, guard, quotas }),
-    (app) => registerDepositAddressRoutes(app, { db, guard, supply, isAsset }),
+    (app) => registerDepositAddressRoutes(app, { db, guard, supply, conversions: () => conversionsOf(live.config) }),
     (app) => registerRuleRoutes(app, { db, guard, supply, settings: () => ruleSettings(live.config) }),
   ]
 }
@@ -89,10 +89,14 @@ function supplyOf({ live, quotas, hasTestSeed = false }: Configured): AddressSup
   return { keys: addressKeys(live.config, hasTestSeed), quotas }
 }
 
-function ruleSettings(config: Config): RuleSettings {
+function conversionsOf(config: Config): Conversions {
   const markets = config.markets.map(({ definition }) => definition)
+  return { assets: config.assets, parAssets: config['conversion.par_assets'], markets }
+}
+
+function ruleSettings(config: Config): RuleSettings {
   return {
-    terms: { assets: config.assets, parAssets: config['conversion.par_assets'], markets },
+    terms: conversionsOf(config),
     needsApproval: config['rules.approval'] === 'required',
     hasRulesField: config['rest.rules_field'],
   }

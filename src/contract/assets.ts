@@ -26,3 +26,21 @@ export type FiatAccountType = (typeof FIAT_ACCOUNT_TYPES)[number]
 export function isFiat({ networks }: Asset): boolean {
   return networks.length === 0
 }
+
+/** What can be converted and what carries it, as the configuration in force has it. */
+export interface Conversions {
+  readonly assets: readonly Asset[]
+  /** The setting `conversion.par_assets`. */
+  readonly parAssets: readonly string[]
+  readonly markets: readonly { readonly baseAsset: string; readonly quoteAsset: string }[]
+}
+
+/** Whether `source` becomes `destination`: they are the same, both at par, or the two sides of a market. */
+export function isConvertible(source: string, destination: string, { parAssets, markets }: Conversions): boolean {
+  if (source === destination) return true
+  if (parAssets.includes(source) && parAssets.includes(destination)) return true
+  return markets.some(
+    ({ baseAsset, quoteAsset }) =>
+      (baseAsset === source && quoteAsset === destination) || (baseAsset === destination && quoteAsset === source),
+  )
+}

@@ -26,3 +26,19 @@ export const CRYPTO_NETWORK_NAMES = Object.keys(CRYPTO_NETWORKS) as readonly Cry
 export function networksOf(family: AddressFamily): readonly CryptoNetwork[] {
   return CRYPTO_NETWORK_NAMES.filter((network) => CRYPTO_NETWORKS[network] === family)
 }
+
+/** Other names that requests may use for a network; answers never do. */
+const NETWORK_ALIASES = { POLYGON: 'POLYGON_POS' } as const satisfies Record<string, CryptoNetwork>
+
+export type RequestedNetwork = CryptoNetwork | keyof typeof NETWORK_ALIASES
+
+/** Every name that a request may use. */
+export const REQUESTED_NETWORK_NAMES: readonly RequestedNetwork[] = [
+  ...CRYPTO_NETWORK_NAMES,
+  ...(Object.keys(NETWORK_ALIASES) as (keyof typeof NETWORK_ALIASES)[]),
+]
+
+/** The network that a request means. */
+export function networkNamed(name: RequestedNetwork): CryptoNetwork {
+  return name in NETWORK_ALIASES ? NETWORK_ALIASES[name as keyof typeof NETWORK_ALIASES] : (name as CryptoNetwork)
+}

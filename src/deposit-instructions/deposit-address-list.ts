@@ -1,6 +1,6 @@
 /** A customer's deposit addresses, in pages: which of them match, and how they are found without reading the rest. */
 import { isUuid } from '../base/ids.ts'
-import { CRYPTO_NETWORK_NAMES, CRYPTO_NETWORKS, networksOf } from '../contract/crypto-networks.ts'
+import { CRYPTO_NETWORK_NAMES, CRYPTO_NETWORKS, type CryptoNetwork, networksOf } from '../contract/crypto-networks.ts'
 import type { Db } from '../store/db.ts'
 import { isMadeWithin, isOwnedBy, recordsOf, recordsOfEach, type WantedValues } from '../store/page.ts'
 import {
@@ -24,6 +24,7 @@ export interface DepositAddressFilters {
   readonly ids?: readonly string[]
   readonly ref_ids?: readonly string[]
   readonly account_ids?: readonly string[]
+  readonly crypto_networks?: readonly CryptoNetwork[]
   readonly created_at?: { readonly from?: string; readonly until?: string; readonly isEmpty: boolean }
 }
 
@@ -36,7 +37,7 @@ export interface DepositAddressListRequest {
 
 /** A filter by values of one column. */
 interface ColumnFilter extends WantedValues {
-  readonly column: 'id' | 'ref_id' | 'profile_id' | 'account_id' | 'identity_id'
+  readonly column: 'id' | 'ref_id' | 'profile_id' | 'account_id' | 'identity_id' | 'crypto_network'
 }
 
 export async function listDepositAddresses(
@@ -105,22 +106,25 @@ const ITEM: ItemText = {
 
 /**
  * The filters by whose values the records are found: one whose values name one record each, or at most two others. What
- * is found is held to the rest.
+ * is found is held to the rest. There are few networks, so theirs has no index with another column and stands alone.
  */
 function driversOf(given: readonly ColumnFilter[]): readonly ColumnFilter[] {
   const naming = given.find(({ namesOne }) => namesOne)
-  return naming === undefined ? given.slice(0, 2) : [naming]
+  if (naming !== undefined) return [naming]
+  const paired = given.filter(({ column }) => column !== 'crypto_network')
+  return paired.length === 0 ? given : paired.slice(0, 2)
 }
 
 /** In the order in which they are best to find records by. */
 function columnFilters(filters: DepositAddressFilters): readonly ColumnFilter[] {
-  const { ids, ref_ids, profile_ids, account_ids, identity_ids } = filters
+  const { ids, ref_ids, profile_ids, account_ids, identity_ids, crypto_networks } = filters
   const given: readonly (readonly [ColumnFilter['column'], ColumnFilter['type'], readonly string[] | undefined])[] = [
     ['id', 'uuid', ids],
     ['ref_id', 'text', ref_ids],
     ['profile_id', 'uuid', profile_ids],
     ['identity_id', 'text', identity_ids],
     ['account_id', 'uuid', account_ids],
+    ['crypto_network', 'text', crypto_networks],
   ]
   return given.flatMap(([column, type, values]) => {
     if (values === undefined) return []

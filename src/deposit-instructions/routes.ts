@@ -4,8 +4,25 @@
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { actorOf, callerOf, type Guard } from '../auth/guard.ts'
-import { CRYPTO_NETWORK_NAMES, type CryptoNetwork } from '../contract/crypto-networks.ts'
-import { type ListQuery, listQuerySchema, orderBy, readsListQuery, texts, times, uuids } from '../http/list-query.ts'
+import { type Conversions, isConvertible } from '../contract/assets.ts'
+import {
+  CRYPTO_NETWORK_NAMES,
+  CRYPTO_NETWORKS,
+  type CryptoNetwork,
+  networkNamed,
+  networksOf,
+  REQUESTED_NETWORK_NAMES,
+} from '../contract/crypto-networks.ts'
+import {
+  choices,
+  type ListQuery,
+  listQuerySchema,
+  orderBy,
+  readsListQuery,
+  texts,
+  times,
+  uuids,
+} from '../http/list-query.ts'
 import { NextPageCursor, pageDocument } from '../http/page-query.ts'
 import { invalidRequest } from '../http/problem.ts'
 import { WRITES_RAW_JSON } from '../http/raw-json.ts'
@@ -20,8 +37,8 @@ export interface DepositAddressRoutesOptions {
   readonly db: Db
   readonly guard: Guard
   readonly supply: AddressSupply
-  /** Whether the setting `assets` has an asset with this symbol. */
-  isAsset(symbol: string): boolean
+  /** What is in force now. */
+  conversions(): Conversions
 }
 
 const METADATA_MEMBERS_MAX = 6
@@ -30,6 +47,7 @@ const METADATA_CHARACTERS_MAX = 100
 const strict = { additionalProperties: false }
 const Id = Type.String({ minLength: 1, maxLength: 200 })
 const Network = textChoice<CryptoNetwork>(CRYPTO_NETWORK_NAMES)
+const RequestedNetworkName = textChoice(REQUESTED_NETWORK_NAMES)
 
 const Metadata = Type.Unsafe<Readonly<Record<string, string>>>({
   type: 'object',
@@ -41,7 +59,7 @@ const Metadata = Type.Unsafe<Readonly<Record<string, string>>>({
 const NewDepositAddress = Type.Object(
   {
     profile_id: Id,
-    crypto_network: Network,
+    crypto_network: RequestedNetworkName,
     account_id: Type.Optional(Id),
     identity_id: Type.Optional(Id),
     ref_id: Type.Optional(Id),
@@ -83,6 +101,8 @@ const PARAMETERS = {
   ids: uuids('Filter by deposit address UUIDs'),
   ref_ids: texts('Filter by client-specified IDs'),
   account_ids: texts('Filter by accounts'),
+  crypto_networks: choices(REQUESTED_NETWORK_NAMES, 'Filter by crypto networks; POLYGON means POLYGON_POS'),
+  networks: choices(REQUESTED_NETWORK_NAMES, 'Another name of crypto_networks'),
   created_at: times('Created'),
   order_by: orderBy(['CREATED_AT'], 'Ordering method'),
 }
@@ -95,16 +115,21 @@ export function registerDepositAddressRoutes(app: FastifyInstance, options: Depo
     ...readsListQuery(PARAMETERS),
     schema: { querystring: listQuerySchema(PARAMETERS), response: { 200: DepositAddressPage } },
     ...WRITES_RAW_JSON,
-    handler: async (request) =>
-      pageDocument(await listDepositAddresses(db, callerOf(request).customerId, request.query)),
+    async handler(request) {
+      const { filters, ...query } = request.query
+      const { crypto_networks = [], networks = [], ...others } = filters
+      const named = [...new Set([...crypto_networks, ...networks].map(networkNamed))]
+      const wanted = { ...query, filters: named.length === 0 ? others : { ...others, crypto_networks: named } }
+      return pageDocument(await listDepositAddresses(db, callerOf(request).customerId, wanted))
+    },
   })
   app.route<{ Body: Static<typeof NewDepositAddress> }>({
     ...guard('createDepositAddress'),
     schema: { body: NewDepositAddress, response: { 200: DepositAddress } },
     ...WRITES_RAW_JSON,
     handler(request): Promise<DepositAddressDocument> {
-      const { body } = request
-      refuseUnknownAsset(body.conversion_target_asset, options)
+      const body = { ...request.body, crypto_network: networkNamed(request.body.crypto_network) }
+      refuseConversionTarget(body.crypto_network, body.conversion_target_asset, options.conversions())
       const caller = callerOf(request)
       const who = { customerId: caller.customerId, actor: actorOf(caller) }
       return db.transaction<DepositInstructionTables, DepositAddressDocument>((transaction) =>
@@ -114,8 +139,17 @@ export function registerDepositAddressRoutes(app: FastifyInstance, options: Depo
   })
 }
 
-function refuseUnknownAsset(symbol: string | undefined, { isAsset }: DepositAddressRoutesOptions): void {
-  if (symbol === undefined || symbol === NO_CONVERSION || isAsset(symbol)) return
-  const detail = `must be ${NO_CONVERSION} or the symbol of an asset`
-  throw invalidRequest([{ pointer: '/conversion_target_asset', detail }])
+/** An address converts only what a rule would convert: one of the assets that arrive on its networks, into the target. */
+function refuseConversionTarget(network: CryptoNetwork, target: string | undefined, conversions: Conversions): void {
+  if (target === undefined || target === NO_CONVERSION) return
+  const pointer = '/conversion_target_asset'
+  const { assets } = conversions
+  if (!assets.some(({ symbol }) => symbol === target)) {
+    throw invalidRequest([{ pointer, detail: `must be ${NO_CONVERSION} or the symbol of an asset` }])
+  }
+  const compatible = networksOf(CRYPTO_NETWORKS[network])
+  const arriving = assets.filter(({ networks }) => networks.some((carrier) => compatible.includes(carrier)))
+  if (arriving.some(({ symbol }) => isConvertible(symbol, target, conversions))) return
+  const detail = `no asset that arrives on ${network} is converted into ${target}: there is no market, and none is at par`
+  throw invalidRequest([{ pointer, detail }])
 }

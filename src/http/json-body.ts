@@ -1,8 +1,8 @@
 /**
- * Strict reading of JSON bodies: valid UTF-8, valid JSON, no member twice, no `__proto__`, no text that cannot be
- * stored (U+0000, lone surrogates), a bounded number of values and levels. `JSON.parse` decides what is JSON; one pass
- * over the text before it finds what it would silently accept, and stops at the limits, so that a hostile body is
- * neither parsed nor validated. Pure.
+ * Strict reading of JSON bodies: valid UTF-8, valid JSON, no member twice, no text that cannot be stored (U+0000, lone
+ * surrogates), a bounded number of values and levels. `JSON.parse` decides what is JSON; one pass over the text before it
+ * finds what it would silently accept, and stops at the limits, so that a hostile body is neither parsed nor validated.
+ * `__proto__` is a member like any other: `JSON.parse` makes it an own member, and schemas decide where it may be. Pure.
  */
 import type { FieldError } from './problem.ts'
 
@@ -170,7 +170,6 @@ function enterMember(frame: Frame, name: string): string | undefined {
   const { step: earlier, hasMember } = frame
   frame.step = name
   frame.hasMember = true
-  if (name === '__proto__') return 'is not an allowed name'
   if (!hasMember) return undefined
   frame.names ??= new Set([String(earlier)])
   if (frame.names.has(name)) return 'stands twice in one object'

@@ -122,7 +122,8 @@ function readListQuery<Parameters extends ListParameters>(parameters: Parameters
     filters: filters as ListQuery<Parameters>['filters'],
     limit: limit ?? LIMIT_DEFAULT,
     order: order ?? 'DESC',
-    ...(pageCursor === undefined ? {} : { pageCursor }),
+    // Generated clients send the parameter without a value for the first page.
+    ...(pageCursor === undefined || pageCursor === '' ? {} : { pageCursor }),
     binding: Object.fromEntries(Object.entries(filters).map(([name, value]) => [name, bindingOf(value)])),
     ignored: values.left(),
   }
@@ -144,7 +145,10 @@ export function listQuerySchema(parameters: ListParameters): object {
         description: 'Largest number of results: a page also ends at 2 MiB',
       },
       order: { type: 'string', enum: ORDERS, default: 'DESC', description: 'Sort by created_at' },
-      page_cursor: { type: 'string', description: 'Cursor for the next page: next_page_cursor of the page before' },
+      page_cursor: {
+        type: 'string',
+        description: 'Cursor for the next page: next_page_cursor of the page before. Empty means the first page',
+      },
     },
   }
 }

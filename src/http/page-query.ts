@@ -41,7 +41,8 @@ interface PageParts {
 export function readPageQuery(query: Static<typeof PageQuery>): PageParameters {
   const { limit: limitText, order = 'DESC', page_cursor: pageCursor } = query
   const limit = limitText === undefined ? LIMIT_DEFAULT : readLimit(limitText)
-  return pageCursor === undefined ? { limit, order } : { limit, order, pageCursor }
+  // Empty means the first page.
+  return pageCursor === undefined || pageCursor === '' ? { limit, order } : { limit, order, pageCursor }
 }
 
 /** The answer of a list whose items are text already; its route is one that WRITES_RAW_JSON. */

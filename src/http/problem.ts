@@ -39,7 +39,10 @@ export const PROBLEMS = {
   already_exists: { status: 409, meaning: 'the name is taken; `meta.existing` holds that record' },
   invalid_state: { status: 409, meaning: 'the record is in a state that does not allow this' },
   body_too_large: { status: 413, meaning: 'the body is over its limit' },
-  unsupported_media_type: { status: 415, meaning: 'the body is of a type that the resource does not take' },
+  unsupported_media_type: {
+    status: 415,
+    meaning: 'the body is of a type that the resource does not take, or has a `Content-Encoding`',
+  },
   misdirected_request: {
     status: 421,
     meaning: '`Host` is no IP address and no name that the operator listener answers to (`operator.allowed_hosts`)',

@@ -5,6 +5,7 @@
  * problem document that names field and rule, and that neither a URL's query nor a header reaches the log. It knows no
  * other module: what their errors mean is given to it.
  */
+import type { IncomingHttpHeaders } from 'node:http'
 import type { SecureContextOptions } from 'node:tls'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { type Clock, createSystemClock } from '../base/clock.ts'
@@ -221,11 +222,14 @@ function readQueries(app: FastifyInstance): void {
   })
 }
 
-/** Only JSON, only UTF-8; an empty body is none. */
+/** Only JSON, only UTF-8, never encoded: what a body expands to has no bound. An empty body is none. */
 function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.decorateRequest('bodyText', '')
   app.addHook('preParsing', async ({ headers }) => {
+    if (headers['content-encoding'] !== undefined && hasBody(headers)) {
+      throw new Problem('unsupported_media_type', 'Content-Encoding: bodies are taken without one')
+    }
     const charset = /^application\/json\s*;.*charset="?([^";\s]+)/i.exec(headers['content-type'] ?? '')?.[1]
     if (charset !== undefined && charset.toLowerCase() !== 'utf-8') {
       throw new Problem('unsupported_media_type', 'Content-Type: charset must be utf-8')
@@ -242,6 +246,10 @@ function readJsonBodies(app: FastifyInstance): void {
   app.addHook('preValidation', async (request) => {
     if (request.body === undefined && request.routeOptions.schema?.body !== undefined) request.body = {}
   })
+}
+
+function hasBody(headers: IncomingHttpHeaders): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 /**

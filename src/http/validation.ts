@@ -13,7 +13,7 @@ export function validationErrors(
   errors: readonly FastifySchemaValidationError[],
   context: string | undefined,
 ): [FieldError, ...FieldError[]] {
-  const fields = errors.map((reported): FieldError => {
+  const fields = errorsOfBranch(errors).map((reported): FieldError => {
     const error = missingBeforeFew(reported)
     const pointer = error.instancePath + memberStep(error)
     const detail = ruleOf(error)
@@ -25,7 +25,26 @@ export function validationErrors(
 /** With `verbose`, the validator adds what it judged, and the schema around the broken rule. */
 type VerboseError = FastifySchemaValidationError & {
   readonly data?: unknown
-  readonly parentSchema?: { readonly required?: readonly string[] }
+  readonly schema?: unknown
+  readonly parentSchema?: Alternative
+}
+
+interface Alternative {
+  readonly required?: readonly string[]
+}
+
+/**
+ * Of a schema with alternatives (`oneOf`) the validator reports what each of them lacks. What counts is the alternative
+ * whose required members are all there, else the first.
+ */
+function errorsOfBranch(errors: readonly VerboseError[]): readonly VerboseError[] {
+  const last = errors.at(-1)
+  if (last?.keyword !== 'oneOf') return errors
+  const { data, schema, schemaPath } = last
+  const isMeant = ({ required = [] }: Alternative) => required.every((name) => Object.hasOwn(data as object, name))
+  const index = Math.max(0, (schema as readonly Alternative[]).findIndex(isMeant))
+  const ofBranch = errors.filter((error) => error.schemaPath.startsWith(`${schemaPath}/${index}/`))
+  return ofBranch.length > 0 ? ofBranch : [last]
 }
 
 /** The number of members is judged before their names; a required one that is missing says more than their number. */

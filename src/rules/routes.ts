@@ -2,20 +2,21 @@
 import type { FastifyInstance } from 'fastify'
 import { actorOf, callerOf, type Guard } from '../auth/guard.ts'
 import { isUuid } from '../base/ids.ts'
+import type { Conversions } from '../contract/assets.ts'
 import type { AddressSupply } from '../deposit-instructions/allocation.ts'
 import { type ListQuery, listQuerySchema, readsListQuery } from '../http/list-query.ts'
 import { pageDocument } from '../http/page-query.ts'
 import { invalidRequest } from '../http/problem.ts'
 import { WRITES_RAW_JSON } from '../http/raw-json.ts'
 import type { Db, Transaction } from '../store/db.ts'
-import { NewRule, type NewRuleBody, RULE_FILTERS, RuleAnswer, RuleList } from './schemas.ts'
+import { NewRule, type RequestedRule, RULE_FILTERS, RuleAnswer, RuleList, withNetworkNames } from './schemas.ts'
 import { createRule, deleteRule } from './service.ts'
 import { listRules, noRule, type RuleTables, ruleDocument } from './store.ts'
-import { type Terms, termsFaults } from './terms.ts'
+import { termsFaults } from './terms.ts'
 
 /** What is in force now; read anew for every request. */
 export interface RuleSettings {
-  readonly terms: Terms
+  readonly terms: Conversions
   /** The setting `rules.approval`. */
   readonly needsApproval: boolean
   /** The setting `rest.rules_field`. */
@@ -30,19 +31,20 @@ export interface RuleRoutesOptions {
 }
 
 export function registerRuleRoutes(app: FastifyInstance, { db, guard, supply, settings }: RuleRoutesOptions): void {
-  app.route<{ Body: NewRuleBody }>({
+  app.route<{ Body: RequestedRule }>({
     ...guard('createRule'),
     schema: { body: NewRule, response: { 200: RuleAnswer } },
     ...WRITES_RAW_JSON,
     async handler(request) {
       const { terms, needsApproval } = settings()
-      const [first, ...rest] = termsFaults(request.body, terms)
+      const body = withNetworkNames(request.body)
+      const [first, ...rest] = termsFaults(body, terms)
       if (first !== undefined) throw invalidRequest([first, ...rest])
       const caller = callerOf(request)
       const writer = { customerId: caller.customerId, actor: actorOf(caller) }
       const status = needsApproval ? 'PENDING' : 'ACTIVE'
       const row = await db.transaction((transaction: Transaction<RuleTables>) =>
-        createRule(transaction, supply, writer, request.body, status),
+        createRule(transaction, supply, writer, body, status),
       )
       return { rule: ruleDocument(row) }
     },

@@ -2,9 +2,15 @@
  * The forms of rules on the wire: what a request may hold, and what an answer holds. They validate, type, serialise and
  * describe; what they cannot say (assets, networks, addresses) is in `terms`.
  */
-import { type Static, Type } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import { FIAT_ACCOUNT_TYPES, FIAT_NETWORKS } from '../contract/assets.ts'
-import { CRYPTO_NETWORK_NAMES } from '../contract/crypto-networks.ts'
+import {
+  CRYPTO_NETWORK_NAMES,
+  type CryptoNetwork,
+  networkNamed,
+  REQUESTED_NETWORK_NAMES,
+  type RequestedNetwork,
+} from '../contract/crypto-networks.ts'
 import { choices, text, uuids } from '../http/list-query.ts'
 import { NextPageCursor } from '../http/page-query.ts'
 import { textChoice } from '../http/text-choice.ts'
@@ -17,6 +23,7 @@ const oneOfThree = { ...strict, minProperties: 1, maxProperties: 1 }
 const Id = Type.String({ minLength: 1, maxLength: 200 })
 const AssetSymbol = Type.String({ minLength: 1, maxLength: 200, description: 'Symbol of a configured asset' })
 const CryptoNetworkName = textChoice(CRYPTO_NETWORK_NAMES)
+const RequestedNetworkName = textChoice(REQUESTED_NETWORK_NAMES)
 const FiatNetworkName = textChoice(FIAT_NETWORKS)
 const FiatAccountTypeName = textChoice(FIAT_ACCOUNT_TYPES)
 
@@ -24,25 +31,38 @@ const Profile = Type.Object({ profile_id: Id }, strict)
 
 const NewSource = Type.Object(
   {
-    crypto: Type.Optional(Type.Object({ network: CryptoNetworkName }, strict)),
-    fiat: Type.Optional(Type.Object({ network: FiatNetworkName, account_type: FiatAccountTypeName }, strict)),
+    crypto: Type.Optional(Type.Object({ network: RequestedNetworkName }, strict)),
+    fiat: Type.Optional(
+      Type.Object(
+        {
+          network: FiatNetworkName,
+          account_type: Type.Optional(
+            Type.Enum([...FIAT_ACCOUNT_TYPES], { type: 'string', description: 'Required for WIRE' }),
+          ),
+        },
+        strict,
+      ),
+    ),
     profile: Type.Optional(Profile),
   },
   { ...oneOfThree, description: 'Which deposits the rule is about: exactly one of crypto, fiat, profile' },
 )
 
-const Destination = Type.Object(
-  {
-    crypto: Type.Optional(
-      Type.Object({ address: Type.String({ minLength: 1, maxLength: 200 }), network: CryptoNetworkName }, strict),
-    ),
-    fiat: Type.Optional(
-      Type.Object({ fiat_account_id: Id, memo: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })) }, strict),
-    ),
-    profile: Type.Optional(Profile),
-  },
-  { ...oneOfThree, description: 'Where the destination asset goes: exactly one of crypto, fiat, profile' },
-)
+function destinationOver<Network extends TSchema>(network: Network) {
+  return Type.Object(
+    {
+      crypto: Type.Optional(Type.Object({ address: Type.String({ minLength: 1, maxLength: 200 }), network }, strict)),
+      fiat: Type.Optional(
+        Type.Object(
+          { fiat_account_id: Id, memo: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })) },
+          strict,
+        ),
+      ),
+      profile: Type.Optional(Profile),
+    },
+    { ...oneOfThree, description: 'Where the destination asset goes: exactly one of crypto, fiat, profile' },
+  )
+}
 
 export const NewRule = Type.Object(
   {
@@ -54,12 +74,39 @@ export const NewRule = Type.Object(
     source_asset: AssetSymbol,
     destination_asset: AssetSymbol,
     source: NewSource,
-    destination: Type.Optional(Destination),
+    destination: Type.Optional(destinationOver(RequestedNetworkName)),
   },
   strict,
 )
 
-export type NewRuleBody = Static<typeof NewRule>
+/** As it was sent: a network may have one of its other names. */
+export type RequestedRule = Static<typeof NewRule>
+
+export interface NewRuleBody extends Omit<RequestedRule, 'source' | 'destination'> {
+  readonly source: Omit<RequestedRule['source'], 'crypto'> & { readonly crypto?: { readonly network: CryptoNetwork } }
+  readonly destination?: Omit<NonNullable<RequestedRule['destination']>, 'crypto'> & {
+    readonly crypto?: { readonly address: string; readonly network: CryptoNetwork }
+  }
+}
+
+/** The same rule with each network by its own name. */
+export function withNetworkNames({ source, destination, ...rule }: RequestedRule): NewRuleBody {
+  return {
+    ...rule,
+    source: withNetworkName(source),
+    ...(destination === undefined ? {} : { destination: withNetworkName(destination) }),
+  }
+}
+
+function withNetworkName<Crypto extends { readonly network: RequestedNetwork }, Others extends object>(
+  place: Others & { readonly crypto?: Crypto },
+) {
+  const { crypto, ...others } = place
+  return {
+    ...others,
+    ...(crypto === undefined ? {} : { crypto: { ...crypto, network: networkNamed(crypto.network) } }),
+  }
+}
 
 const Source = Type.Object({
   crypto: Type.Optional(
@@ -93,7 +140,7 @@ const Rule = Type.Object(
     source_asset: Type.String(),
     destination_asset: Type.String(),
     source: Source,
-    destination: Destination,
+    destination: destinationOver(CryptoNetworkName),
     created_at: Type.String({ format: 'date-time' }),
   },
   { title: 'Rule' },

@@ -2,26 +2,22 @@
  * Whether the terms of a new rule make sense: assets that are there, a pair that can be converted, networks that carry
  * the assets, and a destination address that is one. Pure: what is configured is handed in.
  */
-import { type Asset, FIAT_NETWORKS, isFiat } from '../contract/assets.ts'
+import { type Asset, type Conversions, FIAT_NETWORKS, isConvertible, isFiat } from '../contract/assets.ts'
 import { addressFault } from '../deposit-instructions/derivation/address-validity.ts'
 import type { FieldError } from '../http/problem.ts'
 import type { NewRuleBody } from './schemas.ts'
 
-/** What can be converted and what carries it, as the configuration in force says. */
-export interface Terms {
-  readonly assets: readonly Asset[]
-  /** The setting `conversion.par_assets`. */
-  readonly parAssets: readonly string[]
-  readonly markets: readonly { readonly baseAsset: string; readonly quoteAsset: string }[]
-}
-
 /** Every rule that the terms break, each with its place in the body; none: they make sense. */
-export function termsFaults(body: NewRuleBody, terms: Terms): readonly FieldError[] {
+export function termsFaults(body: NewRuleBody, terms: Conversions): readonly FieldError[] {
   const assetOf = (symbol: string) => terms.assets.find((asset) => asset.symbol === symbol)
   const source = assetOf(body.source_asset)
   const destination = assetOf(body.destination_asset)
   const unknown = `is none of ${terms.assets.map(({ symbol }) => symbol).join(', ')}`
   const faults: FieldError[] = []
+  const { fiat } = body.source
+  if (fiat !== undefined && fiat.account_type === undefined && fiat.network !== 'CUBIX') {
+    faults.push({ pointer: '/source/fiat/account_type', detail: `is required for ${fiat.network}` })
+  }
   if (source === undefined) faults.push({ pointer: '/source_asset', detail: unknown })
   else faults.push(...carriageFaults('/source', body.source, source))
   if (destination === undefined) faults.push({ pointer: '/destination_asset', detail: unknown })
@@ -36,15 +32,6 @@ export function termsFaults(body: NewRuleBody, terms: Terms): readonly FieldErro
   const addressDetail = crypto === undefined ? undefined : addressFault(crypto.network, crypto.address)
   if (addressDetail !== undefined) faults.push({ pointer: '/destination/crypto/address', detail: addressDetail })
   return faults
-}
-
-function isConvertible(source: string, destination: string, { parAssets, markets }: Terms): boolean {
-  if (source === destination) return true
-  if (parAssets.includes(source) && parAssets.includes(destination)) return true
-  return markets.some(
-    ({ baseAsset, quoteAsset }) =>
-      (baseAsset === source && quoteAsset === destination) || (baseAsset === destination && quoteAsset === source),
-  )
 }
 
 /** Whether an asset comes or goes the way that is asked for; a profile holds every asset. */

@@ -183,11 +183,17 @@ describe('a cursor', () => {
       await list({ page_cursor, identity_id: 'alice', 'created_at.gt': '2020-01-01T00:00:00Z' }),
       await list({ page_cursor, identity_id: 'alice' }, stranger),
       await list({ page_cursor: `${page_cursor}x`, identity_id: 'alice' }),
-      await list({ page_cursor: '', identity_id: 'alice' }),
       await list({ page_cursor: '🦀', identity_id: 'alice' }),
       await node.operator('GET', `/accounts?${encode({ page_cursor })}`),
     ]
     for (const { status, body } of misuses) expect([status, body.code]).toEqual([400, 'invalid_cursor'])
+  })
+
+  it('that is empty is none: the first page, also of the operator’s lists', async () => {
+    expect((await list({ page_cursor: '', limit: '2' })).text).toBe((await list({ limit: '2' })).text)
+    const empty = await node.operator('GET', '/accounts?page_cursor=&limit=2')
+    expect(empty.text).toBe((await node.operator('GET', '/accounts?limit=2')).text)
+    expect((await node.operator('GET', '/customers?page_cursor=&limit=1')).status).toBe(200)
   })
 
   it('is judged also where no time is in the range', async () => {

@@ -110,6 +110,24 @@ describe('creating an account', () => {
     expect(again.text).toContain('"metadata":{"n":0.10}')
   })
 
+  it('returns metadata with a member named __proto__ equal, wherever it is written and shown', async () => {
+    const metadata = '"metadata":{"__proto__":{"admin_disabled":true},"a":{"__proto__":"x","constructor":[]}}'
+    const made = await customer.call('POST', PATH, `{"account":{"identity_id":"alice","ref_id":"proto",${metadata}}}`)
+    expect([made.status, made.body.admin_disabled]).toEqual([200, false])
+    const { id } = made.body
+    const again = metadata.replace('"x"', '"y"')
+    for (const [text, expected] of [
+      [made.text, metadata],
+      [(await customer.call('PUT', PATH, `{"id":"${id}",${again}}`)).text, again],
+      [(await customer.call('PUT', PATH, `{"account":{"id":"${id}",${metadata}}}`)).text, metadata],
+      [(await customer.call('GET', `${PATH}/${id}`)).text, metadata],
+      [(await customer.call('GET', `${PATH}?limit=1`)).text, metadata],
+      [(await customer.call('POST', PATH, '{"account":{"identity_id":"x","ref_id":"proto"}}')).text, metadata],
+    ] as const) {
+      expect(text).toContain(expected)
+    }
+  })
+
   it('answers 409 with the record for a ref_id that was used, also by another client of the customer', async () => {
     const ref_id = newRef()
     const { body: existing } = await create({ ref_id, metadata: { a: 1 } }, { create_profile: true })
@@ -172,6 +190,15 @@ describe('changing an account', () => {
       'account.create',
       ...steps.map(() => 'account.update'),
     ])
+  })
+
+  it('takes the same inside account, as the reference has it', async () => {
+    const { body: made } = await create({ description: 'before', metadata: { a: 1 } })
+    const change = { id: made.id.toUpperCase(), description: 'after', metadata: { b: 2 }, set_user_disabled: true }
+    const { status, body } = await customer.call('PUT', PATH, { account: change })
+    expect([status, body.description, body.metadata, body.user_disabled]).toEqual([200, 'after', { b: 2 }, true])
+    const missing = await customer.call('PUT', PATH, { account: { ...change, id: 'x' } })
+    expect(missing).toMatchObject({ status: 404, body: { errors: [{ pointer: '/account/id' }] } })
   })
 
   it('does nothing when everything is so already', async () => {

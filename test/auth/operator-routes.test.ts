@@ -136,7 +136,7 @@ describe('customers', () => {
     ['an array', [], '', 'must be of type object'],
     ['no JSON', '{"name":', '', 'is not valid JSON (SyntaxError)'],
     ['a member twice', '{"name":"x","name":"y"}', '/name', 'stands twice in one object'],
-    ['__proto__', '{"name":"x","__proto__":{}}', '/__proto__', 'is not an allowed name'],
+    ['__proto__', '{"name":"x","__proto__":{}}', '/__proto__', 'is not a known member'],
     ['U+0000', '{"name":"a\\u0000"}', '/name', 'holds U+0000 or a lone surrogate'],
   ])('refuse %s with pointer and rule', async (_what, body, pointer, detail) => {
     const answer = await ask('POST', '/customers', body)

@@ -71,7 +71,7 @@ describe('a new deposit address', () => {
       identity_id: 'bob',
       account_id: account.accountId,
       conversion_target_asset: 'USD',
-      metadata: { purpose: 'savings', 'a\nb': '', constructor: 'x', '🔑': '\u0007' },
+      metadata: { purpose: 'savings', 'a\nb': '', constructor: 'x', '🔑': '\u0007', ['__proto__']: 'y' },
     }
     const { body: made } = await create(said)
     expect(made).toMatchObject(said)
@@ -91,6 +91,31 @@ describe('a new deposit address', () => {
         },
       },
     ])
+  })
+
+  it('of POLYGON is one of POLYGON_POS, and is found by either name', async () => {
+    const who = await node.newCustomer()
+    const { profileId: profile_id } = await newAccount(who)
+    const made = []
+    for (const crypto_network of ['POLYGON', 'BITCOIN', 'BASE']) {
+      made.push((await who.call('POST', PATH, { profile_id, crypto_network })).body)
+    }
+    const [polygon, bitcoin, base] = made
+    expect(polygon.crypto_network).toBe('POLYGON_POS')
+    for (const [query, expected] of [
+      ['networks=POLYGON', [polygon]],
+      ['crypto_networks=POLYGON_POS&order=ASC', [polygon]],
+      ['networks=BASE&networks[]=BITCOIN', [base, bitcoin]],
+      ['crypto_networks=BASE&networks=POLYGON_POS,POLYGON', [base, polygon]],
+      [`networks=BITCOIN&profile_ids=${profile_id}&account_ids=${bitcoin.account_id}`, [bitcoin]],
+      [`networks=BITCOIN&ids=${base.id}`, []],
+    ]) {
+      expect([query, (await who.call('GET', `${PATH}?${query}`)).body.items]).toEqual([query, expected])
+    }
+    const page = (await who.call('GET', `${PATH}?networks=BASE,POLYGON&limit=1`)).body
+    const next = await who.call('GET', `${PATH}?networks=BASE,POLYGON&page_cursor=${page.next_page_cursor}`)
+    expect([page.items, next.body]).toEqual([[base], { items: [polygon] }])
+    expect((await who.call('GET', `${PATH}?networks=POLYGONS`)).body.errors).toMatchObject([{ parameter: 'networks' }])
   })
 
   it('is shown alike wherever it is shown, member by member', async () => {
@@ -127,7 +152,9 @@ describe('a body', () => {
     ['6 pairs of metadata', { metadata: pairs(6) }],
     ['metadata of 100 characters a side', { metadata: { [characters(100)]: characters(100) } }],
     ['no conversion, said so', { conversion_target_asset: 'NO_CONVERSION' }],
-    ['an asset to convert to', { conversion_target_asset: 'BTC' }],
+    ['the asset that arrives', { conversion_target_asset: 'BTC' }],
+    ['an asset of a market to convert to', { conversion_target_asset: 'USD' }],
+    ['an asset at par to convert to', { crypto_network: 'ETHEREUM', conversion_target_asset: 'PYUSD' }],
   ])('may have %s', async (_what, changes) => {
     expect(await create(changes)).toMatchObject({ status: 200, body: changes })
   })
@@ -153,6 +180,8 @@ describe('a body', () => {
     ['identity_id of 201 characters', { identity_id: characters(201) }, '/identity_id'],
     ['an empty identity_id', { identity_id: '' }, '/identity_id'],
     ['an unknown asset', { conversion_target_asset: 'btc' }, '/conversion_target_asset'],
+    ['an asset that nothing on the network becomes', { conversion_target_asset: 'LTC' }, '/conversion_target_asset'],
+    ['an asset behind two markets', { conversion_target_asset: 'SOL' }, '/conversion_target_asset'],
     ['no name for an asset', { conversion_target_asset: '' }, '/conversion_target_asset'],
     ['7 pairs of metadata', { metadata: pairs(7) }, '/metadata'],
     ['a key of 101 characters', { metadata: { [characters(101)]: '' } }, '/metadata'],
@@ -169,7 +198,7 @@ describe('a body', () => {
 
   it.each([
     ['a member twice', '{"profile_id":"a","profile_id":"b","crypto_network":"BITCOIN"}', '/profile_id'],
-    ['__proto__', '{"metadata":{"__proto__":"x"}}', '/metadata/__proto__'],
+    ['__proto__', '{"profile_id":"a","crypto_network":"BITCOIN","__proto__":{"ref_id":"x"}}', '/__proto__'],
     ['U+0000', '{"metadata":{"a":"\\u0000"}}', '/metadata/a'],
     ['half a character', '{"ref_id":"\\ud800"}', '/ref_id'],
     ['no object', '[]', ''],

@@ -74,7 +74,8 @@ export class ValueMaker {
   /** A value that conforms to the schema. */
   valid(schema: Node, name = ''): unknown {
     const random = this.#random
-    const { type, enum: allowed, properties, items } = this.#document.resolve(schema)
+    const { type, enum: allowed, properties, items, oneOf } = this.#document.resolve(schema)
+    if (oneOf !== undefined) return this.valid(random.pick<Node>(oneOf), name)
     if (allowed !== undefined) return random.pick(allowed)
     if (type === 'object' || properties !== undefined) return this.#object(this.#document.resolve(schema), name)
     if (type === 'array') {

@@ -61,6 +61,10 @@ describe('the query of a list', () => {
     expect(ignored).toBeUndefined()
   })
 
+  it('reads an empty cursor as none: the first page', async () => {
+    expect((await read('page_cursor=')).query).toEqual((await read('')).query)
+  })
+
   it.each<[string, Partial<Record<keyof ListQuery<typeof PARAMETERS>, unknown>>]>([
     ['limit=1', { limit: 1 }],
     ['limit=1000', { limit: 1000 }],

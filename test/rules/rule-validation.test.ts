@@ -82,9 +82,9 @@ describe('a body', () => {
     ],
     [
       'a bank without account type',
-      { source: { fiat: { network: 'WIRE' } } },
+      { source_asset: 'USD', source: { fiat: { network: 'WIRE' } } },
       '/source/fiat/account_type',
-      'is required',
+      'is required for WIRE',
     ],
     [
       'another account type',
@@ -150,7 +150,7 @@ describe('a body', () => {
     ['no JSON', '{"ref_id":', ''],
     ['an array', '[]', ''],
     ['a member twice', '{"ref_id":"a","ref_id":"b"}', '/ref_id'],
-    ['__proto__', '{"__proto__":{}}', '/__proto__'],
+    ['__proto__', `{"__proto__":{},${JSON.stringify(ruleBody('x')).slice(1)}`, '/__proto__'],
     ['U+0000', '{"ref_id":"a\\u0000"}', '/ref_id'],
     ['half a surrogate pair', '{"source":{"crypto":{"network":"\\ud83e"}}}', '/source/crypto/network'],
   ])('may not be %s', async (_what, text, pointer) => {
@@ -193,7 +193,7 @@ describe('a query', () => {
   })
 
   it('has a cursor that is none refused as such', async () => {
-    for (const cursor of ['', 'x', '%2B%2F', 'AAAA']) {
+    for (const cursor of ['x', '%2B%2F', 'AAAA']) {
       const answer = await customer.call('GET', `${RULES}?page_cursor=${cursor}`)
       expect(answer, cursor).toMatchObject({ status: 400, body: { code: 'invalid_cursor' } })
     }

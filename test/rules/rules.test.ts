@@ -121,6 +121,23 @@ describe('a rule that is made', () => {
     expect(first.source.fiat.memo_id).not.toBe(second.source.fiat.memo_id)
   })
 
+  it('over CUBIX does without an account type, and shows the one that it was given', async () => {
+    const assets = { source_asset: 'USD', destination_asset: 'USDC' }
+    for (const fiat of [{ network: 'CUBIX' }, { network: 'CUBIX', account_type: 'ABA' }]) {
+      const rule = await make({ ...assets, source: { fiat } })
+      const { deposit_instructions_id, memo_id, ...rest } = rule.source.fiat
+      expect([rest, typeof memo_id]).toEqual([fiat, 'string'])
+      expect((await list(`?ids=${rule.id}`)).items).toEqual([rule])
+      expect((await customer.call('DELETE', `${RULES}/${rule.id}`)).body.rule.source).toEqual(rule.source)
+    }
+  })
+
+  it('takes POLYGON for POLYGON_POS on both sides', async () => {
+    const destination = { crypto: { network: 'POLYGON', address: ETHEREUM_ADDRESS } }
+    const rule = await make({ source: { crypto: { network: 'POLYGON' } }, destination_asset: 'USDC', destination })
+    expect([rule.source.crypto.network, rule.destination.crypto.network]).toEqual(['POLYGON_POS', 'POLYGON_POS'])
+  })
+
   it('needs nothing made for deposits of a profile', async () => {
     const source = { profile: { profile_id: alice.profileId.toUpperCase() } }
     expect((await make({ source })).source).toEqual({ profile: { profile_id: alice.profileId } })

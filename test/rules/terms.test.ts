@@ -33,6 +33,15 @@ function faults(body: Partial<NewRuleBody>): string[] {
   )
 }
 
+describe('the account type', () => {
+  it('is required for WIRE, and not for CUBIX', () => {
+    const source_asset = 'USD'
+    expect(faults({ source_asset, source: { fiat: { network: 'CUBIX' } } })).toEqual([])
+    const required = '/source/fiat/account_type: is required for WIRE'
+    expect(faults({ source_asset, source: { fiat: { network: 'WIRE' } } })).toEqual([required])
+  })
+})
+
 describe('the pair', () => {
   it.each([
     ['USDC', 'USD', 'at par'],

@@ -17,6 +17,7 @@ import { accountSizes } from './202611220920-account-sizes.ts'
 import { keyEncryption } from './202611220925-key-encryption.ts'
 import { operatorLists } from './202611221230-operator-lists.ts'
 import { fiatAccountTypes } from './202611221240-fiat-account-types.ts'
+import { addressNetworks } from './202611221245-address-networks.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -37,4 +38,5 @@ export const MIGRATIONS: readonly Migration[] = [
   keyEncryption,
   operatorLists,
   fiatAccountTypes,
+  addressNetworks,
 ]
