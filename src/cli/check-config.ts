@@ -1,10 +1,11 @@
 /**
  * `tidegate check-config`: the effective configuration with secrets masked, or every problem with its key. It reads
- * flags, environment and files, and asks the venues that markets name whether they have the pairs, unless it is told not
- * to. It opens no store, and a venue that does not answer is no problem of the configuration.
+ * flags, environment and files, and asks the venues that markets name whether they have the pairs and whether markets
+ * can hold their books, unless it is told not to. It opens no store, and a venue that does not answer is no problem of the configuration.
  */
 import type { Command } from 'commander'
 import { addressOrigins } from '../app/address-keys.ts'
+import { checkBooks } from '../app/book-check.ts'
 import { checkRecordings } from '../app/recording-check.ts'
 import { checkSources } from '../app/source-check.ts'
 import { checkTlsFiles } from '../app/tls-settings.ts'
@@ -48,11 +49,17 @@ async function withSurroundings(result: ConfigResult, isOffline: boolean): Promi
   if (!result.ok) return result
   const { config, origins } = result
   const checks = [checkTlsFiles(config, origins, Date.now()), await checkRecordings(config, origins)]
-  if (!isOffline) checks.push(await checkSources(config, origins, createSystemClock()))
+  let bookWarnings: readonly string[] = []
+  if (!isOffline) {
+    const clock = createSystemClock()
+    const [sources, books] = await Promise.all([checkSources(config, origins, clock), checkBooks(config, clock)])
+    checks.push(sources)
+    bookWarnings = books
+  }
   const problems = checks.flatMap((check) => check.problems)
   const transport = transportProblem(config['store.url'])
   const known = transport === undefined ? result.warnings : [...result.warnings, transport]
-  const warnings = [...known, ...checks.flatMap((check) => check.warnings)]
+  const warnings = [...known, ...checks.flatMap((check) => check.warnings), ...bookWarnings]
   return problems.length > 0 ? { ok: false, problems, warnings } : { ...result, warnings }
 }
 

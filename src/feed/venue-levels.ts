@@ -3,15 +3,19 @@
  * depth after each whole message. It promises to report exactly the levels that differ after a message, those included
  * that fell out of the depth, and to keep each level as the venue sent it, because checksums are over that text. What
  * proves a message is its venue's business. Pure.
+ *
+ * A price that readers cannot hold (an ask a million times the best one, in a market of many decimals) is kept for the
+ * checksum and counts towards the depth, but is not reported. All that is behind it is higher still, so it is the end of
+ * the known book on its side.
  */
 import { parseDecimal, type Scaled } from '../base/decimal.ts'
 import { ASK, BID, type LevelChange, type Side } from '../market/event.ts'
-import type { VenueBookOptions, VenueLevel } from './venue.ts'
+import type { UnfitLevel, VenueBookOptions, VenueLevel } from './venue.ts'
 
 /** Parallel arrays, best level first. */
 interface LevelsSide {
   /** Ascending on both sides: the price of an ask, minus the price of a bid. */
-  readonly keys: number[]
+  readonly keys: Scaled[]
   readonly amounts: Scaled[]
   /** As the venue sent each of them last. */
   readonly sent: VenueLevel[]
@@ -26,6 +30,17 @@ export class VenueLevels {
 
   constructor(options: VenueBookOptions) {
     this.#options = options
+  }
+
+  /** Of each side the best level that readers cannot hold. */
+  get unfit(): readonly UnfitLevel[] {
+    const unfit: UnfitLevel[] = []
+    for (const side of [BID, ASK] as const) {
+      const { keys, sent } = this.#sides[side]
+      const level = sent[keys.findIndex((key) => !this.#fits(key))]
+      if (level !== undefined) unfit.push({ ...level, side })
+    }
+    return unfit
   }
 
   clear(): void {
@@ -49,44 +64,65 @@ export class VenueLevels {
 
   #applySide(side: Side, levels: readonly VenueLevel[], changes: LevelChange[]): string | undefined {
     if (levels.length === 0) return undefined
-    const { listing, depth, priceMaximum } = this.#options
+    const { depth } = this.#options
     const own = this.#sides[side]
-    const { keys, amounts, sent } = own
-    const amountsBefore = new Map<number, Scaled>()
+    const { keys, amounts } = own
+    const amountsBefore = new Map<Scaled, Scaled>()
     for (const level of levels) {
-      const price = parseDecimal(level.price, listing.priceDecimals)
-      const amount = parseDecimal(level.amount, listing.amountDecimals)
-      if (typeof price !== 'number' || price <= 0 || price > priceMaximum) return `cannot take price ${level.price}`
-      if (typeof amount === 'string' || amount < 0) return `cannot take amount ${level.amount}`
-      const key = side === ASK ? price : -price
-      const index = lowerBound(keys, key)
-      const isKnown = keys[index] === key
-      if (!amountsBefore.has(key)) amountsBefore.set(key, isKnown ? (amounts[index] as Scaled) : 0)
-      if (isKnown && amount !== 0) {
-        amounts[index] = amount
-        sent[index] = level
-      } else if (isKnown) {
-        keys.splice(index, 1)
-        amounts.splice(index, 1)
-        sent.splice(index, 1)
-      } else if (amount !== 0) {
-        keys.splice(index, 0, key)
-        amounts.splice(index, 0, amount)
-        sent.splice(index, 0, level)
-      }
+      const problem = this.#applyLevel(side, level, amountsBefore)
+      if (problem !== undefined) return problem
     }
     for (let index = depth; index < keys.length; index++) {
-      const key = keys[index] as number
+      const key = keys[index] as Scaled
       if (!amountsBefore.has(key)) amountsBefore.set(key, amounts[index] as Scaled)
     }
     if (keys.length > depth) cut(own, depth)
+    // Behind a bid that fits all bids fit; in front of an ask that fits all asks do.
+    const [best] = keys
+    if (best !== undefined && !this.#fits(best)) return `cannot take the best price ${own.sent[0]?.price}`
     for (const [key, before] of amountsBefore) {
+      if (!this.#fits(key)) continue
       const index = lowerBound(keys, key)
       const amount = keys[index] === key ? (amounts[index] as Scaled) : 0
-      if (amount !== before) changes.push({ side, price: Math.abs(key), amount })
+      if (amount !== before) changes.push({ side, price: priceOf(key) as number, amount })
     }
     return undefined
   }
+
+  #applyLevel(side: Side, level: VenueLevel, amountsBefore: Map<Scaled, Scaled>): string | undefined {
+    const { listing } = this.#options
+    const { keys, amounts, sent } = this.#sides[side]
+    const price = parseDecimal(level.price, listing.priceDecimals)
+    const amount = parseDecimal(level.amount, listing.amountDecimals)
+    if (typeof price === 'string' || price <= 0) return `cannot take price ${level.price}`
+    if (typeof amount === 'string' || amount < 0) return `cannot take amount ${level.amount}`
+    const key = side === ASK ? price : -price
+    const index = lowerBound(keys, key)
+    const isKnown = keys[index] === key
+    if (!amountsBefore.has(key)) amountsBefore.set(key, isKnown ? (amounts[index] as Scaled) : 0)
+    if (isKnown && amount !== 0) {
+      amounts[index] = amount
+      sent[index] = level
+    } else if (isKnown) {
+      keys.splice(index, 1)
+      amounts.splice(index, 1)
+      sent.splice(index, 1)
+    } else if (amount !== 0) {
+      keys.splice(index, 0, key)
+      amounts.splice(index, 0, amount)
+      sent.splice(index, 0, level)
+    }
+    return undefined
+  }
+
+  #fits(key: Scaled): boolean {
+    return priceOf(key) <= this.#options.priceMaximum
+  }
+}
+
+/** The price behind a key, of either side. */
+export function priceOf(key: Scaled): Scaled {
+  return key < 0 ? -key : key
 }
 
 function cut({ keys, amounts, sent }: LevelsSide, length: number): void {
@@ -96,12 +132,12 @@ function cut({ keys, amounts, sent }: LevelsSide, length: number): void {
 }
 
 /** First index whose key is not below `key`. */
-function lowerBound(keys: readonly number[], key: number): number {
+function lowerBound(keys: readonly Scaled[], key: Scaled): number {
   let low = 0
   let high = keys.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    if ((keys[middle] as number) < key) low = middle + 1
+    if ((keys[middle] as Scaled) < key) low = middle + 1
     else high = middle
   }
   return low

@@ -22,6 +22,7 @@
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { BID } from '../market/event.ts'
 import type { SourceMarket } from './source.ts'
 import type { Fetched, Listing, VenueBook, VenueProtocol, VenueTrade } from './venue.ts'
 import { retryMilliseconds } from './venue-connection.ts'
@@ -51,6 +52,8 @@ export interface VenuePairOptions<Data> {
   readonly fetchSnapshot?: (depth: number, signal: AbortSignal) => Promise<Fetched<Data>>
 }
 
+/** So much is shown of a price or an amount that cannot be held. */
+const DIGITS_SHOWN_MAX = 40
 /** A snapshot comes within a second of its acknowledgement. */
 const SNAPSHOT_MILLISECONDS = 10_000
 /** How long after a refusal by the venue the pair is tried again. */
@@ -120,6 +123,13 @@ export class VenuePair<Data> {
       notices.push(`${venue} offers no deeper book of ${symbol} than ${depthAsked} levels`)
     }
     if (this.#depth < depthAsked) notices.push(`${venue} serves ${this.#depth} levels of ${symbol}, not ${depthAsked}`)
+    for (const { side, price, amount } of this.#book?.unfit ?? []) {
+      const [one, all] = side === BID ? ['bid', 'bids'] : ['ask', 'asks']
+      notices.push(
+        `${market.symbol} cannot hold ${venue}'s ${one} of ${amount.slice(0, DIGITS_SHOWN_MAX)} ` +
+          `at ${price.slice(0, DIGITS_SHOWN_MAX)}: the ${all} of ${symbol} end before it`,
+      )
+    }
     if (this.#tradesRefusal !== undefined) notices.push(this.#tradesRefusal)
     return notices
   }

@@ -4,7 +4,7 @@
  * present connection, what answered it, and one position per pair, and opens nothing but the requests it is asked for;
  * the state of one book is a `VenueBook`. Text of the venue becomes integers at the venue's own precision here, and is never rounded.
  */
-import type { LevelChange } from '../market/event.ts'
+import type { LevelChange, Side } from '../market/event.ts'
 
 /** A price and an amount as the venue sent them, as text. */
 export interface VenueLevel {
@@ -103,8 +103,19 @@ export type BookStep =
   | { readonly kind: 'waiting'; readonly confirmMilliseconds?: number }
   | { readonly kind: 'wrong'; readonly reason: string; readonly isChecksumMismatch?: true }
 
-/** One pair's book from one subscription on, as the venue describes it. */
+/** A level of the venue that the integers of the book's readers cannot hold, as it was sent. */
+export interface UnfitLevel extends VenueLevel {
+  readonly side: Side
+}
+
+/**
+ * One pair's book from one subscription on, as the venue describes it. A level that its readers cannot hold is the end
+ * of the known book on its side: nothing behind it is reported, and the side is complete again once the level is gone.
+ * A side of which nothing is known for that reason makes the book `wrong`.
+ */
 export interface VenueBook<Data> {
+  /** Of each side the best level that its readers cannot hold, if there is one. */
+  readonly unfit?: readonly UnfitLevel[]
   apply(data: Data): BookStep
 }
 

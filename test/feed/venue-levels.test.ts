@@ -58,8 +58,8 @@ describe('what cannot be taken', () => {
     ['a price of zero', '0', '1', 'cannot take price 0'],
     ['a negative price', '-1', '1', 'cannot take price -1'],
     ['a price that is finer than the listing', '5.01', '1', 'cannot take price 5.01'],
-    ['a price beyond what readers hold', '100.1', '1', 'cannot take price 100.1'],
-    ['a price beyond the safe integers', '99999999999999999999', '1', 'cannot take price 99999999999999999999'],
+    ['a best price beyond what readers hold', '100.1', '1', 'cannot take the best price 100.1'],
+    ['a best price beyond the safe integers', '9'.repeat(20), '1', `cannot take the best price ${'9'.repeat(20)}`],
     ['a price that is no number', '', '1', 'cannot take price '],
     ['a negative amount', '5', '-1', 'cannot take amount -1'],
     ['an amount that is finer than the listing', '5', '1.001', 'cannot take amount 1.001'],
@@ -73,6 +73,28 @@ describe('what cannot be taken', () => {
     expect(new VenueLevels(options).apply(sent([['5', '90071992547409930']]), [])).toEqual([
       { side: BID, price: 50, amount: 9007199254740993000n },
     ])
+  })
+})
+
+describe('an ask that readers cannot hold', () => {
+  const FAR: Pair = ['99999997', '1']
+
+  it('ends the known book, counts towards the depth, and is gone like any other', () => {
+    const levels = levelsOf([], [['5', '1'], ['6', '1'], FAR]) // biome-ignore format: one message
+    expect(levels.unfit).toEqual([{ side: ASK, price: '99999997', amount: '1' }])
+    expect(levels.side(ASK).sent).toHaveLength(3)
+    expect(levels.apply([], sent([['7', '2']]))).toEqual([{ side: ASK, price: 70, amount: 200 }])
+    expect(levels.unfit).toEqual([])
+    expect(levels.apply([], sent([['7', '0'], ['99999998', '3']]))).toEqual([{ side: ASK, price: 70, amount: 0 }]) // biome-ignore format: one message
+    expect(levels.apply([], sent([['99999998', '0'], ['8', '1']]))).toEqual([{ side: ASK, price: 80, amount: 100 }]) // biome-ignore format: one message
+  })
+
+  it('may be beyond the safe integers: its text stays, and its price is exact', () => {
+    const [first, second] = ['90071992547409931.1', '90071992547409931.2']
+    const levels = levelsOf([], [['5', '1'], [second, '2'], [first, '1']]) // biome-ignore format: one message
+    expect(levels.side(ASK).sent.map(({ price }) => price)).toEqual(['5', first, second])
+    expect(levels.apply([], sent([[first, '0']]))).toEqual([])
+    expect(levels.unfit).toEqual([{ side: ASK, price: second, amount: '2' }])
   })
 })
 

@@ -388,6 +388,18 @@ describe('how the venue lists the pair', () => {
     expect(listener.count('snapshot')).toBe(2)
   })
 
+  it('names the first level that no market can hold', () => {
+    const unfit = [{ side: ASK, price: '99999997', amount: '1' }] as const
+    const { pair, admit, listener } = setUp({
+      protocol: { depths: [50], createBook: () => ({ unfit, apply: (step) => step }) },
+    })
+    admit()
+    pair.apply(snapshot)
+    const notice = "AB cannot hold venue's ask of 1 at 99999997: the asks of A/B end before it"
+    expect(pair.notices(listener.sourceMarket)).toEqual([notice])
+    expect(listener.reasons()).toEqual([])
+  })
+
   it('unsubscribes what no market can hold any more', () => {
     const { pair, admit, sent } = setUp()
     admit()

@@ -6,10 +6,12 @@
  *
  * A snapshot that was cut says nothing of what lies behind its last level, and the diffs tell only what changes there.
  * So a side has a reach: the price of the last level of a cut snapshot. Up to there every level is known, behind it
- * none is kept. A level finer than the book's integers (orders from before the venue made its steps coarser stand for
- * years) ends the reach in front of it. As the price moves, levels within reach become fewer; long before they are as
- * few as readers want, the book says that it wants a new snapshot and goes on. When they are fewer than that, it cannot
- * be vouched for any more.
+ * none is kept. As the price moves, levels within reach become fewer; long before they are as few as readers want, the
+ * book says that it wants a new snapshot and goes on. When they are fewer than that, it cannot be vouched for any more.
+ *
+ * A level that the book's integers cannot hold (finer, from before the venue made its steps coarser, or far too high) is
+ * where the side ends for readers: `unfit-levels` keeps those levels. What lies behind is followed and not reported,
+ * until that level is gone.
  *
  * A snapshot and the diffs come from servers that are not equally far, so a snapshot alone proves nothing: it is used
  * once a diff brackets it (begins in it and ends at or after it). On a pair without diffs, a second snapshot with the
@@ -23,7 +25,8 @@
  */
 import { parseDecimal, type Scaled } from '../../base/decimal.ts'
 import { ASK, BID, type LevelChange, type Side } from '../../market/event.ts'
-import type { BookStep, VenueBook, VenueBookOptions } from '../venue.ts'
+import type { BookStep, UnfitLevel, VenueBook, VenueBookOptions } from '../venue.ts'
+import { isBehind, UnfitLevels } from './unfit-levels.ts'
 
 /** Price and amount as the venue sent them. */
 export type BinanceLevel = readonly [price: string, amount: string]
@@ -69,9 +72,6 @@ export interface BinancePosition {
   regressions: number
 }
 
-/** What `parseDecimal` reads at most. */
-const FINEST_DECIMALS = 40
-
 /** What is known of one side. */
 interface KnownSide {
   readonly amounts: Map<number, Scaled>
@@ -79,6 +79,8 @@ interface KnownSide {
   reach: number
   /** With fewer levels than that a new snapshot is wanted. */
   renewBelow: number
+  /** Levels that cannot be held; what is behind the best of them is not reported. */
+  readonly unfit: UnfitLevels
 }
 
 /** What is known of a book as of one change. */
@@ -105,6 +107,11 @@ export class BinanceBook implements VenueBook<BinanceBookData> {
   constructor(options: VenueBookOptions, position: BinancePosition) {
     this.#options = options
     this.#position = position
+  }
+
+  get unfit(): readonly UnfitLevel[] {
+    const bests = this.#known?.sides.map(({ unfit }) => unfit.best) ?? []
+    return bests.filter((best) => best !== undefined)
   }
 
   apply(data: BinanceBookData): BookStep {
@@ -202,14 +209,16 @@ export class BinanceBook implements VenueBook<BinanceBookData> {
 
   /** What is known of the book of a snapshot; a text tells what is wrong with it. */
   #read({ lastUpdateId, limit, bids, asks }: BinanceSnapshot): Known | string {
-    const known: Known = { updateId: lastUpdateId, sides: [createSide(BID), createSide(ASK)] }
+    const { priceDecimals } = this.#options.listing
+    const sides = [createSide(BID, priceDecimals), createSide(ASK, priceDecimals)] as const
+    const known: Known = { updateId: lastUpdateId, sides }
     const problem = this.#changeSide(known, BID, bids, []) ?? this.#changeSide(known, ASK, asks, [])
     if (problem !== undefined) return problem
     for (const side of [BID, ASK] as const) {
       const own = known.sides[side]
       if ((side === BID ? bids : asks).length >= limit && isWhole(own)) own.reach = lastPrice(side, own)
       // Half of what may be lost without harm is left for the time that a snapshot takes.
-      if (!isWhole(own)) own.renewBelow = (own.amounts.size + this.#options.depth) / 2
+      if (!isWhole(own)) own.renewBelow = (own.amounts.size + own.unfit.size + this.#options.depth) / 2
     }
     return known
   }
@@ -221,26 +230,45 @@ export class BinanceBook implements VenueBook<BinanceBookData> {
   }
 
   #changeSide(known: Known, side: Side, levels: readonly BinanceLevel[], changes: LevelChange[]): string | undefined {
-    const { listing, priceMaximum } = this.#options
     const own = known.sides[side]
-    for (const [priceText, amountText] of levels) {
-      const price = parseDecimal(priceText, listing.priceDecimals)
-      const amount = parseDecimal(amountText, listing.amountDecimals)
-      if (price === 'too-fine' || amount === 'too-fine') {
-        if (amount === 0) continue
-        const end = endBefore(side, priceText, listing.priceDecimals)
-        if (end === undefined) return `cannot take price ${priceText}`
-        shorten(own, side, end, changes)
-        continue
-      }
-      if (typeof price !== 'number' || price <= 0 || price > priceMaximum) return `cannot take price ${priceText}`
-      if (amount === 'malformed' || amount < 0) return `cannot take amount ${amountText}`
-      if (isBehind(side, price, own.reach)) continue
-      if ((own.amounts.get(price) ?? 0) === amount) continue
-      if (amount === 0) own.amounts.delete(price)
-      else own.amounts.set(price, amount)
-      changes.push({ side, price, amount })
+    const endBefore = own.unfit.end
+    const amountsBefore = new Map<number, Scaled>()
+    for (const level of levels) {
+      const problem = this.#changeLevel(own, side, level, amountsBefore)
+      if (problem !== undefined) return problem
     }
+    const { end } = own.unfit
+    const report = (price: number, before: Scaled, after: Scaled): void => {
+      const amount = isBehind(side, price, end) ? 0 : after
+      if (amount !== (isBehind(side, price, endBefore) ? 0 : before)) changes.push({ side, price, amount })
+    }
+    for (const [price, before] of amountsBefore) report(price, before, own.amounts.get(price) ?? 0)
+    if (end === endBefore) return undefined
+    for (const [price, amount] of own.amounts) if (!amountsBefore.has(price)) report(price, amount, amount)
+    return undefined
+  }
+
+  #changeLevel(
+    own: KnownSide,
+    side: Side,
+    [priceText, amountText]: BinanceLevel,
+    amountsBefore: Map<number, Scaled>,
+  ): string | undefined {
+    const { listing, priceMaximum } = this.#options
+    const price = parseDecimal(priceText, listing.priceDecimals)
+    const amount = parseDecimal(amountText, listing.amountDecimals)
+    if (price === 'malformed' || (price !== 'too-fine' && price <= 0)) return `cannot take price ${priceText}`
+    if (amount === 'malformed' || (amount !== 'too-fine' && amount < 0)) return `cannot take amount ${amountText}`
+    const isHeld = typeof price === 'number' && price <= priceMaximum
+    const isUnfit = !isHeld || amount === 'too-fine'
+    if (isUnfit || own.unfit.size > 0) {
+      const problem = own.unfit.change({ price: priceText, amount: amountText }, isUnfit && amount !== 0, own.reach)
+      if (problem !== undefined) return problem
+    }
+    if (!isHeld || isBehind(side, price, own.reach)) return undefined
+    if (!amountsBefore.has(price)) amountsBefore.set(price, own.amounts.get(price) ?? 0)
+    if (amount === 'too-fine' || amount === 0) own.amounts.delete(price)
+    else own.amounts.set(price, amount)
     return undefined
   }
 
@@ -252,9 +280,12 @@ export class BinanceBook implements VenueBook<BinanceBookData> {
     this.#position.updateId = known.updateId
     this.#position.regressions = 0
     const { depth, listing } = this.#options
-    for (const side of known.sides) {
+    for (const which of [BID, ASK] as const) {
+      const side = known.sides[which]
+      if (hidesAll(which, side))
+        return wrong(`cannot take the best level of ${listing.symbol}: ${side.unfit.best?.price}`)
       if (isWhole(side)) continue
-      const { size } = side.amounts
+      const size = side.amounts.size + side.unfit.size
       if (size < depth) return wrong(`only ${size} of ${depth} levels of ${listing.symbol} can be vouched for`)
       if (size < side.renewBelow) this.#isSnapshotWanted = true
     }
@@ -279,20 +310,17 @@ function wrong(reason: string): BookStep {
   return { kind: 'wrong', reason }
 }
 
-function createSide(side: Side): KnownSide {
+function createSide(side: Side, priceDecimals: number): KnownSide {
   return {
     amounts: new Map(),
     reach: side === BID ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY,
     renewBelow: 0,
+    unfit: new UnfitLevels(side, priceDecimals),
   }
 }
 
 function isWhole({ reach }: KnownSide): boolean {
   return !Number.isFinite(reach)
-}
-
-function isBehind(side: Side, price: number, reach: number): boolean {
-  return side === BID ? price < reach : price > reach
 }
 
 function lastPrice(side: Side, { amounts }: KnownSide): number {
@@ -301,43 +329,37 @@ function lastPrice(side: Side, { amounts }: KnownSide): number {
   return last
 }
 
-/** The last price in front of a level that the book's integers cannot hold. */
-function endBefore(side: Side, priceText: string, priceDecimals: number): number | undefined {
-  const price = parseDecimal(priceText, FINEST_DECIMALS)
-  if (typeof price === 'string' || price <= 0) return undefined
-  const unit = 10n ** BigInt(FINEST_DECIMALS - priceDecimals)
-  const end = side === BID ? BigInt(price) / unit + 1n : (BigInt(price) - 1n) / unit
-  return end <= Number.MAX_SAFE_INTEGER ? Number(end) : undefined
-}
-
-/** Ends the reach there, unless it ends before, and takes away what lies behind. */
-function shorten(own: KnownSide, side: Side, end: number, changes: LevelChange[]): void {
-  if (isBehind(side, end, own.reach)) return
-  own.reach = end
-  for (const price of own.amounts.keys()) {
-    if (!isBehind(side, price, end)) continue
-    own.amounts.delete(price)
-    changes.push({ side, price, amount: 0 })
-  }
-}
-
 /** An empty diff takes memory too. */
 function levelCount(diff: BinanceDiff | undefined): number {
   return diff === undefined ? 0 : 1 + diff.bids.length + diff.asks.length
 }
 
+/** The levels that are reported. */
 function allLevels({ sides }: Known): LevelChange[] {
   const levels: LevelChange[] = []
   for (const side of [BID, ASK] as const) {
-    for (const [price, amount] of sides[side].amounts) levels.push({ side, price, amount })
+    const { amounts, unfit } = sides[side]
+    const { end } = unfit
+    for (const [price, amount] of amounts) if (!isBehind(side, price, end)) levels.push({ side, price, amount })
   }
   return levels
 }
 
 function difference(before: Known, after: Known): LevelChange[] {
-  const changes = allLevels(after).filter(({ side, price, amount }) => before.sides[side].amounts.get(price) !== amount)
+  const amountIn = ({ sides }: Known, side: Side, price: number): Scaled => {
+    const { amounts, unfit } = sides[side]
+    return isBehind(side, price, unfit.end) ? 0 : (amounts.get(price) ?? 0)
+  }
+  const changes = allLevels(after).filter(({ side, price, amount }) => amountIn(before, side, price) !== amount)
   for (const { side, price } of allLevels(before)) {
-    if (!after.sides[side].amounts.has(price)) changes.push({ side, price, amount: 0 })
+    if (amountIn(after, side, price) === 0) changes.push({ side, price, amount: 0 })
   }
   return changes
+}
+
+/** Whether a level that cannot be held leaves nothing of a side to report. */
+function hidesAll(side: Side, { amounts, unfit }: KnownSide): boolean {
+  if (unfit.size === 0) return false
+  for (const price of amounts.keys()) if (!isBehind(side, price, unfit.end)) return false
+  return true
 }

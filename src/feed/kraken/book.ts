@@ -5,10 +5,9 @@
  * never deletes by a message, and to vouch for nothing whose checksum is not the one that was sent. Pure.
  */
 import { crc32 } from 'node:zlib'
-import type { Scaled } from '../../base/decimal.ts'
 import { ASK, BID, type Side } from '../../market/event.ts'
-import type { BookStep, VenueBook, VenueBookOptions } from '../venue.ts'
-import { VenueLevels } from '../venue-levels.ts'
+import type { BookStep, UnfitLevel, VenueBook, VenueBookOptions } from '../venue.ts'
+import { priceOf, VenueLevels } from '../venue-levels.ts'
 import type { KrakenBookData } from './message.ts'
 
 /** Levels a side that the checksum covers, whatever the depth. */
@@ -22,6 +21,10 @@ export class KrakenBook implements VenueBook<KrakenBookData> {
   constructor(options: VenueBookOptions) {
     this.#symbol = options.listing.symbol
     this.#levels = new VenueLevels(options)
+  }
+
+  get unfit(): readonly UnfitLevel[] {
+    return this.#levels.unfit
   }
 
   /** The last entry of a message wins a price; a snapshot begins anew. Before the first, nothing can be vouched for. */
@@ -48,7 +51,7 @@ export class KrakenBook implements VenueBook<KrakenBookData> {
     const { keys, amounts } = this.#levels.side(side)
     let text = ''
     for (let index = 0; index < CHECKSUM_LEVELS && index < keys.length; index++) {
-      text += `${Math.abs(keys[index] as number)}${amounts[index] as Scaled}`
+      text += `${priceOf(keys[index]!)}${amounts[index]!}`
     }
     return text
   }

@@ -7,7 +7,7 @@
  */
 import { crc32 } from 'node:zlib'
 import { ASK, BID } from '../../market/event.ts'
-import type { BookStep, VenueBook, VenueBookOptions } from '../venue.ts'
+import type { BookStep, UnfitLevel, VenueBook, VenueBookOptions } from '../venue.ts'
 import { VenueLevels } from '../venue-levels.ts'
 import type { OkxBookData } from './message.ts'
 
@@ -24,6 +24,10 @@ export class OkxBook implements VenueBook<OkxBookData> {
   constructor(options: VenueBookOptions) {
     this.#symbol = options.listing.symbol
     this.#levels = new VenueLevels(options)
+  }
+
+  get unfit(): readonly UnfitLevel[] {
+    return this.#levels.unfit
   }
 
   apply(data: OkxBookData): BookStep {

@@ -164,7 +164,7 @@ describe('the changes of a Binance book', () => {
 
   it('tells what really differs, once, whatever the order', () => {
     const step = live().apply(diff(11, 20, '1.20:1 1.50:1 1.30:0 1.10:3 1.10:4', '1.80:0 1.60:0'))
-    expect(told(step)).toBe('update bid 120:10 bid 110:30 bid 110:40 ask 160:0')
+    expect(told(step)).toBe('update bid 120:10 bid 110:40 ask 160:0')
   })
 
   it('ignores what was told before', () => {
@@ -179,7 +179,7 @@ describe('the changes of a Binance book', () => {
     ['a price of 0', diff(11, 11, '0.00:1'), 'cannot take price 0.00'],
     ['a price below 0', diff(11, 11, '-1.00:1'), 'cannot take price -1.00'],
     ['a fine price below 0', diff(11, 11, '-1.001:1'), 'cannot take price -1.001'],
-    ['a price that no reader can hold', diff(11, 11, '1000.01:1'), 'cannot take price 1000.01'],
+    ['a best bid that no reader can hold', diff(11, 11, '1000.01:1'), 'cannot take the best level of BTCUSDT: 1000.01'],
     ['a price that is no number', diff(11, 11, 'x:1'), 'cannot take price x'],
     ['an amount below 0', diff(11, 11, '', '1.60:-1'), 'cannot take amount -1'],
     ['an amount that is no number', diff(11, 11, '', '1.60:NaN'), 'cannot take amount NaN'],
@@ -238,15 +238,53 @@ describe('the reach of a Binance book', () => {
     )
   })
 
-  it('ends in front of a level that is too fine, and takes away what lies behind', () => {
-    const book = createBook(1)
+  it('ends in front of a level that is too fine, and is complete again when that is gone', () => {
+    const book = createBook()
     const step = begin(book, snapshot(10, '1.50:1 1.495:1 1.49:1', '1.60:1 1.70:0.25 1.80:1'))
     expect(told(step)).toBe('snapshot bid 150:10 ask 160:10')
+    expect(book.unfit).toEqual([
+      { side: BID, price: '1.495', amount: '1' },
+      { side: ASK, price: '1.70', amount: '0.25' },
+    ])
     expect(told(book.apply(diff(11, 11, '1.49:2', '1.605:1 1.61:1 1.75:0 1.755:0')))).toBe('update')
     expect(told(book.apply(diff(12, 12, '1.52:1 1.53:1 1.54:1')))).toBe('update bid 152:10 bid 153:10 bid 154:10')
     expect(told(book.apply(diff(13, 13, '1.525:1')))).toBe('update bid 150:0 bid 152:0')
-    expect(book.apply(diff(14, 14, '1.535:1', ''))).toMatchObject({ kind: 'update' })
-    expect(book.apply(diff(15, 15, '1.545:1', ''))).toMatchObject({ kind: 'wrong' })
+    expect(told(book.apply(diff(14, 14, '1.525:0 1.54:0', '1.605:0')))).toBe(
+      'update bid 154:0 bid 150:10 bid 152:10 ask 161:10',
+    )
+    expect(told(book.apply(diff(15, 15, '1.495:0', '1.70:0.55')))).toBe('update bid 149:20')
+    expect(told(book.apply(diff(16, 16, '', '1.70:0.3')))).toBe('update ask 170:3 ask 180:10')
+    expect(book.unfit).toEqual([])
+  })
+
+  it('ends in front of an ask that is far too high, goes on, and counts it among the levels of a cut side', () => {
+    const book = createBook(2)
+    const bids = '1.50:1 1.49:1 1.48:1'
+    expect(told(begin(book, snapshot(10, bids, '1.60:1 99999997.00:1 90071992547409931.0:2', 3)))).toBe(
+      'snapshot bid 150:10 bid 149:10 bid 148:10 ask 160:10',
+    )
+    expect(told(book.apply(diff(11, 11, '', '1.60:2')))).toBe('update ask 160:20')
+    expect(book.unfit).toEqual([{ side: ASK, price: '99999997.00', amount: '1' }])
+    book.apply(diff(12, 12, '', '99999997:0'))
+    expect(book.unfit).toEqual([{ side: ASK, price: '90071992547409931.0', amount: '2' }])
+  })
+
+  it('is wrong when the best level cannot be held: nothing of the side could be shown', () => {
+    const book = createBook()
+    begin(book, snapshot(10, '1.50:1', '1.60:1'))
+    const reason = 'cannot take the best level of BTCUSDT: 1.505'
+    expect(book.apply(diff(11, 11, '1.505:1'))).toEqual({ kind: 'wrong', reason })
+  })
+
+  it('replaces a book that ends early by a new snapshot without one that does not', () => {
+    const book = createBook()
+    begin(book, snapshot(10, '1.50:1 1.495:1 1.49:1 1.48:1 1.47:1 1.46:1', '1.60:1', 6))
+    expect(told(book.apply(diff(11, 11, '1.48:0 1.47:0 1.46:0')))).toBe('update (wants a snapshot)')
+    const fresh = snapshot(12, '1.50:1 1.49:1 1.45:1 1.44:1 1.43:1 1.42:1', '1.60:1', 6)
+    book.apply(fresh)
+    expect(told(book.apply(diff(12, 12, '1.495:0 1.45:1')))).toBe(
+      'update bid 149:10 bid 145:10 bid 144:10 bid 143:10 bid 142:10',
+    )
   })
 
   it('always reports the true book as far as readers read it (random books, cuts, delays and moves)', () => {
@@ -313,7 +351,7 @@ class Simulation {
     const step = this.#book.apply(data)
     if (step.kind === 'wrong') {
       this.#seen.wrong++
-      expect(step.reason).toMatch(/vouched for|missing behind the snapshot/)
+      expect(step.reason).toMatch(/vouched for|missing behind the snapshot|cannot take the best level/)
       this.#book = createBook(DEPTH, 100_000, this.#position)
       this.#readers = undefined
       return true
@@ -336,15 +374,17 @@ class Simulation {
     return step.kind === 'update' && step.wantsSnapshot === true
   }
 
-  /** What readers have of a side is the true side up to some level, and that is at least as deep as they read. */
+  /** What readers have of a side is the true side up to some level: as deep as they read, or up to one that is too fine. */
   #judge(): void {
     const truth = this.#truths[this.#readersId]?.levels(0) ?? []
     const known = (this.#readers as NaiveBook).levels(0)
     for (const side of [BID, ASK] as const) {
       const trueSide = truth.filter((level) => level.side === side)
       const own = known.filter((level) => level.side === side)
-      if (own.length < Math.min(DEPTH, trueSide.length)) expect(own).toEqual(trueSide)
-      const expected = trueSide
+      const finest = trueSide.findIndex(({ price, amount }) => price % 10 !== 0 || Number(amount) % 10 !== 0)
+      const heldSide = finest < 0 ? trueSide : trueSide.slice(0, finest)
+      if (own.length < Math.min(DEPTH, heldSide.length)) expect(own).toEqual(heldSide)
+      const expected = heldSide
         .slice(0, own.length)
         .map((level) => ({ ...level, price: level.price / 10, amount: Number(level.amount) / 10 }))
       // Only on failure: a matcher is slow.
@@ -396,7 +436,7 @@ class Simulation {
   }
 
   #level(side: Side, rank: number): LevelChange {
-    const isFine = this.#random.chance(0.004)
+    const isFine = this.#random.chance(0.02)
     if (isFine) this.#seen.fine++
     const distance = 10 * rank + (isFine ? this.#random.integer(10) : 0)
     const amount = (1 + this.#random.integer(50)) * (isFine ? 1 : 10)

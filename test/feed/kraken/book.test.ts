@@ -147,6 +147,25 @@ describe('what differs after a message', () => {
   })
 })
 
+describe('an ask that no market can hold', () => {
+  it('is part of the checksum and of the depth, and is not reported', () => {
+    const { snapshot, update, book } = follow({ priceMaximum: 1000 })
+    expect(snapshot([['1.0', '1']], [['2.0', '1'], ['99999997.0', '1']])).toEqual({
+      kind: 'snapshot',
+      levels: [
+        { side: BID, price: 10, amount: 100 },
+        { side: ASK, price: 20, amount: 100 },
+      ],
+    }) // biome-ignore format: one message
+    expect(book.unfit).toEqual([{ side: ASK, price: '99999997.0', amount: '1' }])
+    expect(update([], [['3.0', '1'], ['4.0', '2']])).toEqual([
+      { side: ASK, price: 30, amount: 100 },
+      { side: ASK, price: 40, amount: 200 },
+    ]) // biome-ignore format: one message
+    expect(book.unfit).toEqual([])
+  })
+})
+
 describe('a message that cannot be taken', () => {
   it.each([
     ['a price finer than the precision', ['1.05', '1']],

@@ -1,0 +1,75 @@
+/**
+ * The levels of one side of a Binance book that the book's integers cannot hold: finer than its decimals, or too high.
+ * It says where the side ends for readers: in front of the best of them. Pure.
+ */
+import { parseDecimal, type Scaled } from '../../base/decimal.ts'
+import { BID, type Side } from '../../market/event.ts'
+import type { UnfitLevel, VenueLevel } from '../venue.ts'
+
+/** What `parseDecimal` reads at most. */
+const FINEST_DECIMALS = 40
+
+interface Kept {
+  readonly level: UnfitLevel
+  /** The last price in front of it that can be held. */
+  readonly end: number
+}
+
+export class UnfitLevels {
+  readonly #side: Side
+  /** How many units of the finest decimals one unit of the book is. */
+  readonly #unit: bigint
+  /** By price at the finest decimals: several texts may be one price. */
+  readonly #levels = new Map<Scaled, Kept>()
+  #best: Kept | undefined
+
+  constructor(side: Side, priceDecimals: number) {
+    this.#side = side
+    this.#unit = 10n ** BigInt(FINEST_DECIMALS - priceDecimals)
+  }
+
+  get size(): number {
+    return this.#levels.size
+  }
+
+  get best(): UnfitLevel | undefined {
+    return this.#best?.level
+  }
+
+  /** The last price that readers may see; infinite when all levels can be held. */
+  get end(): number {
+    return this.#best?.end ?? (this.#side === BID ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY)
+  }
+
+  /**
+   * Takes in that a level is one of these, or is none any more; nothing behind `reach` is kept. A text tells what is
+   * wrong with its price.
+   */
+  change({ price, amount }: VenueLevel, isUnfit: boolean, reach: number): string | undefined {
+    const exact = parseDecimal(price, FINEST_DECIMALS)
+    if (typeof exact === 'string' || exact <= 0) return `cannot take price ${price}`
+    if (isUnfit) {
+      const kept = { level: { side: this.#side, price, amount }, end: this.#endBefore(exact) }
+      if (isBehind(this.#side, kept.end, reach)) return undefined
+      this.#levels.set(exact, kept)
+      if (this.#best === undefined || isBehind(this.#side, this.#best.end, kept.end)) this.#best = kept
+    } else if (this.#levels.delete(exact)) {
+      this.#best = undefined
+      for (const kept of this.#levels.values()) {
+        if (this.#best === undefined || isBehind(this.#side, this.#best.end, kept.end)) this.#best = kept
+      }
+    }
+    return undefined
+  }
+
+  #endBefore(exact: Scaled): number {
+    const price = BigInt(exact)
+    const end = this.#side === BID ? price / this.#unit + 1n : (price - 1n) / this.#unit
+    return end > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : Number(end)
+  }
+}
+
+/** Whether a price is worse than another, for who buys or sells on that side. */
+export function isBehind(side: Side, price: number, other: number): boolean {
+  return side === BID ? price < other : price > other
+}
