@@ -5,7 +5,7 @@
  */
 import { fractionDigits } from './checker-forms.ts'
 import type { BookSide, WireLevel } from './client-book.ts'
-import { exactInteger, type MarketView, middleText, spreadText, type Trade } from './market-view.ts'
+import { exactInteger, type Freshness, type MarketView, middleText, spreadText, type Trade } from './market-view.ts'
 import { fitLine, type Line, type Piece, renderLine, type Style } from './styled-line.ts'
 
 export interface LadderSize {
@@ -138,7 +138,7 @@ function headerLine(view: MarketView, { host }: ConnectionState): Line {
 function spreadLine(view: MarketView, width: number): Line {
   const spread = spreadText(view.best())
   if (spread === undefined) {
-    const text = view.book === undefined ? ' waiting for the book' : ' one side is empty'
+    const text = spreadNote(view)
     return [{ text, style: 'dim' }]
   }
   const text = ` ${middleText(view.best())}  spread ${spread.value}, ${spread.basisPoints} bp `
@@ -146,6 +146,11 @@ function spreadLine(view: MarketView, width: number): Line {
     { text, style: 'bold' },
     { text: '─'.repeat(Math.max(0, width - text.length)), style: 'dim' },
   ]
+}
+
+function spreadNote({ book }: MarketView): string {
+  if (book === undefined) return ' waiting for the book'
+  return book.size('bids') + book.size('asks') === 0 ? ' the book is empty' : ' one side is empty'
 }
 
 function connectionLine(view: MarketView, connection: ConnectionState): Line {
@@ -157,10 +162,13 @@ function connectionLine(view: MarketView, connection: ConnectionState): Line {
     `heartbeat ${ageText(view.lastHeartbeatMilliseconds, now)}`,
     'Ctrl-C ends',
   ]
-  return [
-    { text: ' ● live', style: 'green' },
-    { text: ` · ${parts.join(' · ')}`, style: 'dim' },
-  ]
+  return [freshnessPiece(view.freshness(now)), { text: ` · ${parts.join(' · ')}`, style: 'dim' }]
+}
+
+function freshnessPiece(freshness: Freshness): Piece {
+  if (freshness.type === 'live') return { text: ' ● live', style: 'green' }
+  if (freshness.type === 'waiting') return { text: ' ○ no book yet', style: 'yellow' }
+  return { text: ` ○ STALE for ${Math.floor(freshness.ageMilliseconds / 1000)} s`, style: 'yellow' }
 }
 
 function ageText(sinceMilliseconds: number | undefined, nowMilliseconds: number): string {

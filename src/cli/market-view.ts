@@ -6,6 +6,7 @@ import { formatDecimal, parseDecimal, type Scaled } from '../base/decimal.ts'
 import { PAYLOAD_TYPES } from '../contract/channels.ts'
 import { fractionDigits, isDecimal, isRecord, isZero, levelList } from './checker-forms.ts'
 import { BOOK_SIDES, ClientBook, comparePrices, type WireLevel } from './client-book.ts'
+import type { ServedState } from './market-state.ts'
 import { RateMeter } from './rate-meter.ts'
 
 /** Which side took: a buyer lifted an ask, a seller hit a bid; undefined when nothing tells. */
@@ -35,6 +36,12 @@ export type ViewEvent =
   /** The service could not do what was requested, which says nothing about the next attempt. */
   | { readonly type: 'failed'; readonly message: string }
 
+/** Whether what is seen is current: a market without a book never is. */
+export type Freshness =
+  | { readonly type: 'live' }
+  | { readonly type: 'waiting' }
+  | { readonly type: 'stale'; readonly ageMilliseconds: number }
+
 /** More than a terminal shows. */
 const TRADES_KEPT = 200
 
@@ -47,6 +54,10 @@ export class MarketView {
   lastTime = ''
   lastMessageMilliseconds: number | undefined
   lastHeartbeatMilliseconds: number | undefined
+  /** What the service reported last, where it does. */
+  served: ServedState | undefined
+  /** Since when the book has had no level: a service without a source withdraws it. */
+  #emptySinceMilliseconds: number | undefined
   readonly #rate = new RateMeter()
 
   constructor(market: string) {
@@ -56,11 +67,22 @@ export class MarketView {
   /** A new connection: the book is unknown until its SNAPSHOT; the trades seen stay. */
   onConnect(): void {
     this.book = undefined
+    this.served = undefined
+    this.#emptySinceMilliseconds = undefined
     this.lastHeartbeatMilliseconds = undefined
   }
 
   updatesPerSecond(nowMilliseconds: number): number {
     return this.#rate.perSecond(nowMilliseconds)
+  }
+
+  /** A book without levels counts as stale unless the service reports that it is live; then it is waited for. */
+  freshness(nowMilliseconds: number): Freshness {
+    const isEmpty = this.#emptySinceMilliseconds !== undefined
+    const since = this.served?.state === 'STALE' ? this.served.sinceMilliseconds : this.#emptySinceMilliseconds
+    const isStale = this.served === undefined ? isEmpty : this.served.state === 'STALE'
+    if (isStale && since !== undefined) return { type: 'stale', ageMilliseconds: Math.max(0, nowMilliseconds - since) }
+    return { type: this.book === undefined || isEmpty ? 'waiting' : 'live' }
   }
 
   best(): Best {
@@ -79,7 +101,7 @@ export class MarketView {
       return { type: 'heartbeat', time: textOf(payload.timestamp, text) }
     }
     this.#rate.count(nowMilliseconds)
-    if (channel === 'market_data') return this.#onBook(payload, text)
+    if (channel === 'market_data') return this.#onBook(payload, text, nowMilliseconds)
     if (channel === 'execution_data') return this.#onExecution(payload, text)
     if (channel !== 'market_data.top_of_book') throw unexpected(text)
     const [bid] = levelsOf(payload.bids, text)
@@ -104,11 +126,12 @@ export class MarketView {
 
   #onEnded(entries: readonly Record<string, unknown>[]): ViewEvent {
     this.book = undefined
+    this.#emptySinceMilliseconds = undefined
     const channels = entries.map(({ type, params }) => ({ type, params }))
     return { type: 'ended', channels, message: String(entries[0]?.message ?? 'the market was removed or changed') }
   }
 
-  #onBook(payload: Record<string, unknown>, text: string): ViewEvent {
+  #onBook(payload: Record<string, unknown>, text: string, nowMilliseconds: number): ViewEvent {
     const isSnapshot = payload.type === PAYLOAD_TYPES.snapshot
     if (isSnapshot) this.book = new ClientBook()
     if (this.book === undefined || !(isSnapshot || payload.type === PAYLOAD_TYPES.update)) throw unexpected(text)
@@ -120,6 +143,8 @@ export class MarketView {
         else this.book.set(side, price, amount)
       }
     }
+    const isEmpty = this.book.size('bids') + this.book.size('asks') === 0
+    this.#emptySinceMilliseconds = isEmpty ? (this.#emptySinceMilliseconds ?? nowMilliseconds) : undefined
     this.lastTime = textOf(payload.time, text)
     return { type: isSnapshot ? 'snapshot' : 'update', time: this.lastTime, levelCount }
   }

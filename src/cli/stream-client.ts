@@ -89,6 +89,11 @@ export class StreamClient {
     }
   }
 
+  /** The token of the connection; undefined before the first one. */
+  get accessToken(): string | undefined {
+    return this.#held?.accessToken
+  }
+
   get #isStopped(): boolean {
     return this.#stopping.signal.aborted
   }

@@ -11,6 +11,8 @@ export interface StreamCredentials {
   readonly authUrl: string
   /** Base address of the stream, without a trailing slash. */
   readonly wsUrl: string
+  /** Base address of the REST API, without a trailing slash. */
+  readonly restUrl: string
   /** Markets that the credentials file names, if it does. */
   readonly markets: readonly string[]
 }
@@ -28,6 +30,7 @@ interface CredentialsFile {
   readonly client_secret: string
   readonly auth_url: string
   readonly ws_url: string
+  readonly base_url?: string
   readonly markets?: readonly string[]
 }
 
@@ -47,10 +50,7 @@ export async function loadCredentials(
     return { clientId, clientSecret, markets: [], ...addressesBelow(options.url) }
   }
   const file = await readCredentialsFile(options.credentials ?? DEFAULT_FILE, options.credentials === undefined)
-  const addresses =
-    options.url === undefined
-      ? { authUrl: address(file.auth_url, ['http:', 'https:']), wsUrl: address(file.ws_url, ['ws:', 'wss:']) }
-      : addressesBelow(options.url)
+  const addresses = options.url === undefined ? addressesOf(file) : addressesBelow(options.url)
   return { clientId: file.client_id, clientSecret: file.client_secret, markets: file.markets ?? [], ...addresses }
 }
 
@@ -86,9 +86,20 @@ function parseWithoutQuoting(text: string): unknown {
   }
 }
 
-function addressesBelow(url: string): { authUrl: string; wsUrl: string } {
+type Addresses = Pick<StreamCredentials, 'authUrl' | 'wsUrl' | 'restUrl'>
+
+function addressesOf(file: CredentialsFile): Addresses {
+  const http = ['http:', 'https:']
+  return {
+    authUrl: address(file.auth_url, http),
+    wsUrl: address(file.ws_url, ['ws:', 'wss:']),
+    restUrl: address(file.base_url ?? file.auth_url, http),
+  }
+}
+
+function addressesBelow(url: string): Addresses {
   const base = address(url, ['http:', 'https:'])
-  return { authUrl: base, wsUrl: base.replace(/^http/, 'ws') }
+  return { authUrl: base, wsUrl: base.replace(/^http/, 'ws'), restUrl: base }
 }
 
 /** Checks an address and takes trailing slashes off. */

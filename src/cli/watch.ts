@@ -7,6 +7,7 @@ import type { Command } from 'commander'
 import { millisecondText, type Timer } from '../base/clock.ts'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './environment.ts'
 import { Ladder } from './ladder.ts'
+import { type ServedState, watchMarketState } from './market-state.ts'
 import { MarketView, spreadText, type ViewEvent } from './market-view.ts'
 import { positiveInteger } from './option-values.ts'
 import { openScreen, type Screen } from './screen.ts'
@@ -24,6 +25,8 @@ interface WatchOptions {
 /** Where a watch shows what happens. */
 interface WatchOutput {
   onEvent(event: ViewEvent): void
+  /** What the service reports of the market is another state than before. */
+  onState(state: ServedState): void
   onOpen(): void
   onDown(reason: string, code: number | undefined, retryInMilliseconds: number): void
   close(): void
@@ -69,6 +72,7 @@ async function watch(market: string, options: WatchOptions, environment: Command
   ]
   let failure: unknown
   let hasFailed = false
+  let endStates: (() => void) | undefined
   const client = new StreamClient({
     credentials,
     requests: [{ type: 'subscribe', channels }],
@@ -77,6 +81,13 @@ async function watch(market: string, options: WatchOptions, environment: Command
     onOpen() {
       view.onConnect()
       output.onOpen()
+      endStates ??= watchMarketState({
+        url: credentials.restUrl,
+        market,
+        clock,
+        accessToken: () => client.accessToken,
+        onState: (state) => noteState(view, output, state),
+      })
     },
     onMessage(text) {
       if (hasFailed) return
@@ -105,10 +116,18 @@ async function watch(market: string, options: WatchOptions, environment: Command
     await client.run()
   } finally {
     end?.cancel()
+    endStates?.()
     removeSignals()
     output.close()
   }
   if (hasFailed) throw failure
+}
+
+/** A market that has been live from the beginning is nothing to report. */
+function noteState(view: MarketView, output: WatchOutput, state: ServedState | undefined): void {
+  const before = view.served?.state ?? 'LIVE'
+  view.served = state
+  if (state !== undefined && state.state !== before) output.onState(state)
 }
 
 function ladderOutput(
@@ -153,6 +172,7 @@ function ladderOutput(
   draw()
   return {
     onEvent: drawSoon,
+    onState: drawSoon,
     onOpen() {
       isOpen = true
       down = undefined
@@ -207,6 +227,8 @@ function lineOutput(
       if (event.type !== 'ended' && event.type !== 'failed') return
       print(connectionEventLine(now(), event.type, view.market, [`reason=${JSON.stringify(event.message)}`]))
     },
+    onState: ({ state, since }) =>
+      print(connectionEventLine(now(), state.toLowerCase(), view.market, [`since=${since}`])),
     onOpen: () => print(connectionEventLine(now(), 'connected', view.market, [`host=${host}`])),
     onDown(reason, code, retryInMilliseconds) {
       const pairs = [`code=${code ?? ''}`, `retry_ms=${retryInMilliseconds}`, `reason=${JSON.stringify(reason)}`]

@@ -66,6 +66,17 @@ describe('Ladder', () => {
     )
   })
 
+  it('shows how long a market has been stale, and live in green for a book alone', () => {
+    const GREEN = '\u001b[32m ● live'
+    const last = (view: MarketView) => new Ladder().lines(view, OPEN, { columns: 80, rows: 12 }, true).at(-1)
+    expect(last(filledView(3))).toContain(GREEN)
+    const stale = filledView(3)
+    stale.served = { state: 'STALE', since: '2026-01-01T00:00:00.000Z', sinceMilliseconds: -11_000 }
+    expect(last(stale)).toContain('\u001b[33m ○ STALE for 12 s')
+    for (const view of [stale, new MarketView(M), filledView(0)]) expect(last(view)).not.toContain(GREEN)
+    expect(last(new MarketView(M))).toContain('no book yet')
+  })
+
   it('is never larger than the terminal, whatever that is', () => {
     for (const levels of [0, 1, 5, 100]) {
       const view = filledView(levels)

@@ -93,3 +93,34 @@ describe('MarketView', () => {
     expect(() => made.onMessage(reply('UNKNOWN_CHANNEL_PARAMS_CONFIGURATION'), 0)).toThrow('refused market_data')
   })
 })
+
+describe('freshness', () => {
+  const BOOK = snapshot(M, 1, [['100.00', '1.0']], [['101.00', '1.0']])
+  const WITHDRAWN = update(M, 2, [['100.00', '0']], [['101.00', '0']])
+  const stale = { state: 'STALE', since: '2026-01-01T00:00:00.000Z', sinceMilliseconds: -12_000 } as const
+
+  it('is live with a book, and never without one', () => {
+    expect(view().freshness(0)).toEqual({ type: 'waiting' })
+    expect(view(BOOK).freshness(0)).toEqual({ type: 'live' })
+    const reconnected = view(BOOK)
+    reconnected.onConnect()
+    expect(reconnected.freshness(0)).toEqual({ type: 'waiting' })
+  })
+
+  it('is stale since the book was withdrawn, until it is restored', () => {
+    const made = view(BOOK, WITHDRAWN)
+    expect(made.freshness(7_000)).toEqual({ type: 'stale', ageMilliseconds: 7_000 })
+    made.onMessage(JSON.stringify(update(M, 3, [['100.00', '1.0']], [])), 8_000)
+    expect(made.freshness(9_000)).toEqual({ type: 'live' })
+  })
+
+  it('is what the service reports, with a book and without one', () => {
+    for (const made of [view(), view(BOOK), view(BOOK, WITHDRAWN)]) {
+      made.served = stale
+      expect(made.freshness(1_000)).toEqual({ type: 'stale', ageMilliseconds: 13_000 })
+    }
+    const empty = view(BOOK, WITHDRAWN)
+    empty.served = { ...stale, state: 'LIVE' }
+    expect(empty.freshness(1_000)).toEqual({ type: 'waiting' })
+  })
+})

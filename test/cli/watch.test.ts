@@ -61,6 +61,11 @@ function untilLine(run: CommandRun, text: string): Promise<void> {
   return run.stdout.until(`a line with ${text}`, () => run.stdout.text.includes(text))
 }
 
+/** Until something falls due after so long: the answer to a question has come. */
+async function untilDueIn({ clock }: CommandRun, milliseconds: number): Promise<void> {
+  while (!clock.isDueIn(milliseconds)) await new Promise((resolve) => setImmediate(resolve))
+}
+
 describe('watch, not on a terminal', () => {
   it('prints one line an event and ends with 0 when interrupted', async () => {
     const run = watch([M, '--credentials', await startService()])
@@ -151,6 +156,45 @@ describe('watch, not on a terminal', () => {
     const connection = await service.connection(0)
     connection.send({ channel: 'heartbeat', payload: { timestamp: 'now\u001b[2J\nfake line' } })
     await untilLine(run, 'now?[2J?fake line heartbeat BTCUSD')
+  })
+})
+
+describe('watch, of a market without a source', () => {
+  const TIME = new Date('2026-01-01T00:00:30.000Z').toUTCString()
+  const answer = (state: string, since: string) => ({
+    status: 200,
+    headers: { date: TIME },
+    body: {
+      items: [
+        { market: 'OTHER', state: 'LIVE' },
+        { market: M, state, state_since: since },
+      ],
+    },
+  })
+
+  it('prints when the service reports another state, and asks again every two seconds', async () => {
+    let markets = answer('LIVE', '2026-01-01T00:00:00.000Z')
+    const run = watch([M, '--credentials', await startService({ markets: () => markets })])
+    await service.until('the first question', () => service.marketRequests.length === 1)
+    expect(service.marketRequests).toEqual(['Bearer token-1'])
+    markets = answer('STALE', '2026-01-01T00:00:18.000Z')
+    await untilDueIn(run, 2_000)
+    run.clock.advance(2_000)
+    await untilLine(run, ' stale BTCUSD since=2026-01-01T00:00:18.000Z')
+    markets = answer('LIVE', '2026-01-01T00:00:29.000Z')
+    await untilDueIn(run, 2_000)
+    run.clock.advance(2_000)
+    await untilLine(run, ' live BTCUSD since=2026-01-01T00:00:29.000Z')
+    expect(run.stdout.text.match(/ (live|stale) /g)).toHaveLength(2)
+  })
+
+  it('shows STALE with the age on a terminal, by the clock of the service', async () => {
+    const markets = () => answer('STALE', '2026-01-01T00:00:18.000Z')
+    const run = watch([M, '--credentials', await startService({ markets })], { terminal: { columns: 100, rows: 24 } })
+    await untilDueIn(run, 2_000)
+    run.clock.advance(50)
+    expect(run.stdout.text).toContain('STALE for 12 s')
+    expect(run.stdout.text).not.toContain('● live')
   })
 })
 

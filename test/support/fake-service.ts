@@ -41,6 +41,8 @@ export interface FakeServiceOptions {
   /** Answers the first token requests with these; after them, and where one is undefined, a token is granted. */
   readonly tokens?: readonly (FakeAnswer | undefined)[]
   readonly tokenSeconds?: number
+  /** What `GET /v2/markets` answers; absent = 404, as of a service that has the base protocol alone. */
+  readonly markets?: () => FakeAnswer
   /** Replaces the acknowledgement of a request. */
   readonly onRequest?: (request: FakeRequest, connection: FakeConnection) => void
 }
@@ -54,6 +56,8 @@ export class FakeService {
   readonly tokenRequests: URLSearchParams[] = []
   /** The Authorization header of every handshake, refused ones too. */
   readonly handshakeTokens: string[] = []
+  /** The Authorization header of every `GET /v2/markets`. */
+  readonly marketRequests: string[] = []
   readonly port: number
   readonly #server: Server
   readonly #sockets = new WebSocketServer({ noServer: true })
@@ -71,7 +75,7 @@ export class FakeService {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const service = new FakeService(server, options)
     server.on('request', (request, response) => {
-      service.#onTokenRequest(request).then(({ status, headers, body }) => {
+      service.#answer(request).then(({ status, headers, body }) => {
         response.writeHead(status, { 'content-type': 'application/json', ...headers })
         response.end(JSON.stringify(body ?? {}))
       })
@@ -127,6 +131,13 @@ export class FakeService {
     for (const socket of this.#sockets.clients) socket.terminate()
     this.#server.closeAllConnections()
     await new Promise<void>((resolve) => this.#server.close(() => resolve()))
+  }
+
+  #answer(request: IncomingMessage): Promise<FakeAnswer> {
+    if (request.url !== '/v2/markets') return this.#onTokenRequest(request)
+    this.marketRequests.push(request.headers.authorization ?? '')
+    this.#waiters.notify()
+    return Promise.resolve(this.#options.markets?.() ?? { status: 404 })
   }
 
   async #onTokenRequest(request: IncomingMessage): Promise<FakeAnswer> {
