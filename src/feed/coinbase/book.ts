@@ -3,10 +3,13 @@
  * value is rounded, and trusts nothing before a snapshot. That no change is missing is proved one layer up, by the
  * numbers of the connection's frames (`conversation`); levels are not followed here, because the venue sends neither a
  * checksum nor a depth to follow them for. Pure.
+ *
+ * A whole book has asks at hundreds of millions of times the best price. Those that readers cannot hold are remembered
+ * and not handed on: everything behind them is higher still, so the known asks end before them.
  */
-import { parseDecimal } from '../../base/decimal.ts'
+import { parseDecimal, type Scaled } from '../../base/decimal.ts'
 import { ASK, BID, type LevelChange } from '../../market/event.ts'
-import type { BookStep, VenueBook, VenueBookOptions } from '../venue.ts'
+import type { BookStep, UnfitLevel, VenueBook, VenueBookOptions } from '../venue.ts'
 
 /** One level as the venue sends it; the quantity is absolute, 0 = gone. */
 export interface CoinbaseLevel {
@@ -26,14 +29,24 @@ const DIGITS_SHOWN_MAX = 40
 
 export class CoinbaseBook implements VenueBook<CoinbaseBookData> {
   readonly #options: VenueBookOptions
+  /** Asks that readers cannot hold, by price. */
+  readonly #unfit = new Map<Scaled, UnfitLevel>()
   #isComplete = false
 
   constructor(options: VenueBookOptions) {
     this.#options = options
   }
 
+  get unfit(): readonly UnfitLevel[] {
+    let best: Scaled | undefined
+    for (const price of this.#unfit.keys()) if (best === undefined || price < best) best = price
+    const level = best === undefined ? undefined : this.#unfit.get(best)
+    return level === undefined ? [] : [level]
+  }
+
   apply({ isSnapshot, levels }: CoinbaseBookData): BookStep {
     if (!isSnapshot && !this.#isComplete) return { kind: 'waiting' }
+    if (isSnapshot) this.#unfit.clear()
     const changes: LevelChange[] = []
     for (const level of levels) {
       const problem = this.#take(level, changes)
@@ -51,11 +64,14 @@ export class CoinbaseBook implements VenueBook<CoinbaseBookData> {
     const price = parseDecimal(price_level, listing.priceDecimals)
     const amount = parseDecimal(new_quantity, listing.amountDecimals)
     if (typeof price === 'string' || price <= 0) return `cannot take price ${price_level.slice(0, DIGITS_SHOWN_MAX)}`
-    // A full book has asks at hundreds of millions of times the best price.
-    if (typeof price === 'bigint' || price > priceMaximum) {
-      return `price ${price_level.slice(0, DIGITS_SHOWN_MAX)} has no place in a market of so many price decimals`
-    }
     if (typeof amount === 'string' || amount < 0) return `cannot take size ${new_quantity.slice(0, DIGITS_SHOWN_MAX)}`
+    if (typeof price === 'bigint' || price > priceMaximum) {
+      // A bid so high would be the best one: nothing of its side could be shown.
+      if (side === 'bid') return `cannot take the best price ${price_level.slice(0, DIGITS_SHOWN_MAX)}`
+      if (amount === 0) this.#unfit.delete(price)
+      else this.#unfit.set(price, { side: ASK, price: price_level, amount: new_quantity })
+      return undefined
+    }
     changes.push({ side: side === 'bid' ? BID : ASK, price, amount })
     return undefined
   }

@@ -12,6 +12,7 @@ function bookOf(priceMaximum = Number.MAX_SAFE_INTEGER) {
   const levelsOf = (levels: readonly LevelText[]) =>
     levels.map(([side, price_level, new_quantity]) => ({ side: side as 'bid' | 'offer', price_level, new_quantity }))
   return {
+    book,
     update: (...levels: LevelText[]): BookStep => book.apply({ isSnapshot: false, levels: levelsOf(levels) }),
     snapshot: (...levels: LevelText[]): BookStep => book.apply({ isSnapshot: true, levels: levelsOf(levels) }),
   }
@@ -60,16 +61,7 @@ describe('a book of Coinbase', () => {
     ['a price of nothing', ['bid', '0.00', '1'], 'cannot take price 0.00'],
     ['a negative price', ['bid', '-1', '1'], 'cannot take price -1'],
     ['a price finer than listed', ['offer', '1.001', '1'], 'cannot take price 1.001'],
-    [
-      'a price beyond what can be held',
-      ['offer', '1000.01', '1'],
-      'price 1000.01 has no place in a market of so many price decimals',
-    ],
-    [
-      'a price beyond what any market can hold',
-      ['offer', '9'.repeat(17), '1'],
-      `price ${'9'.repeat(17)} has no place in a market of so many price decimals`,
-    ],
+    ['a bid beyond what can be held', ['bid', '1000.01', '1'], 'cannot take the best price 1000.01'],
     ['a price that is none', ['offer', 'NaN', '1'], 'cannot take price NaN'],
     ['a price that has no end', ['offer', '9'.repeat(99), '1'], `cannot take price ${'9'.repeat(40)}`],
     ['a negative size', ['offer', '1', '-0.1'], 'cannot take size -0.1'],
@@ -83,6 +75,19 @@ describe('a book of Coinbase', () => {
     expect(update(['bid', '1', '1'])).toEqual({ kind: 'waiting' })
     expect(snapshot(['bid', '1', '1'], bad)).toEqual(wrong)
     expect(snapshot(...BEGINNING)).toMatchObject({ kind: 'snapshot' })
+  })
+
+  it('ends before an ask beyond what can be held, until that is gone', () => {
+    const { book, update, snapshot } = bookOf(100_000)
+    const far = '9'.repeat(17)
+    expect(snapshot(...BEGINNING, ['offer', far, '1'], ['offer', '1000.01', '2'])).toMatchObject({
+      levels: [{ price: 10_001 }, { price: 10_000 }],
+    })
+    expect(book.unfit).toEqual([{ side: ASK, price: '1000.01', amount: '2' }])
+    expect(update(['offer', '1000.01', '0'])).toEqual({ kind: 'update', changes: [] })
+    expect(book.unfit).toEqual([{ side: ASK, price: far, amount: '1' }])
+    snapshot(...BEGINNING)
+    expect(book.unfit).toEqual([])
   })
 
   it('takes a price at its limit, and figures with zeros beyond what is listed', () => {
