@@ -52,7 +52,7 @@ export const WORKLOADS: Readonly<Record<VenueName, () => Promise<Workload | unde
 
 function kraken(): Workload {
   const recordings = [krakenBtcUsd(), krakenEthUsd()]
-  const { read } = createKrakenProtocol()
+  const { read } = createKrakenProtocol({ restUrl: '' })
   return {
     venue: 'kraken',
     origin: 'recorded',
@@ -61,7 +61,7 @@ function kraken(): Workload {
       listing(symbol, pricePrecision, quantityPrecision),
     ),
     depths: new Map(recordings.map(({ symbol, depth }) => [symbol, depth])),
-    createProtocol: createKrakenProtocol,
+    createProtocol: () => createKrakenProtocol({ restUrl: '' }),
     inRound: (text) => text,
   }
 }
@@ -180,7 +180,7 @@ function okx(): Workload {
     frames: inOrder(recordings),
     listings: recordings.map(({ instId, tickSz, lotSz }) => listing(instId, decimalsOf(tickSz), decimalsOf(lotSz))),
     depths: new Map(recordings.map(({ instId }) => [instId, 400])),
-    createProtocol: createOkxProtocol,
+    createProtocol: () => createOkxProtocol({ restUrl: '' }),
     inRound: (text) => text,
   }
 }

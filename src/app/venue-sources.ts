@@ -19,8 +19,8 @@ export function createVenueSources(
 /** Where the settings say that a venue is. */
 export function venueAddresses(config: Config, name: VenueName): VenueAddresses {
   const addresses: Readonly<Record<VenueName, VenueAddresses>> = {
-    kraken: { url: config['feeds.kraken.url'], restUrl: '' },
-    okx: { url: config['feeds.okx.url'], restUrl: '' },
+    kraken: { url: config['feeds.kraken.url'], restUrl: config['feeds.kraken.rest_url'] },
+    okx: { url: config['feeds.okx.url'], restUrl: config['feeds.okx.rest_url'] },
     binance: { url: config['feeds.binance.url'], restUrl: config['feeds.binance.rest_url'] },
     coinbase: { url: config['feeds.coinbase.url'], restUrl: config['feeds.coinbase.rest_url'] },
   }

@@ -1,11 +1,12 @@
 /**
  * HTTP requests to venues: one text by its address, and the queue that keeps one venue's requests apart. It promises
- * that an answer is never larger than a limit, that one request at a time is under way, that none lasts longer than a
- * limit, and that a venue which asks for patience (`Retry-After`) gets it for every request that waits. It never
+ * that an answer is never larger than a limit, that one request at a time is under way and no more than the venue takes a
+ * second, that none lasts longer than a limit, and that a venue which asks for patience (`Retry-After`) gets it for every request that waits. It never
  * throws: what goes wrong is a problem that can be shown. It knows no venue's addresses.
  */
 import type { Clock } from '../base/clock.ts'
-import type { Fetched } from './venue.ts'
+import { TokenBucket } from '../base/token-bucket.ts'
+import type { Fetched, VenueProtocol } from './venue.ts'
 
 /** Largest answer; a full book is about 5 MiB, a list of all pairs of a large venue about 20. */
 const BODY_BYTES_MAX = 64 * 1024 * 1024
@@ -66,13 +67,15 @@ function describeError(error: unknown): string {
 /** The requests of one venue, one after the other. */
 export class VenueRequests {
   readonly #clock: Clock
+  readonly #rate: TokenBucket
   #waiting = 0
   #last: Promise<void> = Promise.resolve()
   /** By the monotonic clock: when the venue wants to be asked again. */
   #resumeMilliseconds = Number.NEGATIVE_INFINITY
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, { perSecond, burst }: VenueProtocol<unknown>['httpRate']) {
     this.#clock = clock
+    this.#rate = new TokenBucket(clock, perSecond, burst)
   }
 
   /** Makes the request when its turn has come; the signal given to it ends it when `signal` does, or the time is over. */
@@ -89,7 +92,12 @@ export class VenueRequests {
     })
     await before
     try {
-      await this.#untilResumed(signal)
+      await this.#wait(this.#resumeMilliseconds - this.#clock.monotonicMilliseconds(), signal)
+      while (!signal.aborted) {
+        const delayMilliseconds = this.#rate.take()
+        if (delayMilliseconds === 0) break
+        await this.#wait(delayMilliseconds, signal)
+      }
       if (signal.aborted) return { problem: 'the request is not wanted any more' }
       const fetched = await this.#within(request, signal)
       const patience = 'problem' in fetched ? fetched.retryAfterMilliseconds : undefined
@@ -104,8 +112,7 @@ export class VenueRequests {
     }
   }
 
-  #untilResumed(signal: AbortSignal): Promise<void> {
-    const delayMilliseconds = this.#resumeMilliseconds - this.#clock.monotonicMilliseconds()
+  #wait(delayMilliseconds: number, signal: AbortSignal): Promise<void> {
     if (delayMilliseconds <= 0 || signal.aborted) return Promise.resolve()
     return new Promise((resolve) => {
       const timer = this.#clock.schedule(delayMilliseconds, () => {

@@ -33,7 +33,7 @@ export async function lookUpListings<Data>(
   const timer = clock.schedule(LOOKUP_MILLISECONDS_MAX, () => limit.abort())
   const found =
     'fetch' in listings
-      ? await new VenueRequests(clock).run((signal) => listings.fetch(symbols, signal), limit.signal)
+      ? await new VenueRequests(clock, protocol.httpRate).run((signal) => listings.fetch(symbols, signal), limit.signal)
       : await listOnConnection(options, listings.requests(), limit.signal)
   timer.cancel()
   if ('value' in found) return { value: found.value.filter(({ symbol }) => symbols.includes(symbol)) }

@@ -48,7 +48,7 @@ export class VenueSource<Data> implements Source {
   readonly #connection: VenueConnection
   readonly #listings: VenueListings
   readonly #requests: VenueRequests
-  readonly #tradeFill: VenueTradeFill | undefined
+  readonly #tradeFill: VenueTradeFill
   /** What the venue says of itself while it is not open. */
   #status: string | undefined
 
@@ -58,7 +58,7 @@ export class VenueSource<Data> implements Source {
     this.#log = options.log.child({ venue })
     this.#metrics = venueMetrics(metrics)
     for (const resynchronised of ['pair', 'all']) this.#metrics.unreadable.inc({ venue, resynchronised }, 0)
-    this.#requests = new VenueRequests(clock)
+    this.#requests = new VenueRequests(clock, protocol.httpRate)
     const { silenceMilliseconds, keepAlive, requestRate } = protocol
     this.#connection = new VenueConnection({
       venue,
@@ -115,7 +115,7 @@ export class VenueSource<Data> implements Source {
   async stop(): Promise<void> {
     this.#listings.close()
     for (const pair of this.#pairs.values()) pair.stop()
-    this.#tradeFill?.clear()
+    this.#tradeFill.clear()
     await this.#connection.stop()
   }
 
@@ -131,7 +131,7 @@ export class VenueSource<Data> implements Source {
 
   #disconnect(reason: string): void {
     this.#listings.close()
-    this.#tradeFill?.clear()
+    this.#tradeFill.clear()
     this.#status = undefined
     for (const pair of this.#pairs.values()) pair.disconnect(reason)
   }
@@ -158,8 +158,7 @@ export class VenueSource<Data> implements Source {
         this.#handleUnreadable(message)
         break
       case 'trades':
-        if (this.#tradeFill === undefined) this.#pairs.get(message.symbol)?.trade(message.trades, message.isRepeat)
-        else this.#tradeFill.take(message.symbol, message.trades, message.isRepeat)
+        this.#tradeFill.take(message.symbol, message.trades, message.isRepeat)
         break
       case 'listings':
         this.#listings.take(message.listings, message.isComplete)
@@ -208,15 +207,17 @@ export class VenueSource<Data> implements Source {
     else this.#log.warn({ status }, 'venue is not open')
   }
 
-  #createTradeFill(): VenueTradeFill | undefined {
-    const { protocol, clock } = this.#options
-    const { fetchTrades } = protocol
-    if (fetchTrades === undefined) return undefined
+  #createTradeFill(): VenueTradeFill {
+    const { protocol, clock, random } = this.#options
     return new VenueTradeFill({
       clock,
+      random,
       log: this.#log,
-      fetch: (symbol, signal) => this.#requests.run((limited) => fetchTrades(symbol, limited), signal),
-      hasGap: (symbol, trades) => this.#trades.get(symbol)?.hasGap(trades) === true,
+      fetchPage: (symbol, gap, signal) =>
+        this.#requests.run((limited) => protocol.fetchTrades(symbol, gap, limited), signal),
+      position: (symbol) =>
+        // The trades of a pair that is not subscribed are ignored.
+        this.#pairs.get(symbol)?.subscribedListing === undefined ? undefined : this.#trades.get(symbol)?.position,
       pass: (symbol, trades, isRepeat) => this.#pairs.get(symbol)?.trade(trades, isRepeat),
     })
   }
@@ -252,6 +253,7 @@ export class VenueSource<Data> implements Source {
     this.#pairs.delete(symbol)
     if (!isRead) {
       this.#trades.delete(symbol)
+      this.#tradeFill.forget(symbol)
       forgetPair(this.#metrics, this.#options.venue, symbol)
       return
     }

@@ -4,7 +4,7 @@
  * it. It outlives connections, books and the markets that read the pair, so that an outage is bridged where the venue
  * repeats what happened meanwhile, and proved where it does not. Pure: it knows no market and no clock.
  */
-import type { VenueTrade } from './venue.ts'
+import type { TradePosition, VenueTrade } from './venue.ts'
 
 /**
  * - `trades`: new executions, in order.
@@ -23,6 +23,8 @@ export class VenueTrades {
   /** The highest number that came as a trade, and the latest time of any. */
   #lastSeenId = Number.NEGATIVE_INFINITY
   #lastMilliseconds = 0
+  /** The last trade that was taken in. */
+  #lastTrade: VenueTrade | undefined
 
   /** `repeatsLastTrade`: the first trades ever are repeated, whatever they say. */
   constructor(symbol: string, repeatsLastTrade = false) {
@@ -42,6 +44,7 @@ export class VenueTrades {
       if (missed === 'known') continue
       this.#lastId = trade.lastId
       this.#lastSeenId = trade.lastId
+      this.#lastTrade = trade
       this.#lastMilliseconds = Math.max(this.#lastMilliseconds, trade.executedAtMilliseconds)
       if (missed === 'before') continue
       if (missed !== 'next') {
@@ -55,9 +58,12 @@ export class VenueTrades {
     return steps
   }
 
-  /** Whether trades are missing before these, as far as is known. */
-  hasGap([first]: readonly VenueTrade[]): boolean {
-    return this.#lastId !== undefined && first !== undefined && first.firstId > this.#lastId + 1
+  /** Up to where the numbers are settled; absent before the first trade. */
+  get position(): TradePosition | undefined {
+    const id = this.#lastId
+    if (id === undefined) return undefined
+    // What the last trade knew of the venue's pages says nothing of a number that was settled without a trade.
+    return this.#lastTrade?.lastId === id ? positionOf(this.#lastTrade) : { id, milliseconds: this.#lastMilliseconds }
   }
 
   /** Whether a trade was told before, is the next one, or comes after others that are missing (or is itself lost). */
@@ -81,4 +87,13 @@ export class VenueTrades {
       count === 1 ? `trade ${firstId} of ${this.#symbol} is` : `trades ${firstId} to ${lastId} of ${this.#symbol} are`
     return { kind: 'missed', count, reason: `${which} missing` }
   }
+}
+
+/** Where a trade stands among those of its pair. */
+export function positionOf({
+  lastId: id,
+  executedAtMilliseconds: milliseconds,
+  pageCursor,
+}: VenueTrade): TradePosition {
+  return pageCursor === undefined ? { id, milliseconds } : { id, milliseconds, pageCursor }
 }

@@ -44,6 +44,21 @@ export interface VenueTrade {
   readonly amount: string
   /** The venue's time of the trade, milliseconds since the epoch. */
   readonly executedAtMilliseconds: number
+  /** By what the venue's pages of trades go on behind this one, where that is neither its number nor its time. */
+  readonly pageCursor?: string
+}
+
+/** Where a trade stands among those of its pair: its last number, its time, and its `pageCursor`. */
+export interface TradePosition {
+  readonly id: number
+  readonly milliseconds: number
+  readonly pageCursor?: string
+}
+
+/** Trades that are missing: with numbers above `after.id` and below `before.id`. */
+export interface TradeGap {
+  readonly after: TradePosition
+  readonly before: Pick<TradePosition, 'id' | 'milliseconds'>
 }
 
 /**
@@ -158,8 +173,13 @@ export interface VenueProtocol<Data> {
    * messages: it is fetched again a little later.
    */
   readonly fetchSnapshot?: (symbol: string, depth: number, signal: AbortSignal) => Promise<Fetched<Data>>
-  /** A pair's latest trades by HTTP, any number, to fill what a connection did not tell; absent = they cannot be had. */
-  readonly fetchTrades?: (symbol: string, signal: AbortSignal) => Promise<Fetched<readonly VenueTrade[]>>
+  /**
+   * One page of a pair's trades by HTTP, with those that stand next to either end of the gap; what lies outside it does
+   * no harm. Asked again for what is still missing then.
+   */
+  readonly fetchTrades: (symbol: string, gap: TradeGap, signal: AbortSignal) => Promise<Fetched<readonly VenueTrade[]>>
+  /** As many HTTP requests at once, and a second from then on, as one connection's share of what the venue takes. */
+  readonly httpRate: { readonly burst: number; readonly perSecond: number }
   /**
    * The first trades of a subscription repeat the last trade before it without saying so: a pair's first trades ever
    * only tell where its numbers stand.

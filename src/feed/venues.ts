@@ -15,7 +15,7 @@ import type { Fetched, Listing, VenueProtocol } from './venue.ts'
 import { lookUpListings } from './venue-lookup.ts'
 import { VenueSource } from './venue-source.ts'
 
-/** Where a venue is: `feeds.<venue>.url` and, where it needs HTTP, `feeds.<venue>.rest_url`; without a `/` at the end. */
+/** Where a venue is: `feeds.<venue>.url` and `feeds.<venue>.rest_url`, without a `/` at the end. */
 export interface VenueAddresses {
   readonly url: string
   readonly restUrl: string
@@ -33,7 +33,7 @@ export interface Venue {
   /** What its symbols look like, and one that it has always had. */
   readonly symbolPattern: RegExp
   readonly symbolExample: string
-  /** The public addresses; `restUrl` is empty for a venue that needs no HTTP. */
+  /** The public addresses. */
   readonly addresses: VenueAddresses
   /** A source of all the given markets. */
   readonly createSource: (addresses: VenueAddresses, parts: VenueSourceParts) => Source
@@ -49,12 +49,12 @@ export const VENUES = {
   kraken: venue('kraken', createKrakenProtocol, {
     symbolPattern: /^[A-Za-z0-9.]{1,20}\/[A-Za-z0-9.]{1,20}$/,
     symbolExample: 'BTC/USD',
-    addresses: { url: 'wss://ws.kraken.com/v2', restUrl: '' },
+    addresses: { url: 'wss://ws.kraken.com/v2', restUrl: 'https://api.kraken.com' },
   }),
   okx: venue('okx', createOkxProtocol, {
     symbolPattern: /^[A-Z0-9]{1,20}-[A-Z0-9]{1,20}$/,
     symbolExample: 'BTC-USDT',
-    addresses: { url: 'wss://ws.okx.com:8443/ws/v5/public', restUrl: '' },
+    addresses: { url: 'wss://ws.okx.com:8443/ws/v5/public', restUrl: 'https://www.okx.com' },
   }),
   binance: venue('binance', createBinanceProtocol, {
     symbolPattern: /^[A-Z0-9._-]{1,50}$/,

@@ -1,8 +1,10 @@
 /**
- * A venue whose trade numbers prove that trades are missing: who reads the executions of that market on a real socket is
- * closed with 4000, who reads its book is not, and the operator sees why.
+ * A venue whose trade numbers prove that trades are missing: they are fetched, and readers of the executions on a real
+ * socket receive every one in order. When they cannot be had, these readers are closed with 4000, readers of the book
+ * are not, and the operator sees why.
  */
 import { once } from 'node:events'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
@@ -15,7 +17,18 @@ import {
 } from '../support/running-service.ts'
 
 const folder = temporaryFolder()
-const venue = new WebSocketServer({ port: 0, host: '127.0.0.1' })
+/** What the venue answers to requests for trades; none when it wants to be left alone for an hour. */
+let page: readonly number[] | undefined
+const rest = createServer((_request, response) => {
+  if (page === undefined) {
+    response.writeHead(429, { 'retry-after': '3600' }).end()
+    return
+  }
+  const list = page.map((id) => ['60000.5', String(id / 1000), TRADE_MILLISECONDS / 1000, 'b', 'l', '', id])
+  response.end(JSON.stringify({ error: [], result: { XXBTZUSD: list, last: `${TRADE_MILLISECONDS}000000` } }))
+})
+const venue = new WebSocketServer({ server: rest })
+const TRADE_MILLISECONDS = Date.UTC(2026, 10, 20, 10)
 let service: ServiceInside
 let readsTrades: () => void
 /** Resolved when the service has been told that it gets the trades: what is sent behind that, it gets. */
@@ -48,7 +61,7 @@ function trade(...ids: readonly number[]): void {
     qty: id / 1000,
     ord_type: 'limit',
     trade_id: id,
-    timestamp: '2026-11-20T10:00:00.000000Z',
+    timestamp: new Date(TRADE_MILLISECONDS).toISOString(),
   }))
   const text = JSON.stringify({ channel: 'trade', type: 'update', data })
   for (const socket of venue.clients) socket.send(text)
@@ -80,34 +93,43 @@ async function reader(...types: readonly string[]) {
 
 beforeAll(async () => {
   venue.on('connection', speak)
-  if (venue.address() === null) await once(venue, 'listening')
-  const { port } = venue.address() as AddressInfo
-  const url = `ws://127.0.0.1:${port}`
-  service = await startServiceInside(folder.path, [market('BTC', 2, 10, 'kraken:BTC/USD')], { 'feeds.kraken.url': url })
+  rest.listen(0, '127.0.0.1')
+  await once(rest, 'listening')
+  const { port } = rest.address() as AddressInfo
+  service = await startServiceInside(folder.path, [market('BTC', 2, 10, 'kraken:BTC/USD')], {
+    'feeds.kraken.url': `ws://127.0.0.1:${port}`,
+    'feeds.kraken.rest_url': `http://127.0.0.1:${port}`,
+  })
 })
 
 afterAll(async () => {
   await service?.stop()
   for (const socket of venue.clients) socket.terminate()
   venue.close()
+  rest.close()
+  rest.closeAllConnections()
   folder.remove()
 })
 
 describe('trades that a venue did not send', () => {
-  test('close who reads executions with 4000, and who comes back reads on', async () => {
+  test('are fetched; what cannot be had closes readers of executions with 4000, who come back and read on', async () => {
     const executions = await reader('execution_data')
     const books = await reader('market_data', 'market_data.top_of_book')
     await tradesAreRead
     trade(7)
     trade(8, 9)
     await executions.received(3)
-    trade(12)
-    expect(await executions.closed).toEqual({ code: 4000, reason: 'execution stream has a gap at its source' })
-    expect(executions.amounts).toEqual(['0.00700000', '0.00800000', '0.00900000'])
-    const again = await reader('execution_data')
+    page = [9, 10, 11]
     trade(12, 13)
+    await executions.received(7)
+    page = undefined
+    trade(16)
+    expect(await executions.closed).toEqual({ code: 4000, reason: 'execution stream has a gap at its source' })
+    expect(executions.amounts).toEqual([7, 8, 9, 10, 11, 12, 13].map((id) => (id / 1000).toFixed(8)))
+    const again = await reader('execution_data')
+    trade(16, 17)
     await again.received(1)
-    expect(again.amounts).toEqual(['0.01300000'])
+    expect(again.amounts).toEqual(['0.01700000'])
     expect(books.socket.readyState).toBe(WebSocket.OPEN)
     expect(await service.operator.metric('tidegate_executions_missed_total{market="BTCUSD"}')).toBe(1)
     expect(await service.operator.metric('tidegate_closes_total{cause="executionsMissed"}')).toBe(1)

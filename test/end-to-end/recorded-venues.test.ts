@@ -157,7 +157,7 @@ describe.each(EXCHANGES)('$name', (exchange) => {
         service = await startServiceProcess('serve', folder.path, {
           markets: JSON.stringify([...markets].map(([market, symbol]) => marketEntry(market, exchange.name, symbol))),
           [`feeds.${exchange.name}.url`]: server.url,
-          ...(exchange.name === 'okx' ? {} : { [`feeds.${exchange.name}.rest_url`]: server.restUrl }),
+          [`feeds.${exchange.name}.rest_url`]: server.restUrl,
         })
       })
 

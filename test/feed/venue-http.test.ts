@@ -65,7 +65,7 @@ describe('the text behind an address', () => {
 describe('the requests of a venue', () => {
   function setUp() {
     const clock = new VirtualClock()
-    const requests = new VenueRequests(clock)
+    const requests = new VenueRequests(clock, { burst: 3, perSecond: 2 })
     const log: string[] = []
     const signals: AbortSignal[] = []
     const answers: ((fetched: Fetched<string>) => void)[] = []
@@ -108,6 +108,33 @@ describe('the requests of a venue', () => {
     clock.advance(1)
     await turn()
     expect(log).toEqual(['ask A', 'A: HTTP 429', 'ask B'])
+  })
+
+  it('are no more at once, and a second from then on, than the venue takes', async () => {
+    const { clock, log, answers, ask, turn } = setUp()
+    const asked = () => log.filter((line) => line.startsWith('ask')).length
+    for (let count = 0; count < 5; count++) ask('A')
+    const given = ask('B')
+    const answerAll = async () => {
+      for (let count = 0; count < 10; count++) {
+        for (const answer of answers.splice(0)) answer({ value: 'yes' })
+        await turn()
+      }
+    }
+    await answerAll()
+    expect(asked()).toBe(3)
+    clock.advance(499)
+    await answerAll()
+    expect(asked()).toBe(3)
+    clock.advance(1)
+    await answerAll()
+    expect(asked()).toBe(4)
+    clock.advance(500)
+    await answerAll()
+    expect(asked()).toBe(5)
+    given.abort()
+    await answerAll()
+    expect(log.at(-1)).toBe('B: the request is not wanted any more')
   })
 
   it('that nobody wants any more are not made, and hold nobody up', async () => {

@@ -1,7 +1,7 @@
 /**
  * Each connector over real sockets, at a venue that plays a recording again and again and fails in every way we know:
  * whatever happens, a reader sees no book that the venue did not have, hears of what is lost, and has the right book
- * again afterwards; executions are the venue's trades, without a gap that was not told. The whole world runs faster
+ * again afterwards; executions are the venue's trades, without a gap that could be filled. The whole world runs faster
  * than life: the recording, the venue's heartbeats and the connector's clock.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -42,8 +42,6 @@ interface Stage {
   readonly others: readonly string[]
   /** Whether the frames of a connection share their numbers: one that is missing costs every market its book. */
   readonly numbersConnection?: true
-  /** Whether what is missing of the latest trades can be had at any time. */
-  readonly fillsTrades: boolean
   /** Whether the list of pairs is had by HTTP. */
   readonly usesHttp?: true
   readonly start: (options: TrackOptions) => Promise<VenueServer>
@@ -57,7 +55,6 @@ const STAGES: readonly Stage[] = [
     tradeChannel: 'trade',
     symbol: 'BTC/USD',
     others: [],
-    fillsTrades: false,
     start: async (options) =>
       (await startKrakenServer({ ...options, recordings: [krakenBtcUsd()], trades: MADE_TRADES })).venue,
   },
@@ -69,8 +66,6 @@ const STAGES: readonly Stage[] = [
     symbol: 'SKL-USD',
     others: ['NU-GBP'],
     numbersConnection: true,
-    // The subscription of the trades, which begins again with the connection, repeats the last ones.
-    fillsTrades: true,
     usesHttp: true,
     start: (options) => startCoinbaseServer({ ...options, recordings: coinbaseRecordings() }),
   },
@@ -81,7 +76,6 @@ const STAGES: readonly Stage[] = [
     tradeChannel: 'trades',
     symbol: 'BTC-USDT',
     others: ['UNI-USD-SWAP'],
-    fillsTrades: false,
     start: (options) => startOkxServer({ ...options, recordings: okxRecordings(), hasSequenceIds: true }),
   },
   {
@@ -91,7 +85,6 @@ const STAGES: readonly Stage[] = [
     tradeChannel: 'aggTrade',
     symbol: 'NKNUSDT',
     others: ['LRCBTC'],
-    fillsTrades: true,
     usesHttp: true,
     start: (options) => startBinanceServer({ ...options, recordings: binanceRecordings(), trades: MADE_TRADES }),
   },
@@ -203,22 +196,25 @@ describe.each(STAGES)('$name', (stage) => {
       expect(others.map((market) => market.reasons.length)).toEqual(otherLosses)
     })
 
-    it.skipIf(stage.name !== 'coinbase')('a frame that cannot be read ends the connection', () =>
-      survive(() =>
-        server.faults.arm({ kind: 'corrupted', channel: stage.bookChannel, symbol: stage.symbol, variant: 1 }),
-      ),
-    )
+    it.each(['dropped', 'reordered'] as const)('a trade that is %s is fetched', async (kind) => {
+      await hit.until('an execution', () => hit.judge.executions > 0)
+      const missed = [...hit.missed]
+      const { executions } = hit.judge
+      await hitFrame(kind, stage.tradeChannel, () => hit.judge.executions > executions + 2)
+      expect(hit.missed).toEqual(missed)
+    })
 
-    it.each(['dropped', 'reordered'] as const)(
-      'a trade that is %s is filled in or said to be missing',
-      async (kind) => {
+    // Where a lost frame begins a new connection, which repeats the last trades, none are asked for.
+    it.each(stage.numbersConnection === true ? [] : HTTP_FAULTS)(
+      'a request for trades that is answered %s is made again',
+      async (_, answer) => {
         await hit.until('an execution', () => hit.judge.executions > 0)
         const missed = [...hit.missed]
         const { executions } = hit.judge
-        const isNoticed = () =>
-          stage.fillsTrades ? hit.judge.executions > executions + 2 : hit.missed.length > missed.length
-        await hitFrame(kind, stage.tradeChannel, isNoticed)
-        if (stage.fillsTrades) expect(hit.missed).toEqual(missed)
+        server.httpFaults.push(answer)
+        await hitFrame('dropped', stage.tradeChannel, () => hit.judge.executions > executions + 2)
+        expect(server.httpFaults).toEqual([])
+        expect(hit.missed).toEqual(missed)
       },
     )
 
@@ -229,14 +225,24 @@ describe.each(STAGES)('$name', (stage) => {
       expect(hit.missed).toEqual(missed)
     })
 
-    it('trades that nobody was told of while the connection was down are filled in or said to be missing', async () => {
+    it('trades that no connection delivered are fetched', async () => {
       await hit.until('an execution', () => hit.judge.executions > 0)
+      const missed = [...hit.missed]
       await survive(() => {
         server.disconnectAll()
         server.tracks.get(stage.symbol)?.playUnseen(100)
       })
       const { executions } = hit.judge
       await hit.until('executions after it', () => hit.judge.executions > executions + 1)
+      expect(hit.missed).toEqual(missed)
+    })
+
+    it.skipIf(stage.numbersConnection === true)('trades that cannot be had are said to be missing', async () => {
+      await hit.until('an execution', () => hit.judge.executions > 0)
+      const missed = hit.missed.length
+      server.httpFaults.push({ status: 429, body: '{}', headers: { 'retry-after': '31' } })
+      await hitFrame('dropped', stage.tradeChannel, () => hit.missed.length > missed)
+      expect(server.httpFaults).toEqual([])
     })
 
     it('a connection that is cut is followed by another', () => survive(() => server.disconnectAll()))

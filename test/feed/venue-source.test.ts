@@ -5,7 +5,15 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { createLog } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
-import type { BookStep, Fetched, Listing, VenueMessage, VenueProtocol } from '../../src/feed/venue.ts'
+import type {
+  BookStep,
+  Fetched,
+  Listing,
+  TradeGap,
+  VenueMessage,
+  VenueProtocol,
+  VenueTrade,
+} from '../../src/feed/venue.ts'
 import { lookUpListings } from '../../src/feed/venue-lookup.ts'
 import { VenueSource } from '../../src/feed/venue-source.ts'
 import { ASK } from '../../src/market/event.ts'
@@ -20,6 +28,9 @@ const listed = (symbol: string, changed: Partial<Listing> = {}): Listing => {
 }
 const book = (symbol: string, amount = 5): Message => {
   return { kind: 'book', symbol, data: { kind: 'snapshot', levels: [{ side: ASK, price: 10, amount }] } }
+}
+const trade = (id: number): VenueTrade => {
+  return { firstId: id, lastId: id, price: '1', amount: '1', executedAtMilliseconds: id }
 }
 const trades = (symbol: string, firstId: number, lastId = firstId): Message => {
   return {
@@ -59,9 +70,20 @@ async function openVenue() {
   })
   const fetches: { readonly symbols: readonly string[]; readonly answer: (f: Fetched<readonly Listing[]>) => void }[] =
     []
+  const tradeFetches: {
+    readonly symbol: string
+    readonly gap: TradeGap
+    readonly answer: (fetched: Fetched<readonly VenueTrade[]>) => void
+  }[] = []
   const protocol: VenueProtocol<BookStep> = {
     silenceMilliseconds: 1e9,
+    httpRate: { burst: 100, perSecond: 100 },
     depths: [10, 50],
+    fetchTrades: (symbol, gap) =>
+      new Promise((answer) => {
+        tradeFetches.push({ symbol, gap, answer })
+        waiters.notify()
+      }),
     listings: {
       fetch: (symbols) =>
         new Promise((answer) => {
@@ -79,6 +101,7 @@ async function openVenue() {
     requests,
     sockets,
     fetches,
+    tradeFetches,
     say: (...messages: readonly Message[]) => {
       for (const message of messages) sockets.at(-1)?.send(JSON.stringify(message))
     },
@@ -204,10 +227,10 @@ describe('pairs that are listed by HTTP', () => {
 })
 
 describe('trades', () => {
-  it('go on when another market comes to read the pair, and over connections; what is missing is counted', async () => {
+  it('go on when another market comes to read the pair, and over connections; what is missing is fetched, or counted', async () => {
     const a = new SourceListener('A/B')
     const second = new SourceListener('A/B', { symbol: 'SECOND' })
-    const { answer, clock, sockets, source, requests, until, say, metric } = await setUp([a])
+    const { answer, clock, sockets, source, requests, until, say, metric, tradeFetches } = await setUp([a])
     await answer(0, { value: [listed('A/B')] })
     await until('the requests', () => requests.length === 2)
     say(trades('A/B', 1))
@@ -219,14 +242,41 @@ describe('trades', () => {
     await second.until('the second', () => second.count('update') === 1)
     sockets.at(-1)?.terminate()
     await a.until('the loss', () => a.reasons().some((reason) => reason.includes('1006')))
+    const losses = a.count('lost')
     clock.advance(500)
     await answer(1, { value: [listed('A/B')] })
     await until('the requests', () => requests.length === 6)
     say(trades('A/B', 5))
-    await a.until('the fifth', () => a.count('update') === 3)
-    const kinds = a.events.map(({ type }) => type).filter((type) => type !== 'lost')
-    expect(kinds).toEqual(['update', 'update', 'missed', 'update'])
-    expect(await metric('tidegate_feed_trades_total{venue="venue",symbol="A/B"}')).toBe('3')
+    await until('a request for the third and fourth', () => tradeFetches.length === 1)
+    expect(tradeFetches[0]).toMatchObject({ symbol: 'A/B', gap: { after: { id: 2 }, before: { id: 5 } } })
+    say(book('A/B'))
+    await a.until('a book', () => a.count('snapshot') === 1)
+    // The connection ends before they come: what waits is dropped, and missing again behind the next one.
+    sockets.at(-1)?.terminate()
+    await a.until('the loss', () => a.count('lost') === losses + 1)
+    tradeFetches[0]?.answer({ value: [3, 4].map(trade) })
+    clock.advance(1_000)
+    await answer(2, { value: [listed('A/B')] })
+    await until('the requests', () => requests.length === 8)
+    say(trades('A/B', 6))
+    await until('a request for the third to fifth', () => tradeFetches.length === 2)
+    tradeFetches[1]?.answer({ value: [4, 5].map(trade) })
+    await until('a request for the third', () => tradeFetches.length === 3)
+    expect(tradeFetches[2]).toMatchObject({ gap: { after: { id: 2 }, before: { id: 4 } } })
+    tradeFetches[2]?.answer({ value: [3].map(trade) })
+    await a.until('the sixth', () => a.count('update') === 4)
+    // These cannot be had.
+    say(trades('A/B', 9))
+    for (let attempt = 0; attempt < 4; attempt++) {
+      await until('a request for the seventh and eighth', () => tradeFetches.length === 4 + attempt)
+      tradeFetches[3 + attempt]?.answer({ problem: 'HTTP 503' })
+      await new Promise(setImmediate)
+      clock.advance(5_000)
+    }
+    await a.until('the ninth', () => a.count('update') === 5)
+    const kinds = a.events.map(({ type }) => type).filter((type) => type !== 'lost' && type !== 'snapshot')
+    expect(kinds).toEqual(['update', 'update', 'update', 'update', 'missed', 'update'])
+    expect(await metric('tidegate_feed_trades_total{venue="venue",symbol="A/B"}')).toBe('7')
     expect(await metric('tidegate_feed_missed_trades_total{venue="venue",symbol="A/B"}')).toBe('2')
     source.remove(a.sourceMarket)
     source.remove(second.sourceMarket)
@@ -278,10 +328,12 @@ describe('a message that cannot be read', () => {
   })
 
   it('of trades costs no book: the next trade proves what is missing', async () => {
-    const { a, c, say, counted } = await setUpTwo()
+    const { a, c, say, counted, until, tradeFetches } = await setUpTwo()
     say(trades('A/B', 1), { kind: 'unreadable-trades', symbol: 'A/B', reason: 'torn' }, trades('A/B', 3))
-    await a.until('the third', () => a.count('update') === 2)
-    expect(a.events.map(({ type }) => type)).toEqual(['snapshot', 'update', 'missed', 'update'])
+    await until('a request for the second', () => tradeFetches.length === 1)
+    tradeFetches[0]?.answer({ value: [trade(2)] })
+    await a.until('the third', () => a.count('update') === 3)
+    expect(a.events.map(({ type }) => type)).toEqual(['snapshot', 'update', 'update', 'update'])
     expect(c.reasons()).toEqual([])
     expect(await counted('pair')).toBe('1')
   })

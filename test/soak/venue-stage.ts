@@ -101,13 +101,13 @@ export async function openStage(folder: string, seed: number): Promise<SoakStage
     ...[...markets].map(([market, source]) => marketEntry(market, [source])),
     ...[...aggregates].map(([market, sources]) => marketEntry(market, sources)),
   ]
-  const urls = venues.map(({ name, server }) => [`feeds.${name}.url`, server.url])
-  const restUrls = venues
-    .filter(({ name }) => name === 'binance' || name === 'coinbase')
-    .map(({ name, server }) => [`feeds.${name}.rest_url`, server.restUrl])
+  const urls = venues.flatMap(({ name, server }) => [
+    [`feeds.${name}.url`, server.url],
+    [`feeds.${name}.rest_url`, server.restUrl],
+  ])
   const service = await startServiceProcess('serve', folder, {
     markets: JSON.stringify(entries),
-    ...Object.fromEntries([...urls, ...restUrls]),
+    ...Object.fromEntries(urls),
     // As many as the busiest markets make in some minutes, so that the logs are full when memory is looked at.
     'stream.executions_kept': EXECUTIONS_KEPT,
   })

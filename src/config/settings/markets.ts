@@ -13,10 +13,20 @@ export const MARKETS_SETTINGS = {
     schemes: ['wss', 'ws'],
     meaning: 'where sources named kraken:SYMBOL connect',
   }),
+  'feeds.kraken.rest_url': url({
+    initial: 'https://api.kraken.com',
+    schemes: ['https', 'http'],
+    meaning: 'where they fetch the trades that a connection did not deliver',
+  }),
   'feeds.okx.url': url({
     initial: 'wss://ws.okx.com:8443/ws/v5/public',
     schemes: ['wss', 'ws'],
     meaning: 'where sources named okx:SYMBOL connect',
+  }),
+  'feeds.okx.rest_url': url({
+    initial: 'https://www.okx.com',
+    schemes: ['https', 'http'],
+    meaning: 'where they fetch the trades that a connection did not deliver',
   }),
   'feeds.binance.url': url({
     initial: 'wss://stream.binance.com:9443/stream',
@@ -26,7 +36,8 @@ export const MARKETS_SETTINGS = {
   'feeds.binance.rest_url': url({
     initial: 'https://api.binance.com',
     schemes: ['https', 'http'],
-    meaning: 'where they fetch lists of pairs and the beginnings of books',
+    meaning:
+      'where they fetch lists of pairs, the beginnings of books, and the trades that a connection did not deliver',
   }),
   'feeds.coinbase.url': url({
     initial: 'wss://advanced-trade-ws.coinbase.com',
@@ -36,7 +47,7 @@ export const MARKETS_SETTINGS = {
   'feeds.coinbase.rest_url': url({
     initial: 'https://api.coinbase.com',
     schemes: ['https', 'http'],
-    meaning: 'where they fetch the list of products',
+    meaning: 'where they fetch the list of products and the trades that a connection did not deliver',
   }),
   'simulator.allowed': toggle({
     initial: false,

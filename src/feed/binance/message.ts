@@ -90,13 +90,13 @@ function readTrade(data: Members): BinanceMessage | undefined {
   return { kind: 'trades', symbol: data.s, isRepeat: false, trades: [trade] }
 }
 
-/** The members that the stream and the REST API have in common. */
+/** The members that the stream and the REST API have in common. `a` is the aggregate's own number. */
 export function readAggregateTrade(value: unknown): VenueTrade | undefined {
   if (!isObject(value)) return undefined
-  const { f, l, p: price, q: amount, T } = value
+  const { a, f, l, p: price, q: amount, T } = value
   if (typeof price !== 'string' || typeof amount !== 'string') return undefined
-  if (!isId(f) || !isId(l) || f > l || !isId(T)) return undefined
-  return { firstId: f, lastId: l, price, amount, executedAtMilliseconds: T }
+  if (!isId(a) || !isId(f) || !isId(l) || f > l || !isId(T)) return undefined
+  return { firstId: f, lastId: l, price, amount, executedAtMilliseconds: T, pageCursor: String(a) }
 }
 
 /**

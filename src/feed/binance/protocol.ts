@@ -28,6 +28,12 @@ const KEEP_ALIVE = { text: '{"method":"LIST_SUBSCRIPTIONS","id":0}', millisecond
 const REQUEST_RATE = { burst: 2, perSecond: 2 }
 
 /**
+ * An address has a weight of 6,000 a minute; a page of trades weighs 4, a large snapshot 250. Beyond it the venue says
+ * how long to wait. https://developers.binance.com/docs/binance-spot-api-docs/rest-api/limits
+ */
+const HTTP_RATE = { burst: 20, perSecond: 10 }
+
+/**
  * Levels a side that are vouched for; more are fetched, so that they are still there when the price has moved. No
  * snapshot has more than 5000.
  */
@@ -51,9 +57,10 @@ export function createBinanceProtocol({ restUrl }: BinanceProtocolOptions): Venu
     silenceMilliseconds: SILENCE_MILLISECONDS,
     keepAlive: KEEP_ALIVE,
     requestRate: REQUEST_RATE,
+    httpRate: HTTP_RATE,
     depths: DEPTHS,
     listings: { fetch: (symbols, signal) => fetchListings(restUrl, symbols, signal) },
-    fetchTrades: (symbol, signal) => fetchTrades(restUrl, symbol, signal),
+    fetchTrades: (symbol, gap, signal) => fetchTrades(restUrl, symbol, gap, signal),
     fetchSnapshot: (symbol, depth, signal) => fetchSnapshot(restUrl, symbol, depth, signal),
     requests(action, channel, symbols) {
       const requests: object[] = []

@@ -1,9 +1,9 @@
 /**
  * Requests to Binance's REST API (https://developers.binance.com/docs/binance-spot-api-docs/rest-api/market-data-endpoints):
- * how pairs are listed, where a book begins, what was traded last. It promises that a pair which the venue does not know
+ * how pairs are listed, where a book begins, what was traded. It promises that a pair which the venue does not know
  * hides no other. What is answered is read by `answer`; it keeps nothing between two requests.
  */
-import type { Fetched, Listing, VenueTrade } from '../venue.ts'
+import type { Fetched, Listing, TradeGap, VenueTrade } from '../venue.ts'
 import { fetchText } from '../venue-http.ts'
 import { readListings, readSnapshot, readTrades } from './answer.ts'
 import type { BinanceSnapshot } from './book.ts'
@@ -48,12 +48,18 @@ export async function fetchSnapshot(
   return 'value' in fetched ? readSnapshot(fetched.value, limit) : fetched
 }
 
-/** The latest aggregate trades, oldest first: the most that one request gives, for a weight of 4. */
+/**
+ * The aggregate trades from the beginning of a gap on, oldest first: the most that one request gives, for a weight of 4.
+ * Where the last trade's own number is not known, the latest.
+ */
 export async function fetchTrades(
   restUrl: string,
   symbol: string,
+  { after }: TradeGap,
   signal: AbortSignal,
 ): Promise<Fetched<readonly VenueTrade[]>> {
-  const fetched = await fetchText(`${restUrl}/api/v3/aggTrades?symbol=${encodeURIComponent(symbol)}&limit=1000`, signal)
+  const from = after.pageCursor === undefined ? '' : `&fromId=${Number(after.pageCursor) + 1}`
+  const query = `symbol=${encodeURIComponent(symbol)}${from}&limit=1000`
+  const fetched = await fetchText(`${restUrl}/api/v3/aggTrades?${query}`, signal)
   return 'value' in fetched ? readTrades(fetched.value) : fetched
 }

@@ -64,7 +64,8 @@ export function readTradesEvent(event: unknown): readonly CoinbaseMessage[] {
   ]
 }
 
-function readTrade({ trade_id, price, size, time }: Members): VenueTrade | undefined {
+/** The members that the channel and the REST API have in common. */
+export function readTrade({ trade_id, price, size, time }: Members): VenueTrade | undefined {
   const executedAtMilliseconds = readTime(time)
   if (typeof trade_id !== 'string' || !TRADE_ID.test(trade_id)) return undefined
   if (typeof price !== 'string' || typeof size !== 'string' || Number.isNaN(executedAtMilliseconds)) return undefined

@@ -2,7 +2,7 @@
  * Coinbase Advanced Trade (https://docs.cdp.coinbase.com/coinbase-app/advanced-trade-apis/websocket/websocket-overview,
  * read 2026-11-22) as the shared machinery asks for it, over channels that need no login: `level2` (the whole book),
  * `market_trades` (numbered without gaps) and `heartbeats`, whose frames share one sequence of numbers. Products are
- * listed by HTTP.
+ * listed by HTTP, which has the trades that a connection did not deliver as well.
  *
  * Built from the venue's pages and from frames recorded from it by others; it has not been tried against the venue.
  */
@@ -10,6 +10,7 @@ import type { VenueProtocol } from '../venue.ts'
 import { CoinbaseBook, type CoinbaseBookData } from './book.ts'
 import { Conversation } from './conversation.ts'
 import { fetchListings } from './rest.ts'
+import { fetchTrades } from './trades.ts'
 
 export interface CoinbaseProtocolOptions {
   /** Address of the REST API, without a path: `https://api.coinbase.com`. */
@@ -24,12 +25,19 @@ const SILENCE_MILLISECONDS = 4_000
  */
 const REQUEST_RATE = { burst: 4, perSecond: 4 }
 
+/**
+ * The venue takes 10 public requests a second from an address.
+ * https://docs.cdp.coinbase.com/coinbase-app/advanced-trade-apis/rest-api-rate-limits
+ */
+const HTTP_RATE = { burst: 5, perSecond: 5 }
+
 /** A protocol of its own for each source or lookup: it remembers what was said on the present connection. */
 export function createCoinbaseProtocol({ restUrl }: CoinbaseProtocolOptions): VenueProtocol<CoinbaseBookData> {
   const conversation = new Conversation()
   return {
     silenceMilliseconds: SILENCE_MILLISECONDS,
     requestRate: REQUEST_RATE,
+    httpRate: HTTP_RATE,
     depths: [Infinity],
     open: () => conversation.begin(),
     listings: {
@@ -39,6 +47,7 @@ export function createCoinbaseProtocol({ restUrl }: CoinbaseProtocolOptions): Ve
         return fetched
       },
     },
+    fetchTrades: (symbol, gap, signal) => fetchTrades(restUrl, symbol, gap, signal),
     requests: (action, channel, symbols) => conversation.requests(action, channel, symbols),
     read: (text) => conversation.read(text),
     createBook: (options) => new CoinbaseBook(options),

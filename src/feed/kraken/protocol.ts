@@ -1,11 +1,17 @@
 /**
  * Kraken's WebSocket API v2 (https://docs.kraken.com/exchange/api-reference/spot-websocket-v2) as the shared machinery
  * asks for it: what is sent, and how long silence lasts. What comes back is read by `message`, a book is followed by
- * `book`. It holds no state.
+ * `book`, what is fetched comes from `rest`. It holds no state.
  */
 import type { VenueProtocol } from '../venue.ts'
 import { KrakenBook } from './book.ts'
 import { type KrakenBookData, readKrakenMessage, TRADES_REQUEST_ID } from './message.ts'
+import { fetchTrades } from './rest.ts'
+
+export interface KrakenProtocolOptions {
+  /** Address of the REST API, without a path: `https://api.kraken.com`. */
+  readonly restUrl: string
+}
 
 /** Kraken sends a heartbeat every second once anything is subscribed: three may be late. */
 const SILENCE_MILLISECONDS = 4_000
@@ -13,13 +19,18 @@ const SILENCE_MILLISECONDS = 4_000
 /** Levels a side that can be subscribed. https://docs.kraken.com/exchange/api-reference/spot-websocket-v2/book */
 const DEPTHS = [10, 25, 100, 500, 1000]
 
-export function createKrakenProtocol(): VenueProtocol<KrakenBookData> {
+/** Kraken takes one public request a second from an address. https://docs.kraken.com/api/docs/guides/spot-rest-ratelimits */
+const HTTP_RATE = { burst: 1, perSecond: 1 }
+
+export function createKrakenProtocol({ restUrl }: KrakenProtocolOptions): VenueProtocol<KrakenBookData> {
   return {
     silenceMilliseconds: SILENCE_MILLISECONDS,
+    httpRate: HTTP_RATE,
     depths: DEPTHS,
+    fetchTrades: (symbol, gap, signal) => fetchTrades(restUrl, symbol, gap, signal),
     listings: { requests: () => [{ method: 'subscribe', params: { channel: 'instrument', snapshot: true } }] },
     requests(action, channel, symbols, depth) {
-      // The snapshot of the trades is the last 50 of them, which fill what was missed while there was no connection.
+      // The snapshot of the trades is the last 50 of them, which fill a short gap without a request.
       const snapshot = action === 'subscribe' ? { snapshot: true } : {}
       return channel === 'book'
         ? [{ method: action, params: { channel, symbol: symbols, depth, ...snapshot } }]

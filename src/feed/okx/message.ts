@@ -144,14 +144,17 @@ function readTrades(symbol: unknown, data: readonly unknown[]): readonly OkxMess
   if (typeof symbol !== 'string') return unreadable('trades without instrument')
   const trades: VenueTrade[] = []
   for (const entry of data) {
-    const trade = isObject(entry) ? readTrade(entry) : undefined
+    const trade = readTrade(entry)
     if (trade === undefined) return [{ kind: 'unreadable-trades', symbol, reason: 'trades that cannot be read' }]
     trades.push(trade)
   }
   return [{ kind: 'trades', symbol, isRepeat: false, trades }]
 }
 
-function readTrade({ tradeId, count = '1', px: price, sz: amount, ts }: Members): VenueTrade | undefined {
+/** The members that the channel and the REST API have in common; `count`, of the channel only, is how many matches. */
+export function readTrade(entry: unknown): VenueTrade | undefined {
+  if (!isObject(entry)) return undefined
+  const { tradeId, count = '1', px: price, sz: amount, ts } = entry
   const lastId = readInteger(tradeId)
   const matches = readInteger(count)
   const executedAtMilliseconds = readInteger(ts)

@@ -1,11 +1,17 @@
 /**
  * OKX's public WebSocket API v5 (https://www.okx.com/docs-v5/en/#overview-websocket) as the shared machinery asks for
- * it: what is sent, and how long silence lasts. What comes back is read by `message`, a book is followed by `book`. It
- * is for spot pairs: futures, swaps and options are not listed. It holds no state.
+ * it: what is sent, and how long silence lasts. What comes back is read by `message`, a book is followed by `book`, what
+ * is fetched comes from `rest`. It is for spot pairs: futures, swaps and options are not listed. It holds no state.
  */
 import type { VenueProtocol } from '../venue.ts'
 import { OkxBook } from './book.ts'
 import { type OkxBookData, readOkxMessage } from './message.ts'
+import { fetchTrades } from './rest.ts'
+
+export interface OkxProtocolOptions {
+  /** Address of the REST API, without a path: `https://www.okx.com`. */
+  readonly restUrl: string
+}
 
 /**
  * OKX ends a connection that heard nothing for 30 s, and answers `ping` at any time. Asked after two seconds of silence,
@@ -27,11 +33,19 @@ const DEPTHS = [400]
  */
 const ARGUMENTS_BYTES_MAX = 60_000
 
-export function createOkxProtocol(): VenueProtocol<OkxBookData> {
+/**
+ * The venue takes 20 requests of trades in 2 s from an address.
+ * https://www.okx.com/docs-v5/en/#order-book-trading-market-data-get-trades-history
+ */
+const HTTP_RATE = { burst: 8, perSecond: 8 }
+
+export function createOkxProtocol({ restUrl }: OkxProtocolOptions): VenueProtocol<OkxBookData> {
   return {
     silenceMilliseconds: SILENCE_MILLISECONDS,
     keepAlive: { text: 'ping', milliseconds: PING_MILLISECONDS },
+    httpRate: HTTP_RATE,
     depths: DEPTHS,
+    fetchTrades: (symbol, gap, signal) => fetchTrades(restUrl, symbol, gap, signal),
     listings: {
       requests: () => [
         { op: 'subscribe', args: [{ channel: 'instruments', instType: 'SPOT' }, { channel: 'status' }] },

@@ -39,6 +39,7 @@ describe('messages of Binance', () => {
       price: '0.001',
       amount: '100',
       executedAtMilliseconds: 1_672_515_782_136,
+      pageCursor: String(TRADE.a),
     }
     expect(read({ stream: 'btcusdt@aggTrade', data: TRADE })).toEqual([
       { kind: 'trades', symbol: 'BTCUSDT', isRepeat: false, trades: [trade] },

@@ -129,6 +129,7 @@ describe.skipIf(capturesMissing(FRAMES, SNAPSHOTS, LISTINGS))(
           price: '0.35280000',
           amount: '58.00000000',
           executedAtMilliseconds: 1633998523963,
+          pageCursor: expect.any(String) as string,
         },
         {
           firstId: 12368013,
@@ -136,6 +137,7 @@ describe.skipIf(capturesMissing(FRAMES, SNAPSHOTS, LISTINGS))(
           price: '0.00000638',
           amount: '177.00000000',
           executedAtMilliseconds: 1633998534486,
+          pageCursor: expect.any(String) as string,
         },
       ])
       const listings = recordedListings()

@@ -1,34 +1,7 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { readListings, readSnapshot } from '../../../src/feed/binance/answer.ts'
 import { fetchListings, fetchSnapshot, fetchTrades } from '../../../src/feed/binance/rest.ts'
-
-const closing: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close()
-})
-
-/** A server that answers as it is told; `asked` are the addresses of the requests. */
-async function serve(answer: (url: URL) => [status: number, body: string]) {
-  const asked: string[] = []
-  const server = createServer((request: IncomingMessage, response: ServerResponse) => {
-    asked.push(request.url as string)
-    const [status, body] = answer(new URL(request.url as string, 'http://localhost'))
-    response.writeHead(status, status === 429 ? { 'retry-after': '7' } : {}).end(body)
-  })
-  // A connection that the server ends because it is idle may just then be given a request, which would be lost.
-  server.keepAliveTimeout = 0
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  closing.push(
-    () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  )
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
-}
+import { serveHttp as serve } from '../../support/http-venue.ts'
 
 function listed(symbol: string, changes: object = {}, tickSize = '0.01000000', stepSize = '0.00001000') {
   const filters = [
@@ -97,12 +70,16 @@ describe('how Binance lists its pairs', () => {
   })
 })
 
-describe('the latest trades of Binance', () => {
+describe('the trades of Binance', () => {
   const trade = { a: 26_129, p: '0.01633102', q: '4.70443515', f: 27_781, l: 27_783, T: 1_498_793_709_153, m: true }
+  const gap = {
+    after: { id: 27_780, milliseconds: 1_498_793_709_000, pageCursor: '26128' },
+    before: { id: 27_800, milliseconds: 0 },
+  }
 
   it('are aggregate trades, as the stream has them', async () => {
     const { url, asked } = await serve(() => [200, JSON.stringify([trade])])
-    expect(await fetchTrades(url, 'BTCUSDT', signal)).toEqual({
+    expect(await fetchTrades(url, 'BTCUSDT', gap, signal)).toEqual({
       value: [
         {
           firstId: 27_781,
@@ -110,9 +87,16 @@ describe('the latest trades of Binance', () => {
           price: '0.01633102',
           amount: '4.70443515',
           executedAtMilliseconds: 1_498_793_709_153,
+          pageCursor: '26129',
         },
       ],
     })
+    expect(asked).toEqual(['/api/v3/aggTrades?symbol=BTCUSDT&fromId=26129&limit=1000'])
+  })
+
+  it('are the latest where the number of the last aggregate is not known', async () => {
+    const { url, asked } = await serve(() => [200, '[]'])
+    await fetchTrades(url, 'BTCUSDT', { ...gap, after: { id: 27_780, milliseconds: 0 } }, signal)
     expect(asked).toEqual(['/api/v3/aggTrades?symbol=BTCUSDT&limit=1000'])
   })
 
@@ -121,9 +105,10 @@ describe('the latest trades of Binance', () => {
     ['{}', { problem: 'trades that cannot be read' }],
     ['<html>', { problem: 'trades that cannot be read' }],
     [JSON.stringify([trade, { ...trade, f: null }]), { problem: 'trades that cannot be read' }],
+    [JSON.stringify([{ ...trade, a: undefined }]), { problem: 'trades that cannot be read' }],
   ])('answered with %s are all read or none', async (body, fetched) => {
     const { url } = await serve(() => [200, body])
-    expect(await fetchTrades(url, 'BTCUSDT', signal)).toEqual(fetched)
+    expect(await fetchTrades(url, 'BTCUSDT', gap, signal)).toEqual(fetched)
   })
 })
 

@@ -133,10 +133,13 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs ../share
     expect(good.side(ASK).at(-1)).toMatch(/^888888004\.0000:/)
   })
 
-  it('fills the trades of an outage from those that the venue repeats', async () => {
+  it.each([
+    ['those that the venue repeats', 50],
+    ['a page that is fetched', 1],
+  ])('fills the trades of an outage from %s', async (_what, tradesRepeated) => {
     const trades = framesWith(SKL, 'market_trades')
     const { go, hold } = holdAt({ [SKL]: (trades[2] as number) + 1 })
-    const { server, truth } = await serve({ recordings: recordingsOf(SKL), hold })
+    const { server, truth } = await serve({ recordings: recordingsOf(SKL), hold, tradesRepeated })
     const market = new FedMarket(SKL, truth, DEPTH)
     const { clock } = read(server, [market])
     await market.until('the middle', () => market.judge.isCurrent && market.judge.executions === 3)
@@ -148,7 +151,7 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs ../share
     clock.advance(RECONNECT_MILLISECONDS)
     go()
     await market.until('live', () => market.isLive && market.judge.isCurrent)
-    await market.until('the repeated trades', () => market.judge.executions === 5)
+    await market.until('the trades of the outage', () => market.judge.executions === 5)
     server.resume()
     await server.finished
     await market.until('the end', () => market.judge.isCurrent && market.judge.executions >= played())

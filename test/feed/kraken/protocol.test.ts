@@ -360,7 +360,7 @@ describe('trades', () => {
   const executions = (listener: SourceListener) =>
     listener.events.flatMap((event) => (event.type === 'update' ? event.executions : []))
 
-  it('are executions once, exactly, over a lost book and a lost connection that the venue bridges', async () => {
+  it('are executions once, exactly, over a lost book, a lost connection that the venue bridges, and a gap that is fetched', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD')
     const { clock } = connect(server.url, [listener])
@@ -379,14 +379,20 @@ describe('trades', () => {
     clock.advance(500)
     await listener.until('life again', isLive(listener))
     server.broadcast(frame('snapshot', 2, 3, 4, 5))
-    server.broadcast(frame('update', 7))
-    await listener.until('the last trade', () => executions(listener).length === 4)
     const time = Date.UTC(2026, 0, 1)
+    const page = [5, 6, 7, 8].map((id) => [`100.${id}`, '0.00000001', (time + id) / 1000, 'b', 'l', '', id])
+    const body = JSON.stringify({ error: [], result: { XXBTZUSD: page, last: `${time + 8}000000` } })
+    server.venue.httpFaults.push({ status: 200, body })
+    server.broadcast(frame('update', 7))
+    await listener.until('the last trade', () => executions(listener).length === 5)
+    expect(server.venue.said.at(-1)).toBe(
+      `/0/public/Trades?pair=BTCUSD&since=${BigInt(time + 5) * 1_000_000n - 1n}&count=1000`,
+    )
     expect(executions(listener)).toEqual(
-      [3, 4, 5, 7].map((id) => ({ price: 10_000 + 10 * id, amount: 1, executedAtMilliseconds: time + id })),
+      [3, 4, 5, 6, 7].map((id) => ({ price: 10_000 + 10 * id, amount: 1, executedAtMilliseconds: time + id })),
     )
     const missed = listener.events.flatMap((event) => (event.type === 'missed' ? [event.reason] : []))
-    expect(missed).toEqual(['trade 6 of BTC/USD is missing'])
+    expect(missed).toEqual([])
   })
 
   it('that are refused are named, and take no book away', async () => {

@@ -78,10 +78,11 @@ describe.skipIf(capturesMissing(...OKX_CAPTURES))('OKX (needs ../shared/data)', 
   })
 
   it.each([
-    [0, 0],
-    [1, 0],
-    [2, 1],
-  ])('after %i trades that nobody was told of has %i gaps: the last of them is repeated', async (unseen, gaps) => {
+    [0, 'nothing', 0],
+    [1, 'one that is repeated', 0],
+    [2, 'all of them', 0],
+    [2, 'only the repeated one when the venue gives no trades', 1],
+  ])('after %i trades that no connection delivered has %s', async (unseen, _what, gaps) => {
     let go: () => void = () => undefined
     const held = new Promise<void>((resolve) => {
       go = resolve
@@ -102,10 +103,11 @@ describe.skipIf(capturesMissing(...OKX_CAPTURES))('OKX (needs ../shared/data)', 
     const before = score.trades.length
     expect(market.judge.executions).toBe(before)
     while (score.trades.length < before + unseen) server.tracks.get(BTC)?.playUnseen(1)
+    if (gaps > 0) server.httpFaults.push({ status: 429, body: '{}', headers: { 'retry-after': '3600' } })
     clock.advance(RECONNECT_MILLISECONDS)
     go()
     await market.until('live', () => market.isLive && market.judge.isCurrent)
-    if (unseen > 0) await market.until('the repeated trade', () => market.judge.executions > before)
+    if (unseen > 0) await market.until('the repeated trade', () => market.judge.executions === before + unseen - gaps)
     server.resume()
     await server.finished
     const all = score.trades.length

@@ -146,8 +146,10 @@ class BinanceDialect implements Dialect {
     switch (url.pathname) {
       case '/api/v3/depth':
         return { status: 200, body: score.depthText(limit) }
-      case '/api/v3/aggTrades':
-        return { status: 200, body: score.tradesText(limit) }
+      case '/api/v3/aggTrades': {
+        const from = url.searchParams.get('fromId')
+        return { status: 200, body: score.tradesText(limit, from === null ? undefined : Number(from)) }
+      }
       case '/api/v3/exchangeInfo': {
         const listings = symbols.map((symbol) => this.#recordings.find((one) => one.symbol === symbol)?.listing)
         return { status: 200, body: JSON.stringify({ timezone: 'UTC', rateLimits: [], symbols: listings }) }
@@ -168,6 +170,8 @@ class BinanceScore implements Score {
   readonly #maker: TradeMaker
   readonly #hasMadeTrades: boolean
   readonly #recordedTrades: PlayedTrade[] = []
+  /** By the number of a recorded trade, that of its aggregate; a made trade is its own. */
+  readonly #aggregateIds = new Map<number, number>()
   readonly #idsARound: number
   readonly #tradesARound: number
   readonly #begin: number
@@ -246,9 +250,11 @@ class BinanceScore implements Score {
     return JSON.stringify({ lastUpdateId: this.#lastUpdateId, ...this.#book.levels(limit) })
   }
 
-  /** The latest. */
-  tradesText(limit: number): string {
-    return JSON.stringify(this.trades.slice(-limit).map(aggregateTrade))
+  /** From an aggregate on, or the latest. */
+  tradesText(limit: number, from?: number): string {
+    const all = this.trades.map((trade) => aggregateTrade(trade, this.#aggregateIds.get(trade.id)))
+    const page = from === undefined ? all.slice(-limit) : all.filter(({ a }) => a >= from)
+    return JSON.stringify(page.slice(0, limit))
   }
 
   #playTrade(recorded: string, round: number): Outgoing {
@@ -256,6 +262,7 @@ class BinanceScore implements Score {
     const { a, p, q, f, l, T, m } = (JSON.parse(recorded) as { data: AggregateTrade }).data
     const side = m ? 'sell' : 'buy'
     const executedAtMilliseconds = T + round * this.#durationMilliseconds
+    this.#aggregateIds.set(f + shift, a + shift)
     this.#recordedTrades.push({ id: f + shift, price: p, amount: q, side, executedAtMilliseconds })
     const text = recorded
       .replace(/"a":[0-9]+/, `"a":${a + shift}`)
@@ -275,8 +282,11 @@ class BinanceScore implements Score {
   }
 }
 
-function aggregateTrade({ id, price, amount, side, executedAtMilliseconds }: PlayedTrade): object {
-  return { a: id, p: price, q: amount, f: id, l: id, T: executedAtMilliseconds, m: side === 'sell', M: true }
+function aggregateTrade(
+  { id, price, amount, side, executedAtMilliseconds }: PlayedTrade,
+  a = id,
+): AggregateTrade & { readonly M: boolean } {
+  return { a, p: price, q: amount, f: id, l: id, T: executedAtMilliseconds, m: side === 'sell', M: true }
 }
 
 function readDepth(text: string): DepthUpdate {

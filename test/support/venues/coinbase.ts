@@ -2,7 +2,8 @@
  * A test venue that speaks Coinbase Advanced Trade's WebSocket feed, written from the venue's pages
  * (https://docs.cdp.coinbase.com/coinbase-app/advanced-trade-apis/websocket/websocket-channels, read 2026-11-22) and from
  * what is known of its frames: `level2`, `market_trades`, `heartbeats`, one sequence of numbers over all frames of a
- * connection, and the list of products by HTTP. What was recorded from the older Exchange feed of the same matching
+ * connection, and by HTTP the list of products and the trades between two seconds
+ * (https://docs.cdp.coinbase.com/api-reference/advanced-trade-api/rest-api/public/get-public-market-trades). What was recorded from the older Exchange feed of the same matching
  * engine is converted to this form; in later rounds the numbers of the trades go on.
  */
 import { readCapture } from '../captures.ts'
@@ -32,6 +33,8 @@ export interface CoinbaseServerOptions extends TrackOptions {
   readonly recordings: readonly CoinbaseRecording[]
   /** Listed besides the recordings. */
   readonly otherProducts?: readonly CoinbaseProduct[]
+  /** Trades that a subscription begins with; 50 when absent. */
+  readonly tradesRepeated?: number
 }
 
 export interface CoinbaseTrade {
@@ -89,8 +92,8 @@ const PRODUCTS_PATH = '/api/v3/brokerage/market/products'
 const FRAMES = 'COINBASE.ws.28.0.gz'
 const PRODUCTS = 'COINBASE.0'
 export const COINBASE_CAPTURES = [FRAMES, PRODUCTS]
-/** Trades of a snapshot. */
 const TRADES_REPEATED = 50
+const TRADES_PATH = /^\/api\/v3\/brokerage\/market\/products\/([^/]+)\/ticker$/
 const EPOCH = '1970-01-01T00:00:00Z'
 
 /** A frame of this channel, with the mark of its number. */
@@ -217,8 +220,8 @@ class CoinbaseDialect implements Dialect {
   readonly #products: readonly CoinbaseProduct[]
   #heartbeats = 0
 
-  constructor({ recordings, otherProducts }: CoinbaseServerOptions) {
-    this.scores = recordings.map((recording) => new CoinbaseScore(recording))
+  constructor({ recordings, otherProducts, tradesRepeated = TRADES_REPEATED }: CoinbaseServerOptions) {
+    this.scores = recordings.map((recording) => new CoinbaseScore(recording, tradesRepeated))
     this.#products = [...recordings.map(({ product }) => product), ...(otherProducts ?? [])]
   }
 
@@ -229,6 +232,12 @@ class CoinbaseDialect implements Dialect {
   }
 
   get(url: URL): HttpAnswer {
+    const product = TRADES_PATH.exec(url.pathname)?.[1]
+    const score = this.scores.find(({ symbol }) => symbol === product)
+    if (score !== undefined) {
+      const [limit, start, end] = ['limit', 'start', 'end'].map((name) => Number(url.searchParams.get(name)))
+      return { status: 200, body: score.pageText(limit as number, start as number, end as number) }
+    }
     if (url.pathname !== PRODUCTS_PATH) return { status: 404, body: '{}' }
     const products = this.#products.map((product) => ({ status: 'online', alias: '', alias_to: [], ...product }))
     return { status: 200, body: JSON.stringify({ products, num_products: products.length }) }
@@ -265,10 +274,12 @@ class CoinbaseScore implements Score {
   readonly #begin: PlainLevels
   readonly #tradesARound: number
   readonly #durationMilliseconds: number
+  readonly #tradesRepeated: number
   /** Newest first. */
   #lastTrades: readonly CoinbaseTrade[]
 
-  constructor({ product, frames, lastTrade }: CoinbaseRecording) {
+  constructor({ product, frames, lastTrade }: CoinbaseRecording, tradesRepeated: number) {
+    this.#tradesRepeated = tradesRepeated
     this.symbol = product.product_id
     this.frames = frames
     this.#tradesARound = frames.filter(({ text }) => text.includes(`"${COINBASE_TRADES}"`)).length
@@ -293,7 +304,7 @@ class CoinbaseScore implements Score {
     const trade = { ...recorded, trade_id: String(id), time }
     const side = trade.side === 'BUY' ? 'buy' : 'sell'
     this.trades.push({ id, price: trade.price, amount: trade.size, side, executedAtMilliseconds })
-    this.#lastTrades = [trade, ...this.#lastTrades].slice(0, TRADES_REPEATED)
+    this.#lastTrades = [trade, ...this.#lastTrades].slice(0, this.#tradesRepeated)
     return { channel: COINBASE_TRADES, text: tradesFrame('update', [trade]), isMissed: true }
   }
 
@@ -307,6 +318,17 @@ class CoinbaseScore implements Score {
   beginning(channel: string): string {
     if (channel === COINBASE_TRADES) return tradesFrame('snapshot', this.#lastTrades)
     return coinbaseBook(this.symbol, 'snapshot', this.#book.levels())
+  }
+
+  /** The newest trades between two seconds. */
+  pageText(limit: number, start: number, end: number): string {
+    const isBetween = ({ executedAtMilliseconds: at }: PlayedTrade) => at >= start * 1000 && at < end * 1000
+    const page = this.trades.filter(isBetween).slice(-limit).reverse()
+    const trades = page.map(({ id, price, amount: size, side, executedAtMilliseconds }) => {
+      const time = new Date(executedAtMilliseconds).toISOString()
+      return { trade_id: `${id}`, product_id: this.symbol, price, size, time, side: side.toUpperCase(), exchange: '' }
+    })
+    return JSON.stringify({ trades, best_bid: '', best_ask: '' })
   }
 
   levels(depth?: number): PlainLevels {

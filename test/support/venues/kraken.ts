@@ -1,5 +1,6 @@
 /**
- * A test venue that speaks enough of Kraken's WebSocket API v2 (https://docs.kraken.com/api/docs/guides/spot-ws-intro).
+ * A test venue that speaks enough of Kraken's WebSocket API v2 (https://docs.kraken.com/api/docs/guides/spot-ws-intro),
+ * and over HTTP gives the trades from a time on (https://docs.kraken.com/api/docs/rest-api/get-recent-trades).
  * It serves the recorded depth whatever it is asked, and says so.
  *
  * What is sent verbatim: book messages, heartbeats, and the acknowledgements in the middle of a recording. What the
@@ -13,7 +14,7 @@ import type { VenueClient } from './client.ts'
 import { type MadeTradesOptions, TradeMaker, tradesWanted, withTradePlaces } from './made-trades.ts'
 import type { PlainLevels } from './plain-book.ts'
 import { type Outgoing, type PlayedTrade, type Score, type ScoreFrame, torn } from './score.ts'
-import { type Dialect, VenueServer } from './server.ts'
+import { type Dialect, type HttpAnswer, VenueServer } from './server.ts'
 import type { TrackOptions } from './track.ts'
 
 export interface KrakenServerOptions extends TrackOptions {
@@ -130,6 +131,15 @@ class KrakenDialect implements Dialect {
     }
   }
 
+  get({ pathname, searchParams }: URL): HttpAnswer {
+    if (pathname !== '/0/public/Trades') return { status: 404, body: '{"error":["EGeneral:Unknown method"]}' }
+    const pair = searchParams.get('pair')
+    const score = this.scores.find(({ symbol }) => symbol.replace('/', '') === pair)
+    if (score === undefined) return { status: 200, body: '{"error":["EQuery:Unknown asset pair"]}' }
+    const since = BigInt(searchParams.get('since') ?? 0)
+    return { status: 200, body: score.pageText(since, Number(searchParams.get('count') ?? 1000)) }
+  }
+
   instrumentText(): string {
     const listings = [...this.scores.map(({ recording }) => recording), ...this.#refusedPairs]
     return JSON.stringify({
@@ -231,6 +241,18 @@ class KrakenScore implements Score {
   corruptions(text: string): readonly string[] {
     const wrong = text.replace(/"checksum":[0-9]+/, '"checksum":1')
     return wrong === text ? [torn(text)] : [wrong, torn(text)]
+  }
+
+  /** The trades behind a time, in nanoseconds. */
+  pageText(since: bigint, count: number): string {
+    const nanoseconds = ({ executedAtMilliseconds }: PlayedTrade) => BigInt(executedAtMilliseconds) * 1_000_000n
+    const page = this.trades.filter((trade) => nanoseconds(trade) > since).slice(0, count)
+    const list = page.map(({ id, price, amount, side, executedAtMilliseconds }) => {
+      return [price, amount, executedAtMilliseconds / 1000, side[0], 'l', '', id]
+    })
+    const last = page.at(-1)
+    const result = { [`X${this.symbol.replace('/', 'Z')}`]: list, last: String(last ? nanoseconds(last) : since) }
+    return JSON.stringify({ error: [], result })
   }
 
   #tradeText(type: 'snapshot' | 'update', trades: readonly PlayedTrade[]): string {

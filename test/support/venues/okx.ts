@@ -1,6 +1,7 @@
 /**
  * A test venue that speaks enough of OKX's public WebSocket API v5 (https://www.okx.com/docs-v5/en/#overview-websocket):
- * `books` with checksums over the top 25, `trades`, `instruments`, text pings. Frames are sent as they were recorded;
+ * `books` with checksums over the top 25, `trades`, `instruments`, text pings, and over HTTP the trades by their numbers
+ * (https://www.okx.com/docs-v5/en/#order-book-trading-market-data-get-trades-history). Frames are sent as they were recorded;
  * in later rounds the numbers of the trades go on. The recording is older than the venue's sequence ids: on request the
  * server adds them, so that every lost message shows, also one that changes nothing in the top 25.
  */
@@ -9,7 +10,7 @@ import { receivedFrames } from '../captures.ts'
 import type { VenueClient } from './client.ts'
 import { type LevelText, PlainBook, type PlainLevels } from './plain-book.ts'
 import { type Outgoing, type PlayedTrade, type Score, type ScoreFrame, torn } from './score.ts'
-import { type Dialect, VenueServer } from './server.ts'
+import { type Dialect, type HttpAnswer, VenueServer } from './server.ts'
 import type { TrackOptions } from './track.ts'
 
 /** One instrument's recording: a `books` snapshot first, then updates and trades. */
@@ -140,6 +141,18 @@ class OkxDialect implements Dialect {
     }
   }
 
+  get({ pathname, searchParams }: URL): HttpAnswer {
+    const score = this.scores.find(({ symbol }) => symbol === searchParams.get('instId'))
+    if (score === undefined)
+      return { status: 200, body: '{"code":"51001","msg":"Instrument ID does not exist","data":[]}' }
+    if (pathname !== '/api/v5/market/history-trades' || searchParams.get('type') !== '1') {
+      return { status: 404, body: '{"code":"404","msg":"Not Found"}' }
+    }
+    const before = Number(searchParams.get('after') ?? Number.POSITIVE_INFINITY)
+    const limit = Math.min(Number(searchParams.get('limit') ?? 100), 100)
+    return { status: 200, body: score.pageText(before, limit) }
+  }
+
   #instrumentsText(arg: object): string {
     const data = this.#options.recordings.map(({ instId, tickSz, lotSz }) => {
       const [baseCcy, quoteCcy] = instId.split('-')
@@ -204,6 +217,15 @@ class OkxScore implements Score {
   beginning(channel: string): string | undefined {
     if (channel === 'trades') return this.#lastTradeText === '' ? undefined : this.#lastTradeText
     return this.#bookText('snapshot', this.#book.levels(SNAPSHOT_LEVELS))
+  }
+
+  /** The trades before a number, newest first. */
+  pageText(before: number, limit: number): string {
+    const page = this.trades.filter(({ id }) => id < before).slice(-limit)
+    const data = page.map(({ id, price, amount, side, executedAtMilliseconds }) => {
+      return { instId: this.symbol, side, sz: amount, px: price, tradeId: `${id}`, ts: `${executedAtMilliseconds}` }
+    })
+    return JSON.stringify({ code: '0', msg: '', data: data.reverse() })
   }
 
   levels(depth?: number): PlainLevels {

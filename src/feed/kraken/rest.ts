@@ -1,0 +1,79 @@
+/**
+ * Requests to Kraken's REST API (https://docs.kraken.com/api/docs/rest-api/get-recent-trades, read on 2026-11-22): the
+ * trades of a pair from a time on, at most 1,000 a request. It promises that prices and volumes stay the text that the
+ * venue sent, and that a page that cannot be read whole is a problem. It keeps nothing between two requests.
+ */
+import type { Fetched, TradeGap, VenueTrade } from '../venue.ts'
+import { fetchText } from '../venue-http.ts'
+
+/** Longest text of the venue that goes into a problem. */
+const PROBLEM_CHARACTERS_MAX = 200
+/** Kraken refuses with a status of 200 and no `Retry-After`; its counters fall by one a second. */
+const LIMIT_ERROR = /Rate limit|Too many requests/i
+const LIMIT_MILLISECONDS = 3_000
+const NANOSECONDS = /^[0-9]{1,19}$/
+
+/**
+ * The trades from the beginning of a gap on. The venue names no trade to begin with, only a time: from one nanosecond
+ * before the end of the last page, or before the millisecond of the last trade, so that none is passed over whether the
+ * venue takes the time itself in or not.
+ */
+export async function fetchTrades(
+  restUrl: string,
+  symbol: string,
+  { after }: TradeGap,
+  signal: AbortSignal,
+): Promise<Fetched<readonly VenueTrade[]>> {
+  const from = after.pageCursor ?? `${after.milliseconds}000000`
+  // The pair `BTC/USD` is `BTCUSD` here.
+  const pair = encodeURIComponent(symbol.replace('/', ''))
+  const since = BigInt(from) - 1n
+  const fetched = await fetchText(`${restUrl}/0/public/Trades?pair=${pair}&since=${since}&count=1000`, signal)
+  return 'value' in fetched ? readTrades(fetched.value) : fetched
+}
+
+/** `{"error":[],"result":{"XXBTZUSD":[[price, volume, seconds, side, kind, "", id], …],"last":"nanoseconds"}}`. */
+function readTrades(text: string): Fetched<readonly VenueTrade[]> {
+  const unreadable = { problem: 'trades that cannot be read' }
+  const { error, result } = membersOf(parseJson(text))
+  if (Array.isArray(error) && error.length > 0) {
+    const problem = String(error[0]).slice(0, PROBLEM_CHARACTERS_MAX)
+    return LIMIT_ERROR.test(problem) ? { problem, retryAfterMilliseconds: LIMIT_MILLISECONDS } : { problem }
+  }
+  const { last, ...pairs } = membersOf(result)
+  const lists = Object.values(pairs)
+  const [list] = lists
+  if (lists.length !== 1 || !Array.isArray(list) || typeof last !== 'string' || !NANOSECONDS.test(last)) {
+    return unreadable
+  }
+  const trades: VenueTrade[] = []
+  for (const [index, entry] of (list as unknown[]).entries()) {
+    const trade = readTrade(entry)
+    if (trade === undefined) return unreadable
+    trades.push(index === list.length - 1 ? { ...trade, pageCursor: last } : trade)
+  }
+  return { value: trades }
+}
+
+function readTrade(entry: unknown): VenueTrade | undefined {
+  if (!Array.isArray(entry)) return undefined
+  const [price, amount, seconds, , , , id] = entry as unknown[]
+  if (typeof price !== 'string' || typeof amount !== 'string') return undefined
+  if (typeof seconds !== 'number' || !Number.isSafeInteger(id)) return undefined
+  // The connection tells microseconds and its milliseconds are cut, so these are cut as well, not rounded.
+  const executedAtMilliseconds = Math.floor(Math.round(seconds * 1e6) / 1e3)
+  if (!Number.isSafeInteger(executedAtMilliseconds)) return undefined
+  return { firstId: id as number, lastId: id as number, price, amount, executedAtMilliseconds }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
+}

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest'
+import { fetchTrades } from '../../../src/feed/okx/rest.ts'
+import { serveHttp } from '../../support/http-venue.ts'
+
+const signal = new AbortController().signal
+const entry = {
+  instId: 'BTC-USDT',
+  side: 'sell',
+  sz: '0.00001',
+  px: '29963.2',
+  tradeId: '242720720',
+  ts: '1654161646974',
+}
+const answer = (data: unknown) => JSON.stringify({ code: '0', msg: '', data })
+
+/** What is read of a page with this text. */
+async function readTrades(text: string) {
+  const { url } = await serveHttp(() => [200, text])
+  return fetchTrades(url, 'BTC-USDT', { after: { id: 1, milliseconds: 1 }, before: { id: 3, milliseconds: 3 } }, signal)
+}
+
+describe('a page of trades of OKX', () => {
+  it('is of those before the end of the gap, by their numbers', async () => {
+    const { url, asked } = await serveHttp(() => [200, answer([entry, { ...entry, tradeId: '242720719' }])])
+    const gap = { after: { id: 242720000, milliseconds: 0 }, before: { id: 242720721, milliseconds: 0 } }
+    const trade = { price: '29963.2', amount: '0.00001', executedAtMilliseconds: 1_654_161_646_974 }
+    expect(await fetchTrades(url, 'BTC-USDT', gap, signal)).toEqual({
+      value: [
+        { firstId: 242720720, lastId: 242720720, ...trade },
+        { firstId: 242720719, lastId: 242720719, ...trade },
+      ],
+    })
+    expect(asked).toEqual(['/api/v5/market/history-trades?instId=BTC-USDT&type=1&after=242720721&limit=100'])
+  })
+
+  it('says when it wants to be asked again', async () => {
+    const { url } = await serveHttp(() => [429, '{"code":"50011","msg":"Too Many Requests","data":[]}'])
+    const gap = { after: { id: 1, milliseconds: 0 }, before: { id: 3, milliseconds: 0 } }
+    expect(await fetchTrades(url, 'BTC-USDT', gap, signal)).toEqual({
+      problem: 'HTTP 429 {"code":"50011","msg":"Too Many Requests","data":[]}',
+      retryAfterMilliseconds: 7_000,
+    })
+  })
+
+  it.each([
+    ['<html>', 'an answer that cannot be read'],
+    ['null', 'an answer that cannot be read'],
+    ['{"code":"0","msg":""}', '0: '],
+    ['{"code":"51001","msg":"Instrument ID does not exist","data":[]}', '51001: Instrument ID does not exist'],
+    [answer([entry, { ...entry, px: 7 }]), 'trades that cannot be read'],
+    [answer([null]), 'trades that cannot be read'],
+    [answer([{ ...entry, tradeId: 'x' }]), 'trades that cannot be read'],
+  ])('that cannot be read whole is a problem: %s', async (text, problem) => {
+    expect(await readTrades(text)).toEqual({ problem })
+  })
+})

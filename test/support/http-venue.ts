@@ -1,0 +1,31 @@
+/** A venue's HTTP that answers as a test says, for as long as the test lasts. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+export interface HttpVenue {
+  readonly url: string
+  /** The addresses of the requests. */
+  readonly asked: readonly string[]
+}
+
+/** A refusal for too many requests names seven seconds to wait. */
+export async function serveHttp(answer: (url: URL) => [status: number, body: string]): Promise<HttpVenue> {
+  const asked: string[] = []
+  const server = createServer((request: IncomingMessage, response: ServerResponse) => {
+    asked.push(request.url as string)
+    const [status, body] = answer(new URL(request.url as string, 'http://localhost'))
+    response.writeHead(status, status === 429 ? { 'retry-after': '7' } : {}).end(body)
+  })
+  // A connection that the server ends because it is idle may just then be given a request, which would be lost.
+  server.keepAliveTimeout = 0
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(
+    () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  )
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+}
