@@ -1,6 +1,6 @@
 /**
- * Accounts of lists as the store writes them: the members and their order are those of `documents`, which writes one
- * account at a time. The tests hold the two against each other.
+ * Accounts and profiles of lists as the store writes them: the members and their order are those of `documents` and
+ * `profiles`, which write one record at a time. The tests hold the two against each other.
  */
 import { flagText, type ItemText, plainText, quotedText, rawText, timeText } from '../store/page-text.ts'
 import { sql } from '../store/sql.ts'
@@ -42,4 +42,16 @@ export const REVIEWED_ACCOUNT_ITEM: ItemText = {
     ['type', plainText('type')],
     ['customer_id', plainText('customer_id')],
   ],
+}
+
+/** A profile of a customer's list. */
+export const PROFILE_ITEM: ItemText = {
+  members: [
+    ['id', plainText('id')],
+    ['nickname', quotedText('nickname')],
+    ['type', plainText('type')],
+    ['account_id', sql`(select '"' || accounts.id || '"' from accounts where accounts.profile_id = record.id)`],
+    ['created_at', timeText('created_at')],
+  ],
+  large: { text: ['nickname'], jsonb: [] },
 }

@@ -6,8 +6,8 @@ import { compactText } from '../base/json-text.ts'
 import { invalidRequest } from '../http/problem.ts'
 
 export const METADATA_DEFAULT = '{}'
-const BYTES_MAX = 16_384
-const LEVELS_MAX = 8
+export const METADATA_BYTES_MAX = 16_384
+export const METADATA_LEVELS_MAX = 8
 
 /**
  * The compact form of an object's text, in which its size is measured (UTF-8).
@@ -15,11 +15,11 @@ const LEVELS_MAX = 8
  */
 export function readMetadata(text: string, pointer: string): string {
   const compact = compactText(text)
-  if (compact.levels > LEVELS_MAX) {
-    throw invalidRequest([{ pointer, detail: `must be nested at most ${LEVELS_MAX} levels deep` }])
+  if (compact.levels > METADATA_LEVELS_MAX) {
+    throw invalidRequest([{ pointer, detail: `must be nested at most ${METADATA_LEVELS_MAX} levels deep` }])
   }
-  if (Buffer.byteLength(compact.text) > BYTES_MAX) {
-    throw invalidRequest([{ pointer, detail: `must have at most ${BYTES_MAX} bytes as compact JSON` }])
+  if (Buffer.byteLength(compact.text) > METADATA_BYTES_MAX) {
+    throw invalidRequest([{ pointer, detail: `must have at most ${METADATA_BYTES_MAX} bytes as compact JSON` }])
   }
   return compact.text
 }

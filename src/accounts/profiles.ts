@@ -3,12 +3,16 @@
  * and never goes. It owns the question whether something may be made for a profile now.
  */
 import { isUuid, newId } from '../base/ids.ts'
+import type { ListQuery } from '../http/list-query.ts'
 import { invalidRequest, Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
 import { nextCreationTime } from '../store/creation-time.ts'
 import type { Db, Transaction } from '../store/db.ts'
-import { type Page, type PageOrder, readPage } from '../store/page.ts'
+import { isMadeWithin, isOwnedBy, type Page, type PageOrder, readPage, recordsOf } from '../store/page.ts'
+import { readTextPage, type TextPage } from '../store/page-text.ts'
+import { PROFILE_ITEM } from './list-items.ts'
 import { type SummaryStatus, summaryStatus } from './model.ts'
+import type { PROFILE_FILTERS } from './schemas.ts'
 import type { AccountTables } from './tables.ts'
 
 /** A profile as the operator API shows it. */
@@ -26,6 +30,16 @@ export interface WritableProfile {
   readonly customerId: string
   /** Absent when the operator made it, for no account. */
   readonly account?: { readonly id: string; readonly identityId: string }
+}
+
+/** A profile as its customer sees it. */
+interface OwnProfileDocument {
+  readonly id: string
+  readonly nickname?: string
+  readonly type: 'NORMAL'
+  /** The account that it was created with. */
+  readonly account_id?: string
+  readonly created_at: string
 }
 
 type ProfileRow = Omit<ProfileDocument, 'nickname'> & { readonly nickname: string | null }
@@ -141,6 +155,41 @@ export async function ensureProfile(
   return { profile: documentOf(present), isNew: false }
 }
 
+/** One profile of a customer; `undefined` when it has none with this id. */
+export async function getOwnProfile(db: Db, customerId: string, id: string): Promise<OwnProfileDocument | undefined> {
+  const row = await db
+    .tables<AccountTables>()
+    .selectFrom('profiles')
+    .leftJoin('accounts', 'accounts.profile_id', 'profiles.id')
+    .select(['profiles.id', 'profiles.nickname', 'profiles.type', 'accounts.id as account_id', 'profiles.created_at'])
+    .where('profiles.id', '=', id)
+    .where('profiles.customer_id', '=', customerId)
+    .executeTakeFirst()
+  if (row === undefined) return undefined
+  const { nickname, account_id } = row
+  return {
+    id: row.id,
+    ...(nickname === null ? {} : { nickname }),
+    type: row.type,
+    ...(account_id === null ? {} : { account_id }),
+    created_at: row.created_at,
+  }
+}
+
+/** A customer's profiles in pages; the items are those of `getOwnProfile`. */
+export async function listOwnProfiles(
+  db: Db,
+  customerId: string,
+  { filters, binding, ...paging }: ListQuery<typeof PROFILE_FILTERS>,
+): Promise<TextPage> {
+  const tables = db.tables<AccountTables>()
+  const request = { ...paging, operation: 'listProfiles', owner: customerId, filters: binding, idType: 'uuid' } as const
+  const all = tables.selectFrom('profiles').select(COLUMNS).where(isOwnedBy(customerId))
+  const query = filters.created_at === undefined ? all : all.where(isMadeWithin(filters.created_at))
+  return await readTextPage(tables, recordsOf(query, request), PROFILE_ITEM, request)
+}
+
+/** Profiles of a customer, for the operator. */
 export async function listProfiles(
   db: Db,
   customerId: string,

@@ -1,8 +1,9 @@
-/** What accounts look like in requests and answers, as schemas; bodies are strict, and nothing in them is coerced. */
+/** What accounts and profiles look like in requests and answers, as schemas; bodies are strict, and nothing in them is coerced. */
 import { type Static, Type } from 'typebox'
 import { choices, orderBy, text, times } from '../http/list-query.ts'
 import { NextPageCursor } from '../http/page-query.ts'
 import { textChoice } from '../http/text-choice.ts'
+import { METADATA_BYTES_MAX, METADATA_LEVELS_MAX } from './metadata.ts'
 import { ACCOUNT_TYPES, MEMBER_ROLES, SUMMARY_STATUSES } from './model.ts'
 
 /** An account has some; nobody means thousands. */
@@ -13,13 +14,25 @@ const Name = Type.String({ minLength: 1, maxLength: 200 })
 const Time = Type.String({ format: 'date-time' })
 const Metadata = Type.Object({}, { additionalProperties: true })
 const Roles = Type.Array(textChoice(MEMBER_ROLES), { uniqueItems: true, maxItems: MEMBER_ROLES.length })
-const NewMembers = Type.Array(Type.Object({ identity_id: Name, roles: Roles }, strict), { maxItems: MEMBERS_MAX })
+const NewMembers = Type.Array(Type.Object({ identity_id: Name, roles: Roles }, strict), {
+  maxItems: MEMBERS_MAX,
+  description: 'Each identity once',
+})
+const NewMetadata = Type.Object(
+  {},
+  {
+    additionalProperties: true,
+    description:
+      `Any JSON object of at most ${METADATA_BYTES_MAX} bytes, as compact JSON in UTF-8, and ${METADATA_LEVELS_MAX} ` +
+      'levels of objects and arrays, itself included. It is returned equal',
+  },
+)
 
 /** What may be said at creation, and changed afterwards. */
 const changeable = {
   ref_id: Type.Optional(Name),
   description: Type.Optional(Type.String({ maxLength: 1_000 })),
-  metadata: Type.Optional(Metadata),
+  metadata: Type.Optional(NewMetadata),
   members: Type.Optional(NewMembers),
 }
 
@@ -105,7 +118,30 @@ export const ACCOUNT_FILTERS = {
   updated_at: times('Last updated'),
 }
 
-/** Those of the operator's list. */
+/** A profile as its customer sees it. */
+export const Profile = Type.Object(
+  {
+    id: Type.String(),
+    nickname: Type.Optional(Type.String()),
+    type: textChoice(['NORMAL']),
+    account_id: Type.Optional(Type.String()),
+    created_at: Time,
+  },
+  { title: 'Profile' },
+)
+
+export const ProfilePage = Type.Object({
+  items: Type.Array(Profile),
+  next_page_cursor: Type.Optional(NextPageCursor),
+})
+
+/** The query parameters of the list of profiles. */
+export const PROFILE_FILTERS = {
+  order_by: orderBy(['CREATED_AT'], 'Ordering method'),
+  created_at: times('Created'),
+}
+
+/** Those of the operator's list of accounts. */
 export const REVIEW_FILTERS = {
   ...ACCOUNT_FILTERS,
   customer_id: text('Filter by customer'),

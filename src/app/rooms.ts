@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { registerAccountOperatorRoutes } from '../accounts/operator-routes.ts'
+import { registerProfileRoutes } from '../accounts/profile-routes.ts'
 import type { Quotas } from '../accounts/quotas.ts'
 import { registerAccountRoutes } from '../accounts/routes.ts'
 import type { Directory } from '../auth/directory.ts'
@@ -67,6 +68,7 @@ export function publicRooms(options: PublicRoomsOptions): readonly Room[] {
   return [
     (app) => registerMarketRoutes(app, { ...options, guard }),
     (app) => registerAccountRoutes(app, { db, guard, quotas }),
+    (app) => registerProfileRoutes(app, { db, guard }),
     (app) => registerDepositAddressRoutes(app, { db, guard, supply, conversions: () => conversionsOf(live.config) }),
     (app) => registerRuleRoutes(app, { db, guard, supply, settings: () => ruleSettings(live.config) }),
   ]

@@ -45,7 +45,7 @@ export const RULE_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'delete <id>',
-        description: 'makes a rule DELETED: what comes from then on is credited and not converted',
+        description: 'makes a rule DELETED, which is final',
         example: 'rule delete RULE_ID',
         method: 'POST',
         path: '/rules/:id/delete',

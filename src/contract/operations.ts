@@ -44,6 +44,18 @@ export const OPERATIONS = {
     scope: 'identity:read_account',
     summary: 'Get one account',
   },
+  listProfiles: {
+    method: 'GET',
+    path: '/v2/profiles',
+    scope: 'funding:read_profile',
+    summary: 'List profiles',
+  },
+  getProfile: {
+    method: 'GET',
+    path: '/v2/profiles/{id}',
+    scope: 'funding:read_profile',
+    summary: 'Get one profile',
+  },
   listDepositAddresses: {
     method: 'GET',
     path: '/v2/transfer/deposit-addresses',

@@ -63,7 +63,13 @@ const NewDepositAddress = Type.Object(
     account_id: Type.Optional(Id),
     identity_id: Type.Optional(Id),
     ref_id: Type.Optional(Id),
-    conversion_target_asset: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+    conversion_target_asset: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        description: `${NO_CONVERSION}, or an asset that a rule could name as the destination of what the network carries`,
+      }),
+    ),
     metadata: Type.Optional(Metadata),
   },
   strict,

@@ -35,6 +35,8 @@ const LISTED_ACCOUNT = {
 }
 const ACCOUNT = { ...LISTED_ACCOUNT, summary_status: 'PENDING', type: 'BROKERAGE' }
 
+const PROFILE = { id: PROFILE_ID, type: 'NORMAL', account_id: ACCOUNT_ID, created_at: '2026-11-20T12:00:00.000Z' }
+
 const DEPOSIT_ADDRESS = {
   id: ADDRESS_ID,
   profile_id: PROFILE_ID,
@@ -74,6 +76,9 @@ const RULE = {
   },
   created_at: '2026-11-20T12:02:00.000Z',
 }
+
+/** Ends what is said of records that nothing acts on. */
+const NOT_YET = 'this version does not detect deposits and acts on none.'
 
 export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   listMarkets: {
@@ -125,6 +130,14 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
     answer: { ...ACCOUNT, description: 'Savings of 2026', updated_at: '2026-11-20T12:05:00.000Z' },
   },
   getAccount: { description: '', answered: 'The account', answer: ACCOUNT },
+  listProfiles: {
+    description:
+      'Profiles of the customer: those created with accounts, which show `account_id`, and those created by the operator, ' +
+      'which show their `nickname`.',
+    answered: 'One page of profiles',
+    answer: { items: [PROFILE] },
+  },
+  getProfile: { description: '', answered: 'The profile', answer: PROFILE },
   listDepositAddresses: {
     description: 'Deposit addresses of the customer, those of its rules among them.',
     answered: 'One page of deposit addresses',
@@ -133,7 +146,8 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   createDepositAddress: {
     description:
       'A new address of the network, which is never given to anybody else. The networks of the EVM share one address: ' +
-      '`compatible_crypto_networks` names all it is good for.',
+      '`compatible_crypto_networks` names all networks on which it is valid. `conversion_target_asset` is kept and shown; ' +
+      NOT_YET,
     answered: 'The deposit address',
     request: { profile_id: PROFILE_ID, crypto_network: 'BITCOIN', ref_id: 'address-1001' },
     answer: DEPOSIT_ADDRESS,
@@ -145,14 +159,15 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   },
   createRule: {
     description:
-      '`source` has exactly one member, so has `destination`; without it, what is delivered goes to the profile of the ' +
-      'rule. The answer fills the source with its deposit instructions. A rule never changes: delete it and create another.',
+      '`source` has exactly one member, so has `destination`; without it, the destination is the profile of the rule. The ' +
+      'answer fills the source with its deposit instructions. A rule never changes: delete it and create another. It is ' +
+      `kept and shown; ${NOT_YET}`,
     answered: 'The rule: ACTIVE, or PENDING where the operator approves rules first',
     request: NEW_RULE,
     answer: { rule: RULE },
   },
   deleteRule: {
-    description: 'What is deposited from now on is credited and not converted. Deleting a deleted rule is 200 again.',
+    description: 'A deleted rule stays in the list. Deleting it again is 200 and changes nothing.',
     answered: 'The rule, DELETED',
     answer: { rule: { ...RULE, status: 'DELETED' } },
   },

@@ -5,6 +5,11 @@
  */
 import { assert } from '../base/assert.ts'
 import { SCOPES } from '../contract/scopes.ts'
+import { BODY_ENTRIES_MAX, BODY_LEVELS_MAX } from '../http/json-body.ts'
+import { QUERY_PAIRS_MAX } from '../http/query-values.ts'
+import { HEAD_FIELDS_MAX } from '../http/request-head.ts'
+import { BODY_BYTES_MAX } from '../http/server.ts'
+import { PAGE_BYTES_MAX } from '../store/page.ts'
 import { HEADERS, type Json, PROBLEM_SCHEMA, problemAnswer, successHeaders } from './answers.ts'
 import { EXAMPLES } from './examples.ts'
 import { problemsOf } from './operation-problems.ts'
@@ -21,7 +26,9 @@ export interface OpenApiOptions {
   readonly issuesTokens: boolean
 }
 
-const DESCRIPTION = `Accounts, deposit addresses and orchestration rules.
+const DESCRIPTION = `Accounts, profiles, deposit addresses and orchestration rules: they are created, kept and listed.
+
+**Not in this version:** deposits are not detected, so nothing is credited, converted or delivered.
 
 Every operation needs an access token, with its scope where it has one, sent as \`Authorization: Bearer TOKEN\`. Live order books come over
 a WebSocket at \`/\`, which \`/asyncapi.json\` describes.
@@ -34,14 +41,25 @@ named in \`Tidegate-Ignored-Parameters\`.
 **Errors** are \`application/problem+json\`; those of the token endpoint are \`{error, error_description}\`. Creating what
 has a \`ref_id\` can be repeated safely: 409 \`already_exists\` carries the record that is there in \`meta.existing\`.
 
-Times are RFC 3339 in UTC with milliseconds. Fields without a value are left out.`
+Times are RFC 3339 in UTC with milliseconds. Fields without a value are left out.
+
+**Limits** beside those of the schemas. A body has at most ${BODY_BYTES_MAX} bytes (413), ${BODY_ENTRIES_MAX} members and
+elements and ${BODY_LEVELS_MAX} levels (400), no \`Content-Encoding\` (415), no member twice in one object, and no text with U+0000
+or half a surrogate pair (400). The head of a request has at most ${HEAD_FIELDS_MAX} fields and, unless the operator has set another
+size, 524288 bytes (431); it arrives within 10 s, the whole request within 30 s, and both at no less than 512 bytes a
+second (408). A query has at most ${QUERY_PAIRS_MAX} parameters (400). A page has at most ${PAGE_BYTES_MAX} bytes of items, or one item.
+Requests are limited for each client and operation: \`RateLimit-Policy\` names the rate (429). Lengths count code points.`
 
 /** By the first two steps of a path. */
 const TAGS: Readonly<Record<string, { readonly name: string; readonly description: string }>> = {
   '/v2/markets': { name: 'Markets', description: 'What the stream serves' },
   '/v2/identity': { name: 'Accounts', description: 'Whom money belongs to' },
-  '/v2/transfer': { name: 'Deposit addresses', description: 'Where crypto assets arrive' },
-  '/v2/orchestration': { name: 'Orchestration rules', description: 'What becomes of what arrives' },
+  '/v2/profiles': { name: 'Profiles', description: 'What deposit addresses and rules belong to' },
+  '/v2/transfer': { name: 'Deposit addresses', description: 'Addresses of crypto networks, each of one profile' },
+  '/v2/orchestration': {
+    name: 'Orchestration rules',
+    description: 'What is to become of deposits, once they are detected',
+  },
 }
 const TOKEN_TAG = { name: 'Tokens', description: 'OAuth 2: who may call' }
 

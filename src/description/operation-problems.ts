@@ -41,6 +41,8 @@ const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
   createAccount: ['already_exists', 'quota_exceeded', 'daily_quota_exceeded'],
   updateAccount: ['not_found', 'already_exists'],
   getAccount: [],
+  listProfiles: ['invalid_cursor'],
+  getProfile: [],
   listDepositAddresses: ['invalid_cursor'],
   createDepositAddress: ADDRESS_CREATION,
   listRules: ['invalid_cursor'],

@@ -31,9 +31,9 @@ interface Finding {
  * Members and elements of a body, counted by its opening brackets and commas. The largest valid body has about 8,000:
  * metadata of 16 KiB.
  */
-const ENTRIES_MAX = 50_000
+export const BODY_ENTRIES_MAX = 50_000
 /** Nesting of a body. The deepest valid one has 10 levels: metadata has up to 8. */
-const LEVELS_MAX = 64
+export const BODY_LEVELS_MAX = 64
 
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
@@ -93,8 +93,9 @@ class Scan {
         case OPEN_ARRAY: {
           nameIsNext = text.charCodeAt(position) === OPEN_OBJECT
           this.#frames.push({ isObject: nameIsNext, names: undefined, step: nameIsNext ? '' : 0, hasMember: false })
-          if (this.#frames.length > LEVELS_MAX) return limit(`must be nested at most ${LEVELS_MAX} levels deep`)
-          if (++this.#entries > ENTRIES_MAX) return tooManyEntries()
+          if (this.#frames.length > BODY_LEVELS_MAX)
+            return limit(`must be nested at most ${BODY_LEVELS_MAX} levels deep`)
+          if (++this.#entries > BODY_ENTRIES_MAX) return tooManyEntries()
           break
         }
         case CLOSE_OBJECT:
@@ -106,7 +107,7 @@ class Scan {
           const frame = this.#frames.at(-1)
           nameIsNext = frame?.isObject === true
           if (typeof frame?.step === 'number') frame.step++
-          if (++this.#entries > ENTRIES_MAX) return tooManyEntries()
+          if (++this.#entries > BODY_ENTRIES_MAX) return tooManyEntries()
           break
         }
         case QUOTE: {
@@ -163,7 +164,7 @@ function limit(detail: string): Finding {
 }
 
 function tooManyEntries(): Finding {
-  return limit(`must hold at most ${ENTRIES_MAX} members and elements`)
+  return limit(`must hold at most ${BODY_ENTRIES_MAX} members and elements`)
 }
 
 function enterMember(frame: Frame, name: string): string | undefined {

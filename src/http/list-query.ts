@@ -276,7 +276,7 @@ function describe(name: string, parameter: ListParameter): [string, object][] {
     case 'times':
       return Object.entries(TIME_COMPARISONS).map(([comparison, words]) => [
         `${name}.${comparison}`,
-        { type: 'string', format: 'date-time', description: `${description} ${words}` },
+        { type: 'string', format: 'date-time', description: `${description} ${words}; at most 9 fraction digits` },
       ])
   }
 }

@@ -5,7 +5,7 @@
 import type { QueryFaults } from './query-faults.ts'
 
 /** A list takes up to seven parameters, three of them arrays of 100 entries. */
-const PAIRS_MAX = 1_000
+export const QUERY_PAIRS_MAX = 1_000
 
 export class QueryValues {
   readonly #values = new Map<string, string[]>()
@@ -60,7 +60,7 @@ export function queryValues(url: string, faults: QueryFaults): QueryValues {
     start = end + 1
     if (pair === '') continue
     count++
-    if (count > PAIRS_MAX) faults.reject(`has more than ${PAIRS_MAX} parameters`)
+    if (count > QUERY_PAIRS_MAX) faults.reject(`has more than ${QUERY_PAIRS_MAX} parameters`)
     const [rawName, rawValue] = splitOnce(pair)
     const name = decode(rawName)
     const value = decode(rawValue)

@@ -77,7 +77,7 @@ export interface HttpServerOptions {
 }
 
 /** Largest body of a request, where its route has no limit of its own; more is 413. */
-const BODY_BYTES_MAX = 1_048_576
+export const BODY_BYTES_MAX = 1_048_576
 
 /** What a request has as its query until it is read. */
 const NO_QUERY = Object.freeze({})

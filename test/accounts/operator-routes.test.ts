@@ -201,3 +201,44 @@ describe('profiles', () => {
     }
   })
 })
+
+describe('the profiles that a customer sees', () => {
+  const PROFILES = '/v2/profiles'
+
+  it('are its own: one with its account, one that the operator made, in pages and one by one', async () => {
+    const owner = await node.newCustomer()
+    const account = { account: { identity_id: 'alice' }, create_profile: true }
+    const { id: account_id, profile_id, created_at } = (await owner.call('POST', PATH, account)).body
+    const nickname = 'treasury "north"'
+    const made = await node.operator('POST', `/customers/${owner.customerId}/profiles`, { nickname })
+    const first = `{"id":"${profile_id}","type":"NORMAL","account_id":"${account_id}","created_at":"${created_at}"}`
+    const { id, created_at: later } = made.body
+    const second = `{"id":"${id}","nickname":${JSON.stringify(nickname)},"type":"NORMAL","created_at":"${later}"}`
+    const text = async (query: string) => (await owner.call('GET', `${PROFILES}${query}`)).text
+    expect(await text('')).toBe(`{"items":[${second},${first}]}`)
+    expect(await text('?order=ASC&order_by=CREATED_AT')).toBe(`{"items":[${first},${second}]}`)
+    expect(await text(`?created_at.lte=${created_at}`)).toBe(`{"items":[${first}]}`)
+    expect([await text(`/${profile_id.toUpperCase()}`), await text(`/${id}`)]).toEqual([first, second])
+    const page = (await owner.call('GET', `${PROFILES}?limit=1`)).body
+    expect(await text(`?page_cursor=${page.next_page_cursor}`)).toBe(`{"items":[${first}]}`)
+    for (const [who, path] of [
+      [customer, `${PROFILES}/${id}`],
+      [owner, `${PROFILES}/${NO_ONE}`],
+      [owner, `${PROFILES}/x`],
+    ] as const) {
+      expect((await who.call('GET', path)).body.code, path).toBe('not_found')
+    }
+    const { body: stolen } = await customer.call('GET', `${PROFILES}?page_cursor=${page.next_page_cursor}`)
+    expect(stolen.code).toBe('invalid_cursor')
+  })
+
+  it('need the scope funding:read_profile', async () => {
+    const reader = await node.newClient(customer.customerId, ['identity:read_account'])
+    for (const path of [PROFILES, `${PROFILES}/x`]) {
+      expect((await reader.call('GET', path)).body).toMatchObject({
+        code: 'insufficient_scope',
+        detail: expect.stringContaining("required one of '[funding:read_profile]'"),
+      })
+    }
+  })
+})

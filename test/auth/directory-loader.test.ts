@@ -137,9 +137,10 @@ describe('the directory', () => {
     expect(items[0]?.detail.name).not.toBe('nobody')
   })
 
-  it('knows no scope that this version does not know', async () => {
+  it('knows no scope that this version does not serve, and the client keeps its others', async () => {
     const { id } = await newCustomer()
-    const row = { id, customer_id: id, name: 'x', scopes: [STREAM_SCOPE, 'from:the_future'], enabled: true }
+    const unserved = ['from:the_future', 'funding:write_sandbox_deposit', 'orchestration:read_orchestration']
+    const row = { id, customer_id: id, name: 'x', scopes: [...unserved, STREAM_SCOPE], enabled: true }
     await db.tables<AuthTables>().insertInto('clients').values(row).execute()
     await loader.refresh()
     expect(directory.client(id)?.scopes).toEqual(new Set([STREAM_SCOPE]))

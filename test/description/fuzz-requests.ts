@@ -75,7 +75,7 @@ export class RequestMaker {
 
   #pathId(path: string): string {
     const random = this.#random
-    const known = this.#known.pick(random, path.includes('/rules/') ? 'rule' : 'account')
+    const known = this.#known.pick(random, kindIn(path))
     if (known !== undefined && random.chance(0.6)) return random.chance(0.8) ? known : known.toUpperCase()
     return random.chance(0.5) ? uuid(random) : `x${words(random, random.integer(40))}`
   }
@@ -174,6 +174,12 @@ export class RequestMaker {
       `\ufeff\ufeff${text}`,
     ])
   }
+}
+
+/** Which kind of record the id in a path names. */
+function kindIn(path: string): string {
+  if (path.includes('/rules/')) return 'rule'
+  return path.includes('/profiles/') ? 'profile' : 'account'
 }
 
 function accepts({ requestBody }: Node, contentType: string | undefined): boolean {

@@ -28,7 +28,7 @@ let operations: DescribedOperation[]
 beforeAll(async () => {
   node = await RestNode.open({ hasTestSeed: true, flags: { data_dir: folder.path }, log })
   full = await node.newCustomer()
-  poor = await node.newClient(full.customerId, ['funding:read_profile'])
+  poor = await node.newClient(full.customerId, ['exchange:read_aggregated_marketdata_stream'])
   document = new ApiDocument(closed((await node.send('GET', '/openapi.json')).body))
   operations = Object.entries<Node>(document.root.paths).flatMap(([path, methods]) =>
     Object.entries<Node>(methods).map(([method, operation]) => ({ path, method, operation })),

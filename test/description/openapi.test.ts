@@ -4,12 +4,19 @@ import { join } from 'node:path'
 import { validate } from '@scalar/openapi-parser'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { roomsWithoutStore } from '../../scripts/api-documents.ts'
+import { METADATA_BYTES_MAX, METADATA_LEVELS_MAX } from '../../src/accounts/metadata.ts'
 import type { Listener } from '../../src/app/listener.ts'
 import { OPERATIONS } from '../../src/contract/operations.ts'
-import { SCOPES } from '../../src/contract/scopes.ts'
+import { SCOPES, STREAM_SCOPE } from '../../src/contract/scopes.ts'
+import { BODY_ENTRIES_MAX, BODY_LEVELS_MAX } from '../../src/http/json-body.ts'
 import { PROBLEMS } from '../../src/http/problem.ts'
+import { QUERY_PAIRS_MAX } from '../../src/http/query-values.ts'
+import { HEAD_FIELDS_MAX } from '../../src/http/request-head.ts'
+import { BODY_BYTES_MAX } from '../../src/http/server.ts'
+import { PAGE_BYTES_MAX } from '../../src/store/page.ts'
 import { ApiDocument, closed, type Node, structureFaults } from '../support/api-document.ts'
 import { openPublicDoor } from '../support/public-door.ts'
+import { configOf } from '../support/rest.ts'
 
 const committed: Node = JSON.parse(readFileSync(join(import.meta.dirname, '../../docs/reference/openapi.json'), 'utf8'))
 const document = new ApiDocument(committed)
@@ -95,6 +102,44 @@ describe('the document', () => {
       'upgrade_required',
       'too_many_connections',
     ])
+  })
+
+  it('claims nothing of deposits but that nothing acts on them', () => {
+    const claims = JSON.stringify(committed)
+      .split(/\\n\\n|"|[.;] /)
+      .filter((text) => /\b(credit|convert(s|ed)|deliver(s|ed)?|conversion)\b/i.test(text))
+    expect(claims).toEqual([
+      '**Not in this version:** deposits are not detected, so nothing is credited, converted or delivered.',
+    ])
+  })
+
+  it('has the limits that no schema can state', () => {
+    const { description } = committed.info
+    for (const limit of [
+      `${BODY_BYTES_MAX} bytes`,
+      `${BODY_ENTRIES_MAX} members`,
+      `${BODY_LEVELS_MAX} levels`,
+      `${HEAD_FIELDS_MAX} fields`,
+      `${configOf({})['http.header_bytes_max']} bytes`,
+      `${QUERY_PAIRS_MAX} parameters`,
+      `${PAGE_BYTES_MAX} bytes`,
+    ]) {
+      expect(description).toContain(limit)
+    }
+    const { account } =
+      committed.paths['/v2/identity/accounts'].post.requestBody.content['application/json'].schema.properties
+    for (const metadata of [
+      account.properties.metadata,
+      committed.components.schemas.AccountChange.properties.metadata,
+    ]) {
+      expect(metadata.description).toContain(`${METADATA_BYTES_MAX} bytes`)
+      expect(metadata.description).toContain(`${METADATA_LEVELS_MAX} levels`)
+    }
+  })
+
+  it('has the scopes of served operations and no others', () => {
+    const needed = Object.values(OPERATIONS).flatMap(({ scope }) => (scope === undefined ? [] : [scope]))
+    expect(Object.keys(SCOPES).sort()).toEqual([...new Set([STREAM_SCOPE, ...needed])].sort())
   })
 
   it('calls `rules` of the list deprecated', () => {

@@ -212,7 +212,10 @@ describe('the query of a list', () => {
       'page_cursor',
     ])
     expect(properties.ids).toMatchObject({ type: 'array', maxItems: 100, items: { format: 'uuid' } })
-    expect(properties['created_at.lt']).toMatchObject({ format: 'date-time', description: 'created strictly before' })
+    expect(properties['created_at.lt']).toMatchObject({
+      format: 'date-time',
+      description: 'created strictly before; at most 9 fraction digits',
+    })
   })
 })
 

@@ -7,12 +7,12 @@ export const ASSETS_SETTINGS = {
   assets: assets({
     initial: ASSETS_DEFAULT,
     live: true,
-    meaning: 'what can be deposited, converted and delivered, and the networks that carry it; none = money at a bank',
+    meaning: 'assets that addresses and rules may name, and the networks that carry them; none = money at a bank',
   }),
   'conversion.par_assets': list({
     initial: ['USD', 'USDC', 'USDG', 'PYUSD', 'USDP'],
     live: true,
-    meaning: 'assets that are converted into each other one to one',
+    meaning: 'assets that rules may pair with each other without a market, at par',
     accepts: 'symbols of assets',
     fits: isAssetSymbol,
   }),
