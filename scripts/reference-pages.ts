@@ -49,7 +49,7 @@ A value is taken from the first of these that has it:
 1. a flag, which is the key itself: \`--http.port 0\`;
 2. an environment variable, as named below (an empty one counts as absent); secrets also from the file named by the
    variable with \`_FILE\` at its end;
-3. the YAML file of \`--config FILE\`, nested (\`http: {port: 0}\`) or flat (\`http.port: 0\`);
+3. the YAML file of \`--config FILE\`, or else of the variable \`TIDEGATE_CONFIG\`, nested (\`http: {port: 0}\`) or flat (\`http.port: 0\`);
 4. the default.
 
 SIGHUP makes a running service reload all of this, with the same flags. Keys marked *Live* are applied at once,

@@ -158,11 +158,21 @@ export async function getClient(db: Db, id: string): Promise<ClientDocument> {
   return withSecrets(tables, row ?? noClient())
 }
 
-export async function listClients(db: Db, customerId: string, request: ListRequest): Promise<Page<ClientDocument>> {
-  await getCustomer(db, customerId)
+/** @param wanted whose clients, and with which name; what is absent is not asked about */
+export async function listClients(
+  db: Db,
+  { customerId, name }: { readonly customerId?: string; readonly name?: string | undefined },
+  request: ListRequest,
+): Promise<Page<ClientDocument>> {
+  if (customerId !== undefined) await getCustomer(db, customerId)
   const tables = db.tables<AuthTables>()
-  const query = tables.selectFrom('clients').select(COLUMNS).where('customer_id', '=', customerId)
-  const filters = { customer_id: customerId }
+  let query = tables.selectFrom('clients').select(COLUMNS)
+  if (customerId !== undefined) query = query.where('customer_id', '=', customerId)
+  if (name !== undefined) query = query.where('name', '=', name)
+  const filters = {
+    ...(customerId === undefined ? {} : { customer_id: customerId }),
+    ...(name === undefined ? {} : { name }),
+  }
   const binding = { operation: 'clients', owner: 'operator', filters, idType: 'uuid' } as const
   const page = await readPage(tables, query, { ...request, ...binding })
   const secrets = await liveSecrets(

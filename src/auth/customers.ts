@@ -73,10 +73,14 @@ export async function getCustomer(db: Db, id: string): Promise<CustomerDocument>
   return (await query.executeTakeFirst()) ?? noCustomer()
 }
 
-export async function listCustomers(db: Db, request: ListRequest): Promise<Page<CustomerDocument>> {
+/** @param name of the only one that is wanted; absent = all */
+export async function listCustomers(db: Db, request: ListRequest, name?: string): Promise<Page<CustomerDocument>> {
   const tables = db.tables<AuthTables>()
-  const binding = { operation: 'customers', owner: 'operator', filters: {}, idType: 'uuid' } as const
-  return await readPage(tables, tables.selectFrom('customers').select(COLUMNS), { ...request, ...binding })
+  const filters = name === undefined ? {} : { name }
+  const binding = { operation: 'customers', owner: 'operator', filters, idType: 'uuid' } as const
+  let query = tables.selectFrom('customers').select(COLUMNS)
+  if (name !== undefined) query = query.where('name', '=', name)
+  return await readPage(tables, query, { ...request, ...binding })
 }
 
 export function noCustomer(): never {

@@ -55,13 +55,14 @@ const ClientChange = Type.Object(
 )
 const Nothing = Type.Object({}, strict)
 const Filter = Type.Optional(Type.String({ maxLength: 200, pattern: '^[^\\0]*$' }))
+const NameQuery = Type.Object({ ...PageQuery.properties, name: Filter })
 const AuditQuery = Type.Object({ ...PageQuery.properties, actor: Filter, subject: Filter })
 
 interface ById {
   readonly Params: { readonly id: string }
 }
 interface Listed {
-  readonly Querystring: Static<typeof PageQuery>
+  readonly Querystring: Static<typeof NameQuery>
 }
 
 /** Declares the routes below whatever prefix `app` has. */
@@ -91,8 +92,8 @@ function registerCustomerRoutes(app: FastifyInstance, db: Db, write: Write): voi
       return customer
     }),
   )
-  app.get<Listed>('/customers', { schema: { querystring: PageQuery } }, (request) =>
-    listCustomers(db, readPageQuery(request.query)),
+  app.get<Listed>('/customers', { schema: { querystring: NameQuery } }, ({ query }) =>
+    listCustomers(db, readPageQuery(query), query.name),
   )
   app.get<ById>('/customers/:id', (request) => getCustomer(db, idOf(request.params.id)))
   app.patch<ById & { Body: Static<typeof CustomerChange> }>(
@@ -115,8 +116,11 @@ function registerClientRoutes(app: FastifyInstance, options: OperatorRoutesOptio
         return { ...client, client_secret: secret.client_secret }
       }),
   )
-  app.get<ById & Listed>('/customers/:id/clients', { schema: { querystring: PageQuery } }, (request) =>
-    listClients(db, idOf(request.params.id), readPageQuery(request.query)),
+  app.get<ById & Listed>('/customers/:id/clients', { schema: { querystring: NameQuery } }, ({ params, query }) =>
+    listClients(db, { customerId: idOf(params.id), name: query.name }, readPageQuery(query)),
+  )
+  app.get<Listed>('/clients', { schema: { querystring: NameQuery } }, ({ query }) =>
+    listClients(db, { name: query.name }, readPageQuery(query)),
   )
   app.get<ById>('/clients/:id', (request) => getClient(db, idOf(request.params.id)))
   app.patch<ById & { Body: Static<typeof ClientChange> }>(

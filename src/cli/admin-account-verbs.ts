@@ -1,5 +1,15 @@
 /** The operator's verbs about accounts and profiles. */
-import { type AdminNoun, onOrOff, textOf } from './admin-verb.ts'
+import { type AdminNoun, type AdminOption, onOrOff, textOf } from './admin-verb.ts'
+
+const LIST_OPTIONS: readonly AdminOption[] = [
+  { flags: '--customer <customer>', description: 'only those of this customer, by id or name', named: 'customer' },
+  { flags: '--status <statuses>', description: 'only those with one of these summary statuses, separated by commas' },
+  { flags: '--identity <id>', description: 'only those of this primary identity' },
+  { flags: '--created-from <time>', description: 'only those created then or later, like 2006-01-02T15:04:05Z' },
+  { flags: '--created-before <time>', description: 'only those created earlier' },
+  { flags: '--updated-from <time>', description: 'only those updated then or later' },
+  { flags: '--updated-before <time>', description: 'only those updated earlier' },
+]
 
 export const ACCOUNT_NOUNS: readonly AdminNoun[] = [
   {
@@ -9,9 +19,19 @@ export const ACCOUNT_NOUNS: readonly AdminNoun[] = [
       {
         usage: 'list',
         description: 'lists accounts, the newest first',
-        example: 'account list --limit 1000',
+        example: 'account list --customer acme --status PENDING',
         method: 'GET',
         path: '/accounts',
+        options: LIST_OPTIONS,
+        query: ({ options }) => ({
+          customer_id: textOf(options.customer),
+          summary_status: textOf(options.status),
+          identity_id: textOf(options.identity),
+          'created_at.gte': textOf(options.createdFrom),
+          'created_at.lt': textOf(options.createdBefore),
+          'updated_at.gte': textOf(options.updatedFrom),
+          'updated_at.lt': textOf(options.updatedBefore),
+        }),
         columns: ['id', 'customer_id', 'identity_id', 'ref_id', 'type', 'summary_status', 'created_at'],
         isPaged: true,
       },
@@ -48,17 +68,19 @@ export const ACCOUNT_NOUNS: readonly AdminNoun[] = [
     description: 'profiles, for which balances are kept',
     verbs: [
       {
-        usage: 'create <customer-id> <nickname>',
+        usage: 'create <customer> <nickname>',
         description: 'creates a profile that belongs to no account',
-        example: 'profile create CUSTOMER_ID treasury',
+        example: 'profile create acme treasury',
+        named: ['customer'],
         method: 'POST',
         path: '/customers/:id/profiles',
         body: ({ rest: [nickname] }) => ({ nickname }),
       },
       {
-        usage: 'list <customer-id>',
+        usage: 'list <customer>',
         description: 'lists the profiles of a customer, the newest first',
-        example: 'profile list CUSTOMER_ID',
+        example: 'profile list acme',
+        named: ['customer'],
         method: 'GET',
         path: '/customers/:id/profiles',
         columns: ['id', 'nickname', 'type', 'created_at'],

@@ -1,9 +1,24 @@
-/** The operator's verbs about imported addresses. */
+/** The operator's verbs about addresses: whose one is, and those that are imported. */
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError } from 'commander'
 import type { AdminNoun } from './admin-verb.ts'
 
 export const ADDRESS_NOUNS: readonly AdminNoun[] = [
+  {
+    name: 'deposit-address',
+    description: 'deposit addresses of all customers',
+    verbs: [
+      {
+        usage: 'find <address>',
+        description: 'shows whose deposit address this is, in whichever form it is written',
+        example: 'deposit-address find 0x52908400098527886E0F7030069857D2E4169EE7',
+        method: 'GET',
+        path: '/deposit-addresses',
+        query: ({ rest: [address] }) => ({ address }),
+        columns: ['address', 'crypto_network', 'customer_id', 'account_id', 'profile_id', 'id', 'created_at'],
+      },
+    ],
+  },
   {
     name: 'address-pool',
     description: 'imported addresses, for networks whose addresses do not follow from a public key',

@@ -28,6 +28,13 @@ export const RULE_NOUNS: readonly AdminNoun[] = [
         isPaged: true,
       },
       {
+        usage: 'show <id>',
+        description: 'shows one rule',
+        example: 'rule show RULE_ID',
+        method: 'GET',
+        path: '/rules/:id',
+      },
+      {
         usage: 'approve <id>',
         description: 'makes a PENDING rule ACTIVE, with its deposit instructions',
         example: 'rule approve RULE_ID',

@@ -9,12 +9,16 @@ export const STREAM_NOUNS: readonly AdminNoun[] = [
       {
         usage: 'list',
         description: 'lists live connections, the newest first',
-        example: 'connection list --client CLIENT_ID',
+        example: 'connection list --client acme/feed',
         method: 'GET',
         path: '/connections',
         options: [
-          { flags: '--client <id>', description: 'only those of this client' },
-          { flags: '--customer <id>', description: 'only those of this customer' },
+          { flags: '--client <client>', description: 'only those of this client, by id or name', named: 'client' },
+          {
+            flags: '--customer <customer>',
+            description: 'only those of this customer, by id or name',
+            named: 'customer',
+          },
         ],
         query: ({ options }) => ({ client_id: textOf(options.client), customer_id: textOf(options.customer) }),
         columns: [

@@ -18,7 +18,12 @@ export interface AdminOption {
   readonly description: string
   readonly read?: (text: string) => unknown
   readonly isRequired?: true
+  /** Its value is the id or the name of one. */
+  readonly named?: Named
 }
+
+/** Records that verbs take by name too. */
+export type Named = 'customer' | 'client'
 
 export interface AdminVerb {
   /** Verb and arguments; the first of them fill the path. */
@@ -35,6 +40,10 @@ export interface AdminVerb {
   readonly columns?: readonly string[]
   /** The list comes in pages. */
   readonly isPaged?: true
+  /** What the first arguments are the ids or names of. */
+  readonly named?: readonly Named[]
+  /** The answer holds a secret, which `--credentials FILE` keeps. */
+  readonly createsClient?: true
 }
 
 export interface AdminNoun {
@@ -49,9 +58,17 @@ const PAGE_OPTIONS: readonly AdminOption[] = [
   { flags: '--page-cursor <cursor>', description: 'next_page_cursor of the page before' },
 ]
 
+const CREDENTIALS_OPTIONS: readonly AdminOption[] = [
+  {
+    flags: '--credentials <file>',
+    description: 'writes a new file that watch, verify and the examples read (mode 600)',
+  },
+  { flags: '--url <url>', description: 'address of the service in that file (default: the configured one)' },
+]
+
 /** All options of a verb, those of paging included. */
-export function optionsOf({ options = [], isPaged }: AdminVerb): readonly AdminOption[] {
-  return isPaged ? [...options, ...PAGE_OPTIONS] : options
+export function optionsOf({ options = [], isPaged, createsClient }: AdminVerb): readonly AdminOption[] {
+  return [...options, ...(isPaged ? PAGE_OPTIONS : []), ...(createsClient ? CREDENTIALS_OPTIONS : [])]
 }
 
 /** The call that a verb makes with these arguments and options. */

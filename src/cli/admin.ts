@@ -1,18 +1,28 @@
 /**
- * `tidegate admin <noun> <verb>`: the operator API from the shell. Every verb is one call of it; what it answers goes
- * to stdout as JSON, or, for a list on a terminal, as a table; what it refuses goes to stderr, with exit 1.
+ * `tidegate admin <noun> <verb>`: the operator API from the shell. Every verb is one call of it, after those that turn
+ * names into ids; what it answers goes to stdout, as a table on a terminal and as JSON elsewhere; what it refuses goes
+ * to stderr, with exit 1.
  */
 import { type Command, Option } from 'commander'
-import { type AdminVerb, callOf, optionsOf } from './admin-verb.ts'
+import type { Config } from '../config/settings.ts'
+import { withIds } from './admin-names.ts'
+import { listText, recordText } from './admin-output.ts'
+import { type AdminVerb, callOf, type Given, optionsOf } from './admin-verb.ts'
 import { ADMIN_NOUNS } from './admin-verbs.ts'
-import { readConfig } from './config-flags.ts'
-import { callOperator, type OperatorApiOptions, operatorApi } from './operator-client.ts'
-import { printable } from './styled-line.ts'
-import { tableLines } from './table.ts'
+import { CONFIG_MEANING, readConfig } from './config-flags.ts'
+import { type CreatedClient, reserveCredentialsFile, serviceUrls } from './credentials-file.ts'
+import {
+  callOperator,
+  type OperatorApi,
+  type OperatorApiOptions,
+  type OperatorCall,
+  operatorApi,
+} from './operator-client.ts'
 
-interface ListAnswer {
-  readonly items: readonly Readonly<Record<string, unknown>>[]
-  readonly next_page_cursor?: string
+interface AdminOptions extends OperatorApiOptions {
+  readonly json?: boolean
+  readonly credentials?: string
+  readonly url?: string
 }
 
 export function registerAdmin(program: Command): void {
@@ -24,15 +34,18 @@ export function registerAdmin(program: Command): void {
       `
 Examples:
   $ tidegate admin customer create acme --streaming
-  $ tidegate admin client create CUSTOMER_ID feed --scope exchange:read_aggregated_marketdata_stream
-  $ tidegate admin secret create CLIENT_ID
-  $ tidegate admin customer update CUSTOMER_ID --disable
+  $ tidegate admin client create acme feed --scope exchange:read_aggregated_marketdata_stream
+  $ tidegate admin secret create acme/feed
+  $ tidegate admin customer update acme --disable
   $ tidegate admin account update ACCOUNT_ID --status APPROVED
-  $ tidegate admin connection list --client CLIENT_ID
+  $ tidegate admin connection list --client acme/feed
   $ tidegate admin market book BTCUSD --depth 10
   $ tidegate admin audit list --limit 20
 
-The operator API is at --operator-url, else where the configuration (--config, TIDEGATE_*) says; its token is in
+Customers and clients are named by id or name, clients also as CUSTOMER/CLIENT. Answers are tables on a terminal, and
+JSON elsewhere or with --json.
+
+The operator API is at --operator-url, else where the configuration (--config, TIDEGATE_CONFIG, TIDEGATE_*) says; its token is in
 --operator-token-file, else in TIDEGATE_OPERATOR_TOKEN, else in the file operator-token of the data folder.`,
     )
   for (const { name, description, verbs } of ADMIN_NOUNS) {
@@ -48,19 +61,49 @@ function registerVerb(noun: Command, verb: AdminVerb): void {
     const option = new Option(flags, description).makeOptionMandatory(isRequired)
     command.addOption(read === undefined ? option : option.argParser(read))
   }
-  if (verb.columns !== undefined) command.option('--json', 'JSON on a terminal too')
+  command.option('--json', 'JSON on a terminal too')
   addOperatorOptions(command)
     .addHelpText('after', `\nExamples:\n  $ tidegate admin ${verb.example}`)
     .action(async () => {
       const { config } = readConfig(command, {}, (warning) => process.stderr.write(`tidegate: ${warning}\n`))
-      const options = command.opts<OperatorApiOptions & { json?: boolean }>()
-      const call = callOf(verb, command.args, options as Readonly<Record<string, unknown>>)
-      const answer = await callOperator(operatorApi(config, options), call)
-      const isTable = verb.columns !== undefined && process.stdout.isTTY === true && options.json !== true
-      process.stdout.write(
-        isTable ? asTable(answer as ListAnswer, verb.columns) : `${JSON.stringify(answer, null, 2)}\n`,
-      )
+      const options = command.opts<AdminOptions>()
+      const api = operatorApi(config, options)
+      const given = await withIds(api, verb, command.args, options as Given['options'])
+      const call = callOf(verb, given.words, given.options)
+      const answer = await callAndKeep(api, call, config, options)
+      const isForPeople = process.stdout.isTTY === true && options.json !== true
+      process.stdout.write(isForPeople ? textFor(verb, answer) : `${JSON.stringify(answer, null, 2)}\n`)
     })
+}
+
+/** The call's answer; with `--credentials`, the secret in it is in the file and nowhere else. */
+async function callAndKeep(
+  api: OperatorApi,
+  call: OperatorCall,
+  config: Config,
+  { credentials, url }: AdminOptions,
+): Promise<object> {
+  if (credentials === undefined) {
+    if (url !== undefined) throw new Error('--url is written to a file: give --credentials FILE too')
+    return (await callOperator(api, call)) as object
+  }
+  const urls = serviceUrls(config, url)
+  const file = reserveCredentialsFile(credentials)
+  let client: CreatedClient
+  try {
+    client = (await callOperator(api, call)) as CreatedClient
+  } catch (error) {
+    file.release()
+    throw error
+  }
+  file.write(client, urls)
+  const { client_secret: _, ...rest } = client
+  return { ...rest, credentials }
+}
+
+function textFor({ columns }: AdminVerb, answer: object): string {
+  if (columns === undefined) return recordText(answer as Parameters<typeof recordText>[0])
+  return listText(answer as Parameters<typeof listText>[0], columns)
 }
 
 /** Lets a verb say where the operator API is and what opens it. */
@@ -68,29 +111,6 @@ function addOperatorOptions(command: Command): Command {
   return command
     .option('--operator-url <url>', 'where the operator API is, like http://127.0.0.1:8081')
     .option('--operator-token-file <file>', 'file that holds the operator token')
-    .option('--config <file>', 'YAML file with configuration keys')
+    .option('--config <file>', CONFIG_MEANING)
     .option('--data_dir <folder>', 'data folder of the service')
-}
-
-/** A column that no record has a value for is left out. */
-function asTable({ items, next_page_cursor: cursor }: ListAnswer, columns: readonly string[]): string {
-  if (items.length === 0) return '(none)\n'
-  const shown = columns.filter((column) => items.some((item) => memberOf(item, column) !== undefined))
-  const rows = items.map((item) => shown.map((column) => cellOf(memberOf(item, column))))
-  const lines = tableLines([shown.map((column) => column.replaceAll(/[._]/g, ' ')), ...rows])
-  if (cursor !== undefined) lines.push('', `more: --page-cursor ${cursor}`)
-  return `${lines.join('\n')}\n`
-}
-
-function memberOf(item: Readonly<Record<string, unknown>>, column: string): unknown {
-  return column
-    .split('.')
-    .reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], item)
-}
-
-/** Names come from outside: nothing in a cell can steer the terminal. */
-function cellOf(value: unknown): string {
-  if (value === undefined) return '-'
-  if (Array.isArray(value)) return printable(value.join(' '))
-  return printable(typeof value === 'object' ? JSON.stringify(value) : String(value))
 }

@@ -11,9 +11,11 @@ import { type Config, SETTING_KEYS, SETTINGS, type SettingKey } from '../config/
 /** Of the configuration and of a secret; what is in a configuration is limited where it is read, in characters. */
 const FILE_BYTES_MAX = 1_048_576
 
+export const CONFIG_MEANING = 'YAML file with configuration keys (default: the file that TIDEGATE_CONFIG names)'
+
 /** Lets a verb take the configuration. */
 export function addConfigFlags(command: Command): Command {
-  command.option('--config <file>', 'YAML file with configuration keys')
+  command.option('--config <file>', CONFIG_MEANING)
   for (const key of SETTING_KEYS) {
     const row = SETTINGS[key] as Setting<unknown>
     const initial = row.structured || row.initial === '' ? '' : ` (default: ${row.initial})`
@@ -41,7 +43,8 @@ export function readConfigResult(command: Command, verbDefaults: VerbDefaults = 
   return loadConfig({
     flags,
     environment: process.env,
-    file: config,
+    // An empty variable counts as absent, as for the keys.
+    file: config ?? (process.env.TIDEGATE_CONFIG || undefined),
     readFile: (path) => readRegularFile(path, FILE_BYTES_MAX).toString(),
     verbDefaults,
   })

@@ -11,6 +11,7 @@ import type { TLSSocket } from 'node:tls'
 import { tlsFilesOf } from '../app/tls-settings.ts'
 import type { Config } from '../config/settings.ts'
 import { bad, type Finding, hasCode, ok, reasonOf, warn } from './doctor-finding.ts'
+import { addressText, reachable } from './listener-address.ts'
 
 interface Port {
   readonly name: string
@@ -110,14 +111,4 @@ async function readText(response: IncomingMessage): Promise<string> {
     if (text.length > ANSWER_BYTES_MAX) break
   }
   return text
-}
-
-/** Where to connect to what listens on every address. */
-function reachable(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1'
-  return host === '::' ? '::1' : host
-}
-
-function addressText(host: string, port: number): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }

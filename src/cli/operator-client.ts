@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readiness } from '../app/readiness.ts'
 import type { Config } from '../config/settings.ts'
+import { addressText, reachable } from './listener-address.ts'
 
 export interface OperatorApi {
   /** Without a slash at its end. */
@@ -73,8 +74,7 @@ async function reach(url: string, target: string | URL, init: RequestInit, milli
 function configuredUrl(config: Config): string {
   const port = config['operator.port']
   if (port === 0) throw new Error('operator.port is 0, so --operator-url must say where the operator API is')
-  const host = config['operator.host']
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  return `http://${addressText(reachable(config['operator.host']), port)}`
 }
 
 function reasonOf(error: Error): string {

@@ -20,7 +20,7 @@ export interface StreamCredentials {
 export interface CredentialsOptions {
   /** `--credentials`; absent = the environment, else the demo's file. */
   readonly credentials?: string
-  /** `--url`: base address of the service; the token endpoint and the stream are derived from it. */
+  /** `--url`: base address of the service, `http(s)` or `ws(s)`; the token endpoint and the stream are derived from it. */
   readonly url?: string
 }
 
@@ -49,12 +49,17 @@ export async function loadCredentials(
     }
     return { clientId, clientSecret, markets: [], ...addressesBelow(options.url) }
   }
-  const file = await readCredentialsFile(options.credentials ?? DEFAULT_FILE, options.credentials === undefined)
-  const addresses = options.url === undefined ? addressesOf(file) : addressesBelow(options.url)
+  const { credentials: path, url } = options
+  const file = await readCredentialsFile(path ?? DEFAULT_FILE, path === undefined, url === undefined)
+  const addresses = url === undefined ? addressesOf(file) : addressesBelow(url)
   return { clientId: file.client_id, clientSecret: file.client_secret, markets: file.markets ?? [], ...addresses }
 }
 
-async function readCredentialsFile(path: string, isDefault: boolean): Promise<CredentialsFile> {
+async function readCredentialsFile(
+  path: string,
+  isDefault: boolean,
+  needsAddresses: boolean,
+): Promise<CredentialsFile> {
   let text: string
   try {
     text = await readFile(path, 'utf8')
@@ -67,8 +72,11 @@ async function readCredentialsFile(path: string, isDefault: boolean): Promise<Cr
   const value = parseWithoutQuoting(text)
   if (typeof value !== 'object' || value === null) throw new Error(`${path} is not a JSON object`)
   const record = value as Record<string, unknown>
-  for (const member of ['client_id', 'client_secret', 'auth_url', 'ws_url']) {
-    if (typeof record[member] !== 'string' || record[member] === '') throw new Error(`${path} has no ${member}`)
+  const needed = ['client_id', 'client_secret', ...(needsAddresses ? ['auth_url', 'ws_url'] : [])]
+  for (const member of needed) {
+    if (typeof record[member] === 'string' && record[member] !== '') continue
+    const hint = member.endsWith('_url') ? ': --url says where the service is' : ''
+    throw new Error(`${path} has no ${member}${hint}`)
   }
   const markets = record.markets
   if (markets !== undefined && !(Array.isArray(markets) && markets.every((market) => typeof market === 'string'))) {
@@ -97,8 +105,9 @@ function addressesOf(file: CredentialsFile): Addresses {
   }
 }
 
+/** Either address of the service leads to the other: they are one listener. */
 function addressesBelow(url: string): Addresses {
-  const base = address(url, ['http:', 'https:'])
+  const base = address(url.replace(/^ws(?=s?:)/i, 'http'), ['http:', 'https:'])
   return { authUrl: base, wsUrl: base.replace(/^http/, 'ws'), restUrl: base }
 }
 

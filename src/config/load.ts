@@ -16,7 +16,7 @@ export interface ConfigInput {
   /** Values of flags by key. */
   readonly flags: Readonly<Record<string, string>>
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** `--config FILE`. */
+  /** `--config FILE`, or `TIDEGATE_CONFIG`. */
   readonly file: string | undefined
   /** Reads a text file; throws what `node:fs` throws. */
   readonly readFile: (path: string) => string
@@ -38,7 +38,7 @@ export type ConfigResult =
   | { readonly ok: false; readonly problems: readonly ConfigProblem[]; readonly warnings: readonly string[] }
 
 /** Variables with our prefix that are not configuration keys. */
-const OTHER_VARIABLES = ['TIDEGATE_CLIENT_ID', 'TIDEGATE_CLIENT_SECRET', 'TIDEGATE_LONG']
+const OTHER_VARIABLES = ['TIDEGATE_CONFIG', 'TIDEGATE_CLIENT_ID', 'TIDEGATE_CLIENT_SECRET', 'TIDEGATE_LONG']
 
 /** Unknown variables that are named one by one. */
 const UNKNOWN_NAMES_MAX = 20

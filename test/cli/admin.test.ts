@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { EncryptionKey } from '../../src/auth/encryption-key.ts'
 import { matchesSecret } from '../../src/auth/secrets.ts'
 import { registerAdmin } from '../../src/cli/admin.ts'
+import { loadCredentials } from '../../src/cli/stream-credentials.ts'
 import { type OperatorSide, openOperatorSide } from '../support/door.ts'
 
 const STREAM = 'exchange:read_aggregated_marketdata_stream'
@@ -126,8 +127,15 @@ describe('tidegate admin', () => {
     expect(lines[3]).toMatch(/^more: --page-cursor \S+$/)
     expect(await run('audit', 'list', '--subject', 'nothing', ...where)).toBe('(none)\n')
     expect(JSON.parse(await run('customer', 'list', '--json', ...where)).items[0].id).toBe(id)
-    // What is no list is JSON everywhere.
-    expect(JSON.parse(await run('customer', 'show', id, ...where)).id).toBe(id)
+    // A record is a line per member.
+    const record = (await run('customer', 'show', id, ...where)).split('\n')
+    expect(record.slice(0, 4)).toEqual([
+      `id          ${id}`,
+      'name        ring?[2Jbell?',
+      'enabled     true',
+      'streaming   true',
+    ])
+    expect(JSON.parse(await run('customer', 'show', id, '--json', ...where)).id).toBe(id)
     process.stdout.isTTY = isTTY
   })
 
@@ -136,12 +144,98 @@ describe('tidegate admin', () => {
     await expect(admin('customer', 'create', 'twice')).rejects.toThrow(
       /^already_exists \(409\): name: .*"name":"twice"/,
     )
-    const unknown = admin('customer', 'update', '../clients', '--enable')
+    const unknown = admin('customer', 'update', '01999999-0000-7000-8000-000000000000', '--enable')
     await expect(unknown).rejects.toThrow(/^not_found \(404\): /)
-    await expect(admin('customer', 'update', 'x')).rejects.toThrow('body: must have at least 1 members')
-    await expect(admin('customer', 'update', 'x', '--enable', '--disable')).rejects.toThrow(/exclude each other/)
+    await expect(admin('customer', 'update', 'twice')).rejects.toThrow('body: must have at least 1 members')
+    await expect(admin('customer', 'update', 'twice', '--enable', '--disable')).rejects.toThrow(/exclude each other/)
     await expect(admin('customer', 'update', 'x', '--streaming', 'maybe')).rejects.toThrow(/on or off/)
     await expect(admin('client', 'create', 'x', 'y')).rejects.toThrow(/--scope/)
+  })
+})
+
+describe('names', () => {
+  it('of customers and clients stand where ids are asked for', async () => {
+    const first = await admin('customer', 'create', 'first & only', '--streaming')
+    const second = await admin('customer', 'create', 'second')
+    const feed = await admin('client', 'create', 'first & only', 'quotes', '--scope', STREAM)
+    expect(feed.customer_id).toBe(first.id)
+    expect((await admin('customer', 'show', 'second')).id).toBe(second.id)
+    expect((await admin('client', 'show', 'quotes')).client_id).toBe(feed.client_id)
+    expect((await admin('client', 'update', 'quotes', '--disable')).enabled).toBe(false)
+    expect((await admin('client', 'list', 'second')).items).toEqual([])
+    expect((await admin('client', 'list', 'first & only', '--name', 'other')).items).toEqual([])
+    expect((await admin('customer', 'list', '--name', 'second')).items).toMatchObject([{ id: second.id }])
+
+    const other = await admin('client', 'create', second.id, 'quotes', '--scope', STREAM)
+    await expect(admin('secret', 'create', 'quotes')).rejects.toThrow(
+      `several clients are named 'quotes': say CUSTOMER/quotes, or the id: ${other.client_id} of customer ${second.id}, ${feed.client_id} of customer ${first.id}`,
+    )
+    expect((await admin('secret', 'create', 'second/quotes')).client_id).toBe(other.client_id)
+    expect((await admin('client', 'find', 'quotes')).items).toHaveLength(2)
+  })
+
+  it('that nothing has are errors that say where to look', async () => {
+    await expect(admin('customer', 'show', '../clients')).rejects.toThrow(
+      "there is no customer named '../clients': tidegate admin customer list shows all",
+    )
+    await expect(admin('client', 'show', 'nothing')).rejects.toThrow(/^there is no client named 'nothing'/)
+    await expect(admin('client', 'show', 'twice/nothing')).rejects.toThrow(/^there is no client named 'twice\/nothing'/)
+    await expect(admin('client', 'show', 'nowhere/feed')).rejects.toThrow(/^there is no customer named 'nowhere'/)
+  })
+})
+
+describe('client create --credentials', () => {
+  const create = (name: string, ...more: string[]) =>
+    admin('client', 'create', 'keeper', name, '--scope', STREAM, '--credentials', join(folder, 'new.json'), ...more)
+
+  it('writes what watch and verify read, for the owner alone, and shows no secret', async () => {
+    await admin('customer', 'create', 'keeper')
+    const shown = await create('kept', '--url', 'https://api.example.com/')
+    const path = join(folder, 'new.json')
+    expect(shown).toMatchObject({ name: 'kept', credentials: path })
+    expect(shown.client_secret).toBeUndefined()
+    const written = JSON.parse(readFileSync(path, 'utf8'))
+    expect(written).toEqual({
+      client_id: shown.client_id,
+      client_secret: expect.stringMatching(/^tgs_/),
+      scopes: [STREAM],
+      base_url: 'https://api.example.com',
+      auth_url: 'https://api.example.com',
+      ws_url: 'wss://api.example.com',
+    })
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+    expect(await loadCredentials({ credentials: path }, {})).toMatchObject({ wsUrl: 'wss://api.example.com' })
+
+    // A second one touches nothing, neither the file nor the customer.
+    await expect(create('other')).rejects.toThrow(`${path} exists: name another file, or delete it`)
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(written)
+    expect((await admin('client', 'list', 'keeper', '--name', 'other')).items).toEqual([])
+  })
+
+  it('takes the address from the configuration, and leaves no file behind when nothing was created', async () => {
+    vi.stubEnv('TIDEGATE_HTTP_HOST', '0.0.0.0')
+    const first = await create('configured')
+    expect(JSON.parse(readFileSync(first.credentials, 'utf8'))).toMatchObject({ ws_url: 'ws://127.0.0.1:8080' })
+    rmSync(first.credentials)
+    await expect(create('configured')).rejects.toThrow(/^already_exists/)
+    expect(existsSync(first.credentials)).toBe(false)
+    vi.stubEnv('TIDEGATE_HTTP_PORT', '0')
+    await expect(create('unplaced')).rejects.toThrow('http.port is 0, so --url must say where')
+    await expect(admin('client', 'create', 'keeper', 'x', '--scope', STREAM, '--url', 'http://x')).rejects.toThrow(
+      '--url is written to a file',
+    )
+  })
+})
+
+describe('the configuration file', () => {
+  it('is the one that TIDEGATE_CONFIG names, unless --config does', async () => {
+    const path = join(folder, 'tidegate.yaml')
+    writeFileSync(path, `operator: {port: ${new URL(side.url).port}}\ndata_dir: ${folder}\n`)
+    vi.stubEnv('TIDEGATE_CONFIG', path)
+    expect(JSON.parse(await run('customer', 'list', '--limit', '1')).items).toHaveLength(1)
+    await expect(run('customer', 'list', '--config', join(folder, 'missing.yaml'))).rejects.toThrow('missing.yaml')
+    vi.stubEnv('TIDEGATE_CONFIG', '')
+    await expect(run('customer', 'list', '--data_dir', join(folder, 'nowhere'))).rejects.toThrow('no operator token')
   })
 })
 

@@ -1,0 +1,63 @@
+/**
+ * The file that `admin client create --credentials` writes: the shape that `watch`, `verify` and the examples read, for
+ * its owner alone. A file that is there is never replaced: the place is taken before the client is created, so that no
+ * secret is lost because it could not be written.
+ */
+import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import type { Config } from '../config/settings.ts'
+import { addressText, reachable } from './listener-address.ts'
+
+export interface CreatedClient {
+  readonly client_id: string
+  readonly client_secret: string
+  readonly scopes: readonly string[]
+}
+
+/** What a client needs to find the service. */
+export interface ServiceUrls {
+  readonly base_url: string
+  readonly auth_url: string
+  readonly ws_url: string
+}
+
+export interface ReservedFile {
+  write(client: CreatedClient, urls: ServiceUrls): void
+  /** Gives the place back when there is nothing to write. */
+  release(): void
+}
+
+export function reserveCredentialsFile(path: string): ReservedFile {
+  let descriptor: number
+  try {
+    descriptor = openSync(path, 'wx', 0o600)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') throw new Error(`${path} exists: name another file, or delete it`)
+    throw new Error(`${path} cannot be written (${code}): name another file`)
+  }
+  return {
+    write({ client_id, client_secret, scopes }, urls) {
+      writeFileSync(descriptor, `${JSON.stringify({ client_id, client_secret, scopes, ...urls }, null, 2)}\n`)
+      closeSync(descriptor)
+    },
+    release() {
+      closeSync(descriptor)
+      rmSync(path, { force: true })
+    },
+  }
+}
+
+/** @param url of the service, as its customers type it; absent = the one that is configured */
+export function serviceUrls(config: Config, url?: string): ServiceUrls {
+  const base = (url ?? configuredUrl(config)).replace(/\/+$/, '')
+  if (!/^https?:\/\//.test(base) || !URL.canParse(base)) throw new Error(`--url '${url}' is no http address`)
+  return { base_url: base, auth_url: base, ws_url: base.replace(/^http/, 'ws') }
+}
+
+function configuredUrl(config: Config): string {
+  if (config['http.public_url'] !== '') return config['http.public_url']
+  const port = config['http.port']
+  if (port === 0) throw new Error('http.port is 0, so --url must say where customers find the service')
+  const scheme = config['http.tls.cert_file'] === '' ? 'http' : 'https'
+  return `${scheme}://${addressText(reachable(config['http.host']), port)}`
+}

@@ -1,0 +1,38 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { loadCredentials } from '../../src/cli/stream-credentials.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tidegate-credentials-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+describe('--url', () => {
+  const ENVIRONMENT = { TIDEGATE_CLIENT_ID: 'id', TIDEGATE_CLIENT_SECRET: 'secret' }
+
+  it.each(['https://api.example.com/', 'wss://api.example.com', 'WSS://api.example.com/'])(
+    'is enough to find the token endpoint and the stream: %s',
+    async (url) => {
+      expect(await loadCredentials({ url }, ENVIRONMENT)).toEqual({
+        clientId: 'id',
+        clientSecret: 'secret',
+        authUrl: 'https://api.example.com',
+        wsUrl: 'wss://api.example.com',
+        restUrl: 'https://api.example.com',
+        markets: [],
+      })
+    },
+  )
+
+  it('is enough beside a file with nothing but the client and its secret', async () => {
+    const credentials = join(folder, 'bare.json')
+    writeFileSync(credentials, JSON.stringify({ client_id: 'id', client_secret: 'secret' }))
+    expect(await loadCredentials({ credentials, url: 'http://127.0.0.1:8080' }, {})).toMatchObject({
+      authUrl: 'http://127.0.0.1:8080',
+      wsUrl: 'ws://127.0.0.1:8080',
+    })
+    await expect(loadCredentials({ credentials }, {})).rejects.toThrow(
+      'has no auth_url: --url says where the service is',
+    )
+  })
+})
