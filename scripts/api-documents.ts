@@ -64,6 +64,7 @@ export function roomsWithoutStore(): readonly Room[] {
     ratePerSecond: config['rest.rate_per_second'],
     hub: absent(),
     isSimulated: () => false,
+    instrumentOf: () => undefined,
   })
 }
 

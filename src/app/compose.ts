@@ -360,6 +360,7 @@ async function startPublicListener(parts: Parts, rooms: PublicRooms): Promise<Pu
       ratePerSecond: config['rest.rate_per_second'],
       hub,
       isSimulated: (symbol) => marketData.isSimulated(symbol),
+      instrumentOf: (symbol) => marketData.instrumentOf(symbol),
     }),
     log,
     metrics,

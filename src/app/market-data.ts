@@ -13,7 +13,11 @@ import { forgetMarket, Sequencer, type SequencerMetrics } from '../channel/seque
 import { type ConfiguredMarket, isSimulated } from '../config/markets.ts'
 import { type MarketSource, sourceText } from '../config/sources.ts'
 import type { Source, SourceMarket } from '../feed/source.ts'
+import type { Instrument, InstrumentState } from '../market/event.ts'
 import { type InputState, MarketFeed, type MarketInput, SOURCES_CHANGED } from './market-feed.ts'
+
+/** What counts for a market with several sources: the first of these that any of them is in. */
+const OPENNESS: readonly InstrumentState[] = ['OPEN', 'AUCTION', 'HALTED', 'CLOSED']
 
 export type CreateSource = (markets: readonly SourceMarket[]) => Source
 
@@ -104,6 +108,25 @@ export class MarketData {
   isSimulated(symbol: string): boolean {
     const configured = this.#markets.get(symbol)?.configured
     return configured !== undefined && isSimulated(configured)
+  }
+
+  /**
+   * Whether a market's instrument trades, which it does where any of its sources trades; undefined while no source knows.
+   * The reason names the source that it is of.
+   */
+  instrumentOf(symbol: string): Instrument | undefined {
+    const inputs = this.#markets.get(symbol)?.feed?.inputs ?? []
+    const known = inputs.flatMap(({ source, fed }) => {
+      const instrument = this.#sources.get(source.venue)?.instrument(fed)
+      if (instrument === undefined) return []
+      const { state, reason } = instrument
+      return [{ state, reason: reason === '' ? '' : `${sourceText(source)}: ${reason}` }]
+    })
+    for (const state of OPENNESS) {
+      const found = known.find((instrument) => instrument.state === state)
+      if (found !== undefined) return found
+    }
+    return undefined
   }
 
   /** Symbols of the markets that were there at the start, have no book yet, and sources that have said nothing yet. */

@@ -21,6 +21,7 @@ import { registerDepositAddressRoutes } from '../deposit-instructions/routes.ts'
 import type { Hub } from '../gateway/hub.ts'
 import { registerMarketRoutes } from '../gateway/market-routes.ts'
 import { registerStreamOperatorRoutes } from '../gateway/operator-routes.ts'
+import type { Instrument } from '../market/event.ts'
 import { registerRuleOperatorRoutes } from '../rules/operator-routes.ts'
 import { type RuleSettings, registerRuleRoutes } from '../rules/routes.ts'
 import type { Db } from '../store/db.ts'
@@ -49,6 +50,7 @@ export interface PublicRoomsOptions extends Configured {
   readonly ratePerSecond: number
   readonly hub: Pick<Hub, 'channels'>
   isSimulated(symbol: string): boolean
+  instrumentOf(symbol: string): Instrument | undefined
 }
 
 export interface OperatorRoomsOptions extends Configured {

@@ -5,7 +5,7 @@
  * throws into its caller after `start`, and never calls a listener after `stop` has been called. Markets come and go
  * while it runs; those that stay lose nothing by it.
  */
-import type { MarketDefinition, MarketEvent } from '../market/event.ts'
+import type { Instrument, MarketDefinition, MarketEvent } from '../market/event.ts'
 
 /** One market that a source feeds; the object itself is its name in every later call. */
 export interface SourceMarket {
@@ -25,6 +25,8 @@ export interface Source {
   stop(): Promise<void>
   /** Asks for a fresh `snapshot` of one market because its book broke an invariant; the reason goes to the log. */
   rebuild(market: SourceMarket, reason: string): void
+  /** Whether a market's instrument trades, as far as its venue has reported; undefined while nothing is known. */
+  instrument(market: SourceMarket): Instrument | undefined
   /** What an operator should know of a market although it is fed: the venue is post-only, gives fewer levels, and so on. */
   notices(market: SourceMarket): readonly string[]
 }

@@ -11,6 +11,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
+import type { Instrument, InstrumentState } from '../market/event.ts'
 import type { Source, SourceMarket } from './source.ts'
 import type { Listing, VenueMessage, VenueProtocol } from './venue.ts'
 import { VenueConnection } from './venue-connection.ts'
@@ -43,6 +44,8 @@ export class VenueSource<Data> implements Source {
   readonly #markets = new Set<SourceMarket>()
   /** By the venue's symbol. */
   readonly #pairs = new Map<string, VenuePair<Data>>()
+  /** How the venue lists the pairs that are read, as far as it has said on the present connection. */
+  readonly #instruments = new Map<string, Instrument>()
   /** By the venue's symbol: what is known of its trades outlives connections and pairs, as long as anyone reads it. */
   readonly #trades = new Map<string, VenueTrades>()
   readonly #connection: VenueConnection
@@ -119,6 +122,13 @@ export class VenueSource<Data> implements Source {
     await this.#connection.stop()
   }
 
+  /** A venue that is not open as a whole halts what is open otherwise. */
+  instrument({ venueSymbol }: SourceMarket): Instrument | undefined {
+    const instrument = this.#instruments.get(venueSymbol)
+    if (instrument?.state !== 'OPEN' || this.#status === undefined) return instrument
+    return { state: 'HALTED', reason: this.#status }
+  }
+
   notices(source: SourceMarket): readonly string[] {
     const { venue } = this.#options
     const own = this.#status === undefined ? [] : [`${venue} says of itself: ${this.#status}`]
@@ -133,6 +143,7 @@ export class VenueSource<Data> implements Source {
     this.#listings.close()
     this.#tradeFill.clear()
     this.#status = undefined
+    this.#instruments.clear()
     for (const pair of this.#pairs.values()) pair.disconnect(reason)
   }
 
@@ -225,11 +236,13 @@ export class VenueSource<Data> implements Source {
   /** Subscribes the pairs that can be read as they are listed. */
   #admit(listings: readonly Listing[], missing: readonly string[]): void {
     for (const symbol of missing) {
+      if (this.#pairs.has(symbol)) this.#instruments.set(symbol, { state: 'CLOSED', reason: 'not listed' })
       this.#pairs.get(symbol)?.unlist(`${this.#options.venue} does not list ${symbol}`)
     }
     const admitted: VenuePair<Data>[] = []
     for (const listing of listings) {
       const pair = this.#pairs.get(listing.symbol)
+      if (pair !== undefined) this.#instruments.set(listing.symbol, instrumentOf(listing))
       if (pair?.list(listing) === true) admitted.push(pair)
     }
     if (admitted.length === 0) return
@@ -254,6 +267,7 @@ export class VenueSource<Data> implements Source {
     if (!isRead) {
       this.#trades.delete(symbol)
       this.#tradeFill.forget(symbol)
+      this.#instruments.delete(symbol)
       forgetPair(this.#metrics, this.#options.venue, symbol)
       return
     }
@@ -292,4 +306,14 @@ export class VenueSource<Data> implements Source {
     this.#pairs.set(symbol, pair)
     return pair
   }
+}
+
+const INSTRUMENT_STATES: Readonly<Record<Listing['state'], InstrumentState>> = {
+  open: 'OPEN',
+  restricted: 'HALTED',
+  gone: 'CLOSED',
+}
+
+function instrumentOf({ state, status, instrument }: Listing): Instrument {
+  return { state: instrument ?? INSTRUMENT_STATES[state], reason: state === 'open' ? '' : status }
 }

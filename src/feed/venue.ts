@@ -4,7 +4,7 @@
  * present connection, what answered it, and one position per pair, and opens nothing but the requests it is asked for;
  * the state of one book is a `VenueBook`. Text of the venue becomes integers at the venue's own precision here, and is never rounded.
  */
-import type { LevelChange, Side } from '../market/event.ts'
+import type { InstrumentState, LevelChange, Side } from '../market/event.ts'
 
 /** A price and an amount as the venue sent them, as text. */
 export interface VenueLevel {
@@ -31,6 +31,8 @@ export interface Listing {
    * is named to the operator; `gone` has no book (delisted, not yet there).
    */
   readonly state: 'open' | 'restricted' | 'gone'
+  /** Whether the pair trades, where that is not what `state` means: `open` OPEN, `restricted` HALTED, `gone` CLOSED. */
+  readonly instrument?: InstrumentState
   /** The pair whose book and trades the venue sends for this one; absent = its own. */
   readonly feedSymbol?: string
 }

@@ -7,6 +7,7 @@ import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { Guard } from '../auth/guard.ts'
 import { millisecondText } from '../base/clock.ts'
+import { INSTRUMENT_STATES, type Instrument } from '../market/event.ts'
 import type { Hub } from './hub.ts'
 import { MARKET_STATES, type MarketChannel } from './market-channel.ts'
 
@@ -15,9 +16,10 @@ export interface MarketRoutesOptions {
   readonly hub: Pick<Hub, 'channels'>
   /** Whether the prices of a market come from the simulator. */
   isSimulated(symbol: string): boolean
+  /** Whether the instrument of a market trades; undefined while that is not known. */
+  instrumentOf(symbol: string): Instrument | undefined
 }
 
-const INSTRUMENT_STATES = ['OPEN', 'HALTED', 'AUCTION', 'CLOSED']
 const text = { type: 'string' }
 const Count = Type.Integer({ minimum: 0 })
 
@@ -37,27 +39,42 @@ const Market = Type.Object(
     state_since: Type.String({ format: 'date-time', description: 'When `state` changed last on this node' }),
     simulated: Type.Boolean({ description: 'Whether its prices are invented by the simulator' }),
     instrument_state: Type.Optional(
-      Type.Enum(INSTRUMENT_STATES, { ...text, description: 'Trading at the venue; absent where that is not known' }),
+      Type.Enum([...INSTRUMENT_STATES], {
+        ...text,
+        description:
+          'Whether it trades at the venue; the book is trusted in each of these states. Absent while that is not known',
+      }),
     ),
-    instrument_reason: Type.Optional(Type.String({ description: 'Why trading is not open, where the venue says so' })),
+    instrument_reason: Type.Optional(
+      Type.String({ description: 'The source, and its own word for the state, when it does not trade as usual' }),
+    ),
   },
   { title: 'Market' },
 )
 
 const MarketList = Type.Object({ items: Type.Array(Market) }, { title: 'MarketList' })
 
-export function registerMarketRoutes(app: FastifyInstance, { guard, hub, isSimulated }: MarketRoutesOptions): void {
+export function registerMarketRoutes(
+  app: FastifyInstance,
+  { guard, hub, isSimulated, instrumentOf }: MarketRoutesOptions,
+): void {
   app.route({
     ...guard('listMarkets'),
     schema: { response: { 200: MarketList } },
     async handler() {
       const channels = [...hub.channels].sort((left, right) => (left.symbol < right.symbol ? -1 : 1))
-      return { items: channels.map((channel) => marketOf(channel, isSimulated(channel.symbol))) }
+      return {
+        items: channels.map((channel) => marketOf(channel, isSimulated(channel.symbol), instrumentOf(channel.symbol))),
+      }
     },
   })
 }
 
-function marketOf(channel: MarketChannel, simulated: boolean): Static<typeof Market> {
+function marketOf(
+  channel: MarketChannel,
+  simulated: boolean,
+  instrument: Instrument | undefined,
+): Static<typeof Market> {
   const { symbol, baseAsset, quoteAsset, priceDecimals, amountDecimals, depth } = channel.replica.market
   return {
     market: symbol,
@@ -69,7 +86,7 @@ function marketOf(channel: MarketChannel, simulated: boolean): Static<typeof Mar
     state: channel.state,
     state_since: millisecondText(channel.stateSinceMilliseconds),
     simulated,
-    // The simulator always trades. Whether a venue does is not read yet, so it is not claimed.
-    ...(simulated ? { instrument_state: 'OPEN' } : {}),
+    ...(instrument === undefined ? {} : { instrument_state: instrument.state }),
+    ...(instrument === undefined || instrument.reason === '' ? {} : { instrument_reason: instrument.reason }),
   }
 }

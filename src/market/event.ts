@@ -18,6 +18,20 @@ export interface MarketDefinition {
   readonly depth: number
 }
 
+/**
+ * Whether an instrument trades at its venue: as usual; not, although it is there; in an auction; not any more, or not yet.
+ * It says nothing about trust: the book of an instrument that does not trade stands still, and is right.
+ */
+export const INSTRUMENT_STATES = ['OPEN', 'HALTED', 'AUCTION', 'CLOSED'] as const
+
+export type InstrumentState = (typeof INSTRUMENT_STATES)[number]
+
+export interface Instrument {
+  readonly state: InstrumentState
+  /** The venue's own word for it; empty while it trades as usual. */
+  readonly reason: string
+}
+
 export const BID = 0
 export const ASK = 1
 export type Side = typeof BID | typeof ASK

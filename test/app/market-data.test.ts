@@ -8,7 +8,7 @@ import { createSequencerMetrics } from '../../src/channel/sequencer.ts'
 import type { ConfiguredMarket } from '../../src/config/markets.ts'
 import type { Source, SourceMarket } from '../../src/feed/source.ts'
 import { VENUE_NAMES } from '../../src/feed/venues.ts'
-import { ASK, BID, type MarketEvent } from '../../src/market/event.ts'
+import { ASK, BID, type Instrument, type MarketEvent } from '../../src/market/event.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 const SOURCE_NAMES = [...VENUE_NAMES, 'simulator', 'replay'] as const
@@ -17,6 +17,7 @@ class ManualSource implements Source {
   readonly calls: string[] = []
   readonly markets: SourceMarket[]
   notes: readonly string[] = []
+  trading: Instrument | undefined
   constructor(markets: readonly SourceMarket[]) {
     this.markets = [...markets]
   }
@@ -26,6 +27,9 @@ class ManualSource implements Source {
   }
   remove({ market }: SourceMarket): void {
     this.calls.push(`remove ${market.symbol}`)
+  }
+  instrument(): Instrument | undefined {
+    return this.trading
   }
   notices(): readonly string[] {
     return this.notes
@@ -363,6 +367,21 @@ describe('a market with several sources', () => {
     ])
     expect(data.sourcesOf('AUSD')[1]).toMatchObject({ sinceMilliseconds: since, notices: ['suspended'] })
     expect(data.sourcesOf('NOUSD')).toEqual([])
+  })
+
+  it('trades where any of them trades, and names the source that says why it does not as usual', () => {
+    const { kraken, okx, data } = setUpBoth()
+    const instrument = () => data.instrumentOf('AUSD')
+    expect(instrument()).toBeUndefined()
+    okx.trading = { state: 'CLOSED', reason: 'not listed' }
+    expect(instrument()).toEqual({ state: 'CLOSED', reason: 'okx:A-USD: not listed' })
+    kraken.trading = { state: 'HALTED', reason: 'cancel_only' }
+    expect(instrument()).toEqual({ state: 'HALTED', reason: 'kraken:A/USD: cancel_only' })
+    okx.trading = { state: 'AUCTION', reason: 'auction' }
+    expect(instrument()).toEqual({ state: 'AUCTION', reason: 'okx:A-USD: auction' })
+    kraken.trading = { state: 'OPEN', reason: '' }
+    expect(instrument()).toEqual({ state: 'OPEN', reason: '' })
+    expect(data.instrumentOf('NOUSD')).toBeUndefined()
   })
 
   it('has started with its first book, or when all of them have spoken', () => {

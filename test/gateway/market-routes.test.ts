@@ -1,13 +1,15 @@
 /** `GET /v2/markets`: who may ask, what is said of each market, and how its state changes. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Instrument } from '../../src/market/event.ts'
 import { RestNode } from '../support/rest.ts'
 import { LiveStream } from './live-stream.ts'
 
 const stream = new LiveStream({ markets: ['ZZZUSD', 'AAAUSD', 'SIMUSD'], depth: 5 })
+const instruments = new Map<string, Instrument>()
 let node: RestNode
 
 beforeAll(async () => {
-  node = await RestNode.open({ hub: stream.hub })
+  node = await RestNode.open({ hub: stream.hub, instrumentOf: (symbol) => instruments.get(symbol) })
 })
 afterAll(() => node.close())
 
@@ -17,6 +19,7 @@ interface Item {
   readonly state_since: string
   readonly simulated: boolean
   readonly instrument_state?: string
+  readonly instrument_reason?: string
 }
 
 async function markets(): Promise<readonly Item[]> {
@@ -53,8 +56,7 @@ describe('GET /v2/markets', () => {
       ...common,
       state_since: since,
       simulated: base_asset === 'SIM',
-      // Of venues it is not known whether they trade, so nothing is claimed.
-      ...(base_asset === 'SIM' ? { instrument_state: 'OPEN' } : {}),
+      // While it is not known whether they trade, nothing is claimed.
     }))
     expect(await markets()).toEqual(items)
   })
@@ -78,6 +80,19 @@ describe('GET /v2/markets', () => {
     const liveAgain = during(() => stream.snapshot())
     await expectState('AAAUSD', 'LIVE', liveAgain)
     await expectState('ZZZUSD', 'STARTING', start)
+  })
+
+  it('names whether the instrument trades, and why not, whatever the state of its book', async () => {
+    instruments.set('AAAUSD', { state: 'OPEN', reason: '' })
+    instruments.set('SIMUSD', { state: 'AUCTION', reason: 'binance:SIMUSDT: AUCTION_MATCH' })
+    instruments.set('ZZZUSD', { state: 'HALTED', reason: 'kraken:ZZZ/USD: cancel_only' })
+    expect(
+      (await markets()).map(({ instrument_state, instrument_reason }) => [instrument_state, instrument_reason]),
+    ).toEqual([
+      ['OPEN', undefined],
+      ['AUCTION', 'binance:SIMUSDT: AUCTION_MATCH'],
+      ['HALTED', 'kraken:ZZZ/USD: cancel_only'],
+    ])
   })
 
   it('takes any valid token, whatever its scopes, and no other', async () => {

@@ -18,6 +18,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import type { Config } from '../../src/config/settings.ts'
 import { SCOPES } from '../../src/contract/scopes.ts'
 import type { Hub } from '../../src/gateway/hub.ts'
+import type { Instrument } from '../../src/market/event.ts'
 import type { Db } from '../../src/store/db.ts'
 import { captureLog } from './door.ts'
 import { SIMULATED_FLAGS } from './simulated-markets.ts'
@@ -62,6 +63,8 @@ export interface RestNodeOptions {
   readonly hasTestSeed?: boolean
   /** Whose markets are listed; absent = there are none. */
   readonly hub?: Pick<Hub, 'channels'>
+  /** Whether the instrument of a market trades; absent = that is not known. */
+  readonly instrumentOf?: (symbol: string) => Instrument | undefined
 }
 
 export class RestNode {
@@ -110,6 +113,7 @@ export class RestNode {
     const routes: DeclaredRoute[] = []
     const hub = options.hub ?? { channels: [] }
     const isSimulated = (symbol: string) => symbol.startsWith('SIM')
+    const instrumentOf = options.instrumentOf ?? (() => undefined)
     const shared = { quotas, db, directory, clock, log, metrics, refreshDirectory, host: '127.0.0.1', port: 0 }
     const publicListener = await createPublicListener({
       ...shared,
@@ -124,7 +128,7 @@ export class RestNode {
       gateway: { judge: async () => undefined, upgrade: (_request, socket) => socket.destroy() },
       rooms: [
         noteRoutes('public', routes),
-        ...publicRooms({ ...shared, live, verifier, ratePerSecond, hasTestSeed, hub, isSimulated }),
+        ...publicRooms({ ...shared, live, verifier, ratePerSecond, hasTestSeed, hub, isSimulated, instrumentOf }),
       ],
     })
     const operatorListener = await createOperatorListener({

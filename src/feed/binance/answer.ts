@@ -3,12 +3,20 @@
  * (https://developers.binance.com/docs/binance-spot-api-docs/rest-api/market-data-endpoints). It promises that every
  * member it hands on has the type it should have, and that prices and amounts stay the text that the venue sent. Pure.
  */
+import type { InstrumentState } from '../../market/event.ts'
 import type { Fetched, Listing, VenueTrade } from '../venue.ts'
 import type { BinanceSnapshot } from './book.ts'
 import { areLevels, readAggregateTrade } from './message.ts'
 
 /** Fraction digits that can be scaled exactly; no listed pair comes near 18. */
 const DECIMALS_MAX = 18
+/** `TRADING` is open, and every other status (`HALT`, `BREAK`) a halt, but for these. */
+const INSTRUMENT_STATES: ReadonlyMap<string, InstrumentState> = new Map([
+  ['AUCTION_MATCH', 'AUCTION'],
+  ['PRE_TRADING', 'CLOSED'],
+  ['POST_TRADING', 'CLOSED'],
+  ['END_OF_DAY', 'CLOSED'],
+])
 type Members = Readonly<Record<string, unknown>>
 
 /**
@@ -30,7 +38,8 @@ export function readListings(text: string): Fetched<readonly Listing[]> {
     const status = typeof one.status === 'string' ? one.status : 'unknown'
     const state = status === 'TRADING' ? 'open' : 'restricted'
     const decimals = { priceDecimals, amountDecimals, finestPriceDecimals, finestAmountDecimals }
-    listings.push({ symbol, ...decimals, status, state })
+    const instrument = INSTRUMENT_STATES.get(status)
+    listings.push({ symbol, ...decimals, status, state, ...(instrument === undefined ? {} : { instrument }) })
   }
   return { value: listings }
 }

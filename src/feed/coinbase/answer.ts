@@ -57,11 +57,12 @@ function decimalsOf(increment: unknown): number | undefined {
  * `internal` products are not for the public yet. A status that is not known may well have a book. A product that is
  * `limit_only` trades as usual, for there is nothing else in a book.
  */
-function stateOf(product: Members): Pick<Listing, 'status' | 'state'> {
+function stateOf(product: Members): Pick<Listing, 'status' | 'state' | 'instrument'> {
   const status = typeof product.status === 'string' && product.status !== '' ? product.status : 'unknown'
   if (status === 'delisted' || status === 'internal') return { status, state: 'gone' }
   if (status !== 'online') return { status, state: 'restricted' }
   const restriction = RESTRICTIONS.find((name) => product[name] === true)
+  if (restriction === 'auction_mode') return { status: restriction, state: 'restricted', instrument: 'AUCTION' }
   if (restriction !== undefined) return { status: restriction, state: 'restricted' }
   return { status: product.limit_only === true ? 'limit_only' : status, state: 'open' }
 }

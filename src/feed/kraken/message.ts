@@ -132,10 +132,20 @@ function readInstrument(message: Members): KrakenMessage {
     const { symbol, price_precision: priceDecimals, qty_precision: amountDecimals } = pair
     if (!isPrecision(priceDecimals) || !isPrecision(amountDecimals)) continue
     const status = typeof pair.status === 'string' ? pair.status.slice(0, REASON_CHARACTERS_MAX) : 'unknown'
-    listings.push({ symbol, priceDecimals, amountDecimals, status, state: stateOf(status) })
+    listings.push({
+      symbol,
+      priceDecimals,
+      amountDecimals,
+      status,
+      state: stateOf(status),
+      ...(STILL_TRADING.has(status) ? { instrument: 'OPEN' } : {}),
+    })
   }
   return { kind: 'listings', isComplete: message.type === 'snapshot', listings }
 }
+
+/** Orders of some kinds are refused, and trades take place all the same. */
+const STILL_TRADING: ReadonlySet<string> = new Set(['limit_only', 'reduce_only'])
 
 /** https://docs.kraken.com/exchange/api-reference/spot-websocket-v2/instrument, the values of `status`. */
 function stateOf(status: string): Listing['state'] {

@@ -175,7 +175,9 @@ function readInstruments(data: readonly unknown[]): readonly OkxMessage[] {
     if (priceDecimals === undefined || amountDecimals === undefined) continue
     const status = typeof entry.state === 'string' ? entry.state.slice(0, REASON_CHARACTERS_MAX) : 'unknown'
     const state = LISTING_STATES.get(status) ?? 'restricted'
-    listings.push({ symbol: entry.instId, priceDecimals, amountDecimals, status, state })
+    // Test pairs have a book, and cannot be traded.
+    const instrument = status === 'test' ? ({ instrument: 'CLOSED' } as const) : {}
+    listings.push({ symbol: entry.instId, priceDecimals, amountDecimals, status, state, ...instrument })
   }
   return [{ kind: 'listings', isComplete: false, listings }]
 }

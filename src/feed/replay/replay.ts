@@ -56,6 +56,10 @@ export function createReplay({ markets, speed, fromSeconds, loops, clock, log }:
     rebuild(market) {
       players.get(market.venueSymbol)?.rebuild(market)
     },
+    instrument() {
+      // A recording holds books and trades alone.
+      return undefined
+    },
     notices(market) {
       return players.get(market.venueSymbol)?.notices() ?? []
     },

@@ -70,6 +70,9 @@ export function createSimulator(options: SimulatorOptions): Source {
       for (const market of markets.values()) market.stop()
       return Promise.resolve()
     },
+    instrument() {
+      return { state: 'OPEN', reason: '' }
+    },
     notices() {
       return [NOTICE]
     },

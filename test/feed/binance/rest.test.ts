@@ -30,8 +30,16 @@ describe('how Binance lists its pairs', () => {
     expect(read(listed('BTCUSDT', {}, tick, step))).toEqual({ value: [listing] })
   })
 
+  const INSTRUMENTS: Readonly<Record<string, string>> = {
+    AUCTION_MATCH: 'AUCTION',
+    PRE_TRADING: 'CLOSED',
+    END_OF_DAY: 'CLOSED',
+  }
   it.each(['HALT', 'BREAK', 'AUCTION_MATCH', 'PRE_TRADING', 'END_OF_DAY'])('names the state %s', (status) => {
-    expect(read(listed('BTCUSDT', { status }))).toMatchObject({ value: [{ status, state: 'restricted' }] })
+    const instrument = INSTRUMENTS[status] === undefined ? {} : { instrument: INSTRUMENTS[status] }
+    expect(read(listed('BTCUSDT', { status }))).toMatchObject({
+      value: [{ status, state: 'restricted', ...instrument }],
+    })
   })
 
   it('leaves out what it cannot read, and says when that is everything', () => {

@@ -63,7 +63,8 @@ describe("Coinbase's list of products", () => {
     ['internal', { status: 'internal' }, 'gone', 'internal'],
     ['delisted', { status: 'delisted', trading_disabled: true }, 'gone', 'delisted'],
   ])('a product that is %s', (_what, members, state, status) => {
-    expect(listed({ ...PRODUCT, ...members })).toEqual([{ ...LISTING, status, state }])
+    const instrument = status === 'auction_mode' ? { instrument: 'AUCTION' } : {}
+    expect(listed({ ...PRODUCT, ...members })).toEqual([{ ...LISTING, status, state, ...instrument }])
   })
 
   it('names the product whose feed another one shares', () => {

@@ -94,6 +94,8 @@ describe('the rest of the protocol', () => {
         ['B/USD', 'delisted'],
         ['C/USD', 'work_in_progress'],
         ['D/USD', undefined],
+        ['E/USD', 'limit_only'],
+        ['F/USD', 'reduce_only'],
       ].map(([symbol, status]) => ({ symbol, status, price_precision: 1, qty_precision: 8 })),
     ]
     const decimals = { priceDecimals: 1, amountDecimals: 8 }
@@ -103,6 +105,8 @@ describe('the rest of the protocol', () => {
       { symbol: 'B/USD', status: 'delisted', state: 'gone', ...decimals },
       { symbol: 'C/USD', status: 'work_in_progress', state: 'gone', ...decimals },
       { symbol: 'D/USD', status: 'unknown', state: 'restricted', ...decimals },
+      { symbol: 'E/USD', status: 'limit_only', state: 'restricted', instrument: 'OPEN', ...decimals },
+      { symbol: 'F/USD', status: 'reduce_only', state: 'restricted', instrument: 'OPEN', ...decimals },
     ]
     const frame = (type: string) => JSON.stringify({ channel: 'instrument', type, data: { pairs } })
     expect(readKrakenMessage(frame('snapshot'))).toEqual([{ kind: 'listings', isComplete: true, listings }])

@@ -195,6 +195,11 @@ describe('the list of instruments', () => {
   ])('takes %s as %s', (status, state) => {
     expect(listingOf({ state: status })).toMatchObject({ status, state })
   })
+
+  it('takes a test pair for one that is not traded', () => {
+    expect(listingOf({ state: 'test' })).toMatchObject({ instrument: 'CLOSED' })
+    expect(listingOf({ state: 'suspend' })).not.toHaveProperty('instrument')
+  })
 })
 
 describe('the state of the venue', () => {
