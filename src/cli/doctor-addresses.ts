@@ -5,8 +5,9 @@
 import { type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { addressOrigins, TEST_SEED_FILE } from '../app/address-keys.ts'
+import { hasCode } from '../base/error-code.ts'
 import type { Config } from '../config/settings.ts'
-import { bad, type Finding, hasCode, ok, reasonOf, warn } from './doctor-finding.ts'
+import { bad, type Finding, ok, reasonOf, warn } from './doctor-finding.ts'
 import { callOperator, type OperatorApi } from './operator-client.ts'
 
 const NAME = 'addresses'

@@ -9,9 +9,10 @@ import { dataFolderProblem, modeText, OTHERS, storeFolder } from '../app/data-fo
 import { encryptionKeyFile } from '../app/encryption-key.ts'
 import { checkTlsFiles, tlsFilesOf } from '../app/tls-settings.ts'
 import { EncryptionKey } from '../auth/encryption-key.ts'
+import { hasCode } from '../base/error-code.ts'
 import { describeProblem } from '../config/load.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
-import { bad, type Finding, hasCode, ok, reasonOf, warn } from './doctor-finding.ts'
+import { bad, type Finding, ok, reasonOf, warn } from './doctor-finding.ts'
 
 /** The embedded store needs about 40 MB when it is new; its log of changes may double what is in it. */
 const FREE_BYTES_MIN = 100_000_000

@@ -28,7 +28,3 @@ export function reasonOf(error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code ?? (error.cause as NodeJS.ErrnoException | undefined)?.code
   return code ?? error.message
 }
-
-export function hasCode(error: unknown, code: string): boolean {
-  return (error as NodeJS.ErrnoException | undefined)?.code === code
-}

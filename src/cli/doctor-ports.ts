@@ -9,8 +9,9 @@ import { request as requestHttps } from 'node:https'
 import { createServer } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { tlsFilesOf } from '../app/tls-settings.ts'
+import { hasCode } from '../base/error-code.ts'
 import type { Config } from '../config/settings.ts'
-import { bad, type Finding, hasCode, ok, reasonOf, warn } from './doctor-finding.ts'
+import { bad, type Finding, ok, reasonOf, warn } from './doctor-finding.ts'
 import { addressText, reachable } from './listener-address.ts'
 
 interface Port {

@@ -30,8 +30,11 @@ export interface HeldConnection {
   limitText(millisecondsMax: number): string | undefined
   /** One statement at a time; over its time the connection is lost. */
   run(text: string, parameters: WrittenParameters, millisecondsMax: number): Promise<StatementOutcome>
-  /** Called once, when nothing runs any more. */
-  giveBack(): void
+  /**
+   * Called once, when nothing runs any more. Settles when what was committed is durable; rejects when that is not known,
+   * and then the caller's work may or may not be stored.
+   */
+  giveBack(): Promise<void>
 }
 
 export interface CallerSessionOptions {
@@ -109,7 +112,7 @@ export class CallerSession implements Session {
     try {
       if (this.#inTransaction && connection.isAlive) await connection.run('rollback', [], statementMillisecondsMax)
     } finally {
-      connection.giveBack()
+      await connection.giveBack()
     }
   }
 

@@ -20,6 +20,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { link, mkdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { hasCode } from '../base/error-code.ts'
 import type { Log } from '../base/log.ts'
 import { type LockSocket, listenOnSocket, probeSocket, socketName } from './lock-socket.ts'
 
@@ -264,8 +265,4 @@ async function processStart(pid: number): Promise<string | undefined> {
 /** Different after each start of the kernel, and shared by its containers; empty where the system does not tell. */
 async function bootId(): Promise<string> {
   return (await readIfPresent('/proc/sys/kernel/random/boot_id'))?.trim() ?? ''
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && (error as NodeJS.ErrnoException).code === code
 }

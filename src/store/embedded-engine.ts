@@ -13,9 +13,10 @@ import { assert } from '../base/assert.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { startThread } from '../base/thread.ts'
-import type { StatementOutcome, WrittenParameters } from './caller-session.ts'
+import type { StatementOutcome } from './caller-session.ts'
 import { StatementFailed, StoreUnavailable } from './db.ts'
 import type { WorkerAnswer, WorkerRequest, WorkerStart } from './embedded-worker.ts'
+import { syncFoldersAbove, syncTree } from './folder-sync.ts'
 import {
   CLOSE_MILLISECONDS_MAX,
   FREE_BYTES_MIN,
@@ -28,6 +29,8 @@ import { copyTemplate } from './store-template.ts'
 
 export interface EngineListener {
   onNotification(channel: string, payload: string): void
+  /** The thread is gone, with every commit that was not flushed. */
+  onLost(reason: string): void
   /** A new thread took over; it listens on the channels that `channels` named. */
   onRestart(): void
   /** Channels that a starting thread is to listen on. */
@@ -59,6 +62,7 @@ export class EmbeddedEngine {
   #restarting: Promise<void> | undefined
   /** Why there is no thread; empty while there is one. */
   #problem = ''
+  #newLogSegments = 0
   /** A start has failed since the loss: nobody waits for the next one. */
   #isDown = false
 
@@ -92,11 +96,19 @@ export class EmbeddedEngine {
     return this.#life
   }
 
-  /** Runs one statement in that life. Over its time the thread is ended, and the caller's work with it. */
+  /** Segments of the log begun since the last checkpoint, 16 MB each, as of the last answer. */
+  get newLogSegments(): number {
+    return this.#newLogSegments
+  }
+
+  /**
+   * Runs one statement in that life. Over its time the thread is ended, and the caller's work with it.
+   *
+   * @param isFlushDeferred whether what it commits is durable only with the next flush
+   */
   run(
     life: EngineLife,
-    text: string,
-    parameters: WrittenParameters,
+    { text, parameters, isFlushDeferred }: WorkerRequest,
     millisecondsMax: number,
   ): Promise<StatementOutcome> {
     if (life !== this.#life)
@@ -112,7 +124,7 @@ export class EmbeddedEngine {
       })
       const pending = { resolve, reject, timer }
       this.#pending = pending
-      life.postMessage({ text, parameters } satisfies WorkerRequest)
+      life.postMessage({ text, parameters, isFlushDeferred } satisfies WorkerRequest)
     })
   }
 
@@ -136,15 +148,18 @@ export class EmbeddedEngine {
 
   /**
    * A new database is made beside its place, from the template or else by a thread of its own, and moved there when it is
-   * complete: a kill on the way leaves nothing half made, and the 400 MB that making one takes end with that thread.
+   * complete and durable: a kill or a loss of power on the way leaves nothing half made, and the 400 MB that making one
+   * takes end with that thread.
    */
   async #makeFolder(folder: string): Promise<void> {
     const draft = `${folder}.new`
     try {
       await rm(draft, { recursive: true, force: true })
-      await mkdir(dirname(folder), { recursive: true, mode: 0o700 })
+      const firstMade = await mkdir(dirname(folder), { recursive: true, mode: 0o700 })
       if (!(await copyTemplate(draft))) await this.#end(await this.#startWorker(draft))
+      await syncTree(draft)
       await rename(draft, folder)
+      syncFoldersAbove(folder, firstMade)
     } catch (error) {
       throw new StoreUnavailable(`the embedded store cannot make ${folder}`, { cause: error })
     }
@@ -153,13 +168,17 @@ export class EmbeddedEngine {
   /** Has the thread close its folder, for as long as that may take. */
   async #end(worker: Worker): Promise<void> {
     const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
-    worker.postMessage({ text: null, parameters: [] } satisfies WorkerRequest)
+    worker.postMessage({ text: null, parameters: [], isFlushDeferred: false } satisfies WorkerRequest)
     await this.#before(CLOSE_MILLISECONDS_MAX, ended)
     await worker.terminate()
   }
 
   #answered(worker: Worker, answer: Exclude<WorkerAnswer, { type: 'ready' }>): void {
     if (worker !== this.#life) return
+    if (answer.type === 'broken') {
+      this.#lose(worker, answer.reason, true)
+      return
+    }
     if (answer.type === 'notification') {
       this.#options.listener.onNotification(answer.channel, answer.payload)
       return
@@ -169,6 +188,7 @@ export class EmbeddedEngine {
     this.#pending = undefined
     pending.timer.cancel()
     if (answer.type === 'result') {
+      this.#newLogSegments = answer.newLogSegments
       pending.resolve(answer)
       return
     }
@@ -186,6 +206,7 @@ export class EmbeddedEngine {
     if (worker !== this.#life) return
     this.#life = undefined
     this.#problem = reason
+    this.#options.listener.onLost(reason)
     this.#failPending(reason)
     this.#options.log.warn({ reason }, 'store lost')
     this.#restarting = this.#restart(worker, needsRoom).finally(() => {
@@ -240,7 +261,8 @@ export class EmbeddedEngine {
     const started = new Promise<boolean>((resolve, reject) => {
       worker.on('message', (answer: WorkerAnswer) => {
         if (answer.type === 'ready') resolve(true)
-        else this.#answered(worker, answer)
+        else if (answer.type === 'broken') reject(new Error(answer.reason))
+        if (answer.type !== 'ready') this.#answered(worker, answer)
       })
       worker.on('error', (error) => {
         if (worker === this.#life) log.error({ err: error }, 'store thread failed')

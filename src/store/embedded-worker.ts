@@ -1,14 +1,16 @@
 /**
  * The thread of the embedded store: PGlite, PostgreSQL in WebAssembly, on one folder. It answers one statement at a
  * time with converted rows, so that the thread of the streams neither computes nor parses. It knows no transactions
- * and no callers. An error that is not PostgreSQL's own (WebAssembly out of memory, a broken folder) ends the thread:
- * what is in memory then is worth nothing, and the folder recovers on the next start.
+ * and no callers. What is committed is synced to the disk before the answer, unless the request defers that to a later
+ * flush. An error that is not PostgreSQL's own (a failed sync, WebAssembly out of memory, a broken folder) ends the
+ * thread before any answer: what is in memory then is worth nothing, and the folder recovers on the next start.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { PGlite, type Results } from '@electric-sql/pglite'
 import { assert } from '../base/assert.ts'
 import type { StatementOutcome, WrittenParameters } from './caller-session.ts'
 import { affectedRowsOf, ColumnTypeProblem, namedRows, SESSION_SETTINGS } from './column-types.ts'
+import { DURABLE_START_PARAMETERS, DurableFiles, requireDurability } from './durable-files.ts'
 
 export interface WorkerStart {
   /** Data folder; an empty or missing one becomes a new database. */
@@ -21,6 +23,8 @@ export interface WorkerRequest {
   /** A statement, or several without parameters; null asks the thread to close the folder and end. */
   readonly text: string | null
   readonly parameters: WrittenParameters
+  /** What commits here is durable only with the next flush. */
+  readonly isFlushDeferred: boolean
 }
 
 export interface WorkerFailure {
@@ -32,7 +36,9 @@ export interface WorkerFailure {
 
 export type WorkerAnswer =
   | { readonly type: 'ready' }
-  | ({ readonly type: 'result' } & StatementOutcome)
+  /** The last message of a thread that must not answer any more. */
+  | { readonly type: 'broken'; readonly reason: string }
+  | ({ readonly type: 'result'; readonly newLogSegments: number } & StatementOutcome)
   | { readonly type: 'failure'; readonly failure: WorkerFailure }
   | { readonly type: 'notification'; readonly channel: string; readonly payload: string }
 
@@ -40,17 +46,25 @@ type RawResult = Results<(string | null)[]>
 
 const ROWS_AS_TEXT = { rowMode: 'array' } as const
 
+/** EX_SOFTWARE of sysexits.h: the thread has ended itself. */
+const BROKEN_EXIT_CODE = 70
+
 const port = parentPort
 assert(port !== null, 'the store runs in a thread of its own')
-const database = await openDatabase(workerData as WorkerStart)
+const { folder, channels } = workerData as WorkerStart
+/** The last line of PostgreSQL's own about what ended it. */
+let panic = ''
+let isFlushDeferred = false
+const files = new DurableFiles(folder, (error) => end(panic || String(error)))
+const database = await openDatabase()
 port.on('message', async (request: WorkerRequest) => {
   if (request.text === null) {
     await database.close()
     port.close()
     return
   }
-  // A rejection here is nobody's to catch: it ends the thread, which is the answer to what `execute` throws.
-  answer(await execute(request.text, request.parameters))
+  // A rejection here is not caught: it ends the thread, which is the answer to what `execute` throws.
+  answer(await execute(request.text, request))
 })
 answer({ type: 'ready' })
 
@@ -58,27 +72,49 @@ function answer(message: WorkerAnswer): void {
   port?.postMessage(message)
 }
 
-async function openDatabase({ folder, channels }: WorkerStart): Promise<PGlite> {
-  const opened = await PGlite.create({ dataDir: folder })
+/** Ends the thread within the call that failed, so that no answer follows. */
+function end(reason: string): never {
+  answer({ type: 'broken', reason })
+  process.exit(BROKEN_EXIT_CODE)
+}
+
+async function openDatabase(): Promise<PGlite> {
+  const opened = await PGlite.create({
+    fs: files,
+    startParams: DURABLE_START_PARAMETERS,
+    onStderr(line) {
+      if (line.includes('PANIC') || line.includes('FATAL')) panic = line.trim()
+      return false
+    },
+  })
   // Its own conversions would make floating point of int8 and dates of timestamptz, and differ from PostgreSQL's driver.
   for (const type of Object.keys(opened.parsers)) opened.parsers[type] = (text) => text
   for (const type of Object.keys(opened.serializers)) opened.serializers[type] = (value) => value
   opened.onNotification((channel, payload) => answer({ type: 'notification', channel, payload }))
   await opened.exec(SESSION_SETTINGS)
+  await requireDurability(opened, files)
   for (const channel of channels) await opened.exec(`listen "${channel.replaceAll('"', '""')}"`)
   return opened
 }
 
-async function execute(text: string, parameters: WrittenParameters): Promise<WorkerAnswer> {
+async function execute(text: string, request: WorkerRequest): Promise<WorkerAnswer> {
+  const { parameters } = request
   try {
+    if (request.isFlushDeferred !== isFlushDeferred) {
+      await database.exec(`set synchronous_commit = ${request.isFlushDeferred ? 'off' : 'on'}`)
+      isFlushDeferred = request.isFlushDeferred
+    }
     // Without parameters the simple protocol, as PostgreSQL's driver does: it takes several statements in one text.
-    const raw: RawResult =
+    const raw: RawResult | undefined =
       parameters.length === 0
-        ? ((await database.exec(text, ROWS_AS_TEXT)).at(-1) as RawResult)
+        ? ((await database.exec(text, ROWS_AS_TEXT)).at(-1) as RawResult | undefined)
         : await database.query(text, [...parameters], ROWS_AS_TEXT)
-    const command = raw.command ?? ''
+    // PGlite may swallow an exception that is not PostgreSQL's; a statement that was executed has a command.
+    if (raw?.command === undefined || raw.command === '') throw new Error('a statement ended without a result')
+    if (raw.command === 'CHECKPOINT') files.newLogSegments = 0
+    const { command, newLogSegments } = { command: raw.command, newLogSegments: files.newLogSegments }
     const rows = namedRows(raw.fields, raw.rows)
-    return { type: 'result', rows, command, affectedRows: affectedRowsOf(command, raw.rowCount) }
+    return { type: 'result', rows, command, affectedRows: affectedRowsOf(command, raw.rowCount), newLogSegments }
   } catch (error) {
     return { type: 'failure', failure: failureOf(error) }
   }

@@ -1,14 +1,17 @@
 /**
- * The embedded engine of the store: PGlite on a folder, in a thread of its own. One session serves everyone, so calls
- * take turns; a transaction holds its turn from begin to commit. What it promises is written at `Db`; beyond that it
- * survives a crash of the process, not a loss of power, because PGlite never calls fsync. The folder belongs to one
- * process, which `data-lock` sees to.
+ * The embedded engine of the store: PGlite on a folder, in a thread of its own. One session serves all callers, so calls
+ * take turns; a transaction holds its turn from begin to commit. What it promises is written at `Db`; what it has
+ * answered also survives a loss of power, because a commit is synced before its answer (`durable-files`), together with
+ * those of the callers behind it (`group-commit`). The folder belongs to one process, which `data-lock` sees to.
  */
-import type { Clock } from '../base/clock.ts'
+import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { CallerSession, type HeldConnection } from './caller-session.ts'
-import { type Db, type NotificationListener, STATEMENT_MILLISECONDS_MAX } from './db.ts'
+import { type Db, type NotificationListener, STATEMENT_MILLISECONDS_MAX, StoreUnavailable } from './db.ts'
 import { EmbeddedEngine, type EngineLife } from './embedded-engine.ts'
+import { EmbeddedUpkeep, UPKEEP_MILLISECONDS } from './embedded-upkeep.ts'
+import { FLUSH_TEXT, GroupCommit } from './group-commit.ts'
+import { UPKEEP_STATEMENT_MILLISECONDS_MAX } from './limits.ts'
 import { NotificationListeners } from './notification-listeners.ts'
 import { createQueries, type Session, sql, type TransactionOptions } from './sql.ts'
 import { TurnQueue } from './turn-queue.ts'
@@ -23,13 +26,15 @@ export interface EmbeddedOptions {
 export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Promise<Db> {
   const listeners = new NotificationListeners(log)
   const turns = new TurnQueue(clock)
+  const group = new GroupCommit(clock)
   let closed = false
   const engine = new EmbeddedEngine({
     folder,
     log,
     clock,
     listener: {
-      onNotification: (channel, payload) => listeners.notify(channel, payload),
+      onNotification: (channel, payload) => group.notify(() => listeners.notify(channel, payload)),
+      onLost: (reason) => group.lost(reason),
       onRestart: () => listeners.reconnected(),
       channels: () => listeners.channels(),
     },
@@ -42,7 +47,7 @@ export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Pro
     try {
       const life = await engine.ready(deadlineMilliseconds - clock.monotonicMilliseconds())
       return new CallerSession({
-        connection: heldConnection(engine, life, turns),
+        connection: heldConnection({ engine, life, turns, group }),
         clock,
         deadlineMilliseconds,
         statementMillisecondsMax: patienceMilliseconds,
@@ -61,7 +66,37 @@ export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Pro
     if (!closed && !listeners.has(channel)) await unlisten(queries, channel, listeners)
   }
 
+  async function executeAlone(text: string): Promise<readonly Record<string, unknown>[]> {
+    const session = await acquire({ statementMillisecondsMax: UPKEEP_STATEMENT_MILLISECONDS_MAX })
+    try {
+      return (await session.execute(text, [])).rows
+    } finally {
+      await session.release()
+    }
+  }
+
+  const upkeep = new EmbeddedUpkeep({
+    clock,
+    log,
+    isIdle: () => turns.taken === 0,
+    newLogSegments: () => engine.newLogSegments,
+    execute: executeAlone,
+  })
+  let upkeepTimer: Timer | undefined
+  function scheduleUpkeep(): void {
+    upkeepTimer = clock.schedule(UPKEEP_MILLISECONDS, async () => {
+      try {
+        if (engine.life !== undefined) await upkeep.run()
+      } catch (error) {
+        // The next look repeats it; a store that was lost has been reported by the engine.
+        log.warn({ err: error }, 'store upkeep failed')
+      }
+      if (!closed) scheduleUpkeep()
+    })
+  }
+
   await engine.start()
+  scheduleUpkeep()
   return {
     engine: 'embedded',
     get available() {
@@ -84,6 +119,7 @@ export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Pro
     },
     async close() {
       closed = true
+      upkeepTimer?.cancel()
       await engine.close(turns.close())
     },
   }
@@ -100,15 +136,56 @@ async function unlisten(
   })
 }
 
+interface Turn {
+  readonly engine: EmbeddedEngine
+  readonly life: EngineLife
+  readonly turns: TurnQueue
+  readonly group: GroupCommit
+}
+
+/** What changes nothing that would have to be durable: no function of the schema writes. */
+const READING = /^\s*(?:select|begin|commit|rollback)\b/i
+
 /** The only session, for as long as this life of the thread lasts. */
-function heldConnection(engine: EmbeddedEngine, life: EngineLife, turns: TurnQueue): HeldConnection {
+function heldConnection({ engine, life, turns, group }: Turn): HeldConnection {
+  const isFlushDeferred = turns.waiting > 0
+  const mayHaveSeenUnflushed = isFlushDeferred || group.isOpen
+  let hasWritten = false
+  group.begin(isFlushDeferred)
+
+  async function flushAndPass(): Promise<void> {
+    try {
+      const flush = { text: FLUSH_TEXT, parameters: [], isFlushDeferred }
+      await engine.run(life, flush, STATEMENT_MILLISECONDS_MAX)
+      group.flushed()
+    } finally {
+      turns.pass()
+    }
+  }
+
   return {
     get isAlive() {
       return engine.life === life
     },
     beginText: 'begin',
     limitText: () => undefined,
-    run: (text, parameters, millisecondsMax) => engine.run(life, text, parameters, millisecondsMax),
-    giveBack: () => turns.pass(),
+    run(text, parameters, millisecondsMax) {
+      hasWritten ||= !READING.test(text)
+      return engine.run(life, { text, parameters, isFlushDeferred }, millisecondsMax)
+    },
+    async giveBack() {
+      if (engine.life !== life) {
+        turns.pass()
+        if (mayHaveSeenUnflushed) throw new StoreUnavailable(`the embedded store was lost before it had synced`)
+        return
+      }
+      if (group.end(hasWritten, turns.waiting)) {
+        await flushAndPass()
+        return
+      }
+      const settled = group.settled()
+      turns.pass()
+      await settled
+    },
   }
 }

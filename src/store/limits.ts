@@ -16,7 +16,7 @@ export const TRANSACTION_IDLE_MILLISECONDS_MAX = 5_000
 /** Longest that running work, and then the engine's own closing, may hold up the end. */
 export const CLOSE_MILLISECONDS_MAX = 5_000
 
-/** Embedded: longest a start may take; a new folder takes 3 to 6 s on an idle machine, recovery is shorter. */
+/** Embedded: longest a start may take; recovery of 1 GB of log takes 5 s on an idle machine. */
 export const START_MILLISECONDS_MAX = 120_000
 
 /** Embedded: pause before a start that follows a failed one, doubled each time, so a full disk is not hammered. */
@@ -29,6 +29,9 @@ export const RESTART_PAUSE_MILLISECONDS_MAX = 5_000
  */
 export const FREE_BYTES_MIN = 33_554_432
 export const PROBE_BYTES = 65_536
+
+/** Embedded: longest that a checkpoint or a vacuum may take; callers hear of a busy store after their own time. */
+export const UPKEEP_STATEMENT_MILLISECONDS_MAX = 60_000
 
 /** PostgreSQL: longest that opening a connection may take, so that who waits for the first one hears of it in time. */
 export const CONNECT_MILLISECONDS_MAX = 1_500

@@ -57,7 +57,7 @@ export function openPostgres({ url, connectionsMax, log, clock, random }: Postgr
           return limitTextFor(limitMilliseconds)
         },
         run: (text, parameters, millisecondsMax) => held.run(text, parameters, millisecondsMax),
-        giveBack: () => pool.giveBack(held),
+        giveBack: async () => pool.giveBack(held),
       },
       clock,
       deadlineMilliseconds,

@@ -1,5 +1,8 @@
 /** The limit of a statement in a process that stood still itself, held against a thread that the test plays. */
-import { expect, it, vi } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, it, vi } from 'vitest'
 import { createLog } from '../../src/base/log.ts'
 import { StoreUnavailable } from '../../src/store/db.ts'
 import { EmbeddedEngine } from '../../src/store/embedded-engine.ts'
@@ -18,16 +21,27 @@ vi.mock('node:worker_threads', async () => {
   return { Worker: Thread }
 })
 
+/** A folder that looks like one that has been made. */
+const folder = mkdtempSync(join(tmpdir(), 'tidegate-engine-'))
+writeFileSync(join(folder, 'PG_VERSION'), '18')
+afterAll(() => rmSync(folder, { recursive: true }))
+
 const LIMIT_MILLISECONDS = 2_000
-const RESULT = { type: 'result', command: 'SELECT', rows: [] }
+const STATEMENT = { text: 'select', parameters: [], isFlushDeferred: false }
+const RESULT = { type: 'result', command: 'SELECT', rows: [], newLogSegments: 0 }
 
 async function started() {
   const clock = new NodeClock()
-  const listener = { onNotification: () => undefined, onRestart: () => undefined, channels: () => [] }
-  const engine = new EmbeddedEngine({ folder: '', log: createLog('silent'), clock, listener })
+  const listener = {
+    onNotification: () => undefined,
+    onLost: () => undefined,
+    onRestart: () => undefined,
+    channels: () => [],
+  }
+  const engine = new EmbeddedEngine({ folder, log: createLog('silent'), clock, listener })
   await engine.start()
   const life = engine.life!
-  const answer = engine.run(life, 'select', [], LIMIT_MILLISECONDS).catch((error: unknown) => error)
+  const answer = engine.run(life, STATEMENT, LIMIT_MILLISECONDS).catch((error: unknown) => error)
   return { clock, engine, life, answer }
 }
 

@@ -264,6 +264,17 @@ describe('the embedded store', () => {
     expect(await marks()).toEqual([1])
   })
 
+  it('never reports success for a statement that ended without a result of PostgreSQL', async () => {
+    await opened()
+    await sql`drop table if exists document; create table document (body jsonb)`.execute(db.tables())
+    // So deep that the stack of WebAssembly overflows, which is no error of PostgreSQL.
+    const deep = '['.repeat(60_000) + ']'.repeat(60_000)
+    expect(await failure(sql`insert into document values (${deep}::jsonb)`.execute(db.tables()))).toBeInstanceOf(Error)
+    await expect.poll(() => db.available).toBe(true)
+    const { rows } = await sql<{ count: number }>`select count(*)::int as count from document`.execute(db.tables())
+    expect(rows).toEqual([{ count: 0 }])
+  })
+
   it('does not open what is no store', async () => {
     await opened()
     await expect(openEmbedded({ folder: '/dev/null/store', log, clock })).rejects.toBeInstanceOf(StoreUnavailable)

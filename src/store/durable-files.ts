@@ -1,0 +1,172 @@
+/**
+ * The files of the embedded store, so that what PostgreSQL syncs is on the disk. PGlite runs PostgreSQL on Emscripten's
+ * NODEFS, which has no `fsync`: every request for one succeeds without doing anything. This adds it, for files and
+ * folders. It syncs a folder whose names changed with the next sync of any file, because PostgreSQL leaves that to the
+ * file system. And after the first failure that PostgreSQL does not survive it refuses every change, because PGlite
+ * swallows PostgreSQL's abort and would continue: what the memory holds then must not reach the disk, and no answer
+ * counts. It relies on parts of PGlite that are not public, so the version of PGlite is pinned, and `init` throws where
+ * one of those parts is missing.
+ */
+import { fsyncSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { PGlite } from '@electric-sql/pglite'
+import { NodeFS } from '@electric-sql/pglite/nodefs'
+import { syncPath } from './folder-sync.ts'
+import { FLUSH_TEXT } from './group-commit.ts'
+
+/**
+ * PGlite's own parameters without `-F`, which switches syncs off. Emscripten has no `fdatasync`, so the log uses `fsync`.
+ * 16 MB of shared buffers instead of 128: all of them are resident from the start, and what is in none of them is in
+ * the system's cache.
+ */
+export const DURABLE_START_PARAMETERS = [
+  ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
+  ...['fsync=on', 'full_page_writes=on', 'wal_sync_method=fsync', 'shared_buffers=16MB'].flatMap((one) => ['-c', one]),
+]
+const DURABLE_SETTINGS = { fsync: 'on', full_page_writes: 'on', wal_sync_method: 'fsync', synchronous_commit: 'on' }
+
+/** Emscripten's number of EIO. */
+const EIO = 29
+/** The status with which PGlite leaves PostgreSQL's main loop after an ordinary error of a statement. */
+const ORDINARY_ERROR_STATUS = 100
+/** The operations that change the disk. */
+const CHANGES = new Set(['fsync', 'write', 'msync', 'mknod', 'rename', 'unlink', 'rmdir', 'symlink', 'setattr'])
+
+type Operation = (...parameters: never[]) => unknown
+type Operations = Record<string, Operation>
+
+interface FileNode {
+  readonly mode: number
+  readonly parent: FileNode
+}
+
+interface OpenFile {
+  readonly node: FileNode
+  readonly path: string
+  /** Descriptor of the host. */
+  readonly nfd: number
+}
+
+/** What is used of Emscripten's module; none of it is in PGlite's types. */
+interface EmscriptenModule {
+  readonly NODEFS?: {
+    readonly stream_ops: Operations
+    readonly node_ops: Operations
+    realPath(node: FileNode): string
+  }
+  readonly FS: {
+    readonly ErrnoError: new (errno: number) => Error & { readonly errno?: number }
+    isDir(mode: number): boolean
+  }
+  _PostgresMainLoopOnce?: () => unknown
+}
+
+type EmscriptenOptions = Awaited<ReturnType<NodeFS['init']>>['emscriptenOpts']
+
+export class DurableFiles extends NodeFS {
+  /** Syncs of the log since the start: the self-test sees by them whether a commit reaches the disk. */
+  logSyncs = 0
+  /** Segments of the log that were begun since the last checkpoint. */
+  newLogSegments = 0
+  readonly #onFailure: (error: unknown) => void
+  readonly #changedFolders = new Set<string>()
+  #hasFailed = false
+
+  /** @param onFailure called once, within the operation that failed: it has to end the thread before any answer */
+  constructor(folder: string, onFailure: (error: unknown) => void) {
+    super(folder)
+    this.#onFailure = onFailure
+  }
+
+  override async init(pg: PGlite, options: EmscriptenOptions): Promise<{ emscriptenOpts: EmscriptenOptions }> {
+    // A crash may leave it empty, and PostgreSQL does not start then. Who may use the folder is the data lock's matter.
+    rmSync(join(this.rootDir, 'postmaster.pid'), { force: true })
+    const { emscriptenOpts } = await super.init(pg, options)
+    const add = (module: unknown): void => this.#addSync(module as EmscriptenModule)
+    emscriptenOpts.preRun = [add, ...[emscriptenOpts.preRun ?? []].flat()]
+    emscriptenOpts.onAbort = (reason: unknown) => this.#fail(new Error(`PostgreSQL aborted: ${reason}`))
+    return { emscriptenOpts }
+  }
+
+  /** PGlite calls this once, when its module is complete and nothing has run yet. */
+  override async initialSyncFs(): Promise<void> {
+    const module = this.pg?.Module as unknown as EmscriptenModule
+    const loopOnce = module._PostgresMainLoopOnce
+    if (loopOnce === undefined) throw new Error('this version of PGlite has no _PostgresMainLoopOnce')
+    module._PostgresMainLoopOnce = () => {
+      try {
+        return loopOnce()
+      } catch (error) {
+        if ((error as { status?: number } | null)?.status !== ORDINARY_ERROR_STATUS) this.#fail(error)
+        throw error
+      }
+    }
+  }
+
+  #addSync({ NODEFS, FS }: EmscriptenModule): void {
+    const files = NODEFS?.stream_ops
+    const names = NODEFS?.node_ops
+    if (NODEFS === undefined || !files?.write || !names?.mknod || files.fsync) {
+      throw new Error('this version of PGlite has another NODEFS')
+    }
+    files.fsync = (file: OpenFile) => {
+      this.#syncChangedFolders()
+      fsyncSync(file.nfd)
+      if (!FS.isDir(file.node.mode) && file.path.includes('/pg_wal/')) this.logSyncs++
+      return 0
+    }
+    const noteChange = (name: string, foldersOf: (...parameters: FileNode[]) => FileNode[]): void => {
+      const operation = names[name] as (...parameters: FileNode[]) => unknown
+      names[name] = ((...parameters: FileNode[]) => {
+        for (const folder of foldersOf(...parameters)) this.#changedFolders.add(NODEFS.realPath(folder))
+        return operation(...parameters)
+      }) as Operation
+    }
+    for (const name of ['mknod', 'symlink', 'unlink', 'rmdir']) noteChange(name, (parent) => [parent as FileNode])
+    noteChange('rename', (node, newParent) => [(node as FileNode).parent, newParent as FileNode])
+    const { mknod } = names as { mknod: (parent: FileNode, name: string, ...rest: number[]) => unknown }
+    names.mknod = ((parent: FileNode, name: string, ...rest: number[]) => {
+      if (name.startsWith('xlogtemp.')) this.newLogSegments++
+      return mknod(parent, name, ...rest)
+    }) as Operation
+    // An error without a number would reach PostgreSQL as success, and one that is not Emscripten's not at all.
+    for (const operations of [files, names]) {
+      for (const [name, operation] of Object.entries(operations)) {
+        operations[name] = (...parameters) => {
+          if (this.#hasFailed && CHANGES.has(name)) throw new FS.ErrnoError(EIO)
+          try {
+            return operation(...parameters)
+          } catch (error) {
+            if (error instanceof FS.ErrnoError && error.errno) throw error
+            this.#fail(error)
+            throw new FS.ErrnoError(EIO)
+          }
+        }
+      }
+    }
+  }
+
+  #syncChangedFolders(): void {
+    for (const folder of this.#changedFolders) {
+      syncPath(folder)
+      this.#changedFolders.delete(folder)
+    }
+  }
+
+  #fail(error: unknown): void {
+    if (this.#hasFailed) return
+    this.#hasFailed = true
+    this.#onFailure(error)
+  }
+}
+
+/** The self-test of each start: that a commit will be synced, and that a sync reaches the disk. */
+export async function requireDurability(opened: PGlite, files: DurableFiles): Promise<void> {
+  for (const [name, wanted] of Object.entries(DURABLE_SETTINGS)) {
+    const { rows } = await opened.query<{ value: string }>(`select current_setting('${name}') as value`)
+    if (rows[0]?.value !== wanted) throw new Error(`the embedded store runs with ${name} = ${rows[0]?.value}`)
+  }
+  const before = files.logSyncs
+  await opened.exec(FLUSH_TEXT)
+  if (files.logSyncs === before) throw new Error('a flush of the log of the embedded store does not reach the disk')
+}

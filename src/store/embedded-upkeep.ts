@@ -1,0 +1,74 @@
+/**
+ * What a PostgreSQL server does beside its sessions and PGlite does not: checkpoints, without which the log grows until
+ * the store is closed, and vacuum and analyze, without which deleted rows keep their place and plans grow worse. Each is
+ * one statement in a turn of its own, begun while no caller waits; the log alone forces one. It knows how, not when it
+ * may: the store calls `run` on its clock.
+ */
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+
+/** One look at what is due. A busy store writes two or three segments of the log in that time. */
+export const UPKEEP_MILLISECONDS = 10_000
+
+/** 16 MB each: a checkpoint when the store is idle, and one in any case. Recovery reads as much after a crash. */
+const IDLE_LOG_SEGMENTS = 4
+const LOG_SEGMENTS_MAX = 16
+/** A checkpoint of what little was written, so that a start after a crash is quick. */
+const CHECKPOINT_MILLISECONDS = 3_600_000
+
+/** As of PostgreSQL's own autovacuum, with a larger floor: small tables are read quickly in any state. */
+const DUE_TABLES = `
+  select quote_ident(schemaname) || '.' || quote_ident(relname) as name,
+    n_dead_tup > 1000 + 0.2 * n_live_tup as is_vacuum_due
+  from pg_stat_user_tables
+  where n_dead_tup > 1000 + 0.2 * n_live_tup or n_mod_since_analyze > 1000 + 0.1 * n_live_tup
+  order by n_dead_tup desc limit 1`
+
+export interface UpkeepOptions {
+  readonly clock: Clock
+  readonly log: Log
+  readonly isIdle: () => boolean
+  /** Segments of the log begun since the last checkpoint. */
+  readonly newLogSegments: () => number
+  /** Runs one statement in a turn of its own. */
+  readonly execute: (text: string) => Promise<readonly Record<string, unknown>[]>
+}
+
+export class EmbeddedUpkeep {
+  readonly #options: UpkeepOptions
+  #checkpointedMilliseconds: number
+
+  constructor(options: UpkeepOptions) {
+    this.#options = options
+    this.#checkpointedMilliseconds = options.clock.monotonicMilliseconds()
+  }
+
+  /** Does what is due, at most one checkpoint and one table. */
+  async run(): Promise<void> {
+    const { isIdle, execute } = this.#options
+    if (this.#isCheckpointDue()) await this.#timed('checkpoint')
+    if (!isIdle()) return
+    const [table] = (await execute(DUE_TABLES)) as readonly { name: string; is_vacuum_due: boolean }[]
+    if (table !== undefined && isIdle()) {
+      await this.#timed(`${table.is_vacuum_due ? 'vacuum (analyze)' : 'analyze'} ${table.name}`)
+    }
+  }
+
+  #isCheckpointDue(): boolean {
+    const { clock, isIdle, newLogSegments } = this.#options
+    const segments = newLogSegments()
+    if (segments >= LOG_SEGMENTS_MAX) return true
+    if (!isIdle()) return false
+    const passedMilliseconds = clock.monotonicMilliseconds() - this.#checkpointedMilliseconds
+    return segments >= IDLE_LOG_SEGMENTS || passedMilliseconds >= CHECKPOINT_MILLISECONDS
+  }
+
+  async #timed(text: string): Promise<void> {
+    const { clock, log, execute } = this.#options
+    const startedMilliseconds = clock.monotonicMilliseconds()
+    await execute(text)
+    const endedMilliseconds = clock.monotonicMilliseconds()
+    if (text === 'checkpoint') this.#checkpointedMilliseconds = endedMilliseconds
+    log.debug({ statement: text, milliseconds: Math.round(endedMilliseconds - startedMilliseconds) }, 'store upkeep')
+  }
+}

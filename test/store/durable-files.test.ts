@@ -1,0 +1,107 @@
+/** The files of the embedded store, with every sync of the host on record, and one that fails. */
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PGlite } from '@electric-sql/pglite'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { DURABLE_START_PARAMETERS, DurableFiles, requireDurability } from '../../src/store/durable-files.ts'
+import { TEMPLATE_FOLDER } from '../../src/store/store-template.ts'
+
+const { syncs } = vi.hoisted(() => ({ syncs: [] as string[] }))
+
+vi.mock('node:fs', async (original) => {
+  const real = await original<typeof import('node:fs')>()
+  const fsyncSync = (descriptor: number): void => {
+    syncs.push(readlinkSync(`/proc/self/fd/${descriptor}`))
+    real.fsyncSync(descriptor)
+  }
+  return { ...real, fsyncSync }
+})
+
+let root: string
+let folder: string
+let failures: unknown[]
+let files: DurableFiles
+let opened: PGlite | undefined
+
+beforeEach(() => {
+  failures = []
+  root = mkdtempSync(join(tmpdir(), 'tidegate-durable-'))
+  folder = join(root, 'store')
+  cpSync(TEMPLATE_FOLDER, folder, { recursive: true })
+  files = new DurableFiles(folder, (error) => failures.push(error))
+})
+afterEach(async () => {
+  await opened?.close()
+  opened = undefined
+  rmSync(root, { recursive: true })
+})
+
+async function open(startParams = DURABLE_START_PARAMETERS): Promise<PGlite> {
+  opened = await PGlite.create({ fs: files, startParams })
+  return opened
+}
+
+/** Paths below the store that the work synced. */
+async function syncedBy(work: () => Promise<unknown>): Promise<string[]> {
+  syncs.length = 0
+  await work()
+  return syncs.map((path) => path.slice(folder.length + 1))
+}
+
+describe('the files of the embedded store', () => {
+  it('sync the log once for each commit, and nothing for a statement that reads', async () => {
+    const db = await open()
+    await db.exec('create table mark (n int)')
+    await db.exec('insert into mark values (1)')
+    const one = await syncedBy(() => db.exec('insert into mark values (2)'))
+    expect(one).toEqual([expect.stringMatching(/^pg_wal\/[0-9A-F]{24}$/)])
+    expect(await syncedBy(() => db.exec('begin; insert into mark values (3); insert into mark values (4)'))).toEqual([])
+    expect(await syncedBy(() => db.exec('commit'))).toHaveLength(1)
+    expect(await syncedBy(() => db.exec('select * from mark'))).toEqual([])
+    expect(failures).toEqual([])
+  })
+
+  it('sync the folder of a new table before its commit is answered, and every changed table at a checkpoint', async () => {
+    const db = await open()
+    const made = await syncedBy(() => db.exec('create table mark (n int)'))
+    expect(made.some((path) => /^base\/\d+$/.test(path))).toBe(true)
+    await db.exec('insert into mark select generate_series(1, 1000)')
+    const { rows } = await db.query<{ path: string }>(`select pg_relation_filepath('mark') as path`)
+    const synced = await syncedBy(() => db.exec('checkpoint'))
+    expect(synced).toContain(rows[0]?.path)
+    // The control file last: what it points to is on the disk by then.
+    expect(synced.lastIndexOf('global/pg_control')).toBeGreaterThan(synced.indexOf(rows[0]?.path as string))
+  })
+
+  it('count the segments of the log that were begun', async () => {
+    const db = await open()
+    await db.exec('create table mark (t text)')
+    expect(files.newLogSegments).toBe(0)
+    for (let batch = 0; batch < 4; batch++) {
+      await db.exec(`insert into mark select repeat('x', 1000) from generate_series(1, 10000)`)
+    }
+    expect(files.newLogSegments).toBeGreaterThan(0)
+  })
+
+  it('pass the self-test, which a start without syncs does not', async () => {
+    await requireDurability(await open(), files)
+    await opened?.close()
+    files = new DurableFiles(folder, (error) => failures.push(error))
+    await expect(requireDurability(await open(PGlite.defaultStartParams), files)).rejects.toThrow('fsync = off')
+  })
+
+  it('end the thread with the first sync that fails, before the statement has an answer', async () => {
+    const program = ['--import', 'tsx', 'test/support/store-broken-sync.ts', folder]
+    const { status, stdout } = spawnSync(process.execPath, program, { encoding: 'utf8', timeout: 60_000 })
+    expect(stdout).toBe('Error: EIO: i/o error, fsync\n')
+    expect(status).toBe(70)
+  })
+
+  it('open a folder whose postmaster.pid a crash left empty', async () => {
+    writeFileSync(join(folder, 'postmaster.pid'), '')
+    const { rows } = await (await open()).query<{ one: number }>('select 1 as one')
+    expect(rows).toEqual([{ one: 1 }])
+  })
+})

@@ -1,0 +1,21 @@
+/**
+ * A process whose disk fails to sync from some moment on, on a store in the folder of its argument. It writes what
+ * failed and ends with code 70, as the thread of the store does; `answered` would be a commit that is lost.
+ */
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { PGlite } from '@electric-sql/pglite'
+import { DURABLE_START_PARAMETERS, DurableFiles } from '../../src/store/durable-files.ts'
+
+const files = new DurableFiles(process.argv[2] as string, (error) => {
+  fs.writeSync(1, `${error}\n`)
+  process.exit(70)
+})
+const db = await PGlite.create({ fs: files, startParams: DURABLE_START_PARAMETERS })
+await db.exec('create table mark (n int)')
+fs.fsyncSync = () => {
+  throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO' })
+}
+syncBuiltinESMExports()
+await db.exec('insert into mark values (1)')
+fs.writeSync(1, 'answered\n')
