@@ -9,7 +9,7 @@
  */
 import { fsyncSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { PGlite } from '@electric-sql/pglite'
+import { PGlite, type Results } from '@electric-sql/pglite'
 import { NodeFS } from '@electric-sql/pglite/nodefs'
 import { syncPath } from './folder-sync.ts'
 import { FLUSH_TEXT } from './group-commit.ts'
@@ -19,7 +19,7 @@ import { FLUSH_TEXT } from './group-commit.ts'
  * 16 MB of shared buffers instead of 128: all of them are resident from the start, and what is in none of them is in
  * the system's cache.
  */
-export const DURABLE_START_PARAMETERS = [
+const START_PARAMETERS = [
   ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
   ...['fsync=on', 'full_page_writes=on', 'wal_sync_method=fsync', 'shared_buffers=16MB'].flatMap((one) => ['-c', one]),
 ]
@@ -31,6 +31,8 @@ const EIO = 29
 const ORDINARY_ERROR_STATUS = 100
 /** The operations that change the disk. */
 const CHANGES = new Set(['fsync', 'write', 'msync', 'mknod', 'rename', 'unlink', 'rmdir', 'symlink', 'setattr'])
+
+export type { PGlite, Results }
 
 type Operation = (...parameters: never[]) => unknown
 type Operations = Record<string, Operation>
@@ -158,6 +160,22 @@ export class DurableFiles extends NodeFS {
     this.#hasFailed = true
     this.#onFailure(error)
   }
+}
+
+/**
+ * Opens the database on these files; a folder that is empty or missing becomes a new one.
+ *
+ * @param onLine called with each line of PostgreSQL's own log
+ */
+export function openDurably(files: DurableFiles, onLine: (line: string) => void = () => undefined): Promise<PGlite> {
+  return PGlite.create({
+    fs: files,
+    startParams: START_PARAMETERS,
+    onStderr(line) {
+      onLine(line)
+      return false
+    },
+  })
 }
 
 /** The self-test of each start: that a commit will be synced, and that a sync reaches the disk. */

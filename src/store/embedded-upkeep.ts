@@ -1,10 +1,10 @@
 /**
  * What a PostgreSQL server does beside its sessions and PGlite does not: checkpoints, without which the log grows until
  * the store is closed, and vacuum and analyze, without which deleted rows keep their place and plans grow worse. Each is
- * one statement in a turn of its own, begun while no caller waits; the log alone forces one. It knows how, not when it
- * may: the store calls `run` on its clock.
+ * one statement in a turn of its own, begun while no caller waits; the log alone forces one. A statement that fails is
+ * logged and due again at the next look.
  */
-import type { Clock } from '../base/clock.ts'
+import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 
 /** One look at what is due. A busy store writes two or three segments of the log in that time. */
@@ -37,10 +37,29 @@ export interface UpkeepOptions {
 export class EmbeddedUpkeep {
   readonly #options: UpkeepOptions
   #checkpointedMilliseconds: number
+  #timer: Timer | undefined
+  #isStopped = false
 
   constructor(options: UpkeepOptions) {
     this.#options = options
     this.#checkpointedMilliseconds = options.clock.monotonicMilliseconds()
+  }
+
+  start(): void {
+    const { clock, log } = this.#options
+    this.#timer = clock.schedule(UPKEEP_MILLISECONDS, async () => {
+      try {
+        await this.run()
+      } catch (error) {
+        log.warn({ err: error }, 'store upkeep failed')
+      }
+      if (!this.#isStopped) this.start()
+    })
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#timer?.cancel()
   }
 
   /** Does what is due, at most one checkpoint and one table. */

@@ -6,11 +6,10 @@
  * thread before any answer: what is in memory then is worth nothing, and the folder recovers on the next start.
  */
 import { parentPort, workerData } from 'node:worker_threads'
-import { PGlite, type Results } from '@electric-sql/pglite'
 import { assert } from '../base/assert.ts'
 import type { StatementOutcome, WrittenParameters } from './caller-session.ts'
 import { affectedRowsOf, ColumnTypeProblem, namedRows, SESSION_SETTINGS } from './column-types.ts'
-import { DURABLE_START_PARAMETERS, DurableFiles, requireDurability } from './durable-files.ts'
+import { DurableFiles, openDurably, type PGlite, type Results, requireDurability } from './durable-files.ts'
 
 export interface WorkerStart {
   /** Data folder; an empty or missing one becomes a new database. */
@@ -79,13 +78,8 @@ function end(reason: string): never {
 }
 
 async function openDatabase(): Promise<PGlite> {
-  const opened = await PGlite.create({
-    fs: files,
-    startParams: DURABLE_START_PARAMETERS,
-    onStderr(line) {
-      if (line.includes('PANIC') || line.includes('FATAL')) panic = line.trim()
-      return false
-    },
+  const opened = await openDurably(files, (line) => {
+    if (line.includes('PANIC') || line.includes('FATAL')) panic = line.trim()
   })
   // Its own conversions would make floating point of int8 and dates of timestamptz, and differ from PostgreSQL's driver.
   for (const type of Object.keys(opened.parsers)) opened.parsers[type] = (text) => text

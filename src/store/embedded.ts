@@ -4,12 +4,12 @@
  * answered also survives a loss of power, because a commit is synced before its answer (`durable-files`), together with
  * those of the callers behind it (`group-commit`). The folder belongs to one process, which `data-lock` sees to.
  */
-import type { Clock, Timer } from '../base/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { CallerSession, type HeldConnection } from './caller-session.ts'
 import { type Db, type NotificationListener, STATEMENT_MILLISECONDS_MAX, StoreUnavailable } from './db.ts'
 import { EmbeddedEngine, type EngineLife } from './embedded-engine.ts'
-import { EmbeddedUpkeep, UPKEEP_MILLISECONDS } from './embedded-upkeep.ts'
+import { EmbeddedUpkeep } from './embedded-upkeep.ts'
 import { FLUSH_TEXT, GroupCommit } from './group-commit.ts'
 import { UPKEEP_STATEMENT_MILLISECONDS_MAX } from './limits.ts'
 import { NotificationListeners } from './notification-listeners.ts'
@@ -66,37 +66,23 @@ export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Pro
     if (!closed && !listeners.has(channel)) await unlisten(queries, channel, listeners)
   }
 
-  async function executeAlone(text: string): Promise<readonly Record<string, unknown>[]> {
-    const session = await acquire({ statementMillisecondsMax: UPKEEP_STATEMENT_MILLISECONDS_MAX })
-    try {
-      return (await session.execute(text, [])).rows
-    } finally {
-      await session.release()
-    }
-  }
-
   const upkeep = new EmbeddedUpkeep({
     clock,
     log,
     isIdle: () => turns.taken === 0,
     newLogSegments: () => engine.newLogSegments,
-    execute: executeAlone,
-  })
-  let upkeepTimer: Timer | undefined
-  function scheduleUpkeep(): void {
-    upkeepTimer = clock.schedule(UPKEEP_MILLISECONDS, async () => {
+    async execute(text) {
+      const session = await acquire({ statementMillisecondsMax: UPKEEP_STATEMENT_MILLISECONDS_MAX })
       try {
-        if (engine.life !== undefined) await upkeep.run()
-      } catch (error) {
-        // The next look repeats it; a store that was lost has been reported by the engine.
-        log.warn({ err: error }, 'store upkeep failed')
+        return (await session.execute(text, [])).rows
+      } finally {
+        await session.release()
       }
-      if (!closed) scheduleUpkeep()
-    })
-  }
+    },
+  })
 
   await engine.start()
-  scheduleUpkeep()
+  upkeep.start()
   return {
     engine: 'embedded',
     get available() {
@@ -119,7 +105,7 @@ export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Pro
     },
     async close() {
       closed = true
-      upkeepTimer?.cancel()
+      upkeep.stop()
       await engine.close(turns.close())
     },
   }

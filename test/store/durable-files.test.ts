@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { DURABLE_START_PARAMETERS, DurableFiles, requireDurability } from '../../src/store/durable-files.ts'
+import { DurableFiles, openDurably, requireDurability } from '../../src/store/durable-files.ts'
 import { TEMPLATE_FOLDER } from '../../src/store/store-template.ts'
 
 const { syncs } = vi.hoisted(() => ({ syncs: [] as string[] }))
@@ -38,8 +38,8 @@ afterEach(async () => {
   rmSync(root, { recursive: true })
 })
 
-async function open(startParams = DURABLE_START_PARAMETERS): Promise<PGlite> {
-  opened = await PGlite.create({ fs: files, startParams })
+async function open(): Promise<PGlite> {
+  opened = await openDurably(files)
   return opened
 }
 
@@ -89,7 +89,8 @@ describe('the files of the embedded store', () => {
     await requireDurability(await open(), files)
     await opened?.close()
     files = new DurableFiles(folder, (error) => failures.push(error))
-    await expect(requireDurability(await open(PGlite.defaultStartParams), files)).rejects.toThrow('fsync = off')
+    opened = await PGlite.create({ fs: files })
+    await expect(requireDurability(opened, files)).rejects.toThrow('fsync = off')
   })
 
   it('end the thread with the first sync that fails, before the statement has an answer', async () => {

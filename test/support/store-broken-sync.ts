@@ -4,14 +4,13 @@
  */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import { PGlite } from '@electric-sql/pglite'
-import { DURABLE_START_PARAMETERS, DurableFiles } from '../../src/store/durable-files.ts'
+import { DurableFiles, openDurably } from '../../src/store/durable-files.ts'
 
 const files = new DurableFiles(process.argv[2] as string, (error) => {
   fs.writeSync(1, `${error}\n`)
   process.exit(70)
 })
-const db = await PGlite.create({ fs: files, startParams: DURABLE_START_PARAMETERS })
+const db = await openDurably(files)
 await db.exec('create table mark (n int)')
 fs.fsyncSync = () => {
   throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO' })
