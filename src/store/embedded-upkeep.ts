@@ -6,9 +6,7 @@
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-
-/** One look at what is due. A busy store writes two or three segments of the log in that time. */
-export const UPKEEP_MILLISECONDS = 10_000
+import { UPKEEP_MILLISECONDS } from './limits.ts'
 
 /** 16 MB each: a checkpoint when the store is idle, and one in any case. Recovery reads as much after a crash. */
 const IDLE_LOG_SEGMENTS = 4

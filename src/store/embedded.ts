@@ -40,25 +40,7 @@ export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Pro
     },
   })
 
-  async function acquire({ statementMillisecondsMax }: TransactionOptions): Promise<Session> {
-    const patienceMilliseconds = statementMillisecondsMax ?? STATEMENT_MILLISECONDS_MAX
-    const deadlineMilliseconds = clock.monotonicMilliseconds() + patienceMilliseconds
-    await turns.take(patienceMilliseconds)
-    try {
-      const life = await engine.ready(deadlineMilliseconds - clock.monotonicMilliseconds())
-      return new CallerSession({
-        connection: heldConnection({ engine, life, turns, group }),
-        clock,
-        deadlineMilliseconds,
-        statementMillisecondsMax: patienceMilliseconds,
-        isFirstStatementOnly: statementMillisecondsMax !== undefined,
-      })
-    } catch (error) {
-      turns.pass()
-      throw error
-    }
-  }
-
+  const acquire = createAcquire({ engine, turns, group, clock })
   const queries = createQueries(acquire)
 
   async function stopListening(channel: string, listener: NotificationListener): Promise<void> {
@@ -71,16 +53,8 @@ export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Pro
     log,
     isIdle: () => turns.taken === 0,
     newLogSegments: () => engine.newLogSegments,
-    async execute(text) {
-      const session = await acquire({ statementMillisecondsMax: UPKEEP_STATEMENT_MILLISECONDS_MAX })
-      try {
-        return (await session.execute(text, [])).rows
-      } finally {
-        await session.release()
-      }
-    },
+    execute: (text) => executeAlone(acquire, text),
   })
-
   await engine.start()
   upkeep.start()
   return {
@@ -108,6 +82,40 @@ export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Pro
       upkeep.stop()
       await engine.close(turns.close())
     },
+  }
+}
+
+type Acquire = (options: TransactionOptions) => Promise<Session>
+
+/** Takes a turn, and gives the session of that turn. */
+function createAcquire({ engine, turns, group, clock }: Omit<Turn, 'life'> & { readonly clock: Clock }): Acquire {
+  return async ({ statementMillisecondsMax }) => {
+    const patienceMilliseconds = statementMillisecondsMax ?? STATEMENT_MILLISECONDS_MAX
+    const deadlineMilliseconds = clock.monotonicMilliseconds() + patienceMilliseconds
+    await turns.take(patienceMilliseconds)
+    try {
+      const life = await engine.ready(deadlineMilliseconds - clock.monotonicMilliseconds())
+      return new CallerSession({
+        connection: heldConnection({ engine, life, turns, group }),
+        clock,
+        deadlineMilliseconds,
+        statementMillisecondsMax: patienceMilliseconds,
+        isFirstStatementOnly: statementMillisecondsMax !== undefined,
+      })
+    } catch (error) {
+      turns.pass()
+      throw error
+    }
+  }
+}
+
+/** One statement of upkeep, outside of any transaction. */
+async function executeAlone(acquire: Acquire, text: string): Promise<readonly Record<string, unknown>[]> {
+  const session = await acquire({ statementMillisecondsMax: UPKEEP_STATEMENT_MILLISECONDS_MAX })
+  try {
+    return (await session.execute(text, [])).rows
+  } finally {
+    await session.release()
   }
 }
 

@@ -30,6 +30,9 @@ export const RESTART_PAUSE_MILLISECONDS_MAX = 5_000
 export const FREE_BYTES_MIN = 33_554_432
 export const PROBE_BYTES = 65_536
 
+/** Embedded: time between two looks at what upkeep is due; a busy store writes two or three segments of its log in it. */
+export const UPKEEP_MILLISECONDS = 10_000
+
 /** Embedded: longest that a checkpoint or a vacuum may take; callers hear of a busy store after their own time. */
 export const UPKEEP_STATEMENT_MILLISECONDS_MAX = 60_000
 
