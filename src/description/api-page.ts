@@ -7,7 +7,7 @@ import scalar from '@scalar/fastify-api-reference'
 import type { FastifyInstance } from 'fastify'
 import { CachedContent } from '../http/cached-content.ts'
 
-const PREFIX = '/docs'
+export const DOCS_PREFIX = '/docs'
 /** The script is megabytes, and changes only with a release. */
 const SCRIPT_CACHE = 'public, max-age=3600'
 
@@ -33,7 +33,7 @@ export function registerApiPage(app: FastifyInstance, documentPath: string): voi
       return await script.answer(request, reply)
     })
     await scope.register(scalar, {
-      routePrefix: PREFIX,
+      routePrefix: DOCS_PREFIX,
       configuration: {
         pageTitle: 'Tidegate',
         sources: [{ url: documentPath }],
@@ -48,8 +48,8 @@ export function registerApiPage(app: FastifyInstance, documentPath: string): voi
   })
 }
 
-/** Inline scripts run only when they are those of the page as we send it. */
-function policyOf(page: string): string {
+/** The content security policy of a page: inline scripts run only when they are those of the page as we send it. */
+export function policyOf(page: string): string {
   const texts = [...page.matchAll(/<script[^>]*>([\s\S]*?)<\/script>/g)].map(([, text = '']) => text)
   const hashes = texts
     .filter((text) => text !== '')

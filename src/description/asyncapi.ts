@@ -12,6 +12,7 @@ import {
 import { SCOPES, STREAM_SCOPE } from '../contract/scopes.ts'
 import { CLOSE_CODES, STREAM_ERRORS } from '../contract/stream-codes.ts'
 import type { Json } from './answers.ts'
+import { nameSchemas } from './named-schemas.ts'
 import { ANSWERS, DATA, ERROR, REQUESTS, type StreamMessage } from './stream-messages.ts'
 
 export interface AsyncApiOptions {
@@ -23,23 +24,27 @@ export interface AsyncApiOptions {
   readonly issuesTokens: boolean
 }
 
-const DESCRIPTION = `Exact live order books, trades and a sign of life over one WebSocket. All messages are JSON text.
+const DESCRIPTION = `Exact live order books, trades and a heartbeat over one WebSocket. All messages are JSON text.
 
 The handshake carries an access token with the scope \`${STREAM_SCOPE}\` in \`Authorization: Bearer TOKEN\`. A browser,
 which cannot set headers, offers it as the subprotocol \`${BEARER_SUBPROTOCOL_PREFIX}TOKEN\` beside \`${SUBPROTOCOLS[0]}\`.
 
-Requests are answered in the order they came, their entries each on its own. Who reads slowly is not closed and gets no
-wrong book: what happened meanwhile comes as one exact UPDATE, and every trade.
+Requests are answered in the order received, and their entries each independently. A lagging subscriber is not closed and
+gets no wrong book: it receives what it missed as one exact UPDATE, and every trade.
 
-Who offers the subprotocol \`${EXTENDED_SUBPROTOCOL}\` is told with every data message what came before it, may ask for a
-depth, an interval, or to go on from a cursor, and gets digests of its books with each heartbeat. Members and params that
-say so exist there only: on the plain wire such a member never comes, and such a param is unknown.`
+With the subprotocol \`${EXTENDED_SUBPROTOCOL}\`, the extended protocol, every data message carries its cursor and that of the message
+before it, params may carry a depth, an interval or a cursor to resume from, and heartbeats carry digests of books. Members
+and params that are marked so exist only there: in the base protocol no such member is sent, and such a param is unknown.`
 
 const CHANNEL = { $ref: '#/channels/stream' }
 
 export function asyncApiDocument({ url, version, issuesTokens }: AsyncApiOptions): Json {
   const [, scheme = '', host = '', pathname = ''] = /^(https?):\/\/([^/]*)(.*)$/.exec(url) ?? []
   const messages = messageTable()
+  const schemas = new Map<string, Json>()
+  const described = Object.fromEntries(
+    [...messages].map(([name, message]) => [name, nameSchemas(messageObject(name, message), ['payload'], schemas)]),
+  )
   return {
     asyncapi: '3.0.0',
     info: {
@@ -71,7 +76,8 @@ export function asyncApiDocument({ url, version, issuesTokens }: AsyncApiOptions
     },
     operations: operations(),
     components: {
-      messages: Object.fromEntries([...messages].map(([name, message]) => [name, messageObject(name, message)])),
+      messages: described,
+      schemas: Object.fromEntries(schemas),
       securitySchemes: { token: securityScheme(url, issuesTokens) },
     },
   }

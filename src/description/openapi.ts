@@ -12,6 +12,7 @@ import { BODY_BYTES_MAX } from '../http/server.ts'
 import { PAGE_BYTES_MAX } from '../store/page.ts'
 import { HEADERS, type Json, PROBLEM_SCHEMA, problemAnswer, successHeaders } from './answers.ts'
 import { EXAMPLES } from './examples.ts'
+import { nameSchemas } from './named-schemas.ts'
 import { problemsOf } from './operation-problems.ts'
 import { type DescribedOperation, type DescribedPaths, TOKEN_SCHEME } from './operations-document.ts'
 import { TOKEN_PATHS, TOKEN_SCHEMAS } from './token-paths.ts'
@@ -26,12 +27,19 @@ export interface OpenApiOptions {
   readonly issuesTokens: boolean
 }
 
-const DESCRIPTION = `Accounts, profiles, deposit addresses and orchestration rules: they are created, kept and listed.
+const description = (
+  url: string,
+) => `Accounts, profiles, deposit addresses and orchestration rules: they are created, kept and listed.
 
 **Not in this version:** deposits are not detected, so nothing is credited, converted or delivered.
 
-Every operation needs an access token, with its scope where it has one, sent as \`Authorization: Bearer TOKEN\`. Live order books come over
-a WebSocket at \`/\`, which \`/asyncapi.json\` describes.
+Every operation needs an access token, with its scope where it has one, sent as \`Authorization: Bearer TOKEN\`.
+
+## The stream
+Live order books and trades come over a WebSocket at \`/\`: [its requests and messages](${url}/docs/stream), and the same
+for programs at \`/asyncapi.json\`.
+
+## Lists, errors, limits
 
 **Lists** are pages, newest first: as long as there is a \`next_page_cursor\`, send it as \`page_cursor\` for the next one,
 with the same filters and order. A page ends at \`limit\` items or at 2 MiB, whichever comes first (it has one item at
@@ -73,7 +81,7 @@ export function openApiDocument(options: OpenApiOptions): Json {
       Object.fromEntries(
         Object.entries(operations).map(([method, operation]) => [
           method,
-          hoistTitled(completeOperation(path, operation, responses), schemas),
+          nameSchemas(completeOperation(path, operation, responses), ['schema'], schemas),
         ]),
       ),
     ]),
@@ -84,7 +92,7 @@ export function openApiDocument(options: OpenApiOptions): Json {
     info: {
       title: 'Tidegate',
       version,
-      description: DESCRIPTION,
+      description: description(url),
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url }],
@@ -153,35 +161,6 @@ function withExample(content: Content, example: unknown): Content {
       example === undefined ? media : { ...media, example },
     ]),
   )
-}
-
-/** Puts a reference in the place of each schema with a title, and the schema under that name among the components. */
-function hoistTitled(value: Json, schemas: Map<string, Json>): Json {
-  return hoist(value, schemas, false) as Json
-}
-
-/** @param isSchema whether a `title` here names a schema, and is not a property or part of an example */
-function hoist(value: unknown, schemas: Map<string, Json>, isSchema: boolean): unknown {
-  if (Array.isArray(value)) return value.map((entry) => hoist(entry, schemas, isSchema))
-  if (typeof value !== 'object' || value === null) return value
-  const { title, ...rest } = value as { title?: unknown }
-  const isNamed = isSchema && typeof title === 'string'
-  const members = Object.entries(isNamed ? rest : value).map(([name, member]) => {
-    if (name === 'example' || name === 'examples' || name === 'enum') return [name, member]
-    // The names in `properties` are the API's own.
-    if (name === 'properties' && isSchema) return [name, hoistProperties(member as Json, schemas)]
-    return [name, hoist(member, schemas, isSchema || name === 'schema')]
-  })
-  const result = Object.fromEntries(members) as Json
-  if (!isNamed) return result
-  const known = schemas.get(title)
-  assert(known === undefined || JSON.stringify(known) === JSON.stringify(result), `two schemas are called ${title}`)
-  schemas.set(title, result)
-  return { $ref: `#/components/schemas/${title}` }
-}
-
-function hoistProperties(properties: Json, schemas: Map<string, Json>): Json {
-  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, hoist(schema, schemas, true)]))
 }
 
 function byName([left]: readonly [string, unknown], [right]: readonly [string, unknown]): number {

@@ -17,6 +17,7 @@ import type { Json } from './answers.ts'
 
 export interface StreamMessage {
   readonly summary: string
+  /** Every object, choice and list of words in it has a title, by which it is a component of the document. */
   readonly payload: Json
   readonly example: unknown
   /** The same on the extended wire, where it differs. */
@@ -29,21 +30,35 @@ const milliseconds = { ...text('RFC 3339, UTC, 3 fraction digits'), format: 'dat
 const nanoseconds = { ...text('RFC 3339, UTC, 9 fraction digits'), format: 'date-time' }
 const market = text('Symbol of the market')
 const price = { ...text('Always with the decimals of the market'), pattern: DECIMAL }
-const code = { type: 'string', enum: Object.keys(STREAM_ERRORS) }
+const code = { title: 'ErrorCode', type: 'string', enum: Object.keys(STREAM_ERRORS) }
 const channelTypes = Object.keys(CHANNELS) as ChannelType[]
 const marketChannels = channelTypes.filter((type) => CHANNELS[type].perMarket)
 const freeChannels = channelTypes.filter((type) => !CHANNELS[type].perMarket)
+
+/** What schemas are called by. */
+const NAMES = {
+  market_data: 'MarketData',
+  'market_data.top_of_book': 'TopOfBook',
+  execution_data: 'Execution',
+  heartbeat: 'Heartbeat',
+} as const satisfies Record<ChannelType, string>
+const MESSAGE_NAMES = {
+  subscribe: { request: 'SubscribeRequest', answer: 'SubscribeAnswer' },
+  unsubscribe: { request: 'UnsubscribeRequest', answer: 'UnsubscribeAnswer' },
+} as const
 
 type ExtendedParam = (typeof CHANNELS)[ChannelType]['extendedParams'][number]
 
 const extended = (description: string) => `With the subprotocol \`${EXTENDED_SUBPROTOCOL}\` only. ${description}`
 const EXTENDED_PARAMS: Readonly<Record<ExtendedParam, Json>> = {
   depth: {
+    title: 'Depth',
     type: 'integer',
     enum: EXTENDED_DEPTHS,
     description: extended('Best levels a side, not above what the market publishes; without it, all that it publishes'),
   },
   interval_ms: {
+    title: 'Interval',
     type: 'integer',
     enum: EXTENDED_INTERVALS,
     description: extended('Milliseconds: at most one message an interval, with all that changed'),
@@ -55,24 +70,35 @@ const EXTENDED_PARAMS: Readonly<Record<ExtendedParam, Json>> = {
 const marketEntries = marketChannels.map((type) => {
   const own = CHANNELS[type].extendedParams.map((name) => [name, EXTENDED_PARAMS[name]])
   const properties = { market, ...Object.fromEntries(own) }
-  const params = { type: 'object', required: ['market'], properties, additionalProperties: false }
-  return object({ type: { const: type }, params })
+  const params = {
+    title: `${NAMES[type]}Params`,
+    type: 'object',
+    required: ['market'],
+    properties,
+    additionalProperties: false,
+  }
+  return object(`${NAMES[type]}Entry`, { type: word(type), params })
 })
-const freeEntry = {
-  type: { type: 'string', enum: freeChannels },
-  params: { type: ['object', 'null'], maxProperties: 0 },
-}
+const freeEntries = freeChannels.map((type) => ({
+  title: `${NAMES[type]}Entry`,
+  type: 'object',
+  required: ['type'],
+  properties: { type: word(type), params: { title: 'NoParams', type: ['object', 'null'], maxProperties: 0 } },
+}))
 /** An entry of the list of subscriptions. */
-const listedMarket = object({
-  type: { type: 'string', enum: marketChannels },
+const listedMarket = object('ListedMarketEntry', {
+  type: { title: 'MarketChannel', type: 'string', enum: marketChannels },
   params: {
+    title: 'ListedParams',
     type: 'object',
     required: ['market'],
     properties: { market, depth: EXTENDED_PARAMS.depth, interval_ms: EXTENDED_PARAMS.interval_ms },
   },
 })
+const listedFree = freeChannels.map((type) => object(`Listed${NAMES[type]}Entry`, { type: word(type) }))
 /** An entry of an answer echoes what was sent, whatever that was. */
 const answeredEntry = {
+  title: 'AnsweredEntry',
   type: 'object',
   required: ['success'],
   properties: {
@@ -83,24 +109,22 @@ const answeredEntry = {
       type: 'boolean',
       description: extended('Of executions that were to go on from a cursor: whether they do, and none is left out'),
     },
-    error: { ...code, description: 'Of an entry that failed' },
+    error: code,
     message: text(
       'Of an entry that failed: why, for people. Of a market that was removed or changed: which of the two',
     ),
   },
 }
 
-const side = (description: string, amounts: string) => ({
-  type: 'array',
-  description,
-  items: object({ price, amount: { ...text(amounts), pattern: DECIMAL } }),
-})
-const bids = (amounts: string) => side('Best price first: descending', amounts)
-const asks = (amounts: string) => side('Best price first: ascending', amounts)
-const ABSOLUTE = 'What the level holds now; 0 removes it'
+const level = (title: string, amount: string) => object(title, { price, amount: { ...text(amount), pattern: DECIMAL } })
+const LEVEL = level('Level', 'What the level holds now; 0 removes it')
+const BEST_LEVEL = level('BestLevel', 'What the level holds')
+const bids = (items: Json) => ({ type: 'array', description: 'Best price first: descending', items })
+const asks = (items: Json) => ({ type: 'array', description: 'Best price first: ascending', items })
 
 /** What comes before a data message of a market, and what is merged into it. */
 const STREAM_MEMBER = {
+  title: 'StreamPosition',
   type: 'object',
   description: extended('Where the channel stands'),
   required: ['cursor', 'covers'],
@@ -115,7 +139,7 @@ const BOOK_STATUSES = {
   type: 'array',
   description: extended('Each market_data subscription that is current'),
   items: withOptional(
-    object({
+    object('BookStatus', {
       market,
       cursor: text('That of the last message of the subscription'),
       live: { type: 'boolean', description: 'Whether a source of the market is trusted now' },
@@ -144,7 +168,7 @@ export const REQUESTS: Readonly<Record<RequestType, StreamMessage>> = {
   },
   subscription_list: {
     summary: 'Ask for all subscriptions of the connection',
-    payload: object({ type: { const: 'subscription_list' } }),
+    payload: object('SubscriptionListRequest', { type: word('subscription_list') }),
     example: { type: 'subscription_list' },
   },
 }
@@ -180,9 +204,9 @@ export const ANSWERS: Readonly<Record<RequestType, StreamMessage>> = {
   },
   subscription_list: {
     summary: 'All subscriptions of the connection',
-    payload: object({
-      type: { const: 'subscription_list' },
-      channels: { type: 'array', items: { oneOf: [listedMarket, object({ type: freeEntry.type })] } },
+    payload: object('SubscriptionListAnswer', {
+      type: word('subscription_list'),
+      channels: { type: 'array', items: { title: 'ListedEntry', oneOf: [listedMarket, ...listedFree] } },
     }),
     example: { type: 'subscription_list', channels: [BTCUSD, { type: 'heartbeat' }] },
     extendedExample: { type: 'subscription_list', channels: [PACED, { type: 'heartbeat' }] },
@@ -191,7 +215,7 @@ export const ANSWERS: Readonly<Record<RequestType, StreamMessage>> = {
 
 export const ERROR: StreamMessage = {
   summary: 'The request failed as a whole; the connection stays',
-  payload: object({ type: { const: 'error' }, error: code, message: text('Why, for people') }),
+  payload: object('ErrorMessage', { type: word('error'), error: code, message: text('Why, for people') }),
   example: { type: 'error', error: 'MALFORMED_REQUEST', message: 'the message is not valid JSON' },
 }
 
@@ -235,10 +259,10 @@ export const DATA: Readonly<Record<ChannelType, StreamMessage>> = {
     summary: 'The order book: first a SNAPSHOT, then an UPDATE for every change of the published depth',
     payload: data('market_data', {
       market,
-      type: { type: 'string', enum: [PAYLOAD_TYPES.snapshot, PAYLOAD_TYPES.update] },
+      type: { title: 'BookMessageType', type: 'string', enum: [PAYLOAD_TYPES.snapshot, PAYLOAD_TYPES.update] },
       time: { ...milliseconds, description: 'Strictly later than that of the message before' },
-      bids: bids(ABSOLUTE),
-      asks: asks(ABSOLUTE),
+      bids: bids(LEVEL),
+      asks: asks(LEVEL),
     }),
     example: UPDATE,
     extendedExample: { ...UPDATE, stream: THIRD },
@@ -247,10 +271,10 @@ export const DATA: Readonly<Record<ChannelType, StreamMessage>> = {
     summary: 'The best price of each side, at once and then whenever it or its amount changes',
     payload: data('market_data.top_of_book', {
       market,
-      type: { const: PAYLOAD_TYPES.topOfBook },
+      type: word(PAYLOAD_TYPES.topOfBook),
       timestamp: nanoseconds,
-      bids: { ...bids('What the level holds'), maxItems: 1 },
-      asks: { ...asks('What the level holds'), maxItems: 1 },
+      bids: { ...bids(BEST_LEVEL), maxItems: 1 },
+      asks: { ...asks(BEST_LEVEL), maxItems: 1 },
     }),
     example: TOP_OF_BOOK,
     extendedExample: { ...TOP_OF_BOOK, stream: THIRD },
@@ -263,9 +287,9 @@ export const DATA: Readonly<Record<ChannelType, StreamMessage>> = {
   },
   heartbeat: {
     summary: 'The service is alive and the connection carries data',
-    payload: object({
-      channel: { const: 'heartbeat' },
-      payload: withOptional(object({ timestamp: nanoseconds }), { books: BOOK_STATUSES }),
+    payload: object('HeartbeatMessage', {
+      channel: word('heartbeat'),
+      payload: withOptional(object('HeartbeatPayload', { timestamp: nanoseconds }), { books: BOOK_STATUSES }),
     }),
     example: BEAT,
     extendedExample: {
@@ -276,22 +300,28 @@ export const DATA: Readonly<Record<ChannelType, StreamMessage>> = {
 }
 
 /** An object that has all of these members; others may come, and are to be ignored. */
-function object(properties: Json): Json {
-  return { type: 'object', required: Object.keys(properties), properties }
+function object(title: string, properties: Json): Json {
+  return { title, type: 'object', required: Object.keys(properties), properties }
 }
 
-function request(type: RequestType): Json {
-  const free = { type: 'object', required: ['type'], properties: freeEntry }
-  const channels = { type: 'array', minItems: 1, items: { oneOf: [...marketEntries, free] } }
-  return object({ type: { const: type }, channels })
+function word(value: string): Json {
+  return { type: 'string', const: value }
 }
 
-function answer(type: RequestType): Json {
-  return object({ type: { const: type }, channels: { type: 'array', minItems: 1, items: answeredEntry } })
+function request(type: 'subscribe' | 'unsubscribe'): Json {
+  const items = { title: 'RequestedEntry', oneOf: [...marketEntries, ...freeEntries] }
+  return object(MESSAGE_NAMES[type].request, { type: word(type), channels: { type: 'array', minItems: 1, items } })
+}
+
+function answer(type: 'subscribe' | 'unsubscribe'): Json {
+  const channels = { type: 'array', minItems: 1, items: answeredEntry }
+  return object(MESSAGE_NAMES[type].answer, { type: word(type), channels })
 }
 
 function data(channel: Exclude<ChannelType, 'heartbeat'>, members: Json): Json {
-  return withOptional(object({ channel: { const: channel }, payload: object(members) }), { stream: STREAM_MEMBER })
+  const name = NAMES[channel]
+  const message = object(`${name}Message`, { channel: word(channel), payload: object(`${name}Payload`, members) })
+  return withOptional(message, { stream: STREAM_MEMBER })
 }
 
 /** The object, with members that may be there. */

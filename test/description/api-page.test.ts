@@ -5,7 +5,10 @@ import { type Browser, chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { roomsWithoutStore } from '../../scripts/api-documents.ts'
 import type { Listener } from '../../src/app/listener.ts'
+import { CHANNELS } from '../../src/contract/channels.ts'
 import { OPERATIONS } from '../../src/contract/operations.ts'
+import { CLOSE_CODES, STREAM_ERRORS } from '../../src/contract/stream-codes.ts'
+import type { Node } from '../support/api-document.ts'
 import { CHROMIUM, titleWith } from '../support/foreign-programs.ts'
 import { openPublicDoor } from '../support/public-door.ts'
 
@@ -34,6 +37,32 @@ describe('the page over HTTP', () => {
     expect(policy).not.toMatch(/unsafe-eval|script-src[^;]*unsafe-inline|https?:/)
   })
 
+  it('has the stream beside REST, as its document describes it, under the same policy', async () => {
+    const answer = await fetch(`${listener.url}/docs/stream`)
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+    const policy = answer.headers.get('content-security-policy') ?? ''
+    expect(policy).toMatch(/^default-src 'none'; script-src 'self' ; style-src 'unsafe-inline'; /)
+    const page = await answer.text()
+    expect(page).not.toMatch(/<script|https?:\/\/(?!127\.)/)
+    const stream = (await (await fetch(`${listener.url}/asyncapi.json`)).json()) as Node
+    const { messages, schemas } = stream.components
+    for (const name of [...Object.keys(stream.operations), ...Object.keys(CHANNELS)]) {
+      expect(page).toContain(`<section id="${name}">`)
+    }
+    for (const { summary } of Object.values<Node>(messages)) expect(page).toContain(summary)
+    for (const name of Object.keys(schemas)) expect(page).toContain(`id="schema-${name}"`)
+    for (const code of Object.keys(STREAM_ERRORS)) expect(page).toContain(`<td><code>${code}</code></td>`)
+    for (const { code, reason } of Object.values(CLOSE_CODES))
+      expect(page).toContain(`<td>${code}</td><td>${reason}</td>`)
+    const targets = [...page.matchAll(/href="([^"]+)"/g)].map(([, target = '']) => target)
+    for (const target of new Set(targets.filter((one) => one.startsWith('#')))) {
+      expect(page).toContain(`id="${target.slice(1)}"`)
+    }
+    expect(targets.slice(0, 2)).toEqual(['/docs/', '/asyncapi.json'])
+    const { info } = (await (await fetch(`${listener.url}/openapi.json`)).json()) as Node
+    expect(info.description).toContain(`](${listener.url}/docs/stream)`)
+  })
+
   it('lets its script be kept, and offers no document of its own', async () => {
     const script = await fetch(`${listener.url}/docs/js/scalar.js`)
     expect([script.status, script.headers.get('cache-control')]).toEqual([200, 'public, max-age=3600'])
@@ -41,7 +70,7 @@ describe('the page over HTTP', () => {
     expect((await fetch(`${listener.url}/docs/openapi.json`)).status).toBe(404)
   })
 
-  it.each(['/docs', '/docs/', '/openapi.json', '/asyncapi.json'])(
+  it.each(['/docs', '/docs/', '/docs/stream', '/openapi.json', '/asyncapi.json'])(
     '%s is no error of ours, whatever the Host',
     async (path) => {
       const statuses: (number | undefined)[] = []

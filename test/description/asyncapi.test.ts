@@ -17,11 +17,12 @@ const committed: Node = JSON.parse(
 const document = new ApiDocument(committed)
 const { messages } = committed.components
 
-/** The schema with objects that may have no member but those described. */
-const withNothingElse = (schema: Node): Node =>
-  JSON.parse(JSON.stringify(schema), (_name, value) =>
+/** The document with objects that may have no member but those described. */
+const strict = new ApiDocument(
+  JSON.parse(JSON.stringify(committed), (_name, value) =>
     value?.type === 'object' && value.properties !== undefined ? { ...value, additionalProperties: false } : value,
-  )
+  ),
+)
 
 describe('the document', () => {
   it('is AsyncAPI 3.0 in its structure', async () => {
@@ -51,14 +52,33 @@ describe('the document', () => {
     const { stream } = committed.channels
     expect(stream['x-errors']).toEqual(STREAM_ERRORS)
     expect(stream['x-close-codes']).toEqual(Object.values(CLOSE_CODES))
-    expect(messages.error.payload.properties.error.enum).toEqual(Object.keys(STREAM_ERRORS))
+    expect(committed.components.schemas.ErrorCode.enum).toEqual(Object.keys(STREAM_ERRORS))
     expect(committed.components.securitySchemes.token.scopes).toEqual([STREAM_SCOPE])
+  })
+
+  it('has every object, choice and list of words under a name, so that generators invent none', () => {
+    const { schemas } = committed.components
+    const isNamed = (name: string) => /^[A-Z][A-Za-z]+$/.test(name)
+    expect(Object.keys(schemas).filter((name) => !isNamed(name))).toEqual([])
+    const unnamed: string[] = []
+    const look = (schema: Node, place: string, isTop: boolean) => {
+      const { $ref, type, enum: words, oneOf = [], properties = {}, items } = schema
+      if ($ref !== undefined) return
+      if (!isTop && (type === 'object' || words !== undefined || oneOf.length > 0)) unnamed.push(place)
+      for (const [name, inner] of Object.entries<Node>(properties)) look(inner, `${place}.${name}`, false)
+      for (const inner of [...oneOf, ...(items === undefined ? [] : [items])]) look(inner, `${place}[]`, false)
+    }
+    for (const [name, schema] of Object.entries<Node>(schemas)) look(schema, name, true)
+    for (const [name, { payload }] of Object.entries<Node>(messages)) look(payload, name, false)
+    expect(unnamed).toEqual([])
+    const references = document.references()
+    expect(Object.keys(schemas).filter((name) => !references.includes(`#/components/schemas/${name}`))).toEqual([])
   })
 
   it('gives examples that conform to their schemas', () => {
     for (const [name, message] of Object.entries<Node>(messages)) {
       for (const { payload } of message.examples) {
-        expect([name, document.faults(withNothingElse(message.payload), payload)]).toEqual([name, []])
+        expect([name, strict.faults(message.payload, payload)]).toEqual([name, []])
       }
     }
   })
@@ -76,7 +96,7 @@ describe('what is on the wire', () => {
   const kindsOf = (text: string) =>
     Object.keys(messages)
       .filter((name) => !name.endsWith('.request'))
-      .filter((name) => document.faults(withNothingElse(messages[name].payload), JSON.parse(text)).length === 0)
+      .filter((name) => strict.faults(messages[name].payload, JSON.parse(text)).length === 0)
 
   /** Takes texts, each of which has to be one of the messages, and counts them by their names. */
   const takeInto =
