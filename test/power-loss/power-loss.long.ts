@@ -1,0 +1,34 @@
+/**
+ * Losses of power in number, and the mistakes that the simulation has to catch: `TIDEGATE_LONG=1 npx vitest run --project
+ * embedded test/power-loss`. `TIDEGATE_SEED` repeats a run.
+ */
+import { describe, expect, it } from 'vitest'
+import { hasCompiler, type Simulation, simulate } from './simulation.ts'
+
+const SEED = Number(process.env.TIDEGATE_SEED ?? Date.now() % 2 ** 31)
+const MISTAKE_DISKS = 40
+
+const MISTAKES: Readonly<Record<string, Partial<Simulation>>> = {
+  'nothing synced': { setUp: 'unsynced' },
+  'no full-page writes': { setUp: 'no-page-images' },
+  'answers before the sync': { isAnsweredEarly: true },
+  'folders not synced': { countsSync: (_, isFolder) => !isFolder },
+  'only the log synced': { countsSync: (path) => path.includes('/pg_wal') },
+  'only the data synced': { countsSync: (path) => !path.includes('/pg_wal') },
+}
+
+describe.skipIf(!hasCompiler)(`losses of power (needs a C compiler; seed ${SEED})`, () => {
+  for (let run = 0; run < 5; run++) {
+    it(`leave the store whole: run ${run + 1} of 5, 100 disks`, async () => {
+      expect(await simulate({ seed: SEED + run, disks: 100, transactions: 300 })).toEqual([])
+    })
+  }
+
+  for (const [name, mistake] of Object.entries(MISTAKES)) {
+    it(`are survived by no store with this mistake: ${name}`, async () => {
+      const bad = await simulate({ seed: SEED, disks: MISTAKE_DISKS, transactions: 200, ...mistake })
+      console.info(`${name}: ${bad.length} of ${MISTAKE_DISKS} disks bad, such as: ${bad[0]?.[0]}`)
+      expect(bad.length).toBeGreaterThan(0)
+    })
+  }
+})
