@@ -1,0 +1,71 @@
+/**
+ * `npm run test:nodes [-- MAJOR…]`: the core suites, and a start of the built program, on the newest release of each
+ * supported line of Node (20, 22, 24, 26). The programs come from npm, without install scripts, and are kept in
+ * node_modules/.cache. The last line is `N passed, N failed`, counted in versions.
+ */
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ensureBuilt, fail, ROOT, VITEST } from './setup.mjs'
+
+const LINES = ['20', '22', '24', '26']
+/** What depends on the runtime: streams, sockets, threads, the store, cryptography, and the program as a whole. */
+const CORE_SUITES = [
+  'base',
+  'market',
+  'channel',
+  'gateway',
+  'store',
+  'http',
+  'auth',
+  'config',
+  'feed',
+  'cli/service.test.ts',
+]
+
+const asked = process.argv.slice(2)
+const unknown = asked.find((line) => !LINES.includes(line))
+if (unknown !== undefined) fail(`Node ${unknown} is not among ${LINES.join(', ')}`)
+ensureBuilt()
+let failed = 0
+const lines = asked.length > 0 ? asked : LINES
+for (const line of lines) {
+  const program = nodeOf(line)
+  const version = spawnSync(program, ['--version'], { encoding: 'utf8' }).stdout.trim()
+  process.stderr.write(`tidegate: core suites on Node ${version}\n`)
+  const isGood = runSuites(program) && startsProgram(program)
+  console.log(`Node ${version}: ${isGood ? 'passed' : 'failed'}`)
+  if (!isGood) failed++
+}
+console.log(`${lines.length - failed} passed, ${failed} failed`)
+process.exitCode = failed === 0 ? 0 : 1
+
+/** Path of the program of that line; installed when it is not there yet. */
+function nodeOf(line) {
+  const name = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
+  const folder = join(ROOT, 'node_modules/.cache/nodes', line)
+  const program = join(folder, 'node_modules', name, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+  if (existsSync(program)) return program
+  const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-save', '--loglevel=error', '--prefix', folder]
+  const { status } = spawnSync('npm', ['install', ...options, `${name}@${line}`], { stdio: ['ignore', 2, 2] })
+  if (status !== 0 || !existsSync(program)) fail(`Node ${line} could not be installed (${name}@${line})`)
+  return program
+}
+
+function runSuites(program) {
+  const suites = CORE_SUITES.map((name) => `test/${name}`)
+  const options = ['run', '--project', 'embedded', '--reporter=default']
+  return spawnSync(program, [VITEST, ...options, ...suites], { cwd: ROOT, stdio: ['ignore', 2, 2] }).status === 0
+}
+
+/** Whether the program makes a store, checks it and ends well. */
+function startsProgram(program) {
+  const folder = mkdtempSync(join(tmpdir(), 'tidegate-nodes-'))
+  const { status } = spawnSync(program, ['dist/main.js', 'migrate', '--data_dir', folder], {
+    cwd: ROOT,
+    stdio: ['ignore', 2, 2],
+  })
+  rmSync(folder, { recursive: true })
+  return status === 0
+}
