@@ -55,15 +55,17 @@ const EXTENDED_PARAMS: Readonly<Record<ExtendedParam, Json>> = {
     title: 'Depth',
     type: 'integer',
     enum: EXTENDED_DEPTHS,
-    description: extended('Best levels a side, not above what the market publishes; without it, all that it publishes'),
+    description: extended(
+      'Best levels per side, not above what the market publishes; without it, all that it publishes',
+    ),
   },
   interval_ms: {
     title: 'Interval',
     type: 'integer',
     enum: EXTENDED_INTERVALS,
-    description: extended('Milliseconds: at most one message an interval, with all that changed'),
+    description: extended('Milliseconds: at most one message per interval, with all that changed'),
   },
-  resume: text(extended('The cursor to go on from, of the same market, channel and depth')),
+  resume: text(extended('The cursor to resume from, of the same market, channel and depth')),
 }
 
 /** Entries of requests: what they are about. */

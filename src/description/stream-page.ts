@@ -55,7 +55,7 @@ body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1r
 nav a{margin-right:1rem}
 h2{margin-top:3rem}
 pre{overflow-x:auto;padding:.75rem;border:1px solid #8886;border-radius:4px}
-code,pre{font:14px/1.4 ui-monospace,monospace}
+code,pre{font-family:ui-monospace,monospace;font-size:.9em;line-height:1.4}
 table{border-collapse:collapse;width:100%}
 th,td{text-align:left;vertical-align:top;padding:.25rem .75rem .25rem 0;border-bottom:1px solid #8884}`
 
@@ -104,18 +104,20 @@ function operationSection(
   messages: StreamDocument['components']['messages'],
 ): string {
   const { summary, reply } = operation
-  const own = operation.messages.map(({ $ref }) => messageText(nameIn($ref), messages))
-  const answers = (reply?.messages ?? []).map(({ $ref }) => messageText(nameIn($ref), messages))
+  const own = operation.messages.map(({ $ref }) => messageText(nameIn($ref), messages, summary))
+  const answers = (reply?.messages ?? []).map(({ $ref }) => messageText(nameIn($ref), messages, summary))
   const answered = answers.length === 0 ? '' : `<p>Answered with:</p>${answers.join('')}`
   return `<section id="${escaped(name)}"><h3><code>${escaped(name)}</code></h3><p>${escaped(summary)}</p>${own.join('')}${answered}</section>`
 }
 
-function messageText(name: string, messages: StreamDocument['components']['messages']): string {
+/** @param known the summary of the operation, which is not repeated */
+function messageText(name: string, messages: StreamDocument['components']['messages'], known: string): string {
   const message = messages[name]
   if (message === undefined) return ''
+  const about = message.summary === known ? '' : `: ${escaped(message.summary)}`
   const examples = message.examples.map(({ name: protocol, payload }) => {
     const on = protocol === undefined ? '' : ` on <code>${escaped(protocol)}</code>`
-    return `<p>${link(nameIn(message.payload.$ref))}${on}: ${escaped(message.summary)}</p><pre>${escaped(JSON.stringify(payload, null, 2))}</pre>`
+    return `<p>${link(nameIn(message.payload.$ref))}${on}${about}</p><pre>${escaped(JSON.stringify(payload, null, 2))}</pre>`
   })
   return examples.join('')
 }

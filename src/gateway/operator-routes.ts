@@ -124,7 +124,7 @@ function registerMarketRoutes(app: FastifyInstance, { hub, sourcesOf }: StreamOp
 
 function marketOf(hub: Hub, symbol: string): MarketChannel {
   const channel = hub.channel(symbol)
-  if (channel === undefined) throw new Problem('not_found', 'there is no market with this symbol')
+  if (channel === undefined) throw new Problem('not_found', `there is no market with this symbol; ${hub.marketList}`)
   return channel
 }
 

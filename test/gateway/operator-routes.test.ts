@@ -298,7 +298,7 @@ describe('a book', () => {
     }
   })
 
-  it('that is not there yet is empty and says why; a market that is not configured is 404', async () => {
+  it('that is not there yet is empty and says why; a market that is not configured is 404 with those that are', async () => {
     expect((await ask('GET', '/markets/BBBUSD/book')).body).toEqual({
       symbol: 'BBBUSD',
       live: false,
@@ -307,7 +307,8 @@ describe('a book', () => {
       bids: [],
       asks: [],
     })
-    expect(await ask('GET', '/markets/CCCUSD/book')).toMatchObject({ status: 404, body: { code: 'not_found' } })
+    const detail = 'there is no market with this symbol; the markets are AAAUSD, BBBUSD'
+    expect(await ask('GET', '/markets/CCCUSD/book')).toMatchObject({ status: 404, body: { code: 'not_found', detail } })
     expect((await ask('GET', '/markets/__proto__/book')).status).toBe(404)
   })
 })
