@@ -4,6 +4,7 @@
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import { createLog } from '../../src/base/log.ts'
+import { CRYPTO_NETWORK_NAMES } from '../../src/contract/crypto-networks.ts'
 import type { Db } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
@@ -212,6 +213,9 @@ describe.skipIf(!hasPostgres)('pages of lists on PostgreSQL, explained (needs it
         [...each('profile_ids', profiles), ...each('identity_ids', identities)],
         10_000,
       ),
+      list(ADDRESSES, 'addresses, network of most', [['networks', 'ETHEREUM']]),
+      list(ADDRESSES, 'addresses, network of none', [['networks', 'BITCOIN']]),
+      list(ADDRESSES, 'addresses, every network', each('crypto_networks', CRYPTO_NETWORK_NAMES), 12),
       list(
         ADDRESSES,
         'addresses, five arrays of 100',
