@@ -20,6 +20,8 @@ if (runNode(BIOME, ['check']) !== 0) failures.push('linter: biome check')
 if (runNode(TYPESCRIPT, ['--noEmit', '-p', 'tsconfig.json']) !== 0) failures.push('type checker: tsc --noEmit')
 const tests = runTests(args.filter((argument) => argument !== '--long'))
 
+printTimes(tests.times)
+
 for (const name of tests.skipped.keys()) console.log(`skipped: ${name} (${tests.skipped.get(name)})`)
 for (const name of [...failures, ...tests.failures]) console.log(`failed: ${name}`)
 const failed = failures.length + tests.failures.length
@@ -52,9 +54,10 @@ function environment() {
 
 /** Counts tests; skipped ones are gathered under the outermost describe that names what is missing. */
 function summarise(files) {
-  const summary = { passed: 0, failures: [], skipped: new Map() }
+  const summary = { passed: 0, failures: [], skipped: new Map(), times: [] }
   for (const file of files) {
     const path = relative(ROOT, file.name)
+    summary.times.push({ path, seconds: (file.endTime - file.startTime) / 1000 })
     const failedBefore = summary.failures.length
     for (const test of file.assertionResults) {
       if (test.status === 'passed') summary.passed++
@@ -68,4 +71,21 @@ function summarise(files) {
       summary.failures.push(`${path}: does not load`)
   }
   return summary
+}
+
+/** Where the time went: seconds per folder of test/ and the ten slowest files, two of which run at a time. */
+function printTimes(times) {
+  const folders = new Map()
+  for (const { path, seconds } of times) {
+    const folder = path.split('/')[1] ?? ''
+    folders.set(folder, (folders.get(folder) ?? 0) + seconds)
+  }
+  const longestFirst = (left, right) => right[1] - left[1]
+  const line = ([name, seconds]) => `${seconds.toFixed(1).padStart(8)}  ${name}`
+  console.log('seconds per folder:')
+  for (const entry of [...folders].sort(longestFirst)) console.log(line(entry))
+  if (times.length <= 10) return
+  console.log('seconds of the slowest files:')
+  const files = times.map(({ path, seconds }) => [path, seconds])
+  for (const entry of files.sort(longestFirst).slice(0, 10)) console.log(line(entry))
 }
