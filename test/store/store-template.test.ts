@@ -1,0 +1,60 @@
+/** The template of new stores: current, empty of everything that an installation makes for itself. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { ensureDemoClient } from '../../src/auth/demo-client.ts'
+import { Directory } from '../../src/auth/directory.ts'
+import { DirectoryLoader } from '../../src/auth/directory-loader.ts'
+import { createLog } from '../../src/base/log.ts'
+import { openEmbedded } from '../../src/store/embedded.ts'
+import { readSchemaState } from '../../src/store/migrate.ts'
+import { sql } from '../../src/store/sql.ts'
+import { createPatientClock } from '../support/patient-clock.ts'
+
+const log = createLog('silent')
+
+it('has the schema of this version, and no row but those that its migrations insert', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'tidegate-template-'))
+  const db = await openEmbedded({ folder: join(root, 'store'), log, clock: createPatientClock() })
+  expect(await readSchemaState(db)).toBe('current')
+  const { rows: tables } = await sql<{ name: string }>`
+    select table_name as name from information_schema.tables where table_schema = 'public'`.execute(db.tables())
+  const filled: string[] = []
+  for (const { name } of tables) {
+    const { rows } = await sql<{ count: number }>`select count(*)::int as count from ${sql.table(name)}`.execute(
+      db.tables(),
+    )
+    if ((rows[0]?.count ?? 0) > 0) filled.push(name)
+  }
+  expect(filled.sort()).toEqual(['directory_version', 'schema_migrations'])
+  await db.close()
+  rmSync(root, { recursive: true })
+})
+
+it('gives two installations different issuers, peppers, signing keys and demo secrets', async () => {
+  const [one, other] = [await install(), await install()]
+  for (const [name, value] of Object.entries(one)) expect(value, name).not.toBe(other[name])
+})
+
+/** What the first start on a new store makes. */
+async function install(): Promise<Record<string, string | undefined>> {
+  const root = mkdtempSync(join(tmpdir(), 'tidegate-installation-'))
+  const clock = createPatientClock()
+  const db = await openEmbedded({ folder: join(root, 'store'), log, clock })
+  const directory = new Directory()
+  await new DirectoryLoader({ db, directory, clock, log, publicUrl: '' }).refresh()
+  const { rows } = await sql<{ pepper: Uint8Array; issuer: string }>`select pepper, issuer from authority`.execute(
+    db.tables(),
+  )
+  const { clientId, clientSecret } = await ensureDemoClient(db, undefined)
+  await db.close()
+  rmSync(root, { recursive: true })
+  return {
+    issuer: rows[0]?.issuer,
+    pepper: Buffer.from(rows[0]?.pepper ?? []).toString('hex'),
+    signingKey: directory.signingKeyAt(clock.wallMilliseconds())?.keyId,
+    clientId,
+    clientSecret,
+  }
+}
