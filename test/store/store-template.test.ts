@@ -53,7 +53,7 @@ async function install(): Promise<Record<string, string | undefined>> {
   return {
     issuer: rows[0]?.issuer,
     pepper: Buffer.from(rows[0]?.pepper ?? []).toString('hex'),
-    signingKey: directory.signingKeyAt(clock.now().milliseconds)?.keyId,
+    signingKey: directory.signingKeyAt(clock.wallInstant().milliseconds)?.keyId,
     clientId,
     clientSecret,
   }
