@@ -4,15 +4,17 @@
  */
 
 import { TOKEN_ERRORS } from '../src/auth/token-errors.ts'
+import { FEED_NAME_WORDS } from '../src/config/feeds.ts'
 import { variableOf } from '../src/config/load.ts'
 import { DEMO_DEFAULTS, MARKETS_MAX } from '../src/config/markets.ts'
 import { RELATIONS } from '../src/config/relations.ts'
 import type { Setting } from '../src/config/setting-kinds.ts'
 import { SETTING_KEYS, SETTINGS } from '../src/config/settings.ts'
-import { SOURCES_MAX, sourceForms } from '../src/config/sources.ts'
+import { SOURCE_FORMS, SOURCES_MAX } from '../src/config/sources.ts'
 import { FIAT_NETWORKS } from '../src/contract/assets.ts'
 import { CRYPTO_NETWORK_NAMES } from '../src/contract/crypto-networks.ts'
 import { CLOSE_CODES, STREAM_ERRORS } from '../src/contract/stream-codes.ts'
+import { VENUE_NAMES, VENUES } from '../src/feed/venues.ts'
 import { PROBLEMS } from '../src/http/problem.ts'
 
 /** Path from the root, and text, of every page. */
@@ -22,6 +24,35 @@ export function referencePages(): [path: string, text: string][] {
     ['docs/reference/errors.md', errorsPage()],
   ]
 }
+
+const FEED_MEMBERS = [
+  [
+    '`kind`',
+    `one of ${VENUE_NAMES.map((name) => `\`${name}\``).join(', ')}; a feed named after a kind is of that kind`,
+  ],
+  ['`url`', 'where its WebSocket is; that of the kind when absent'],
+  [
+    '`rest_url`',
+    'where its HTTP API is, without a path; that of the kind when absent. A feed of a name of its own names both addresses or none, because books are right only when both are of the same exchange',
+  ],
+]
+
+/** Kind, exchange, `url`, `rest_url`: https://developers.binance.com, https://docs.binance.us, https://www.okx.com/docs-v5. */
+const FEED_ADDRESSES = [
+  ['kraken', 'Kraken', VENUES.kraken.addresses.url, VENUES.kraken.addresses.restUrl],
+  ['coinbase', 'Coinbase Advanced Trade', VENUES.coinbase.addresses.url, VENUES.coinbase.addresses.restUrl],
+  ['binance', 'Binance', VENUES.binance.addresses.url, VENUES.binance.addresses.restUrl],
+  [
+    'binance',
+    'Binance, market data only',
+    'wss://data-stream.binance.vision/stream',
+    'https://data-api.binance.vision',
+  ],
+  ['binance', 'Binance.US', 'wss://stream.binance.us:9443/stream', 'https://api.binance.us'],
+  ['okx', 'OKX', VENUES.okx.addresses.url, VENUES.okx.addresses.restUrl],
+  ['okx', 'OKX, European Economic Area', 'wss://wseea.okx.com:8443/ws/v5/public', 'https://eea.okx.com'],
+  ['okx', 'OKX, United States', 'wss://wsus.okx.com:8443/ws/v5/public', 'https://us.okx.com'],
+].map(([kind = '', exchange = '', url = '', restUrl = '']) => [`\`${kind}\``, exchange, `\`${url}\``, `\`${restUrl}\``])
 
 const NOTICE = '<!-- Generated from the code by `npm run docs`. -->'
 
@@ -69,6 +100,32 @@ Between keys:
 
 ${relations.join('\n')}
 
+## Feeds
+
+A feed is one connection to a venue. Its name is what \`sources\` write before the colon, and the name that logs, metrics,
+\`/readyz\` and recordings have for it. Several feeds of one kind can be read side by side, as Binance and Binance.US here:
+
+\`\`\`yaml
+feeds:
+  binance-us: {kind: binance, url: "wss://stream.binance.us:9443/stream", rest_url: "https://api.binance.us"}
+markets:
+  - {symbol: BTCUSDT, base_asset: BTC, quote_asset: USDT, price_decimals: 2, amount_decimals: 8, depth: 100, sources: [binance:BTCUSDT, binance-us:BTCUSDT]}
+\`\`\`
+
+${table(['member', 'meaning'], FEED_MEMBERS)}
+
+Names have ${FEED_NAME_WORDS};
+\`module\`, \`replay\` and \`simulator\` are reserved, and no name ends in \`-rest\`. The feeds
+${listed(VENUE_NAMES.map((name) => `\`${name}\``))} are there without being configured. The flags \`--feeds.NAME.url\` and
+\`--feeds.NAME.rest_url\`, the variables \`TIDEGATE_FEEDS_NAME_URL\` and \`TIDEGATE_FEEDS_NAME_REST_URL\` (\`-\` as \`_\`)
+and flat keys of the file replace single addresses. A new or changed feed needs a restart: a reload whose markets name a
+feed that is not running is refused.
+
+Addresses, from the venues’ documentation as of 2026-11-22. They were not tried from here; the first of each kind is its
+default.
+
+${table(['kind', 'exchange', 'url', 'rest_url'], FEED_ADDRESSES)}
+
 ## Markets
 
 Every member but \`aggregation\` is required.
@@ -88,7 +145,7 @@ ${table(
     ['`depth`', 'published levels a side; 0 = all'],
     [
       '`sources`',
-      `where its book comes from: ${listed(sourceForms().map((form) => `\`${form}\``))}, with the exchange’s own symbol or the path of a [recording](../recordings.md). Up to ${SOURCES_MAX} make [one book](../aggregated-books.md), each named once; \`simulator\` and \`replay:FILE\` stand alone. \`{source, max_age_ms}\` gives a source a maximum age of its own`,
+      `where its book comes from: ${listed(SOURCE_FORMS.map((form) => `\`${form}\``))}, with the name of a [feed](#feeds) and the exchange’s own symbol, or the path of a [recording](../recordings.md). Up to ${SOURCES_MAX} make [one book](../aggregated-books.md), each named once; \`simulator\` and \`replay:FILE\` stand alone. \`{source, max_age_ms}\` gives a source a maximum age of its own`,
     ],
     [
       '`aggregation`',
@@ -179,7 +236,7 @@ ${table(['code', 'reason', 'reconnect'], closes)}
 }
 
 function shown(key: string, row: Setting<unknown>): string {
-  if (key === 'markets' || key === 'assets') return 'see below'
+  if (key === 'markets' || key === 'assets' || key === 'feeds') return 'see below'
   return row.initial === '' ? '(empty)' : `\`${String(row.show(row.initial))}\``
 }
 

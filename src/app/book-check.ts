@@ -7,14 +7,13 @@ import type { Clock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
 import { createMetricsRegistry } from '../base/metrics.ts'
 import type { Config } from '../config/settings.ts'
-import { isVenueName } from '../config/sources.ts'
+import { isFed } from '../config/sources.ts'
 import type { SourceMarket } from '../feed/source.ts'
-import { VENUE_NAMES, VENUES, type VenueName } from '../feed/venues.ts'
-import { venueAddresses } from './venue-sources.ts'
+import { createFeedSource } from './venue-sources.ts'
 
 /** With 7 decimals a market holds prices up to 900,719,925; the highest asks seen are 888,888,004 and 99,999,997. */
 const PRICE_DECIMALS_MIN = 7
-/** Books of one venue that are looked at; 20 of Binance use 5,000 of the 6,000 weights that an address has a minute. */
+/** Books of one feed that are looked at; 20 of Binance use 5,000 of the 6,000 weights that an address has a minute. */
 const BOOKS_MAX = 20
 /** A book takes a second or two from the connection on. */
 const LOOK_MILLISECONDS_MAX = 5_000
@@ -26,11 +25,11 @@ interface LookedAt {
 
 /** A warning for each market whose book ends before a level that it cannot hold. */
 export async function checkBooks(config: Config, clock: Clock): Promise<readonly string[]> {
-  const warnings = await Promise.all(VENUE_NAMES.map((name) => lookAt(name, config, clock)))
+  const warnings = await Promise.all([...config.feeds.keys()].map((name) => lookAt(name, config, clock)))
   return warnings.flat()
 }
 
-async function lookAt(name: VenueName, config: Config, clock: Clock): Promise<readonly string[]> {
+async function lookAt(name: string, config: Config, clock: Clock): Promise<readonly string[]> {
   let unanswered = 0
   let finish: () => void = () => undefined
   const finished = new Promise<void>((resolve) => {
@@ -42,7 +41,8 @@ async function lookAt(name: VenueName, config: Config, clock: Clock): Promise<re
   })
   if (looked.length === 0) return []
   unanswered = looked.length
-  const source = VENUES[name].createSource(venueAddresses(config, name), {
+  const source = createFeedSource(config, {
+    name,
     markets: looked.map((one) => one.source),
     clock,
     random: () => 0,
@@ -59,13 +59,13 @@ async function lookAt(name: VenueName, config: Config, clock: Clock): Promise<re
 }
 
 /** @param onAnswer called once for each of them, when its book is there or cannot be had */
-function marketsOf(name: VenueName, { markets }: Config, onAnswer: () => void): readonly LookedAt[] {
+function marketsOf(name: string, { markets }: Config, onAnswer: () => void): readonly LookedAt[] {
   const looked = markets.flatMap(({ definition, sources }, index) =>
     definition.priceDecimals < PRICE_DECIMALS_MIN
       ? []
-      : sources.flatMap(({ venue, symbol }, place) =>
-          isVenueName(venue) && venue === name
-            ? [{ definition, symbol, key: `markets[${index}].sources[${place}]` }]
+      : sources.flatMap((source, place) =>
+          isFed(source) && source.feed === name
+            ? [{ definition, symbol: source.symbol, key: `markets[${index}].sources[${place}]` }]
             : [],
         ),
   )

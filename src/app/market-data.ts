@@ -1,6 +1,6 @@
 /**
  * The markets of this process, from source to replica: each configured market gets one writer and one reader on the
- * bus, and each venue one source that feeds all markets that name it. It starts and stops them, and lets them come and
+ * bus, and each feed one source that feeds all markets that name it. It starts and stops them, and lets them come and
  * go; what a book is, it does not know. A market that comes back goes on with later times than it had.
  */
 import { isDeepStrictEqual } from 'node:util'
@@ -11,7 +11,7 @@ import type { Bus } from '../channel/bus.ts'
 import { Replica } from '../channel/replica.ts'
 import { forgetMarket, Sequencer, type SequencerMetrics } from '../channel/sequencer.ts'
 import { type ConfiguredMarket, isSimulated } from '../config/markets.ts'
-import { type MarketSource, sourceText } from '../config/sources.ts'
+import { sourceText } from '../config/sources.ts'
 import type { Source, SourceMarket } from '../feed/source.ts'
 import type { Instrument, InstrumentState } from '../market/event.ts'
 import { type InputState, MarketFeed, type MarketInput, SOURCES_CHANGED } from './market-feed.ts'
@@ -19,7 +19,7 @@ import { type InputState, MarketFeed, type MarketInput, SOURCES_CHANGED } from '
 /** What counts for a market with several sources: the first of these that any of them is in. */
 const OPENNESS: readonly InstrumentState[] = ['OPEN', 'AUCTION', 'HALTED', 'CLOSED']
 
-export type CreateSource = (markets: readonly SourceMarket[]) => Source
+export type CreateSource = (name: string, markets: readonly SourceMarket[]) => Source
 
 export interface MarketDataOptions {
   readonly markets: readonly ConfiguredMarket[]
@@ -30,8 +30,8 @@ export interface MarketDataOptions {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: SequencerMetrics
-  /** How the source of a venue is made; called once for each venue that a market names. */
-  readonly createSource: Readonly<Record<MarketSource['venue'], CreateSource>>
+  /** How the source of a feed is made, or of the simulator or of recordings; called once for each that a market names. */
+  readonly createSource: CreateSource
 }
 
 interface RunningMarket {
@@ -71,7 +71,8 @@ export class MarketData {
   /** Sources that have no market left, on their way to their end. */
   readonly #ending = new Set<Promise<void>>()
   #floors: ReadonlyMap<string, number> = new Map()
-  readonly #sources = new Map<MarketSource['venue'], Source>()
+  /** By the names of feeds. */
+  readonly #sources = new Map<string, Source>()
   readonly #starting: Set<string>
   #onStarted: () => void = () => undefined
 
@@ -100,7 +101,7 @@ export class MarketData {
     return feed.inputs.map(({ source, fed }, index) => ({
       source: sourceText(source),
       ...feed.states[index]!,
-      notices: [...feed.noticesOf(index), ...(this.#sources.get(source.venue)?.notices(fed) ?? [])],
+      notices: [...feed.noticesOf(index), ...(this.#sources.get(source.feed)?.notices(fed) ?? [])],
     }))
   }
 
@@ -117,7 +118,7 @@ export class MarketData {
   instrumentOf(symbol: string): Instrument | undefined {
     const inputs = this.#markets.get(symbol)?.feed?.inputs ?? []
     const known = inputs.flatMap(({ source, fed }) => {
-      const instrument = this.#sources.get(source.venue)?.instrument(fed)
+      const instrument = this.#sources.get(source.feed)?.instrument(fed)
       if (instrument === undefined) return []
       const { state, reason } = instrument
       return [{ state, reason: reason === '' ? '' : `${sourceText(source)}: ${reason}` }]
@@ -150,13 +151,13 @@ export class MarketData {
     })
     this.#floors = floors
     if (this.#starting.size === 0) this.#onStarted()
-    const fed = new Map<MarketSource['venue'], SourceMarket[]>()
+    const fed = new Map<string, SourceMarket[]>()
     for (const running of this.#markets.values()) {
       for (const { source, fed: market } of this.#write(running)) {
-        fed.set(source.venue, [...(fed.get(source.venue) ?? []), market])
+        fed.set(source.feed, [...(fed.get(source.feed) ?? []), market])
       }
     }
-    for (const [venue, list] of fed) this.#sources.set(venue, this.#options.createSource[venue](list))
+    for (const [name, list] of fed) this.#sources.set(name, this.#options.createSource(name, list))
     for (const source of this.#sources.values()) source.start()
     return started
   }
@@ -206,10 +207,10 @@ export class MarketData {
   }
 
   #addInput({ source, fed }: MarketInput): void {
-    const known = this.#sources.get(source.venue)
+    const known = this.#sources.get(source.feed)
     if (known === undefined) {
-      const created = this.#options.createSource[source.venue]([fed])
-      this.#sources.set(source.venue, created)
+      const created = this.#options.createSource(source.feed, [fed])
+      this.#sources.set(source.feed, created)
       created.start()
     } else {
       known.add(fed)
@@ -221,14 +222,14 @@ export class MarketData {
     running.configured = configured
     // After `start` every market has its feed.
     const { added, removed, kept } = (running.feed as MarketFeed).change(configured)
-    for (const { source, fed } of removed) this.#sources.get(source.venue)?.remove(fed)
+    for (const { source, fed } of removed) this.#sources.get(source.feed)?.remove(fed)
     for (const input of added) this.#addInput(input)
-    for (const { source, fed } of kept) this.#sources.get(source.venue)?.rebuild(fed, SOURCES_CHANGED)
+    for (const { source, fed } of kept) this.#sources.get(source.feed)?.rebuild(fed, SOURCES_CHANGED)
   }
 
   #remove(symbol: string): void {
     const { replica, sequencer, feed } = this.#markets.get(symbol) as RunningMarket
-    for (const { source, fed } of feed?.inputs ?? []) this.#sources.get(source.venue)?.remove(fed)
+    for (const { source, fed } of feed?.inputs ?? []) this.#sources.get(source.feed)?.remove(fed)
     sequencer?.stop()
     replica.stop()
     if (replica.instant.milliseconds > 0) this.#gone.set(symbol, replica.instant.milliseconds)
@@ -239,10 +240,10 @@ export class MarketData {
 
   #endIdleSources(): void {
     const markets = [...this.#markets.values()]
-    const venues = new Set(markets.flatMap(({ configured }) => configured.sources.map(({ venue }) => venue)))
-    for (const [venue, source] of this.#sources) {
-      if (venues.has(venue)) continue
-      this.#sources.delete(venue)
+    const names = new Set(markets.flatMap(({ configured }) => configured.sources.map(({ feed }) => feed)))
+    for (const [name, source] of this.#sources) {
+      if (names.has(name)) continue
+      this.#sources.delete(name)
       const ending = source.stop().finally(() => this.#ending.delete(ending))
       this.#ending.add(ending)
     }
@@ -285,7 +286,7 @@ export class MarketData {
       violations: metrics.violations,
       offer: (event) => sequencer.offer(event),
       onStarted: () => this.#noteStarted(market.symbol),
-      rebuild: ({ source, fed }, reason) => this.#sources.get(source.venue)?.rebuild(fed, reason),
+      rebuild: ({ source, fed }, reason) => this.#sources.get(source.feed)?.rebuild(fed, reason),
     })
     running.sequencer = sequencer
     running.feed = feed

@@ -17,8 +17,8 @@ export async function checkRecordings(
   const problems: ConfigProblem[] = []
   const recordings = new Map<string, readonly RecordedMarket[] | string>()
   for (const [index, { definition, sources }] of markets.entries()) {
-    for (const [place, { venue, symbol: path }] of sources.entries()) {
-      if (venue !== 'replay') continue
+    for (const [place, { feed, symbol: path }] of sources.entries()) {
+      if (feed !== 'replay') continue
       const recorded = recordings.get(path) ?? (await readMarkets(path))
       recordings.set(path, recorded)
       const found = typeof recorded === 'string' ? recorded : recordedIndex(path, recorded, definition)

@@ -11,6 +11,7 @@ import type { Log } from '../base/log.ts'
 import { Counter, type MetricsRegistry } from '../base/metrics.ts'
 import { type ConfigResult, describeProblem } from '../config/load.ts'
 import { type Config, isLive, SETTING_KEYS, type SettingKey } from '../config/settings.ts'
+import { feedProblem } from '../config/sources.ts'
 import { checkTlsFiles } from './tls-settings.ts'
 
 export interface ReloadOptions {
@@ -58,7 +59,8 @@ export function reload({ log, clock, live, apply }: ReloadOptions, result: Confi
 }
 
 /**
- * Why a configuration that is valid is more likely a damaged file than what the operator wants. An empty file that
+ * Why a configuration that is valid is not applied: it needs a restart, or is more likely a damaged file than what the
+ * operator wants. An empty file that
  * changes nothing is applied: all values may come from flags and variables, and certificates are read again.
  */
 function suspicionOf(
@@ -67,8 +69,21 @@ function suspicionOf(
   changeCount: number,
 ): string | undefined {
   if (read.isFileEmpty && changeCount > 0) return 'the configuration file is empty'
+  const unknown = unknownFeedOf(running, read.config)
+  if (unknown !== undefined) return unknown
   if (running.markets.length === 0 || read.config.markets.length > 0) return undefined
   return 'markets would be empty: a reload never removes every market; to serve none, restart'
+}
+
+/** Markets are live and feeds are not: a market cannot be read through a feed that only the next start has. */
+function unknownFeedOf({ feeds }: Config, { markets }: Config): string | undefined {
+  for (const { definition, sources } of markets) {
+    for (const source of sources) {
+      const problem = feedProblem(source, feeds)
+      if (problem !== undefined) return `a source of ${definition.symbol} ${problem}; new feeds need a restart`
+    }
+  }
+  return undefined
 }
 
 /** The running configuration with the live values of the other one, and the keys in which the two differ. */

@@ -7,11 +7,10 @@ import type { Clock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
 import type { ConfigProblem } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
-import { isVenueName } from '../config/sources.ts'
+import { isFed, sourceText } from '../config/sources.ts'
 import type { Listing } from '../feed/venue.ts'
-import { VENUE_NAMES, VENUES, type VenueName } from '../feed/venues.ts'
+import { VENUES } from '../feed/venues.ts'
 import type { MarketDefinition } from '../market/event.ts'
-import { venueAddresses } from './venue-sources.ts'
 
 export interface SourceCheck {
   readonly problems: readonly ConfigProblem[]
@@ -20,16 +19,16 @@ export interface SourceCheck {
   readonly goodCount: number
 }
 
-/** One source of a market that is at a venue, with its place in the configuration. */
+/** One source of a market that is read through a feed, with its place in the configuration. */
 interface PlacedSource {
   readonly key: string
   readonly market: MarketDefinition
-  readonly venue: VenueName
+  readonly feed: string
   readonly symbol: string
 }
 
 /**
- * Asks all venues that the markets name, at the same time.
+ * Asks the venues of all feeds that the markets name, at the same time.
  * @param origins where each value came from
  */
 export async function checkSources(
@@ -38,29 +37,34 @@ export async function checkSources(
   clock: Clock,
 ): Promise<SourceCheck> {
   const sources = placedSources(config)
-  const venues = VENUE_NAMES.filter((name) => sources.some(({ venue }) => venue === name))
+  const symbolsByFeed = new Map<string, Set<string>>()
+  for (const { feed, symbol } of sources) {
+    symbolsByFeed.set(feed, (symbolsByFeed.get(feed) ?? new Set()).add(symbol))
+  }
   const answers = new Map(
-    await Promise.all(venues.map(async (venue) => [venue, await ask(venue, sources, config, clock)] as const)),
+    await Promise.all(
+      [...symbolsByFeed].map(async ([name, symbols]) => [name, await ask(name, [...symbols], config, clock)] as const),
+    ),
   )
   const problems: ConfigProblem[] = []
   const warnings: string[] = []
   let goodCount = 0
-  for (const [venue, answer] of answers) {
-    if (typeof answer === 'string') warnings.push(`${venue} could not be asked for the pairs of its markets: ${answer}`)
+  for (const [name, answer] of answers) {
+    if (typeof answer === 'string') warnings.push(`${name} could not be asked for the pairs of its markets: ${answer}`)
   }
   for (const source of sources) {
-    const { key, venue, symbol } = source
-    const answer = answers.get(venue)
+    const { key, feed, symbol } = source
+    const answer = answers.get(feed)
     if (!(answer instanceof Map)) continue
     const listing = answer.get(symbol)
     const message = problemOf(source, listing)
     if (message === undefined) goodCount += 1
     else problems.push({ key, origin: origins.markets, message })
     if (message === undefined && listing?.state === 'restricted') {
-      warnings.push(`${key}: ${venue} lists ${symbol} as ${listing.status}; its book may stand still`)
+      warnings.push(`${key}: ${feed} lists ${symbol} as ${listing.status}; its book may stand still`)
     }
     if (message === undefined && listing?.feedSymbol !== undefined) {
-      warnings.push(`${key}: ${venue} sends the book and the trades of ${listing.feedSymbol} for ${symbol}`)
+      warnings.push(`${key}: ${feed} sends the book and the trades of ${listing.feedSymbol} for ${symbol}`)
     }
   }
   return { problems, warnings, goodCount }
@@ -68,33 +72,35 @@ export async function checkSources(
 
 function placedSources({ markets }: Config): PlacedSource[] {
   return markets.flatMap(({ definition: market, sources }, index) =>
-    sources.flatMap(({ venue, symbol }, place) =>
-      isVenueName(venue) ? [{ key: `markets[${index}].sources[${place}]`, market, venue, symbol }] : [],
-    ),
+    sources.flatMap((source, place) => {
+      const { feed, symbol } = source
+      return isFed(source) ? [{ key: `markets[${index}].sources[${place}]`, market, feed, symbol }] : []
+    }),
   )
 }
 
-/** How the venue lists the symbols, by symbol, or why it does not say. */
+/** How the venue of a feed lists these symbols, by symbol, or why it does not say. */
 async function ask(
-  name: VenueName,
-  sources: readonly PlacedSource[],
-  config: Config,
+  name: string,
+  symbols: readonly string[],
+  { feeds }: Config,
   clock: Clock,
 ): Promise<Map<string, Listing> | string> {
-  const symbols = new Set(sources.flatMap(({ venue, symbol }) => (venue === name ? [symbol] : [])))
+  const feed = feeds.get(name)
+  if (feed === undefined) return 'there is no such feed'
   // What goes wrong is told in a warning; a log line besides would stand in the middle of the answer.
-  const parts = { clock, log: createLog('silent') }
-  const listings = await VENUES[name].readListings(venueAddresses(config, name), [...symbols], parts)
+  const parts = { name, clock, log: createLog('silent') }
+  const listings = await VENUES[feed.kind].readListings(feed.addresses, symbols, parts)
   if ('problem' in listings) return listings.problem
   return new Map(listings.value.map((listing) => [listing.symbol, listing]))
 }
 
 function problemOf(source: PlacedSource, listing: Listing | undefined): string | undefined {
-  const { venue, symbol, market } = source
-  const name = `${venue}:${symbol}`
-  if (listing === undefined) return `is ${name}, which ${venue} does not list`
+  const { feed, market } = source
+  const name = sourceText(source)
+  if (listing === undefined) return `is ${name}, which ${feed} does not list`
   const { priceDecimals, amountDecimals, status, state } = listing
-  if (state === 'gone') return `is ${name}, which ${venue} lists as ${status}: it has no book`
+  if (state === 'gone') return `is ${name}, which ${feed} lists as ${status}: it has no book`
   if (priceDecimals <= market.priceDecimals && amountDecimals <= market.amountDecimals) return undefined
   return (
     `is ${name}, which has ${priceDecimals} price and ${amountDecimals} amount decimals; ` +

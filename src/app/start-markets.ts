@@ -16,7 +16,7 @@ import type { Db } from '../store/db.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { MarketData, type MarketDataOptions } from './market-data.ts'
 import { untilAborted, wait } from './store-wait.ts'
-import { createVenueSources } from './venue-sources.ts'
+import { createFeedSource } from './venue-sources.ts'
 
 export interface MarketParts {
   readonly config: Config
@@ -81,29 +81,29 @@ export async function startSources(
   if (marketData.starting.size > 0) log.warn({ markets: [...marketData.starting] }, 'sources have said nothing yet')
 }
 
-/** How the source of each kind is made from the configuration. */
+/** How the simulator, the player of recordings and each feed are made from the configuration. */
 export function createSources(
   parts: Pick<MarketParts, 'config' | 'clock' | 'random' | 'log' | 'metrics' | 'onTrade'>,
 ): MarketDataOptions['createSource'] {
   const { config, clock, random, log, metrics, onTrade } = parts
-  return {
-    simulator: (markets) =>
-      createSimulator({
+  return (name, markets) => {
+    if (name === 'simulator') {
+      return createSimulator({
         markets,
         seed: config['simulator.seed'],
         updatesPerSecond: config['simulator.rate'],
         clock,
         ...(onTrade === undefined ? {} : { onTrade }),
-      }),
-    replay: (markets) =>
-      createReplay({
-        markets,
-        speed: config['replay.speed'],
-        fromSeconds: config['replay.from_seconds'],
-        loops: config['replay.loop'],
-        clock,
-        log,
-      }),
-    ...createVenueSources(config, { clock, random, log, metrics }),
+      })
+    }
+    if (name !== 'replay') return createFeedSource(config, { name, markets, clock, random, log, metrics })
+    return createReplay({
+      markets,
+      speed: config['replay.speed'],
+      fromSeconds: config['replay.from_seconds'],
+      loops: config['replay.loop'],
+      clock,
+      log,
+    })
   }
 }

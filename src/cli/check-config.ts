@@ -59,7 +59,8 @@ async function withSurroundings(result: ConfigResult, isOffline: boolean): Promi
   const problems = checks.flatMap((check) => check.problems)
   const transport = transportProblem(config['store.url'])
   const known = transport === undefined ? result.warnings : [...result.warnings, transport]
-  const warnings = [...known, ...checks.flatMap((check) => check.warnings), ...bookWarnings]
+  // What a list of pairs reports of one, its book may report too.
+  const warnings = [...new Set([...known, ...checks.flatMap((check) => check.warnings), ...bookWarnings])]
   return problems.length > 0 ? { ok: false, problems, warnings } : { ...result, warnings }
 }
 
@@ -77,12 +78,19 @@ function asText(result: ConfigResult): string {
     lines.push(...tableLines(result.problems.map(({ key, message, origin }) => [key || origin, message, origin])))
     return `${lines.join('\n')}\n`
   }
-  const keys = SETTING_KEYS.filter((key) => key !== 'markets' && key !== 'assets')
+  const keys = SETTING_KEYS.filter((key) => key !== 'markets' && key !== 'assets' && key !== 'feeds')
   lines.push(
     ...tableLines(
       keys.map((key) => [key, String(shown(result, key)) || '(empty)', result.origins[key], liveMark(key)]),
     ),
   )
+  const feeds = [...result.config.feeds].map(([name, { kind, addresses }]) => [
+    `  ${name}`,
+    name === kind ? '' : kind,
+    addresses.url,
+    addresses.restUrl,
+  ])
+  lines.push(`feeds (${result.origins.feeds})`, ...tableLines(feeds))
   const markets = result.config.markets.map(({ definition, sources }) => [
     `  ${definition.symbol}`,
     sources.map(sourceText).join(' '),

@@ -4,6 +4,7 @@
  */
 import { type Command, Option } from 'commander'
 import { readRegularFile } from '../base/regular-file.ts'
+import { feedMemberOf } from '../config/feeds.ts'
 import { type ConfigResult, describeProblem, loadConfig, type VerbDefaults } from '../config/load.ts'
 import type { Setting } from '../config/setting-kinds.ts'
 import { type Config, SETTING_KEYS, SETTINGS, type SettingKey } from '../config/settings.ts'
@@ -24,6 +25,17 @@ export function addConfigFlags(command: Command): Command {
   return command
 }
 
+/** Lets a verb that takes the configuration take the addresses of single feeds too, whose names only the caller knows. */
+export function addFeedFlags(command: Command, args: readonly string[]): void {
+  const has = (flag: string) => command.options.some(({ long }) => long === flag)
+  if (!has('--feeds')) return
+  for (const arg of args) {
+    const [flag = ''] = arg.split('=')
+    if (!flag.startsWith('--') || feedMemberOf(flag.slice(2)) === undefined || has(flag)) continue
+    command.addOption(new Option(`${flag} <value>`).hideHelp())
+  }
+}
+
 const TAKE_OVER =
   'takes a data folder whose lock names another host; first make sure that nothing runs there, or both lose writes'
 
@@ -38,16 +50,27 @@ export function isTakeOver(command: Command): boolean {
 
 /** The effective configuration, or everything wrong with it. */
 export function readConfigResult(command: Command, verbDefaults: VerbDefaults = {}): ConfigResult {
-  const { config, ...given } = command.opts<Record<string, string>>()
-  const flags = Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(SETTINGS, name)))
+  const { config } = command.opts<{ config?: string }>()
   return loadConfig({
-    flags,
+    flags: givenFlags(command),
     environment: process.env,
     // An empty variable counts as absent, as for the keys.
     file: config ?? (process.env.TIDEGATE_CONFIG || undefined),
     readFile: (path) => readRegularFile(path, FILE_BYTES_MAX).toString(),
     verbDefaults,
   })
+}
+
+/** By key; the parser's own names of options are not these where a feed's name has a hyphen. */
+function givenFlags(command: Command): Record<string, string> {
+  const flags: Record<string, string> = {}
+  for (const option of command.options) {
+    const key = option.long?.slice(2) ?? ''
+    const value: unknown = command.getOptionValue(option.attributeName())
+    const isKey = Object.hasOwn(SETTINGS, key) || feedMemberOf(key) !== undefined
+    if (isKey && typeof value === 'string') flags[key] = value
+  }
+  return flags
 }
 
 /** The effective configuration; throws one line that names every problem. Warnings go to `warn`. */

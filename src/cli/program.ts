@@ -6,6 +6,7 @@ import { Command } from 'commander'
 import { programVersion } from '../base/version.ts'
 import { registerAdmin } from './admin.ts'
 import { registerCheckConfig } from './check-config.ts'
+import { addFeedFlags } from './config-flags.ts'
 import { registerDemo } from './demo.ts'
 import { registerDoctor } from './doctor.ts'
 import { registerMigrate } from './migrate.ts'
@@ -27,6 +28,7 @@ export function createProgram(): Command {
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(`${oneLine(text).replace(/^error: /, 'tidegate: ')}\n`) })
     .showSuggestionAfterError(true)
+    .hook('preSubcommand', ({ args }, verb) => addFeedFlags(verb, args))
   registerDemo(program)
   registerServe(program)
   registerCheckConfig(program)

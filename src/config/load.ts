@@ -5,11 +5,13 @@
  */
 import { nearest } from '../base/nearest.ts'
 import { fileErrorText } from '../base/regular-file.ts'
+import { type Feeds, feedKeyOf, feedMemberOf, withFeedMember } from './feeds.ts'
 import { simulatorProblems } from './markets.ts'
 import { type ConfigProblem, ProblemList } from './problem-list.ts'
 import { RELATIONS } from './relations.ts'
 import type { Problem, Setting } from './setting-kinds.ts'
 import { type Config, SETTING_KEYS, SETTINGS, type SettingKey } from './settings.ts'
+import { feedProblems } from './sources.ts'
 import { readYaml } from './yaml.ts'
 
 export interface ConfigInput {
@@ -48,17 +50,22 @@ interface RawValue {
   readonly origin: string
 }
 
+/** Values as one source gives them: of keys, and of single members of `feeds` by their own keys. */
+interface Layer {
+  readonly values: Map<SettingKey, RawValue>
+  readonly members: Map<string, RawValue>
+}
+
 export function loadConfig(input: ConfigInput): ConfigResult {
   const problems = new ProblemList()
   const warnings: string[] = []
-  // Weakest first: later layers replace earlier ones key by key.
-  const raw = new Map<SettingKey, RawValue>()
-  for (const [key, value] of Object.entries(input.verbDefaults ?? {}))
-    raw.set(key as SettingKey, { value, origin: 'default' })
   const inFile = readConfigFile(input, problems)
-  for (const [key, value] of inFile) raw.set(key, value)
-  for (const [key, value] of readEnvironment(input, problems, warnings)) raw.set(key, value)
-  for (const [key, value] of readFlags(input, problems)) raw.set(key, value)
+  const { values: raw, members } = merged([
+    readVerbDefaults(input),
+    inFile,
+    readEnvironment(input, problems, warnings),
+    readFlags(input, problems),
+  ])
 
   const values: Partial<Record<SettingKey, unknown>> = {}
   const origins: Partial<Record<SettingKey, string>> = {}
@@ -74,13 +81,55 @@ export function loadConfig(input: ConfigInput): ConfigResult {
     if ('value' in reading) values[key] = reading.value
     else for (const problem of reading.problems) problems.add(located(key, found.origin, problem))
   }
+  if (values.feeds !== undefined) {
+    const { feeds, origin } = readMembers(values.feeds as Feeds, members, problems)
+    values.feeds = feeds
+    if (origins.feeds === 'default' && origin !== undefined) origins.feeds = origin
+    const markets = raw.get('markets')
+    for (const problem of feedProblems(markets?.value, feeds)) {
+      problems.add(located('markets', markets?.origin ?? '', problem))
+    }
+  }
   if (problems.count > 0) return { ok: false, problems: problems.all(), warnings }
   const config = values as Config
   const knownOrigins = origins as Record<SettingKey, string>
   const broken = brokenRelations(config, knownOrigins)
   if (broken.length > 0) return { ok: false, problems: broken, warnings }
-  const isFileEmpty = input.file !== undefined && inFile.size === 0
+  const isFileEmpty = input.file !== undefined && inFile.values.size + inFile.members.size === 0
   return { ok: true, config, origins: knownOrigins, warnings, isFileEmpty }
+}
+
+/** Weakest first: later layers replace earlier ones key by key, and a whole map replaces its members. */
+function merged(layers: readonly Layer[]): Layer {
+  const all: Layer = newLayer()
+  for (const { values, members } of layers) {
+    for (const [key, value] of values) all.values.set(key, value)
+    if (values.has('feeds')) all.members.clear()
+    for (const [key, value] of members) all.members.set(key, value)
+  }
+  return all
+}
+
+/** The feeds with the members that were given by themselves, and where the last of them came from. */
+function readMembers(
+  configured: Feeds,
+  members: ReadonlyMap<string, RawValue>,
+  problems: ProblemList,
+): { readonly feeds: Feeds; readonly origin: string | undefined } {
+  let feeds = configured
+  let last: string | undefined
+  for (const [key, { value, origin }] of members) {
+    const member = feedMemberOf(key)
+    const changed = member === undefined ? undefined : withFeedMember(feeds, member, value)
+    if (typeof changed === 'string') problems.add({ key, origin, message: changed })
+    else if (changed !== undefined) feeds = changed
+    last = origin
+  }
+  return { feeds, origin: last }
+}
+
+function newLayer(): Layer {
+  return { values: new Map(), members: new Map() }
 }
 
 /** What is wrong between keys whose values are sound one by one. */
@@ -111,19 +160,29 @@ function located(key: string, origin: string, problem: Problem): ConfigProblem {
   return { key: key + problem.path, origin, message: problem.message }
 }
 
-function readFlags({ flags }: ConfigInput, problems: ProblemList): Map<SettingKey, RawValue> {
-  const found = new Map<SettingKey, RawValue>()
+function readVerbDefaults({ verbDefaults = {} }: ConfigInput): Layer {
+  const layer = newLayer()
+  for (const [key, value] of Object.entries(verbDefaults)) {
+    layer.values.set(key as SettingKey, { value, origin: 'default' })
+  }
+  return layer
+}
+
+function readFlags({ flags }: ConfigInput, problems: ProblemList): Layer {
+  const layer = newLayer()
   for (const [key, text] of Object.entries(flags)) {
     const origin = `--${key}`
-    if (isSettingKey(key)) addText(found, key, text, origin, problems)
+    if (isSettingKey(key)) addText(layer.values, key, text, origin, problems)
+    else if (feedMemberOf(key) !== undefined) layer.members.set(key, { value: text, origin })
     else problems.add({ key, origin, message: () => unknownKey(key) })
   }
-  return found
+  return layer
 }
 
 /** Empty variables count as absent: that is how container files leave one out. */
-function readEnvironment(input: ConfigInput, problems: ProblemList, warnings: string[]): Map<SettingKey, RawValue> {
-  const found = new Map<SettingKey, RawValue>()
+function readEnvironment(input: ConfigInput, problems: ProblemList, warnings: string[]): Layer {
+  const layer = newLayer()
+  const { values: found } = layer
   const known = new Set(OTHER_VARIABLES)
   for (const key of SETTING_KEYS) {
     const name = variableOf(key)
@@ -138,7 +197,13 @@ function readEnvironment(input: ConfigInput, problems: ProblemList, warnings: st
     if (text) problems.add({ key, origin: fileName, message: `is given twice, by ${name} too` })
     else addSecretFile(found, key, path, fileName, input, problems)
   }
-  const unknown = Object.keys(input.environment).filter((name) => name.startsWith('TIDEGATE_') && !known.has(name))
+  const others = Object.keys(input.environment).filter((name) => name.startsWith('TIDEGATE_') && !known.has(name))
+  const unknown = others.filter((name) => {
+    const key = feedKeyOf(name)
+    const text = input.environment[name]
+    if (key !== undefined && text) layer.members.set(key, { value: text, origin: name })
+    return key === undefined
+  })
   if (unknown.length > 0) {
     const described = unknown.slice(0, UNKNOWN_NAMES_MAX).map((name) => {
       const meant = nearest(name, [...known])
@@ -147,7 +212,7 @@ function readEnvironment(input: ConfigInput, problems: ProblemList, warnings: st
     const more = unknown.length > UNKNOWN_NAMES_MAX ? ` and ${unknown.length - UNKNOWN_NAMES_MAX} more` : ''
     warnings.push(`unknown variables: ${described.join(', ')}${more}`)
   }
-  return found
+  return layer
 }
 
 function addText(
@@ -182,31 +247,25 @@ function addSecretFile(
   }
 }
 
-function readConfigFile(input: ConfigInput, problems: ProblemList): Map<SettingKey, RawValue> {
-  const found = new Map<SettingKey, RawValue>()
-  if (input.file === undefined) return found
+function readConfigFile(input: ConfigInput, problems: ProblemList): Layer {
+  const layer = newLayer()
+  if (input.file === undefined) return layer
   const origin = input.file
   let text: string
   try {
     text = input.readFile(input.file)
   } catch (error) {
     problems.add({ key: '', origin, message: `cannot be read: ${fileErrorText(error)}` })
-    return found
+    return layer
   }
   const result = readYaml(text)
   if ('problem' in result) problems.add({ key: '', origin, message: result.problem })
-  else if (result.value !== null && result.value !== undefined) collect(result.value, '', origin, found, problems)
-  return found
+  else if (result.value !== null && result.value !== undefined) collect(result.value, '', origin, layer, problems)
+  return layer
 }
 
 /** Walks the file down to known keys: `http: {port: 1}` and `http.port: 1` are the same. */
-function collect(
-  value: unknown,
-  prefix: string,
-  origin: string,
-  found: Map<SettingKey, RawValue>,
-  problems: ProblemList,
-): void {
+function collect(value: unknown, prefix: string, origin: string, layer: Layer, problems: ProblemList): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     const message = () => (prefix === '' ? 'does not hold keys and values' : unknownKey(prefix))
     problems.add({ key: prefix, origin, message })
@@ -214,12 +273,13 @@ function collect(
   }
   for (const [member, inner] of Object.entries(value)) {
     const key = prefix === '' ? member : `${prefix}.${member}`
-    if (!isSettingKey(key)) {
+    if (feedMemberOf(key) !== undefined) layer.members.set(key, { value: inner, origin })
+    else if (!isSettingKey(key)) {
       // An empty section (`http:` with all its lines commented out) says nothing.
       if (inner === null && SETTING_KEYS.some((known) => known.startsWith(`${key}.`))) continue
-      collect(inner, key, origin, found, problems)
-    } else if (found.has(key)) problems.add({ key, origin, message: 'is given twice' })
-    else found.set(key, { value: inner, origin })
+      collect(inner, key, origin, layer, problems)
+    } else if (layer.values.has(key)) problems.add({ key, origin, message: 'is given twice' })
+    else layer.values.set(key, { value: inner, origin })
   }
 }
 

@@ -89,7 +89,7 @@ function simulated(baseAsset: string, quoteAsset: string, priceDecimals: number,
   const symbol = baseAsset + quoteAsset
   return {
     definition: { symbol, baseAsset, quoteAsset, priceDecimals, amountDecimals, depth: 1000 },
-    sources: [{ venue: 'simulator', symbol: '' }],
+    sources: [{ feed: 'simulator', symbol: '' }],
     aggregation: AGGREGATION_DEFAULT,
   } as const
 }

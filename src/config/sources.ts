@@ -1,13 +1,15 @@
 /**
- * The `sources` of a configured market: what each text means, and which may stand side by side. It knows which venues
- * there are and what their symbols look like, not how they are spoken to.
+ * The `sources` of a configured market: what each text means, and which may stand side by side. It knows what the symbols
+ * of each kind of feed look like, not how a venue is spoken to.
  */
-import { VENUE_NAMES, VENUES, type VenueName } from '../feed/venues.ts'
+import { VENUES } from '../feed/venues.ts'
+import { type Feeds, unknownFeedText } from './feeds.ts'
 import { given, type Problem } from './setting-kinds.ts'
 
 /** Where a market's book comes from. */
 export interface MarketSource {
-  readonly venue: 'simulator' | 'replay' | VenueName
+  /** The name of a feed, `simulator` or `replay`. */
+  readonly feed: string
   /** The venue's own symbol (`BTC/USD`), the path of a recording; empty for the simulator. */
   readonly symbol: string
   /** Its own maximum age in an aggregated book; absent = that of its market. */
@@ -21,12 +23,28 @@ const MAX_AGE_MILLISECONDS_MAX = 86_400_000
 export const SOURCES_MAX = 8
 
 /** A source as the configuration names it: `kraken:BTC/USD`. */
-export function sourceText({ venue, symbol }: MarketSource): string {
-  return symbol === '' ? venue : `${venue}:${symbol}`
+export function sourceText({ feed, symbol }: MarketSource): string {
+  return symbol === '' ? feed : `${feed}:${symbol}`
 }
 
-export function isSimulator({ venue }: MarketSource): boolean {
-  return venue === 'simulator'
+export function isSimulator({ feed }: MarketSource): boolean {
+  return feed === 'simulator'
+}
+
+/** Whether it is read from a venue, through a feed. */
+export function isFed({ feed }: MarketSource): boolean {
+  return feed !== 'simulator' && feed !== 'replay'
+}
+
+/** What is wrong with a source in the light of the feeds that there are. */
+export function feedProblem(source: MarketSource, feeds: Feeds): string | undefined {
+  if (!isFed(source)) return undefined
+  const feed = feeds.get(source.feed)
+  if (feed === undefined)
+    return `names the feed ${source.feed}, which is not configured (${unknownFeedText(source.feed, feeds)})`
+  const { symbolPattern, symbolExample } = VENUES[feed.kind]
+  if (symbolPattern.test(source.symbol)) return undefined
+  return `${given(sourceText(source))}, not like ${source.feed}:${symbolExample}`
 }
 
 /** A source as a list of sources has it: its text, or an object where it has a maximum age of its own. */
@@ -38,8 +56,20 @@ export function showSource(source: MarketSource): unknown {
 }
 
 /** How sources are written, for messages and pages. */
-export function sourceForms(): readonly string[] {
-  return ['simulator', ...VENUE_NAMES.map((name) => `${name}:SYMBOL`), 'replay:FILE']
+export const SOURCE_FORMS: readonly string[] = ['simulator', 'FEED:SYMBOL', 'replay:FILE']
+
+/** What is wrong with the sources of markets as they were written, in the light of the feeds that there are. */
+export function feedProblems(markets: unknown, feeds: Feeds): readonly Problem[] {
+  const problems: Problem[] = []
+  for (const [index, market] of (Array.isArray(markets) ? (markets as unknown[]) : []).entries()) {
+    const sources = isObject(market) && Array.isArray(market.sources) ? (market.sources as unknown[]) : []
+    for (const [place, entry] of sources.slice(0, SOURCES_MAX).entries()) {
+      const source = sourceOf(isObject(entry) ? entry.source : entry)
+      const message = typeof source === 'string' ? undefined : feedProblem(source, feeds)
+      if (message !== undefined) problems.push({ path: `[${index}].sources[${place}]`, message })
+    }
+  }
+  return problems
 }
 
 /** Reads a list of sources, noting everything that is wrong with it; `path` stands before what is noted. */
@@ -79,7 +109,7 @@ export function readSources(value: unknown, path: string, problems: Problem[]): 
 
 /** A made-up book, or one of the past, added to a real one is a wrong book. */
 function standsAlone(source: MarketSource): boolean {
-  return isSimulator(source) || source.venue === 'replay'
+  return isSimulator(source) || source.feed === 'replay'
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -104,24 +134,17 @@ export function maxAgeOf(value: unknown): number | string {
   return fits ? value : `${given(value)}, not a whole number of milliseconds from 1 to ${MAX_AGE_MILLISECONDS_MAX}`
 }
 
-/** The source that a text names, or why there is none. */
+/** The source that a text names, or why there is none; whether there is such a feed is `feedProblem`'s to say. */
 function sourceOf(value: unknown): MarketSource | string {
-  if (typeof value !== 'string') return `${given(value)}, not ${sourceForms().join(' or ')}`
+  if (typeof value !== 'string' || value === '') return `${given(value)}, not ${SOURCE_FORMS.join(' or ')}`
   const colon = value.indexOf(':')
-  const venue = colon < 0 ? value : value.slice(0, colon)
+  const feed = colon < 0 ? value : value.slice(0, colon)
   const symbol = colon < 0 ? '' : value.slice(colon + 1)
-  if (venue === 'simulator') return colon < 0 ? { venue, symbol } : 'the simulator takes no symbol'
-  if (venue === 'replay') return isPath(symbol) ? { venue, symbol } : `${given(value)}, not like replay:FILE`
-  if (!isVenueName(venue)) return `this version has no source ${venue} (there are ${sourceForms().join(', ')})`
-  const { symbolPattern, symbolExample } = VENUES[venue]
-  if (!symbolPattern.test(symbol)) return `${given(value)}, not like ${venue}:${symbolExample}`
-  return { venue, symbol }
+  if (feed === 'simulator') return colon < 0 ? { feed, symbol } : 'the simulator takes no symbol'
+  if (feed === 'replay' && !isPath(symbol)) return `${given(value)}, not like replay:FILE`
+  return { feed, symbol }
 }
 
 function isPath(text: string): boolean {
   return /^[^\0]{1,4096}$/.test(text)
-}
-
-export function isVenueName(name: string): name is VenueName {
-  return Object.hasOwn(VENUES, name)
 }

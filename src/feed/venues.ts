@@ -1,7 +1,8 @@
 /**
- * The venues that there are: one row each, with the name and the form of its symbols as the configuration writes them,
- * its public addresses, and what makes its protocol. Everything that goes for every venue (settings, sources of
- * markets, `check-config`) is made from this table.
+ * The kinds of venues that can be read: one row each, with the name and the form of its symbols as the configuration
+ * writes them, its public addresses, and what makes its protocol. Everything that goes for every venue (settings, sources
+ * of markets, `check-config`) is made from this table. One feed of the configuration is one source; several may be of the
+ * same kind.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -15,13 +16,15 @@ import type { Fetched, Listing, VenueProtocol } from './venue.ts'
 import { lookUpListings } from './venue-lookup.ts'
 import { VenueSource } from './venue-source.ts'
 
-/** Where a venue is: `feeds.<venue>.url` and `feeds.<venue>.rest_url`, without a `/` at the end. */
+/** Where a venue is: `feeds.NAME.url` and `feeds.NAME.rest_url`, without a `/` at the end. */
 export interface VenueAddresses {
   readonly url: string
   readonly restUrl: string
 }
 
 export interface VenueSourceParts {
+  /** The name of the feed, for logs, reasons and metrics: `binance-us`. */
+  readonly name: string
   readonly markets: readonly SourceMarket[]
   readonly clock: Clock
   readonly random: () => number
@@ -41,27 +44,27 @@ export interface Venue {
   readonly readListings: (
     addresses: VenueAddresses,
     symbols: readonly string[],
-    parts: Pick<VenueSourceParts, 'clock' | 'log'>,
+    parts: Pick<VenueSourceParts, 'name' | 'clock' | 'log'>,
   ) => Promise<Fetched<readonly Listing[]>>
 }
 
 export const VENUES = {
-  kraken: venue('kraken', createKrakenProtocol, {
+  kraken: venue(createKrakenProtocol, {
     symbolPattern: /^[A-Za-z0-9.]{1,20}\/[A-Za-z0-9.]{1,20}$/,
     symbolExample: 'BTC/USD',
     addresses: { url: 'wss://ws.kraken.com/v2', restUrl: 'https://api.kraken.com' },
   }),
-  okx: venue('okx', createOkxProtocol, {
+  okx: venue(createOkxProtocol, {
     symbolPattern: /^[A-Z0-9]{1,20}-[A-Z0-9]{1,20}$/,
     symbolExample: 'BTC-USDT',
     addresses: { url: 'wss://ws.okx.com:8443/ws/v5/public', restUrl: 'https://www.okx.com' },
   }),
-  binance: venue('binance', createBinanceProtocol, {
+  binance: venue(createBinanceProtocol, {
     symbolPattern: /^[A-Z0-9._-]{1,50}$/,
     symbolExample: 'BTCUSDT',
     addresses: { url: 'wss://stream.binance.com:9443/stream', restUrl: 'https://api.binance.com' },
   }),
-  coinbase: venue('coinbase', createCoinbaseProtocol, {
+  coinbase: venue(createCoinbaseProtocol, {
     symbolPattern: /^[A-Z0-9]{1,20}-[A-Z0-9]{1,20}$/,
     symbolExample: 'BTC-USD',
     addresses: { url: 'wss://advanced-trade-ws.coinbase.com', restUrl: 'https://api.coinbase.com' },
@@ -73,15 +76,14 @@ export type VenueName = keyof typeof VENUES
 export const VENUE_NAMES = Object.keys(VENUES) as readonly VenueName[]
 
 function venue<Data>(
-  name: string,
   createProtocol: (addresses: VenueAddresses) => VenueProtocol<Data>,
   facts: Pick<Venue, 'symbolPattern' | 'symbolExample' | 'addresses'>,
 ): Venue {
   return {
     ...facts,
-    createSource: (addresses, parts) =>
+    createSource: (addresses, { name, ...parts }) =>
       new VenueSource({ ...parts, venue: name, url: addresses.url, protocol: createProtocol(addresses) }),
-    readListings: (addresses, symbols, parts) =>
+    readListings: (addresses, symbols, { name, ...parts }) =>
       lookUpListings({ ...parts, venue: name, url: addresses.url, protocol: createProtocol(addresses) }, symbols),
   }
 }

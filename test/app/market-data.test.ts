@@ -7,11 +7,8 @@ import { createMemoryBus } from '../../src/channel/bus-memory.ts'
 import { createSequencerMetrics } from '../../src/channel/sequencer.ts'
 import type { ConfiguredMarket } from '../../src/config/markets.ts'
 import type { Source, SourceMarket } from '../../src/feed/source.ts'
-import { VENUE_NAMES } from '../../src/feed/venues.ts'
 import { ASK, BID, type Instrument, type MarketEvent } from '../../src/market/event.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
-
-const SOURCE_NAMES = [...VENUE_NAMES, 'simulator', 'replay'] as const
 
 class ManualSource implements Source {
   readonly calls: string[] = []
@@ -46,9 +43,9 @@ class ManualSource implements Source {
   }
 }
 
-function market(symbol: string, venue: 'simulator' | 'kraken', venueSymbol: string): ConfiguredMarket {
+function market(symbol: string, feed: 'simulator' | 'kraken', venueSymbol: string): ConfiguredMarket {
   const definition = { symbol, baseAsset: symbol, quoteAsset: '', priceDecimals: 2, amountDecimals: 2, depth: 10 }
-  return { definition, sources: [{ venue, symbol: venueSymbol }], aggregation: { policy: 'recency' } }
+  return { definition, sources: [{ feed, symbol: venueSymbol }], aggregation: { policy: 'recency' } }
 }
 
 const A = market('AUSD', 'kraken', 'A/USD')
@@ -63,13 +60,11 @@ function setUp(markets: readonly ConfiguredMarket[] = [A, B, C]) {
   const clock = new VirtualClock()
   const registry = createMetricsRegistry()
   const made = new Map<string, ManualSource>()
-  const create = (venue: string) => (markets: readonly SourceMarket[]) => {
+  const createSource: CreateSource = (name, markets) => {
     const source = new ManualSource(markets)
-    made.set(venue, source)
+    made.set(name, source)
     return source
   }
-  const createSources: Partial<Record<string, CreateSource>> = {}
-  for (const name of SOURCE_NAMES) createSources[name] = create(name)
   const data = new MarketData({
     markets,
     executionsKept: 10,
@@ -77,7 +72,7 @@ function setUp(markets: readonly ConfiguredMarket[] = [A, B, C]) {
     clock,
     log: createLog('silent'),
     metrics: createSequencerMetrics(registry),
-    createSource: createSources as Readonly<Record<(typeof SOURCE_NAMES)[number], CreateSource>>,
+    createSource,
   })
   const started = data.start(new Map([['CUSD', FLOOR]]))
   const kraken = made.get('kraken') as ManualSource
@@ -198,7 +193,7 @@ describe('a changed configuration', () => {
     clock.advance(5)
     const replica = data.replicas[2]!
     const { epoch } = replica
-    const elsewhere: ConfiguredMarket = { ...C, sources: [{ venue: 'okx', symbol: 'C-USD' }] }
+    const elsewhere: ConfiguredMarket = { ...C, sources: [{ feed: 'okx', symbol: 'C-USD' }] }
     expect(data.change([A, B, elsewhere])).toEqual({ added: [], removed: [], refed: ['CUSD'] })
     expect(data.replicas[2]).toBe(replica)
     expect(kraken.calls).toEqual(['start', 'remove CUSD'])
@@ -279,8 +274,8 @@ describe('a market with several sources', () => {
   const both: ConfiguredMarket = {
     definition,
     sources: [
-      { venue: 'kraken', symbol: 'A/USD' },
-      { venue: 'okx', symbol: 'A-USD' },
+      { feed: 'kraken', symbol: 'A/USD' },
+      { feed: 'okx', symbol: 'A-USD' },
     ],
     aggregation: { policy: 'recency' },
   }

@@ -49,7 +49,7 @@ function setUp(sourceCount: number) {
   const feed = new MarketFeed({
     configured: {
       definition: MARKET,
-      sources: Array.from({ length: sourceCount }, (_, index) => ({ venue: 'kraken', symbol: `A/USD${index}` })),
+      sources: Array.from({ length: sourceCount }, (_, index) => ({ feed: 'kraken', symbol: `A/USD${index}` })),
       aggregation: { policy: 'recency', maxAgeMilliseconds: MAX_AGE_MILLISECONDS },
     },
     clock,

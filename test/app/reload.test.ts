@@ -138,3 +138,23 @@ it('that is the same is applied all the same: files that it names may have chang
 it('keys that a relation ties together are live together, so that no mixture of old and new breaks one', () => {
   for (const { key, other } of RELATIONS) expect(isLive(key), `${key} and ${other}`).toBe(isLive(other))
 })
+
+it('refuses markets that name a feed which only the next start has', () => {
+  const feeds = JSON.stringify({ 'kraken-2': { kind: 'kraken' } })
+  const second = `[${market('BTC').replace('kraken:', 'kraken-2:')}]`
+  load({ feeds, markets: second })
+  expect(outcomes).toEqual(['refused'])
+  expect(applied).toEqual([])
+  expect(lines).toEqual([
+    [
+      'the configuration was not reloaded: it stays as it was',
+      {
+        reason:
+          'a source of BTCUSD names the feed kraken-2, which is not configured (did you mean kraken?); new feeds need a restart',
+      },
+    ],
+  ])
+  load({ feeds, markets: `[${market('BTC')}]` })
+  expect(outcomes).toEqual(['refused', 'applied'])
+  expect(lines.at(-1)).toEqual(['keys that need a restart keep their old value', { keys: ['feeds'] }])
+})

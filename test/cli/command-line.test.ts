@@ -150,9 +150,12 @@ markets:
       'warning: markets[0].sources[0]: kraken lists BTC/USD as post_only; its book may stand still\n' +
         `markets[1].sources[0]  is kraken:XXX/USD, which kraken does not list  ${named}\n`,
     )
-    const offline = await runCommand(['check-config', '--json', '--offline', '--config', named])
+    const named2 = ['--feeds={"kraken-2": {"kind": "kraken"}}', '--feeds.kraken-2.url', 'ws://127.0.0.1:9']
+    const offline = await runCommand(['check-config', '--json', '--offline', '--config', named, ...named2])
     expect(offline.code).toBe(0)
     expect(JSON.parse(offline.stdout).warnings).toEqual([])
+    const { value } = JSON.parse(offline.stdout).settings.feeds
+    expect(value['kraken-2']).toMatchObject({ kind: 'kraken', url: 'ws://127.0.0.1:9' })
     close()
     const away = await runCommand(['check-config', '--json', '--config', named])
     expect(away.code).toBe(0)

@@ -114,7 +114,7 @@ describe('order of sources', () => {
         amountDecimals: 8,
         depth: 10,
       },
-      sources: [{ venue: 'kraken', symbol: 'BTC/USD' }],
+      sources: [{ feed: 'kraken', symbol: 'BTC/USD' }],
       aggregation: { policy: 'recency' },
     }
     expect(configOf(load({ environment: { TIDEGATE_MARKETS: yaml } })).markets).toEqual([expected])
@@ -334,7 +334,9 @@ describe('markets', () => {
     expect(sources('simulator')).toEqual([])
     expect(sources('kraken:BTC/USD', 'kraken:BTC/USDT')).toEqual([])
     expect(sources('kraken:BTC/USD', 'nowhere:BTC-USD')).toEqual([
-      expect.stringMatching(/^markets\[0\]\.sources\[1\] this version has no source nowhere \(there are simulator, /),
+      expect.stringMatching(
+        /^markets\[0\]\.sources\[1\] names the feed nowhere, which is not configured \(there are kraken, /,
+      ),
     ])
     expect(sources('constructor:BTC')).toHaveLength(1)
     expect(sources('simulator:BTC')).toEqual(['markets[0].sources[0] the simulator takes no symbol'])
@@ -368,8 +370,8 @@ describe('markets', () => {
     const { markets } = configOf(load({ flags: { markets: JSON.stringify([entry]) } }))
     expect(markets[0]).toMatchObject({
       sources: [
-        { venue: 'kraken', symbol: 'BTC/USD' },
-        { venue: 'okx', symbol: 'BTC-USD', maxAgeMilliseconds: 500 },
+        { feed: 'kraken', symbol: 'BTC/USD' },
+        { feed: 'okx', symbol: 'BTC-USD', maxAgeMilliseconds: 500 },
       ],
       aggregation: { policy: 'priority', maxAgeMilliseconds: 2_000 },
     })

@@ -119,6 +119,7 @@ describe.each(STAGES)('$name', (stage) => {
       source = VENUES[stage.name].createSource(
         { url: server.url, restUrl: server.restUrl },
         {
+          name: stage.name,
           markets: markets.map((market) => market.source),
           clock,
           random: random(),

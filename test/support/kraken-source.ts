@@ -5,6 +5,10 @@
 import type { Source } from '../../src/feed/source.ts'
 import { VENUES, type VenueSourceParts } from '../../src/feed/venues.ts'
 
-export function createKrakenSource({ url, ...parts }: Omit<VenueSourceParts, 'random'> & { url: string }): Source {
-  return VENUES.kraken.createSource({ url, restUrl: url.replace(/^ws/, 'http') }, { ...parts, random: () => 1 })
+export function createKrakenSource({
+  url,
+  ...parts
+}: Omit<VenueSourceParts, 'name' | 'random'> & { url: string }): Source {
+  const addresses = { url, restUrl: url.replace(/^ws/, 'http') }
+  return VENUES.kraken.createSource(addresses, { ...parts, name: 'kraken', random: () => 1 })
 }

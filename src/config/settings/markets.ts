@@ -1,6 +1,7 @@
 /** The settings of markets and where their data comes from. */
+import { feeds } from '../feeds.ts'
 import { markets } from '../markets.ts'
-import { factor, integer, seconds, toggle, url } from '../setting-kinds.ts'
+import { factor, integer, seconds, toggle } from '../setting-kinds.ts'
 
 export const MARKETS_SETTINGS = {
   markets: markets({
@@ -8,46 +9,9 @@ export const MARKETS_SETTINGS = {
     live: true,
     meaning: 'the markets of this service, with the sources of each; demo has three simulated ones',
   }),
-  'feeds.kraken.url': url({
-    initial: 'wss://ws.kraken.com/v2',
-    schemes: ['wss', 'ws'],
-    meaning: 'where sources named kraken:SYMBOL connect',
-  }),
-  'feeds.kraken.rest_url': url({
-    initial: 'https://api.kraken.com',
-    schemes: ['https', 'http'],
-    meaning: 'where they fetch the trades that a connection did not deliver',
-  }),
-  'feeds.okx.url': url({
-    initial: 'wss://ws.okx.com:8443/ws/v5/public',
-    schemes: ['wss', 'ws'],
-    meaning: 'where sources named okx:SYMBOL connect',
-  }),
-  'feeds.okx.rest_url': url({
-    initial: 'https://www.okx.com',
-    schemes: ['https', 'http'],
-    meaning: 'where they fetch the trades that a connection did not deliver',
-  }),
-  'feeds.binance.url': url({
-    initial: 'wss://stream.binance.com:9443/stream',
-    schemes: ['wss', 'ws'],
-    meaning: 'where sources named binance:SYMBOL connect, to the combined streams',
-  }),
-  'feeds.binance.rest_url': url({
-    initial: 'https://api.binance.com',
-    schemes: ['https', 'http'],
+  feeds: feeds({
     meaning:
-      'where they fetch lists of pairs, the beginnings of books, and the trades that a connection did not deliver',
-  }),
-  'feeds.coinbase.url': url({
-    initial: 'wss://advanced-trade-ws.coinbase.com',
-    schemes: ['wss', 'ws'],
-    meaning: 'where sources named coinbase:SYMBOL connect, to Advanced Trade',
-  }),
-  'feeds.coinbase.rest_url': url({
-    initial: 'https://api.coinbase.com',
-    schemes: ['https', 'http'],
-    meaning: 'where they fetch the list of products and the trades that a connection did not deliver',
+      'connections to venues by name, for sources named NAME:SYMBOL; a feed named after each kind is there by itself',
   }),
   'simulator.allowed': toggle({
     initial: false,

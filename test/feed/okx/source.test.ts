@@ -202,7 +202,7 @@ describe.skipIf(capturesMissing(...OKX_CAPTURES))('OKX (needs ../shared/data)', 
 
     it('answers who only asks how pairs are listed', async () => {
       const { server } = await serve({ recordings: recordingsOf(BTC) })
-      const parts = { clock: new VirtualClock(), log: createLog('silent') }
+      const parts = { name: 'okx', clock: new VirtualClock(), log: createLog('silent') }
       expect(await VENUES.okx.readListings({ url: server.url, restUrl: '' }, [BTC, ETH], parts)).toEqual({
         value: [{ symbol: BTC, priceDecimals: 1, amountDecimals: 8, status: 'live', state: 'open' }],
       })

@@ -26,6 +26,7 @@ export function readVenue(
   const source = VENUES[name].createSource(
     { url, restUrl },
     {
+      name,
       markets: markets.map((one) => (one instanceof SourceListener ? one.sourceMarket : one.source)),
       clock,
       random: () => 0,

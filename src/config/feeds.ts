@@ -1,0 +1,159 @@
+/**
+ * The `feeds` setting: connections to venues by name, so that several feeds of one kind can be read side by side. It
+ * knows which kinds there are and their public addresses, not how they are spoken to. A feed for each kind, named after
+ * it, is there without being configured. Flags, variables and flat keys of a file address single members of the map:
+ * `feeds.NAME.url` and `feeds.NAME.rest_url`.
+ */
+import { nearest } from '../base/nearest.ts'
+import { VENUE_NAMES, VENUES, type VenueAddresses, type VenueName } from '../feed/venues.ts'
+import { given, type Problem, type Reading, type Setting, url } from './setting-kinds.ts'
+
+interface Feed {
+  readonly kind: VenueName
+  readonly addresses: VenueAddresses
+}
+
+/** By name. */
+export type Feeds = ReadonlyMap<string, Feed>
+
+/** One member of the map, as a flag, a variable or a flat key names it. */
+interface FeedMember {
+  readonly name: string
+  readonly member: 'url' | 'rest_url'
+}
+
+/** Each feed is a connection; more are no way to read more pairs of a venue. */
+const FEEDS_MAX = 64
+const NAME = /^[a-z][a-z0-9-]{0,31}$/
+export const FEED_NAME_WORDS = '1 to 32 small letters, digits and hyphens, beginning with a letter'
+/** Sources of other kinds have these names, or will. */
+const RESERVED: readonly string[] = ['module', 'replay', 'simulator']
+const MEMBERS = ['kind', 'url', 'rest_url']
+const MEMBER_KEY = /^feeds\.([^.]+)\.(url|rest_url)$/
+const MEMBER_VARIABLE = /^TIDEGATE_FEEDS_(.+?)_(REST_URL|URL)$/
+
+const ADDRESSES = {
+  url: url({ initial: '', meaning: '', schemes: ['wss', 'ws'] }),
+  rest_url: url({ initial: '', meaning: '', schemes: ['https', 'http'] }),
+}
+
+const FEEDS_DEFAULT: Feeds = new Map(
+  VENUE_NAMES.map((name) => [name, { kind: name, addresses: VENUES[name].addresses }]),
+)
+
+export function feeds(common: { readonly meaning: string }): Setting<Feeds> {
+  return {
+    ...common,
+    initial: FEEDS_DEFAULT,
+    accepts: 'a map of feeds by name',
+    secret: false,
+    structured: true,
+    read: readFeeds,
+    show: (value) => Object.fromEntries([...value].map(([name, feed]) => [name, showFeed(feed)])),
+  }
+}
+
+/** The member that a key names, whether there is such a feed or not; undefined for any other key. */
+export function feedMemberOf(key: string): FeedMember | undefined {
+  const match = MEMBER_KEY.exec(key)
+  return match === null ? undefined : ({ name: match[1], member: match[2] } as FeedMember)
+}
+
+/** The key of the member that a variable names: `feeds.binance-us.url` for `TIDEGATE_FEEDS_BINANCE_US_URL`. */
+export function feedKeyOf(variable: string): string | undefined {
+  const match = MEMBER_VARIABLE.exec(variable)
+  if (match === null) return undefined
+  const [, name = '', member = ''] = match
+  return `feeds.${name.toLowerCase().replaceAll('_', '-')}.${member.toLowerCase()}`
+}
+
+/** The feeds with one member replaced, or why that cannot be. */
+export function withFeedMember(known: Feeds, { name, member }: FeedMember, value: unknown): Feeds | string {
+  const feed = known.get(name)
+  if (feed === undefined)
+    return `names no feed (${unknownFeedText(name, known)}); a new one is added in feeds, with its kind`
+  const reading = ADDRESSES[member].read(value)
+  if ('problems' in reading) return reading.problems[0]?.message ?? ''
+  const addresses = { ...feed.addresses, [member === 'url' ? 'url' : 'restUrl']: reading.value }
+  return new Map([...known, [name, { ...feed, addresses }]])
+}
+
+/** Which feeds there are instead of one that there is not. */
+export function unknownFeedText(name: string, known: Feeds): string {
+  const names = [...known.keys()]
+  const meant = nearest(name, names)
+  return meant === undefined ? `there are ${names.join(', ')}` : `did you mean ${meant}?`
+}
+
+function readFeeds(raw: unknown): Reading<Feeds> {
+  // An empty section (`feeds:` with all its lines commented out) says nothing.
+  if (raw === null) return { value: FEEDS_DEFAULT }
+  if (!isObject(raw)) return { problems: [{ path: '', message: 'is not a map of feeds by name' }] }
+  const entries = Object.entries(raw)
+  if (entries.length > FEEDS_MAX) {
+    return { problems: [{ path: '', message: `has ${entries.length} feeds; ${FEEDS_MAX} are the most` }] }
+  }
+  const problems: Problem[] = []
+  const read = new Map(FEEDS_DEFAULT)
+  for (const [name, entry] of entries) {
+    const path = `.${name}`
+    const wrong = nameProblem(name)
+    if (wrong === undefined) read.set(name, readFeed(name, entry, path, problems))
+    else problems.push({ path, message: wrong })
+  }
+  return problems.length > 0 ? { problems } : { value: read }
+}
+
+function nameProblem(name: string): string | undefined {
+  if (RESERVED.includes(name)) return `is a reserved name (as are ${RESERVED.filter((one) => one !== name).join(', ')})`
+  if (!NAME.test(name)) return `is not a name of ${FEED_NAME_WORDS}`
+  // TIDEGATE_FEEDS_NAME_REST_URL would mean two things.
+  return name.endsWith('-rest') ? 'is not a name: it ends in -rest' : undefined
+}
+
+/** What of an entry is right; what is not is added to `problems`. */
+function readFeed(name: string, entry: unknown, path: string, problems: Problem[]): Feed {
+  const note = (member: string, message: string): void => void problems.push({ path: path + member, message })
+  const fallback = FEEDS_DEFAULT.get(name) ?? (FEEDS_DEFAULT.get('kraken') as Feed)
+  if (!isObject(entry)) {
+    note('', 'is not an object')
+    return fallback
+  }
+  for (const member of Object.keys(entry)) {
+    if (MEMBERS.includes(member)) continue
+    const meant = nearest(member, MEMBERS)
+    note(`.${member}`, meant === undefined ? 'is unknown' : `is unknown; did you mean ${meant}?`)
+  }
+  const { kind: named = FEEDS_DEFAULT.has(name) ? name : undefined } = entry
+  const kind = VENUE_NAMES.find((one) => one === named)
+  if (kind === undefined) {
+    note('.kind', `${given(named)}, not one of ${VENUE_NAMES.join(', ')}`)
+    return fallback
+  }
+  if (FEEDS_DEFAULT.has(name) && kind !== name) note('.kind', `is ${kind}, but the feed ${name} is of the kind ${name}`)
+  const { addresses } = VENUES[kind]
+  const read = (member: 'url' | 'rest_url', initial: string): string => {
+    const value = entry[member]
+    if (value === undefined) return initial
+    const reading = ADDRESSES[member].read(value)
+    if ('value' in reading) return reading.value
+    for (const problem of reading.problems) note(`.${member}`, problem.message)
+    return initial
+  }
+  if (kind !== name && (entry.url === undefined) !== (entry.rest_url === undefined)) {
+    const missing = entry.url === undefined ? 'url' : 'rest_url'
+    note(
+      `.${missing}`,
+      `is missing: books are right only when url and rest_url are of the same exchange; name both or none`,
+    )
+  }
+  return { kind, addresses: { url: read('url', addresses.url), restUrl: read('rest_url', addresses.restUrl) } }
+}
+
+function showFeed({ kind, addresses: { url: address, restUrl } }: Feed): unknown {
+  return { kind, url: address, rest_url: restUrl }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
