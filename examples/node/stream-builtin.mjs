@@ -14,7 +14,7 @@ import { fetchToken } from './token.mjs'
 
 /** Heartbeats come every second by default: a connection without any message for so long is considered lost. */
 const SILENCE_MILLISECONDS = 15_000
-const BACKOFF_MILLISECONDS_MAX = 30_000
+const BACKOFF_SECONDS_MAX = 30
 /** Close codes after which the same attempt would fail the same way. */
 const FINAL_CODES = new Set([1002, 1007, 1009, 4003])
 
@@ -22,6 +22,7 @@ const [market, path = process.env.TIDEGATE_CREDENTIALS ?? 'data/demo-client.json
 const credentials = JSON.parse(await readFile(path, 'utf8'))
 
 for (let failures = 0; ; failures++) {
+  let retryAfterSeconds = 0
   try {
     // Each connection gets a new token: after 4001 the one before is no longer accepted.
     const token = await fetchToken(credentials)
@@ -34,9 +35,11 @@ for (let failures = 0; ; failures++) {
   } catch (error) {
     if (error.isFinal) fail(error.message)
     console.error(`no connection: ${error.message}`)
+    retryAfterSeconds = error.retryAfterSeconds || 0
   }
   // At random, so that a restart of the service does not bring all clients back in the same instant.
-  await sleep(Math.random() * Math.min(BACKOFF_MILLISECONDS_MAX, 1_000 * 2 ** failures))
+  const backoff = Math.random() * Math.min(BACKOFF_SECONDS_MAX, 2 ** failures)
+  await sleep((retryAfterSeconds + backoff) * 1_000)
 }
 
 /** One connection; resolves when it has ended, or when it has been silent for too long. */
@@ -67,6 +70,8 @@ function readStream(token) {
       show(message)
     })
     socket.addEventListener('close', ({ code, reason }) => end(code, reason))
+    // Of a refused handshake Node.js 20 reports nothing else.
+    socket.addEventListener('error', () => end(1006, 'not reachable, or refused'))
   })
 }
 

@@ -15,7 +15,7 @@ import { fetchToken } from './token.mjs'
 
 /** Heartbeats come every second by default: a connection without any message for so long is not one any more. */
 const SILENCE_MILLISECONDS = 15_000
-const BACKOFF_MILLISECONDS_MAX = 30_000
+const BACKOFF_SECONDS_MAX = 30
 /** Close codes after which the same attempt would fail the same way. */
 const FINAL_CODES = new Set([1002, 1007, 1009, 4003])
 
@@ -24,6 +24,7 @@ if (market === undefined) fail('usage: stream.mjs MARKET [CREDENTIALS]')
 const credentials = JSON.parse(await readFile(path, 'utf8'))
 
 for (let failures = 0; ; failures++) {
+  let retryAfterSeconds = 0
   try {
     const token = await fetchToken(credentials)
     const { code, reason, hadData } = await readStream(token)
@@ -33,9 +34,11 @@ for (let failures = 0; ; failures++) {
   } catch (error) {
     if (error.isFinal) fail(error.message)
     console.error(`no connection: ${error.message}`)
+    retryAfterSeconds = error.retryAfterSeconds || 0
   }
-  // At random, so that a restart of the service does not bring everybody back in the same instant.
-  await sleep(Math.random() * Math.min(BACKOFF_MILLISECONDS_MAX, 1_000 * 2 ** failures))
+  // At random, so that a restart of the service does not bring all clients back in the same instant.
+  const backoff = Math.random() * Math.min(BACKOFF_SECONDS_MAX, 2 ** failures)
+  await sleep((retryAfterSeconds + backoff) * 1_000)
 }
 
 /** One connection; resolves when it has ended. */
@@ -64,8 +67,9 @@ function readStream(token) {
     socket.on('unexpected-response', (request, response) => {
       request.destroy()
       const error = new Error(`the handshake was answered ${response.statusCode}`)
-      // 403: who asks may not stream. 401: the token has expired meanwhile; 429 and 503: later.
-      reject(Object.assign(error, { isFinal: response.statusCode === 403 }))
+      // 403: this client may not stream. 401: the token has expired meanwhile; 429 and 503: later.
+      const retryAfterSeconds = Number(response.headers['retry-after'])
+      reject(Object.assign(error, { isFinal: response.statusCode === 403, retryAfterSeconds }))
     })
     socket.on('error', reject)
     socket.on('close', (code, reason) => {

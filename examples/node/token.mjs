@@ -1,7 +1,7 @@
 /** OAuth 2 client credentials; used by the programs beside it. */
 const SCOPE = 'exchange:read_aggregated_marketdata_stream'
 
-/** An access token; an error with `isFinal` says that trying again would not help. */
+/** An access token. An error with `isFinal` says that trying again would not help, `retryAfterSeconds` when it may. */
 export async function fetchToken({ auth_url: authUrl, client_id: clientId, client_secret: clientSecret }) {
   const response = await fetch(`${authUrl}/oauth2/token`, {
     method: 'POST',
@@ -16,5 +16,6 @@ export async function fetchToken({ auth_url: authUrl, client_id: clientId, clien
   const answer = await response.json()
   if (response.ok) return answer.access_token
   const error = new Error(`no token: ${answer.error_description}`)
-  throw Object.assign(error, { isFinal: response.status === 400 || response.status === 401 })
+  const isFinal = response.status === 400 || response.status === 401
+  throw Object.assign(error, { isFinal, retryAfterSeconds: Number(response.headers.get('retry-after')) })
 }

@@ -131,6 +131,14 @@ def check_reply(reply):
         raise kind(f"{entry['error']}: {entry['message']}")
 
 
+def retry_after(error):
+    """Seconds to wait that a refusal names (of the handshake, or of the token endpoint); 0 when it names none."""
+    response = getattr(error, "response", None)
+    headers = getattr(error if response is None else response, "headers", {})
+    seconds = headers.get("Retry-After", "0")
+    return int(seconds) if seconds.isdigit() else 0
+
+
 def next_step(code, reason):
     """What to do after a close code; the table is in docs/reference/errors.md."""
     if code in (1002, 1007, 1009, 4003):
@@ -141,6 +149,7 @@ def next_step(code, reason):
 async def run(market):
     credentials, failures = read_credentials(), 0
     while True:
+        wait = 0
         try:
             await read_stream(credentials, market)
         except websockets.ConnectionClosed as closed:
@@ -148,10 +157,11 @@ async def run(market):
             next_step(closed.rcvd.code if closed.rcvd else 1006, closed.rcvd.reason if closed.rcvd else "")
         except websockets.InvalidHandshake as refused:
             failures += 1
-            # 403: who asks may not stream. 401: the token has expired meanwhile; 429 and 503: later.
+            # 403: this client may not stream. 401: the token has expired meanwhile; 429 and 503: later.
             if getattr(getattr(refused, "response", refused), "status_code", None) == 403:
                 raise Fatal(f"the handshake was refused: {refused}") from refused
             print(f"the handshake was refused: {refused}", file=sys.stderr, flush=True)
+            wait = retry_after(refused)
         except Retry as error:
             failures += 1
             print(error, file=sys.stderr, flush=True)
@@ -159,8 +169,9 @@ async def run(market):
             # Also what requests raises: its errors are OSErrors.
             failures += 1
             print(f"no connection: {type(error).__name__}", file=sys.stderr, flush=True)
-        # At random, so that a restart of the service does not bring everybody back in the same instant.
-        await asyncio.sleep(random.uniform(0, min(BACKOFF_SECONDS_MAX, 2**failures)))
+            wait = retry_after(error)
+        # At random, so that a restart of the service does not bring all clients back in the same instant.
+        await asyncio.sleep(wait + random.uniform(0, min(BACKOFF_SECONDS_MAX, 2**failures)))
 
 
 async def main():

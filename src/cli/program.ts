@@ -13,6 +13,7 @@ import { registerMigrate } from './migrate.ts'
 import { registerRecord } from './record.ts'
 import { registerReplay } from './replay.ts'
 import { registerServe } from './serve.ts'
+import { registerTorture } from './torture.ts'
 import { registerVerify } from './verify.ts'
 import { registerWatch } from './watch.ts'
 
@@ -36,6 +37,7 @@ export function createProgram(): Command {
   registerDoctor(program)
   registerWatch(program)
   registerVerify(program)
+  registerTorture(program)
   registerRecord(program)
   registerReplay(program)
   registerAdmin(program)

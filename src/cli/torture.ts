@@ -1,0 +1,145 @@
+/**
+ * `tidegate torture`: a conformance server for the client of a customer. It plays what a service may do to a connection
+ * (close codes, refused handshakes, changed markets, pauses) on the loopback interface and judges the client by what it
+ * does on the wire alone; exit code 1 means a wrong reaction. It needs no store and no configuration.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { type Command, InvalidArgumentError } from 'commander'
+import { type CommandEnvironment, processEnvironment, stayAlive } from './environment.ts'
+import { positiveInteger } from './option-values.ts'
+import { printable } from './styled-line.ts'
+import { CLIENT_ID } from './torture/client-id.ts'
+import { ClientProcess } from './torture/client-process.ts'
+import { WRONG_REACTIONS } from './torture/reactions.ts'
+import { playScenarios, type ScenarioResult } from './torture/run.ts'
+import { SCENARIOS } from './torture/scenarios.ts'
+import { ScriptedMarkets } from './torture/scripted-markets.ts'
+import { TortureService } from './torture/service.ts'
+import { Stage } from './torture/stage.ts'
+
+interface TortureOptions {
+  readonly credentials: string
+  readonly port: number
+  readonly markets: readonly string[]
+  readonly pace: number
+  readonly only?: readonly string[]
+  readonly json?: boolean
+}
+
+const NAME_WIDTH = Math.max(...SCENARIOS.map(({ name }) => name.length))
+
+const HELP = `
+The client under test is the program behind \`--\`, which is started again after each scenario that ends it, or any client
+that you point at the addresses in the credentials file. It subscribes at least one of the markets. Times of the service
+are divided by --pace; delays of the client are not, so that up to 40 s pass before a client counts as gone.
+
+Exit code 0: every reaction was right. 1: a reaction was wrong, or there was no client.
+
+Examples:
+  $ tidegate torture -- node examples/node/stream.mjs BTCUSD
+  $ tidegate torture --pace 20 --json -- ./my-client --config test.toml
+  $ tidegate torture --port 9000 --only close-4001 --only market-changed
+
+Scenarios:
+${SCENARIOS.map(({ name, sends, rightReaction }) => `  ${name.padEnd(NAME_WIDTH)}  ${sends}\n  ${' '.repeat(NAME_WIDTH)}  right: ${rightReaction}`).join('\n')}
+
+Wrong reactions:
+${Object.entries(WRONG_REACTIONS)
+  .map(([name, rule]) => `  ${name.padEnd(NAME_WIDTH)}  ${rule}`)
+  .join('\n')}`
+
+export function registerTorture(program: Command, environment: CommandEnvironment = processEnvironment()): void {
+  program
+    .command('torture')
+    .summary('tests how a client reacts')
+    .description('Plays what a service may do to a client, and reports every wrong reaction by name.')
+    .argument('[command...]', 'the client under test with its arguments, behind `--`')
+    .option('--credentials <file>', 'where the credentials are written', './torture-client.json')
+    .option('--port <port>', 'port on 127.0.0.1 (default: any free one)', positiveInteger, 0)
+    .option('--markets <symbols>', 'markets, comma-separated', marketList, ['BTCUSD', 'ETHUSD', 'SOLUSD'])
+    .option('--pace <factor>', 'so many times faster than life', positiveInteger, 1)
+    .option('--only <name>', 'play this scenario (may be repeated)', addScenario)
+    .option('--json', 'the results as one line of JSON')
+    .addHelpText('after', HELP)
+    .action((command: string[], options: TortureOptions) => stayAlive(torture(command, options, environment)))
+}
+
+async function torture(
+  command: readonly string[],
+  options: TortureOptions,
+  environment: CommandEnvironment,
+): Promise<void> {
+  const { clock, stdout, stderr } = environment
+  const scenarios = SCENARIOS.filter(({ name }) => options.only?.includes(name) ?? true)
+  const service = new TortureService(new ScriptedMarkets(options.markets, clock), clock, () => stage.notify())
+  const variables = { ...environment.variables, TIDEGATE_CREDENTIALS: options.credentials }
+  const client = command.length === 0 ? undefined : new ClientProcess(command, variables, clock, () => stage.notify())
+  const ask = (text: string) => stderr.write(`${text}\n`)
+  const stage = new Stage({ service, clock, pace: options.pace, client, ask })
+  await service.listen(options.port)
+  const removeSignals = environment.onStopSignal(() => stage.stop())
+  const results: ScenarioResult[] = []
+  try {
+    writeCredentials(options.credentials, service.credentials)
+    stderr.write(
+      `stream ${service.url.replace(/^http/, 'ws')}/ · tokens ${service.url}/oauth2/token · credentials ${options.credentials}\n`,
+    )
+    await playScenarios(stage, scenarios, (result) => {
+      results.push(result)
+      if (options.json !== true) stdout.write(resultText(result))
+    })
+  } finally {
+    removeSignals()
+    await client?.stop()
+    await service.stop()
+  }
+  const ok = results.every(({ outcome }) => outcome !== 'wrong')
+  stdout.write(
+    options.json === true ? `${JSON.stringify({ ok, pace: options.pace, results })}\n` : summaryText(results),
+  )
+  if (!ok) environment.setExitCode(1)
+}
+
+/** Replaces a file of an earlier run, and no other. */
+function writeCredentials(path: string, credentials: object): void {
+  if (existsSync(path) && !isOurs(readFileSync(path, 'utf8'))) {
+    throw new Error(`${path} holds other credentials: give --credentials FILE a path that is free`)
+  }
+  writeFileSync(path, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 })
+}
+
+function isOurs(text: string): boolean {
+  try {
+    return (JSON.parse(text) as { client_id?: unknown } | null)?.client_id === CLIENT_ID
+  } catch {
+    return false
+  }
+}
+
+function resultText({ name, outcome, reaction, rule, detail }: ScenarioResult): string {
+  const explanation = detail === undefined ? '' : printable(detail)
+  if (outcome === 'right') return `right    ${name}\n`
+  if (outcome === 'skipped') return `skipped  ${name.padEnd(NAME_WIDTH)}  ${explanation}\n`
+  const indent = ' '.repeat('skipped  '.length + NAME_WIDTH + 2)
+  return `WRONG    ${name.padEnd(NAME_WIDTH)}  ${reaction}: ${explanation}\n${indent}${rule}\n`
+}
+
+function summaryText(results: readonly ScenarioResult[]): string {
+  const count = (outcome: ScenarioResult['outcome']) => results.filter((result) => result.outcome === outcome).length
+  return `\n${count('right')} right, ${count('wrong')} wrong, ${count('skipped')} skipped\n`
+}
+
+function marketList(text: string): readonly string[] {
+  const symbols = text.split(',')
+  if (!symbols.every((symbol) => /^[A-Z0-9]{4,20}$/.test(symbol)) || new Set(symbols).size < symbols.length) {
+    throw new InvalidArgumentError('It must be a list of different symbols, like BTCUSD,ETHUSD.')
+  }
+  return symbols
+}
+
+function addScenario(name: string, earlier: readonly string[] = []): readonly string[] {
+  if (!SCENARIOS.some((scenario) => scenario.name === name)) {
+    throw new InvalidArgumentError('It must be the name of a scenario; --help lists them.')
+  }
+  return [...earlier, name]
+}

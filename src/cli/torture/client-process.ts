@@ -1,0 +1,78 @@
+/**
+ * The program under test, when `torture` starts it: starts it again after a scenario that ended it, and stops it. It
+ * keeps the end of what the program wrote to stderr, for the report; its output is not shown.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { Clock } from '../../base/clock.ts'
+
+/** How long a program may take to stop after SIGTERM. */
+const STOP_MILLISECONDS_MAX = 5_000
+const STDERR_CHARACTERS_KEPT = 2_000
+
+export class ClientProcess {
+  readonly #command: readonly string[]
+  readonly #variables: Readonly<Record<string, string | undefined>>
+  readonly #clock: Clock
+  readonly #onEnd: () => void
+  #child: ChildProcess | undefined
+  #stderr = ''
+  #ending: string | undefined
+
+  /** `onEnd` is called when the program has ended. */
+  constructor(
+    command: readonly string[],
+    variables: Readonly<Record<string, string | undefined>>,
+    clock: Clock,
+    onEnd: () => void,
+  ) {
+    this.#command = command
+    this.#variables = variables
+    this.#clock = clock
+    this.#onEnd = onEnd
+  }
+
+  get isRunning(): boolean {
+    return this.#child !== undefined
+  }
+
+  /** How the program ended last, with the last line of its stderr; undefined while it runs. */
+  get ending(): string | undefined {
+    return this.#ending
+  }
+
+  start(): void {
+    const [file = '', ...args] = this.#command
+    this.#stderr = ''
+    this.#ending = undefined
+    const child = spawn(file, args, { env: this.#variables, stdio: ['ignore', 'ignore', 'pipe'] })
+    this.#child = child
+    child.stderr.on('data', (chunk: Buffer) => {
+      this.#stderr = (this.#stderr + String(chunk)).slice(-STDERR_CHARACTERS_KEPT)
+    })
+    const end = (how: string): void => {
+      if (this.#child !== child) return
+      this.#child = undefined
+      const lastLine = this.#stderr.trim().split('\n').at(-1) ?? ''
+      this.#ending = lastLine === '' ? how : `${how}: ${lastLine}`
+      this.#onEnd()
+    }
+    child.once('error', (error) => end(`it could not be started (${error.message})`))
+    // 'close' and not 'exit': what it wrote last has been read then.
+    child.once('close', (code, signal) =>
+      end(signal === null ? `it ended with exit code ${code}` : `it ended by ${signal}`),
+    )
+  }
+
+  /** Resolves when the program has ended. */
+  async stop(): Promise<void> {
+    const child = this.#child
+    if (child === undefined) return
+    const ended = new Promise<void>((resolve) => {
+      child.once('close', () => resolve())
+    })
+    child.kill('SIGTERM')
+    const kill = this.#clock.schedule(STOP_MILLISECONDS_MAX, () => child.kill('SIGKILL'))
+    await ended
+    kill.cancel()
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * One connection of the client under test: its session of the product, its transport with the disturbances, and a
+ * record of what it requested, what it holds, and how it ended. It judges nothing.
+ */
+import type { RawData, WebSocket } from 'ws'
+import { EXTENDED_SUBPROTOCOL } from '../../contract/channels.ts'
+import type { Session } from '../../gateway/session.ts'
+import { isRecord } from '../checker-forms.ts'
+import type { ScriptedTransport } from './scripted-transport.ts'
+
+/** One entry of a request of the client. */
+export interface RequestedChannel {
+  readonly key: string
+  readonly market: string | undefined
+  readonly resume: string | undefined
+}
+
+export interface ClientRequest {
+  readonly type: string
+  readonly channels: readonly RequestedChannel[]
+}
+
+/** Requests that are remembered: a client that sends more in one scenario is found by its first ones. */
+const REQUESTS_KEPT = 1_000
+
+export class ScriptedConnection {
+  /** What is subscribed now: channel and market. */
+  readonly subscribed = new Set<string>()
+  readonly requests: ClientRequest[] = []
+  /** The last cursor that was sent of each subscription. */
+  readonly cursors = new Map<string, string>()
+  readonly token: string
+  /** Whether the token came in the Authorization header, so that the client can read what a handshake answers. */
+  readonly hasHeader: boolean
+  /** Messages of market channels that were sent. */
+  dataCount = 0
+  pongCount = 0
+  closed: { readonly code: number } | undefined
+  session: Session | undefined
+  transport: ScriptedTransport | undefined
+  #failsNextSubscribe = false
+
+  constructor(token: string, hasHeader: boolean) {
+    this.token = token
+    this.hasHeader = hasHeader
+  }
+
+  get isOpen(): boolean {
+    return this.session !== undefined && this.closed === undefined
+  }
+
+  get isExtended(): boolean {
+    return this.transport?.subprotocol === EXTENDED_SUBPROTOCOL
+  }
+
+  /** Markets with a subscription. */
+  get markets(): readonly string[] {
+    return [...new Set([...this.subscribed].flatMap((key) => key.split(' ').slice(1)))]
+  }
+
+  /** Whether it has subscriptions of a market and was sent data of one. */
+  get isSettled(): boolean {
+    return this.isOpen && this.markets.length > 0 && this.dataCount > 0
+  }
+
+  /** Answers every entry of the next subscribe request with INTERNAL_SERVER_ERROR. */
+  failNextSubscribe(): void {
+    this.#failsNextSubscribe = true
+  }
+
+  /** Takes a message of the client; `onChange` is called when it was handed on. */
+  receive(data: RawData, isBinary: boolean, webSocket: WebSocket): void {
+    const request = readRequest(String(data))
+    if (request !== undefined && this.requests.length < REQUESTS_KEPT) this.requests.push(request)
+    if (this.#failsNextSubscribe && request?.type === 'subscribe') {
+      this.#failsNextSubscribe = false
+      webSocket.send(failureOf(String(data)))
+    } else {
+      this.session?.receive({ data: data as Buffer, isBinary })
+    }
+  }
+
+  /** Notes what the client was sent. */
+  sent(text: string): void {
+    const message: unknown = JSON.parse(text)
+    if (!isRecord(message)) return
+    if (typeof message.channel === 'string') this.#noteData(message.channel, message)
+    else if (message.type === 'subscribe' || message.type === 'unsubscribe') this.#noteReply(message)
+  }
+
+  #noteData(channel: string, { payload, stream }: Record<string, unknown>): void {
+    if (channel === 'heartbeat' || !isRecord(payload)) return
+    this.dataCount++
+    if (isRecord(stream)) this.cursors.set(`${channel} ${payload.market}`, String(stream.cursor))
+  }
+
+  #noteReply({ type, channels }: Record<string, unknown>): void {
+    for (const entry of Array.isArray(channels) ? channels.filter(isRecord) : []) {
+      if (entry.success === true) this.subscribed[type === 'subscribe' ? 'add' : 'delete'](keyOf(entry))
+    }
+  }
+}
+
+function readRequest(text: string): ClientRequest | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (!isRecord(value) || typeof value.type !== 'string') return undefined
+  const entries = Array.isArray(value.channels) ? value.channels.filter(isRecord) : []
+  const channels = entries.map((entry) => {
+    const params = isRecord(entry.params) ? entry.params : {}
+    const { market, resume } = params
+    return {
+      key: keyOf(entry),
+      market: typeof market === 'string' ? market : undefined,
+      resume: typeof resume === 'string' ? resume : undefined,
+    }
+  })
+  return { type: value.type, channels }
+}
+
+function keyOf({ type, params }: Record<string, unknown>): string {
+  const market = isRecord(params) ? params.market : undefined
+  return typeof market === 'string' ? `${type} ${market}` : String(type)
+}
+
+function failureOf(text: string): string {
+  const request = JSON.parse(text) as { channels?: Record<string, unknown>[] }
+  const failure = { success: false, error: 'INTERNAL_SERVER_ERROR', message: 'the scenario lets this attempt fail' }
+  return JSON.stringify({ type: 'subscribe', channels: request.channels?.map((entry) => ({ ...entry, ...failure })) })
+}

@@ -1,0 +1,328 @@
+/**
+ * The conformance server's listener on 127.0.0.1: token endpoint, `GET /v2/markets` and the stream, for one invented
+ * client. Handshakes pass the product's own checks; a scenario lets the next attempts fail, revokes tokens and access,
+ * or answers nothing at all. It records every attempt with its time, and judges none. Secrets and tokens are random,
+ * belong to this process only and are never shown.
+ */
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { WebSocketServer } from 'ws'
+import { Directory } from '../../auth/directory.ts'
+import type { AccessToken, TokenVerdict } from '../../auth/token-verifier.ts'
+import type { Clock } from '../../base/clock.ts'
+import { millisecondText } from '../../base/clock.ts'
+import { newId } from '../../base/ids.ts'
+import { STREAM_SCOPE } from '../../contract/scopes.ts'
+import {
+  authenticate,
+  type Doorway,
+  refuseAdmission,
+  refuseRequest,
+  selectSubprotocol,
+} from '../../gateway/handshake.ts'
+import { PROBLEM_MEDIA_TYPE, Problem, type ProblemCode, problemDocument, problemResponse } from '../../http/problem.ts'
+import { CLIENT_ID } from './client-id.ts'
+import { ScriptedConnection } from './scripted-connection.ts'
+import type { ScriptedMarkets } from './scripted-markets.ts'
+import { ScriptedTransport } from './scripted-transport.ts'
+import { answerTokenRequest, type TokenFailure } from './token-answer.ts'
+
+const TOKEN_SECONDS = 3600
+/** Attempts that are remembered of one scenario; a client in a loop is found by the first ones. */
+const ATTEMPTS_KEPT = 10_000
+
+/** One request for a token or one handshake. */
+export interface Attempt {
+  readonly what: 'token' | 'handshake'
+  /** On the monotonic clock. */
+  readonly atMilliseconds: number
+  /** What it was answered; 0: the socket was cut. */
+  status: number
+  /** Of a handshake: the token that it carried. */
+  readonly token: string
+  /** Whether the client can read the answer to a handshake: it set a header, as browsers cannot. */
+  readonly hasHeader: boolean
+}
+
+/** How the next handshake is refused. */
+export interface HandshakeFailure {
+  readonly code: ProblemCode
+  readonly retryAfterSeconds?: number
+}
+
+export class TortureService {
+  readonly clientSecret = randomBytes(24).toString('base64url')
+  readonly markets: ScriptedMarkets
+  /** The attempts since `forgetAttempts`. */
+  attempts: Attempt[] = []
+  /** In the order in which they were accepted. */
+  readonly connections: ScriptedConnection[] = []
+  /** The next handshakes and token requests fail so, one each. */
+  handshakeFailures: HandshakeFailure[] = []
+  tokenFailures: TokenFailure[] = []
+  /** Called with the next connection, before it is sent anything. */
+  onAccept: ((connection: ScriptedConnection) => void) | undefined
+  /** While true, every connection is cut before it is answered. */
+  isAway = false
+  readonly #clock: Clock
+  readonly #directory = new Directory()
+  readonly #tokens = new Map<string, AccessToken>()
+  readonly #server: Server
+  readonly #sockets = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    autoPong: false,
+    maxPayload: 65_536,
+    handleProtocols: selectSubprotocol,
+  })
+  readonly #onChange: () => void
+
+  /** `onChange` is called after everything that the client did. */
+  constructor(markets: ScriptedMarkets, clock: Clock, onChange: () => void) {
+    this.markets = markets
+    this.#clock = clock
+    this.#onChange = onChange
+    this.allow(true)
+    this.#server = createServer((request, response) => {
+      // A request that broke off has nobody left to be answered.
+      this.#answer(request, response).catch((error) => response.destroy(error))
+    })
+    this.#server.on('upgrade', (request, socket, head) => {
+      this.#upgrade(request, socket, head).catch((error) => socket.destroy(error))
+    })
+  }
+
+  async listen(port: number): Promise<void> {
+    this.#server.listen(port, '127.0.0.1')
+    await once(this.#server, 'listening')
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  /** What a credentials file for this server holds, in the shape of demo-client.json. */
+  get credentials(): object {
+    return {
+      client_id: CLIENT_ID,
+      client_secret: this.clientSecret,
+      scopes: [STREAM_SCOPE],
+      base_url: this.url,
+      auth_url: this.url,
+      ws_url: this.url.replace(/^http/, 'ws'),
+      markets: this.markets.definitions.map(({ symbol }) => symbol),
+    }
+  }
+
+  /** The connection that was accepted last, if it is open. */
+  get current(): ScriptedConnection | undefined {
+    const last = this.connections.at(-1)
+    return last?.isOpen ? last : undefined
+  }
+
+  forgetAttempts(): void {
+    this.attempts = []
+  }
+
+  /** Ends every disturbance of a scenario. */
+  calm(): void {
+    this.handshakeFailures = []
+    this.tokenFailures = []
+    this.onAccept = undefined
+    this.isAway = false
+    this.allow(true)
+  }
+
+  /** Revokes every token: handshakes with one are answered 401. */
+  revokeTokens(): void {
+    this.#tokens.clear()
+  }
+
+  /** Whether the customer is on the streaming allow list: handshakes are answered 403 while it is not. */
+  allow(streaming: boolean): void {
+    this.#directory.replace({
+      customers: [{ id: CLIENT_ID, name: CLIENT_ID, enabled: true, streaming }],
+      clients: [
+        {
+          clientId: CLIENT_ID,
+          customerId: CLIENT_ID,
+          name: CLIENT_ID,
+          scopes: new Set([STREAM_SCOPE]),
+          enabled: true,
+        },
+      ],
+    })
+  }
+
+  async stop(): Promise<void> {
+    this.markets.stop()
+    this.#sockets.close()
+    const closed = once(this.#server, 'close')
+    this.#server.close()
+    this.#server.closeAllConnections()
+    for (const { transport } of this.connections) transport?.break()
+    await closed
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (this.isAway) {
+      this.#note('token', 0)
+      request.socket.destroy()
+      return
+    }
+    // Pages of any origin may use this server: it is on the loopback interface, and its client is invented.
+    response.setHeader('access-control-allow-origin', '*')
+    response.setHeader('access-control-allow-headers', 'authorization, content-type')
+    response.setHeader('access-control-expose-headers', 'retry-after')
+    const path = request.url?.split('?', 1)[0]
+    if (request.method === 'OPTIONS') response.writeHead(204).end()
+    else if (path === '/oauth2/token') await this.#answerToken(request, response)
+    else await this.#answerResource(path, request, response)
+    this.#onChange()
+  }
+
+  async #answerToken(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const failure = this.tokenFailures.shift()
+    const { status, headers, body } = await answerTokenRequest(request, this.clientSecret, failure, () => this.#grant())
+    this.#note('token', status)
+    response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers })
+    response.end(JSON.stringify(body))
+  }
+
+  #grant(): object {
+    const token = randomBytes(24).toString('base64url')
+    const issuedAtSeconds = Math.floor(this.#clock.wallInstant().milliseconds / 1000)
+    this.#tokens.set(token, {
+      clientId: CLIENT_ID,
+      customerId: CLIENT_ID,
+      scopes: new Set([STREAM_SCOPE]),
+      tokenId: newId(),
+      keyId: 'torture',
+      issuedAtSeconds,
+      expiresAtMilliseconds: (issuedAtSeconds + TOKEN_SECONDS) * 1000,
+    })
+    return { access_token: token, expires_in: TOKEN_SECONDS, token_type: 'bearer', scope: STREAM_SCOPE }
+  }
+
+  /** `GET /v2/markets`, and `/` for clients that look at a refused handshake by a plain request. */
+  async #answerResource(path: string | undefined, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const identity = await authenticate(request, this.#doorway)
+    let problem = identity instanceof Problem ? identity : refuseAdmission(identity, this.#doorway)
+    if (path === '/') problem ??= new Problem('upgrade_required', 'the stream is a WebSocket')
+    else if (path !== '/v2/markets') problem = new Problem('not_found', 'this server has a stream and /v2/markets')
+    if (problem !== undefined) {
+      response.writeHead(problem.status, { 'content-type': PROBLEM_MEDIA_TYPE, ...problem.extras.headers })
+      response.end(JSON.stringify(problemDocument(problem, newId())))
+      return
+    }
+    const since = millisecondText(this.#clock.wallInstant().milliseconds)
+    const items = this.markets.definitions.map((definition) => ({
+      market: definition.symbol,
+      base_asset: definition.baseAsset,
+      quote_asset: definition.quoteAsset,
+      price_decimals: definition.priceDecimals,
+      amount_decimals: definition.amountDecimals,
+      depth: definition.depth,
+      state: this.markets.isLive(definition.symbol) ? 'LIVE' : 'STALE',
+      state_since: since,
+      simulated: true,
+    }))
+    response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify({ items }))
+  }
+
+  async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    socket.on('error', () => socket.destroy())
+    const { token, hasHeader } = tokenOf(request)
+    const attempt = this.#note('handshake', 0, token, hasHeader)
+    if (this.isAway) {
+      socket.destroy()
+      return
+    }
+    const failure = this.handshakeFailures.shift()
+    const identity =
+      failure === undefined
+        ? (refuseRequest(request) ?? (await authenticate(request, this.#doorway)))
+        : new Problem(failure.code, 'the scenario refuses this handshake', { headers: headersOf(failure) })
+    const refusal = identity instanceof Problem ? identity : refuseAdmission(identity, this.#doorway)
+    attempt.status = refusal?.status ?? 101
+    if (refusal === undefined) this.#accept(request, socket as Socket, head, identity as AccessToken, attempt)
+    else socket.end(problemResponse(refusal, newId(), socket))
+    this.#onChange()
+  }
+
+  #accept(request: IncomingMessage, socket: Socket, head: Buffer, identity: AccessToken, attempt: Attempt): void {
+    const connection = new ScriptedConnection(attempt.token, attempt.hasHeader)
+    socket.setNoDelay(true)
+    this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
+      const onText = (text: string) => {
+        connection.sent(text)
+        this.#onChange()
+      }
+      const transport = new ScriptedTransport(webSocket, socket, this.#clock, '127.0.0.1', onText)
+      const session = this.markets.hub.open(transport, identity)
+      connection.session = session
+      connection.transport = transport
+      this.connections.push(connection)
+      this.onAccept?.(connection)
+      this.onAccept = undefined
+      webSocket.on('message', (data, isBinary) => {
+        connection.receive(data, isBinary, webSocket)
+        this.#onChange()
+      })
+      webSocket.on('ping', (data) => session.receiveControl(data))
+      webSocket.on('pong', () => {
+        connection.pongCount++
+        session.receiveControl(undefined)
+        this.#onChange()
+      })
+      // ws has closed the connection with the code of the fault; the close below is what is judged.
+      webSocket.on('error', () => undefined)
+      webSocket.on('close', (code) => {
+        session.end()
+        connection.closed = { code }
+        this.#onChange()
+      })
+    })
+  }
+
+  get #doorway(): Doorway {
+    const verify = async (text: string): Promise<TokenVerdict> => {
+      const token = this.#tokens.get(text)
+      return token === undefined
+        ? { ok: false, reason: 'it has been revoked, or was never issued' }
+        : { ok: true, token }
+    }
+    return {
+      directory: this.#directory,
+      verifier: { verify },
+      connectionsPerClientMax: () => Number.POSITIVE_INFINITY,
+      connectionsMax: () => Number.POSITIVE_INFINITY,
+      connections: () => this.markets.hub.sessions.size,
+      connectionsOfClient: () => 0,
+      isDraining: () => false,
+    }
+  }
+
+  #note(what: Attempt['what'], status: number, token = '', hasHeader = true): Attempt {
+    const attempt = { what, atMilliseconds: this.#clock.monotonicMilliseconds(), status, token, hasHeader }
+    if (this.attempts.length < ATTEMPTS_KEPT) this.attempts.push(attempt)
+    this.#onChange()
+    return attempt
+  }
+}
+
+function headersOf({ retryAfterSeconds }: HandshakeFailure): Record<string, string> {
+  return retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }
+}
+
+/** The token of a handshake: of the Authorization header, else of the subprotocol entry. */
+function tokenOf({ headers }: IncomingMessage): { token: string; hasHeader: boolean } {
+  const { authorization } = headers
+  if (authorization !== undefined) return { token: authorization.replace(/^bearer\s+/i, ''), hasHeader: true }
+  const token = /(?:^|[\s,])bearer\.([^\s,]+)/.exec(headers['sec-websocket-protocol'] ?? '')?.[1] ?? ''
+  return { token, hasHeader: false }
+}

@@ -1,0 +1,77 @@
+/**
+ * The streaming examples under `tidegate torture`, at a pace at which its pauses of three minutes pass in less than a
+ * second: every scenario that applies to them, each example beside the others. What is not installed is skipped by name.
+ */
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, describe, expect, it } from 'vitest'
+import { SCENARIOS } from '../../src/cli/torture/scenarios.ts'
+import { CHROMIUM, PYTHON, titleWith } from '../support/foreign-programs.ts'
+import { temporaryFolder } from '../support/running-service.ts'
+import { runTorture, type TortureRun } from '../support/torture-run.ts'
+import { newPage, startBrowser } from './browser-suite.ts'
+import { BUILTIN_FLAGS } from './node-suite.ts'
+
+const EXAMPLES = join(import.meta.dirname, '../../examples')
+const PACE = ['--pace', '300']
+/** Skipped for every client of the base protocol, or at another pace than 1. */
+const SKIPPED = ['silence', 'resume-cursor', 'resume-refused']
+
+const folder = temporaryFolder()
+afterAll(() => folder.remove())
+
+async function judge(run: TortureRun, alsoSkipped: readonly string[], expected = SCENARIOS.length): Promise<void> {
+  const { error, results } = await run.ended
+  const skipped = results.filter(({ outcome }) => outcome === 'skipped').map(({ name }) => name)
+  expect({ error, wrong: results.filter(({ outcome }) => outcome === 'wrong'), count: results.length }).toEqual({
+    error: '',
+    wrong: [],
+    count: expected,
+  })
+  expect(skipped.filter((name) => ![...SKIPPED, ...alsoSkipped].includes(name))).toEqual([])
+}
+
+describe('under torture', () => {
+  it.concurrent('node/stream.mjs', async () => {
+    const program = [process.execPath, join(EXAMPLES, 'node/stream.mjs'), 'BTCUSD']
+    await judge(runTorture(folder.path, [...PACE, '--', ...program]), [])
+  })
+
+  it.concurrent('node/stream-builtin.mjs', async () => {
+    const program = [process.execPath, ...BUILTIN_FLAGS, join(EXAMPLES, 'node/stream-builtin.mjs'), 'BTCUSD']
+    await judge(runTorture(folder.path, [...PACE, '--', ...program]), ['large-snapshot', 'handshake-403'])
+  })
+
+  const python = PYTHON.isSkipped ? it.skip : it.concurrent
+  python(titleWith('python/stream.py', PYTHON, 'python3 with websockets and requests'), async () => {
+    const program = [PYTHON.file, join(EXAMPLES, 'python/stream.py'), 'BTCUSD']
+    await judge(runTorture(folder.path, [...PACE, '--', ...program]), [])
+  })
+
+  const browser = CHROMIUM.isSkipped ? it.skip : it.concurrent
+  browser(titleWith('browser/index.html', CHROMIUM, 'chromium'), async () => {
+    const run = runTorture(folder.path, PACE)
+    let isOver = false
+    const judged = judge(run, ['handshake-403']).finally(() => {
+      isOver = true
+      run.stderr.write('')
+    })
+    const chromium = await startBrowser('')
+    try {
+      const page = await newPage(chromium)
+      await page.goto(pathToFileURL(join(EXAMPLES, 'browser/index.html')).href)
+      const asked = () => run.stderr.text.split('waiting for the client').length - 1
+      // The page is asked to connect at first, and after each scenario that has stopped it.
+      for (let count = 1; ; count++) {
+        await run.stderr.until('a question', () => isOver || asked() >= count)
+        if (isOver) break
+        await page.setInputFiles('[name=credentials]', run.credentialsPath)
+        await page.click('button')
+      }
+      await judged
+    } finally {
+      run.interrupt()
+      await chromium.close()
+    }
+  })
+})

@@ -1,0 +1,61 @@
+/** Runs `tidegate torture` in this process, with a clock of the test's choice and real sockets. */
+import { join } from 'node:path'
+import { Command } from 'commander'
+import { type Clock, createSystemClock } from '../../src/base/clock.ts'
+import type { ScenarioResult } from '../../src/cli/torture/run.ts'
+import { registerTorture } from '../../src/cli/torture.ts'
+import { CapturedOutput } from './command-run.ts'
+
+export interface TortureRun {
+  readonly stdout: CapturedOutput
+  /** Where it says the addresses, and asks for the client to be started. */
+  readonly stderr: CapturedOutput
+  readonly credentialsPath: string
+  /** What Ctrl-C does. */
+  interrupt(): void
+  readonly ended: Promise<{
+    readonly exitCode: number
+    readonly error: string
+    readonly results: readonly ScenarioResult[]
+  }>
+}
+
+/** A clock that runs so many times faster than the real one: waits are shorter, and measured times longer. */
+export function clockOfSpeed(factor: number): Clock {
+  const real = createSystemClock()
+  return {
+    ...real,
+    monotonicMilliseconds: () => real.monotonicMilliseconds() * factor,
+    schedule: (milliseconds, callback) => real.schedule(milliseconds / factor, callback),
+  }
+}
+
+/** `folder`: where its credentials go. `args`: behind `torture --json`. */
+export function runTorture(folder: string, args: readonly string[], clock: Clock = createSystemClock()): TortureRun {
+  const [stdout, stderr] = [new CapturedOutput(undefined), new CapturedOutput(undefined)]
+  const credentialsPath = join(folder, `torture-${Math.random()}.json`)
+  let exitCode = 0
+  let stop: () => void = () => undefined
+  const program = new Command().exitOverride().configureOutput({ writeErr: (text) => stderr.write(text) })
+  registerTorture(program, {
+    stdout,
+    stderr,
+    variables: process.env,
+    clock,
+    random: Math.random,
+    onStopSignal(listener) {
+      stop = listener
+      return () => undefined
+    },
+    setExitCode(code) {
+      exitCode = code
+    },
+  })
+  const ended = program
+    .parseAsync(['torture', '--json', '--credentials', credentialsPath, ...args], { from: 'user' })
+    .then(
+      () => ({ exitCode, error: '', results: (JSON.parse(stdout.text) as { results: ScenarioResult[] }).results }),
+      (error: Error) => ({ exitCode: 1, error: error.message, results: [] }),
+    )
+  return { stdout, stderr, credentialsPath, interrupt: () => stop(), ended }
+}
