@@ -10,7 +10,7 @@
  */
 import { parseDecimal, type Scaled } from '../base/decimal.ts'
 import { ASK, BID, type LevelChange, type Side } from '../market/event.ts'
-import type { UnfitLevel, VenueBookOptions, VenueLevel } from './venue.ts'
+import type { BestPrices, UnfitLevel, VenueBookOptions, VenueLevel } from './venue.ts'
 
 /** Parallel arrays, best level first. */
 interface LevelsSide {
@@ -43,8 +43,36 @@ export class VenueLevels {
     return unfit
   }
 
+  /** The best prices that readers can hold. */
+  get best(): BestPrices {
+    const [[bid], [ask]] = [this.#sides[BID].keys, this.#sides[ASK].keys]
+    return { ...(bid === undefined ? {} : { bid: priceOf(bid) }), ...(ask === undefined ? {} : { ask: priceOf(ask) }) }
+  }
+
   clear(): void {
     for (const side of this.#sides) cut(side, 0)
+  }
+
+  /**
+   * Replaces the whole book by a snapshot, and returns its levels and what differs from the book before. A text tells
+   * what is wrong with the snapshot: the levels are then undefined.
+   */
+  replace(
+    bids: readonly VenueLevel[],
+    asks: readonly VenueLevel[],
+  ): { readonly levels: readonly LevelChange[]; readonly changes: readonly LevelChange[] } | string {
+    const before = [BID, ASK].map((side) => this.#amounts(side as Side))
+    this.clear()
+    const levels = this.apply(bids, asks)
+    if (typeof levels === 'string') return levels
+    const changes = levels.filter(({ side, price, amount }) => before[side]?.get(price) !== amount)
+    const after = [BID, ASK].map((side) => this.#amounts(side as Side))
+    for (const side of [BID, ASK] as const) {
+      for (const price of before[side]?.keys() ?? []) {
+        if (after[side]?.has(price) !== true) changes.push({ side, price, amount: 0 })
+      }
+    }
+    return { levels, changes }
   }
 
   /**
@@ -113,6 +141,15 @@ export class VenueLevels {
       sent.splice(index, 0, level)
     }
     return undefined
+  }
+
+  /** What readers hold of a side, by price. */
+  #amounts(side: Side): Map<number, Scaled> {
+    const { keys, amounts } = this.#sides[side]
+    const held = keys.flatMap((key, index) =>
+      this.#fits(key) ? [[priceOf(key) as number, amounts[index] as Scaled] as const] : [],
+    )
+    return new Map(held)
   }
 
   #fits(key: Scaled): boolean {

@@ -10,6 +10,8 @@ export interface VenueMetrics {
   readonly unreadable: Counter<'venue' | 'resynchronised'>
   readonly checksumMismatches: Counter<'venue' | 'symbol'>
   readonly gaps: Counter<'venue' | 'symbol'>
+  readonly silences: Counter<'venue' | 'symbol' | 'verdict'>
+  readonly reconciliations: Counter<'venue' | 'symbol' | 'result'>
   readonly trades: Counter<'venue' | 'symbol'>
   readonly missedTrades: Counter<'venue' | 'symbol'>
   readonly pairLive: Gauge<'venue' | 'symbol'>
@@ -40,28 +42,7 @@ export function venueMetrics(registry: MetricsRegistry): VenueMetrics {
       'Messages of a venue that could not be read, by what had to be resynchronised: their pair, or all pairs.',
       ['venue', 'resynchronised'],
     ),
-    checksumMismatches: counter(
-      registry,
-      'tidegate_feed_checksum_mismatches_total',
-      'Messages after which the book did not have the checksum that the venue sent.',
-      ['venue', 'symbol'],
-    ),
-    gaps: counter(
-      registry,
-      'tidegate_feed_gaps_total',
-      'Books that could not be followed any further (a message missing, wrong or unreadable) and were fetched anew.',
-      ['venue', 'symbol'],
-    ),
-    trades: counter(registry, 'tidegate_feed_trades_total', 'Trades of a venue that were passed on as executions.', [
-      'venue',
-      'symbol',
-    ]),
-    missedTrades: counter(
-      registry,
-      'tidegate_feed_missed_trades_total',
-      'Trades of a venue that its numbers prove to be missing.',
-      ['venue', 'symbol'],
-    ),
+    ...pairCounters(registry),
     pairLive: new Gauge({
       name: 'tidegate_feed_pair_live',
       help: '1 while the book of a pair is vouched for.',
@@ -90,6 +71,46 @@ export function venueMetrics(registry: MetricsRegistry): VenueMetrics {
   return made
 }
 
+/** What is counted per pair. */
+function pairCounters(registry: MetricsRegistry) {
+  return {
+    checksumMismatches: counter(
+      registry,
+      'tidegate_feed_checksum_mismatches_total',
+      'Messages after which the book did not have the checksum that the venue sent.',
+      ['venue', 'symbol'],
+    ),
+    gaps: counter(
+      registry,
+      'tidegate_feed_gaps_total',
+      'Books that could not be followed any further (a message missing, wrong or unreadable) and were fetched anew.',
+      ['venue', 'symbol'],
+    ),
+    silences: counter(
+      registry,
+      'tidegate_feed_silences_total',
+      'Books that went silent on a live connection: proved wrong, or suspicious and therefore subscribed again.',
+      ['venue', 'symbol', 'verdict'],
+    ),
+    reconciliations: counter(
+      registry,
+      'tidegate_feed_reconciliations_total',
+      'Live books that were compared with a fresh snapshot of the venue, by whether they differed.',
+      ['venue', 'symbol', 'result'],
+    ),
+    trades: counter(registry, 'tidegate_feed_trades_total', 'Trades of a venue that were passed on as executions.', [
+      'venue',
+      'symbol',
+    ]),
+    missedTrades: counter(
+      registry,
+      'tidegate_feed_missed_trades_total',
+      'Trades of a venue that its numbers prove to be missing.',
+      ['venue', 'symbol'],
+    ),
+  }
+}
+
 function counter<Label extends string>(
   registry: MetricsRegistry,
   name: string,
@@ -103,19 +124,28 @@ function counter<Label extends string>(
 export interface PairMetrics {
   readonly countMismatch: () => void
   readonly countGap: () => void
+  readonly countSilence: (verdict: 'wrong' | 'suspicious') => void
+  readonly countReconciliation: (isSame: boolean) => void
   readonly countTrades: (count: number) => void
   readonly countMissedTrades: (count: number) => void
   readonly noteLive: (isLive: boolean) => void
 }
 
+const VERDICTS = ['wrong', 'suspicious'] as const
+const RESULTS = ['same', 'different'] as const
+
 export function pairMetrics(metrics: VenueMetrics, venue: string, symbol: string): PairMetrics {
-  const { checksumMismatches, gaps, trades, missedTrades, pairLive } = metrics
+  const { checksumMismatches, gaps, silences, reconciliations, trades, missedTrades, pairLive } = metrics
   const labels = { venue, symbol }
   for (const counter of [checksumMismatches, gaps, trades, missedTrades]) counter.inc(labels, 0)
+  for (const verdict of VERDICTS) silences.inc({ ...labels, verdict }, 0)
+  for (const result of RESULTS) reconciliations.inc({ ...labels, result }, 0)
   pairLive.set(labels, 0)
   return {
     countMismatch: () => checksumMismatches.inc(labels),
     countGap: () => gaps.inc(labels),
+    countSilence: (verdict) => silences.inc({ ...labels, verdict }),
+    countReconciliation: (isSame) => reconciliations.inc({ ...labels, result: isSame ? 'same' : 'different' }),
     countTrades: (count) => trades.inc(labels, count),
     countMissedTrades: (count) => missedTrades.inc(labels, count),
     noteLive: (isLive) => pairLive.set(labels, isLive ? 1 : 0),
@@ -126,4 +156,6 @@ export function pairMetrics(metrics: VenueMetrics, venue: string, symbol: string
 export function forgetPair(metrics: VenueMetrics, venue: string, symbol: string): void {
   const { checksumMismatches, gaps, trades, missedTrades, pairLive } = metrics
   for (const metric of [checksumMismatches, gaps, trades, missedTrades, pairLive]) metric.remove({ venue, symbol })
+  for (const verdict of VERDICTS) metrics.silences.remove({ venue, symbol, verdict })
+  for (const result of RESULTS) metrics.reconciliations.remove({ venue, symbol, result })
 }

@@ -1,35 +1,34 @@
 /**
- * One pair of a venue and the markets that read it: what state its book is in, when it is subscribed anew, and what its
- * listeners are told of book and trades. It promises that nothing is published that the venue's book does not vouch
- * for. It knows no socket: it says what to send and what to fetch. What a book is made of is its venue's own matter.
+ * One pair of a venue and the markets that read it: what state its book is in, when it is subscribed again, and what its
+ * listeners are told of book and trades. It promises that nothing is published that the venue's book does not prove. It
+ * knows no socket: it says what to send and what to fetch. What a book is made of is its venue's own matter.
  *
  * States:
- * - `unlisted`: there is no connection, or the venue does not list the pair (any more), or every market of it is
- *   refused. Book messages and trades are ignored. A listing makes it `waiting`.
- * - `waiting`: subscribed, or about to be. Nothing of the book is published; a book that says `snapshot` makes it
- *   `live`.
- * - `live`: updates are published. Anything wrong makes it `waiting` and says `lost`; the end of the connection makes
- *   it `unlisted`.
- * Trades stand for themselves: they are told while the pair is `waiting` too, and never subscribed anew for the book's
- * sake.
+ * - `unlisted`: there is no connection, or the venue does not list the pair, or every market of it is refused. Book
+ *   messages and trades are ignored. A listing makes it `waiting`.
+ * - `waiting`: subscribed, or about to be. Nothing of the book is published; a `snapshot` makes it `live`.
+ * - `live`: updates are published. Anything wrong makes it `waiting`; the end of the connection makes it `unlisted`. A
+ *   refresh (`venue-watch`) subscribes the book again while it stays live, and publishes what the snapshot changes.
+ * Trades stand for themselves: they are told while the pair is `waiting` too.
  *
- * Acknowledgements, also those that nobody here asked for, never take a live book away: it stays as long as it vouches
- * for itself. But behind an acknowledged unsubscribe, changes may be missing that a checksum over ten levels cannot
- * see. So where the book begins on the connection, an acknowledgement, like a request of ours, must be followed by a
- * snapshot within `SNAPSHOT_MILLISECONDS`; otherwise the pair is lost and subscribed again. One snapshot answers for
- * all acknowledgements before it. Where the book's beginning is fetched, an acknowledgement begins the fetching, and
- * changes bear numbers that prove what is missing.
+ * Acknowledgements, also those that nothing here asked for, never take a live book away. But behind an acknowledged
+ * unsubscribe, changes may be missing that a checksum over ten levels cannot see. So where the book begins on the
+ * connection, an acknowledgement, like a request of ours, must be followed by a snapshot within `SNAPSHOT_MILLISECONDS`;
+ * otherwise the pair is lost and subscribed again. One snapshot answers all acknowledgements before it. Where the book's
+ * beginning is fetched, an acknowledgement begins the fetching, and changes bear numbers that prove what is missing.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import { BID } from '../market/event.ts'
+import { PairTrades } from './pair-trades.ts'
 import type { SourceMarket } from './source.ts'
 import type { Fetched, Listing, VenueBook, VenueProtocol, VenueTrade } from './venue.ts'
 import { retryMilliseconds } from './venue-connection.ts'
 import type { PairMetrics } from './venue-metrics.ts'
+import { pairNotices } from './venue-notices.ts'
 import { VenueReaders } from './venue-readers.ts'
 import { type SnapshotNeed, VenueSnapshot } from './venue-snapshot.ts'
-import type { TradeStep, VenueTrades } from './venue-trades.ts'
+import type { VenueTrades } from './venue-trades.ts'
+import { VenueWatch } from './venue-watch.ts'
 
 export interface VenuePairOptions<Data> {
   /** The venue's name as in the settings: `kraken`. */
@@ -37,7 +36,7 @@ export interface VenuePairOptions<Data> {
   readonly symbol: string
   /** The markets that read the pair, at least one. */
   readonly markets: readonly SourceMarket[]
-  readonly protocol: Pick<VenueProtocol<Data>, 'depths' | 'createBook'>
+  readonly protocol: Pick<VenueProtocol<Data>, 'depths' | 'createBook' | 'reconcileMilliseconds'>
   /** The numbers of its trades, which outlive it. */
   readonly trades: VenueTrades
   /** Whether its trades are subscribed already, by the pair whose place it takes. */
@@ -52,8 +51,6 @@ export interface VenuePairOptions<Data> {
   readonly fetchSnapshot?: (depth: number, signal: AbortSignal) => Promise<Fetched<Data>>
 }
 
-/** So much is shown of a price or an amount that cannot be held. */
-const DIGITS_SHOWN_MAX = 40
 /** A snapshot comes within a second of its acknowledgement. */
 const SNAPSHOT_MILLISECONDS = 10_000
 /** How long after a refusal by the venue the pair is tried again. */
@@ -76,12 +73,13 @@ export class VenuePair<Data> {
   #timer: Timer | undefined
   /** For venues whose books begin with something fetched. */
   readonly #snapshot: VenueSnapshot<Data> | undefined
-  /** Whether the subscription was acknowledged that such a book belongs to. */
+  /** Whether the subscription of such a book was acknowledged. */
   #isAcknowledged = false
+  readonly #watch: VenueWatch
+  /** Whether the live book was subscribed again. */
+  #isRefreshing = false
   #hasTrades: boolean
-  /** Runs until the trades, which were refused, are subscribed again. */
-  #tradesTimer: Timer | undefined
-  #tradesRefusal: string | undefined
+  readonly #trades: PairTrades
   #failures = 0
   #liveSinceMilliseconds = 0
   #isStopped = false
@@ -96,6 +94,13 @@ export class VenuePair<Data> {
     this.depthAsked = protocol.depths.find((depth) => depth >= wanted) ?? (protocol.depths.at(-1) as number)
     this.#depth = this.depthAsked
     this.#snapshot = this.#createSnapshot()
+    this.#watch = this.#createWatch()
+    this.#trades = new PairTrades({
+      ...options,
+      readers: this.#readers,
+      subscribe: () => options.request('subscribe', 'trades', 0),
+      onNew: (trades) => this.#watchTrades(trades),
+    })
     if (wanted > this.depthAsked) log.warn({ symbol, depth: this.depthAsked }, 'venue offers no deeper book than this')
   }
 
@@ -113,25 +118,11 @@ export class VenuePair<Data> {
   notices({ market }: SourceMarket): readonly string[] {
     const { venue } = this.#options
     const { symbol, depthAsked } = this
-    const listing = this.#listing
-    const notices: string[] = []
-    if (listing?.state === 'restricted') notices.push(`${venue} lists ${symbol} as ${listing.status}`)
-    if (listing?.feedSymbol !== undefined) {
-      notices.push(`${venue} sends the book and the trades of ${listing.feedSymbol} for ${symbol}`)
-    }
-    if ((market.depth === 0 ? Number.POSITIVE_INFINITY : market.depth) > depthAsked) {
-      notices.push(`${venue} offers no deeper book of ${symbol} than ${depthAsked} levels`)
-    }
-    if (this.#depth < depthAsked) notices.push(`${venue} serves ${this.#depth} levels of ${symbol}, not ${depthAsked}`)
-    for (const { side, price, amount } of this.#book?.unfit ?? []) {
-      const [one, all] = side === BID ? ['bid', 'bids'] : ['ask', 'asks']
-      notices.push(
-        `${market.symbol} cannot hold ${venue}'s ${one} of ${amount.slice(0, DIGITS_SHOWN_MAX)} ` +
-          `at ${price.slice(0, DIGITS_SHOWN_MAX)}: the ${all} of ${symbol} end before it`,
-      )
-    }
-    if (this.#tradesRefusal !== undefined) notices.push(this.#tradesRefusal)
-    return notices
+    const unfit = this.#book?.unfit ?? []
+    const pair = { venue, symbol, listing: this.#listing, depthAsked, depthServed: this.#depth, unfit }
+    const notices = pairNotices(pair, market)
+    const { notice } = this.#trades
+    return notice === undefined ? notices : [...notices, notice]
   }
 
   /** Takes in how the venue lists the pair; true when it has to be subscribed now, and `subscribed` be called. */
@@ -207,20 +198,21 @@ export class VenuePair<Data> {
       this.#book = undefined
       this.#isAcknowledged = true
       this.#snapshot.begin()
+    } else {
+      // Its numbers prove what was missed while it was subscribed again.
+      this.#endWait()
+      this.#isRefreshing = false
     }
   }
 
   /** The venue refused to subscribe the pair. A live book is not touched by it. */
   refuse(channel: 'book' | 'trades', reason: string): void {
-    const { venue, clock, request } = this.#options
     if (channel === 'book') {
       if (this.#state !== 'waiting') return
       this.#setTimer(REFUSED_MILLISECONDS, () => this.#subscribe())
-      this.#readers.lose(`${venue} refused ${this.symbol}: ${reason}`)
+      this.#readers.lose(`${this.#options.venue} refused ${this.symbol}: ${reason}`)
     } else if (this.#state !== 'unlisted') {
-      this.#tradesRefusal = `${venue} refused the trades of ${this.symbol}: ${reason}`
-      this.#tradesTimer?.cancel()
-      this.#tradesTimer = clock.schedule(REFUSED_MILLISECONDS, () => request('subscribe', 'trades', 0))
+      this.#trades.refuse(reason)
     }
   }
 
@@ -228,15 +220,14 @@ export class VenuePair<Data> {
   apply(data: Data): void {
     // What comes before the acknowledgement may belong to an earlier subscription, with a gap behind it.
     if (this.#snapshot !== undefined && !this.#isAcknowledged) return
+    if (this.#state === 'live') this.#watch.heardBook()
     const need = this.#take(data)
     if (need !== 'none' && this.#state === 'live') this.#snapshot?.renew()
   }
 
   /** Takes in trades as the venue sent them. */
   trade(trades: readonly VenueTrade[], isRepeat: boolean): void {
-    if (this.#state === 'unlisted') return
-    this.#tradesRefusal = undefined
-    this.#tellTrades(this.#options.trades.take(trades, isRepeat))
+    if (this.#state !== 'unlisted') this.#trades.take(trades, isRepeat)
   }
 
   /**
@@ -282,13 +273,9 @@ export class VenuePair<Data> {
   #take(data: Data): SnapshotNeed {
     const listing = this.#readers.bookListing
     if (listing === undefined || this.#state === 'unlisted') return 'none'
-    const { protocol, metrics, clock } = this.#options
-    this.#book ??= protocol.createBook({
-      listing,
-      depth: this.#depth,
-      priceMaximum: this.#readers.priceMaximum(listing),
-    })
-    const book = this.#book
+    const { metrics, clock } = this.#options
+    const book = this.#book ?? this.#createBook(listing)
+    this.#book = book
     const step = book.apply(data)
     if (step.kind === 'wrong') {
       if (step.isChecksumMismatch === true) metrics.countMismatch()
@@ -296,16 +283,20 @@ export class VenuePair<Data> {
     } else if (step.kind === 'waiting') {
       if (this.#state === 'live') this.fail(`the book of ${this.symbol} begins anew`)
     } else if (step.kind === 'snapshot' || this.#state === 'live') {
-      const isSnapshot = step.kind === 'snapshot'
-      if (isSnapshot) {
+      const isFresh = step.kind === 'snapshot' && this.#isRefreshing && step.changes !== undefined
+      if (step.kind === 'snapshot') {
         this.#endWait()
-        if (this.#state !== 'live') this.#liveSinceMilliseconds = clock.monotonicMilliseconds()
-        this.#enter('live')
+        this.#isRefreshing = false
+        if (this.#state !== 'live') {
+          this.#liveSinceMilliseconds = clock.monotonicMilliseconds()
+          this.#enter('live')
+        }
       }
-      const changes = isSnapshot ? step.levels : step.changes
-      if (isSnapshot || changes.length > 0) {
-        this.#readers.publish(listing, step.kind, changes, () => this.#book === book)
-      }
+      const { changes = [] } = step
+      const isCurrent = () => this.#book === book
+      if (isFresh) this.#watch.refreshed(changes.length)
+      if (step.kind === 'snapshot' && !isFresh) this.#readers.publish(listing, 'snapshot', step.levels, isCurrent)
+      else if (changes.length > 0) this.#readers.publish(listing, 'update', changes, isCurrent)
     }
     if (this.#book !== book || step.kind === 'snapshot' || step.kind === 'wrong') return 'none'
     const { confirmMilliseconds } = step
@@ -313,14 +304,16 @@ export class VenuePair<Data> {
     return step.kind === 'waiting' || step.wantsSnapshot === true ? 'too-old' : 'none'
   }
 
+  #createBook(listing: Listing): VenueBook<Data> {
+    const priceMaximum = this.#readers.priceMaximum(listing)
+    return this.#options.protocol.createBook({ listing, depth: this.#depth, priceMaximum })
+  }
+
   #createSnapshot(): VenueSnapshot<Data> | undefined {
-    const { fetchSnapshot, symbol, clock, random, log } = this.#options
+    const { fetchSnapshot } = this.#options
     if (fetchSnapshot === undefined) return undefined
     return new VenueSnapshot({
-      symbol,
-      clock,
-      random,
-      log,
+      ...this.#options,
       fetch: (signal) => fetchSnapshot(this.depthAsked, signal),
       take: (data) => this.#take(data),
       isLive: () => this.#state === 'live',
@@ -328,18 +321,25 @@ export class VenuePair<Data> {
     })
   }
 
-  #tellTrades(steps: readonly TradeStep[]): void {
-    const { metrics, log } = this.#options
-    for (const step of steps) {
-      if (step.kind === 'trades') {
-        metrics.countTrades(step.trades.length)
-        this.#readers.execute(step.trades)
-      } else {
-        metrics.countMissedTrades(step.count)
-        log.warn({ symbol: this.symbol, count: step.count, reason: step.reason }, 'venue trades missed')
-        this.#readers.miss(step.reason)
-      }
-    }
+  #createWatch(): VenueWatch {
+    return new VenueWatch({
+      ...this.#options,
+      reconcileMilliseconds: this.#options.protocol.reconcileMilliseconds,
+      refresh: () => {
+        if (this.#isRefreshing) return
+        this.#isRefreshing = true
+        this.#resubscribe()
+      },
+      fail: (reason) => this.fail(reason),
+    })
+  }
+
+  /** In an auction, trades happen at other prices than the best ones. */
+  #watchTrades(trades: readonly VenueTrade[]): void {
+    const listing = this.#readers.bookListing
+    if (this.#state !== 'live' || listing === undefined) return
+    const isContinuous = this.#listing?.state === 'open'
+    this.#watch.heardTrades(trades, listing.priceDecimals, () => (isContinuous ? (this.#book?.best ?? {}) : {}))
   }
 
   #resubscribe(): void {
@@ -377,6 +377,8 @@ export class VenuePair<Data> {
   #enter(state: 'unlisted' | 'waiting' | 'live'): void {
     this.#state = state
     this.#options.metrics.noteLive(state === 'live')
+    if (state === 'live') this.#watch.begin()
+    else this.#watch.end()
   }
 
   /** What was due has come, or is not wanted any more. */
@@ -390,9 +392,9 @@ export class VenuePair<Data> {
     this.#endWait()
     this.#book = undefined
     this.#isAcknowledged = false
+    this.#isRefreshing = false
     this.#enter(state)
     if (state === 'waiting') return
-    this.#tradesTimer?.cancel()
-    this.#tradesRefusal = undefined
+    this.#trades.end()
   }
 }

@@ -4,6 +4,7 @@
  * present connection, what answered it, and one position per pair, and opens nothing but the requests it is asked for;
  * the state of one book is a `VenueBook`. Text of the venue becomes integers at the venue's own precision here, and is never rounded.
  */
+import type { Scaled } from '../base/decimal.ts'
 import type { InstrumentState, LevelChange, Side } from '../market/event.ts'
 
 /** A price and an amount as the venue sent them, as text. */
@@ -100,7 +101,8 @@ export type VenueMessage<Data> =
 
 /**
  * What a book says after a whole message, at the venue's precision.
- * - `snapshot`: it is complete and right as of now; these are all its levels.
+ * - `snapshot`: it is complete and right as of now; these are all its levels. `changes`: what differs from the book
+ *   before, where there was one and levels are followed.
  * - `update`: these levels differ (amount 0 = gone); none when nothing does.
  *   `wantsSnapshot`, for venues where it is fetched: the book is right, but a new snapshot is needed for it to stay so;
  *   reported until there is one that it can use.
@@ -110,7 +112,11 @@ export type VenueMessage<Data> =
  * - `wrong`: it cannot be followed any further and has to be thrown away.
  */
 export type BookStep =
-  | { readonly kind: 'snapshot'; readonly levels: readonly LevelChange[] }
+  | {
+      readonly kind: 'snapshot'
+      readonly levels: readonly LevelChange[]
+      readonly changes?: readonly LevelChange[]
+    }
   | {
       readonly kind: 'update'
       readonly changes: readonly LevelChange[]
@@ -119,6 +125,12 @@ export type BookStep =
     }
   | { readonly kind: 'waiting'; readonly confirmMilliseconds?: number }
   | { readonly kind: 'wrong'; readonly reason: string; readonly isChecksumMismatch?: true }
+
+/** Best prices at the venue's precision; absent where a side is empty. */
+export interface BestPrices {
+  readonly bid?: Scaled
+  readonly ask?: Scaled
+}
 
 /** A level of the venue that the integers of the book's readers cannot hold, as it was sent. */
 export interface UnfitLevel extends VenueLevel {
@@ -133,6 +145,8 @@ export interface UnfitLevel extends VenueLevel {
 export interface VenueBook<Data> {
   /** Of each side the best level that its readers cannot hold, if there is one. */
   readonly unfit?: readonly UnfitLevel[]
+  /** What the book shows as best; absent where levels are not followed. */
+  readonly best?: BestPrices
   apply(data: Data): BookStep
 }
 
@@ -157,6 +171,11 @@ export interface VenueProtocol<Data> {
   readonly keepAlive?: { readonly text: string; readonly milliseconds: number }
   /** As many requests at once, and a second from then on, as the venue takes; absent = any number. */
   readonly requestRate?: { readonly burst: number; readonly perSecond: number }
+  /**
+   * How often a book is reconciled with a fresh snapshot, for venues whose proofs do not cover the whole book: it is
+   * subscribed again, which has to bring a snapshot in sequence with the changes.
+   */
+  readonly reconcileMilliseconds?: number
   /** Levels a side that can be subscribed, ascending; Infinity = all. */
   readonly depths: readonly number[]
   /** A connection is open: what to send before anything is subscribed on it. */

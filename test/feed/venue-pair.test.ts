@@ -29,7 +29,15 @@ function setUp(changed: Partial<VenuePairOptions<BookStep>> = {}, fetches = fals
   const clock = new VirtualClock()
   const listener = new SourceListener('A/B', { depth: 30 })
   const sent: string[] = []
-  const counted = { mismatches: 0, gaps: 0, trades: 0, missed: 0, live: false }
+  const counted = {
+    mismatches: 0,
+    gaps: 0,
+    trades: 0,
+    missed: 0,
+    live: false,
+    silences: [] as string[],
+    reconciliations: [] as boolean[],
+  }
   const asked: Asked[] = []
   const made: { readonly depth: number; readonly listing: Listing; readonly seen: BookStep[] }[] = []
   const trades = new VenueTrades('A/B')
@@ -66,6 +74,8 @@ function setUp(changed: Partial<VenuePairOptions<BookStep>> = {}, fetches = fals
     metrics: {
       countMismatch: () => counted.mismatches++,
       countGap: () => counted.gaps++,
+      countSilence: (verdict) => counted.silences.push(verdict),
+      countReconciliation: (isSame) => counted.reconciliations.push(isSame),
       countTrades: (count) => (counted.trades += count),
       countMissedTrades: (count) => (counted.missed += count),
       noteLive: (isLive) => (counted.live = isLive),
@@ -248,6 +258,159 @@ describe('a book whose beginning is fetched', () => {
     await asked[2]?.answer({ value: update(9) })
     expect(listener.reasons()).toEqual([])
     expect(listener.side(ASK)).toEqual(['1.00:0.09000000'])
+  })
+})
+
+describe('a live book that is refreshed', () => {
+  const REFRESH = ['unsubscribe book 50', 'subscribe book 50']
+  const fresh = (...changes: number[]): BookStep => ({
+    kind: 'snapshot',
+    levels: [{ side: ASK, price: 10, amount: 5 }],
+    changes: changes.map((amount) => ({ side: ASK, price: 10, amount })),
+  })
+  /** A live book with a message every 50 ms for 100 s, and what differs from the usual pair. */
+  const setUpUsual = (changed: Partial<VenuePairOptions<BookStep>> = {}, best = { bid: 9, ask: 10 }) => {
+    const createBook = () => ({ best, apply: (step: BookStep) => step })
+    const set = setUp({ protocol: { depths: [50], createBook }, ...changed })
+    set.admit()
+    set.pair.apply(snapshot)
+    for (let message = 0; message < 2_000; message++) {
+      set.clock.advance(50)
+      set.pair.apply(nothing)
+    }
+    let lastId = 0
+    /** A trade that was executed so long ago. */
+    const sell = (price: string, milliseconds = 0) => {
+      lastId += 1
+      const executedAtMilliseconds = set.clock.monotonicMilliseconds() - milliseconds
+      set.pair.trade([{ firstId: lastId, lastId, price, amount: '1', executedAtMilliseconds }], false)
+    }
+    sell('1')
+    return { ...set, sell }
+  }
+
+  it('is subscribed again when trades come and no book message does, and tells what differs', () => {
+    const { pair, sell, clock, sent, listener, types, counted } = setUpUsual()
+    const begin = types().length
+    clock.advance(1_000)
+    sell('1')
+    clock.advance(2_999)
+    expect(sent).toEqual([])
+    clock.advance(1)
+    expect(sent).toEqual(REFRESH)
+    pair.apply(fresh(7))
+    expect(types().slice(begin)).toEqual(['update', 'update'])
+    expect(listener.side(ASK)).toEqual(['1.00:0.07000000'])
+    expect(counted).toMatchObject({ silences: ['suspicious'], reconciliations: [false], gaps: 0, live: true })
+  })
+
+  it('tells nothing when nothing differs, and is refreshed at most once a minute, then every two', () => {
+    const { pair, sell, clock, sent, listener, counted } = setUpUsual()
+    const silent = () => {
+      clock.advance(1_000)
+      sell('1')
+      clock.advance(3_000)
+    }
+    silent()
+    pair.apply(fresh())
+    expect(counted.reconciliations).toEqual([true])
+    const books = listener.count('snapshot')
+    silent()
+    expect(sent).toEqual(REFRESH)
+    pair.apply(nothing)
+    clock.advance(112_000)
+    pair.apply(nothing)
+    silent()
+    expect(sent).toEqual([...REFRESH, ...REFRESH])
+    expect(listener.count('snapshot')).toBe(books)
+    expect(listener.reasons()).toEqual([])
+  })
+
+  it('is lost when the venue sends no snapshot', () => {
+    const { sell, clock, listener } = setUpUsual()
+    clock.advance(1_000)
+    sell('1')
+    clock.advance(12_999)
+    expect(listener.reasons()).toEqual([])
+    clock.advance(1)
+    expect(listener.reasons()).toEqual(['no snapshot of A/B within 10 s'])
+  })
+
+  it('is lost at once when a trade proves it wrong', () => {
+    const { sell, clock, listener, sent, counted } = setUpUsual()
+    clock.advance(1_000)
+    sell('1.1')
+    clock.advance(2_000)
+    expect(listener.reasons()).toEqual(['trades at 1.1, which the book does not show'])
+    expect(sent).toEqual(REFRESH)
+    expect(counted).toMatchObject({ silences: ['wrong'], gaps: 1 })
+  })
+
+  it('is not doubted for a trade that comes late, or at a price of an auction', () => {
+    const { pair, sell, clock, listener, sent } = setUpUsual()
+    clock.advance(1_000)
+    sell('1.1', 1_501)
+    clock.advance(4_000)
+    expect(sent).toEqual([])
+    pair.apply(nothing)
+    pair.list({ ...listing, status: 'auction', state: 'restricted' })
+    clock.advance(1_000)
+    sell('1.1')
+    clock.advance(2_999)
+    expect(listener.reasons()).toEqual([])
+  })
+
+  it('is not doubted for what a process did not read while it was stopped', () => {
+    const { pair, sell, clock, sent } = setUpUsual()
+    clock.advance(1_000)
+    sell('1')
+    clock.standStill(8_000)
+    pair.apply(nothing)
+    clock.advance(2_000)
+    expect(sent).toEqual([])
+  })
+
+  it('is reconciled every five minutes, spread by a quarter, where the venue’s proofs do not cover it', () => {
+    const createBook = () => ({ apply: (step: BookStep) => step })
+    const { pair, admit, clock, sent, listener, counted } = setUp({
+      random: () => 0,
+      protocol: { depths: [50], createBook, reconcileMilliseconds: 300_000 },
+    })
+    admit()
+    pair.apply(snapshot)
+    clock.advance(224_999)
+    expect(sent).toEqual([])
+    clock.advance(1)
+    expect(sent).toEqual(REFRESH)
+    pair.acknowledge()
+    pair.acknowledge(50)
+    pair.apply(update(6))
+    pair.apply(fresh(5))
+    clock.advance(225_000)
+    expect(sent).toEqual([...REFRESH, ...REFRESH])
+    pair.apply(fresh())
+    expect(listener.states).toEqual([' | 1.00:0.05000000', ' | 1.00:0.06000000', ' | 1.00:0.05000000'])
+    expect(counted.reconciliations).toEqual([false, true])
+  })
+
+  it('goes on by its numbers where its beginning is fetched', async () => {
+    const createBook = () => ({ best: { bid: 9, ask: 10 }, apply: (step: BookStep) => step })
+    const { pair, admit, asked, clock, sent, listener } = setUp({ protocol: { depths: [50], createBook } }, true)
+    admit()
+    pair.acknowledge()
+    await asked[0]?.answer({ value: snapshot })
+    for (let message = 0; message < 100; message++) {
+      clock.advance(50)
+      pair.apply(nothing)
+    }
+    clock.advance(15_000)
+    expect(sent).toEqual(REFRESH)
+    pair.acknowledge()
+    clock.advance(10_000)
+    pair.apply(update(8))
+    expect(asked).toHaveLength(1)
+    expect(listener.reasons()).toEqual([])
+    expect(listener.side(ASK)).toEqual(['1.00:0.08000000'])
   })
 })
 

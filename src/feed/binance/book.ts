@@ -25,7 +25,7 @@
  */
 import { parseDecimal, type Scaled } from '../../base/decimal.ts'
 import { ASK, BID, type LevelChange, type Side } from '../../market/event.ts'
-import type { BookStep, UnfitLevel, VenueBook, VenueBookOptions } from '../venue.ts'
+import type { BestPrices, BookStep, UnfitLevel, VenueBook, VenueBookOptions } from '../venue.ts'
 import { isBehind, UnfitLevels } from './unfit-levels.ts'
 
 /** Price and amount as the venue sent them. */
@@ -107,6 +107,15 @@ export class BinanceBook implements VenueBook<BinanceBookData> {
   constructor(options: VenueBookOptions, position: BinancePosition) {
     this.#options = options
     this.#position = position
+  }
+
+  get best(): BestPrices {
+    if (this.#known === undefined) return {}
+    const [bids, asks] = this.#known.sides.map(({ amounts }) => amounts)
+    let [bid, ask]: [number | undefined, number | undefined] = [undefined, undefined]
+    for (const price of bids?.keys() ?? []) if (bid === undefined || price > bid) bid = price
+    for (const price of asks?.keys() ?? []) if (ask === undefined || price < ask) ask = price
+    return { ...(bid === undefined ? {} : { bid }), ...(ask === undefined ? {} : { ask }) }
   }
 
   get unfit(): readonly UnfitLevel[] {

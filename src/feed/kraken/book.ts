@@ -6,7 +6,7 @@
  */
 import { crc32 } from 'node:zlib'
 import { ASK, BID, type Side } from '../../market/event.ts'
-import type { BookStep, UnfitLevel, VenueBook, VenueBookOptions } from '../venue.ts'
+import type { BestPrices, BookStep, UnfitLevel, VenueBook, VenueBookOptions } from '../venue.ts'
 import { priceOf, VenueLevels } from '../venue-levels.ts'
 import type { KrakenBookData } from './message.ts'
 
@@ -23,23 +23,28 @@ export class KrakenBook implements VenueBook<KrakenBookData> {
     this.#levels = new VenueLevels(options)
   }
 
+  get best(): BestPrices {
+    return this.#levels.best
+  }
+
   get unfit(): readonly UnfitLevel[] {
     return this.#levels.unfit
   }
 
   /** The last entry of a message wins a price; a snapshot begins anew. Before the first, nothing can be vouched for. */
   apply({ isSnapshot, bids, asks, checksum }: KrakenBookData): BookStep {
-    if (isSnapshot) this.#levels.clear()
-    else if (!this.#isComplete) return { kind: 'waiting' }
-    const changes = this.#levels.apply(bids, asks)
-    if (typeof changes === 'string') return { kind: 'wrong', reason: changes }
+    if (!isSnapshot && !this.#isComplete) return { kind: 'waiting' }
+    const taken = isSnapshot ? this.#levels.replace(bids, asks) : this.#levels.apply(bids, asks)
+    if (typeof taken === 'string') return { kind: 'wrong', reason: taken }
     if (this.#checksum() !== checksum) {
       const reason = `the checksum of ${this.#symbol} does not match`
       return { kind: 'wrong', reason, isChecksumMismatch: true }
     }
-    if (!isSnapshot) return { kind: 'update', changes }
+    if (!('levels' in taken)) return { kind: 'update', changes: taken }
+    const { levels, changes } = taken
+    const isFirst = !this.#isComplete
     this.#isComplete = true
-    return { kind: 'snapshot', levels: changes }
+    return isFirst ? { kind: 'snapshot', levels } : { kind: 'snapshot', levels, changes }
   }
 
   /** CRC32 over the digits of price and quantity of the best ten asks, then of the best ten bids. */

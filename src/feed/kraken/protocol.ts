@@ -22,11 +22,18 @@ const DEPTHS = [10, 25, 100, 500, 1000]
 /** Kraken takes one public request a second from an address. https://docs.kraken.com/api/docs/guides/spot-rest-ratelimits */
 const HTTP_RATE = { burst: 1, perSecond: 1 }
 
+/**
+ * The checksum covers ten levels per side: a loss behind them is found by a fresh snapshot only. Each costs two requests
+ * and up to 60 KB (1,000 levels), so a thousand pairs cost 7 requests a second.
+ */
+const RECONCILE_MILLISECONDS = 300_000
+
 export function createKrakenProtocol({ restUrl }: KrakenProtocolOptions): VenueProtocol<KrakenBookData> {
   return {
     silenceMilliseconds: SILENCE_MILLISECONDS,
     httpRate: HTTP_RATE,
     depths: DEPTHS,
+    reconcileMilliseconds: RECONCILE_MILLISECONDS,
     fetchTrades: (symbol, gap, signal) => fetchTrades(restUrl, symbol, gap, signal),
     listings: { requests: () => [{ method: 'subscribe', params: { channel: 'instrument', snapshot: true } }] },
     requests(action, channel, symbols, depth) {

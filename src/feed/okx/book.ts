@@ -7,7 +7,7 @@
  */
 import { crc32 } from 'node:zlib'
 import { ASK, BID } from '../../market/event.ts'
-import type { BookStep, UnfitLevel, VenueBook, VenueBookOptions } from '../venue.ts'
+import type { BestPrices, BookStep, UnfitLevel, VenueBook, VenueBookOptions } from '../venue.ts'
 import { VenueLevels } from '../venue-levels.ts'
 import type { OkxBookData } from './message.ts'
 
@@ -26,29 +26,33 @@ export class OkxBook implements VenueBook<OkxBookData> {
     this.#levels = new VenueLevels(options)
   }
 
+  get best(): BestPrices {
+    return this.#levels.best
+  }
+
   get unfit(): readonly UnfitLevel[] {
     return this.#levels.unfit
   }
 
   apply(data: OkxBookData): BookStep {
     const { isSnapshot, bids, asks, sequence, checksum } = data
-    if (isSnapshot) {
-      this.#levels.clear()
-    } else {
+    if (!isSnapshot) {
       if (!this.#isComplete) return { kind: 'waiting' }
       const problem = this.#brokenChain(data)
       if (problem !== undefined) return { kind: 'wrong', reason: `${this.#symbol}: ${problem}` }
     }
-    const changes = this.#levels.apply(bids, asks)
-    if (typeof changes === 'string') return { kind: 'wrong', reason: `${this.#symbol}: ${changes}` }
+    const taken = isSnapshot ? this.#levels.replace(bids, asks) : this.#levels.apply(bids, asks)
+    if (typeof taken === 'string') return { kind: 'wrong', reason: `${this.#symbol}: ${taken}` }
     if (checksum !== undefined && this.#checksum() !== checksum) {
       const reason = `the checksum of ${this.#symbol} does not match`
       return { kind: 'wrong', reason, isChecksumMismatch: true }
     }
     this.#sequenceId = sequence?.id
-    if (!isSnapshot) return { kind: 'update', changes }
+    if (!('levels' in taken)) return { kind: 'update', changes: taken }
+    const { levels, changes } = taken
+    const isFirst = !this.#isComplete
     this.#isComplete = true
-    return { kind: 'snapshot', levels: changes }
+    return isFirst ? { kind: 'snapshot', levels } : { kind: 'snapshot', levels, changes }
   }
 
   /**

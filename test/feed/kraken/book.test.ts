@@ -84,7 +84,15 @@ describe('a snapshot', () => {
   it('begins anew, whatever was there', () => {
     const { snapshot, update } = follow()
     update([['4.0', '1']], [['5.0', '1']])
-    expect(snapshot([['3.0', '2']], [])).toEqual({ kind: 'snapshot', levels: [{ side: BID, price: 30, amount: 200 }] })
+    expect(snapshot([['3.0', '2']], [])).toEqual({
+      kind: 'snapshot',
+      levels: [{ side: BID, price: 30, amount: 200 }],
+      changes: [
+        { side: BID, price: 30, amount: 200 },
+        { side: BID, price: 40, amount: 0 },
+        { side: ASK, price: 50, amount: 0 },
+      ],
+    })
     expect(update([], [['5.0', '1']])).toEqual([{ side: ASK, price: 50, amount: 100 }])
   })
 
@@ -150,7 +158,7 @@ describe('what differs after a message', () => {
 describe('an ask that no market can hold', () => {
   it('is part of the checksum and of the depth, and is not reported', () => {
     const { snapshot, update, book } = follow({ priceMaximum: 1000 })
-    expect(snapshot([['1.0', '1']], [['2.0', '1'], ['99999997.0', '1']])).toEqual({
+    expect(snapshot([['1.0', '1']], [['2.0', '1'], ['99999997.0', '1']])).toMatchObject({
       kind: 'snapshot',
       levels: [
         { side: BID, price: 10, amount: 100 },

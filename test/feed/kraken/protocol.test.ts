@@ -109,6 +109,52 @@ async function idle(milliseconds: number, server: KrakenServer, { clock, metric 
 const books = (server: KrakenServer) => server.requests.filter(({ params }) => params.channel === 'book')
 const isLive = (listener: SourceListener) => () => listener.events.at(-1)?.type === 'snapshot'
 
+describe('what the checksum does not cover', () => {
+  const deep = { ...btc, depth: 25 }
+  const twelve = Array.from({ length: 12 }, (_, rank) => [101 + rank, 1] as const)
+  const change: ScriptMessage = { type: 'update', asks: [[112, 3]] }
+  const recording = scriptKraken(deep, [{ type: 'snapshot', bids: [[100, 1]], asks: twelve }, change])
+
+  /** After the time between two reconciliations at their longest. */
+  async function reconciled(options: Partial<KrakenServerOptions>) {
+    const server = await serve({ recordings: [recording], ...options })
+    const listener = new SourceListener('BTC/USD', { depth: 25 })
+    const connected = connect(server.url, [listener])
+    await listener.until('both messages', () => listener.events.length === 2)
+    const before = books(server).length
+    await idle(375_000, server, connected)
+    await server.until('the reconciliation', () => books(server).length === before + 2)
+    await idle(2_000, server, connected)
+    expect(
+      books(server)
+        .slice(before)
+        .map(({ method }) => method),
+    ).toEqual(['unsubscribe', 'subscribe'])
+    const count = (result: string) =>
+      connected.metric(`tidegate_feed_reconciliations_total{venue="kraken",symbol="BTC/USD",result="${result}"}`)
+    return { listener, same: await count('same'), different: await count('different') }
+  }
+
+  it('is found by a fresh snapshot, and told as a change without losing the book', async () => {
+    const corrupt = (text: string, _symbol: string, index: number) =>
+      index === 1 ? text.replace('"qty":3', '"qty":4') : text
+    const { listener, same, different } = await reconciled({ corrupt })
+    expect(listener.events.map(({ type }) => type)).toEqual(['snapshot', 'update', 'update'])
+    expect(listener.events.at(-1)).toEqual({
+      type: 'update',
+      changes: [{ side: ASK, price: 11_200, amount: 300_000_000 }],
+      executions: [],
+    })
+    expect([same, different]).toEqual(['0', '1'])
+  })
+
+  it('is not told of when nothing differs', async () => {
+    const { listener, same, different } = await reconciled({})
+    expect(listener.events.map(({ type }) => type)).toEqual(['snapshot', 'update'])
+    expect([same, different]).toEqual(['1', '0'])
+  })
+})
+
 describe('a book', () => {
   it('is the one of the venue after every message, in events of whole messages', async () => {
     const server = await serve()

@@ -80,6 +80,10 @@ describe('the levels', () => {
         { side: BID, price: 100, amount: 100_000_000 },
         { side: ASK, price: 110, amount: 200_000_000 },
       ],
+      changes: [
+        { side: ASK, price: 110, amount: 200_000_000 },
+        { side: BID, price: 90, amount: 0 },
+      ],
     })
     expect(
       book.apply(

@@ -11,6 +11,8 @@ export class VenueClient {
   readonly #socket: WebSocket
   readonly #wire: Socket
   readonly #subscriptions = new Set<string>()
+  /** Channels of symbols that are subscribed, and of which nothing comes. */
+  readonly #silenced = new Set<string>()
   #marks = 0
   #frames = 0
   #isMute = false
@@ -77,6 +79,17 @@ export class VenueClient {
 
   subscribe(channel: string, symbol: string): void {
     this.#subscriptions.add(`${channel} ${symbol}`)
+    this.#silenced.delete(`${channel} ${symbol}`)
+  }
+
+  /** A channel of a symbol goes silent until it is subscribed again; everything else goes on. */
+  silenceChannel(channel: string, symbol: string): void {
+    this.#silenced.add(`${channel} ${symbol}`)
+  }
+
+  /** Whether it is sent what happens in a channel of a symbol. */
+  hears(channel: string, symbol: string): boolean {
+    return this.isSubscribed(channel, symbol) && !this.#silenced.has(`${channel} ${symbol}`)
   }
 
   /** False when it was not subscribed. */

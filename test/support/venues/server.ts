@@ -141,6 +141,12 @@ export class VenueServer {
     for (const client of this.#clients) client.silence()
   }
 
+  /** The book of one symbol goes silent for everyone until it is subscribed again; the connections stay alive. */
+  silenceBook(symbol: string): void {
+    const channel = this.tracks.get(symbol)?.score.bookChannel ?? ''
+    for (const client of this.#clients) client.silenceChannel(channel, symbol)
+  }
+
   /** Everyone who is connected now talks to a dead machine. */
   abandonAll(): void {
     for (const client of this.#clients) client.abandon()

@@ -160,7 +160,7 @@ export class Track {
     const { corrupt } = this.#options
     const text = corrupt === undefined ? outgoing.text : corrupt(outgoing.text, this.score.symbol, index)
     const { symbol } = this.score
-    const reached = [...this.#clients].filter((client) => client.isSubscribed(outgoing.channel, symbol))
+    const reached = [...this.#clients].filter((client) => client.hears(outgoing.channel, symbol))
     const numbers = new Map(reached.map((client) => [client, client.takeNumber()]))
     for (const one of this.#gate.pass(this.score, { ...outgoing, text, numbers })) this.#send(one)
   }

@@ -1,0 +1,38 @@
+/** What an operator should know of a pair although it is fed: in words, for `/readyz` and `check-config`. Pure. */
+import { BID, type MarketDefinition } from '../market/event.ts'
+import type { Listing, UnfitLevel } from './venue.ts'
+
+export interface NoticedPair {
+  readonly venue: string
+  readonly symbol: string
+  readonly listing: Listing | undefined
+  /** Levels per side that were asked for, and that are served. */
+  readonly depthAsked: number
+  readonly depthServed: number
+  readonly unfit: readonly UnfitLevel[]
+}
+
+/** So much is shown of a price or an amount that cannot be held. */
+const DIGITS_SHOWN_MAX = 40
+
+/** What there is to know of a pair for one market that reads it. */
+export function pairNotices(pair: NoticedPair, market: MarketDefinition): string[] {
+  const { venue, symbol, listing, depthAsked, depthServed, unfit } = pair
+  const notices: string[] = []
+  if (listing?.state === 'restricted') notices.push(`${venue} lists ${symbol} as ${listing.status}`)
+  if (listing?.feedSymbol !== undefined) {
+    notices.push(`${venue} sends the book and the trades of ${listing.feedSymbol} for ${symbol}`)
+  }
+  if ((market.depth === 0 ? Number.POSITIVE_INFINITY : market.depth) > depthAsked) {
+    notices.push(`${venue} offers no deeper book of ${symbol} than ${depthAsked} levels`)
+  }
+  if (depthServed < depthAsked) notices.push(`${venue} serves ${depthServed} levels of ${symbol}, not ${depthAsked}`)
+  for (const { side, price, amount } of unfit) {
+    const [one, all] = side === BID ? ['bid', 'bids'] : ['ask', 'asks']
+    notices.push(
+      `${market.symbol} cannot hold ${venue}'s ${one} of ${amount.slice(0, DIGITS_SHOWN_MAX)} ` +
+        `at ${price.slice(0, DIGITS_SHOWN_MAX)}: the ${all} of ${symbol} end before it`,
+    )
+  }
+  return notices
+}

@@ -1,0 +1,166 @@
+/**
+ * Watches the book of one pair while it is live: whether it has gone silent (`pair-silence`), and, where the venue's
+ * proofs do not cover the whole book, whether it is still the venue's (reconciliation with a fresh snapshot from time to
+ * time). A book that is proved wrong fails. One that is only suspicious, or due for reconciliation, is refreshed: it is
+ * subscribed again while it stays live, and what the fresh snapshot changes is published as any other change.
+ *
+ * A refresh is limited to one a minute per pair; each one that finds nothing doubles that, up to ten minutes.
+ */
+
+import type { Clock, Timer } from '../base/clock.ts'
+import { parseDecimal } from '../base/decimal.ts'
+import type { Log } from '../base/log.ts'
+import { PairSilence } from './pair-silence.ts'
+import type { BestPrices, VenueTrade } from './venue.ts'
+import type { PairMetrics } from './venue-metrics.ts'
+
+export interface VenueWatchOptions {
+  readonly symbol: string
+  readonly clock: Clock
+  /** A number in [0, 1): pairs that became live together are not reconciled together. */
+  readonly random: () => number
+  readonly log: Log
+  readonly metrics: Pick<PairMetrics, 'countSilence' | 'countReconciliation'>
+  /** How often the book is reconciled with a fresh snapshot; undefined = never. */
+  readonly reconcileMilliseconds: number | undefined
+  /** Subscribes the book again while it stays live. */
+  readonly refresh: () => void
+  /** The book is wrong. */
+  readonly fail: (reason: string) => void
+}
+
+/**
+ * Trades that were held back while older ones were fetched come late, and the book has moved since. A trade is late when
+ * it takes so much longer to arrive than the fastest one of the last 10 to 20 minutes; both clocks may be wrong.
+ */
+const TRADE_LATE_MILLISECONDS = 1_500
+const LAG_PERIOD_MILLISECONDS = 600_000
+/** A check is made at least so often: what is usual is learnt meanwhile. */
+const CHECK_MILLISECONDS_MAX = 15_000
+/** A check that runs so late proves that this process was busy: what arrived meanwhile is not read yet. */
+const LATE_MILLISECONDS = 500
+const REFRESH_MILLISECONDS_MIN = 60_000
+const REFRESH_MILLISECONDS_MAX = 600_000
+
+export class VenueWatch {
+  readonly #options: VenueWatchOptions
+  #silence: PairSilence | undefined
+  /** From a trade's own time to its arrival, at least, in the present period and the one before; by different clocks. */
+  #lag = { since: Number.NEGATIVE_INFINITY, least: Number.POSITIVE_INFINITY, leastBefore: Number.POSITIVE_INFINITY }
+  #check: { readonly timer: Timer; readonly due: number } | undefined
+  #reconciliation: Timer | undefined
+  #lastRefresh = Number.NEGATIVE_INFINITY
+  #refreshPause = REFRESH_MILLISECONDS_MIN
+
+  constructor(options: VenueWatchOptions) {
+    this.#options = options
+  }
+
+  /** The book has become live. */
+  begin(): void {
+    this.end()
+    this.#silence = new PairSilence(this.#options.clock.monotonicMilliseconds())
+    this.#plan()
+    this.#planReconciliation()
+  }
+
+  /** The book is not live any more. */
+  end(): void {
+    this.#silence = undefined
+    this.#check?.timer.cancel()
+    this.#check = undefined
+    this.#reconciliation?.cancel()
+  }
+
+  /** A message of the book came. */
+  heardBook(): void {
+    this.#silence?.book(this.#options.clock.monotonicMilliseconds())
+  }
+
+  /**
+   * New trades came.
+   * @param priceDecimals those of `best`
+   * @param best what the book shows; nothing where that cannot be compared with trades
+   */
+  heardTrades(trades: readonly VenueTrade[], priceDecimals: number, best: () => BestPrices): void {
+    const now = this.#options.clock.monotonicMilliseconds()
+    const silence = this.#silence
+    const timely = trades.filter((trade) => !this.#isLate(trade, now))
+    if (timely.length === 0 || silence?.isSilent(now) !== true) return
+    const prices = best()
+    for (const { price } of timely) {
+      const parsed = parseDecimal(price, priceDecimals)
+      silence.trade(now, typeof parsed === 'string' ? undefined : parsed, price, prices)
+    }
+    if (this.#check === undefined || silence.due < this.#check.due) this.#plan()
+  }
+
+  /** A refresh has brought a snapshot, in which so many levels differ from the book. */
+  refreshed(differences: number): void {
+    const { log, symbol, metrics } = this.#options
+    metrics.countReconciliation(differences === 0)
+    if (differences > 0) log.warn({ symbol, differences }, 'venue book differed from a fresh snapshot')
+    this.#refreshPause =
+      differences > 0 ? REFRESH_MILLISECONDS_MIN : Math.min(this.#refreshPause * 2, REFRESH_MILLISECONDS_MAX)
+  }
+
+  #isLate({ executedAtMilliseconds }: VenueTrade, now: number): boolean {
+    const milliseconds = now - executedAtMilliseconds
+    const { since, least } = this.#lag
+    if (now - since >= LAG_PERIOD_MILLISECONDS) {
+      this.#lag = { since: now, least: milliseconds, leastBefore: least }
+    } else {
+      this.#lag.least = Math.min(least, milliseconds)
+    }
+    return milliseconds - Math.min(this.#lag.least, this.#lag.leastBefore) > TRADE_LATE_MILLISECONDS
+  }
+
+  #plan(): void {
+    const { clock } = this.#options
+    const silence = this.#silence
+    if (silence === undefined) return
+    this.#check?.timer.cancel()
+    const now = clock.monotonicMilliseconds()
+    const due = Math.min(silence.due, now + CHECK_MILLISECONDS_MAX)
+    this.#check = { due, timer: clock.schedule(Math.max(0, due - now), () => this.#judge(due)) }
+  }
+
+  #judge(due: number): void {
+    const { clock, metrics, log, symbol, fail } = this.#options
+    const now = clock.monotonicMilliseconds()
+    this.#check = undefined
+    if (now - due > LATE_MILLISECONDS) {
+      const later = now + LATE_MILLISECONDS
+      this.#check = { due: later, timer: clock.schedule(LATE_MILLISECONDS, () => this.#judge(later)) }
+      return
+    }
+    const verdict = this.#silence?.judge(now)
+    if (verdict === undefined) {
+      this.#plan()
+      return
+    }
+    const { kind, reason } = verdict
+    metrics.countSilence(kind)
+    if (kind === 'wrong') {
+      fail(reason)
+      return
+    }
+    log.warn({ symbol, reason }, 'venue book may be silent')
+    this.#plan()
+    if (now - this.#lastRefresh >= this.#refreshPause) this.#refresh()
+  }
+
+  #planReconciliation(): void {
+    const { clock, random, reconcileMilliseconds: period } = this.#options
+    if (period === undefined) return
+    this.#reconciliation = clock.schedule(Math.round(period * (0.75 + random() / 2)), () => {
+      this.#planReconciliation()
+      this.#refresh()
+    })
+  }
+
+  #refresh(): void {
+    this.#lastRefresh = this.#options.clock.monotonicMilliseconds()
+    this.#options.refresh()
+  }
+}
