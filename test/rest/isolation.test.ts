@@ -123,6 +123,7 @@ describe(`customers of one service (seed ${SEED})`, () => {
       )
     const ofAccount = (id: string) =>
       customer.call('POST', ADDRESSES, { profile_id: mine.profiles[0], account_id: id, crypto_network: 'ETHEREUM' })
+    const profile = (id: string) => customer.call('GET', `/v2/profiles/${id}`)
     const remove = (id: string) => customer.call('DELETE', `${RULES}/${id}`)
     const questions: [(id: string) => Promise<RestAnswer>, string, number][] = [
       [account, theirs.accounts[0] as string, 404],
@@ -131,7 +132,8 @@ describe(`customers of one service (seed ${SEED})`, () => {
       [rule, theirs.profiles[0] as string, 404],
       [elsewhere, theirs.profiles[0] as string, 404],
       [taken, theirs.profiles[0] as string, 404],
-      [ofAccount, theirs.accounts[0] as string, 400],
+      [ofAccount, theirs.accounts[0] as string, 404],
+      [profile, theirs.profiles[0] as string, 404],
       [remove, theirs.rules[0] as string, 404],
     ]
     for (const [index, [ask, foreign, status]] of questions.entries()) {
