@@ -63,7 +63,7 @@ export interface Execution {
  * - `snapshot`: the complete book as the source has it now; replaces what was known.
  * - `update`: level changes (any order, the last wins a price) and executions that belong together.
  * - `lost`: the source cannot vouch for its book any more (disconnected, gap, bad checksum, refused); the last book
- *   stays published until the next `snapshot`.
+ *   stays published until the next `snapshot`, or until it is withdrawn.
  * - `missed`: executions took place between the last one reported and the next, and cannot be had any more (the
  *   source's numbering proves it). Says nothing about the book.
  */
