@@ -5,7 +5,7 @@
  * its schema, the directory, and the times of earlier commits, before which no market is written.
  */
 import type { Quotas } from '../accounts/quotas.ts'
-import { type ClientCredentials, type DemoClient, ensureDemoClient } from '../auth/demo-client.ts'
+import { type ClientCredentials, type DemoClient, ensureDemoClient, ensureDemoPageClient } from '../auth/demo-client.ts'
 import { Directory } from '../auth/directory.ts'
 import type { DirectoryLoader } from '../auth/directory-loader.ts'
 import type { EncryptionKey } from '../auth/encryption-key.ts'
@@ -28,6 +28,7 @@ import { readSchemaState } from '../store/migrate.ts'
 import { StoreClockWatch } from '../store/store-clock.ts'
 import { networksWithoutAddresses } from './address-keys.ts'
 import { createQuotas } from './customer-quotas.ts'
+import { DemoPage } from './demo-page.ts'
 import { checkDescriptorLimit, hasDescriptor } from './descriptors.ts'
 import { checkEncryptionKey, loadEncryptionKey } from './encryption-key.ts'
 import { createHealthMetrics } from './health-metrics.ts'
@@ -60,6 +61,8 @@ export interface ServiceOptions {
   readonly bus?: Bus
   /** The demo's: addresses for which there is no key come from a seed for testing, in the data folder. */
   readonly hasTestSeed?: boolean
+  /** The demo's: a browser on this machine sees a live ladder at `/`, once the demo client is there. */
+  readonly hasDemoPage?: boolean
   /** Takes the data folder from a holder on another machine that cannot be asked. */
   readonly takeOver?: boolean
   /** Gives the start up: what was started is stopped, and the start fails with the reason of the signal. */
@@ -97,6 +100,7 @@ interface Parts extends ServiceOptions {
   readonly directory: Directory
   readonly verifier: TokenVerifier
   readonly signal: AbortSignal
+  readonly demoPage: DemoPage | undefined
   readonly state: {
     /** What is known of the store's schema. */
     schema: SchemaState | undefined
@@ -146,6 +150,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     directory,
     verifier: createVerifier({ ...options, directory }),
     signal: options.signal ?? new AbortController().signal,
+    demoPage: createDemoPage(options, directory, live),
     state: { schema: undefined, started: false, draining: false },
   }
   try {
@@ -155,6 +160,16 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await parts.lifecycle.stop()
     throw error
   }
+}
+
+function createDemoPage(
+  { hasDemoPage, config, clock }: ServiceOptions,
+  directory: Directory,
+  live: Parts['live'],
+): DemoPage | undefined {
+  if (hasDemoPage !== true || !issuesTokens(config)) return undefined
+  const symbols = () => live.config.markets.map(({ definition }) => definition.symbol)
+  return new DemoPage({ directory, clock, symbols })
 }
 
 async function startParts(parts: Parts): Promise<Service> {
@@ -206,6 +221,7 @@ async function startParts(parts: Parts): Promise<Service> {
     },
     async ensureDemoClient(existing) {
       const client = await ensureDemoClient(db, existing, encryptionKey)
+      parts.demoPage?.openFor(await ensureDemoPageClient(db, encryptionKey))
       await loader.refresh()
       return client
     },
@@ -349,6 +365,7 @@ async function startPublicListener(parts: Parts, rooms: PublicRooms): Promise<Pu
     tokenSeconds: config['auth.token_seconds'],
     tokenRatePerSecond: config['auth.token_rate_per_second'],
     issuesTokens: issuesTokens(config),
+    ...(parts.demoPage === undefined ? {} : { demoPage: parts.demoPage }),
     publicUrl: config['http.public_url'],
     db,
     refreshDirectory: () => loader.refresh(),

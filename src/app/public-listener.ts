@@ -19,6 +19,7 @@ import { Problem } from '../http/problem.ts'
 import { createHttpServer } from '../http/server.ts'
 import { readTlsFiles, TlsFileError, type TlsFiles } from '../http/tls.ts'
 import { UNREAD_LIMITS, type UnreadLimits } from '../http/unread-answers.ts'
+import type { DemoPage, Page } from './demo-page.ts'
 import { type Listener, listen, REQUEST_MILLISECONDS_MAX, translateStoreError } from './listener.ts'
 import type { Room } from './rooms.ts'
 import { tlsSettingOf } from './tls-settings.ts'
@@ -45,6 +46,8 @@ export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addre
   readonly gateway: Pick<Gateway, 'upgrade' | 'judge'>
   /** Each declares the operations of one room of the REST API. */
   readonly rooms: readonly Room[]
+  /** Of the demo; absent = a browser gets the page with links. */
+  readonly demoPage?: DemoPage
 }
 
 /** Between two warnings about the field of a peer that is not trusted: anybody may send it. */
@@ -83,7 +86,8 @@ export async function createPublicListener(options: PublicListenerOptions): Prom
   await describeOperations(app)
   for (const registerRoutes of options.rooms) registerRoutes(app)
   registerDescription(app, options)
-  registerStreamDoor(app, gateway)
+  options.demoPage?.register(app)
+  registerStreamDoor(app, options)
   const scheme = tls === undefined ? 'http' : 'https'
   const listener = await listen(app, { ...options, scheme, settings: 'http' }, clock)
   return {
@@ -137,13 +141,17 @@ function certificateEnd(registry: MetricsRegistry): Gauge {
   return new Gauge({ name, help: 'When the certificate of the public listener ends', registers: [registry] })
 }
 
-function registerStreamDoor(app: FastifyInstance, gateway: PublicListenerOptions['gateway']): void {
+function registerStreamDoor(
+  app: FastifyInstance,
+  { gateway, demoPage }: Pick<PublicListenerOptions, 'gateway' | 'demoPage'>,
+): void {
   app.get('/', async (request, reply) => {
     if (request.headers.authorization !== undefined) {
       const refusal = await gateway.judge(request.raw)
       if (refusal !== undefined) throw refusal
     } else if (wantsPage(request.raw)) {
-      return reply.type('text/html; charset=utf-8').header('content-security-policy', PAGE_POLICY).send(PAGE)
+      const { html, policy } = demoPage?.pageFor(request.raw) ?? LINKS
+      return reply.type('text/html; charset=utf-8').header('content-security-policy', policy).send(html)
     }
     throw new Problem('upgrade_required', 'the stream is a WebSocket: this request must ask for an upgrade to it', {
       headers: { upgrade: 'websocket', connection: 'upgrade, close', 'sec-websocket-version': '13' },
@@ -156,9 +164,9 @@ function wantsPage({ headers }: IncomingMessage): boolean {
   return /(^|,)\s*text\/html\b/i.test(headers.accept ?? '')
 }
 
-const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
-
-const PAGE = `<!doctype html>
+const LINKS: Page = {
+  policy: "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+  html: `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
@@ -173,4 +181,5 @@ const PAGE = `<!doctype html>
 <a href="/asyncapi.json">AsyncAPI</a>.</li>
 </ul>
 </html>
-`
+`,
+}

@@ -1,8 +1,8 @@
 /**
- * The client of the demo: customer and client `demo`, allowed to stream, holding every scope. Its credentials belong to
+ * The clients of the demo. The first: customer and client `demo`, allowed to stream, holding every scope. Its credentials belong to
  * a file that may be lost or stale; then a new secret takes the place of the old ones.
  */
-import { SCOPES, type Scope } from '../contract/scopes.ts'
+import { SCOPES, type Scope, STREAM_SCOPE } from '../contract/scopes.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { pepperOf } from './authority.ts'
 import { changeClient, createSecret, deleteSecret, ensureClient } from './clients.ts'
@@ -22,6 +22,7 @@ export interface DemoClient extends ClientCredentials {
 
 const ACTOR = 'demo'
 const NAME = 'demo'
+const PAGE_CLIENT_NAME = 'demo page'
 
 /**
  * Makes sure that the demo client exists, and that `existing` or new credentials open it. The directory must have been
@@ -45,6 +46,21 @@ export function ensureDemoClient(
     for (const { id } of client.secrets) await deleteSecret(transaction, ACTOR, clientId, id)
     const { client_secret: clientSecret } = await createSecret(transaction, ACTOR, clientId, encryptionKey)
     return { clientId, clientSecret, scopes }
+  })
+}
+
+/**
+ * Makes sure that the client of the demo's page exists: a second one of the same customer, which holds the streaming
+ * scope alone and has no secret, so that only this service issues its tokens. Resolves to its id.
+ */
+export function ensureDemoPageClient(db: Db, encryptionKey?: EncryptionKey): Promise<string> {
+  return db.transaction<AuthTables, string>(async (transaction) => {
+    const { customer } = await ensureCustomer(transaction, ACTOR, { name: NAME, streaming: true })
+    const wanted = { name: PAGE_CLIENT_NAME, scopes: [STREAM_SCOPE] as const }
+    const { client } = await ensureClient(transaction, ACTOR, customer.id, wanted, encryptionKey)
+    await changeClient(transaction, ACTOR, client.client_id, { scopes: [STREAM_SCOPE] })
+    for (const { id } of client.secrets) await deleteSecret(transaction, ACTOR, client.client_id, id)
+    return client.client_id
   })
 }
 

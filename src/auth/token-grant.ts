@@ -31,7 +31,7 @@ export async function grantToken(
 ): Promise<TokenAnswer> {
   requireClientCredentialsGrant(parameters)
   const scopes = requestedScopes(parameters, client)
-  return issue(context, client, scopes)
+  return issueToken(context, client, scopes)
 }
 
 function requireClientCredentialsGrant(parameters: ReadonlyMap<string, string>): void {
@@ -55,7 +55,12 @@ function requestedScopes(parameters: ReadonlyMap<string, string>, client: Client
   return [...scopes]
 }
 
-async function issue(context: GrantContext, client: ClientRecord, scopes: readonly Scope[]): Promise<TokenAnswer> {
+/** A token of a client that has been authenticated, with scopes that it holds. */
+export async function issueToken(
+  context: GrantContext,
+  client: ClientRecord,
+  scopes: readonly Scope[],
+): Promise<TokenAnswer> {
   const { directory, clock, tokenSeconds } = context
   const nowMilliseconds = clock.wallInstant().milliseconds
   const signingKey = directory.signingKeyAt(nowMilliseconds)

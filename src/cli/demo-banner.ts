@@ -10,6 +10,8 @@ export interface DemoBanner {
   readonly symbols: readonly string[]
   /** The address that customers use. */
   readonly publicUrl: string
+  /** Where a browser on this machine sees the live ladder; absent = nowhere. */
+  readonly pageUrl?: string
   readonly ws: string
   readonly operator: string
   readonly operatorTokenFile: string
@@ -25,7 +27,7 @@ export interface DemoBanner {
 const DEFAULT_CREDENTIALS = 'data/demo-client.json'
 
 /** At most 15 lines. */
-export function demoBanner({ verb, symbols, publicUrl, ws, operator, access, ...where }: DemoBanner): string {
+export function demoBanner({ verb, symbols, publicUrl, pageUrl, ws, operator, access, ...where }: DemoBanner): string {
   const path = (file: string): string => shellPath(file, where.folder)
   const operatorLine = `${operator}  (token in ${path(where.operatorTokenFile)})`
   if ('issuer' in access) {
@@ -39,9 +41,11 @@ Ctrl-C ends the ${verb}.
 `
   }
   const credentials = path(access.credentialsFile)
+  const browser = `${pageUrl === undefined ? '' : `${pageUrl}/ (a live ladder), `}${pageUrl ?? publicUrl}/docs/ (the API)`
   const flag = credentials === DEFAULT_CREDENTIALS ? '' : ` --credentials ${credentials}`
   return `Tidegate ${verb}: ${symbols.join(', ')}
 
+  browser      ${browser}
   tokens       ${publicUrl}/oauth2/token
   stream       ${ws}
   operator     ${operatorLine}

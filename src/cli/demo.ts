@@ -14,6 +14,7 @@ import { createLog } from '../base/log.ts'
 import { DEMO_DEFAULTS } from '../config/markets.ts'
 import type { Config } from '../config/settings.ts'
 import { STREAM_SCOPE } from '../contract/scopes.ts'
+import { isLoopbackHost } from '../http/host-check.ts'
 import { addConfigFlags, addTakeOverFlag, isTakeOver, readConfig, readConfigResult } from './config-flags.ts'
 import { demoBanner } from './demo-banner.ts'
 import { readyLine, withReload } from './serve.ts'
@@ -54,7 +55,8 @@ export async function runDemo(command: Command, what: 'demo' | 'replay'): Promis
   const { startService } = await import('../app/compose.ts')
   await runUntilSignal(log, clock, async (signal) => {
     const takeOver = isTakeOver(command)
-    const options = { config, log, clock, random: Math.random, signal, takeOver, hasTestSeed: true }
+    const hasDemoPage = what === 'demo'
+    const options = { config, log, clock, random: Math.random, signal, takeOver, hasTestSeed: true, hasDemoPage }
     const service = await startService(options).finally(endProgress)
     const files = issuesTokens(config) ? await writeCredentials(service, config.data_dir) : undefined
     process.stdout.write(bannerOf(what, service, config, files))
@@ -112,11 +114,13 @@ function writePrivate(path: string, text: string): void {
 
 /** @param files of the demo client; none when an outside issuer is trusted, which has clients of its own */
 function bannerOf(verb: 'demo' | 'replay', service: Service, config: Config, files: DemoFiles | undefined): string {
-  const { publicUrl, ws, operator } = service.addresses
+  const { publicUrl, http, ws, operator } = service.addresses
+  const hasPage = verb === 'demo' && files !== undefined && isLoopbackHost(new URL(http).host)
   return demoBanner({
     verb,
     symbols: config.markets.map(({ definition }) => definition.symbol),
     publicUrl,
+    ...(hasPage ? { pageUrl: http } : {}),
     ws,
     operator,
     operatorTokenFile: join(config.data_dir, 'operator-token'),

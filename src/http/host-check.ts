@@ -17,13 +17,11 @@ export type HostCheck = (request: IncomingMessage) => Problem | undefined
  */
 export function createHostCheck(allowed: () => readonly string[], setting: string): HostCheck {
   return (request) => {
-    const { host, origin } = request.headers
+    const { host } = request.headers
     if (host !== undefined && !isAccepted(hostNameOf(host), allowed())) {
       return new Problem('misdirected_request', `Host: neither an IP address nor a name in ${setting}`)
     }
-    if (origin === undefined) return undefined
-    const scheme = 'encrypted' in request.socket ? 'https' : 'http'
-    if (host !== undefined && origin === originAt(scheme, host)) return undefined
+    if (request.headers.origin === undefined || isSameOrigin(request)) return undefined
     return new Problem('foreign_origin', 'Origin: pages of other origins may not call this listener')
   }
 }
@@ -31,6 +29,24 @@ export function createHostCheck(allowed: () => readonly string[], setting: strin
 /** Whether the name in a `Host` field is an IP address or `localhost`, which no name server can redirect. */
 export function isLocalHost(host: string): boolean {
   return isAccepted(hostNameOf(host), [])
+}
+
+/** Whether the name in a `Host` field is of this machine alone: `localhost`, 127.0.0.0/8 or ::1. */
+export function isLoopbackHost(host: string): boolean {
+  const name = hostNameOf(host)
+  return name === 'localhost' || isLoopbackAddress(name)
+}
+
+/** Whether an IP address is of this machine alone. */
+export function isLoopbackAddress(address: string): boolean {
+  const ipv4 = address.replace(/^::ffff:/i, '')
+  return isIP(ipv4) === 4 ? ipv4.startsWith('127.') : address === '::1'
+}
+
+/** Whether a page of the very origin that the request is addressed to sent it; a request without `Origin` is none. */
+export function isSameOrigin({ headers: { host, origin }, socket }: IncomingMessage): boolean {
+  if (host === undefined || origin === undefined) return false
+  return origin === originAt('encrypted' in socket ? 'https' : 'http', host)
 }
 
 function isAccepted(name: string, allowed: readonly string[]): boolean {

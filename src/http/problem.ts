@@ -23,7 +23,10 @@ export const PROBLEMS = {
   insufficient_scope: { status: 403, meaning: 'the token, or its client by now, lacks the scope' },
   disabled: { status: 403, meaning: 'the client or its customer is disabled' },
   not_allowed: { status: 403, meaning: 'the customer is not on the streaming allow list' },
-  foreign_origin: { status: 403, meaning: 'a web page of another origin may not call the operator listener' },
+  foreign_origin: {
+    status: 403,
+    meaning: 'a web page of another origin may not call the operator listener, nor get a token of the demo page',
+  },
   quota_exceeded: {
     status: 403,
     meaning: 'the customer has as many records of this kind as it may have; `meta.limit` and `meta.used` say how many',

@@ -21,6 +21,13 @@ describe('the banner of the demo', () => {
     expect(text).toContain('\n  curl -s -d @data/demo-token-request http://127.0.0.1:8080/oauth2/token\n')
   })
 
+  it('names the pages for a browser, the ladder only where there is one', () => {
+    const withPage = demoBanner({ ...BANNER, pageUrl: 'http://127.0.0.1:8080', publicUrl: 'https://books.example' })
+    expect(withPage).toContain('http://127.0.0.1:8080/ (a live ladder), http://127.0.0.1:8080/docs/ (the API)\n')
+    expect(withPage.trimEnd().split('\n').length).toBeLessThanOrEqual(15)
+    expect(demoBanner(BANNER)).toContain('  browser      http://127.0.0.1:8080/docs/ (the API)\n')
+  })
+
   it('has paths that a shell takes from another folder', () => {
     const text = demoBanner({
       ...BANNER,

@@ -114,6 +114,45 @@ export function browserSuite(stands: () => Stands): void {
         await page.close()
       })
 
+      it('shows a live ladder of the demo without credentials, at every name of this machine', async () => {
+        for (const host of ['127.0.0.1', 'localhost']) {
+          const page = await newPage(browser)
+          const errors: string[] = []
+          page.on('pageerror', (error) => errors.push(error.message))
+          page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
+          await page.goto(`${stand().service.http.replace('127.0.0.1', host)}/`)
+          expect(await untilStatus(page, /live$/)).toBe('BTCUSD, live')
+          await page.locator('#trades td', { hasText: /\d/ }).first().waitFor()
+          const { levels } = await readBook(page)
+          const prices = levels.map(([price = '']) => BigInt(price.replace('.', '')))
+          expect(prices.length).toBe(28)
+          expect(prices).toEqual(prices.toSorted((left, right) => (left < right ? 1 : -1)))
+          await page.selectOption('#market', DEEP_MARKET)
+          await untilStatus(page, new RegExp(`^${DEEP_MARKET}, live$`))
+          await page.locator('#asks td', { hasText: '60001.00000000' }).waitFor()
+          expect(errors).toEqual([])
+          await page.close()
+        }
+      })
+
+      it('gives no token of the demo to a page of another origin, even one that may call REST', async () => {
+        const page = await newPage(browser)
+        await page.goto(stands().page.origin)
+        const ask = (headers: Record<string, string>) =>
+          page.evaluate(
+            ([url, fields]) =>
+              fetch(url, { method: 'POST', headers: fields }).then(
+                ({ status }) => String(status),
+                (error: Error) => error.message,
+              ),
+            [`${stand().service.http}/demo/token`, headers] as const,
+          )
+        expect(await ask({})).toBe('403')
+        // The field needs a preflight, which does not allow it.
+        expect(await ask({ 'x-tidegate-demo': '1' })).toBe('Failed to fetch')
+        await page.close()
+      })
+
       it('fetches its own token where its origin is allowed', async () => {
         const page = await newPage(browser)
         await page.goto(stands().page.origin)
