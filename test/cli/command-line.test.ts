@@ -56,7 +56,7 @@ describe('a mistake', () => {
 })
 
 describe('--help', () => {
-  it.each(['serve', 'demo', 'check-config', 'migrate', 'watch', 'verify', 'admin', 'doctor'])(
+  it.each(['serve', 'demo', 'check-config', 'migrate', 'watch', 'verify', 'torture', 'admin', 'doctor'])(
     'of %s has examples',
     async (verb) => {
       const { code, stdout, stderr } = await runCommand([verb, '--help'])
