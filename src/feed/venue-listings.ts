@@ -1,6 +1,6 @@
 /**
- * How a source learns how its venue lists the pairs that are read: on the connection, or by HTTP, again until it has
- * worked and from time to time. It promises that each symbol that is asked for is answered, listed or not listed, or
+ * How a source learns how its venue lists the pairs that are read: on the connection, or by HTTP (also where the
+ * connection does not say it), again until it has worked and from time to time. It promises that each symbol that is asked for is answered, listed or not listed, or
  * that its problem is told while it goes on trying. It is alive while the connection is, and says nothing after `close`.
  */
 import type { Clock, Timer } from '../base/clock.ts'
@@ -28,6 +28,8 @@ export interface VenueListingsOptions {
 
 /** A list of all pairs takes about a second. */
 const LIST_MILLISECONDS_MAX = 10_000
+/** How long a connection is waited for whose list can be fetched instead. */
+export const INSTEAD_MILLISECONDS = 5_000
 /** How often a list that is fetched is fetched again, to see what has been listed, halted or delisted meanwhile. */
 const REFRESH_MILLISECONDS = 300_000
 
@@ -56,9 +58,12 @@ export class VenueListings {
       return
     }
     for (const request of listings.requests()) send(request)
-    this.#timer = clock.schedule(LIST_MILLISECONDS_MAX, () =>
-      onSilence(`no list of pairs within ${LIST_MILLISECONDS_MAX / 1000} s`),
-    )
+    this.#timer =
+      listings.fetchInstead === undefined
+        ? clock.schedule(LIST_MILLISECONDS_MAX, () =>
+            onSilence(`no list of pairs within ${LIST_MILLISECONDS_MAX / 1000} s`),
+          )
+        : clock.schedule(INSTEAD_MILLISECONDS, () => this.#fetchInstead())
   }
 
   /** The connection has ended, and what it told with it. */
@@ -93,6 +98,8 @@ export class VenueListings {
     if (isWhole) {
       this.#timer?.cancel()
       this.#timer = undefined
+      this.#fetching?.abort()
+      this.#fetching = undefined
       this.#known = new Map()
     }
     const known = this.#known
@@ -100,6 +107,25 @@ export class VenueListings {
     for (const listing of listings) known.set(listing.symbol, listing)
     const missing = isWhole ? this.#options.symbols().filter((symbol) => !known.has(symbol)) : []
     this.#options.onListings(listings, missing)
+  }
+
+  /** The connection is asked for its list, and does not send it: the whole list is fetched, now and from time to time. */
+  #fetchInstead(): void {
+    const { listings, clock, log, requests, onSilence } = this.#options
+    if ('fetch' in listings || listings.fetchInstead === undefined) return
+    const { fetchInstead } = listings
+    const fetching = new AbortController()
+    this.#fetching = fetching
+    void requests.run(fetchInstead, fetching.signal).then((fetched) => {
+      if (this.#fetching !== fetching) return
+      this.#fetching = undefined
+      if ('value' in fetched) this.take(fetched.value, true)
+      else if (this.#known === undefined) {
+        onSilence(`no list of pairs, neither on the connection nor by HTTP: ${fetched.problem}`)
+        return
+      } else log.warn({ problem: fetched.problem }, 'venue list of pairs not fetched')
+      if (this.#isOpen) this.#timer = clock.schedule(REFRESH_MILLISECONDS, () => this.#fetchInstead())
+    })
   }
 
   #refresh(symbols: readonly string[]): void {

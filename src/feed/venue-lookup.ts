@@ -8,6 +8,7 @@ import { createMetricsRegistry } from '../base/metrics.ts'
 import type { Fetched, Listing, VenueProtocol } from './venue.ts'
 import { VenueConnection } from './venue-connection.ts'
 import { VenueRequests } from './venue-http.ts'
+import { INSTEAD_MILLISECONDS } from './venue-listings.ts'
 
 export interface LookupOptions<Data> {
   readonly venue: string
@@ -51,6 +52,7 @@ async function listOnConnection<Data>(
   })
   const { listings: how } = protocol
   const isFirstComplete = 'requests' in how && how.isFirstComplete === true
+  const fetchInstead = 'requests' in how ? how.fetchInstead : undefined
   const connection = new VenueConnection({
     venue,
     url,
@@ -74,7 +76,13 @@ async function listOnConnection<Data>(
   })
   limit.addEventListener('abort', () => answer({ problem: 'the time is over' }), { once: true })
   connection.start()
+  const timer = clock.schedule(INSTEAD_MILLISECONDS, () => {
+    if (fetchInstead !== undefined) {
+      void new VenueRequests(clock, protocol.httpRate).run(fetchInstead, limit).then(answer)
+    }
+  })
   const listings = await answered
+  timer.cancel()
   await connection.stop()
   return listings
 }

@@ -4,24 +4,22 @@
  * knows no socket: it says what to send and what to fetch. What a book is made of is its venue's own matter.
  *
  * States:
- * - `unlisted`: there is no connection, or the venue does not list the pair, or every market of it is refused. Book
- *   messages and trades are ignored. A listing makes it `waiting`.
- * - `waiting`: subscribed, or about to be. Nothing of the book is published; a `snapshot` makes it `live`.
+ * - `unlisted`: no connection, not listed, or every market refused: messages are ignored. A listing makes it `waiting`.
+ * - `waiting`: subscribed, or about to be. Trades are passed on, the book is not; a `snapshot` makes it `live`.
  * - `live`: updates are published. Anything wrong makes it `waiting`; the end of the connection makes it `unlisted`. A
  *   refresh (`venue-watch`) subscribes the book again while it stays live, and publishes what the snapshot changes.
- * Trades stand for themselves: they are told while the pair is `waiting` too.
  *
- * Acknowledgements, also those that nothing here asked for, never take a live book away. But behind an acknowledged
- * unsubscribe, changes may be missing that a checksum over ten levels cannot see. So where the book begins on the
- * connection, an acknowledgement, like a request of ours, must be followed by a snapshot within `SNAPSHOT_MILLISECONDS`;
- * otherwise the pair is lost and subscribed again. One snapshot answers all acknowledgements before it. Where the book's
- * beginning is fetched, an acknowledgement begins the fetching, and changes bear numbers that prove what is missing.
+ * Acknowledgements never take a live book away. But behind an acknowledged unsubscribe, changes may be missing that a
+ * checksum over ten levels cannot see. So where the book begins on the connection, an acknowledgement, like a request of
+ * ours, must be followed by a snapshot within `SNAPSHOT_MILLISECONDS`; otherwise the pair is lost and subscribed again.
+ * One snapshot answers all acknowledgements before it. Where the book's beginning is fetched, an acknowledgement begins
+ * that (`isFallback`: later), and numbers prove what is missing.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { PairTrades } from './pair-trades.ts'
 import type { SourceMarket } from './source.ts'
-import type { Fetched, Listing, VenueBook, VenueProtocol, VenueTrade } from './venue.ts'
+import type { Fetched, Listing, PairProtocol, VenueBook, VenueTrade } from './venue.ts'
 import { retryMilliseconds } from './venue-connection.ts'
 import type { PairMetrics } from './venue-metrics.ts'
 import { pairNotices } from './venue-notices.ts'
@@ -36,7 +34,7 @@ export interface VenuePairOptions<Data> {
   readonly symbol: string
   /** The markets that read the pair, at least one. */
   readonly markets: readonly SourceMarket[]
-  readonly protocol: Pick<VenueProtocol<Data>, 'depths' | 'createBook' | 'reconcileMilliseconds'>
+  readonly protocol: PairProtocol<Data>
   /** The numbers of its trades, which outlive it. */
   readonly trades: VenueTrades
   /** Whether its trades are subscribed already, by the pair whose place it takes. */
@@ -191,11 +189,11 @@ export class VenuePair<Data> {
         this.#options.log.warn({ symbol, depth: depthServed, depthAsked }, 'venue serves fewer levels than asked')
       }
     }
-    if (this.#snapshot === undefined) {
+    if (this.#snapshot === undefined || (this.#snapshot.isFallback && this.#state === 'live')) {
       this.#expectSnapshot()
     } else if (this.#state === 'waiting') {
       this.#endWait()
-      this.#book = undefined
+      if (!this.#snapshot.isFallback) this.#book = undefined
       this.#isAcknowledged = true
       this.#snapshot.begin()
     } else {
@@ -219,7 +217,7 @@ export class VenuePair<Data> {
   /** Takes in a whole message of the pair's book. */
   apply(data: Data): void {
     // What comes before the acknowledgement may belong to an earlier subscription, with a gap behind it.
-    if (this.#snapshot !== undefined && !this.#isAcknowledged) return
+    if (this.#snapshot?.isFallback === false && !this.#isAcknowledged) return
     if (this.#state === 'live') this.#watch.heardBook()
     const need = this.#take(data)
     if (need !== 'none' && this.#state === 'live') this.#snapshot?.renew()
@@ -282,6 +280,7 @@ export class VenuePair<Data> {
       this.fail(step.reason)
     } else if (step.kind === 'waiting') {
       if (this.#state === 'live') this.fail(`the book of ${this.symbol} begins anew`)
+      else if (step.reason !== undefined) this.#readers.lose(step.reason)
     } else if (step.kind === 'snapshot' || this.#state === 'live') {
       const isFresh = step.kind === 'snapshot' && this.#isRefreshing && step.changes !== undefined
       if (step.kind === 'snapshot') {
@@ -315,6 +314,7 @@ export class VenuePair<Data> {
     return new VenueSnapshot({
       ...this.#options,
       fetch: (signal) => fetchSnapshot(this.depthAsked, signal),
+      waitMilliseconds: this.#options.protocol.snapshotWaitMilliseconds,
       take: (data) => this.#take(data),
       isLive: () => this.#state === 'live',
       fail: (reason, patienceMilliseconds) => this.fail(reason, patienceMilliseconds),

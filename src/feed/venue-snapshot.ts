@@ -21,6 +21,8 @@ export interface VenueSnapshotOptions<Data> {
   readonly log: Log
   /** Never rejects. */
   readonly fetch: (signal: AbortSignal) => Promise<Fetched<Data>>
+  /** How long the connection, which usually sends the snapshot, is waited for; absent where it never does. */
+  readonly waitMilliseconds: number | undefined
   /** Hands over what was fetched, and returns whether another is needed. */
   readonly take: (data: Data) => SnapshotNeed
   /** Whether the book goes on without, as long as it can. */
@@ -41,10 +43,17 @@ export class VenueSnapshot<Data> {
     this.#options = options
   }
 
-  /** Fetches; what was under way does not count any more. */
+  /** Whether it is fetched only because the connection does not send it. */
+  get isFallback(): boolean {
+    return this.#options.waitMilliseconds !== undefined
+  }
+
+  /** Fetches, at once or after the wait; what was under way does not count any more. */
   begin(): void {
+    const { waitMilliseconds } = this.#options
     this.cancel()
-    this.#fetch(0)
+    if (waitMilliseconds === undefined) this.#fetch(0)
+    else this.#plan(waitMilliseconds, 0)
   }
 
   /** Fetches, unless that is under way or planned already. */

@@ -108,7 +108,7 @@ export type VenueMessage<Data> =
  *   reported until there is one that it can use.
  * - `waiting`: it cannot be trusted yet: an `update` of a book that never had its snapshot is one of these.
  *   `confirmMilliseconds`, of both: the snapshot that was fetched is not proved yet; unless the messages that follow
- *   prove it, it is to be fetched again after so long.
+ *   prove it, it is to be fetched again after so long. `reason`: why it cannot begin, for the operator.
  * - `wrong`: it cannot be followed any further and has to be thrown away.
  */
 export type BookStep =
@@ -123,7 +123,7 @@ export type BookStep =
       readonly wantsSnapshot?: true
       readonly confirmMilliseconds?: number
     }
-  | { readonly kind: 'waiting'; readonly confirmMilliseconds?: number }
+  | { readonly kind: 'waiting'; readonly confirmMilliseconds?: number; readonly reason?: string }
   | { readonly kind: 'wrong'; readonly reason: string; readonly isChecksumMismatch?: true }
 
 /** Best prices at the venue's precision; absent where a side is empty. */
@@ -164,6 +164,12 @@ export type Fetched<Value> =
   | { readonly value: Value }
   | { readonly problem: string; readonly retryAfterMilliseconds?: number }
 
+/** What one pair asks of the protocol. */
+export type PairProtocol<Data> = Pick<
+  VenueProtocol<Data>,
+  'depths' | 'createBook' | 'reconcileMilliseconds' | 'snapshotWaitMilliseconds'
+>
+
 export interface VenueProtocol<Data> {
   /** Nothing for so long, not even a sign of life, and the connection is dead. */
   readonly silenceMilliseconds: number
@@ -186,6 +192,8 @@ export interface VenueProtocol<Data> {
         readonly requests: () => readonly object[]
         /** The first listings of a connection are always complete, whatever they say; for venues that do not say it. */
         readonly isFirstComplete?: true
+        /** All pairs by HTTP, where the connection does not say how they are listed. */
+        readonly fetchInstead?: (signal: AbortSignal) => Promise<Fetched<readonly Listing[]>>
       }
     | { readonly fetch: (symbols: readonly string[], signal: AbortSignal) => Promise<Fetched<readonly Listing[]>> }
   /**
@@ -194,6 +202,11 @@ export interface VenueProtocol<Data> {
    * messages: it is fetched again a little later.
    */
   readonly fetchSnapshot?: (symbol: string, depth: number, signal: AbortSignal) => Promise<Fetched<Data>>
+  /**
+   * The connection usually sends the beginning of a book: it is fetched only when it has not come so long after the
+   * acknowledgement, and no message is dropped before.
+   */
+  readonly snapshotWaitMilliseconds?: number
   /**
    * One page of a pair's trades by HTTP, with those that stand next to either end of the gap; what lies outside it does
    * no harm. Asked again for what is still missing then.

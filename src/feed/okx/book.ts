@@ -3,20 +3,25 @@
  * (https://www.okx.com/docs-v5/en/#order-book-trading-market-data-ws-order-book-channel): 400 levels a side, whose
  * messages are chained by sequence ids. It vouches for nothing that is not proved: a message continues the chain, and
  * bears the checksum of the book where OKX still sends one. Since June 2026 the checksum is 0, which proves nothing,
- * and is not looked at; recordings and servers from before the sequence ids have only the checksum. Pure.
+ * and is not looked at; recordings and servers from before the sequence ids have only the checksum. It begins with a
+ * snapshot of the channel, or with one that was fetched and joins the channel's messages (`start`). Pure.
  */
 import { crc32 } from 'node:zlib'
 import { ASK, BID } from '../../market/event.ts'
 import type { BestPrices, BookStep, UnfitLevel, VenueBook, VenueBookOptions } from '../venue.ts'
 import { VenueLevels } from '../venue-levels.ts'
 import type { OkxBookData } from './message.ts'
+import { OkxStart } from './start.ts'
 
 /** Levels a side that the checksum covers. */
 const CHECKSUM_LEVELS = 25
+/** How soon a book that does not join the messages of its channel is fetched again. */
+const FETCH_AGAIN_MILLISECONDS = 2_000
 
 export class OkxBook implements VenueBook<OkxBookData> {
   readonly #symbol: string
   readonly #levels: VenueLevels
+  readonly #start = new OkxStart()
   #isComplete = false
   /** Of the last message; absent when it bore none. */
   #sequenceId: number | undefined
@@ -35,14 +40,38 @@ export class OkxBook implements VenueBook<OkxBookData> {
   }
 
   apply(data: OkxBookData): BookStep {
+    if (data.isFetched !== true && (this.#isComplete || data.isSnapshot)) return this.#follow(data)
+    // A book that the channel has begun meanwhile needs none that was fetched.
+    return this.#isComplete ? { kind: 'update', changes: [] } : this.#begin(data)
+  }
+
+  /** Begins with what was fetched, once it joins the messages of the channel. */
+  #begin(data: OkxBookData): BookStep {
+    const isFetched = data.isFetched === true
+    const joined = isFetched ? this.#start.takeFetched(data) : this.#start.add(data)
+    if (joined === undefined) {
+      if (!isFetched) return { kind: 'waiting' }
+      const reason =
+        `okx sent no snapshot of ${this.#symbol}, and the one that was fetched shares no sequence number ` +
+        'with its messages: waiting for either'
+      return { kind: 'waiting', confirmMilliseconds: FETCH_AGAIN_MILLISECONDS, reason }
+    }
+    for (const message of joined) {
+      const step = this.#follow(message)
+      if (step.kind === 'wrong') return step
+    }
+    const whole = this.#levels.replace([...this.#levels.side(BID).sent], [...this.#levels.side(ASK).sent])
+    return typeof whole === 'string' ? this.#wrong(whole) : { kind: 'snapshot', levels: whole.levels }
+  }
+
+  #follow(data: OkxBookData): BookStep {
     const { isSnapshot, bids, asks, sequence, checksum } = data
     if (!isSnapshot) {
-      if (!this.#isComplete) return { kind: 'waiting' }
       const problem = this.#brokenChain(data)
-      if (problem !== undefined) return { kind: 'wrong', reason: `${this.#symbol}: ${problem}` }
+      if (problem !== undefined) return this.#wrong(problem)
     }
     const taken = isSnapshot ? this.#levels.replace(bids, asks) : this.#levels.apply(bids, asks)
-    if (typeof taken === 'string') return { kind: 'wrong', reason: `${this.#symbol}: ${taken}` }
+    if (typeof taken === 'string') return this.#wrong(taken)
     if (checksum !== undefined && this.#checksum() !== checksum) {
       const reason = `the checksum of ${this.#symbol} does not match`
       return { kind: 'wrong', reason, isChecksumMismatch: true }
@@ -53,6 +82,10 @@ export class OkxBook implements VenueBook<OkxBookData> {
     const isFirst = !this.#isComplete
     this.#isComplete = true
     return isFirst ? { kind: 'snapshot', levels } : { kind: 'snapshot', levels, changes }
+  }
+
+  #wrong(problem: string): BookStep {
+    return { kind: 'wrong', reason: `${this.#symbol}: ${problem}` }
   }
 
   /**

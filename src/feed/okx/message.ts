@@ -8,6 +8,8 @@ import { onlyCapture } from '../venue-damage.ts'
 
 export interface OkxBookData {
   readonly isSnapshot: boolean
+  /** Fetched by HTTP: a whole book, which is a beginning only where it joins the messages of the channel. */
+  readonly isFetched?: true
   readonly bids: readonly VenueLevel[]
   readonly asks: readonly VenueLevel[]
   /** Absent where the venue sends none, or 0, which says nothing. A message has this or `sequence`, or both. */
@@ -60,7 +62,7 @@ export function readOkxMessage(text: string): readonly OkxMessage[] {
     case 'trades':
       return readTrades(arg.instId, data)
     case 'instruments':
-      return readInstruments(data)
+      return [{ kind: 'listings', isComplete: false, listings: readInstruments(data) }]
     case 'status':
       return readStatus(data)
     default:
@@ -124,7 +126,7 @@ function readBook(action: unknown, entry: unknown): OkxBookData | string {
 }
 
 /** Price, amount and two more members that nobody here needs. */
-function readLevels(value: unknown): VenueLevel[] | undefined {
+export function readLevels(value: unknown): VenueLevel[] | undefined {
   if (!Array.isArray(value)) return undefined
   const levels: VenueLevel[] = []
   for (const level of value as unknown[]) {
@@ -166,7 +168,7 @@ export function readTrade(entry: unknown): VenueTrade | undefined {
 }
 
 /** Instruments whose precisions make no sense are left out, as if the venue did not list them. */
-function readInstruments(data: readonly unknown[]): readonly OkxMessage[] {
+export function readInstruments(data: readonly unknown[]): Listing[] {
   const listings: Listing[] = []
   for (const entry of data) {
     if (!isObject(entry) || typeof entry.instId !== 'string') continue
@@ -179,7 +181,7 @@ function readInstruments(data: readonly unknown[]): readonly OkxMessage[] {
     const instrument = status === 'test' ? ({ instrument: 'CLOSED' } as const) : {}
     listings.push({ symbol: entry.instId, priceDecimals, amountDecimals, status, state, ...instrument })
   }
-  return [{ kind: 'listings', isComplete: false, listings }]
+  return listings
 }
 
 /** https://www.okx.com/docs-v5/en/#status */
@@ -252,6 +254,6 @@ function readStep(value: unknown): number | undefined {
   return match === null || !/[1-9]/.test(match[0]) ? undefined : (match[1]?.length ?? 0)
 }
 
-function isObject(value: unknown): value is Members {
+export function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -6,7 +6,7 @@
 import type { VenueProtocol } from '../venue.ts'
 import { OkxBook } from './book.ts'
 import { type OkxBookData, readOkxMessage } from './message.ts'
-import { fetchTrades } from './rest.ts'
+import { fetchListings, fetchSnapshot, fetchTrades } from './rest.ts'
 
 export interface OkxProtocolOptions {
   /** Address of the REST API, without a path: `https://www.okx.com`. */
@@ -34,7 +34,13 @@ const DEPTHS = [400]
 const ARGUMENTS_BYTES_MAX = 60_000
 
 /**
- * The venue takes 20 requests of trades in 2 s from an address.
+ * A channel sends its snapshot within a second. OKX has announced that it will stop sending it; then the book is fetched.
+ * https://www.okx.com/docs-v5/log_en/#upcoming-changes, of 2026-02-12, read on 2026-11-22
+ */
+const SNAPSHOT_WAIT_MILLISECONDS = 3_000
+
+/**
+ * The venue takes 20 requests of trades in 2 s from an address, and 40 of books.
  * https://www.okx.com/docs-v5/en/#order-book-trading-market-data-get-trades-history
  */
 const HTTP_RATE = { burst: 8, perSecond: 8 }
@@ -51,7 +57,10 @@ export function createOkxProtocol({ restUrl }: OkxProtocolOptions): VenueProtoco
         { op: 'subscribe', args: [{ channel: 'instruments', instType: 'SPOT' }, { channel: 'status' }] },
       ],
       isFirstComplete: true,
+      fetchInstead: (signal) => fetchListings(restUrl, signal),
     },
+    snapshotWaitMilliseconds: SNAPSHOT_WAIT_MILLISECONDS,
+    fetchSnapshot: (symbol, _depth, signal) => fetchSnapshot(restUrl, symbol, signal),
     repeatsLastTrade: true,
     requests: (action, channel, symbols) => batches(action, channel === 'book' ? 'books' : 'trades', symbols),
     read: readOkxMessage,

@@ -1,12 +1,14 @@
 /**
- * Requests to OKX's REST API v5 (https://www.okx.com/docs-v5/en/#order-book-trading-market-data-get-trades-history, read
- * on 2026-11-22): the trades of a pair by their numbers, 100 a request. It promises that prices and amounts stay the
- * text that the venue sent, and that an answer that cannot be read whole is a problem. It keeps nothing between two
- * requests.
+ * Requests to OKX's REST API v5 (https://www.okx.com/docs-v5/en/#order-book-trading-market-data, read on 2026-11-22): the
+ * trades of a pair by their numbers, 100 a request; the beginning of a book and the list of instruments, for channels
+ * that do not send them. It promises that prices and amounts stay the text that the venue sent, and that an answer that
+ * cannot be read whole is a problem. It keeps nothing between two requests.
+ *
+ * Built from the venue's pages; it has not been tried against the venue.
  */
-import type { Fetched, TradeGap, VenueTrade } from '../venue.ts'
+import type { Fetched, Listing, TradeGap, VenueTrade } from '../venue.ts'
 import { fetchText } from '../venue-http.ts'
-import { readTrade } from './message.ts'
+import { isObject, type OkxBookData, readInstruments, readLevels, readTrade } from './message.ts'
 
 /** Longest text of the venue that goes into a problem. */
 const PROBLEM_CHARACTERS_MAX = 200
@@ -36,6 +38,39 @@ function readTrades(text: string): Fetched<readonly VenueTrade[]> {
   return { value: trades }
 }
 
+/**
+ * A whole book of 400 levels per side, with its sequence number. `books-full` has 5,000, but no number, so nothing proves
+ * where it stands. `source=0` is how the venue's announcement asks for it:
+ * https://www.okx.com/docs-v5/log_en/#upcoming-changes
+ */
+export async function fetchSnapshot(
+  restUrl: string,
+  symbol: string,
+  signal: AbortSignal,
+): Promise<Fetched<OkxBookData>> {
+  const query = `instId=${encodeURIComponent(symbol)}&sz=400&source=0`
+  const fetched = await fetchText(`${restUrl}/api/v5/market/books?${query}`, signal)
+  if ('problem' in fetched) return fetched
+  const answer = readAnswer(fetched.value)
+  if ('problem' in answer) return answer
+  const [book] = answer.value
+  const { bids, asks, seqId } = isObject(book) ? book : {}
+  const levels = { bids: readLevels(bids), asks: readLevels(asks) }
+  if (levels.bids === undefined || levels.asks === undefined || !Number.isSafeInteger(seqId)) {
+    return { problem: 'a book that cannot be read' }
+  }
+  const sequence = { id: seqId as number, previous: -1 }
+  return { value: { isSnapshot: true, isFetched: true, bids: levels.bids, asks: levels.asks, sequence } }
+}
+
+/** All spot instruments. */
+export async function fetchListings(restUrl: string, signal: AbortSignal): Promise<Fetched<readonly Listing[]>> {
+  const fetched = await fetchText(`${restUrl}/api/v5/public/instruments?instType=SPOT`, signal)
+  if ('problem' in fetched) return fetched
+  const answer = readAnswer(fetched.value)
+  return 'problem' in answer ? answer : { value: readInstruments(answer.value) }
+}
+
 /** `{"code":"0","msg":"","data":[…]}`; any other code is a refusal. */
 function readAnswer(text: string): Fetched<readonly unknown[]> {
   let answer: unknown
@@ -44,7 +79,7 @@ function readAnswer(text: string): Fetched<readonly unknown[]> {
   } catch {
     answer = undefined
   }
-  const { code, msg, data } = (typeof answer === 'object' && answer !== null ? answer : {}) as Record<string, unknown>
+  const { code, msg, data } = isObject(answer) ? answer : {}
   if (code === '0' && Array.isArray(data)) return { value: data as unknown[] }
   if (typeof code !== 'string') return { problem: 'an answer that cannot be read' }
   return { problem: `${code}: ${typeof msg === 'string' ? msg : ''}`.slice(0, PROBLEM_CHARACTERS_MAX) }

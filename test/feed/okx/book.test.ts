@@ -174,3 +174,68 @@ function crc32(text: string): number {
   }
   return ~crc
 }
+
+describe('a book that was fetched', () => {
+  const fetched = (id: number): OkxBookData => {
+    return {
+      ...data(
+        true,
+        [
+          ['10', '1'],
+          ['9', '5'],
+        ],
+        [
+          ['11', '2'],
+          ['12', '3'],
+        ],
+        chained(-1, id),
+      ),
+      isFetched: true,
+    }
+  }
+  const waiting = {
+    kind: 'waiting',
+    confirmMilliseconds: 2_000,
+    reason:
+      'okx sent no snapshot of BTC-USDT, and the one that was fetched shares no sequence number with its messages: ' +
+      'waiting for either',
+  }
+
+  it('is the beginning, with the messages behind its number, and is followed then', () => {
+    const book = new OkxBook(options)
+    expect(book.apply(update(5, 10))).toEqual({ kind: 'waiting' })
+    expect(book.apply(data(false, [['10', '0']], [['11', '7']], chained(10, 20)))).toEqual({ kind: 'waiting' })
+    expect(book.apply(fetched(10))).toEqual({
+      kind: 'snapshot',
+      levels: [
+        { side: BID, price: 90, amount: 500_000_000 },
+        { side: ASK, price: 110, amount: 700_000_000 },
+        { side: ASK, price: 120, amount: 300_000_000 },
+      ],
+    })
+    expect(book.apply(update(20, 30)).kind).toBe('update')
+    expect(book.apply(update(20, 30)).kind).toBe('wrong')
+  })
+
+  it('waits for a message that names its number, and is fetched again meanwhile', () => {
+    const book = new OkxBook(options)
+    expect(book.apply(fetched(10))).toEqual(waiting)
+    expect(book.apply(update(9, 12))).toEqual({ kind: 'waiting' })
+    expect(book.apply(fetched(11))).toEqual(waiting)
+    expect(book.apply(fetched(12))).toMatchObject({ kind: 'snapshot' })
+  })
+
+  it('is not needed once the channel has begun', () => {
+    const book = new OkxBook(options)
+    book.apply(fetched(10))
+    expect(book.apply(snapshot(20)).kind).toBe('snapshot')
+    expect(book.apply(fetched(20))).toEqual({ kind: 'update', changes: [] })
+    expect(book.apply(update(20, 30)).kind).toBe('update')
+  })
+
+  it('that cannot be held is wrong', () => {
+    const book = new OkxBook(options)
+    book.apply(update(5, 10))
+    expect(book.apply({ ...fetched(10), bids: [{ price: 'x', amount: '1' }] }).kind).toBe('wrong')
+  })
+})

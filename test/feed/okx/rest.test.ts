@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fetchTrades } from '../../../src/feed/okx/rest.ts'
+import { fetchListings, fetchSnapshot, fetchTrades } from '../../../src/feed/okx/rest.ts'
 import { serveHttp } from '../../support/http-venue.ts'
 
 const signal = new AbortController().signal
@@ -52,5 +52,50 @@ describe('a page of trades of OKX', () => {
     [answer([{ ...entry, tradeId: 'x' }]), 'trades that cannot be read'],
   ])('that cannot be read whole is a problem: %s', async (text, problem) => {
     expect(await readTrades(text)).toEqual({ problem })
+  })
+})
+
+describe('a book of OKX', () => {
+  const levels = { bids: [['41006.3', '0.30178218', '0', '2']], asks: [['41006.8', '0.60038921', '0', '1']] }
+  const entry = { ...levels, ts: '1629966436396', seqId: 3235851742 }
+
+  it('is fetched with as many levels as the channel has, and its number', async () => {
+    const { url, asked } = await serveHttp(() => [200, answer([entry])])
+    expect(await fetchSnapshot(url, 'BTC-USDT', signal)).toEqual({
+      value: {
+        isSnapshot: true,
+        isFetched: true,
+        bids: [{ price: '41006.3', amount: '0.30178218' }],
+        asks: [{ price: '41006.8', amount: '0.60038921' }],
+        sequence: { id: 3235851742, previous: -1 },
+      },
+    })
+    expect(asked).toEqual(['/api/v5/market/books?instId=BTC-USDT&sz=400&source=0'])
+  })
+
+  it.each([
+    ['has no number, as books-full', answer([{ ...entry, seqId: undefined }]), 'a book that cannot be read'],
+    ['has no levels', answer([{ ...entry, bids: undefined }]), 'a book that cannot be read'],
+    ['is none', answer([]), 'a book that cannot be read'],
+    ['is refused', '{"code":"51001","msg":"Instrument ID does not exist"}', '51001: Instrument ID does not exist'],
+  ])('that %s is a problem', async (_what, text, problem) => {
+    const { url } = await serveHttp(() => [200, text])
+    expect(await fetchSnapshot(url, 'BTC-USDT', signal)).toEqual({ problem })
+  })
+})
+
+describe('the instruments of OKX', () => {
+  it('are fetched as the channel has them', async () => {
+    const instrument = { instType: 'SPOT', instId: 'BTC-USDT', tickSz: '0.1', lotSz: '0.00000001', state: 'live' }
+    const { url, asked } = await serveHttp(() => [200, answer([instrument, { ...instrument, tickSz: 'x' }, 7])])
+    expect(await fetchListings(url, signal)).toEqual({
+      value: [{ symbol: 'BTC-USDT', priceDecimals: 1, amountDecimals: 8, status: 'live', state: 'open' }],
+    })
+    expect(asked).toEqual(['/api/v5/public/instruments?instType=SPOT'])
+  })
+
+  it('are a problem when they cannot be had', async () => {
+    const { url } = await serveHttp(() => [200, '{"code":"50001","msg":"Service temporarily unavailable"}'])
+    expect(await fetchListings(url, signal)).toEqual({ problem: '50001: Service temporarily unavailable' })
   })
 })

@@ -147,6 +147,78 @@ describe.skipIf(capturesMissing(...OKX_CAPTURES))('OKX (needs ../shared/data)', 
     expect(market.reasons).toEqual([])
   })
 
+  describe('when the channel does not begin with a snapshot', () => {
+    const held = 60
+    const setUp = async () => {
+      let go: () => void = () => undefined
+      const gate = new Promise<void>((resolve) => {
+        go = resolve
+      })
+      let reach: () => void = () => undefined
+      const reached = new Promise<void>((resolve) => {
+        reach = resolve
+      })
+      const hold = (_symbol: string, index: number) => {
+        if (index === held) reach()
+        return index < held ? undefined : gate
+      }
+      const { server, truth } = await serve({ recordings: recordingsOf(BTC), isWithoutSnapshots: true, hold })
+      const market = new FedMarket(BTC, truth, DEPTH)
+      const { clock } = read(server, [market])
+      await reached
+      await server.heard()
+      const books = () => server.said.filter((text) => text.startsWith('/api/v5/market/books?')).length
+      return { server, market, clock, go, books }
+    }
+
+    it('begins with a book that is fetched and names a number of the channel', async () => {
+      const { server, market, clock, go, books } = await setUp()
+      clock.advance(2_999)
+      await server.heard()
+      expect(books()).toBe(0)
+      clock.advance(1)
+      await market.until('live', () => market.isLive && market.judge.isCurrent)
+      go()
+      await server.finished
+      await market.until('the end', () => market.judge.isCurrent)
+      expect({ ...market, problems: market.judge.problems }).toMatchObject({ reasons: [], problems: [] })
+      expect(books()).toBe(1)
+    })
+
+    it('does not begin with one that names no number of the channel, says so, and asks again', async () => {
+      const { server, market, clock, books } = await setUp()
+      const body = server.answerTo('/api/v5/market/books?instId=BTC-USDT&sz=400')
+      const between = body.replace(/"seqId":([0-9]+)/, (_, id: string) => `"seqId":${Number(id) - 3}`)
+      server.httpFaults.push({ status: 200, body: between })
+      clock.advance(3_000)
+      await market.until('lost', () => market.reasons.length === 1)
+      expect(market.reasons[0]).toBe(
+        'okx sent no snapshot of BTC-USDT, and the one that was fetched shares no sequence number with its messages: ' +
+          'waiting for either',
+      )
+      await new Promise(setImmediate)
+      clock.advance(2_000)
+      await market.until('live', () => market.isLive && market.judge.isCurrent)
+      expect(books()).toBe(2)
+      expect(market.judge.problems).toEqual([])
+    })
+
+    it('begins with a snapshot of the channel that comes late', async () => {
+      const { server, market, clock, go } = await setUp()
+      server.httpFaults.push({ status: 200, body: '{"code":"0","msg":"","data":[{}]}' })
+      clock.advance(2_000)
+      const { asks, bids, seqId } = JSON.parse(server.answerTo('/api/v5/market/books?instId=BTC-USDT&sz=400')).data[0]
+      const data = [{ asks, bids, ts: '1', checksum: 0, seqId, prevSeqId: -1 }]
+      server.broadcast(JSON.stringify({ arg: { channel: 'books', instId: BTC }, action: 'snapshot', data }))
+      await market.until('live', () => market.isLive && market.judge.isCurrent)
+      clock.advance(2_000)
+      go()
+      await server.finished
+      await market.until('the end', () => market.judge.isCurrent)
+      expect({ ...market, problems: market.judge.problems }).toMatchObject({ reasons: [], problems: [] })
+    })
+  })
+
   describe('as it lists its pairs', () => {
     const ETH = 'ETH-USDT'
     const fine = { priceDecimals: 1, amountDecimals: 8, depth: 400 }
@@ -198,6 +270,25 @@ describe.skipIf(capturesMissing(...OKX_CAPTURES))('OKX (needs ../shared/data)', 
         'okx lists BTC-USDT as suspend',
         'okx offers no deeper book of BTC-USDT than 400 levels',
       ])
+    })
+
+    it('is asked by HTTP where the channel does not send the list', async () => {
+      const { server } = await serve({ recordings: recordingsOf(BTC), isWithoutInstruments: true })
+      const good = new SourceListener(BTC, fine)
+      const unknown = new SourceListener(ETH, fine)
+      const { clock } = read(server, [good, unknown])
+      await server.until('the subscription', () => server.said.some((text) => text.includes('instruments')))
+      for (let second = 0; second < 5; second++) {
+        await server.heard()
+        clock.advance(1_000)
+      }
+      await good.until('live', () => good.count('snapshot') === 1)
+      expect(unknown.reasons()).toEqual(['okx does not list ETH-USDT'])
+      const parts = { name: 'okx', clock, log: createLog('silent') }
+      const looked = VENUES.okx.readListings({ url: server.url, restUrl: server.restUrl }, [BTC, ETH], parts)
+      await server.until('the second connection', () => server.connections() === 2)
+      clock.advance(5_000)
+      expect(await looked).toMatchObject({ value: [{ symbol: BTC }] })
     })
 
     it('answers who only asks how pairs are listed', async () => {

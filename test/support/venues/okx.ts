@@ -1,7 +1,7 @@
 /**
  * A test venue that speaks enough of OKX's public WebSocket API v5 (https://www.okx.com/docs-v5/en/#overview-websocket):
- * `books` with checksums over the top 25, `trades`, `instruments`, text pings, and over HTTP the trades by their numbers
- * (https://www.okx.com/docs-v5/en/#order-book-trading-market-data-get-trades-history). Frames are sent as they were recorded;
+ * `books` with checksums over the top 25, `trades`, `instruments`, text pings, and over HTTP trades by their numbers,
+ * books and instruments (https://www.okx.com/docs-v5/en/#order-book-trading-market-data). Frames are sent as they were recorded;
  * in later rounds the numbers of the trades go on. The recording is older than the venue's sequence ids: on request the
  * server adds them, so that every lost message shows, also one that changes nothing in the top 25.
  */
@@ -29,6 +29,10 @@ export interface OkxServerOptions extends TrackOptions {
   readonly hasSequenceIds?: boolean
   /** State of an instrument; `live` when absent. */
   readonly states?: Readonly<Record<string, string>>
+  /** The channel does not begin with a snapshot, as the venue has announced. */
+  readonly isWithoutSnapshots?: boolean
+  /** The channel of instruments does not begin with the list. */
+  readonly isWithoutInstruments?: boolean
 }
 
 type OkxLevel = readonly [price: string, size: string, ...rest: string[]]
@@ -113,7 +117,7 @@ class OkxDialect implements Dialect {
 
   constructor(options: OkxServerOptions) {
     this.#options = options
-    this.scores = options.recordings.map((recording) => new OkxScore(recording, options.hasSequenceIds === true))
+    this.scores = options.recordings.map((recording) => new OkxScore(recording, options))
   }
 
   beat(): readonly string[] {
@@ -137,14 +141,19 @@ class OkxDialect implements Dialect {
       client.send(JSON.stringify({ event: op, arg, connId: 'a4d3ae55' }))
       if (op === 'unsubscribe') client.unsubscribe(channel, instId ?? '')
       else if (track !== undefined) track.join(client, channel)
-      else if (channel === 'instruments') client.send(this.#instrumentsText(arg))
+      else if (channel === 'instruments' && this.#options.isWithoutInstruments !== true) {
+        client.send(JSON.stringify({ arg, data: this.#instruments() }))
+      }
     }
   }
 
   get({ pathname, searchParams }: URL): HttpAnswer {
+    const answer = (data: readonly object[]) => ({ status: 200, body: JSON.stringify({ code: '0', msg: '', data }) })
+    if (pathname === '/api/v5/public/instruments') return answer(this.#instruments())
     const score = this.scores.find(({ symbol }) => symbol === searchParams.get('instId'))
     if (score === undefined)
       return { status: 200, body: '{"code":"51001","msg":"Instrument ID does not exist","data":[]}' }
+    if (pathname === '/api/v5/market/books') return answer([score.fetchedBook(Number(searchParams.get('sz') ?? 1))])
     if (pathname !== '/api/v5/market/history-trades' || searchParams.get('type') !== '1') {
       return { status: 404, body: '{"code":"404","msg":"Not Found"}' }
     }
@@ -153,13 +162,12 @@ class OkxDialect implements Dialect {
     return { status: 200, body: score.pageText(before, limit) }
   }
 
-  #instrumentsText(arg: object): string {
-    const data = this.#options.recordings.map(({ instId, tickSz, lotSz }) => {
+  #instruments(): readonly object[] {
+    return this.#options.recordings.map(({ instId, tickSz, lotSz }) => {
       const [baseCcy, quoteCcy] = instId.split('-')
       const state = this.#options.states?.[instId] ?? 'live'
       return { instType: 'SPOT', instId, baseCcy, quoteCcy, tickSz, lotSz, minSz: lotSz, state }
     })
-    return JSON.stringify({ arg, data })
   }
 }
 
@@ -170,6 +178,7 @@ class OkxScore implements Score {
   readonly bookChannel = 'books'
   readonly trades: PlayedTrade[] = []
   readonly #hasSequenceIds: boolean
+  readonly #hasSnapshots: boolean
   readonly #book = new PlainBook()
   readonly #begin: PlainLevels
   readonly #idsARound: number
@@ -177,7 +186,11 @@ class OkxScore implements Score {
   #sequenceId = 1_000
   #lastTradeText: string
 
-  constructor({ instId, frames, lastTrade }: OkxRecording, hasSequenceIds: boolean) {
+  constructor(
+    { instId, frames, lastTrade }: OkxRecording,
+    { hasSequenceIds = false, isWithoutSnapshots = false }: OkxServerOptions,
+  ) {
+    this.#hasSnapshots = !isWithoutSnapshots
     this.symbol = instId
     this.frames = frames
     this.#hasSequenceIds = hasSequenceIds
@@ -189,7 +202,7 @@ class OkxScore implements Score {
     this.#begin = begin.levels()
   }
 
-  play({ text }: ScoreFrame, round: number): Outgoing {
+  play({ text }: ScoreFrame, round: number): Outgoing | undefined {
     const message = JSON.parse(text) as OkxMessage
     if (message.arg.channel === 'trades') {
       const shifted = (value: string, step: number) => String(Number(value) + round * step)
@@ -204,6 +217,7 @@ class OkxScore implements Score {
     const before = this.#checksum()
     if (message.action === 'snapshot') this.#book.clear()
     this.#book.apply(booksOf(message))
+    if (message.action === 'snapshot' && !this.#hasSnapshots) return undefined
     const isMissed = message.action === 'update' && (this.#hasSequenceIds || before !== this.#checksum())
     return { channel: 'books', text: this.#withSequence(text, message.action === 'snapshot'), isMissed }
   }
@@ -216,7 +230,15 @@ class OkxScore implements Score {
 
   beginning(channel: string): string | undefined {
     if (channel === 'trades') return this.#lastTradeText === '' ? undefined : this.#lastTradeText
+    if (!this.#hasSnapshots) return undefined
     return this.#bookText('snapshot', this.#book.levels(SNAPSHOT_LEVELS))
+  }
+
+  /** The book as it stands. */
+  fetchedBook(depth: number): object {
+    const { bids, asks } = this.#book.levels(depth)
+    const side = (levels: readonly LevelText[]) => levels.map(([price, size]) => [price, size, '0', '1'])
+    return { asks: side(asks), bids: side(bids), ts: String(Date.now()), seqId: this.#sequenceId }
   }
 
   /** The trades before a number, newest first. */

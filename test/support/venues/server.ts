@@ -98,6 +98,11 @@ export class VenueServer {
     return this.#waiters.until(what, isMet)
   }
 
+  /** What a GET request of this path is answered when nothing fails. */
+  answerTo(path: string): string {
+    return this.#dialect.get?.(new URL(path, this.restUrl), this).body ?? ''
+  }
+
   /** Clients that are connected now. */
   connections(): number {
     return this.#clients.size
