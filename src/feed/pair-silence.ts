@@ -1,6 +1,6 @@
 /**
- * Whether the book of one pair has gone silent while its connection stays alive. It is told of every book message and
- * every trade with the time of its arrival, and judges when it is asked. It promises that any book message clears what
+ * Whether the book of one pair has gone silent while its connection stays alive. It takes every book message
+ * and every trade with the time of its arrival, and judges when it is asked. It promises that any book message clears what
  * is held against the book, and that a silence alone never proves it wrong. Pure: it reads no clock.
  *
  * A trade takes what rests in the book, so the book's message about it is due. In the recordings of three
@@ -19,7 +19,7 @@
 import type { Scaled } from '../base/decimal.ts'
 import type { BestPrices } from './venue.ts'
 
-/** How long before a trade the book may have told of it. */
+/** How long before a trade the book's message about it may come. */
 const BEFORE_MILLISECONDS = 1_000
 /** How long after a trade that the book contradicts its message is waited for. */
 const CONTRADICTED_MILLISECONDS = 2_000
@@ -40,7 +40,7 @@ export interface SilenceVerdict {
 
 export class PairSilence {
   #lastBook: number
-  /** The first trade that the book has not told of, and the first of those that it contradicts. */
+  /** The first trade without a message of the book, and the first of those that the book contradicts. */
   #unconfirmed: number | undefined
   #contradicted: { readonly at: number; readonly price: string } | undefined
   /** Longest gap between two book messages, by period, the latest last; and the messages of each. */
@@ -69,7 +69,7 @@ export class PairSilence {
     this.#suspicions = 0
   }
 
-  /** Whether a trade now would be one that the book has not told of. */
+  /** Whether a trade now would be one without a message of the book. */
   isSilent(now: number): boolean {
     return now - this.#lastBook >= BEFORE_MILLISECONDS
   }

@@ -1,5 +1,5 @@
 /**
- * The trades of one pair, from what the venue sends to what its readers are told: new executions and gaps, counted and
+ * The trades of one pair, from what the venue sends to what its readers receive: new executions and gaps, counted and
  * logged, and what the venue refused, which is asked for again. It promises that a refusal is named until trades come.
  */
 import type { Clock, Timer } from '../base/clock.ts'
@@ -21,7 +21,7 @@ export interface PairTradesOptions {
   readonly metrics: Pick<PairMetrics, 'countTrades' | 'countMissedTrades'>
   /** Subscribes the trades again. */
   readonly subscribe: () => void
-  /** New trades that the venue did not repeat, before readers are told. */
+  /** New trades that the venue did not repeat, before readers receive them. */
   readonly onNew: (trades: readonly VenueTrade[]) => void
 }
 

@@ -4,7 +4,8 @@
  * time). A book that is proved wrong fails. One that is only suspicious, or due for reconciliation, is refreshed: it is
  * subscribed again while it stays live, and what the fresh snapshot changes is published as any other change.
  *
- * A refresh is limited to one a minute per pair; each one that finds nothing doubles that, up to ten minutes.
+ * Refreshes on suspicion are limited to one a minute per pair; each one whose snapshot shows no difference doubles that,
+ * up to ten minutes. Reconciliations do not count.
  */
 
 import type { Clock, Timer } from '../base/clock.ts'
@@ -49,7 +50,9 @@ export class VenueWatch {
   #lag = { since: Number.NEGATIVE_INFINITY, least: Number.POSITIVE_INFINITY, leastBefore: Number.POSITIVE_INFINITY }
   #check: { readonly timer: Timer; readonly due: number } | undefined
   #reconciliation: Timer | undefined
-  #lastRefresh = Number.NEGATIVE_INFINITY
+  #lastSuspicion = Number.NEGATIVE_INFINITY
+  /** Whether the latest refresh was on suspicion. */
+  #isSuspected = false
   #refreshPause = REFRESH_MILLISECONDS_MIN
 
   constructor(options: VenueWatchOptions) {
@@ -100,6 +103,7 @@ export class VenueWatch {
     const { log, symbol, metrics } = this.#options
     metrics.countReconciliation(differences === 0)
     if (differences > 0) log.warn({ symbol, differences }, 'venue book differed from a fresh snapshot')
+    if (!this.#isSuspected) return
     this.#refreshPause =
       differences > 0 ? REFRESH_MILLISECONDS_MIN : Math.min(this.#refreshPause * 2, REFRESH_MILLISECONDS_MAX)
   }
@@ -147,7 +151,10 @@ export class VenueWatch {
     }
     log.warn({ symbol, reason }, 'venue book may be silent')
     this.#plan()
-    if (now - this.#lastRefresh >= this.#refreshPause) this.#refresh()
+    if (now - this.#lastSuspicion < this.#refreshPause) return
+    this.#lastSuspicion = now
+    this.#isSuspected = true
+    this.#options.refresh()
   }
 
   #planReconciliation(): void {
@@ -155,12 +162,8 @@ export class VenueWatch {
     if (period === undefined) return
     this.#reconciliation = clock.schedule(Math.round(period * (0.75 + random() / 2)), () => {
       this.#planReconciliation()
-      this.#refresh()
+      this.#isSuspected = false
+      this.#options.refresh()
     })
-  }
-
-  #refresh(): void {
-    this.#lastRefresh = this.#options.clock.monotonicMilliseconds()
-    this.#options.refresh()
   }
 }

@@ -393,6 +393,28 @@ describe('a live book that is refreshed', () => {
     expect(counted.reconciliations).toEqual([false, true])
   })
 
+  it('is refreshed on suspicion however often it was reconciled', () => {
+    const createBook = () => ({ best: { bid: 9, ask: 10 }, apply: (step: BookStep) => step })
+    const { pair, sell, clock, sent, counted } = setUpUsual({
+      protocol: { depths: [50], createBook, reconcileMilliseconds: 40_000 },
+    })
+    for (let round = 0; round < 4; round++) {
+      for (let message = 0; message < 1_000; message++) {
+        clock.advance(50)
+        pair.apply(nothing)
+      }
+      pair.apply(fresh())
+    }
+    const { length } = sent
+    expect(counted.reconciliations.length).toBeGreaterThan(2)
+    expect(counted.silences).toEqual([])
+    clock.advance(1_000)
+    sell('1')
+    clock.advance(3_000)
+    expect(counted.silences).toEqual(['suspicious'])
+    expect(sent.length).toBeGreaterThan(length)
+  })
+
   it('goes on by its numbers where its beginning is fetched', async () => {
     const createBook = () => ({ best: { bid: 9, ask: 10 }, apply: (step: BookStep) => step })
     const { pair, admit, asked, clock, sent, listener } = setUp({ protocol: { depths: [50], createBook } }, true)

@@ -42,8 +42,8 @@ export class UnfitLevels {
   }
 
   /**
-   * Takes in that a level is one of these, or is none any more; nothing behind `reach` is kept. A text tells what is
-   * wrong with its price.
+   * Takes in that a level is one of these, or is none any more; nothing behind `reach` is kept. A returned text says
+   * what is wrong with its price.
    */
   change({ price, amount }: VenueLevel, isUnfit: boolean, reach: number): string | undefined {
     const exact = parseDecimal(price, FINEST_DECIMALS)
