@@ -1,6 +1,6 @@
 /**
  * A small client of the extended protocol that reacts as documented, and on request in one wrong way. It waits some
- * milliseconds where a real one waits seconds, and takes a connection for lost only when it is told after what silence.
+ * milliseconds where a real one waits seconds, and takes a connection for lost only when a limit is given.
  * Started again, it begins without a token and without cursors.
  */
 import { readFileSync } from 'node:fs'

@@ -1,7 +1,7 @@
 /** Everything that `torture` can find wrong with a client, by the name it reports, with the rule that was broken. */
 export const WRONG_REACTIONS = {
   'did-not-come-back': 'a client opens a new connection after everything but the codes that say stop',
-  'came-back': 'a client that was told to stop opens no connection and asks for no token until a person restarts it',
+  'came-back': 'a client that has to stop opens no connection and requests no token until a person restarts it',
   'reconnect-loop': 'a client waits before each attempt, longer while attempts fail, and at random',
   'retry-after-ignored': 'a client that can read Retry-After makes no attempt before it has passed',
   'old-token': 'a token that was refused or revoked is never used again: the next attempt has a new one',
@@ -12,7 +12,7 @@ export const WRONG_REACTIONS = {
   'subscribed-in-a-loop': 'a client gives up a market that is UNKNOWN_CHANNEL_PARAMS_CONFIGURATION',
   'silence-not-noticed': 'a client takes a connection without any message for lost, and opens another',
   'wrong-cursor': 'a client resumes from the last cursor that it was sent',
-  'program-ended': 'a client program ends only when it was told to stop',
+  'program-ended': 'a client program ends only when the client has to stop',
 } as const
 
 export type WrongReactionName = keyof typeof WRONG_REACTIONS

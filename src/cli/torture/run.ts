@@ -17,7 +17,7 @@ export interface ScenarioResult {
   readonly detail?: string
 }
 
-/** Plays all of them; `onResult` is called after each. Rejects with `ClientMissing` when there is nobody to judge. */
+/** Plays all of them; `onResult` is called after each. Rejects with `ClientMissing` when there is no client to judge. */
 export async function playScenarios(
   stage: Stage,
   scenarios: readonly Scenario[],

@@ -68,7 +68,7 @@ export class ScriptedConnection {
     this.#failsNextSubscribe = true
   }
 
-  /** Takes a message of the client; `onChange` is called when it was handed on. */
+  /** Takes a message of the client and hands it to the session, unless it is to fail. */
   receive(data: RawData, isBinary: boolean, webSocket: WebSocket): void {
     const request = readRequest(String(data))
     if (request !== undefined && this.requests.length < REQUESTS_KEPT) this.requests.push(request)

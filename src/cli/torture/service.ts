@@ -88,7 +88,7 @@ export class TortureService {
     this.#onChange = onChange
     this.allow(true)
     this.#server = createServer((request, response) => {
-      // A request that broke off has nobody left to be answered.
+      // The client of a request that broke off cannot be answered.
       this.#answer(request, response).catch((error) => response.destroy(error))
     })
     this.#server.on('upgrade', (request, socket, head) => {

@@ -182,14 +182,14 @@ export class Stage {
     if (!connection.isOpen) await this.returns(connection, { waitSeconds })
   }
 
-  /** Whether the client closed each of several connections' successors at once: it waits for nothing. */
+  /** `delays`: milliseconds from each of several closes to the client's next attempt; not all of them may be none. */
   judgeDelays(delays: readonly number[]): void {
     if (delays.every((delay) => delay < AT_ONCE_MILLISECONDS)) {
       throw new WrongReaction('reconnect-loop', `${delays.length} new connections within ${Math.ceil(sum(delays))} ms`)
     }
   }
 
-  /** No attempt of this kind before the time that its refusal named; `undefined` where the client cannot read it. */
+  /** No attempt follows a refusal before the time that it named; not judged where the client cannot read a refusal. */
   judgeRetryAfter(what: 'token' | 'handshake', seconds: number): void {
     const attempts = this.service.attempts
     const refused = attempts.findIndex((attempt) => attempt.what === what && attempt.status >= 400)
