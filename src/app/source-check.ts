@@ -9,7 +9,7 @@ import type { ConfigProblem } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 import { isFed, sourceText } from '../config/sources.ts'
 import type { Listing } from '../feed/venue.ts'
-import { VENUES } from '../feed/venues.ts'
+import { VENUES, type Venue } from '../feed/venues.ts'
 import type { MarketDefinition } from '../market/event.ts'
 
 export interface SourceCheck {
@@ -49,6 +49,7 @@ export async function checkSources(
   const problems: ConfigProblem[] = []
   const warnings: string[] = []
   let goodCount = 0
+  for (const [name, symbols] of symbolsByFeed) warnings.push(...booksWarnings(name, symbols.size, config))
   for (const [name, answer] of answers) {
     if (typeof answer === 'string') warnings.push(`${name} could not be asked for the pairs of its markets: ${answer}`)
   }
@@ -77,6 +78,15 @@ function placedSources({ markets }: Config): PlacedSource[] {
       return isFed(source) ? [{ key: `markets[${index}].sources[${place}]`, market, feed, symbol }] : []
     }),
   )
+}
+
+/** Books beyond what one connection takes are refused by the venue, which then are the last ones of the markets. */
+function booksWarnings(name: string, count: number, { feeds }: Config): readonly string[] {
+  const kind = feeds.get(name)?.kind
+  const { booksMax } = kind === undefined ? {} : (VENUES[kind] as Venue)
+  if (booksMax === undefined || count <= booksMax) return []
+  const remedy = `name another feed of the kind ${kind} for the others`
+  return [`the venue takes ${booksMax} books on a connection, and markets name ${count} of ${name}; ${remedy}`]
 }
 
 /** How the venue of a feed lists these symbols, by symbol, or why it does not say. */

@@ -8,6 +8,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
 import { createBinanceProtocol } from './binance/protocol.ts'
+import { COINBASE_BOOKS_MAX } from './coinbase/conversation.ts'
 import { createCoinbaseProtocol } from './coinbase/protocol.ts'
 import { createKrakenProtocol } from './kraken/protocol.ts'
 import { createOkxProtocol } from './okx/protocol.ts'
@@ -38,6 +39,8 @@ export interface Venue {
   readonly symbolExample: string
   /** The public addresses. */
   readonly addresses: VenueAddresses
+  /** Pairs whose books one connection takes; absent = as many as anybody reads. */
+  readonly booksMax?: number
   /** A source of all the given markets. */
   readonly createSource: (addresses: VenueAddresses, parts: VenueSourceParts) => Source
   /** How the venue lists these symbols, learnt on a connection of its own; one that is not in the answer is not listed. */
@@ -67,6 +70,7 @@ export const VENUES = {
   coinbase: venue(createCoinbaseProtocol, {
     symbolPattern: /^[A-Z0-9]{1,20}-[A-Z0-9]{1,20}$/,
     symbolExample: 'BTC-USD',
+    booksMax: COINBASE_BOOKS_MAX,
     addresses: { url: 'wss://advanced-trade-ws.coinbase.com', restUrl: 'https://api.coinbase.com' },
   }),
 } as const satisfies Readonly<Record<string, Venue>>
@@ -77,7 +81,7 @@ export const VENUE_NAMES = Object.keys(VENUES) as readonly VenueName[]
 
 function venue<Data>(
   createProtocol: (addresses: VenueAddresses) => VenueProtocol<Data>,
-  facts: Pick<Venue, 'symbolPattern' | 'symbolExample' | 'addresses'>,
+  facts: Pick<Venue, 'symbolPattern' | 'symbolExample' | 'addresses' | 'booksMax'>,
 ): Venue {
   return {
     ...facts,

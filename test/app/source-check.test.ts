@@ -150,6 +150,18 @@ describe('the sources of the markets', () => {
     expect(goodCount).toBe(2)
   })
 
+  test('are worth a warning when they are more books than the venue takes on a connection', async () => {
+    const markets = Array.from({ length: 31 }, (_, index) => market(`B${index}`, `coinbase:B${index}-USD`))
+    const flags = { markets: JSON.stringify(markets), 'feeds.coinbase.rest_url': 'http://127.0.0.1:9' }
+    const loaded = loadConfig({ flags, environment: {}, file: undefined, readFile: () => '' })
+    if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
+    const { warnings } = await checkSources(loaded.config, loaded.origins, createSystemClock())
+    expect(warnings).toEqual([
+      'the venue takes 30 books on a connection, and markets name 31 of coinbase; name another feed of the kind coinbase for the others',
+      expect.stringMatching(/^coinbase could not be asked/),
+    ])
+  })
+
   test('ask nobody when no market names a venue', async () => {
     const { config, origins } = configOf('ws://127.0.0.1:9', [market('SIM', 'simulator')])
     expect(await checkSources(config, origins, createSystemClock())).toEqual({

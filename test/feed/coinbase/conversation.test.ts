@@ -139,6 +139,16 @@ describe('requests to Coinbase', () => {
     ])
   })
 
+  it('name 30 books at most, which is what a connection takes, and any number of trades', () => {
+    const conversation = new Conversation()
+    conversation.begin()
+    const symbols = Array.from({ length: 61 }, (_, index) => `P${index}-USD`)
+    const books = conversation.requests('subscribe', 'book', symbols) as { product_ids: string[] }[]
+    expect(books.map(({ product_ids }) => product_ids.length)).toEqual([30, 30, 1])
+    expect(books.flatMap(({ product_ids }) => product_ids)).toEqual(symbols)
+    expect(conversation.requests('subscribe', 'trades', symbols)).toHaveLength(1)
+  })
+
   it('were refused for the products that the answer does not list', () => {
     const conversation = connected('BTC-USD', 'ETH-USD')
     const level2 = ['ETH-USD']
