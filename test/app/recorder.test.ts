@@ -9,10 +9,9 @@ import { createSystemClock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { createReplay } from '../../src/feed/replay/replay.ts'
-import { capturesMissing } from '../support/captures.ts'
 import { recordingFolder } from '../support/recording-file.ts'
 import { FedMarket } from '../support/venues/fed-market.ts'
-import { OKX_CAPTURES, okxRecordings, renamed, startOkxServer } from '../support/venues/okx.ts'
+import { okxRecordings, renamed, startOkxServer } from '../support/venues/okx.ts'
 import type { VenueServer } from '../support/venues/server.ts'
 import { VenueTruth } from '../support/venues/truth.ts'
 
@@ -24,7 +23,7 @@ const NAMES: Readonly<Record<string, string>> = { 'BTC-USD-220527': 'BTCF-USD', 
 const folder = recordingFolder()
 afterAll(() => folder.remove())
 
-describe.skipIf(capturesMissing(...OKX_CAPTURES))('a recording of an exchange (recordings in ../shared/data)', () => {
+describe('a recording of an exchange', () => {
   it('plays its books and trades again', async () => {
     const [clock, log, path] = [createSystemClock(), createLog('silent'), folder.next()]
     const truth = new VenueTruth(DEPTH)

@@ -5,7 +5,7 @@
  */
 import { crc32 } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { krakenBtcUsd, krakenEthUsd, krakenRecordingsMissing } from '../support/recordings.ts'
+import { krakenBtcUsd, krakenEthUsd } from '../support/recordings.ts'
 import {
   ensureBuilt,
   market,
@@ -38,7 +38,7 @@ const folder = temporaryFolder()
 beforeAll(ensureBuilt)
 afterAll(() => folder.remove())
 
-describe.skipIf(krakenRecordingsMissing)('recorded books of Kraken (recordings in ../shared/data)', () => {
+describe('recorded books of Kraken', () => {
   describe.each(PACES)('at $name', ({ name, speed, framesPerRest }) => {
     const witness = new ChecksumWitness(framesPerRest)
     let venue: KrakenServer

@@ -7,7 +7,6 @@
  */
 import { crc32 } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { capturesMissing } from '../support/captures.ts'
 import {
   ensureBuilt,
   newToken,
@@ -16,14 +15,9 @@ import {
   temporaryFolder,
 } from '../support/running-service.ts'
 import { SampleClient } from '../support/sample-client.ts'
-import {
-  BINANCE_CAPTURES,
-  type BinanceRecording,
-  binanceRecordings,
-  startBinanceServer,
-} from '../support/venues/binance.ts'
-import { COINBASE_CAPTURES, coinbaseRecordings, startCoinbaseServer } from '../support/venues/coinbase.ts'
-import { OKX_CAPTURES, okxRecordings, renamed, startOkxServer } from '../support/venues/okx.ts'
+import { type BinanceRecording, binanceRecordings, startBinanceServer } from '../support/venues/binance.ts'
+import { coinbaseRecordings, startCoinbaseServer } from '../support/venues/coinbase.ts'
+import { okxRecordings, renamed, startOkxServer } from '../support/venues/okx.ts'
 import type { PlainLevels } from '../support/venues/plain-book.ts'
 import type { Outgoing, Score } from '../support/venues/score.ts'
 import type { VenueServer } from '../support/venues/server.ts'
@@ -54,7 +48,6 @@ interface Oracle {
 
 interface Exchange {
   readonly name: string
-  readonly captures: readonly string[]
   /** The frame at which a replay waits for the client: behind the book's beginning. */
   readonly firstHeld: number
   /** At 100 times the pace the service merges much of what comes, so every so many frames a replay waits for a rest. */
@@ -65,7 +58,6 @@ interface Exchange {
 const EXCHANGES: readonly Exchange[] = [
   {
     name: 'coinbase',
-    captures: COINBASE_CAPTURES,
     firstHeld: 1,
     framesPerRest: 16,
     // It says nothing of its books but the books: they are never crossed, which the client watches.
@@ -75,7 +67,6 @@ const EXCHANGES: readonly Exchange[] = [
   },
   {
     name: 'okx',
-    captures: OKX_CAPTURES,
     firstHeld: 1,
     framesPerRest: 2,
     start: async (options) => {
@@ -93,7 +84,6 @@ const EXCHANGES: readonly Exchange[] = [
   },
   {
     name: 'binance',
-    captures: BINANCE_CAPTURES,
     firstHeld: 0,
     framesPerRest: 2,
     start: async (options) => {
@@ -115,7 +105,7 @@ beforeAll(ensureBuilt)
 afterAll(() => folder.remove())
 
 describe.each(EXCHANGES)('$name', (exchange) => {
-  describe.skipIf(capturesMissing(...exchange.captures))('recorded (recordings in ../shared/data)', () => {
+  describe('recorded', () => {
     describe.each(PACES)('at $name', ({ name, speed, hasRests }) => {
       const framesPerRest = speed === 1 ? 1 : exchange.framesPerRest
       const truth = new VenueTruth(DEPTH)

@@ -9,15 +9,14 @@ import { createLog } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import type { Source } from '../../src/feed/source.ts'
 import { VENUES, type VenueName } from '../../src/feed/venues.ts'
-import { capturesMissing } from '../support/captures.ts'
 import { Random } from '../support/random.ts'
-import { krakenBtcUsd, krakenRecordingsMissing } from '../support/recordings.ts'
-import { BINANCE_CAPTURES, binanceRecordings, startBinanceServer } from '../support/venues/binance.ts'
-import { COINBASE_CAPTURES, coinbaseRecordings, startCoinbaseServer } from '../support/venues/coinbase.ts'
+import { krakenBtcUsd } from '../support/recordings.ts'
+import { binanceRecordings, startBinanceServer } from '../support/venues/binance.ts'
+import { coinbaseRecordings, startCoinbaseServer } from '../support/venues/coinbase.ts'
 import type { FrameFault } from '../support/venues/faults.ts'
 import { FedMarket } from '../support/venues/fed-market.ts'
 import { startKrakenServer } from '../support/venues/kraken.ts'
-import { OKX_CAPTURES, okxRecordings, startOkxServer } from '../support/venues/okx.ts'
+import { okxRecordings, startOkxServer } from '../support/venues/okx.ts'
 import type { HttpAnswer, VenueServer } from '../support/venues/server.ts'
 import type { TrackOptions } from '../support/venues/track.ts'
 import { VenueTruth } from '../support/venues/truth.ts'
@@ -34,7 +33,6 @@ const MADE_TRADES = { seed: 4711, everyMilliseconds: 400 }
 
 interface Stage {
   readonly name: VenueName
-  readonly isMissing: boolean
   readonly bookChannel: string
   readonly tradeChannel: string
   /** The symbol that is hit; the others must not notice what is only its own. */
@@ -50,7 +48,6 @@ interface Stage {
 const STAGES: readonly Stage[] = [
   {
     name: 'kraken',
-    isMissing: krakenRecordingsMissing,
     bookChannel: 'book',
     tradeChannel: 'trade',
     symbol: 'BTC/USD',
@@ -60,7 +57,6 @@ const STAGES: readonly Stage[] = [
   },
   {
     name: 'coinbase',
-    isMissing: capturesMissing(...COINBASE_CAPTURES),
     bookChannel: 'level2',
     tradeChannel: 'market_trades',
     symbol: 'SKL-USD',
@@ -71,7 +67,6 @@ const STAGES: readonly Stage[] = [
   },
   {
     name: 'okx',
-    isMissing: capturesMissing(...OKX_CAPTURES),
     bookChannel: 'books',
     tradeChannel: 'trades',
     symbol: 'BTC-USDT',
@@ -80,7 +75,6 @@ const STAGES: readonly Stage[] = [
   },
   {
     name: 'binance',
-    isMissing: capturesMissing(...BINANCE_CAPTURES),
     bookChannel: 'depth@100ms',
     tradeChannel: 'aggTrade',
     symbol: 'NKNUSDT',
@@ -99,7 +93,7 @@ const HTTP_FAULTS: [string, HttpAnswer][] = [
 ]
 
 describe.each(STAGES)('$name', (stage) => {
-  describe.skipIf(stage.isMissing)('at a venue that fails (recordings in ../shared/data)', () => {
+  describe('at a venue that fails', () => {
     const clock = new VirtualClock()
     const truth = new VenueTruth(DEPTH)
     const markets = [stage.symbol, ...stage.others].map((symbol) => new FedMarket(symbol, truth, DEPTH))

@@ -7,7 +7,7 @@ import { cutToDepth, krakenChecksum, krakenMessages } from '../support/kraken-re
 import { applyMessage, type ScriptMessage, scriptArbitrary } from '../support/market-script.ts'
 import { NaiveBook, naiveDifference } from '../support/naive-book.ts'
 import { propertySettings } from '../support/property.ts'
-import { krakenBtcUsd, krakenEthUsd, krakenRecordingsMissing } from '../support/recordings.ts'
+import { krakenBtcUsd, krakenEthUsd } from '../support/recordings.ts'
 
 const DEPTHS = [1, 5, 0]
 
@@ -229,7 +229,7 @@ describe('a view', () => {
   })
 })
 
-describe.skipIf(krakenRecordingsMissing)('a view of recorded Kraken books (needs ../shared/data)', () => {
+describe('a view of recorded Kraken books', () => {
   test.each([
     { symbol: 'BTC/USD', read: krakenBtcUsd, checksums: 301 },
     { symbol: 'ETH/USD', read: krakenEthUsd, checksums: 1129 },

@@ -1,13 +1,12 @@
 /**
- * Reads recordings of `../shared/data/captures`, which are lines of text: `<unix seconds>: <frame>` as received,
+ * Reads recordings of exchanges, real or made, which are lines of text: `<unix seconds>: <frame>` as received,
  * `<address> <- <unix seconds>: <frame>` as sent by the client, `<address> <-> <unix seconds>` where it connected, and
  * `<url> -> <unix seconds>: <body>` for the answer to an HTTP request. What a recording says of its own making
- * (`configuration: …`) is left out. Tests that need one are skipped by name when it
- * is missing. Nothing of them is copied into the repository.
+ * (`configuration: …`) is left out.
  */
-import { existsSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
+import { isReal, recordedFile } from './recorded-files.ts'
 
 export interface CaptureLine {
   readonly kind: 'received' | 'sent' | 'connected' | 'answer'
@@ -19,18 +18,17 @@ export interface CaptureLine {
   readonly address: string
 }
 
-const CAPTURES_FOLDER = fileURLToPath(new URL('../../../shared/data/captures/', import.meta.url))
 const LINE = /^(?:([a-z]+:\/\/\S+) (<->|<-|->) )?([0-9]+(?:\.[0-9]+)?)(?:: (.*))?$/s
 const KINDS = { '<->': 'connected', '<-': 'sent', '->': 'answer' } as const
 
-/** For `describe.skipIf`: true when one of the named files is missing. */
+/** For `describe.skipIf`, where made recordings will not do: true when one of the named files is not a real one. */
 export function capturesMissing(...files: readonly string[]): boolean {
-  return files.some((file) => !existsSync(CAPTURES_FOLDER + file))
+  return files.some((file) => !isReal(`captures/${file}`))
 }
 
 /** All lines of one file, in their order. */
 export function readCapture(file: string): CaptureLine[] {
-  const bytes = readFileSync(CAPTURES_FOLDER + file)
+  const bytes = readFileSync(recordedFile(`captures/${file}`))
   const text = (file.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8')
   return text
     .split('\n')

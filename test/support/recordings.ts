@@ -1,10 +1,7 @@
-/**
- * Reads recorded market data that lies beside the repository, in `../shared/data`. Tests that need it are skipped by
- * name when it is missing. Nothing of it is copied into the repository.
- */
-import { existsSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+/** Reads recordings of Kraken: the real ones where they are, else made ones of the same format. */
+import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
+import { isReal, recordedFile } from './recorded-files.ts'
 
 /** One frame as the venue sent it, and when, in milliseconds after the first of its recording. */
 export interface RecordedFrame {
@@ -22,13 +19,12 @@ export interface KrakenRecording {
   readonly frames: readonly RecordedFrame[]
 }
 
-const DATA_FOLDER = fileURLToPath(new URL('../../../shared/data/', import.meta.url))
 const BTC_USD = 'kraken-v2/kraken_btcusd_l2.cbcap.gz'
 const ETH_USD = 'kraken-v2/kraken_ethusd_sample.cbcap.gz'
 const FLOATS = 'kraken-v2-floats/orderbook-v2.json.gz'
 
-/** For `describe.skipIf`: true when a recording of Kraken is missing. */
-export const krakenRecordingsMissing = [BTC_USD, ETH_USD, FLOATS].some((file) => !existsSync(DATA_FOLDER + file))
+/** For `describe.skipIf`, where made recordings will not do: true when a real recording of Kraken is missing. */
+export const krakenRecordingsMissing = [BTC_USD, ETH_USD, FLOATS].some((file) => !isReal(file))
 
 /** BTC/USD, depth 10, one minute; acknowledgements that nobody here asked for in the middle. */
 export function krakenBtcUsd(): KrakenRecording {
@@ -97,5 +93,5 @@ function fractionDigits(text: string, pattern: RegExp): number {
 }
 
 function readZipped(file: string): Buffer {
-  return gunzipSync(readFileSync(DATA_FOLDER + file))
+  return gunzipSync(readFileSync(recordedFile(file)))
 }

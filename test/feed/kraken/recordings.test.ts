@@ -5,13 +5,7 @@ import { KrakenBook } from '../../../src/feed/kraken/book.ts'
 import { readKrakenMessage } from '../../../src/feed/kraken/message.ts'
 import { createKrakenSource } from '../../support/kraken-source.ts'
 import { RecordedKrakenBook, type RecordedMessage } from '../../support/recorded-kraken-book.ts'
-import {
-  type KrakenRecording,
-  krakenBtcUsd,
-  krakenEthUsd,
-  krakenFloats,
-  krakenRecordingsMissing,
-} from '../../support/recordings.ts'
+import { type KrakenRecording, krakenBtcUsd, krakenEthUsd, krakenFloats } from '../../support/recordings.ts'
 import { SourceListener } from '../../support/source-listener.ts'
 import { type KrakenServer, startKrakenServer } from '../../support/venues/kraken.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
@@ -83,7 +77,7 @@ async function expectSameBooks({ server, listeners, mismatches }: Replayed, reco
   for (const line of lines) expect(line).toMatch(/ 0$/)
 }
 
-describe.skipIf(krakenRecordingsMissing)('recorded books of Kraken (needs ../shared/data)', () => {
+describe('recorded books of Kraken', () => {
   it.each([
     ['BTC/USD', krakenBtcUsd, 301, { depth: 10, pricePrecision: 1, quantityPrecision: 8 }],
     ['ETH/USD', krakenEthUsd, 1129, { depth: 25, pricePrecision: 2, quantityPrecision: 8 }],

@@ -4,7 +4,7 @@ import { OkxBook } from '../../../src/feed/okx/book.ts'
 import { readOkxMessage } from '../../../src/feed/okx/message.ts'
 import type { VenueTrade } from '../../../src/feed/venue.ts'
 import type { LevelChange } from '../../../src/market/event.ts'
-import { capturesMissing, receivedFrames } from '../../support/captures.ts'
+import { receivedFrames } from '../../support/captures.ts'
 
 const CAPTURE = 'OKX.ws.1.0.gz'
 const SHAPES = {
@@ -37,7 +37,7 @@ class NaiveSide {
   }
 }
 
-describe.skipIf(capturesMissing(CAPTURE))('a recording of OKX (needs ../shared/data)', () => {
+describe('a recording of OKX', () => {
   it('is read whole: nothing in it is unreadable, refused or a reason to start anew', () => {
     const counts: Record<string, number> = {}
     for (const { kind } of messages()) counts[kind] = (counts[kind] ?? 0) + 1

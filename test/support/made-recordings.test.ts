@@ -1,0 +1,15 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { expect, it } from 'vitest'
+import { makeRecordings } from './made-recordings.ts'
+import { MADE_FOLDER } from './recorded-files.ts'
+
+it('the recordings that are kept are those that are made (else: node --import tsx test/support/write-recordings.ts)', () => {
+  for (const [path, text] of makeRecordings()) {
+    const bytes = readFileSync(join(MADE_FOLDER, path))
+    const kept = (path.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString()
+    // Not by a matcher: a difference would be printed in full.
+    expect(kept === text, path).toBe(true)
+  }
+})
