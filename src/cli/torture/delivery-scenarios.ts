@@ -18,7 +18,7 @@ export const DELIVERY_SCENARIOS: readonly Scenario[] = [
       stage.service.onAccept = ({ transport }) => transport?.repeatAcknowledgement()
       connection.session?.close('restarting')
       const next = await stage.returns(connection, { waitSeconds: RETURN_SECONDS })
-      await stage.stays(next, waitSeconds)
+      await stage.stays(next, waitSeconds, 0)
     },
   },
   {

@@ -20,9 +20,10 @@ export const MARKET_SCENARIOS: readonly Scenario[] = [
     waitSeconds: WITHDRAWN_SECONDS,
     async play(stage, connection, waitSeconds) {
       const market = stage.marketOf(connection)
+      const earlierRepeats = connection.repeated.length
       await stage.markets.withdraw(market)
       try {
-        await stage.stays(connection, waitSeconds)
+        await stage.stays(connection, waitSeconds, earlierRepeats)
       } finally {
         stage.markets.restore(market)
       }

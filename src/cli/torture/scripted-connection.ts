@@ -27,6 +27,8 @@ export class ScriptedConnection {
   /** What is subscribed now: channel and market. */
   readonly subscribed = new Set<string>()
   readonly requests: ClientRequest[] = []
+  /** What was requested although it was subscribed. */
+  readonly repeated: string[] = []
   /** The last cursor that was sent of each subscription. */
   readonly cursors = new Map<string, string>()
   readonly token: string
@@ -71,13 +73,19 @@ export class ScriptedConnection {
   /** Takes a message of the client and hands it to the session, unless it is to fail. */
   receive(data: RawData, isBinary: boolean, webSocket: WebSocket): void {
     const request = readRequest(String(data))
-    if (request !== undefined && this.requests.length < REQUESTS_KEPT) this.requests.push(request)
+    if (request !== undefined && this.requests.length < REQUESTS_KEPT) this.#note(request)
     if (this.#failsNextSubscribe && request?.type === 'subscribe') {
       this.#failsNextSubscribe = false
       webSocket.send(failureOf(String(data)))
     } else {
       this.session?.receive({ data: data as Buffer, isBinary })
     }
+  }
+
+  #note(request: ClientRequest): void {
+    this.requests.push(request)
+    if (request.type !== 'subscribe') return
+    for (const { key } of request.channels) if (this.subscribed.has(key)) this.repeated.push(key)
   }
 
   /** Notes what the client was sent. */

@@ -143,17 +143,21 @@ export class Stage {
     if (isWrong) throw new WrongReaction('came-back', this.#attemptsText())
   }
 
-  /** The client keeps the connection and requests nothing, for scaled seconds. */
-  async stays(connection: ScriptedConnection, seconds: number): Promise<void> {
-    const requests = connection.requests.length
-    const isDisturbed = () => !connection.isOpen || connection.requests.length > requests
+  /**
+   * The client keeps the connection for scaled seconds, and requests nothing that is subscribed. `earlierRepeats`: how
+   * often it had done so before the scenario disturbed it.
+   */
+  async stays(
+    connection: ScriptedConnection,
+    seconds: number,
+    earlierRepeats = connection.repeated.length,
+  ): Promise<void> {
+    const isDisturbed = () => !connection.isOpen || connection.repeated.length > earlierRepeats
     await this.#until(isDisturbed, this.#scaled(seconds))
     await this.#caughtUp(connection)
     this.judgeOpen(connection)
-    const later = connection.requests.slice(requests).find(({ type }) => type === 'subscribe')
-    if (later === undefined) return
-    const repeated = later.channels.filter(({ key }) => connection.subscribed.has(key)).map(({ key }) => key)
-    if (repeated.length > 0) throw new WrongReaction('subscribed-again', repeated.join(', '))
+    const repeated = new Set(connection.repeated.slice(earlierRepeats))
+    if (repeated.size > 0) throw new WrongReaction('subscribed-again', [...repeated].join(', '))
   }
 
   /** Resolves to whether the predicate came true in time (scaled seconds, with the floor of a client's own delays). */
