@@ -30,7 +30,7 @@ const SILENCE_FACTOR = 4
 /** A gap is remembered for ten such times. */
 const PERIOD_MILLISECONDS = 60_000
 const PERIODS = 10
-/** Book messages from which on the usual gap is known: a minute of a message a second. */
+/** Book messages, over at least one period, from which on the usual gap is known: a burst says nothing. */
 const MESSAGES_MIN = 60
 
 export interface SilenceVerdict {
@@ -121,7 +121,7 @@ export class PairSilence {
     if (first === undefined) return Infinity
     const messages = this.#gaps.reduce((sum, period) => sum + period.messages, 0)
     const observed = this.#lastBook - first.since
-    if (messages < MESSAGES_MIN || messages < observed / 1000) return Infinity
+    if (observed < PERIOD_MILLISECONDS || messages < MESSAGES_MIN || messages < observed / 1000) return Infinity
     const longest = Math.max(...this.#gaps.map((period) => period.longest))
     return this.#lastBook + Math.max(SILENCE_MILLISECONDS_MIN, SILENCE_FACTOR * longest) * patience
   }

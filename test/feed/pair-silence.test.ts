@@ -85,6 +85,7 @@ describe('a silence', () => {
   it.each([
     ['of a quiet book', () => usual(2_000)],
     ['of a book that is not known yet', () => usual(50, 2_000)],
+    ['after a burst of a book that is not known yet', () => usual(5, 50_000)],
     ['of a book that never had a message', () => new PairSilence(0)],
   ])('%s says nothing', (_name, make) => {
     expect(make().due).toBe(Number.POSITIVE_INFINITY)

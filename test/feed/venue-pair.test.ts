@@ -421,7 +421,7 @@ describe('a live book that is refreshed', () => {
     admit()
     pair.acknowledge()
     await asked[0]?.answer({ value: snapshot })
-    for (let message = 0; message < 100; message++) {
+    for (let message = 0; message < 1_300; message++) {
       clock.advance(50)
       pair.apply(nothing)
     }
