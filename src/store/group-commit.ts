@@ -6,6 +6,7 @@
  * whether they are stored is not known. It holds no timer: the last of a queue flushes, so an answer waits at most for
  * the turns of COMMITS_MAX callers, or for one turn after MILLISECONDS_MAX.
  */
+import { AsyncResource } from 'node:async_hooks'
 import type { Clock } from '../base/clock.ts'
 import { StoreUnavailable } from './db.ts'
 
@@ -91,8 +92,9 @@ export class GroupCommit {
 
   /** Delivers a notification when what it is about is durable. */
   notify(deliver: () => void): void {
-    if (this.#isDeferring || this.#open !== undefined) this.#heldNotifications.push(deliver)
-    else deliver()
+    if (!this.#isDeferring && this.#open === undefined) deliver()
+    // In the context of its arrival: it would run as a part of the transaction that releases it.
+    else this.#heldNotifications.push(AsyncResource.bind(deliver))
   }
 
   #releaseNotifications(): void {

@@ -6,7 +6,7 @@
  * to the copy, as to any older store.
  */
 import { existsSync } from 'node:fs'
-import { cp } from 'node:fs/promises'
+import { cp, mkdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 
 /** Beside the compiled program; the source finds that of the last build. */
@@ -14,9 +14,11 @@ export const TEMPLATE_FOLDER = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../../dist/store-template' : '../store-template', import.meta.url),
 )
 
-/** Copies the template to a folder that does not exist yet; false when there is no template. */
+/** Copies the template to a folder that does not exist yet, for its owner alone; false when there is no template. */
 export async function copyTemplate(folder: string): Promise<boolean> {
   if (!existsSync(TEMPLATE_FOLDER)) return false
+  // Made before the copy, which would give it the mode of the template.
+  await mkdir(folder, { mode: 0o700 })
   await cp(TEMPLATE_FOLDER, folder, { recursive: true })
   return true
 }

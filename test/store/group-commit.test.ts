@@ -1,4 +1,5 @@
 /** Group commit: who waits for which flush, and what a lost thread means for those who wait. */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { expect, it } from 'vitest'
 import { StoreUnavailable } from '../../src/store/db.ts'
 import { GroupCommit } from '../../src/store/group-commit.ts'
@@ -110,4 +111,14 @@ it('when the thread is lost, every caller that waits fails and held notification
   group.begin(false)
   expect(group.end(true, 0)).toBe(false)
   expect(heard).toEqual([])
+})
+
+it('a held notification is delivered outside of the transaction that releases it', () => {
+  const { group } = started()
+  const transactions = new AsyncLocalStorage<string>()
+  const heard: (string | undefined)[] = []
+  group.begin(true)
+  group.notify(() => heard.push(transactions.getStore()))
+  transactions.run('a transaction', () => group.end(false, 1))
+  expect(heard).toEqual([undefined])
 })
