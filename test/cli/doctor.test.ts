@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { Command } from 'commander'
 import { generate } from 'selfsigned'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { addFeedFlags } from '../../src/cli/config-flags.ts'
 import { registerDoctor } from '../../src/cli/doctor.ts'
 import { examineSigningKeys } from '../../src/cli/doctor-store.ts'
 import { type RunningCommand, runCommand, startCommand } from '../support/command-line.ts'
@@ -48,6 +49,7 @@ async function doctor(...words: string[]) {
   })
   const program = new Command('tidegate').exitOverride().configureOutput({ writeErr: () => undefined })
   registerDoctor(program)
+  for (const command of program.commands) addFeedFlags(command, words)
   const error = await program.parseAsync(['node', 'tidegate', 'doctor', '--json', ...words]).then(
     () => '',
     (thrown: Error) => thrown.message,

@@ -316,7 +316,7 @@ it('a port that is taken is one line, and gives the folder back', async () => {
   const result = await runCommand(['serve', ...FLAGS, '--http.port', String(port), '--log.level', 'error'])
   expect(result).toMatchObject({ code: 1, stdout: '' })
   expect(result.stderr).toMatch(
-    /^tidegate: http\.port: another program listens on .*\(EADDRINUSE\): .* --http\.port 0 .*\n$/,
+    /^tidegate: http\.port: another program listens on .*\(EADDRINUSE\): .*--http\.port 0 .*\n$/,
   )
   expect(existsSync(join(folder, 'lock'))).toBe(false)
   holder.close()

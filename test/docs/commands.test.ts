@@ -42,7 +42,8 @@ function commandsOf(text: string): string[] {
 /** What is wrong with a command; undefined when all of its words exist. */
 function faultOf(words: string): string | undefined {
   let command: Command = createProgram()
-  const given = words.split(/\s+/)
+  // What follows `--` is a command of the reader's own.
+  const given = (words.split(/\s--(?=\s)/)[0] as string).split(/\s+/)
   while (command.commands.length > 0) {
     const next = command.commands.find((candidate) => candidate.name() === given[0])
     if (next === undefined) break
