@@ -12,6 +12,7 @@ import type { Customer, Stage } from './stage.ts'
 const ACCOUNTS = '/v2/identity/accounts'
 const ADDRESSES = '/v2/transfer/deposit-addresses'
 const RULES = '/v2/orchestration/rules'
+const PROFILES = '/v2/profiles'
 
 /** What one customer has, and what a request needs of the attacker's own. */
 interface Records {
@@ -21,7 +22,7 @@ interface Records {
   readonly rule: string
   /** The same word in `identity_id` and `ref_id` of all of them. */
   readonly word: string
-  readonly cursors: { readonly accounts: string; readonly addresses: string; readonly rules: string }
+  readonly cursors: Readonly<Record<'accounts' | 'profiles' | 'addresses' | 'rules', string>>
 }
 
 interface TenantCase {
@@ -76,6 +77,13 @@ const TENANT_CASES: readonly TenantCase[] = [
     identity_id: ({ word }) => word,
     page_cursor: ({ cursors }) => cursors.accounts,
   }),
+  { operation: 'getProfile', name: 'getProfile in the path', ask: ({ profile }) => [`${PROFILES}/${profile}`] },
+  {
+    operation: 'getProfile',
+    name: 'getProfile in capitals',
+    ask: ({ profile }) => [`${PROFILES}/${profile.toUpperCase()}`],
+  },
+  ...list('listProfiles', PROFILES, { page_cursor: ({ cursors }) => cursors.profiles }),
   ...list('listDepositAddresses', ADDRESSES, {
     ids: ({ address }) => address,
     profile_ids: ({ profile }) => profile,
@@ -141,7 +149,7 @@ async function createRecords(stage: Stage, customer: Customer): Promise<Records>
   }
   const newAccount = { account: { identity_id: word, ref_id: word }, create_profile: true }
   const account = await made('createAccount', ACCOUNTS, newAccount)
-  await made('createAccount', ACCOUNTS, { account: { identity_id: word } })
+  await made('createAccount', ACCOUNTS, { account: { identity_id: word }, create_profile: true })
   const profile = account.profile_id!
   const addressBody = (ref: string) => ({ profile_id: profile, crypto_network: 'ETHEREUM', ref_id: ref })
   const address = await made('createDepositAddress', ADDRESSES, addressBody(word))
@@ -159,6 +167,7 @@ async function createRecords(stage: Stage, customer: Customer): Promise<Records>
     word,
     cursors: {
       accounts: await cursor('listAccounts', ACCOUNTS),
+      profiles: await cursor('listProfiles', PROFILES),
       addresses: await cursor('listDepositAddresses', ADDRESSES),
       rules: await cursor('listRules', RULES),
     },
@@ -174,7 +183,7 @@ function absentRecords(): Records {
     address: randomUUID(),
     rule: randomUUID(),
     word: `word-${randomUUID()}`,
-    cursors: { accounts: nothing, addresses: nothing, rules: nothing },
+    cursors: { accounts: nothing, profiles: nothing, addresses: nothing, rules: nothing },
   }
 }
 

@@ -27,7 +27,7 @@ afterAll(() => folder.remove())
 /** @param stderr of the process: a descriptor, or `pipe` for a socket that this process does not read */
 async function startService(name: string, stderr: number | 'pipe') {
   const data = join(folder.path, name)
-  const flags = ['--http.port', '0', '--operator.port', '0', '--data_dir', data, '--log.level', 'info']
+  const flags = ['--http.port', '0', '--operator.port', '0', '--data_dir', data, '--log.level', 'debug']
   const child = spawn(process.execPath, [join(root, 'dist/main.js'), 'demo', ...flags], {
     cwd: folder.path,
     stdio: ['ignore', 'pipe', stderr],
@@ -64,7 +64,7 @@ async function countAnswers(url: string, path: string, status: number, requests:
 
 async function expectToServe(name: string, stderr: number | 'pipe'): Promise<void> {
   const { child, ended, http, operator } = await startService(name, stderr)
-  // What is refused is limited in the log; what is answered is not, and fills it.
+  // What is refused is limited in the log; probes that are answered are not, at the level debug, and fill it.
   expect(await countAnswers(http, '/v2/identity/accounts', 401, 2_000)).toBe(2_000)
   expect(await countAnswers(operator.url, '/livez', 200, REQUESTS)).toBe(REQUESTS)
   expect(await operator.metric('tidegate_log_lines_dropped_total')).toBeGreaterThan(0)
