@@ -52,7 +52,8 @@ export class AuthenticationFailures {
    * a wait makes it longer, up to a minute from the failure that began it.
    */
   record(clientId: string, address: string): number {
-    const now = this.#clock.monotonicMilliseconds()
+    // Whole milliseconds: with fractions a second later may be a little more than a second away, and would be named as two.
+    const now = Math.floor(this.#clock.monotonicMilliseconds())
     this.#forget(now)
     const [key, failures] = this.#entryOf(clientId, address)
     if (waitEnd(failures) > now) {

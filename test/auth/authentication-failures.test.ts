@@ -22,6 +22,15 @@ describe('failed authentications', () => {
     expect(attempts(14)).toEqual([0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60])
   })
 
+  it('wait whole seconds, whatever fraction of a millisecond the clock is at', () => {
+    const start = 64_895.234475380006
+    expect(start + 1_000 - start).toBeGreaterThan(1_000)
+    clock = new VirtualClock()
+    clock.advance(start)
+    failures = new AuthenticationFailures(clock)
+    expect(attempts(8)).toEqual([0, 0, 0, 0, 0, 1, 2, 4])
+  })
+
   it('at a pace of five a minute are free for ever', () => {
     for (let round = 0; round < 50; round++) {
       expect(attempt(), `attempt ${round}`).toBe(0)
