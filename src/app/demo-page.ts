@@ -1,7 +1,7 @@
 /**
  * The live ladder of the demo: the page at `/`, and the tokens that it gets without credentials. Both exist only while
  * the public listener is bound to a loopback address, and only for requests that name a loopback host and came through
- * no proxy; everybody else is told that there is nothing. A token lives five minutes and belongs to a client that holds
+ * no proxy; every other request is answered 404. A token lives five minutes and belongs to a client that holds
  * the streaming scope alone; only a page of this very origin gets one. `serve` never makes any of this.
  */
 import type { IncomingMessage } from 'node:http'

@@ -1,7 +1,7 @@
 /**
  * `tidegate check-config`: the effective configuration with secrets masked, or every problem with its key. It reads
  * flags, environment and files, and asks the venues that markets name whether they have the pairs and whether markets
- * can hold their books, unless it is told not to. It opens no store, and a venue that does not answer is no problem of the configuration.
+ * can hold their books, unless `--offline` is given. It opens no store, and a venue that does not answer is no problem of the configuration.
  */
 import type { Command } from 'commander'
 import { addressOrigins } from '../app/address-keys.ts'

@@ -81,6 +81,8 @@ export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Pro
       closed = true
       upkeep.stop()
       await engine.close(turns.close())
+      // A turn that did not end in time has kept the commits before it from their flush.
+      group.lost('it was closed')
     },
   }
 }

@@ -11,7 +11,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createLog } from '../../src/base/log.ts'
 import { type Db, STATEMENT_MILLISECONDS_MAX, StoreUnavailable } from '../../src/store/db.ts'
 import { openEmbedded } from '../../src/store/embedded.ts'
-import { TRANSACTION_IDLE_MILLISECONDS_MAX } from '../../src/store/limits.ts'
+import { CLOSE_MILLISECONDS_MAX, TRANSACTION_IDLE_MILLISECONDS_MAX } from '../../src/store/limits.ts'
 import { readSchemaState } from '../../src/store/migrate.ts'
 import { sql } from '../../src/store/sql.ts'
 import { createPatientClock } from '../support/patient-clock.ts'
@@ -273,6 +273,32 @@ describe('the embedded store', () => {
     await expect.poll(() => db.available).toBe(true)
     const { rows } = await sql<{ count: number }>`select count(*)::int as count from document`.execute(db.tables())
     expect(rows).toEqual([{ count: 0 }])
+  })
+
+  it('leaves no caller waiting for a flush when it is closed while a turn does not end', async () => {
+    await opened()
+    const [first, last] = [signal(), signal()]
+    const holding = db.transaction(() => first.given)
+    await underWay()
+    const unflushed = failure(mark(1))
+    const begun = signal()
+    const blocking = failure(
+      db.transaction(() => {
+        begun.give()
+        return last.given
+      }),
+    )
+    await underWay()
+    first.give()
+    await holding
+    await begun.given
+    const closing = db.close()
+    clock.advance(CLOSE_MILLISECONDS_MAX)
+    await closing
+    expect(await unflushed).toBeInstanceOf(StoreUnavailable)
+    last.give()
+    await blocking
+    db = await openEmbedded({ folder, log, clock })
   })
 
   it('does not open what is no store', async () => {

@@ -7,7 +7,7 @@
  * A snapshot that was cut says nothing of what lies behind its last level, and the diffs tell only what changes there.
  * So a side has a reach: the price of the last level of a cut snapshot. Up to there every level is known, behind it
  * none is kept. As the price moves, levels within reach become fewer; long before they are as few as readers want, the
- * book says that it wants a new snapshot and goes on. When they are fewer than that, it cannot be vouched for any more.
+ * book says that it wants a new snapshot and goes on. When they are fewer than that, it is not trusted any more.
  *
  * A level that the book's integers cannot hold (finer, from before the venue made its steps coarser, or far too high) is
  * where the side ends for readers: `unfit-levels` keeps those levels. What lies behind is followed and not reported,
