@@ -18,6 +18,10 @@ import { keyEncryption } from './202611220925-key-encryption.ts'
 import { operatorLists } from './202611221230-operator-lists.ts'
 import { fiatAccountTypes } from './202611221240-fiat-account-types.ts'
 import { addressNetworks } from './202611221245-address-networks.ts'
+import { ledger } from './202611221500-ledger.ts'
+import { deposits } from './202611221510-deposits.ts'
+import { orchestrations } from './202611221520-orchestrations.ts'
+import { deliveries } from './202611221530-deliveries.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -39,4 +43,8 @@ export const MIGRATIONS: readonly Migration[] = [
   operatorLists,
   fiatAccountTypes,
   addressNetworks,
+  ledger,
+  deposits,
+  orchestrations,
+  deliveries,
 ]

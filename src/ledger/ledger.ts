@@ -1,0 +1,160 @@
+/**
+ * The ledger in the store: postings are written together with the balances that they change, in the caller's
+ * transaction. Balances are locked in the order of profile and asset, so two transactions that post once each never wait
+ * for each other in a circle; no bucket of a profile goes below zero.
+ */
+import { assert } from '../base/assert.ts'
+import type { Transaction } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
+import {
+  type BalanceChange,
+  balanceChanges,
+  type MinorUnits,
+  type Posting,
+  PROFILE_BUCKETS,
+  type ProfileBucket,
+} from './posting.ts'
+
+/** A bucket has less than a posting takes from it. The transaction has failed in nothing and may continue. */
+export class InsufficientBalance extends Error {
+  override name = 'InsufficientBalance'
+  readonly profileId: string
+  readonly asset: string
+  readonly bucket: ProfileBucket
+  readonly balance: MinorUnits
+  readonly needed: MinorUnits
+
+  constructor({ profileId, asset }: BalanceChange, bucket: ProfileBucket, balance: MinorUnits, needed: MinorUnits) {
+    super(`${bucket} has less ${asset} than is needed`)
+    this.profileId = profileId
+    this.asset = asset
+    this.bucket = bucket
+    this.balance = balance
+    this.needed = needed
+  }
+}
+
+export type Balances = Readonly<Record<ProfileBucket, MinorUnits>>
+
+export interface BalanceKey {
+  readonly profileId: string
+  readonly asset: string
+}
+
+type BalanceRow = { readonly profile_id: string; readonly asset: string } & Readonly<Record<ProfileBucket, string>>
+
+/**
+ * The balances of these profiles and assets, locked until the transaction ends. A transaction that decides by a balance
+ * locks everything that it will post to in one call, because a later lock may close a circle of waiting transactions.
+ */
+export async function lockBalances<Tables>(
+  transaction: Transaction<Tables>,
+  keys: readonly BalanceKey[],
+): Promise<(key: BalanceKey) => Balances> {
+  const rows = await lockRows(transaction, keys)
+  const found = new Map(rows.map((row) => [`${row.profile_id}/${row.asset}`, balancesOf(row)]))
+  return ({ profileId, asset }) => {
+    const balances = found.get(`${profileId}/${asset}`)
+    assert(balances !== undefined, 'the balance was not among those that were locked')
+    return balances
+  }
+}
+
+/**
+ * Writes postings and the balances that they change. Throws `InsufficientBalance` before anything is written when a
+ * bucket would go below zero.
+ */
+export async function post<Tables>(transaction: Transaction<Tables>, postings: readonly Posting[]): Promise<void> {
+  if (postings.length === 0) return
+  const changes = balanceChanges(postings)
+  const balances = await lockBalances(transaction, changes)
+  for (const change of changes) refuseOverdraft(change, balances(change))
+  const accountOf = (account: Posting['debit']) => ('profileId' in account ? account.profileId : null)
+  await sql`
+    with written as (
+      insert into postings (group_id, asset, amount, debit_bucket, debit_profile_id, credit_bucket, credit_profile_id,
+        effective_at, created_at)
+      select group_id, asset, amount, debit_bucket, debit_profile_id, credit_bucket, credit_profile_id,
+        coalesce(effective_at, date_trunc('milliseconds', clock_timestamp())),
+        date_trunc('milliseconds', clock_timestamp())
+      from unnest(
+        ${postings.map(({ groupId }) => groupId)}::uuid[],
+        ${postings.map(({ asset }) => asset)}::text[],
+        ${postings.map(({ amount }) => String(amount))}::numeric[],
+        ${postings.map(({ debit }) => debit.bucket)}::text[],
+        ${postings.map(({ debit }) => accountOf(debit))}::uuid[],
+        ${postings.map(({ credit }) => credit.bucket)}::text[],
+        ${postings.map(({ credit }) => accountOf(credit))}::uuid[],
+        ${postings.map(({ effectiveAt }) => effectiveAt ?? null)}::timestamptz[]
+      ) as wanted (group_id, asset, amount, debit_bucket, debit_profile_id, credit_bucket, credit_profile_id, effective_at)
+      returning id
+    )
+    update balances set
+      available = balances.available + changed.available,
+      in_transit = balances.in_transit + changed.in_transit,
+      held = balances.held + changed.held,
+      receivable = balances.receivable + changed.receivable,
+      version = balances.version + 1,
+      last_posting_id = (select max(id) from written)
+    from unnest(
+      ${changes.map(({ profileId }) => profileId)}::uuid[],
+      ${changes.map(({ asset }) => asset)}::text[],
+      ${changes.map(({ available }) => String(available))}::numeric[],
+      ${changes.map(({ in_transit }) => String(in_transit))}::numeric[],
+      ${changes.map(({ held }) => String(held))}::numeric[],
+      ${changes.map(({ receivable }) => String(receivable))}::numeric[]
+    ) as changed (profile_id, asset, available, in_transit, held, receivable)
+    where balances.profile_id = changed.profile_id and balances.asset = changed.asset
+  `.execute(transaction)
+}
+
+function refuseOverdraft(change: BalanceChange, balances: Balances): void {
+  for (const bucket of PROFILE_BUCKETS) {
+    if (balances[bucket] + change[bucket] < 0n) {
+      throw new InsufficientBalance(change, bucket, balances[bucket], -change[bucket])
+    }
+  }
+}
+
+/** Rows that are missing are made first: a row that does not exist cannot be locked. */
+async function lockRows<Tables>(
+  transaction: Transaction<Tables>,
+  keys: readonly BalanceKey[],
+): Promise<readonly BalanceRow[]> {
+  const present = await lockPresentRows(transaction, keys)
+  const distinct = new Set(keys.map(({ profileId, asset }) => `${profileId}/${asset}`))
+  if (present.length === distinct.size) return present
+  await sql`
+    insert into balances (profile_id, asset)
+    select profile_id, asset from unnest(${keys.map((key) => key.profileId)}::uuid[], ${keys.map((key) => key.asset)}::text[])
+      as wanted (profile_id, asset)
+    order by profile_id, asset collate "C"
+    on conflict do nothing
+  `.execute(transaction)
+  return await lockPresentRows(transaction, keys)
+}
+
+async function lockPresentRows<Tables>(
+  transaction: Transaction<Tables>,
+  keys: readonly BalanceKey[],
+): Promise<readonly BalanceRow[]> {
+  const { rows } = await sql<BalanceRow>`
+    select profile_id, asset, available, in_transit, held, receivable from balances
+    where (profile_id, asset) in (
+      select * from unnest(${keys.map((key) => key.profileId)}::uuid[], ${keys.map((key) => key.asset)}::text[])
+    )
+    order by profile_id, asset collate "C"
+    for update
+  `.execute(transaction)
+  return rows
+}
+
+function balancesOf(row: BalanceRow): Balances {
+  const { available, in_transit, held, receivable } = row
+  return {
+    available: BigInt(available),
+    in_transit: BigInt(in_transit),
+    held: BigInt(held),
+    receivable: BigInt(receivable),
+  }
+}
