@@ -29,6 +29,9 @@ export const SUMMARY_STATUSES = ['PENDING', 'ERROR', 'APPROVED', 'DENIED', 'DISA
 
 export type SummaryStatus = (typeof SUMMARY_STATUSES)[number]
 
+/** Of accounts whose profiles get no new addresses or rules, and whose money is neither converted nor sent. */
+export const BLOCKED_STATUSES: ReadonlySet<SummaryStatus> = new Set(['DISABLED', 'DENIED', 'ERROR'])
+
 /** Somebody with access to an account beside its primary identity. */
 export interface NewMember {
   readonly identity_id: string
@@ -39,7 +42,7 @@ export interface AccountMember extends NewMember {
   readonly id: string
 }
 
-interface ReviewedAccount {
+export interface ReviewedAccount {
   readonly review_status: ReviewStatus
   readonly admin_disabled: boolean
   readonly user_disabled: boolean

@@ -11,7 +11,7 @@ import type { Db, Transaction } from '../store/db.ts'
 import { isMadeWithin, isOwnedBy, type Page, type PageOrder, readPage, recordsOf } from '../store/page.ts'
 import { readTextPage, type TextPage } from '../store/page-text.ts'
 import { PROFILE_ITEM } from './list-items.ts'
-import { type SummaryStatus, summaryStatus } from './model.ts'
+import { BLOCKED_STATUSES, summaryStatus } from './model.ts'
 import type { PROFILE_FILTERS } from './schemas.ts'
 import type { AccountTables } from './tables.ts'
 
@@ -43,9 +43,6 @@ interface OwnProfileDocument {
 }
 
 type ProfileRow = Omit<ProfileDocument, 'nickname'> & { readonly nickname: string | null }
-
-/** Of accounts whose profiles get no new addresses or rules. */
-const BLOCKED: ReadonlySet<SummaryStatus> = new Set(['DISABLED', 'DENIED', 'ERROR'])
 
 const COLUMNS = ['id', 'customer_id', 'nickname', 'type', 'created_at'] as const
 
@@ -79,7 +76,7 @@ export async function profileForWrite<Tables>(
     .executeTakeFirst()
   if (account === undefined) return { id: profile.id, customerId }
   const summary_status = summaryStatus(account)
-  if (BLOCKED.has(summary_status)) {
+  if (BLOCKED_STATUSES.has(summary_status)) {
     const detail = `the account of this profile is ${summary_status}`
     throw new Problem('account_blocked', `${pointer}: ${detail}`, {
       errors: [{ pointer, detail }],

@@ -31,6 +31,8 @@ export const orchestrations: Migration = {
       step text constraint orchestrations_step check (step in ('convert', 'deliver')),
       waiting_for text constraint orchestrations_waiting_for
         check (waiting_for in ('PRICE', 'PEG', 'SLIPPAGE', 'DESK_LIMIT', 'HOLD', 'PAUSED', 'OPERATOR')),
+      -- Why, in words for the operator.
+      waiting_detail text,
       waiting_since timestamptz(3),
       -- When the conversion is given up; moved on by the time spent waiting for HOLD or PAUSED.
       expires_at timestamptz(3) not null,

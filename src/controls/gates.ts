@@ -1,0 +1,93 @@
+/**
+ * The gates: what keeps money of a profile from being converted or sent now. They are read in the transaction that
+ * starts or continues something, and again in the one that hands a payment over. Nothing here changes or locks a row: a
+ * transaction that has read the gates before they closed may finish.
+ */
+import { BLOCKED_STATUSES, type ReviewedAccount, summaryStatus } from '../accounts/model.ts'
+import { assert } from '../base/assert.ts'
+import type { Transaction } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
+
+/** What is about to be done with money of a profile. */
+export interface GateSubject {
+  readonly profileId: string
+  readonly assets: readonly string[]
+  /** Of a conversion. */
+  readonly pair?: readonly [source: string, destination: string]
+  /** Crypto and fiat networks that it arrived or leaves by. */
+  readonly networks: readonly string[]
+  /** Whether it is a payment that leaves the service. */
+  readonly isDelivery: boolean
+}
+
+export type GateCode = 'CUSTOMER_DISABLED' | 'ACCOUNT_BLOCKED' | 'RECEIVABLE' | 'PAUSED'
+
+/** The first gate that is closed; the detail is for the operator and names no amount. */
+export interface GateFinding {
+  readonly code: GateCode
+  readonly detail: string
+}
+
+interface Paused {
+  readonly assets: readonly string[]
+  readonly networks: readonly string[]
+  readonly pairs: readonly string[]
+  readonly deliveries: boolean
+}
+
+interface GateRow {
+  readonly customer_enabled: boolean
+  readonly account: ReviewedAccount | null
+  readonly owes: boolean
+  readonly paused: Paused
+}
+
+/** For each subject, in the same order, the first gate that is closed; undefined when all are open. */
+export async function readGates<Tables>(
+  transaction: Transaction<Tables>,
+  subjects: readonly GateSubject[],
+): Promise<readonly (GateFinding | undefined)[]> {
+  if (subjects.length === 0) return []
+  const { rows } = await sql<GateRow>`
+    select customers.enabled as customer_enabled,
+      case when accounts.id is not null then jsonb_build_object('review_status', accounts.review_status,
+        'admin_disabled', accounts.admin_disabled, 'user_disabled', accounts.user_disabled) end as account,
+      exists (
+        select from balances where balances.profile_id = profiles.id and balances.receivable > 0
+      ) as owes,
+      jsonb_build_object('assets', paused_assets, 'networks', paused_networks, 'pairs', paused_pairs,
+        'deliveries', deliveries_paused) as paused
+    from unnest(${subjects.map(({ profileId }) => profileId)}::uuid[]) with ordinality as subjects (profile_id, number)
+    join profiles on profiles.id = subjects.profile_id
+    join customers on customers.id = profiles.customer_id
+    left join accounts on accounts.profile_id = profiles.id
+    cross join controls
+    order by subjects.number
+  `.execute(transaction)
+  assert(rows.length === subjects.length, 'a gate was asked for a profile that does not exist')
+  return subjects.map((subject, index) => findingOf(subject, rows[index] as GateRow))
+}
+
+function findingOf(
+  subject: GateSubject,
+  { customer_enabled, account, owes, paused }: GateRow,
+): GateFinding | undefined {
+  if (!customer_enabled) return { code: 'CUSTOMER_DISABLED', detail: 'the customer is disabled' }
+  const status = account === null ? undefined : summaryStatus(account)
+  if (status !== undefined && BLOCKED_STATUSES.has(status)) {
+    return { code: 'ACCOUNT_BLOCKED', detail: `the account of the profile is ${status}` }
+  }
+  if (owes) return { code: 'RECEIVABLE', detail: 'the profile owes money since a deposit was reversed' }
+  const detail = pauseOf(subject, paused)
+  return detail === undefined ? undefined : { code: 'PAUSED', detail }
+}
+
+function pauseOf({ assets, pair, networks, isDelivery }: GateSubject, paused: Paused): string | undefined {
+  if (isDelivery && paused.deliveries) return 'deliveries are paused'
+  const asset = assets.find((symbol) => paused.assets.includes(symbol))
+  if (asset !== undefined) return `the asset ${asset} is paused`
+  const network = networks.find((name) => paused.networks.includes(name))
+  if (network !== undefined) return `the network ${network} is paused`
+  const name = pair?.join('/')
+  return name !== undefined && paused.pairs.includes(name) ? `the pair ${name} is paused` : undefined
+}

@@ -1,0 +1,14 @@
+/** The table of the controls, as the query builder sees it; the migration `deliveries` defines it. */
+interface ControlsTable {
+  id: number
+  paused_assets: readonly string[]
+  paused_networks: readonly string[]
+  /** SOURCE/DESTINATION. */
+  paused_pairs: readonly string[]
+  deliveries_paused: boolean
+  updated_at: string
+}
+
+export interface ControlsTables {
+  controls: ControlsTable
+}

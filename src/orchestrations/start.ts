@@ -1,0 +1,89 @@
+/**
+ * Starts orchestrations: their rows, the work that is due on them, and the notification that wakes the runners. The
+ * amount of each has been reserved in `in_transit` of its profile in the same transaction.
+ */
+
+import type { MinorUnits } from '../ledger/posting.ts'
+import type { RuleDestination, RuleSource } from '../rules/model.ts'
+import type { Transaction } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
+
+/** Notified when work is due; the payload is empty. */
+export const WORK_CHANNEL = 'orchestration_work'
+
+/** The kind of work that converts an orchestration. */
+export const CONVERT_KIND = 'convert'
+
+export interface NewOrchestration {
+  readonly id: string
+  readonly customerId: string
+  readonly profileId: string
+  readonly accountId: string | null
+  readonly identityId: string | null
+  /** Of one that the customer asked for; unique within the customer. */
+  readonly refId: string | null
+  readonly ruleId: string | null
+  readonly depositId: string | null
+  readonly retryOf: string | null
+  readonly sourceAsset: string
+  readonly sourceAmount: MinorUnits
+  readonly destinationAsset: string
+  readonly source: RuleSource
+  readonly destination: RuleDestination
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** Of the customer's clock. */
+  readonly createdAt: string
+}
+
+export interface StartSettings {
+  /** The setting `orchestrations.convert_seconds_max`. */
+  readonly convertSecondsMax: number
+}
+
+/** Writes them as PROCESSING at step `convert`, due at once. */
+export async function startOrchestrations<Tables>(
+  transaction: Transaction<Tables>,
+  starts: readonly NewOrchestration[],
+  { convertSecondsMax }: StartSettings,
+): Promise<void> {
+  if (starts.length === 0) return
+  const column = (textOf: (start: NewOrchestration) => string | null) => starts.map(textOf)
+  await sql`
+    with started as (
+      insert into orchestrations (id, customer_id, profile_id, account_id, identity_id, ref_id, rule_id, deposit_id,
+        retry_of, source_asset, source_amount, destination_asset, source, destination, metadata, status, step,
+        source_transfer_id, expires_at, created_at, updated_at)
+      select id, customer_id, profile_id, account_id, identity_id, ref_id, rule_id, deposit_id, retry_of, source_asset,
+        source_amount, destination_asset, source, destination, metadata, 'PROCESSING', 'convert', deposit_id,
+        created_at + make_interval(secs => ${convertSecondsMax}::integer), created_at, created_at
+      from unnest(
+        ${column(({ id }) => id)}::uuid[],
+        ${column(({ customerId }) => customerId)}::uuid[],
+        ${column(({ profileId }) => profileId)}::uuid[],
+        ${column(({ accountId }) => accountId)}::uuid[],
+        ${column(({ identityId }) => identityId)}::text[],
+        ${column(({ refId }) => refId)}::text[],
+        ${column(({ ruleId }) => ruleId)}::uuid[],
+        ${column(({ depositId }) => depositId)}::uuid[],
+        ${column(({ retryOf }) => retryOf)}::uuid[],
+        ${column(({ sourceAsset }) => sourceAsset)}::text[],
+        ${column(({ sourceAmount }) => String(sourceAmount))}::numeric[],
+        ${column(({ destinationAsset }) => destinationAsset)}::text[],
+        ${column(({ source }) => JSON.stringify(source))}::jsonb[],
+        ${column(({ destination }) => JSON.stringify(destination))}::jsonb[],
+        ${column(({ metadata }) => JSON.stringify(metadata))}::jsonb[],
+        ${column(({ createdAt }) => createdAt)}::timestamptz[]
+      ) as wanted (id, customer_id, profile_id, account_id, identity_id, ref_id, rule_id, deposit_id, retry_of,
+        source_asset, source_amount, destination_asset, source, destination, metadata, created_at)
+      returning id
+    )
+    insert into orchestration_queue (orchestration_id, kind, next_attempt_at)
+    select id, ${CONVERT_KIND}, clock_timestamp() from started
+  `.execute(transaction)
+  await notifyWork(transaction)
+}
+
+/** Wakes the runners of all nodes when the transaction is committed. */
+export async function notifyWork<Tables>(transaction: Transaction<Tables>): Promise<void> {
+  await sql`select pg_notify(${WORK_CHANNEL}, '')`.execute(transaction)
+}

@@ -1,0 +1,73 @@
+/** Customers, profiles and balances as rows, for suites that stand on the store without a service. */
+import { newId } from '../../src/base/ids.ts'
+import { post } from '../../src/ledger/ledger.ts'
+import type { ProfileBucket } from '../../src/ledger/posting.ts'
+import type { Db } from '../../src/store/db.ts'
+import { sql } from '../../src/store/sql.ts'
+
+export interface Owner {
+  readonly customerId: string
+  readonly profileId: string
+  readonly accountId: string
+}
+
+/** Registers assets with these decimals. */
+export async function addAssets(db: Db, assets: Readonly<Record<string, number>>): Promise<void> {
+  for (const [symbol, decimals] of Object.entries(assets)) {
+    await sql`insert into ledger_assets (symbol, decimals) values (${symbol}, ${decimals}) on conflict do nothing`.execute(
+      db.tables(),
+    )
+  }
+}
+
+/** A new customer with one account and its profile. */
+export async function addOwner(db: Db): Promise<Owner> {
+  const [customerId, profileId, accountId] = [newId(), newId(), newId()]
+  await sql`insert into customers (id, name, streaming) values (${customerId}, ${customerId}, false)`.execute(
+    db.tables(),
+  )
+  await sql`
+    insert into profiles (id, customer_id, nickname, type, created_at)
+    values (${profileId}, ${customerId}, null, 'NORMAL', now())
+  `.execute(db.tables())
+  await sql`
+    insert into accounts (id, customer_id, identity_id, metadata, members, type, review_status, admin_disabled,
+      user_disabled, profile_id, created_at, updated_at)
+    values (${accountId}, ${customerId}, 'alice', '{}', '[]', 'BROKERAGE', 'APPROVED', false, false, ${profileId}, now(),
+      now())
+  `.execute(db.tables())
+  return { customerId, profileId, accountId }
+}
+
+/** Puts money from outside into a bucket of a profile. */
+export async function credit(
+  db: Db,
+  profileId: string,
+  asset: string,
+  amount: bigint,
+  bucket: ProfileBucket = 'available',
+): Promise<void> {
+  await db.transaction((transaction) =>
+    post(transaction, [
+      { asset, amount, debit: { bucket: 'external' }, credit: { bucket, profileId }, groupId: newId() },
+    ]),
+  )
+}
+
+/** The buckets of a profile in an asset, as numbers of minor units. */
+export async function balanceOf(
+  db: Db,
+  profileId: string,
+  asset: string,
+): Promise<Readonly<Record<ProfileBucket, bigint>>> {
+  const { rows } = await sql<Readonly<Record<ProfileBucket, string>>>`
+    select available, in_transit, held, receivable from balances where profile_id = ${profileId} and asset = ${asset}
+  `.execute(db.tables())
+  const { available = '0', in_transit = '0', held = '0', receivable = '0' } = rows[0] ?? {}
+  return {
+    available: BigInt(available),
+    in_transit: BigInt(in_transit),
+    held: BigInt(held),
+    receivable: BigInt(receivable),
+  }
+}
