@@ -1,0 +1,130 @@
+/**
+ * What deposits are compared with: a ledger in the manner of the public project pgledger, written for this comparison.
+ * Accounts carry balance and version; one call of a function in the database locks both accounts in order of their ids,
+ * updates them, and writes one transfer and two entries with the balances before and after. Ids are texts with a prefix
+ * and the time first, as there, but made by a plain SQL expression, which is cheaper than the original's function.
+ */
+import type { Db } from '../src/store/db.ts'
+import { sql } from '../src/store/sql.ts'
+
+/** As many as the benchmark of that project has: every transfer meets others at its accounts. */
+export const ANCHOR_ACCOUNTS_CONTENDED = 10
+/** So many that transfers hardly ever meet. */
+export const ANCHOR_ACCOUNTS_SPREAD = 1_000
+
+const NEW_ID = (prefix: string) => `
+  '${prefix}_' || lpad(to_hex((extract(epoch from clock_timestamp()) * 1000000)::bigint), 14, '0')
+  || substr(replace(gen_random_uuid()::text, '-', ''), 1, 18)`
+
+const SCHEMA = [
+  `create table anchor_accounts (
+    id text primary key default ${NEW_ID('a')},
+    name text not null,
+    currency text not null,
+    balance numeric not null default 0,
+    version bigint not null default 0,
+    may_be_negative boolean not null,
+    may_be_positive boolean not null,
+    metadata jsonb,
+    created_at timestamptz not null default now(),
+    updated_at timestamptz not null default now()
+  )`,
+  `create table anchor_transfers (
+    id text primary key default ${NEW_ID('t')},
+    from_account_id text not null references anchor_accounts,
+    to_account_id text not null references anchor_accounts,
+    amount numeric not null,
+    created_at timestamptz not null,
+    event_at timestamptz not null,
+    metadata jsonb,
+    check (amount > 0 and from_account_id <> to_account_id)
+  )`,
+  'create index on anchor_transfers (from_account_id)',
+  'create index on anchor_transfers (to_account_id)',
+  'create index on anchor_transfers (event_at)',
+  `create table anchor_entries (
+    id text primary key default ${NEW_ID('e')},
+    account_id text not null references anchor_accounts,
+    transfer_id text not null references anchor_transfers,
+    amount numeric not null,
+    balance_before numeric not null,
+    balance_after numeric not null,
+    account_version bigint not null,
+    created_at timestamptz not null
+  )`,
+  'create index on anchor_entries (account_id)',
+  'create index on anchor_entries (transfer_id)',
+  `create function anchor_transfer(source text, destination text, moved numeric) returns text language plpgsql as $$
+    declare
+      payer anchor_accounts;
+      payee anchor_accounts;
+      made text;
+    begin
+      if moved <= 0 or source = destination then
+        raise exception 'a transfer moves an amount above zero between two accounts';
+      end if;
+      perform id from anchor_accounts where id = least(source, destination) for update;
+      perform id from anchor_accounts where id = greatest(source, destination) for update;
+      update anchor_accounts set balance = balance - moved, version = version + 1, updated_at = now()
+        where id = source returning * into payer;
+      update anchor_accounts set balance = balance + moved, version = version + 1, updated_at = now()
+        where id = destination returning * into payee;
+      if (payer.balance < 0 and not payer.may_be_negative) or (payee.balance > 0 and not payee.may_be_positive) then
+        raise exception 'the balance of an account would break its limit';
+      end if;
+      if payer.currency <> payee.currency then
+        raise exception 'a transfer is between accounts of one currency';
+      end if;
+      insert into anchor_transfers (from_account_id, to_account_id, amount, created_at, event_at)
+        values (source, destination, moved, now(), now()) returning id into made;
+      insert into anchor_entries
+        (account_id, transfer_id, amount, balance_before, balance_after, account_version, created_at)
+        values (source, made, -moved, payer.balance + moved, payer.balance, payer.version, now());
+      insert into anchor_entries
+        (account_id, transfer_id, amount, balance_before, balance_after, account_version, created_at)
+        values (destination, made, moved, payee.balance - moved, payee.balance, payee.version, now());
+      return made;
+    end
+  $$`,
+]
+
+export interface LedgerAnchor {
+  /** Ids of its accounts; the first few are the contended ones. */
+  readonly accounts: readonly string[]
+  /** One transfer in a transaction of its own, between two of the first `accounts` at random. */
+  transfer(accounts: number): Promise<void>
+  /** Throws unless the balances are the sums of the entries, and sum to zero. */
+  verify(): Promise<void>
+}
+
+export async function createLedgerAnchor(db: Db): Promise<LedgerAnchor> {
+  for (const statement of SCHEMA) await sql.raw(statement).execute(db.tables())
+  const { rows } = await sql<{ id: string }>`
+    insert into anchor_accounts (name, currency, may_be_negative, may_be_positive)
+    select 'account ' || number, 'USD', true, true from generate_series(1, ${ANCHOR_ACCOUNTS_SPREAD}::int) as number
+    returning id
+  `.execute(db.tables())
+  const accounts = rows.map(({ id }) => id)
+  return {
+    accounts,
+    async transfer(count) {
+      const source = Math.floor(Math.random() * count)
+      const destination = (source + 1 + Math.floor(Math.random() * (count - 1))) % count
+      const amount = 1 + Math.floor(Math.random() * 1_000_000)
+      await sql`select anchor_transfer(${accounts[source]}, ${accounts[destination]}, ${amount}::numeric)`.execute(
+        db.tables(),
+      )
+    },
+    verify: () => verifyAnchor(db),
+  }
+}
+
+async function verifyAnchor(db: Db): Promise<void> {
+  const { rows } = await sql<{ wrong: number; total: string }>`
+    select count(*) filter (where balance <> coalesce(entered, 0))::int as wrong, sum(balance)::text as total
+    from anchor_accounts
+    left join (select account_id, sum(amount) as entered from anchor_entries group by 1) as sums on account_id = id
+  `.execute(db.tables())
+  const [row] = rows
+  if (row === undefined || row.wrong > 0 || Number(row.total) !== 0) throw new Error('the anchor lost money')
+}
