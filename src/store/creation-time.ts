@@ -82,6 +82,28 @@ export async function nextCreationTime<Tables>(transaction: Transaction<Tables>,
   return (await countCreation(transaction, customerId, UNCOUNTED)).createdAt
 }
 
+/**
+ * `created_at` of records that are not counted, for each of these customers (repeated ones are one). Their rows are
+ * locked in the order of customer id, so transactions that ask once never wait for each other in a circle.
+ */
+export async function nextCreationTimes<Tables>(
+  transaction: Transaction<Tables>,
+  customerIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const distinct = [...new Set(customerIds)]
+  if (distinct.length === 0) return new Map()
+  const { rows } = await sql<{ readonly customer_id: string; readonly last_created_at: string }>`
+    insert into customer_clocks (customer_id, last_created_at)
+    select customer_id, date_trunc('milliseconds', clock_timestamp())
+    from unnest(${distinct}::uuid[]) as wanted (customer_id)
+    order by customer_id
+    on conflict (customer_id) do update set
+      last_created_at = greatest(date_trunc('milliseconds', clock_timestamp()), customer_clocks.last_created_at)
+    returning customer_id, last_created_at
+  `.execute(transaction)
+  return new Map(rows.map(({ customer_id, last_created_at }) => [customer_id, last_created_at]))
+}
+
 /** The counts as they are now, without waiting for anything. */
 export async function readCreationCounts(db: Db, customerId: string): Promise<CreationCounts> {
   const { rows } = await sql<CountRow>`

@@ -1,0 +1,121 @@
+/**
+ * The entries of customers' statements in the store. Whoever moves money writes and changes them in the transaction
+ * that moves it, and holds the lock of the record that an entry belongs to, so entries need no locks of their own.
+ */
+import { assert } from '../base/assert.ts'
+import type { MinorUnits } from '../ledger/posting.ts'
+import type { Transaction } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
+import type { TransferDirection, TransferSecondaryStatus, TransferStatus, TransferType } from './model.ts'
+import type { TransferTables } from './tables.ts'
+
+export interface NewTransfer {
+  /** That of the deposit or the delivery where the entry is of one. */
+  readonly id: string
+  readonly customerId: string
+  readonly profileId: string
+  readonly accountId: string | null
+  readonly asset: string
+  /** Above zero, without the fee. */
+  readonly amount: MinorUnits
+  /** Default 0. */
+  readonly fee?: MinorUnits
+  readonly direction: TransferDirection
+  readonly type: TransferType
+  readonly status: TransferStatus
+  readonly secondaryStatus?: TransferSecondaryStatus
+  readonly disposition?: string
+  readonly cryptoNetwork?: string
+  readonly cryptoTxHash?: string
+  readonly cryptoTxIndex?: number
+  readonly confirmations?: number
+  readonly destinationAddress?: string
+  readonly memo?: string
+  readonly groupId: string
+  readonly metadata?: Readonly<Record<string, unknown>>
+  /** From the customer's clock (`store/creation-time`). */
+  readonly createdAt: string
+}
+
+/** What becomes different of one entry; what is absent stays. */
+export interface TransferChange {
+  readonly id: string
+  readonly status?: TransferStatus
+  /** Null: none any more. */
+  readonly secondaryStatus?: TransferSecondaryStatus | null
+  readonly disposition?: string
+  readonly confirmations?: number
+  readonly fee?: MinorUnits
+  readonly cryptoTxHash?: string
+}
+
+/** Writes new entries, in one statement. */
+export async function insertTransfers<Tables>(
+  transaction: Transaction<Tables>,
+  transfers: readonly NewTransfer[],
+): Promise<void> {
+  if (transfers.length === 0) return
+  // The caller's transaction knows the caller's tables; the table of this folder is in the same store.
+  const ours = transaction as unknown as Transaction<TransferTables>
+  await ours.insertInto('transfers').values(transfers.map(rowOf)).execute()
+}
+
+/** Changes entries, in one statement; an id may be named once. Ids without an entry are passed over. */
+export async function changeTransfers<Tables>(
+  transaction: Transaction<Tables>,
+  changes: readonly TransferChange[],
+): Promise<void> {
+  if (changes.length === 0) return
+  assert(new Set(changes.map(({ id }) => id)).size === changes.length, 'an entry is changed once in a call')
+  await sql`
+    update transfers set
+      status = coalesce(changed.status, transfers.status),
+      secondary_status =
+        case when changed.has_secondary_status then changed.secondary_status else transfers.secondary_status end,
+      disposition = coalesce(changed.disposition, transfers.disposition),
+      confirmations = coalesce(changed.confirmations, transfers.confirmations),
+      fee = coalesce(changed.fee, transfers.fee),
+      crypto_tx_hash = coalesce(changed.crypto_tx_hash, transfers.crypto_tx_hash),
+      updated_at = greatest(
+        date_trunc('milliseconds', clock_timestamp()), transfers.updated_at + interval '1 millisecond')
+    from unnest(
+      ${changes.map(({ id }) => id)}::uuid[],
+      ${changes.map(({ status }) => status ?? null)}::text[],
+      ${changes.map(({ secondaryStatus }) => secondaryStatus !== undefined)}::boolean[],
+      ${changes.map(({ secondaryStatus }) => secondaryStatus ?? null)}::text[],
+      ${changes.map(({ disposition }) => disposition ?? null)}::text[],
+      ${changes.map(({ confirmations }) => confirmations ?? null)}::integer[],
+      ${changes.map(({ fee }) => (fee === undefined ? null : String(fee)))}::numeric[],
+      ${changes.map(({ cryptoTxHash }) => cryptoTxHash ?? null)}::text[]
+    ) as changed (
+      id, status, has_secondary_status, secondary_status, disposition, confirmations, fee, crypto_tx_hash)
+    where transfers.id = changed.id
+  `.execute(transaction)
+}
+
+function rowOf(transfer: NewTransfer) {
+  return {
+    id: transfer.id,
+    customer_id: transfer.customerId,
+    profile_id: transfer.profileId,
+    account_id: transfer.accountId,
+    asset: transfer.asset,
+    amount: String(transfer.amount),
+    fee: String(transfer.fee ?? 0n),
+    direction: transfer.direction,
+    type: transfer.type,
+    status: transfer.status,
+    secondary_status: transfer.secondaryStatus ?? null,
+    disposition: transfer.disposition ?? null,
+    crypto_network: transfer.cryptoNetwork ?? null,
+    crypto_tx_hash: transfer.cryptoTxHash ?? null,
+    crypto_tx_index: transfer.cryptoTxIndex ?? null,
+    confirmations: transfer.confirmations ?? null,
+    destination_address: transfer.destinationAddress ?? null,
+    memo: transfer.memo ?? null,
+    group_id: transfer.groupId,
+    metadata: JSON.stringify(transfer.metadata ?? {}),
+    created_at: transfer.createdAt,
+    updated_at: transfer.createdAt,
+  }
+}
