@@ -6,7 +6,7 @@ import { formatDecimal, parseDecimal } from '../base/decimal.ts'
 import type { MinorUnits } from './posting.ts'
 
 /** The largest amount that the store keeps: 38 digits. */
-const AMOUNT_MAX: MinorUnits = 10n ** 38n - 1n
+export const AMOUNT_MAX: MinorUnits = 10n ** 38n - 1n
 
 /** What a text has to be to be an amount; the detail of an error after the name of the field. */
 export type AmountFault =

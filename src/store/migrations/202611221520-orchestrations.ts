@@ -84,12 +84,12 @@ export const orchestrations: Migration = {
       market text,
       -- Which side of the book was taken: of a market conversion.
       side text constraint conversions_side check (side in ('bids', 'asks')),
-      -- Amount of the base asset that was taken from the book, in units of the market's amount_decimals.
-      base_amount numeric(38,0),
+      -- Amount of the base asset that was taken from the book, as a decimal: no other setting decides what it means.
+      base_amount numeric(60,18),
       -- The book and the settings that the price follows from; what conversions/explain recomputes.
       evidence jsonb not null,
       created_at timestamptz not null
     );
-    create index conversions_of_market on conversions (market, side, created_at) where market is not null;
+    create index conversions_of_market on conversions (market, created_at) where market is not null;
   `,
 }

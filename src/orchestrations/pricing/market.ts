@@ -1,0 +1,134 @@
+/**
+ * Conversion at a market: the levels of a book are walked from the best one, without what other conversions took of them
+ * shortly before, until the source amount is used. Pure and exact: integers alone; what cannot be represented in the
+ * destination's decimals stays with the desk.
+ */
+import { AMOUNT_MAX } from '../../ledger/amounts.ts'
+import type { MinorUnits } from '../../ledger/posting.ts'
+import { BASE_SCALE, type PricedAsset, type PricingLevel, type PricingMarket, type PricingSettings } from './context.ts'
+import { type Impossible, impossible, type Waiting, waits } from './outcome.ts'
+import type { UsableBook } from './usable-book.ts'
+
+/** Fraction digits of a price text. */
+const PRICE_DIGITS = 18
+
+/** The side whose levels are taken: `bids` when the base asset is sold, `asks` when it is bought. */
+export type BookSide = 'bids' | 'asks'
+
+export interface WalkedLevel extends PricingLevel {
+  /** What other conversions took of it; base units. */
+  readonly takenBefore: bigint
+  readonly taken: bigint
+}
+
+/** What a walk took. Base amounts are in units of 10^-BASE_SCALE, quote amounts in units of 10^-(BASE_SCALE + price decimals). */
+export interface Walk {
+  readonly levels: readonly WalkedLevel[]
+  readonly base: bigint
+  readonly quote: bigint
+  /** Whether the levels were enough. */
+  readonly isComplete: boolean
+}
+
+export interface MarketTerms {
+  readonly market: PricingMarket
+  readonly source: PricedAsset
+  readonly destination: PricedAsset
+}
+
+export interface MarketPrice {
+  readonly walk: Walk
+  readonly destinationAmount: MinorUnits
+  /** Decimal text with at most PRICE_DIGITS fraction digits, rounded down. */
+  readonly price: string
+}
+
+export function sideOf({ market, source }: MarketTerms): BookSide {
+  return market.baseAsset === source.symbol ? 'bids' : 'asks'
+}
+
+/**
+ * Walks the levels of one side, the best first: `bids` until `amount` of the base asset is sold, `asks` until `amount`
+ * of the quote asset is spent or buys no further unit of the base asset. `takenBefore` is taken off the best levels first.
+ */
+export function walkLevels(levels: Iterable<PricingLevel>, side: BookSide, amount: bigint, takenBefore: bigint): Walk {
+  const walked: WalkedLevel[] = []
+  let left = amount
+  let leftBefore = takenBefore
+  let base = 0n
+  let quote = 0n
+  for (const level of levels) {
+    const before = smaller(level.amount, leftBefore)
+    leftBefore -= before
+    const available = level.amount - before
+    const taken = smaller(available, side === 'bids' ? left : left / level.price)
+    walked.push({ ...level, takenBefore: before, taken })
+    base += taken
+    quote += taken * level.price
+    left -= side === 'bids' ? taken : taken * level.price
+    if (left === 0n || taken < available) return { levels: walked, base, quote, isComplete: true }
+  }
+  return { levels: walked, base, quote, isComplete: false }
+}
+
+/** The source amount as `walkLevels` counts it. */
+export function walkedAmount(terms: MarketTerms, amount: MinorUnits): bigint {
+  const scale = sideOf(terms) === 'bids' ? BASE_SCALE : BASE_SCALE + terms.market.priceDecimals
+  return amount * 10n ** BigInt(scale - terms.source.decimals)
+}
+
+/** What a walk pays in minor units of the destination, rounded down. */
+export function paidAmount(terms: MarketTerms, { base, quote }: Pick<Walk, 'base' | 'quote'>): MinorUnits {
+  const { decimals } = terms.destination
+  if (sideOf(terms) === 'asks') return base / 10n ** BigInt(BASE_SCALE - decimals)
+  return quote / 10n ** BigInt(BASE_SCALE + terms.market.priceDecimals - decimals)
+}
+
+/** Destination asset for one of the source asset over a walk that took something. */
+export function priceText(terms: MarketTerms, { base, quote }: Pick<Walk, 'base' | 'quote'>): string {
+  const scaledBase = base * 10n ** BigInt(terms.market.priceDecimals)
+  const [paid, received] = sideOf(terms) === 'bids' ? [quote, scaledBase] : [scaledBase, quote]
+  const digits = String((paid * 10n ** BigInt(PRICE_DIGITS)) / received).padStart(PRICE_DIGITS + 1, '0')
+  return `${digits.slice(0, -PRICE_DIGITS)}.${digits.slice(-PRICE_DIGITS)}`.replace(/\.?0+$/, '')
+}
+
+/** Prices the whole amount, or says why not. `takenBefore` in units of 10^-BASE_SCALE of the base asset. */
+export function marketPrice(
+  terms: MarketTerms,
+  amount: MinorUnits,
+  book: UsableBook,
+  takenBefore: bigint,
+  settings: PricingSettings,
+): MarketPrice | Waiting | Impossible {
+  const { market, source, destination } = terms
+  const side = sideOf(terms)
+  const walk = walkLevels(book[side], side, walkedAmount(terms, amount), takenBefore)
+  if (!walk.isComplete) return waits('SLIPPAGE', `the first ${book[side].length} levels of the book are not enough`)
+  const destinationAmount = paidAmount(terms, walk)
+  if (walk.base === 0n || destinationAmount === 0n) {
+    return impossible(
+      `the amount is worth less than ${destination.symbol} can represent with ${destination.decimals} decimals`,
+    )
+  }
+  if (destinationAmount > AMOUNT_MAX) return impossible(`the amount has too many digits in ${destination.symbol}`)
+  if (!isInsideSlippage(walk, side, book.doubleMid, settings.slippageBpsMax)) {
+    return waits('SLIPPAGE', `the average price is more than ${settings.slippageBpsMax} bps worse than the mid`)
+  }
+  const notional = market.quoteAsset === source.symbol ? amount : destinationAmount
+  const notionalMax = settings.notionalMax.get(market.quoteAsset)
+  if (notionalMax !== undefined && notional > notionalMax) {
+    return waits('SLIPPAGE', `the amount is above conversion.notional_max of ${market.quoteAsset}`)
+  }
+  return { walk, destinationAmount, price: priceText(terms, walk) }
+}
+
+/** Whether the average price of a walk is at most `bpsMax` hundredths of a percent worse than the mid. */
+function isInsideSlippage({ base, quote }: Walk, side: BookSide, doubleMid: bigint, bpsMax: number): boolean {
+  const average = 2n * quote * 10_000n
+  const mid = base * doubleMid
+  return side === 'bids' ? average >= mid * BigInt(10_000 - bpsMax) : average <= mid * BigInt(10_000 + bpsMax)
+}
+
+function smaller(left: bigint, right: bigint): bigint {
+  return left < right ? left : right
+}

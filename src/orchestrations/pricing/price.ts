@@ -1,0 +1,214 @@
+/**
+ * Prices conversions, and stores what was priced: at par inside the peg, or by the live book of a market. Both happen in
+ * the caller's transaction, which holds the locks of the markets and of the desk's assets until it ends, so what one
+ * conversion takes of a book or of the desk no other one takes again. It posts nothing.
+ */
+import type { Transaction } from '../../store/db.ts'
+import { sql } from '../../store/sql.ts'
+import type { PricedAsset, PricingContext, PricingMarket } from './context.ts'
+import { marketEvidence, parEvidence } from './evidence.ts'
+import { lockPricing } from './locks.ts'
+import { type BookSide, type MarketTerms, marketPrice, sideOf, type Walk } from './market.ts'
+import {
+  type Conversion,
+  type Impossible,
+  impossible,
+  type PriceOutcome,
+  type PriceRequest,
+  type Waiting,
+  waits,
+} from './outcome.ts'
+import { isInsidePeg, parAmounts } from './par.ts'
+import { type UsableBook, usableBook } from './usable-book.ts'
+
+/** How a request is converted, as far as it is known without a book. */
+type Plan =
+  | { readonly kind: 'par'; readonly source: PricedAsset; readonly destination: PricedAsset }
+  | ({ readonly kind: 'market' } & MarketTerms)
+  | Impossible
+
+/** What the transaction knows after its locks. */
+interface PricingState {
+  readonly context: PricingContext
+  /** Books by market, each read once, so that every price is made from one version. */
+  readonly books: Map<string, UsableBook | string>
+  /** By market and side: base amount that conversions took shortly before, this transaction's included. */
+  readonly taken: Map<string, bigint>
+}
+
+/**
+ * One outcome for each request, in the same order. Requests of one market use up its book one after the other. Called at
+ * most once in a transaction, after the records of the requests were locked and before any balance is; a caller that
+ * leaves out a priced conversion gives its part of the book and of the desk to nobody in this transaction.
+ */
+export async function priceConversions<Tables>(
+  transaction: Transaction<Tables>,
+  requests: readonly PriceRequest[],
+  context: PricingContext,
+): Promise<readonly PriceOutcome[]> {
+  const plans = requests.map((request) => planOf(request, context))
+  const markets = plans.flatMap((plan) => (plan.kind === 'market' ? [plan] : []))
+  await lockPricing(
+    transaction,
+    markets.map(({ market }) => market.symbol),
+    [],
+  )
+  const taken = await readTaken(transaction, markets, context.settings.depthSeconds)
+  const state: PricingState = { context, books: new Map(), taken }
+  return requests.map((request, index) => outcomeOf(request, plans[index]!, state))
+}
+
+/** Stores priced conversions with their evidence; from then on other transactions see what they took. */
+export async function recordConversions<Tables>(
+  transaction: Transaction<Tables>,
+  conversions: readonly Conversion[],
+): Promise<void> {
+  if (conversions.length === 0) return
+  const marketOf = ({ evidence }: Conversion) => (evidence.kind === 'market' ? evidence : undefined)
+  await sql`
+    insert into conversions (orchestration_id, kind, source_asset, source_amount, destination_asset, destination_amount,
+      market, side, base_amount, evidence, created_at)
+    select orchestration_id, kind, source_asset, source_amount, destination_asset, destination_amount,
+      market, side, base_amount, evidence, clock_timestamp()
+    from unnest(
+      ${conversions.map(({ orchestrationId }) => orchestrationId)}::uuid[],
+      ${conversions.map(({ evidence }) => evidence.kind)}::text[],
+      ${conversions.map(({ sourceAsset }) => sourceAsset)}::text[],
+      ${conversions.map(({ sourceAmount }) => String(sourceAmount))}::numeric[],
+      ${conversions.map(({ destinationAsset }) => destinationAsset)}::text[],
+      ${conversions.map(({ destinationAmount }) => String(destinationAmount))}::numeric[],
+      ${conversions.map((conversion) => marketOf(conversion)?.market.symbol ?? null)}::text[],
+      ${conversions.map((conversion) => marketOf(conversion)?.side ?? null)}::text[],
+      ${conversions.map((conversion) => marketOf(conversion)?.base_amount ?? null)}::numeric[],
+      ${conversions.map(({ evidence }) => JSON.stringify(evidence))}::jsonb[]
+    ) as priced (orchestration_id, kind, source_asset, source_amount, destination_asset, destination_amount,
+      market, side, base_amount, evidence)
+  `.execute(transaction)
+}
+
+function planOf({ sourceAsset, destinationAsset }: PriceRequest, { assets, parAssets, markets }: PricingContext): Plan {
+  const source = assets.find(({ symbol }) => symbol === sourceAsset)
+  const destination = assets.find(({ symbol }) => symbol === destinationAsset)
+  if (source === undefined || destination === undefined || source === destination) {
+    return impossible(`there is no conversion of ${sourceAsset} into ${destinationAsset}`)
+  }
+  if (parAssets.includes(sourceAsset) && parAssets.includes(destinationAsset)) {
+    return { kind: 'par', source, destination }
+  }
+  const market = markets.find((candidate) => isOfPair(candidate, sourceAsset, destinationAsset))
+  if (market !== undefined) return { kind: 'market', market, source, destination }
+  return impossible(`${sourceAsset} and ${destinationAsset} are not at par, and there is no market of the two`)
+}
+
+function isOfPair({ baseAsset, quoteAsset }: PricingMarket, one: string, other: string): boolean {
+  return (baseAsset === one && quoteAsset === other) || (baseAsset === other && quoteAsset === one)
+}
+
+function outcomeOf(request: PriceRequest, plan: Plan, state: PricingState): PriceOutcome {
+  if (plan.kind === 'impossible') return plan
+  const priced = plan.kind === 'par' ? parOutcome(request, plan, state) : marketOutcome(request, plan, state)
+  if ('kind' in priced) return priced
+  const { conversion, walk } = priced
+  if (plan.kind === 'market' && walk !== undefined) take(state.taken, takenKey(plan), walk.base)
+  return { kind: 'priced', conversion }
+}
+
+interface Priced {
+  readonly conversion: Conversion
+  readonly walk?: Walk
+}
+
+function parOutcome(
+  request: PriceRequest,
+  plan: Plan & { kind: 'par' },
+  state: PricingState,
+): Priced | Waiting | Impossible {
+  const { source, destination } = plan
+  const { context } = state
+  const amounts = parAmounts(request.sourceAmount, source, destination)
+  if ('kind' in amounts) return amounts
+  const pegs: { readonly market: PricingMarket; readonly book: UsableBook }[] = []
+  for (const market of context.markets) {
+    if (!isOfPair(market, source.symbol, destination.symbol)) continue
+    const book = bookOf(market.symbol, state)
+    if (typeof book === 'string') return waits('PEG', `${market.symbol}: ${book}`)
+    if (!isInsidePeg(book.doubleMid, market.priceDecimals, context.settings.pegBpsMax)) {
+      return waits('PEG', `${market.symbol} is more than ${context.settings.pegBpsMax} bps away from 1`)
+    }
+    pegs.push({ market, book })
+  }
+  return {
+    conversion: {
+      orchestrationId: request.orchestrationId,
+      sourceAsset: source.symbol,
+      sourceAmount: amounts.converted,
+      remainder: amounts.remainder,
+      destinationAsset: destination.symbol,
+      destinationAmount: amounts.destination,
+      price: '1',
+      priceSource: 'par',
+      evidence: parEvidence(plan, amounts, pegs, context.settings),
+    },
+  }
+}
+
+function marketOutcome(
+  request: PriceRequest,
+  plan: Plan & { kind: 'market' },
+  state: PricingState,
+): Priced | Waiting | Impossible {
+  const { symbol } = plan.market
+  const { settings } = state.context
+  const book = bookOf(symbol, state)
+  if (typeof book === 'string') return waits('PRICE', `${symbol}: ${book}`)
+  const takenBefore = state.taken.get(takenKey(plan)) ?? 0n
+  const price = marketPrice(plan, request.sourceAmount, book, takenBefore, settings)
+  if ('kind' in price) return price.kind === 'waits' ? { ...price, detail: `${symbol}: ${price.detail}` } : price
+  return {
+    walk: price.walk,
+    conversion: {
+      orchestrationId: request.orchestrationId,
+      sourceAsset: plan.source.symbol,
+      sourceAmount: request.sourceAmount,
+      remainder: 0n,
+      destinationAsset: plan.destination.symbol,
+      destinationAmount: price.destinationAmount,
+      price: price.price,
+      priceSource: symbol,
+      evidence: marketEvidence(plan, request.sourceAmount, book, takenBefore, price, settings),
+    },
+  }
+}
+
+function bookOf(symbol: string, { books, context }: PricingState): UsableBook | string {
+  const known = books.get(symbol)
+  if (known !== undefined) return known
+  const book = usableBook(context.bookOf(symbol), context)
+  books.set(symbol, book)
+  return book
+}
+
+/** Base amounts in units of 10^-18 that conversions took of these markets in the last seconds, by market and side. */
+async function readTaken<Tables>(
+  transaction: Transaction<Tables>,
+  terms: readonly MarketTerms[],
+  depthSeconds: number,
+): Promise<Map<string, bigint>> {
+  if (terms.length === 0) return new Map()
+  const symbols = [...new Set(terms.map(({ market }) => market.symbol))]
+  const { rows } = await sql<{ market: string; side: BookSide; taken: string }>`
+    select market, side, (sum(base_amount) * 1e18::numeric)::numeric(60,0)::text as taken from conversions
+    where market = any(${symbols}::text[])
+      and created_at > clock_timestamp() - make_interval(secs => ${depthSeconds}::double precision)
+    group by market, side
+  `.execute(transaction)
+  return new Map(rows.map(({ market, side, taken }) => [`${market}/${side}`, BigInt(taken)]))
+}
+
+function takenKey(terms: MarketTerms): string {
+  return `${terms.market.symbol}/${sideOf(terms)}`
+}
+
+function take(amounts: Map<string, bigint>, key: string, amount: bigint): void {
+  amounts.set(key, (amounts.get(key) ?? 0n) + amount)
+}
