@@ -1,0 +1,49 @@
+/** The tables of deliveries, as the query builder sees them; the migration `deliveries` defines them. */
+import type { DeliveryChannel, DeliveryDestination, DeliveryStatus, DeliveryWait } from './model.ts'
+
+interface DeliveriesTable {
+  id: string
+  customer_id: string
+  profile_id: string
+  account_id: string | null
+  orchestration_id: string | null
+  deposit_id: string | null
+  asset: string
+  amount: string
+  fee: string | null
+  destination: DeliveryDestination
+  fails_to: 'available' | 'held'
+  metadata: Readonly<Record<string, unknown>>
+  status: DeliveryStatus
+  channel: DeliveryChannel | null
+  attempt: number
+  executor: string | null
+  next_attempt_at: string | null
+  first_attempt_at: string | null
+  waiting_for: DeliveryWait | null
+  request_body: string | null
+  reference: string | null
+  late: boolean
+  fail_code: string | null
+  fail_detail: string | null
+  created_at: string
+  updated_at: string
+}
+
+/** What is known of an attempt; STARTED: nothing yet. */
+export type AttemptOutcome = 'STARTED' | 'ACCEPTED' | 'REFUSED' | 'SETTLED' | 'FAILED' | 'UNKNOWN'
+
+interface DeliveryAttemptsTable {
+  delivery_id: string
+  attempt: number
+  executor: string
+  started_at: string
+  ended_at: string | null
+  outcome: AttemptOutcome
+  detail: string | null
+}
+
+export interface DeliveryTables {
+  deliveries: DeliveriesTable
+  delivery_attempts: DeliveryAttemptsTable
+}
