@@ -10,6 +10,7 @@ import { nextCreationTime } from '../store/creation-time.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { isMadeWithin, isOwnedBy, type Page, type PageOrder, readPage, recordsOf } from '../store/page.ts'
 import { readTextPage, type TextPage } from '../store/page-text.ts'
+import { sql } from '../store/sql.ts'
 import { PROFILE_ITEM } from './list-items.ts'
 import { BLOCKED_STATUSES, summaryStatus } from './model.ts'
 import type { PROFILE_FILTERS } from './schemas.ts'
@@ -110,6 +111,32 @@ export async function refuseOtherAccount<Tables>(
   const pointer = '/account_id'
   if (account === undefined) throw notThere(pointer, 'there is no account with this id')
   throw invalidRequest([{ pointer, detail: 'must be the account of the profile' }])
+}
+
+/** The profiles of any customers with these ids, each with its account. */
+export async function profilesWithIds<Tables>(
+  transaction: Transaction<Tables>,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, WritableProfile>> {
+  if (ids.length === 0) return new Map()
+  const { rows } = await sql<{
+    id: string
+    customer_id: string
+    account_id: string | null
+    identity_id: string | null
+  }>`
+    select profiles.id, profiles.customer_id, accounts.id as account_id, accounts.identity_id
+    from profiles left join accounts on accounts.profile_id = profiles.id
+    where profiles.id = any(${[...new Set(ids)]}::uuid[])
+  `.execute(transaction)
+  return new Map(
+    rows.map(({ id, customer_id: customerId, account_id, identity_id }) => [
+      id,
+      account_id === null || identity_id === null
+        ? { id, customerId }
+        : { id, customerId, account: { id: account_id, identityId: identity_id } },
+    ]),
+  )
 }
 
 /** Makes the profile of a new account. */

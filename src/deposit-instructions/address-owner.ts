@@ -45,6 +45,81 @@ export async function isOwnAddress<Tables>(
   return rows[0]?.is_own === true
 }
 
+/** A deposit address as what arrives there is handled by. */
+export interface ReceivingAddress {
+  readonly id: string
+  readonly customerId: string
+  readonly profileId: string
+  readonly identityId: string | null
+  /** Which it was given out for: payments arrive on every network of its family. */
+  readonly network: CryptoNetwork
+  readonly address: string
+  readonly conversionTargetAsset: string
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+interface ReceivingRow {
+  readonly id: string
+  readonly customer_id: string
+  readonly profile_id: string
+  readonly identity_id: string | null
+  readonly crypto_network: CryptoNetwork
+  readonly family: AddressFamily
+  readonly address: string
+  readonly conversion_target_asset: string
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+const RECEIVING_COLUMNS = sql`id, customer_id, profile_id, identity_id, crypto_network, family, address,
+  conversion_target_asset, metadata`
+
+/** For each payment, in the same order, the deposit address of any customer that it arrived at. */
+export async function receivingAddresses<Tables>(
+  transaction: Transaction<Tables>,
+  payments: readonly { readonly network: CryptoNetwork; readonly address: string }[],
+): Promise<readonly (ReceivingAddress | undefined)[]> {
+  const forms = payments.map(({ network, address }) => {
+    const family = CRYPTO_NETWORKS[network]
+    return storedForms(family, address).map((form) => ({ family, form }))
+  })
+  const all = forms.flat()
+  if (all.length === 0) return payments.map(() => undefined)
+  const { rows } = await sql<ReceivingRow>`
+    select ${RECEIVING_COLUMNS} from deposit_addresses
+    where (family, address) in (
+      select * from unnest(${all.map(({ family }) => family)}::text[], ${all.map(({ form }) => form)}::text[])
+    )
+  `.execute(transaction)
+  const found = new Map(rows.map((row) => [`${row.family}/${row.address}`, receivingAddress(row)]))
+  return forms.map((each) =>
+    each.map(({ family, form }) => found.get(`${family}/${form}`)).find((address) => address !== undefined),
+  )
+}
+
+/** The deposit address with an id that is known to be one. */
+export async function receivingAddressWithId<Tables>(
+  transaction: Transaction<Tables>,
+  id: string,
+): Promise<ReceivingAddress | undefined> {
+  const { rows } = await sql<ReceivingRow>`
+    select ${RECEIVING_COLUMNS} from deposit_addresses where id = ${id}
+  `.execute(transaction)
+  return rows[0] === undefined ? undefined : receivingAddress(rows[0])
+}
+
+function receivingAddress(row: ReceivingRow): ReceivingAddress {
+  return {
+    id: row.id,
+    customerId: row.customer_id,
+    profileId: row.profile_id,
+    identityId: row.identity_id,
+    network: row.crypto_network,
+    address: row.address,
+    conversionTargetAsset: row.conversion_target_asset,
+    metadata: row.metadata,
+  }
+}
+
 function isOneOf(forms: readonly (readonly [AddressFamily, string])[]): RawBuilder<boolean> {
   return sql<boolean>`(family, address) in (${sql.join(forms.map(([family, form]) => sql`(${family}, ${form})`))})`
 }

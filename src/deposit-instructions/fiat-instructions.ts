@@ -9,6 +9,7 @@ import { assert } from '../base/assert.ts'
 import { newId } from '../base/ids.ts'
 import type { FiatAccountType, FiatNetwork } from '../contract/assets.ts'
 import type { Transaction } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
 
 export interface FiatInstructions {
   readonly id: string
@@ -28,9 +29,9 @@ interface FiatInstructionTables {
 }
 
 /** Without 0, 1, I, L, O and U: people copy memos by hand, and read them out on the telephone. */
-const MEMO_LETTERS = '23456789ABCDEFGHJKMNPQRSTVWXYZ'
+export const MEMO_LETTERS = '23456789ABCDEFGHJKMNPQRSTVWXYZ'
 /** 30 to the power of 12: that a slip of the pen hits another memo does not happen with any number of them. */
-const MEMO_LENGTH = 12
+export const MEMO_LENGTH = 12
 /** A memo that is taken is not to be expected once. */
 const ATTEMPTS_MAX = 5
 
@@ -60,6 +61,31 @@ export async function insertFiatInstructions<Tables>(
     if (row !== undefined) return { id: row.id, memoId: row.memo_id }
   }
   assert(false, 'random memos are taken again and again')
+}
+
+/** Whose a memo is. */
+export interface MemoOwner {
+  readonly id: string
+  readonly customerId: string
+  readonly profileId: string
+  readonly memoId: string
+}
+
+/** Those of the texts that are memos, in the form in which memos are given out, with their owners. */
+export async function memoOwners<Tables>(
+  transaction: Transaction<Tables>,
+  memos: readonly string[],
+): Promise<readonly MemoOwner[]> {
+  if (memos.length === 0) return []
+  const { rows } = await sql<{ id: string; customer_id: string; profile_id: string; memo_id: string }>`
+    select id, customer_id, profile_id, memo_id from fiat_instructions where memo_id = any(${[...memos]}::text[])
+  `.execute(transaction)
+  return rows.map(({ id, customer_id: customerId, profile_id: profileId, memo_id: memoId }) => ({
+    id,
+    customerId,
+    profileId,
+    memoId,
+  }))
 }
 
 function randomMemo(): string {

@@ -24,7 +24,7 @@ export interface TimeRange {
 }
 
 /** An instant between two milliseconds, or on one. */
-interface Instant {
+export interface Instant {
   /** The whole milliseconds before it, since the epoch. */
   readonly milliseconds: number
   readonly isWhole: boolean
@@ -34,7 +34,8 @@ interface Instant {
 const EARLIEST = Date.parse('0001-01-01T00:00:00.000Z')
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
 const MINUTE_MILLISECONDS = 60_000
-const RULE = 'must be an RFC 3339 time such as 2006-01-02T15:04:05Z, with at most 9 fraction digits'
+/** What a text has to be to be a time. */
+export const TIME_RULE = 'must be an RFC 3339 time such as 2006-01-02T15:04:05Z, with at most 9 fraction digits'
 
 /** RFC 3339 section 5.6. The sign of an offset is a blank where a `+` was not encoded. */
 const TIME = /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([-+ ])(\d{2}):(\d{2}))$/
@@ -55,7 +56,7 @@ export function readTimeRange(
     if (text === undefined) continue
     isGiven = true
     const instant = readInstant(text)
-    if (instant === undefined) complain(comparison, RULE)
+    if (instant === undefined) complain(comparison, TIME_RULE)
     else {
       const [first, last] = range(comparison, instant)
       from = Math.max(from, first)
@@ -87,7 +88,8 @@ function range(comparison: Comparison, { milliseconds, isWhole }: Instant): [fir
   }
 }
 
-function readInstant(text: string): Instant | undefined {
+/** Reads an RFC 3339 time; undefined: it is none. */
+export function readInstant(text: string): Instant | undefined {
   const match = TIME.exec(text)
   if (match === null) return undefined
   const [

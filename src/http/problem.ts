@@ -41,6 +41,11 @@ export const PROBLEMS = {
   request_timeout: { status: 408, meaning: 'the request came too slowly' },
   already_exists: { status: 409, meaning: 'the name is taken; `meta.existing` holds that record' },
   invalid_state: { status: 409, meaning: 'the record is in a state that does not allow this' },
+  deposit_conflict: {
+    status: 409,
+    meaning:
+      'the payment is known with other terms, and nothing was credited; `meta.fields` names what differs, `meta.deposit_id` the deposit',
+  },
   body_too_large: { status: 413, meaning: 'the body is over its limit' },
   unsupported_media_type: {
     status: 415,

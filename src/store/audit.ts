@@ -45,6 +45,16 @@ export async function writeAudit<Tables>(
   await ours.insertInto('audit').values({ actor, action, subject, detail }).execute()
 }
 
+/** Many entries, in one statement and in this order. */
+export async function writeAudits<Tables>(
+  transaction: Transaction<Tables>,
+  entries: readonly AuditEntry[],
+): Promise<void> {
+  if (entries.length === 0) return
+  const ours = transaction as unknown as Transaction<AuditTables>
+  await ours.insertInto('audit').values([...entries]).execute()
+}
+
 export async function listAudit(
   db: Db,
   request: { readonly limit?: number; readonly order: PageOrder; readonly pageCursor?: string },

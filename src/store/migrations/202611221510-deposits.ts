@@ -33,7 +33,13 @@ export const deposits: Migration = {
       fiat_instructions_id uuid,
       rule_id uuid,
       orchestration_id uuid,
+      -- Assigned while PENDING, to be credited without looking at rules.
+      skips_rules boolean not null default false,
+      -- Of a RETURNED one: the payment back, and the secondary status that a failure of it brings back.
+      delivery_id uuid,
+      returned_from text constraint deposits_returned_from check (returned_from in ('HELD', 'REJECTED')),
       confirmations integer,
+      -- Of the last rejection, reversal or return.
       reason text,
       occurred_at timestamptz(3) not null,
       created_at timestamptz(3) not null,
@@ -47,8 +53,10 @@ export const deposits: Migration = {
     create unique index deposits_bank_payment on deposits (network, bank_reference) where bank_reference is not null;
     create index deposits_by_time on deposits (created_at nulls first, id nulls first);
     create index deposits_of_customer_by_time on deposits (customer_id, created_at, id);
-    create index deposits_not_final on deposits (created_at) where status = 'PENDING';
-    create index deposits_unattributed on deposits (created_at) where profile_id is null;
+    create index deposits_not_final on deposits (created_at nulls first, id nulls first) where status = 'PENDING';
+    create index deposits_unattributed on deposits (created_at nulls first, id nulls first) where profile_id is null;
+    create index deposits_with_secondary_status on deposits (created_at nulls first, id nulls first)
+      where secondary_status is not null;
 
     -- A source's own name for the payment, with what it reported last.
     create table deposit_sightings (

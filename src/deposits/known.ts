@@ -1,0 +1,84 @@
+/** What is known of payments that are reported: their deposits, found by the report's own name or by the payment itself. */
+import type { Transaction } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
+import type { PaymentTerms, Report } from './report.ts'
+import type { DepositsTable, DepositTables } from './tables.ts'
+import { unnested } from './unnested.ts'
+
+export type DepositRow = DepositsTable
+
+export interface Known {
+  readonly deposit: DepositRow
+  /** The payment that is reported is another deposit than the one that this report's name stands for. */
+  readonly isTorn: boolean
+}
+
+/**
+ * For each report, in the same order, the deposit that it is about, locked until the transaction ends; undefined: there
+ * is none yet. Rows are locked in the order of their ids.
+ */
+export async function lockKnown<Tables>(
+  transaction: Transaction<Tables>,
+  reports: readonly Report[],
+): Promise<readonly (Known | undefined)[]> {
+  // What names a payment never changes, so it may be read before the rows are locked.
+  const { rows } = await sql<{ readonly sighted_id: string | null; readonly payment_id: string | null }>`
+    select deposit_sightings.deposit_id as sighted_id, coalesce(mined.id, banked.id) as payment_id
+    from ${unnested(reports, [
+      ['source', 'text', ({ source }) => source],
+      ['external_id', 'text', ({ externalId }) => externalId],
+      ['network', 'text', ({ network }) => network],
+      ['tx_hash', 'text', ({ txHash }) => txHash],
+      ['tx_index', 'integer', ({ txIndex }) => txIndex],
+      ['bank_reference', 'text', ({ bankReference }) => bankReference],
+      ['number', 'integer', (_, index) => index],
+    ])}
+    left join deposit_sightings
+      on deposit_sightings.source = wanted.source and deposit_sightings.external_id = wanted.external_id
+    left join deposits mined
+      on mined.network = wanted.network and mined.tx_hash = wanted.tx_hash and mined.tx_index = wanted.tx_index
+    left join deposits banked
+      on banked.network = wanted.network and banked.bank_reference = wanted.bank_reference
+    order by wanted.number
+  `.execute(transaction)
+  const ids = rows.flatMap(({ sighted_id, payment_id }) => sighted_id ?? payment_id ?? [])
+  const locked = await lockDeposits(transaction, ids)
+  return rows.map(({ sighted_id, payment_id }) => {
+    const deposit = locked.get(sighted_id ?? payment_id ?? '')
+    if (deposit === undefined) return undefined
+    return { deposit, isTorn: sighted_id !== null && payment_id !== null && sighted_id !== payment_id }
+  })
+}
+
+/** Deposits, locked until the transaction ends. */
+export async function lockDeposits<Tables>(
+  transaction: Transaction<Tables>,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, DepositRow>> {
+  if (ids.length === 0) return new Map()
+  const ours = transaction as unknown as Transaction<DepositTables>
+  const rows = await ours
+    .selectFrom('deposits')
+    .selectAll()
+    .where(sql<boolean>`id = any(${[...new Set(ids)]}::uuid[])`)
+    .orderBy('id')
+    .forUpdate()
+    .execute()
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+/** The terms of the payment that a deposit is. */
+export function termsOf(row: DepositRow): PaymentTerms {
+  return {
+    asset: row.asset,
+    amount: BigInt(row.amount),
+    network: row.network,
+    address: row.address,
+    txHash: row.tx_hash,
+    txIndex: row.tx_index,
+    memoId: row.memo_id,
+    remittance: row.remittance,
+    bankReference: row.bank_reference,
+    sender: row.sender,
+  }
+}

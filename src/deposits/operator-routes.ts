@@ -1,0 +1,97 @@
+/** The operator's calls about deposits: what custody and banks report. Whether the caller is the operator has been checked before. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Static, TSchema } from 'typebox'
+import { idOf } from '../auth/operator-calls.ts'
+import type { Asset } from '../contract/assets.ts'
+import { PageAnswer, pageDocument, readPageQuery } from '../http/page-query.ts'
+import { invalidRequest, Problem, problemDocument } from '../http/problem.ts'
+import { WRITES_RAW_JSON } from '../http/raw-json.ts'
+import { validationErrors } from '../http/validation.ts'
+import { type Db, StoreUnavailable } from '../store/db.ts'
+import { isReport, type Report, readReport } from './report.ts'
+import type { DepositReporter, ReportResult } from './reporter.ts'
+import { DepositReport, type DepositReportBody, DepositReports, DepositsQuery } from './schemas.ts'
+import { listDeposits, readDeposit } from './store.ts'
+
+export interface DepositOperatorRoutesOptions {
+  readonly db: Db
+  readonly reporter: DepositReporter
+  /** The configured assets. */
+  assets(): readonly Asset[]
+}
+
+interface ById {
+  readonly Params: { readonly id: string }
+}
+
+/** Declares the routes below whatever prefix `app` has. */
+export function registerDepositOperatorRoutes(app: FastifyInstance, options: DepositOperatorRoutesOptions): void {
+  const { db } = options
+  // Its body is judged by the handler, because each report of a batch is judged by itself.
+  app.post('/deposits', (request) => report(request, options))
+  app.get<{ Querystring: Static<typeof DepositsQuery> }>(
+    '/deposits',
+    { ...WRITES_RAW_JSON, schema: { querystring: DepositsQuery, response: { 200: PageAnswer } } },
+    async ({ query: { limit, order, page_cursor, ...filters }, query }) =>
+      pageDocument(await listDeposits(db, filters, readPageQuery(query))),
+  )
+  app.get<ById>('/deposits/:id', ({ params }) => readDeposit(db.tables(), idOf(params.id)))
+}
+
+async function report(request: FastifyRequest, options: DepositOperatorRoutesOptions): Promise<unknown> {
+  const { body = {} } = request
+  const isBatch = typeof body === 'object' && body !== null && Object.hasOwn(body, 'deposits')
+  if (!isBatch) {
+    const [result] = await options.reporter.report([readOne(request, body, options)])
+    return documentOf(result as ReportResult)
+  }
+  refuseInvalid(request, DepositReports, body)
+  const read = (body as Static<typeof DepositReports>).deposits.map((entry) => tryRead(request, entry, options))
+  const results = await options.reporter.report(read.filter((each) => !(each instanceof Problem)))
+  let next = 0
+  return {
+    results: read.map((each) => resultDocument(each instanceof Problem ? { problem: each } : results[next++], request)),
+  }
+}
+
+/** The report; 400 names the first rule that each of its fields breaks. */
+function readOne(request: FastifyRequest, body: unknown, { assets }: DepositOperatorRoutesOptions): Report {
+  refuseInvalid(request, DepositReport, body)
+  const read = readReport(body as DepositReportBody, assets())
+  if (isReport(read)) return read
+  throw invalidRequest(read)
+}
+
+function tryRead(request: FastifyRequest, entry: unknown, options: DepositOperatorRoutesOptions): Report | Problem {
+  try {
+    return readOne(request, entry, options)
+  } catch (error) {
+    if (error instanceof Problem) return error
+    throw error
+  }
+}
+
+function refuseInvalid(request: FastifyRequest, schema: TSchema, value: unknown): void {
+  const validate = request.compileValidationSchema(schema as { [key: string]: unknown }, 'body')
+  if (validate(value) === true) return
+  const errors = validate.errors as Parameters<typeof validationErrors>[0]
+  throw invalidRequest(validationErrors(errors, 'body'))
+}
+
+/** Of one report: its deposit, or its problem thrown. */
+function documentOf(result: ReportResult): object {
+  if ('deposit' in result) return result.deposit
+  throw 'problem' in result ? result.problem : result.error
+}
+
+/** Of a report in a batch. */
+function resultDocument(result: ReportResult | undefined, { id, log }: FastifyRequest): object {
+  if (result !== undefined && 'deposit' in result) return result
+  if (result !== undefined && 'problem' in result) return { problem: problemDocument(result.problem, id) }
+  const { error } = result ?? {}
+  if (error instanceof StoreUnavailable) {
+    return { problem: problemDocument(new Problem('unavailable', 'the store cannot be reached'), id) }
+  }
+  log.error({ err: error }, 'deposit report failed')
+  return { problem: problemDocument(new Problem('internal', 'an error on our side; quote request_id'), id) }
+}

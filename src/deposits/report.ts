@@ -1,0 +1,139 @@
+/**
+ * Reports of deposits: from what a source sent to the terms of a payment in their one form, or to what is wrong with
+ * them. Pure: the configured assets are handed in.
+ */
+import { type Asset, isFiat } from '../contract/assets.ts'
+import { CRYPTO_NETWORKS, type CryptoNetwork, networkNamed } from '../contract/crypto-networks.ts'
+import { addressFault, storedForms } from '../deposit-instructions/derivation/address-validity.ts'
+import { readInstant, TIME_RULE } from '../http/list-times.ts'
+import type { FieldError } from '../http/problem.ts'
+import { parseAmount } from '../ledger/amounts.ts'
+import type { MinorUnits } from '../ledger/posting.ts'
+import { plainMemo } from './memo-text.ts'
+import type { DepositReportBody } from './schemas.ts'
+import type { DepositStatus } from './transitions.ts'
+import { normalTxHash, txHashRule } from './tx-hash.ts'
+
+/** The terms of a payment; members of the other kind of network are null. */
+export interface PaymentTerms {
+  readonly asset: string
+  readonly amount: MinorUnits
+  /** A crypto network, or a fiat network. */
+  readonly network: string
+  /** In the form in which addresses are given out. */
+  readonly address: string | null
+  readonly txHash: string | null
+  readonly txIndex: number | null
+  readonly memoId: string | null
+  readonly remittance: string | null
+  readonly bankReference: string | null
+  readonly sender: string | null
+}
+
+export interface Report extends PaymentTerms {
+  readonly source: string
+  /** The source's own name for the payment. */
+  readonly externalId: string
+  readonly status: DepositStatus
+  readonly confirmations: number | null
+  /** RFC 3339, whole milliseconds. */
+  readonly occurredAt: string
+}
+
+const NO_CRYPTO = { address: null, txHash: null, txIndex: null } as const
+const NO_FIAT = { memoId: null, remittance: null, bankReference: null, sender: null } as const
+
+type Faults = readonly [FieldError, ...FieldError[]]
+
+/** The report, or every rule that it breaks, each with its place in the body. */
+export function readReport(body: DepositReportBody, assets: readonly Asset[]): Report | Faults {
+  const faults: FieldError[] = []
+  const asset = assets.find(({ symbol }) => symbol === body.asset)
+  if (asset === undefined) {
+    faults.push({ pointer: '/asset', detail: `is none of ${assets.map(({ symbol }) => symbol).join(', ')}` })
+  }
+  const amount = asset === undefined ? 0n : parseAmount(body.amount, asset.decimals)
+  if (typeof amount === 'string') faults.push({ pointer: '/amount', detail: amount })
+  const instant = readInstant(body.occurred_at)
+  if (instant === undefined) faults.push({ pointer: '/occurred_at', detail: TIME_RULE })
+  const way = readWay(body, asset, faults)
+  const [first, ...others] = faults
+  if (first !== undefined) return [first, ...others]
+  return {
+    source: body.source,
+    externalId: body.external_id,
+    asset: body.asset,
+    amount: amount as MinorUnits,
+    ...(way as Way),
+    status: body.status ?? 'COMPLETED',
+    confirmations: body.confirmations ?? null,
+    occurredAt: new Date(instant?.milliseconds as number).toISOString(),
+  }
+}
+
+export function isReport(read: Report | Faults): read is Report {
+  return !Array.isArray(read)
+}
+
+/** What names the payment over all sources; undefined: only its source's own name does. */
+export function paymentKey({ network, txHash, txIndex, bankReference }: PaymentTerms): string | undefined {
+  if (txHash !== null) return JSON.stringify([network, txHash, txIndex])
+  return bankReference === null ? undefined : JSON.stringify([network, bankReference])
+}
+
+/** Names of the members in which a report differs from what is known of its payment. */
+export function differingFields(known: PaymentTerms, report: PaymentTerms): readonly string[] {
+  const fields: string[] = []
+  if (known.asset !== report.asset) fields.push('asset')
+  if (known.amount !== report.amount) fields.push('amount')
+  const kind = report.address === null ? 'fiat' : 'crypto'
+  if (known.network !== report.network) fields.push(`${kind}.network`)
+  if (known.address !== report.address) fields.push('crypto.address')
+  if (known.txHash !== report.txHash) fields.push('crypto.tx_hash')
+  if (known.txIndex !== report.txIndex) fields.push('crypto.tx_index')
+  // Sources know more or less of a payment at a bank; only what both name can differ.
+  const areDifferent = (left: string | null, right: string | null) => left !== null && right !== null && left !== right
+  if (areDifferent(known.memoId && plainMemo(known.memoId), report.memoId && plainMemo(report.memoId))) {
+    fields.push('fiat.memo_id')
+  }
+  if (areDifferent(known.bankReference, report.bankReference)) fields.push('fiat.bank_reference')
+  return fields
+}
+
+type Way = Omit<PaymentTerms, 'asset' | 'amount'>
+
+/** By what the payment came; undefined when a fault was added. */
+function readWay({ crypto, fiat }: DepositReportBody, asset: Asset | undefined, faults: FieldError[]): Way | undefined {
+  if ((crypto === undefined) === (fiat === undefined)) {
+    faults.push({ pointer: '', detail: 'must have exactly one of crypto, fiat' })
+    return undefined
+  }
+  if (crypto !== undefined) return readCrypto(crypto, asset, faults)
+  const { network, memo_id = null, remittance = null, bank_reference = null, sender = null } = fiat as NonNullable<
+    typeof fiat
+  >
+  if (asset !== undefined && !isFiat(asset)) {
+    faults.push({ pointer: '/fiat/network', detail: `does not carry ${asset.symbol}, which is no money at a bank` })
+  }
+  return { network, ...NO_CRYPTO, memoId: memo_id, remittance, bankReference: bank_reference, sender }
+}
+
+function readCrypto(
+  { network: name, address, tx_hash, tx_index }: NonNullable<DepositReportBody['crypto']>,
+  asset: Asset | undefined,
+  faults: FieldError[],
+): Way {
+  const network = networkNamed(name)
+  if (asset !== undefined && !asset.networks.includes(network)) {
+    faults.push({ pointer: '/crypto/network', detail: `does not carry ${asset.symbol}` })
+  }
+  const addressDetail = addressFault(network, address)
+  if (addressDetail !== undefined) faults.push({ pointer: '/crypto/address', detail: addressDetail })
+  const txHash = normalTxHash(network, tx_hash)
+  if (txHash === undefined) faults.push({ pointer: '/crypto/tx_hash', detail: txHashRule(network) })
+  return { network, ...NO_FIAT, address: normalAddress(network, address), txHash: txHash ?? '', txIndex: tx_index }
+}
+
+function normalAddress(network: CryptoNetwork, address: string): string {
+  return storedForms(CRYPTO_NETWORKS[network], address).at(-1) ?? address
+}

@@ -1,0 +1,181 @@
+/**
+ * Commits reports together: those that arrive within GROUP_MILLISECONDS_MAX, or while earlier ones are being committed,
+ * share a transaction, because the row of a customer's clock is the same for all of its deposits. Each report has its own
+ * result. When a group fails, its reports are recorded one by one, so that one that cannot be stored does not keep back
+ * the others. The number of reports that wait is bounded.
+ */
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { Counter, type MetricsRegistry } from '../base/metrics.ts'
+import { Problem } from '../http/problem.ts'
+import { type Db, StatementFailed, StoreUnavailable } from '../store/db.ts'
+import { transactionWithRetries } from '../store/retry.ts'
+import { type DepositSettings, type Outcome, recordReports } from './record.ts'
+import { paymentKey, type Report } from './report.ts'
+import { REPORTS_MAX } from './schemas.ts'
+import { type DepositDocument, readDeposits } from './store.ts'
+import type { DepositTables } from './tables.ts'
+import { LostRace } from './writes.ts'
+
+/** What became of one report. */
+export type ReportResult =
+  | { readonly status: 'created' | 'changed' | 'known'; readonly deposit: DepositDocument }
+  | { readonly problem: Problem }
+  /** It may be stored or not; to be reported again. */
+  | { readonly error: unknown }
+
+/** How long the first report of a group waits for others. */
+const GROUP_MILLISECONDS_MAX = 5
+/** Groups that are committed at the same time: the next one is prepared while one waits for its commit. */
+const GROUPS_MAX = 2
+/** Reports that wait: what a store commits within the time a caller waits. */
+const WAITING_MAX = 5_000
+/** How often a report that lost a race is recorded again: the row that it lost to is there by then. */
+const ATTEMPTS_MAX = 5
+
+const UNIQUE_VIOLATION = '23505'
+
+export interface DepositReporterOptions {
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: MetricsRegistry
+  /** What is in force now. */
+  readonly settings: () => DepositSettings
+}
+
+interface Waiting {
+  readonly report: Report
+  readonly resolve: (result: ReportResult) => void
+}
+
+export class DepositReporter {
+  readonly #options: DepositReporterOptions
+  readonly #conflicts: Counter
+  #waiting: Waiting[] = []
+  #running = 0
+  #isOpen = false
+
+  constructor(options: DepositReporterOptions) {
+    this.#options = options
+    this.#conflicts = new Counter({
+      name: 'tidegate_deposit_conflicts_total',
+      help: 'Reports of a payment that is known with another asset, amount, address or memo, or that was credited and is reported as dropped',
+      registers: [options.metrics],
+    })
+  }
+
+  /** Records reports, and resolves with their results in the same order; 503 when too many wait. */
+  async report(reports: readonly Report[]): Promise<readonly ReportResult[]> {
+    if (this.#waiting.length + reports.length > WAITING_MAX) {
+      throw new Problem('unavailable', 'too many reports wait to be stored', { headers: { 'retry-after': '1' } })
+    }
+    const results = reports.map(
+      (report) => new Promise<ReportResult>((resolve) => void this.#waiting.push({ report, resolve })),
+    )
+    this.#schedule()
+    return await Promise.all(results)
+  }
+
+  #schedule(): void {
+    if (this.#waiting.length === 0 || this.#running >= GROUPS_MAX) return
+    if (this.#waiting.length >= REPORTS_MAX) {
+      this.#start()
+      return
+    }
+    if (this.#isOpen) return
+    this.#isOpen = true
+    this.#options.clock.schedule(GROUP_MILLISECONDS_MAX, () => {
+      this.#isOpen = false
+      if (this.#waiting.length > 0 && this.#running < GROUPS_MAX) this.#start()
+    })
+  }
+
+  #start(): void {
+    const group = this.#waiting.splice(0, REPORTS_MAX)
+    this.#running++
+    void this.#record(group).finally(() => {
+      this.#running--
+      this.#schedule()
+    })
+    this.#schedule()
+  }
+
+  async #record(group: readonly Waiting[]): Promise<void> {
+    for (const wave of wavesOf(group)) {
+      const results = await this.#recordTogether(wave.map(({ report }) => report))
+      for (const [index, { resolve }] of wave.entries()) resolve(results[index] as ReportResult)
+    }
+  }
+
+  async #recordTogether(reports: readonly Report[]): Promise<readonly ReportResult[]> {
+    try {
+      return await this.#recordOnce(reports)
+    } catch (error) {
+      if (error instanceof StoreUnavailable || reports.length === 1) return reports.map(() => ({ error }))
+      const { log } = this.#options
+      log.warn({ reports: reports.length, err: error }, 'deposit reports recorded one by one')
+    }
+    const results: ReportResult[] = []
+    for (const report of reports) results.push(...(await this.#recordTogether([report])))
+    return results
+  }
+
+  /** Throws what keeps the reports from being stored; nothing of them is then. */
+  async #recordOnce(reports: readonly Report[]): Promise<readonly ReportResult[]> {
+    const { db, settings } = this.#options
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const outcomes = await transactionWithRetries<DepositTables, readonly Outcome[]>(db, (transaction) =>
+          recordReports(transaction, reports, settings()),
+        )
+        return await this.#resultsOf(reports, outcomes)
+      } catch (error) {
+        if (!isLostRace(error) || attempt === ATTEMPTS_MAX) throw error
+      }
+    }
+  }
+
+  async #resultsOf(reports: readonly Report[], outcomes: readonly Outcome[]): Promise<readonly ReportResult[]> {
+    const documents = await readDeposits(
+      this.#options.db.tables<DepositTables>(),
+      outcomes.flatMap((outcome) => (outcome.kind === 'conflict' ? [] : [outcome.depositId])),
+    )
+    return outcomes.map((outcome, index): ReportResult => {
+      if (outcome.kind === 'conflict') return { problem: this.#conflict(reports[index] as Report, outcome) }
+      return { status: outcome.kind, deposit: documents.get(outcome.depositId) as DepositDocument }
+    })
+  }
+
+  #conflict(
+    { source, externalId: external_id }: Report,
+    { depositId: deposit_id, fields }: Extract<Outcome, { kind: 'conflict' }>,
+  ): Problem {
+    this.#conflicts.inc()
+    this.#options.log.error({ deposit_id, source, external_id, fields }, 'deposit report conflicts')
+    const detail = `${fields.join(', ')}: not as in what is known of this payment; nothing was credited`
+    return new Problem('deposit_conflict', detail, { meta: { fields, deposit_id } })
+  }
+}
+
+function isLostRace(error: unknown): boolean {
+  return error instanceof LostRace || (error instanceof StatementFailed && error.sqlState === UNIQUE_VIOLATION)
+}
+
+/** Reports of one payment, or with one name, go into waves that follow each other in the order of the reports. */
+export function wavesOf<Item extends { readonly report: Report }>(
+  items: readonly Item[],
+): readonly (readonly Item[])[] {
+  const waves: Item[][] = []
+  const next = new Map<string, number>()
+  for (const item of items) {
+    const { source, externalId } = item.report
+    const keys = [JSON.stringify({ source, externalId }), paymentKey(item.report) ?? []].flat()
+    const number = Math.max(...keys.map((key) => next.get(key) ?? 0))
+    for (const key of keys) next.set(key, number + 1)
+    const wave = waves[number] ?? []
+    wave.push(item)
+    waves[number] = wave
+  }
+  return waves
+}

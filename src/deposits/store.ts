@@ -1,0 +1,108 @@
+/** Deposits as the operator reads them: by id, and in lists. It changes nothing. */
+import { isUuid } from '../base/ids.ts'
+import { Problem } from '../http/problem.ts'
+import type { PageParameters } from '../http/page-query.ts'
+import type { Db, Kysely } from '../store/db.ts'
+import { isEqual, recordsOf } from '../store/page.ts'
+import { objectText, readTextPage, type TextPage } from '../store/page-text.ts'
+import { sql } from '../store/sql.ts'
+import type { Disposition } from './dispositions.ts'
+import { DEPOSIT_ITEM } from './list-items.ts'
+import type { DepositTables } from './tables.ts'
+import type { DepositSecondaryStatus, DepositStatus } from './transitions.ts'
+
+/** A deposit as the operator API shows it. */
+export interface DepositDocument {
+  readonly id: string
+  readonly customer_id?: string
+  readonly profile_id?: string
+  readonly account_id?: string
+  readonly asset: string
+  readonly amount: string
+  readonly status: DepositStatus
+  readonly secondary_status?: DepositSecondaryStatus
+  readonly disposition?: { readonly code: Disposition }
+  readonly reason?: string
+  readonly crypto?: {
+    readonly network: string
+    readonly address: string
+    readonly tx_hash: string
+    readonly tx_index: number
+  }
+  readonly fiat?: {
+    readonly network: string
+    readonly memo_id?: string
+    readonly remittance?: string
+    readonly bank_reference?: string
+    readonly sender?: string
+  }
+  readonly deposit_address_id?: string
+  readonly deposit_instructions_id?: string
+  readonly orchestration_rule_id?: string
+  readonly orchestration_id?: string
+  readonly delivery_id?: string
+  readonly confirmations?: number
+  readonly occurred_at: string
+  readonly completed_at?: string
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+/** Each one given must be equal. */
+export interface DepositFilters {
+  readonly status?: string | undefined
+  readonly secondary_status?: string | undefined
+  readonly disposition?: string | undefined
+  readonly customer_id?: string | undefined
+  readonly profile_id?: string | undefined
+  readonly asset?: string | undefined
+  readonly unattributed?: 'true' | 'false' | undefined
+}
+
+/** The deposits with these ids, by id. */
+export async function readDeposits<Tables>(
+  tables: Kysely<Tables>,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, DepositDocument>> {
+  const { rows } = await sql<{ readonly id: string; readonly text: string }>`
+    select record.id, ${objectText(DEPOSIT_ITEM.members)} as text from deposits as record
+    where record.id = any(${[...new Set(ids)]}::uuid[])
+  `.execute(tables)
+  return new Map(rows.map(({ id, text }) => [id, JSON.parse(text) as DepositDocument]))
+}
+
+/** One deposit; 404 when there is none with this id. */
+export async function readDeposit<Tables>(tables: Kysely<Tables>, id: string): Promise<DepositDocument> {
+  return (await readDeposits(tables, [id])).get(id) ?? noDeposit()
+}
+
+export function noDeposit(): never {
+  throw new Problem('not_found', 'there is no deposit with this id')
+}
+
+/** Deposits of all customers, and those of none. */
+export async function listDeposits(db: Db, filters: DepositFilters, paging: PageParameters): Promise<TextPage> {
+  const { unattributed, customer_id, ...columns } = filters
+  const tables = db.tables<DepositTables>()
+  let query = tables.selectFrom('deposits').selectAll()
+  for (const [column, value] of Object.entries({ ...columns, customer_id })) {
+    if (value === undefined) continue
+    const isId = column.endsWith('_id')
+    // What is no id names nobody.
+    if (isId && !isUuid(value)) query = query.where(sql<boolean>`false`)
+    else query = query.where(isEqual(column, isId ? value.toLowerCase() : value, isId ? 'uuid' : 'text'))
+  }
+  if (unattributed !== undefined) {
+    query = query.where(unattributed === 'true' ? sql<boolean>`profile_id is null` : sql<boolean>`profile_id is not null`)
+  }
+  const given = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined))
+  const request = {
+    ...paging,
+    operation: 'deposits',
+    owner: 'operator',
+    filters: given,
+    idType: 'uuid',
+    indexes: customer_id === undefined ? 'everyone' : 'owner',
+  } as const
+  return await readTextPage(tables, recordsOf(query, request), DEPOSIT_ITEM, request)
+}

@@ -1,0 +1,40 @@
+/** The tables of this folder, as the query builder sees them; the migration `deposits` defines them. */
+import type { Disposition } from './dispositions.ts'
+import type { DepositSecondaryStatus, DepositStatus } from './transitions.ts'
+
+export interface DepositsTable {
+  id: string
+  customer_id: string | null
+  profile_id: string | null
+  account_id: string | null
+  asset: string
+  amount: string
+  status: DepositStatus
+  secondary_status: DepositSecondaryStatus | null
+  disposition: Disposition | null
+  network: string
+  address: string | null
+  tx_hash: string | null
+  tx_index: number | null
+  memo_id: string | null
+  remittance: string | null
+  bank_reference: string | null
+  sender: string | null
+  deposit_address_id: string | null
+  fiat_instructions_id: string | null
+  rule_id: string | null
+  orchestration_id: string | null
+  skips_rules: boolean
+  delivery_id: string | null
+  returned_from: 'HELD' | 'REJECTED' | null
+  confirmations: number | null
+  reason: string | null
+  occurred_at: string
+  created_at: string
+  updated_at: string
+  completed_at: string | null
+}
+
+export interface DepositTables {
+  deposits: DepositsTable
+}
