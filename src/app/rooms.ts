@@ -13,11 +13,16 @@ import { createGuard } from '../auth/guard.ts'
 import { registerAuthOperatorRoutes } from '../auth/operator-routes.ts'
 import type { TokenVerifier } from '../auth/token-verifier.ts'
 import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { MetricsRegistry } from '../base/metrics.ts'
 import type { Config } from '../config/settings.ts'
 import type { Conversions } from '../contract/assets.ts'
 import type { AddressSupply } from '../deposit-instructions/allocation.ts'
 import { registerAddressOperatorRoutes } from '../deposit-instructions/operator-routes.ts'
 import { registerDepositAddressRoutes } from '../deposit-instructions/routes.ts'
+import { registerDepositOperatorRoutes } from '../deposits/operator-routes.ts'
+import type { DepositSettings } from '../deposits/record.ts'
+import { DepositReporter } from '../deposits/reporter.ts'
 import type { Hub } from '../gateway/hub.ts'
 import { registerMarketRoutes } from '../gateway/market-routes.ts'
 import { registerStreamOperatorRoutes } from '../gateway/operator-routes.ts'
@@ -56,6 +61,8 @@ export interface PublicRoomsOptions extends Configured {
 export interface OperatorRoomsOptions extends Configured {
   readonly db: Db
   readonly clock: Clock
+  readonly log: Log
+  readonly metrics: MetricsRegistry
   readonly issuesTokens: boolean
   readonly encryptionKey?: EncryptionKey | undefined
   refreshDirectory(): Promise<void>
@@ -78,14 +85,16 @@ export function publicRooms(options: PublicRoomsOptions): readonly Room[] {
 
 /** Relative to `/admin/v1`. */
 export function operatorRooms(options: OperatorRoomsOptions): readonly Room[] {
-  const { db, quotas } = options
+  const { db, live, quotas } = options
   const supply = supplyOf(options)
+  const reporter = new DepositReporter({ ...options, settings: () => depositSettings(live.config) })
   return [
     (app) => registerAuthOperatorRoutes(app, options),
     (app) => registerStreamOperatorRoutes(app, options),
     (app) => registerAccountOperatorRoutes(app, db, quotas),
     (app) => registerAddressOperatorRoutes(app, db),
     (app) => registerRuleOperatorRoutes(app, { db, supply }),
+    (app) => registerDepositOperatorRoutes(app, { db, reporter, assets: () => live.config.assets }),
   ]
 }
 
@@ -96,6 +105,10 @@ function supplyOf({ live, quotas, hasTestSeed = false }: Configured): AddressSup
 function conversionsOf(config: Config): Conversions {
   const markets = config.markets.map(({ definition }) => definition)
   return { assets: config.assets, parAssets: config['conversion.par_assets'], markets }
+}
+
+function depositSettings(config: Config): DepositSettings {
+  return { conversions: conversionsOf(config), minimumOf: () => undefined, start: { convertSecondsMax: 86_400 } }
 }
 
 function ruleSettings(config: Config): RuleSettings {

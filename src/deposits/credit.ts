@@ -2,8 +2,9 @@
  * What becomes of deposits at the moment at which they are credited: how each is handled, by rules and gates as they are
  * in this transaction, and what is posted for it. The rows of deposits are not its business.
  */
-import { readGates } from '../controls/gates.ts'
+
 import { newId } from '../base/ids.ts'
+import { readGates } from '../controls/gates.ts'
 import { NO_CONVERSION } from '../deposit-instructions/deposit-addresses.ts'
 import type { BalanceKey } from '../ledger/ledger.ts'
 import type { LedgerAccount, MinorUnits, Posting } from '../ledger/posting.ts'
@@ -172,7 +173,9 @@ async function findMatches<Tables>(
     ]),
   )
   const rules = await lockRulesOfProfiles(transaction, [...wanted.values()])
-  const ofProfile = new Map<string, ProfileRules | undefined>([...wanted.keys()].map((key, index) => [key, rules[index]]))
+  const ofProfile = new Map<string, ProfileRules | undefined>(
+    [...wanted.keys()].map((key, index) => [key, rules[index]]),
+  )
   return new Map(
     deposits.map((deposit) => {
       const { asset, amount, network, owner, arrived } = deposit

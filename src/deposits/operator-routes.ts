@@ -48,9 +48,12 @@ async function report(request: FastifyRequest, options: DepositOperatorRoutesOpt
   refuseInvalid(request, DepositReports, body)
   const read = (body as Static<typeof DepositReports>).deposits.map((entry) => tryRead(request, entry, options))
   const results = await options.reporter.report(read.filter((each) => !(each instanceof Problem)))
-  let next = 0
+  const recorded = results.values()
   return {
-    results: read.map((each) => resultDocument(each instanceof Problem ? { problem: each } : results[next++], request)),
+    results: read.map((each) => {
+      const result = each instanceof Problem ? { problem: each } : (recorded.next().value as ReportResult)
+      return resultDocument(result, request)
+    }),
   }
 }
 
@@ -85,13 +88,14 @@ function documentOf(result: ReportResult): object {
 }
 
 /** Of a report in a batch. */
-function resultDocument(result: ReportResult | undefined, { id, log }: FastifyRequest): object {
-  if (result !== undefined && 'deposit' in result) return result
-  if (result !== undefined && 'problem' in result) return { problem: problemDocument(result.problem, id) }
-  const { error } = result ?? {}
-  if (error instanceof StoreUnavailable) {
-    return { problem: problemDocument(new Problem('unavailable', 'the store cannot be reached'), id) }
-  }
-  log.error({ err: error }, 'deposit report failed')
-  return { problem: problemDocument(new Problem('internal', 'an error on our side; quote request_id'), id) }
+function resultDocument(result: ReportResult, { id }: FastifyRequest): object {
+  if ('deposit' in result) return result
+  const problem = 'problem' in result ? result.problem : problemOfError(result.error)
+  return { problem: problemDocument(problem, id) }
+}
+
+function problemOfError(error: unknown): Problem {
+  if (error instanceof StoreUnavailable)
+    return new Problem('unavailable', 'the store cannot be reached: report it again')
+  return new Problem('internal', 'an error on our side; quote request_id')
 }

@@ -296,7 +296,8 @@ function transferChangeOf(move: Move) {
 function auditOf({ depositId, report, effect, owner, credit }: Move) {
   if (!(effect in ACTIONS)) return []
   const { source, externalId: external_id, status } = report
-  const disposition = credit?.disposition ?? (owner === undefined && status === 'COMPLETED' ? 'UNATTRIBUTED' : undefined)
+  const disposition =
+    credit?.disposition ?? (owner === undefined && status === 'COMPLETED' ? 'UNATTRIBUTED' : undefined)
   const orchestration_id = credit?.orchestrationId ?? undefined
   return [
     {

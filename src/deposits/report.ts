@@ -109,9 +109,13 @@ function readWay({ crypto, fiat }: DepositReportBody, asset: Asset | undefined, 
     return undefined
   }
   if (crypto !== undefined) return readCrypto(crypto, asset, faults)
-  const { network, memo_id = null, remittance = null, bank_reference = null, sender = null } = fiat as NonNullable<
-    typeof fiat
-  >
+  const {
+    network,
+    memo_id = null,
+    remittance = null,
+    bank_reference = null,
+    sender = null,
+  } = fiat as NonNullable<typeof fiat>
   if (asset !== undefined && !isFiat(asset)) {
     faults.push({ pointer: '/fiat/network', detail: `does not carry ${asset.symbol}, which is no money at a bank` })
   }

@@ -112,8 +112,13 @@ export class DepositReporter {
     try {
       return await this.#recordOnce(reports)
     } catch (error) {
-      if (error instanceof StoreUnavailable || reports.length === 1) return reports.map(() => ({ error }))
       const { log } = this.#options
+      if (error instanceof StoreUnavailable) return reports.map(() => ({ error }))
+      const [{ source, externalId: external_id } = {}, other] = reports
+      if (other === undefined) {
+        log.error({ source, external_id, err: error }, 'deposit report not stored')
+        return [{ error }]
+      }
       log.warn({ reports: reports.length, err: error }, 'deposit reports recorded one by one')
     }
     const results: ReportResult[] = []

@@ -1,7 +1,7 @@
 /** Deposits as the operator reads them: by id, and in lists. It changes nothing. */
 import { isUuid } from '../base/ids.ts'
-import { Problem } from '../http/problem.ts'
 import type { PageParameters } from '../http/page-query.ts'
+import { Problem } from '../http/problem.ts'
 import type { Db, Kysely } from '../store/db.ts'
 import { isEqual, recordsOf } from '../store/page.ts'
 import { objectText, readTextPage, type TextPage } from '../store/page-text.ts'
@@ -93,7 +93,9 @@ export async function listDeposits(db: Db, filters: DepositFilters, paging: Page
     else query = query.where(isEqual(column, isId ? value.toLowerCase() : value, isId ? 'uuid' : 'text'))
   }
   if (unattributed !== undefined) {
-    query = query.where(unattributed === 'true' ? sql<boolean>`profile_id is null` : sql<boolean>`profile_id is not null`)
+    query = query.where(
+      unattributed === 'true' ? sql<boolean>`profile_id is null` : sql<boolean>`profile_id is not null`,
+    )
   }
   const given = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined))
   const request = {

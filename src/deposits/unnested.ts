@@ -1,10 +1,10 @@
 /** Many records as one table of a statement: an array per column, so the text of a statement is the same for any number. */
 import { type RawBuilder, sql } from '../store/sql.ts'
 
-type Column<Item> = readonly [name: string, type: string, valueOf: (item: Item, index: number) => unknown]
+type Column<Item> = readonly [name: string, type: string, read: (item: Item, index: number) => unknown]
 
 /** A table `wanted` with these columns and a row per item. */
 export function unnested<Item>(items: readonly Item[], columns: readonly Column<Item>[]): RawBuilder<unknown> {
-  const arrays = columns.map(([, type, valueOf]) => sql`${items.map(valueOf)}::${sql.raw(type)}[]`)
+  const arrays = columns.map(([, type, read]) => sql`${items.map(read)}::${sql.raw(type)}[]`)
   return sql`unnest(${sql.join(arrays)}) as wanted (${sql.raw(columns.map(([name]) => name).join(', '))})`
 }

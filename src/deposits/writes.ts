@@ -17,7 +17,14 @@ export class LostRace extends Error {
 /** A new deposit, as its first report makes it. */
 export type NewDeposit = Omit<
   DepositsTable,
-  'created_at' | 'updated_at' | 'completed_at' | 'skips_rules' | 'delivery_id' | 'returned_from' | 'reason' | 'occurred_at'
+  | 'created_at'
+  | 'updated_at'
+  | 'completed_at'
+  | 'skips_rules'
+  | 'delivery_id'
+  | 'returned_from'
+  | 'reason'
+  | 'occurred_at'
 >
 
 export interface FirstReport {

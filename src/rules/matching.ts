@@ -65,7 +65,9 @@ export async function lockRulesOfProfiles<Tables>(
   wanted: readonly ProfileAsset[],
 ): Promise<readonly ProfileRules[]> {
   if (wanted.length === 0) return []
-  const { rows } = await sql<{ readonly has_inactive: boolean } & { readonly [Name in keyof CandidateRow]: CandidateRow[Name] | null }>`
+  const { rows } = await sql<
+    { readonly has_inactive: boolean } & { readonly [Name in keyof CandidateRow]: CandidateRow[Name] | null }
+  >`
     select active.*, exists (${ofProfile(sql`select`, sql`('PENDING', 'DELETED')`)}) as has_inactive
     from unnest(
       ${wanted.map(({ customerId }) => customerId)}::uuid[],

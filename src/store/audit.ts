@@ -52,7 +52,10 @@ export async function writeAudits<Tables>(
 ): Promise<void> {
   if (entries.length === 0) return
   const ours = transaction as unknown as Transaction<AuditTables>
-  await ours.insertInto('audit').values([...entries]).execute()
+  await ours
+    .insertInto('audit')
+    .values([...entries])
+    .execute()
 }
 
 export async function listAudit(

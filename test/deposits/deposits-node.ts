@@ -1,0 +1,130 @@
+/** What tests of deposits share: a node, a customer with a profile, reports that are right, and what the ledger holds. */
+import { expect } from 'vitest'
+import { newId } from '../../src/base/ids.ts'
+import { ensureLedgerAssets } from '../../src/ledger/assets.ts'
+import { sql } from '../../src/store/sql.ts'
+import { type RestCustomer, RestNode } from '../support/rest.ts'
+import { ADDRESSES, newAccount, RULES, ruleBody } from '../support/rules.ts'
+import { temporaryFolder } from '../support/running-service.ts'
+
+export interface DepositsNode {
+  readonly node: RestNode
+  readonly customer: RestCustomer
+  readonly profileId: string
+  close(): Promise<void>
+}
+
+export async function openDepositsNode(flags: Readonly<Record<string, string>> = {}): Promise<DepositsNode> {
+  const folder = temporaryFolder()
+  const node = await RestNode.open({ hasTestSeed: true, flags: { data_dir: folder.path, ...flags } })
+  await node.db.transaction((transaction) => ensureLedgerAssets(transaction, node.live.config.assets))
+  const customer = await node.newCustomer()
+  const { profileId } = await newAccount(customer)
+  return {
+    node,
+    customer,
+    profileId,
+    async close() {
+      await node.close()
+      folder.remove()
+    },
+  }
+}
+
+/** A new account's profile, which owes nothing to other tests. */
+export async function newProfile({ customer }: DepositsNode): Promise<string> {
+  return (await newAccount(customer, newId())).profileId
+}
+
+/** A new deposit address of a profile, without a rule. */
+export async function newAddress(
+  { customer }: DepositsNode,
+  profileId: string,
+  changes: Readonly<Record<string, unknown>> = {},
+): Promise<string> {
+  const body = { profile_id: profileId, crypto_network: 'ETHEREUM', ...changes }
+  const answer = await customer.call('POST', ADDRESSES, body)
+  expect(answer.status, answer.text).toBe(200)
+  return answer.body.address
+}
+
+/** A new rule, as its customer sees it. */
+export async function newRule(
+  { customer }: DepositsNode,
+  profileId: string,
+  changes: Readonly<Record<string, unknown>> = {},
+) {
+  const answer = await customer.call('POST', RULES, ruleBody(profileId, changes))
+  expect(answer.status, answer.text).toBe(200)
+  return answer.body.rule
+}
+
+let hashes = 0
+
+export function newHash(): string {
+  return `0x${(++hashes).toString(16).padStart(64, '0')}`
+}
+
+/** A report of 100 USDC that are final on Ethereum. */
+export function reportOf(address: string, changes: Readonly<Record<string, unknown>> = {}) {
+  const { crypto, ...others } = changes
+  return {
+    source: 'custody',
+    external_id: newId(),
+    asset: 'USDC',
+    amount: '100',
+    crypto: { network: 'ETHEREUM', address, tx_hash: newHash(), tx_index: 0, ...(crypto as object) },
+    occurred_at: '2026-01-02T03:04:05Z',
+    ...others,
+  }
+}
+
+/** A report of 100 USD by wire. */
+export function wireOf(fiat: Readonly<Record<string, unknown>>, changes: Readonly<Record<string, unknown>> = {}) {
+  const payment = { network: 'WIRE', bank_reference: newId(), sender: 'Ann Example', ...fiat }
+  return {
+    source: 'bank',
+    external_id: newId(),
+    asset: 'USD',
+    amount: '100',
+    fiat: payment,
+    occurred_at: '2026-01-02T03:04:05Z',
+    ...changes,
+  }
+}
+
+/** Reports one deposit, which is accepted. */
+export async function report({ node }: DepositsNode, body: object) {
+  const answer = await node.operator('POST', '/deposits', body)
+  expect(answer.status, answer.text).toBe(200)
+  return answer.body
+}
+
+/** The balances of a profile as units; an asset that it never had is all zeros. */
+export async function balancesOf({ node }: DepositsNode, profileId: string, asset = 'USDC') {
+  const { rows } = await sql<Record<'available' | 'in_transit' | 'held' | 'receivable', string>>`
+    select available, in_transit, held, receivable from balances where profile_id = ${profileId} and asset = ${asset}
+  `.execute(node.db.tables())
+  return rows[0] ?? { available: '0', in_transit: '0', held: '0', receivable: '0' }
+}
+
+/** What the postings of a group move, in their order. */
+export async function postingsOf({ node }: DepositsNode, groupId: string): Promise<readonly string[]> {
+  const { rows } = await sql<{ debit: string; credit: string; amount: string }>`
+    select debit_bucket as debit, credit_bucket as credit, amount from postings where group_id = ${groupId} order by id
+  `.execute(node.db.tables())
+  return rows.map(({ debit, credit, amount }) => `${debit} -> ${credit} ${amount}`)
+}
+
+/** The entry of the customer's statement; undefined: there is none. */
+export async function transferOf({ node }: DepositsNode, id: string) {
+  const { rows } = await sql<Record<string, unknown>>`
+    select * from transfers where id = ${id}
+  `.execute(node.db.tables())
+  return rows[0]
+}
+
+export async function auditOf({ node }: DepositsNode, id: string): Promise<readonly string[]> {
+  const { body } = await node.operator('GET', `/audit?subject=${id}&order=ASC`)
+  return body.items.map(({ action }: { action: string }) => action)
+}
