@@ -12,6 +12,7 @@ const ON_EACH_ENGINE = [
   'test/auth/operator-routes.test.ts',
   'test/channel/commit-times.test.ts',
   'test/controls/gates.test.ts',
+  'test/deliveries/manual.test.ts',
   'test/deposit-instructions/*.test.ts',
   'test/deposits/crediting.test.ts',
   'test/deposits/identity.test.ts',

@@ -18,6 +18,8 @@ export interface GateSubject {
   readonly networks: readonly string[]
   /** Whether it is a payment that leaves the service. */
   readonly isDelivery: boolean
+  /** The operator released it: only what is paused stops it. */
+  readonly isReleased?: boolean
 }
 
 export type GateCode = 'CUSTOMER_DISABLED' | 'ACCOUNT_BLOCKED' | 'RECEIVABLE' | 'PAUSED'
@@ -72,14 +74,19 @@ function findingOf(
   subject: GateSubject,
   { customer_enabled, account, owes, paused }: GateRow,
 ): GateFinding | undefined {
+  const held = subject.isReleased === true ? undefined : holdOf({ customer_enabled, account, owes })
+  if (held !== undefined) return held
+  const detail = pauseOf(subject, paused)
+  return detail === undefined ? undefined : { code: 'PAUSED', detail }
+}
+
+function holdOf({ customer_enabled, account, owes }: Omit<GateRow, 'paused'>): GateFinding | undefined {
   if (!customer_enabled) return { code: 'CUSTOMER_DISABLED', detail: 'the customer is disabled' }
   const status = account === null ? undefined : summaryStatus(account)
   if (status !== undefined && BLOCKED_STATUSES.has(status)) {
     return { code: 'ACCOUNT_BLOCKED', detail: `the account of the profile is ${status}` }
   }
-  if (owes) return { code: 'RECEIVABLE', detail: 'the profile owes money since a deposit was reversed' }
-  const detail = pauseOf(subject, paused)
-  return detail === undefined ? undefined : { code: 'PAUSED', detail }
+  return owes ? { code: 'RECEIVABLE', detail: 'the profile owes money since a deposit was reversed' } : undefined
 }
 
 function pauseOf({ assets, pair, networks, isDelivery }: GateSubject, paused: Paused): string | undefined {

@@ -5,6 +5,7 @@
 import type { MinorUnits } from '../ledger/posting.ts'
 import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
+import { insertTransfers, type NewTransfer } from '../transfers/store.ts'
 import type { DeliveryDestination, DeliverySubject } from './model.ts'
 
 /** The notification channel on which a commit announces that a delivery is due. */
@@ -30,7 +31,7 @@ export interface NewDelivery {
   readonly metadata: Readonly<Record<string, unknown>>
 }
 
-/** Writes the deliveries, WAITING, in one statement. */
+/** Writes the deliveries, WAITING, and the entry of the customer's statement that each has, PENDING, with its id. */
 export async function createDeliveries<Tables>(
   transaction: Transaction<Tables>,
   deliveries: readonly NewDelivery[],
@@ -40,9 +41,9 @@ export async function createDeliveries<Tables>(
   const depositOf = ({ owner }: NewDelivery) => ('depositId' in owner ? owner.depositId : null)
   await sql`
     insert into deliveries (id, customer_id, profile_id, account_id, orchestration_id, deposit_id, asset, amount,
-      destination, fails_to, metadata, status, next_attempt_at, created_at, updated_at)
+      destination, fails_to, metadata, status, hold_released, next_attempt_at, created_at, updated_at)
     select id, customer_id, profile_id, account_id, orchestration_id, deposit_id, asset, amount,
-      destination, fails_to, metadata, 'WAITING', clock_timestamp(), created_at, created_at
+      destination, fails_to, metadata, 'WAITING', deposit_id is not null, clock_timestamp(), created_at, created_at
     from unnest(
       ${deliveries.map(({ id }) => id)}::uuid[],
       ${deliveries.map(({ customerId }) => customerId)}::uuid[],
@@ -59,5 +60,34 @@ export async function createDeliveries<Tables>(
     ) as wanted (id, customer_id, profile_id, account_id, orchestration_id, deposit_id, asset, amount, destination,
       fails_to, metadata, created_at)
   `.execute(transaction)
+  await insertTransfers(transaction, deliveries.map(transferOf))
   await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(transaction)
+}
+
+/**
+ * The operator decided that the delivery of an orchestration leaves whatever the state of its account: it is handed out
+ * next time, unless something is paused.
+ * @returns whether it has one that is not handed out yet
+ */
+export async function releaseDelivery<Tables>(
+  transaction: Transaction<Tables>,
+  orchestrationId: string,
+): Promise<boolean> {
+  const { rows } = await sql`
+    update deliveries set hold_released = true, next_attempt_at = clock_timestamp()
+    where orchestration_id = ${orchestrationId} and status = 'WAITING'
+    returning id
+  `.execute(transaction)
+  if (rows.length > 0) await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(transaction)
+  return rows.length > 0
+}
+
+function transferOf({ destination, owner, failsTo, ...delivery }: NewDelivery): NewTransfer {
+  const common = { ...delivery, direction: 'DEBIT', status: 'PENDING' } as const
+  if ('crypto' in destination) {
+    const { address, network } = destination.crypto
+    return { ...common, type: 'CRYPTO_WITHDRAWAL', cryptoNetwork: network, destinationAddress: address }
+  }
+  const { network = 'WIRE', memo } = destination.fiat
+  return { ...common, type: `${network}_WITHDRAWAL`, ...(memo === undefined ? {} : { memo }) }
 }

@@ -54,6 +54,11 @@ export interface Delivery {
   readonly late: boolean
 }
 
+/** The network that a payment leaves by. */
+export function networkOf(destination: DeliveryDestination): CryptoNetwork | FiatNetwork {
+  return 'crypto' in destination ? destination.crypto.network : (destination.fiat.network ?? 'WIRE')
+}
+
 /** Why a delivery failed. */
 export interface DeliveryFailure {
   /** REFUSED, OPERATOR_FAILED, OWN_ADDRESS. */

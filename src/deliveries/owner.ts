@@ -6,8 +6,12 @@
 import type { Transaction } from '../store/db.ts'
 import type { Delivery, DeliveryFailure, DeliveryWait } from './model.ts'
 
-/** `OPERATOR`: the outcome is unknown, and the operator decides. */
-export type OwnerWait = DeliveryWait | 'OPERATOR'
+export interface OwnerWait {
+  /** `OPERATOR`: the outcome is unknown, and the operator decides. */
+  readonly waitingFor: DeliveryWait | 'OPERATOR'
+  /** For the operator. */
+  readonly detail: string
+}
 
 export interface DeliveryOwner {
   /** It was paid. With `delivery.late` it had failed before, and `failed` was called then. */

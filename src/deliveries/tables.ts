@@ -1,7 +1,7 @@
 /** The tables of deliveries, as the query builder sees them; the migration `deliveries` defines them. */
 import type { DeliveryChannel, DeliveryDestination, DeliveryStatus, DeliveryWait } from './model.ts'
 
-interface DeliveriesTable {
+export interface DeliveriesTable {
   id: string
   customer_id: string
   profile_id: string
@@ -21,6 +21,8 @@ interface DeliveriesTable {
   next_attempt_at: string | null
   first_attempt_at: string | null
   waiting_for: DeliveryWait | null
+  waiting_detail: string | null
+  hold_released: boolean
   request_body: string | null
   reference: string | null
   late: boolean

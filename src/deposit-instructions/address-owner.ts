@@ -26,23 +26,42 @@ export async function depositAddressesAt(db: Db, address: string): Promise<reado
   return rows.map(depositAddressDocument)
 }
 
-/**
- * Whether payments to `address` on this network arrive at this service: at a deposit address of any customer, or at an
- * imported address that is given to a customer later.
- */
+/** An address that a payment is to go to. */
+export interface Payee {
+  readonly network: CryptoNetwork
+  readonly address: string
+}
+
+/** Whether payments to `address` on this network arrive at this service. */
 export async function isOwnAddress<Tables>(
   transaction: Transaction<Tables>,
   network: CryptoNetwork,
   address: string,
 ): Promise<boolean> {
-  const family = CRYPTO_NETWORKS[network]
-  const forms = storedForms(family, address).map((form) => [family, form] as const)
-  if (forms.length === 0) return false
-  const { rows } = await sql<{ is_own: boolean }>`
-    select exists (select from deposit_addresses where ${isOneOf(forms)})
-      or exists (select from address_pool where ${isOneOf(forms)}) as is_own
+  const [isOwn] = await areOwnAddresses(transaction, [{ network, address }])
+  return isOwn === true
+}
+
+/**
+ * Of each, in the same order, whether payments to it arrive at this service: at a deposit address of any customer, or at
+ * an imported address that is given to a customer later.
+ */
+export async function areOwnAddresses<Tables>(
+  transaction: Transaction<Tables>,
+  payees: readonly Payee[],
+): Promise<readonly boolean[]> {
+  const formsOf = ({ network, address }: Payee) => {
+    const family = CRYPTO_NETWORKS[network]
+    return storedForms(family, address).map((form) => [family, form] as const)
+  }
+  const forms = payees.flatMap(formsOf)
+  if (forms.length === 0) return payees.map(() => false)
+  const { rows } = await sql<{ family: AddressFamily; address: string }>`
+    select family, address from deposit_addresses where ${isOneOf(forms)}
+    union select family, address from address_pool where ${isOneOf(forms)}
   `.execute(transaction)
-  return rows[0]?.is_own === true
+  const own = new Set(rows.map(({ family, address }) => `${family} ${address}`))
+  return payees.map((payee) => formsOf(payee).some(([family, form]) => own.has(`${family} ${form}`)))
 }
 
 /** A deposit address as what arrives there is handled by. */

@@ -32,6 +32,9 @@ export const deliveries: Migration = {
       first_attempt_at timestamptz,
       -- Why the last look at a WAITING or CLAIMED one did not hand it out.
       waiting_for text constraint deliveries_waiting_for check (waiting_for in ('HOLD', 'PAUSED')),
+      waiting_detail text,
+      -- The operator decided that it leaves whatever the state of its account: then only a pause stops it.
+      hold_released boolean not null,
       -- The bytes that every request of a webhook repeats.
       request_body text,
       -- The executor's name for the payment.

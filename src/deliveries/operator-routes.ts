@@ -1,0 +1,87 @@
+/**
+ * The calls about deliveries, for the operator and for the executors that it runs. Whether the caller is the operator has
+ * been checked before.
+ */
+import type { FastifyInstance } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { ACTOR, idOf } from '../auth/operator-calls.ts'
+import { PageAnswer, pageDocument, readPageQuery } from '../http/page-query.ts'
+import { RawJson, WRITES_RAW_JSON } from '../http/raw-json.ts'
+import { type Db, StatementFailed, type Transaction } from '../store/db.ts'
+import { transactionWithRetries } from '../store/retry.ts'
+import type { DeliveryOwners } from './owner.ts'
+import { claimDeliveries, reportFailed, reportSettled, usedReference } from './reports.ts'
+import { ClaimBody, Claimed, DeliveriesQuery, FailBody, SettleBody } from './schemas.ts'
+import { deliveryDocument, listDeliveries } from './store.ts'
+import type { DeliveryTables } from './tables.ts'
+
+export interface DeliveryOperatorRoutesOptions {
+  readonly db: Db
+  readonly owners: DeliveryOwners
+  /** Whether deliveries are sent to `deliveries.webhook_url`: then claims hand out only what was claimed before. */
+  readonly hasWebhook: () => boolean
+  /** Is called for every delivery that was settled after it had failed. */
+  readonly onLateSettle: () => void
+}
+
+interface ById {
+  readonly Params: { readonly id: string }
+}
+
+/** The store writes its text. */
+const answer = { 200: Type.Unknown() }
+
+/** Declares the routes below whatever prefix `app` has. */
+export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: DeliveryOperatorRoutesOptions): void {
+  const { db, owners } = options
+  const write = <Result>(work: (transaction: Transaction<DeliveryTables>) => Promise<Result>) =>
+    transactionWithRetries(db, work)
+  app.get<{ Querystring: Static<typeof DeliveriesQuery> }>(
+    '/deliveries',
+    { ...WRITES_RAW_JSON, schema: { querystring: DeliveriesQuery, response: { 200: PageAnswer } } },
+    async ({ query }) => pageDocument(await listDeliveries(db, readPageQuery(query), query)),
+  )
+  app.get<ById>('/deliveries/:id', { ...WRITES_RAW_JSON, schema: { response: answer } }, ({ params }) =>
+    deliveryDocument(db.tables(), idOf(params.id)),
+  )
+  app.post<{ Body: Static<typeof ClaimBody> }>(
+    '/deliveries/claim',
+    { ...WRITES_RAW_JSON, schema: { body: ClaimBody, response: { 200: Claimed } } },
+    async ({ body }) => {
+      const hasWebhook = options.hasWebhook()
+      const texts = await write((transaction) => claimDeliveries(transaction, owners, ACTOR, body, hasWebhook))
+      return { items: texts.map((text) => new RawJson(text)) }
+    },
+  )
+  app.post<ById & { Body: Static<typeof SettleBody> }>(
+    '/deliveries/:id/settle',
+    { ...WRITES_RAW_JSON, schema: { body: SettleBody, response: answer } },
+    async ({ params, body }) => {
+      const id = idOf(params.id)
+      const settled = await withUniqueReference(() =>
+        write((transaction) => reportSettled(transaction, owners, ACTOR, id, body)),
+      )
+      if (settled === 'settled-late') options.onLateSettle()
+      return await deliveryDocument(db.tables(), id)
+    },
+  )
+  app.post<ById & { Body: Static<typeof FailBody> }>(
+    '/deliveries/:id/fail',
+    { ...WRITES_RAW_JSON, schema: { body: FailBody, response: answer } },
+    async ({ params, body }) => {
+      const id = idOf(params.id)
+      await write((transaction) => reportFailed(transaction, owners, ACTOR, id, body))
+      return await deliveryDocument(db.tables(), id)
+    },
+  )
+}
+
+/** Of two that report the same reference for two deliveries at once, the second finds out when it is written. */
+async function withUniqueReference<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof StatementFailed && error.constraint === 'deliveries_reference') throw usedReference()
+    throw error
+  }
+}

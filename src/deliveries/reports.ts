@@ -1,0 +1,137 @@
+/**
+ * What executors and the operator report of deliveries, and claims: each call is one transaction with one audit row.
+ * A report names the attempt that it is about: one about an earlier attempt is 409, because somebody else may be paying
+ * by now. Reporting what is recorded already changes nothing.
+ */
+import { Problem } from '../http/problem.ts'
+import { parseAmount } from '../ledger/amounts.ts'
+import { writeAudit } from '../store/audit.ts'
+import type { Transaction } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
+import { handOut } from './hand-out.ts'
+import { stepAfter } from './model.ts'
+import type { DeliveryOwners } from './owner.ts'
+import { failAll, type Settlement, settle } from './results.ts'
+import { type DeliveryRow, deliveryTexts, lockDelivery } from './store.ts'
+
+export interface ClaimRequest {
+  readonly executor: string
+  readonly limit: number
+  readonly lease_seconds: number
+}
+
+export interface SettleRequest {
+  readonly reference: string
+  readonly attempt: number
+  /** Decimal text. */
+  readonly fee?: string
+  /** That the payment was made although the delivery is FAILED. */
+  readonly late?: boolean
+}
+
+export interface FailRequest {
+  readonly reason: string
+  readonly attempt: number
+}
+
+/** What a settlement did. */
+export type Settled = 'settled' | 'settled-late' | 'unchanged'
+
+/** @returns the texts of those that the executor has claimed */
+export async function claimDeliveries<Tables>(
+  transaction: Transaction<Tables>,
+  owners: DeliveryOwners,
+  actor: string,
+  { executor, limit, lease_seconds: leaseSeconds }: ClaimRequest,
+  hasWebhook: boolean,
+): Promise<readonly string[]> {
+  const defaultChannel = hasWebhook ? 'webhook' : 'manual'
+  const ids = await handOut(transaction, owners, { channel: 'manual', defaultChannel, executor, limit, leaseSeconds })
+  if (ids.length === 0) return []
+  await writeAudit(transaction, { actor, action: 'delivery.claim', subject: executor, detail: { ids } })
+  return await deliveryTexts(transaction, ids)
+}
+
+export async function reportSettled<Tables>(
+  transaction: Transaction<Tables>,
+  owners: DeliveryOwners,
+  actor: string,
+  id: string,
+  { reference, attempt, fee, late = false }: SettleRequest,
+): Promise<Settled> {
+  const row = await lockDelivery(transaction, id)
+  if (row.status === 'SETTLED' && row.reference === reference) return 'unchanged'
+  refuseOtherAttempt(row, attempt)
+  const isLate = row.status === 'FAILED'
+  if (isLate && !late) {
+    const detail =
+      'the delivery is FAILED and its money is back with the profile: if it was paid all the same, send late'
+    throw new Problem('invalid_state', detail, { meta: currentOf(row) })
+  }
+  if (stepAfter(row.status, isLate ? 'settle_late' : 'settle') === undefined) refuse(row, 'settled')
+  await refuseUsedReference(transaction, reference)
+  const settlement = { reference, ...(await feeOf(transaction, row, fee)) }
+  const detail = { reference, attempt, ...(fee === undefined ? {} : { fee }), ...(isLate ? { late } : {}) }
+  await writeAudit(transaction, { actor, action: 'delivery.settle', subject: id, detail })
+  await settle(transaction, owners, row, settlement)
+  return isLate ? 'settled-late' : 'settled'
+}
+
+export async function reportFailed<Tables>(
+  transaction: Transaction<Tables>,
+  owners: DeliveryOwners,
+  actor: string,
+  id: string,
+  { reason, attempt }: FailRequest,
+): Promise<void> {
+  const row = await lockDelivery(transaction, id)
+  if (row.status === 'FAILED') return
+  refuseOtherAttempt(row, attempt)
+  if (stepAfter(row.status, 'fail') === undefined) refuse(row, 'failed')
+  await writeAudit(transaction, { actor, action: 'delivery.fail', subject: id, detail: { reason, attempt } })
+  await failAll(transaction, owners, [row], { code: 'OPERATOR_FAILED', detail: reason })
+}
+
+/** 409 when another delivery was settled with this reference. */
+export async function refuseUsedReference<Tables>(transaction: Transaction<Tables>, reference: string): Promise<void> {
+  const { rows } = await sql<{ id: string }>`select id from deliveries where reference = ${reference}`.execute(
+    transaction,
+  )
+  const [existing] = rows
+  if (existing !== undefined) throw usedReference({ meta: { existing } })
+}
+
+export function usedReference(extras: ConstructorParameters<typeof Problem>[2] = {}): Problem {
+  return new Problem('already_exists', 'reference: another delivery was settled with this reference', extras)
+}
+
+/** A fee of nothing is a fee. */
+async function feeOf<Tables>(
+  transaction: Transaction<Tables>,
+  { asset }: DeliveryRow,
+  fee: string | undefined,
+): Promise<Pick<Settlement, 'fee'>> {
+  if (fee === undefined) return {}
+  if (/^0(\.0+)?$/.test(fee)) return { fee: 0n }
+  const { rows } = await sql<{ decimals: number }>`
+    select decimals from ledger_assets where symbol = ${asset}
+  `.execute(transaction)
+  const amount = parseAmount(fee, rows[0]?.decimals ?? 0)
+  if (typeof amount === 'bigint') return { fee: amount }
+  const errors = [{ pointer: '/fee', detail: amount }] as const
+  throw new Problem('invalid_request', `/fee: ${amount}`, { errors })
+}
+
+function refuseOtherAttempt(row: DeliveryRow, attempt: number): void {
+  if (row.attempt === attempt) return
+  const detail = `attempt: the present attempt is ${row.attempt}; find out whether both were paid`
+  throw new Problem('invalid_state', detail, { meta: currentOf(row) })
+}
+
+function refuse(row: DeliveryRow, wanted: string): never {
+  throw new Problem('invalid_state', `a delivery that is ${row.status} cannot be ${wanted}`, { meta: currentOf(row) })
+}
+
+function currentOf({ status, attempt }: DeliveryRow) {
+  return { current: status, attempt }
+}

@@ -1,0 +1,214 @@
+/**
+ * What becomes of a delivery, in the caller's transaction and on a row that is locked: its state by the table in `model`,
+ * the postings, the entry of the customer's statement, its last attempt, and what its owner does about it. Who reports a
+ * result, and whether it is of the present attempt, is decided by the callers.
+ */
+import { assert } from '../base/assert.ts'
+import { lockBalances, post } from '../ledger/ledger.ts'
+import type { LedgerAccount, MinorUnits, Posting } from '../ledger/posting.ts'
+import type { Transaction } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
+import { changeTransfers, type TransferChange } from '../transfers/store.ts'
+import { type DeliveryEvent, type DeliveryFailure, type DeliveryStatus, type DeliveryWait, stepAfter } from './model.ts'
+import { type DeliveryOwners, ownerOf } from './owner.ts'
+import { type DeliveryRow, deliveryOf, rowColumns } from './store.ts'
+import type { AttemptOutcome } from './tables.ts'
+
+/** What an executor reports of a payment that it made. */
+export interface Settlement {
+  /** Its name for the payment: no two deliveries have the same. */
+  readonly reference: string
+  /** What it cost, in the asset of the delivery; absent: it did not say. */
+  readonly fee?: MinorUnits
+}
+
+/** What an attempt came to. */
+interface AttemptEnd {
+  readonly outcome: AttemptOutcome
+  readonly detail?: string
+}
+
+/** Of a SHA-256 digest, as most networks name their transactions. */
+const TRANSACTION_HASH = /^(0x)?[0-9a-f]{64}$/i
+
+/** It was paid: from CLAIMED, SENT and NEEDS_OPERATOR; from FAILED late. */
+export async function settle<Tables>(
+  transaction: Transaction<Tables>,
+  owners: DeliveryOwners,
+  row: DeliveryRow,
+  { reference, fee }: Settlement,
+): Promise<void> {
+  const late = row.status === 'FAILED'
+  const status = next(row, late ? 'settle_late' : 'settle')
+  const settled = await change(
+    transaction,
+    row,
+    sql`
+    status = ${status}, reference = ${reference}, late = ${late},
+    fee = ${fee === undefined ? null : String(fee)}::numeric
+  `,
+  )
+  await post(transaction, late ? await latePostings(transaction, row) : [postingOf(row, { bucket: 'external' })])
+  const hash = 'crypto' in row.destination && TRANSACTION_HASH.test(reference) ? { cryptoTxHash: reference } : {}
+  const paid: TransferChange = { id: row.id, status: 'COMPLETED', ...hash, ...(fee === undefined ? {} : { fee }) }
+  await changeTransfers(transaction, [paid])
+  await endAttempts(transaction, [row], { outcome: 'SETTLED' })
+  const delivery = deliveryOf(settled)
+  await ownerOf(owners, delivery).settled(transaction, delivery)
+}
+
+/** They were not paid, and will not be: their amounts go back to their profiles. */
+export async function failAll<Tables>(
+  transaction: Transaction<Tables>,
+  owners: DeliveryOwners,
+  rows: readonly DeliveryRow[],
+  failure: DeliveryFailure,
+): Promise<void> {
+  const failed: DeliveryRow[] = []
+  for (const row of rows) {
+    const { code, detail } = failure
+    const set = sql`status = ${next(row, 'fail')}, fail_code = ${code}, fail_detail = ${detail}`
+    failed.push(await change(transaction, row, set))
+  }
+  await post(transaction, await returnPostings(transaction, rows))
+  await changeTransfers(
+    transaction,
+    rows.map(({ id }) => ({ id, status: 'FAILED' })),
+  )
+  await endAttempts(transaction, rows, {
+    outcome: failure.code === 'REFUSED' ? 'REFUSED' : 'FAILED',
+    detail: failure.detail,
+  })
+  for (const delivery of failed.map(deliveryOf)) await ownerOf(owners, delivery).failed(transaction, delivery, failure)
+}
+
+/** The webhook was handed over: the executor will pay, and reports the result itself. */
+export async function accept<Tables>(
+  transaction: Transaction<Tables>,
+  owners: DeliveryOwners,
+  row: DeliveryRow,
+  detail: string,
+): Promise<void> {
+  const sent = await change(transaction, row, sql`status = ${next(row, 'accept')}`)
+  await endAttempts(transaction, [row], { outcome: 'ACCEPTED', detail })
+  const delivery = deliveryOf(sent)
+  if (row.waiting_for !== null) await ownerOf(owners, delivery).waits(transaction, delivery, undefined)
+}
+
+/** Nothing more is sent: the operator finds out whether it was paid. Its amount stays in transit. */
+export async function giveUp<Tables>(
+  transaction: Transaction<Tables>,
+  owners: DeliveryOwners,
+  row: DeliveryRow,
+  detail: string,
+): Promise<void> {
+  const given = await change(transaction, row, sql`status = ${next(row, 'give_up')}`)
+  const delivery = deliveryOf(given)
+  await ownerOf(owners, delivery).waits(transaction, delivery, { waitingFor: 'OPERATOR', detail })
+}
+
+/** Why the last look did not hand them out, and when the next one is due. */
+export async function block<Tables>(
+  transaction: Transaction<Tables>,
+  owners: DeliveryOwners,
+  row: DeliveryRow,
+  { waitingFor, detail }: { readonly waitingFor: DeliveryWait; readonly detail: string },
+  secondsUntilNext: number,
+): Promise<void> {
+  await sql`
+    update deliveries set waiting_for = ${waitingFor}, waiting_detail = ${detail},
+      next_attempt_at = clock_timestamp() + ${secondsUntilNext} * interval '1 second'
+    where id = ${row.id}
+  `.execute(transaction)
+  if (row.waiting_for === waitingFor) return
+  const delivery = deliveryOf(row)
+  await ownerOf(owners, delivery).waits(transaction, delivery, { waitingFor, detail })
+}
+
+/** Writes what the present attempt of each came to; one that was never attempted has none. */
+export async function endAttempts<Tables>(
+  transaction: Transaction<Tables>,
+  rows: readonly Pick<DeliveryRow, 'id' | 'attempt'>[],
+  { outcome, detail }: AttemptEnd,
+): Promise<void> {
+  await sql`
+    update delivery_attempts set outcome = ${outcome}, detail = coalesce(${detail ?? null}, detail),
+      ended_at = greatest(started_at, date_trunc('milliseconds', clock_timestamp()))
+    from unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ attempt }) => attempt)}::integer[])
+      as ended (id, attempt)
+    where delivery_attempts.delivery_id = ended.id and delivery_attempts.attempt = ended.attempt
+  `.execute(transaction)
+}
+
+function next({ status }: DeliveryRow, event: DeliveryEvent): DeliveryStatus {
+  const after = stepAfter(status, event)
+  assert(after !== undefined, 'the step was checked before it is taken')
+  return after
+}
+
+/** Takes a delivery out of what is due, with what else changes. */
+async function change<Tables>(
+  transaction: Transaction<Tables>,
+  { id, status, attempt }: DeliveryRow,
+  set: ReturnType<typeof sql>,
+): Promise<DeliveryRow> {
+  const { rows } = await sql<DeliveryRow>`
+    update deliveries set ${set}, next_attempt_at = null, waiting_for = null, waiting_detail = null,
+      updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')
+    where id = ${id} and status = ${status} and attempt = ${attempt}
+    returning ${rowColumns}
+  `.execute(transaction)
+  const [changed] = rows
+  assert(changed !== undefined, 'the row of the delivery is locked')
+  return changed
+}
+
+/** Out of transit. */
+function postingOf({ id, profile_id: profileId, asset, amount }: DeliveryRow, credit: LedgerAccount): Posting {
+  return { asset, amount: BigInt(amount), debit: { bucket: 'in_transit', profileId }, credit, groupId: id }
+}
+
+/** Back to the profiles; what becomes available repays what its profile owes in the same asset. */
+async function returnPostings<Tables>(
+  transaction: Transaction<Tables>,
+  rows: readonly DeliveryRow[],
+): Promise<readonly Posting[]> {
+  if (rows.length === 0) return []
+  const keyOf = ({ profile_id: profileId, asset }: DeliveryRow) => ({ profileId, asset })
+  const balancesOf = await lockBalances(transaction, rows.map(keyOf))
+  const owed = new Map<string, MinorUnits>()
+  return rows.flatMap((row) => {
+    const { profile_id: profileId, asset, fails_to: bucket } = row
+    const returned = postingOf(row, { bucket, profileId })
+    const key = `${profileId}/${asset}`
+    const owes = owed.get(key) ?? balancesOf(keyOf(row)).receivable
+    const repaid = owes < returned.amount ? owes : returned.amount
+    if (bucket === 'held' || repaid === 0n) return [returned]
+    owed.set(key, owes - repaid)
+    const debit = { bucket: 'available', profileId } as const
+    const credit = { bucket: 'receivable', profileId } as const
+    return [returned, { asset, amount: repaid, debit, credit, groupId: row.id }]
+  })
+}
+
+/**
+ * The money went back to the profile when the delivery failed, and has left all the same: it is taken from where it went
+ * back to, then from what is available; the profile owes what is missing.
+ */
+async function latePostings<Tables>(
+  transaction: Transaction<Tables>,
+  { id: groupId, profile_id: profileId, asset, amount, fails_to }: DeliveryRow,
+): Promise<readonly Posting[]> {
+  const balances = (await lockBalances(transaction, [{ profileId, asset }]))({ profileId, asset })
+  const credit = { bucket: 'external' } as const
+  const postings: Posting[] = []
+  let missing = BigInt(amount)
+  for (const bucket of fails_to === 'held' ? (['held', 'available'] as const) : (['available'] as const)) {
+    const taken = balances[bucket] < missing ? balances[bucket] : missing
+    if (taken > 0n) postings.push({ asset, amount: taken, debit: { bucket, profileId }, credit, groupId })
+    missing -= taken
+  }
+  if (missing > 0n)
+    postings.push({ asset, amount: missing, debit: { bucket: 'receivable', profileId }, credit, groupId })
+  return postings
+}

@@ -1,0 +1,93 @@
+/** Deliveries as rows with their money in transit, and owners that record what they learn. */
+import { newId } from '../../src/base/ids.ts'
+import { createDeliveries, type NewDelivery } from '../../src/deliveries/create.ts'
+import type { Delivery } from '../../src/deliveries/model.ts'
+import type { DeliveryOwner, DeliveryOwners } from '../../src/deliveries/owner.ts'
+import type { DeliveryTables } from '../../src/deliveries/tables.ts'
+import type { Db } from '../../src/store/db.ts'
+import { sql } from '../../src/store/sql.ts'
+import { credit, type Owner } from './ledger.ts'
+
+/** An address of nobody in particular. */
+export const PAYEE = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+
+/** What an owner was called with: what happened, and the delivery as it is then. */
+export interface OwnerCall {
+  readonly call: string
+  readonly delivery: Delivery
+}
+
+/** Owners whose calls are kept, those of transactions that were rolled back too. */
+export function recordingOwners(): DeliveryOwners & { readonly calls: OwnerCall[] } {
+  const calls: OwnerCall[] = []
+  const owner: DeliveryOwner = {
+    settled: async (_, delivery) => void calls.push({ call: 'settled', delivery }),
+    failed: async (_, delivery, { code, detail }) => void calls.push({ call: `failed ${code}: ${detail}`, delivery }),
+    waits: async (_, delivery, wait) =>
+      void calls.push({
+        call: wait === undefined ? 'waits no more' : `waits ${wait.waitingFor}: ${wait.detail}`,
+        delivery,
+      }),
+  }
+  return { orchestrations: owner, deposits: owner, calls }
+}
+
+/** Writes deliveries of this profile, with what they pay taken from outside into transit; gives their ids. */
+export async function addDeliveries(
+  db: Db,
+  { customerId, profileId, accountId }: Owner,
+  count: number,
+  changes: Partial<NewDelivery> = {},
+): Promise<readonly string[]> {
+  const deliveries = Array.from({ length: count }, (): NewDelivery => {
+    const orchestrationId = newId()
+    return {
+      id: newId(),
+      customerId,
+      profileId,
+      accountId,
+      owner: { orchestrationId },
+      asset: 'USDC',
+      amount: 1_500_000n,
+      destination: { crypto: { address: PAYEE, network: 'ETHEREUM' } },
+      failsTo: 'available',
+      groupId: orchestrationId,
+      createdAt: new Date().toISOString(),
+      metadata: {},
+      ...changes,
+    }
+  })
+  const total = deliveries.reduce((sum, { amount }) => sum + amount, 0n)
+  await credit(db, profileId, deliveries[0]?.asset ?? 'USDC', total, 'in_transit')
+  await db.transaction((transaction) => createDeliveries(transaction, deliveries))
+  return deliveries.map(({ id }) => id)
+}
+
+/** Rows of deliveries, by id. */
+export async function rowsOf(db: Db, ids: readonly string[]) {
+  const tables = db.tables<DeliveryTables>()
+  const rows = await tables.selectFrom('deliveries').selectAll().where('id', 'in', ids).execute()
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+export async function attemptsOf(db: Db, id: string) {
+  const attempts = db.tables<DeliveryTables>().selectFrom('delivery_attempts').selectAll()
+  return await attempts.where('delivery_id', '=', id).orderBy('attempt').execute()
+}
+
+/** What the statement of the customer says of a delivery. */
+export async function transferOf(db: Db, id: string) {
+  const { rows } = await sql<{ status: string; type: string; fee: string; crypto_tx_hash: string | null }>`
+    select status, type, fee, crypto_tx_hash from transfers where id = ${id}
+  `.execute(db.tables())
+  return rows[0]
+}
+
+/** Lets time pass for deliveries: what was due, and what was begun, was so many seconds earlier. */
+export async function letPass(db: Db, ids: readonly string[], seconds: number): Promise<void> {
+  await sql`
+    update deliveries set next_attempt_at = next_attempt_at - ${seconds} * interval '1 second',
+      first_attempt_at = first_attempt_at - ${seconds} * interval '1 second'
+    where id = any(${[...ids]}::uuid[])
+  `.execute(db.tables())
+}
