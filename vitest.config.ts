@@ -19,6 +19,8 @@ const ON_EACH_ENGINE = [
   'test/deposits/operator-actions.test.ts',
   'test/description/fuzz.test.ts',
   'test/end-to-end/**/*.test.ts',
+  'test/orchestrations/convert.test.ts',
+  'test/orchestrations/runner.test.ts',
   'test/orchestrations/start.test.ts',
   'test/rest/creation-order.test.ts',
   'test/rest/foreign-locks.test.ts',

@@ -139,6 +139,33 @@ function receivingAddress(row: ReceivingRow): ReceivingAddress {
   }
 }
 
+/** For each place, in the same order, what `isOwnAddress` is of it; false for none. */
+export async function ownAddresses<Tables>(
+  transaction: Transaction<Tables>,
+  places: readonly ({ readonly network: CryptoNetwork; readonly address: string } | undefined)[],
+): Promise<readonly boolean[]> {
+  const forms = places.flatMap((place, index) => {
+    if (place === undefined) return []
+    const family = CRYPTO_NETWORKS[place.network]
+    return storedForms(family, place.address).map((form) => ({ index, family, form }))
+  })
+  if (forms.length === 0) return places.map(() => false)
+  const { rows } = await sql<{ index: number }>`
+    select distinct index from unnest(
+      ${forms.map(({ index }) => index)}::integer[],
+      ${forms.map(({ family }) => family)}::text[],
+      ${forms.map(({ form }) => form)}::text[]
+    ) as wanted (index, family, address)
+    where exists (
+      select from deposit_addresses as own where own.family = wanted.family and own.address = wanted.address
+    ) or exists (
+      select from address_pool as own where own.family = wanted.family and own.address = wanted.address
+    )
+  `.execute(transaction)
+  const own = new Set(rows.map(({ index }) => index))
+  return places.map((_, index) => own.has(index))
+}
+
 function isOneOf(forms: readonly (readonly [AddressFamily, string])[]): RawBuilder<boolean> {
   return sql<boolean>`(family, address) in (${sql.join(forms.map(([family, form]) => sql`(${family}, ${form})`))})`
 }

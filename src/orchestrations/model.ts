@@ -1,21 +1,23 @@
 /**
  * What an orchestration is, and how it goes from state to state. Pure.
  *
- * It is created PROCESSING at step `convert`, with its amount reserved. A conversion leads to step `deliver` when the
- * destination is outside the service, and to COMPLETED when it is a profile. COMPLETED and FAILED are final. A PROCESSING
- * one that cannot proceed has a `waiting_for`; it ends with its cause. HOLD and PAUSED stop the clock of `expires_at`.
+ * It is created PROCESSING at step `convert`, with its amount reserved. A PROCESSING one that cannot proceed has a
+ * `waiting_for`, which ends with its cause. HOLD and PAUSED stop the clock of `expires_at`. Nothing else happens to one:
  *
  * | from | event | to |
  * |---|---|---|
- * | convert | converted, destination is a profile | COMPLETED |
- * | convert | converted, destination is outside | deliver |
- * | convert | a closed gate, no price | convert, with waiting_for |
- * | convert | expired, own address, not convertible, rejected, reversed | FAILED; the amount is available again |
+ * | convert | converted, the destination is a profile | COMPLETED |
+ * | convert | converted, the destination is outside the service | deliver |
+ * | convert | a closed gate, no price | convert, with `waiting_for` |
+ * | convert | expired, own address, not convertible, rejected, reversed | FAILED, the amount is available again |
  * | deliver | settled | COMPLETED |
- * | deliver | refused, failed by the operator | FAILED; the delivery has put its amount back |
- * | deliver | the outcome is not known | deliver, waiting for OPERATOR |
+ * | deliver | refused, failed by the operator, own address | FAILED, the delivery has put its amount back |
+ * | deliver | the delivery waits | deliver, with `waiting_for` |
+ * | FAILED at deliver | settled late | COMPLETED |
  */
-import type { GateCode } from '../controls/gates.ts'
+import type { GateFinding } from '../controls/gates.ts'
+import type { MinorUnits } from '../ledger/posting.ts'
+import type { RuleDestination, RuleSource } from '../rules/model.ts'
 
 export const ORCHESTRATION_STATUSES = ['PROCESSING', 'COMPLETED', 'FAILED'] as const
 
@@ -29,6 +31,9 @@ export const WAITING_REASONS = ['PRICE', 'PEG', 'SLIPPAGE', 'DESK_LIMIT', 'HOLD'
 /** Why a PROCESSING orchestration does not proceed. */
 export type WaitingFor = (typeof WAITING_REASONS)[number]
 
+/** While it waits for these, `expires_at` does not come closer. */
+export const CLOCK_STOPPING: readonly WaitingFor[] = ['HOLD', 'PAUSED']
+
 export type FailCode =
   | 'EXPIRED'
   | 'REFUSED'
@@ -38,7 +43,57 @@ export type FailCode =
   | 'NOT_CONVERTIBLE'
   | 'REJECTED'
 
-/** What an orchestration with a closed gate waits for: the operator, or the end of the pause. */
-export function waitingForGate(code: GateCode): 'HOLD' | 'PAUSED' {
-  return code === 'PAUSED' ? 'PAUSED' : 'HOLD'
+export interface Wait {
+  readonly kind: 'wait'
+  readonly waitingFor: WaitingFor
+  /** For the operator. */
+  readonly detail: string
+  /** It is tried again by itself; otherwise only the operator's release continues it. */
+  readonly isRetried: boolean
+}
+
+export interface Failure {
+  readonly kind: 'fail'
+  readonly code: FailCode
+  readonly detail: string
+}
+
+/** What an attempt to convert finds before it asks for a price. */
+export interface Circumstances {
+  /** The first gate that is closed. */
+  readonly finding: GateFinding | undefined
+  /** Whether the destination is a deposit address of this service. */
+  readonly isOwnAddress: boolean
+  /** Whether `expires_at` is over, the time in which its clock stood not counted. */
+  readonly isExpired: boolean
+}
+
+/** Whether a price may be asked for, or what happens instead. A closed gate comes first: its time does not count. */
+export function beforePrice({ finding, isOwnAddress, isExpired }: Circumstances): Wait | Failure | undefined {
+  if (finding !== undefined) return waitFor(finding)
+  if (isOwnAddress) {
+    return { kind: 'fail', code: 'OWN_ADDRESS', detail: 'the destination is a deposit address of this service' }
+  }
+  if (!isExpired) return undefined
+  return { kind: 'fail', code: 'EXPIRED', detail: 'it could not be converted before expires_at' }
+}
+
+/** A pause and a receivable end by themselves; a blocked account or customer takes the operator's release. */
+function waitFor({ code, detail }: GateFinding): Wait {
+  if (code === 'PAUSED') return { kind: 'wait', waitingFor: 'PAUSED', detail, isRetried: true }
+  return { kind: 'wait', waitingFor: 'HOLD', detail, isRetried: code === 'RECEIVABLE' }
+}
+
+/** What is charged: `feeBps` hundredths of a percent of the source amount, rounded down. */
+export function feeOf(amount: MinorUnits, feeBps: number): MinorUnits {
+  return (amount * BigInt(feeBps)) / 10_000n
+}
+
+/** Crypto and fiat networks that its money arrived by or leaves by. */
+export function networksOf(source: RuleSource, destination: RuleDestination): readonly string[] {
+  const networks: string[] = []
+  if ('crypto' in source) networks.push(source.crypto.network)
+  if ('fiat' in source) networks.push(source.fiat.network)
+  if ('crypto' in destination) networks.push(destination.crypto.network)
+  return networks
 }

@@ -1,0 +1,220 @@
+/**
+ * The step `convert` for a batch of claimed orchestrations, in one transaction with one statement for each kind of write:
+ * gates, prices, postings, conversions, orchestrations, audit rows, the queue, and last, under the customers' clocks,
+ * deliveries and statement entries. Either all of it happens or nothing. Rows are locked in the order in which every
+ * transaction locks them: orchestrations, markets and desk, balances, customers' clocks.
+ */
+import { newId } from '../base/ids.ts'
+import { readGates } from '../controls/gates.ts'
+import { createDeliveries } from '../deliveries/create.ts'
+import { ownAddresses } from '../deposit-instructions/address-owner.ts'
+import { post } from '../ledger/ledger.ts'
+import type { Posting } from '../ledger/posting.ts'
+import { nextCreationTimes } from '../store/creation-time.ts'
+import type { Transaction } from '../store/db.ts'
+import { changeTransfers, insertTransfers } from '../transfers/store.ts'
+import { beforePrice, type Failure, feeOf, networksOf, type Wait } from './model.ts'
+import {
+  type Amounts,
+  conversionPostings,
+  conversionTransfers,
+  deliveryOf,
+  returnPosting,
+  type StepIds,
+} from './movements.ts'
+import type { PricingContext } from './pricing/context.ts'
+import type { Conversion } from './pricing/outcome.ts'
+import { priceConversions, recordConversions } from './pricing/price.ts'
+import { type Claim, finishWork, putOffWork } from './queue.ts'
+import { type ClaimedOrchestration, lockClaimed, type StepChange, writeSteps } from './step-store.ts'
+
+export interface ConvertSettings {
+  /** The setting `orchestrations.fee_bps`. */
+  readonly feeBps: number
+  readonly pricing: PricingContext
+}
+
+/** What a batch came to, by the number of its orchestrations. */
+export interface StepCounts {
+  readonly completed: number
+  readonly delivering: number
+  readonly waiting: number
+  readonly failed: number
+}
+
+interface Done {
+  readonly kind: 'done'
+  readonly amounts: Amounts
+  readonly ids: StepIds
+  readonly price: string
+  readonly priceSource: string
+  /** Absent when source and destination are the same asset. */
+  readonly conversion?: Conversion
+}
+
+type Outcome = Done | Wait | Failure
+
+/** An orchestration of the batch with what becomes of it. */
+interface Step {
+  readonly claim: Claim
+  readonly row: ClaimedOrchestration
+  readonly outcome: Outcome
+}
+
+/**
+ * Converts what these claims are about, as far as it can be converted now. Claims that are lost already are passed over;
+ * one that is lost meanwhile ends the whole with `ClaimLost`.
+ */
+export async function convertBatch<Tables>(
+  transaction: Transaction<Tables>,
+  claims: readonly Claim[],
+  settings: ConvertSettings,
+): Promise<StepCounts> {
+  const rows = await lockClaimed(transaction, claims)
+  const outcomes = await outcomesOf(transaction, rows, settings)
+  const byId = new Map(claims.map((claim) => [claim.orchestrationId, claim]))
+  const steps = rows.map((row, index): Step => {
+    // Both are of the same rows, in the same order.
+    return { row, claim: byId.get(row.id) as Claim, outcome: outcomes[index] as Outcome }
+  })
+  const done = steps.flatMap(({ row, outcome }) => (outcome.kind === 'done' ? [{ row, done: outcome }] : []))
+  await post(transaction, steps.flatMap(postingsOf))
+  await recordConversions(
+    transaction,
+    done.flatMap(({ done: { conversion } }) => (conversion === undefined ? [] : [conversion])),
+  )
+  await writeSteps(transaction, steps.map(changeOf))
+  const isPutOff = ({ outcome }: Step) => outcome.kind === 'wait' && outcome.isRetried
+  await putOffWork(transaction, claimsOf(steps.filter(isPutOff)))
+  await finishWork(transaction, claimsOf(steps.filter((step) => !isPutOff(step))))
+  await hand(transaction, done)
+  const count = (kind: Outcome['kind']) => steps.filter(({ outcome }) => outcome.kind === kind).length
+  const completed = done.filter(({ row }) => 'profile' in row.destination).length
+  return { completed, delivering: done.length - completed, waiting: count('wait'), failed: count('fail') }
+}
+
+/** One outcome for each row, in the same order. */
+async function outcomesOf<Tables>(
+  transaction: Transaction<Tables>,
+  rows: readonly ClaimedOrchestration[],
+  { feeBps, pricing }: ConvertSettings,
+): Promise<readonly Outcome[]> {
+  const findings = await readGates(transaction, rows.map(gateSubjectOf))
+  const places = rows.map(({ destination }) => ('crypto' in destination ? destination.crypto : undefined))
+  const own = await ownAddresses(transaction, places)
+  const early = rows.map(({ isExpired }, index) =>
+    beforePrice({ finding: findings[index], isOwnAddress: own[index] === true, isExpired }),
+  )
+  const open = rows.filter((_, index) => early[index] === undefined)
+  const converting = open.filter(({ sourceAsset, destinationAsset }) => sourceAsset !== destinationAsset)
+  const requests = converting.map((row) => ({
+    orchestrationId: row.id,
+    sourceAsset: row.sourceAsset,
+    sourceAmount: row.sourceAmount - feeOf(row.sourceAmount, feeBps),
+    destinationAsset: row.destinationAsset,
+  }))
+  const prices = requests.length === 0 ? [] : await priceConversions(transaction, requests, pricing)
+  const priced = new Map(converting.map(({ id }, index) => [id, prices[index]]))
+  return rows.map((row, index): Outcome => {
+    const fee = feeOf(row.sourceAmount, feeBps)
+    const price = priced.get(row.id)
+    const outcome = early[index]
+    if (outcome !== undefined) return outcome
+    if (price === undefined) return unconverted(row, fee)
+    if (price.kind === 'waits') return { ...price, kind: 'wait', isRetried: true }
+    if (price.kind === 'impossible') return { ...price, kind: 'fail' }
+    const { sourceAmount: converted, remainder, destinationAmount: outgoing } = price.conversion
+    return {
+      kind: 'done',
+      amounts: { fee, converted, remainder, outgoing },
+      ids: newIds(),
+      price: price.conversion.price,
+      priceSource: price.conversion.priceSource,
+      conversion: price.conversion,
+    }
+  })
+}
+
+function gateSubjectOf({ profileId, sourceAsset, destinationAsset, source, destination }: ClaimedOrchestration) {
+  const isConversion = sourceAsset !== destinationAsset
+  return {
+    profileId,
+    assets: [sourceAsset, destinationAsset],
+    ...(isConversion ? { pair: [sourceAsset, destinationAsset] as const } : {}),
+    networks: networksOf(source, destination),
+    isDelivery: false,
+  }
+}
+
+/** The same asset leaves as it came, without the fee. */
+function unconverted(row: ClaimedOrchestration, fee: bigint): Done {
+  const outgoing = row.sourceAmount - fee
+  const amounts = { fee, converted: outgoing, remainder: 0n, outgoing }
+  return { kind: 'done', amounts, ids: newIds(), price: '1', priceSource: 'par' }
+}
+
+function newIds(): StepIds {
+  return { debit: newId(), destination: newId() }
+}
+
+function postingsOf({ row, outcome }: Step): readonly Posting[] {
+  if (outcome.kind === 'wait') return []
+  return outcome.kind === 'fail' ? [returnPosting(row)] : conversionPostings(row, outcome.amounts)
+}
+
+function changeOf({ row, outcome }: Step): StepChange {
+  const { id } = row
+  if (outcome.kind === 'wait') {
+    return { id, status: 'PROCESSING', step: 'convert', waitingFor: outcome.waitingFor, waitingDetail: outcome.detail }
+  }
+  if (outcome.kind === 'fail') {
+    return { id, status: 'FAILED', step: null, failCode: outcome.code, failDetail: outcome.detail }
+  }
+  const { amounts, price, priceSource, ids } = outcome
+  const isInside = 'profile' in row.destination
+  const hasDebit = isInside || row.sourceAsset !== row.destinationAsset
+  return {
+    id,
+    status: isInside ? 'COMPLETED' : 'PROCESSING',
+    step: isInside ? null : 'deliver',
+    conversion: { ...amounts, price, priceSource },
+    ...(hasDebit ? { sourceTransferId: ids.debit } : {}),
+    destinationTransferId: ids.destination,
+  }
+}
+
+/** Under the customers' clocks: what leaves is handed to the deliveries, and what moved shows in the statements. */
+async function hand<Tables>(
+  transaction: Transaction<Tables>,
+  done: readonly { readonly row: ClaimedOrchestration; readonly done: Done }[],
+): Promise<void> {
+  if (done.length === 0) return
+  const times = await nextCreationTimes(
+    transaction,
+    done.map(({ row }) => row.customerId),
+  )
+  const timeOf = ({ customerId }: ClaimedOrchestration) => times.get(customerId) as string
+  await insertTransfers(
+    transaction,
+    done.flatMap(({ row, done: { amounts, ids } }) => conversionTransfers(row, amounts, ids, newId, timeOf(row))),
+  )
+  const deliveries = done.flatMap(({ row, done: { amounts, ids } }) => {
+    const delivery = deliveryOf(row, amounts, ids, timeOf(row))
+    return delivery === undefined ? [] : [{ delivery, row, amounts }]
+  })
+  await createDeliveries(
+    transaction,
+    deliveries.map(({ delivery }) => delivery),
+  )
+  // What was charged for a payment of the source asset itself has no other entry to show in.
+  await changeTransfers(
+    transaction,
+    deliveries.flatMap(({ delivery: { id }, row, amounts: { fee } }) =>
+      fee > 0n && row.sourceAsset === row.destinationAsset ? [{ id, fee }] : [],
+    ),
+  )
+}
+
+function claimsOf(steps: readonly Step[]): readonly Claim[] {
+  return steps.map(({ claim }) => claim)
+}

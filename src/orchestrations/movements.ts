@@ -1,0 +1,141 @@
+/**
+ * What a step of an orchestration does to the ledger and to the customer's statement: postings, entries and the delivery
+ * that follow from an orchestration and its conversion. Pure.
+ */
+import type { NewDelivery } from '../deliveries/create.ts'
+import type { LedgerAccount, MinorUnits, Posting } from '../ledger/posting.ts'
+import type { RuleDestination } from '../rules/model.ts'
+import type { NewTransfer } from '../transfers/store.ts'
+
+/** What is converted, and for whom. */
+export interface Convertible {
+  readonly id: string
+  readonly customerId: string
+  readonly profileId: string
+  readonly accountId: string | null
+  readonly sourceAsset: string
+  readonly sourceAmount: MinorUnits
+  readonly destinationAsset: string
+  readonly destination: RuleDestination
+  /** The account of the destination profile. */
+  readonly destinationAccountId: string | null
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+/** How an amount was converted: `fee`, `converted` and `remainder` are the source amount. */
+export interface Amounts {
+  readonly fee: MinorUnits
+  readonly converted: MinorUnits
+  /** What the destination asset cannot represent. */
+  readonly remainder: MinorUnits
+  /** What leaves, in the destination asset. */
+  readonly outgoing: MinorUnits
+}
+
+/** The ids of what a step creates. */
+export interface StepIds {
+  /** Of the DEBIT entry of the source asset. */
+  readonly debit: string
+  /** Of the CREDIT entry of the destination profile, or of the delivery. */
+  readonly destination: string
+}
+
+/** The whole amount becomes available again. */
+export function returnPosting({ id, profileId, sourceAsset, sourceAmount }: Convertible): Posting {
+  return {
+    asset: sourceAsset,
+    amount: sourceAmount,
+    debit: { bucket: 'in_transit', profileId },
+    credit: { bucket: 'available', profileId },
+    groupId: id,
+  }
+}
+
+/** The postings of a conversion; those of nothing are left out. */
+export function conversionPostings(convertible: Convertible, amounts: Amounts): readonly Posting[] {
+  const { id: groupId, profileId, sourceAsset, destinationAsset, destination } = convertible
+  const { fee, converted, remainder, outgoing } = amounts
+  const reserved: LedgerAccount = { bucket: 'in_transit', profileId }
+  const desk: LedgerAccount = { bucket: 'desk' }
+  const target: LedgerAccount =
+    'profile' in destination ? { bucket: 'available', profileId: destination.profile.profile_id } : reserved
+  const postings: readonly Posting[] = [
+    { asset: sourceAsset, amount: fee, debit: reserved, credit: { bucket: 'fees' }, groupId },
+    { asset: sourceAsset, amount: remainder, debit: reserved, credit: { bucket: 'available', profileId }, groupId },
+    ...(sourceAsset === destinationAsset
+      ? [{ asset: sourceAsset, amount: converted, debit: reserved, credit: target, groupId }]
+      : [
+          { asset: sourceAsset, amount: converted, debit: reserved, credit: desk, groupId },
+          { asset: destinationAsset, amount: outgoing, debit: desk, credit: target, groupId },
+        ]),
+  ]
+  return postings.filter(({ amount, debit, credit }) => amount > 0n && debit !== credit)
+}
+
+/**
+ * The entries of the customer's statement. A conversion shows both of its sides, and what is credited to another profile
+ * leaves the one and arrives at the other; the entry of a delivery is written by the delivery.
+ */
+export function conversionTransfers(
+  convertible: Convertible,
+  { fee, converted, outgoing }: Amounts,
+  ids: StepIds,
+  newId: () => string,
+  createdAt: string,
+): readonly NewTransfer[] {
+  const { id: groupId, customerId, profileId, accountId, sourceAsset, destinationAsset, destination } = convertible
+  const own = { customerId, profileId, accountId }
+  const common = { status: 'COMPLETED', groupId, metadata: convertible.metadata, createdAt } as const
+  const credited = 'profile' in destination ? destination.profile.profile_id : undefined
+  const entries: NewTransfer[] = []
+  const isConversion = sourceAsset !== destinationAsset
+  if (isConversion) {
+    const type = 'CONVERSION'
+    const isLast = credited === profileId
+    entries.push(
+      { ...common, ...own, id: ids.debit, type, direction: 'DEBIT', asset: sourceAsset, amount: converted, fee },
+      {
+        ...common,
+        ...own,
+        id: isLast ? ids.destination : newId(),
+        type,
+        direction: 'CREDIT',
+        asset: destinationAsset,
+        amount: outgoing,
+      },
+    )
+    if (isLast) return entries
+  }
+  if (credited === undefined) return entries
+  const moved = { ...common, type: 'INTERNAL_TRANSFER', asset: destinationAsset, amount: outgoing } as const
+  const other = { customerId, profileId: credited, accountId: convertible.destinationAccountId }
+  entries.push(
+    { ...moved, ...own, id: isConversion ? newId() : ids.debit, direction: 'DEBIT', ...(isConversion ? {} : { fee }) },
+    { ...moved, ...other, id: ids.destination, direction: 'CREDIT' },
+  )
+  return entries
+}
+
+/** The payment that takes the amount out of the service; undefined when the destination is a profile. */
+export function deliveryOf(
+  { id, customerId, profileId, accountId, destinationAsset, destination, metadata }: Convertible,
+  { outgoing }: Amounts,
+  ids: StepIds,
+  createdAt: string,
+): NewDelivery | undefined {
+  if ('profile' in destination) return undefined
+  return {
+    id: ids.destination,
+    customerId,
+    profileId,
+    accountId,
+    owner: { orchestrationId: id },
+    asset: destinationAsset,
+    amount: outgoing,
+    destination,
+    failsTo: 'available',
+    groupId: id,
+    createdAt,
+    metadata,
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * The worker that takes orchestrations on: it claims what is due, and does it in batches of one pair of assets, each
+ * batch in one transaction. A batch that fails is done one by one, so one bad row does not stop the others; a row that
+ * fails by itself is logged, counted, and tried again later. Any number of workers may run on one store: a claim belongs
+ * to one of them, and what was done under a claim that ended is rolled back. It keeps nothing in memory: a worker that
+ * dies leaves claims, which end.
+ *
+ * It is woken by notifications, and looks for work once a second beside them. `stop` waits for the batch in progress.
+ */
+import type { Clock, Timer } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { LogLimit } from '../base/log-limit.ts'
+import { type Db, StoreUnavailable } from '../store/db.ts'
+import { transactionWithRetries } from '../store/retry.ts'
+import { type ConvertSettings, convertBatch } from './convert.ts'
+import type { StepMetrics } from './metrics.ts'
+import { type Claim, ClaimLost, claimWork, putOffFailedWork, returnWork } from './queue.ts'
+import { CONVERT_KIND, WORK_CHANNEL } from './start.ts'
+
+export interface RunnerOptions {
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: StepMetrics
+  /** What is in force; read for every batch. */
+  readonly settings: () => ConvertSettings
+}
+
+const CLAIMS_MAX = 50
+/**
+ * The embedded store has one session: a batch of this size keeps it for some 20 ms, and requests that wait get their
+ * turn before the next one.
+ */
+const EMBEDDED_CLAIMS_MAX = 10
+/** Far longer than a batch takes, also one by one: a transaction has two seconds. */
+const CLAIM_SECONDS = 60
+const POLL_MILLISECONDS = 1_000
+
+export class OrchestrationRunner {
+  readonly #options: RunnerOptions
+  readonly #logLimit: LogLimit
+  #unlisten: (() => Promise<void>) | undefined
+  #running: Promise<void> | undefined
+  /** Set by a notification: there may be work that the last claim did not see. */
+  #isWoken = false
+  #endWait: (() => void) | undefined
+  #timer: Timer | undefined
+  #stopped = false
+
+  constructor(options: RunnerOptions) {
+    this.#options = options
+    this.#logLimit = new LogLimit(options.clock)
+  }
+
+  /** To be called once, when the store has its schema. */
+  start(): void {
+    this.#running = this.#run()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#wake()
+    await this.#running
+    await this.#unlisten?.()
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      try {
+        await this.#listen()
+        this.#isWoken = false
+        if ((await this.#work()) === 0) await this.#wait()
+      } catch (error) {
+        this.#report('work', error, 'no work was claimed')
+        await this.#wait()
+      }
+    }
+  }
+
+  /** Claims and does what is due; the number of claims. */
+  async #work(): Promise<number> {
+    const { db } = this.#options
+    const limit = db.engine === 'embedded' ? EMBEDDED_CLAIMS_MAX : CLAIMS_MAX
+    const claims = await claimWork(db, { kinds: [CONVERT_KIND], limit, claimSeconds: CLAIM_SECONDS })
+    const batches = batchesOf(claims)
+    for (const [index, batch] of batches.entries()) {
+      if (this.#stopped) {
+        await returnWork(db, batches.slice(index).flat())
+        break
+      }
+      await this.#workBatch(batch)
+    }
+    return claims.length
+  }
+
+  async #workBatch(batch: readonly Claim[]): Promise<void> {
+    if (await this.#attempt(batch)) return
+    for (const claim of batch) await this.#attempt([claim])
+  }
+
+  /** Whether there is nothing left to do about these claims. */
+  async #attempt(batch: readonly Claim[]): Promise<boolean> {
+    const { db, metrics, settings } = this.#options
+    const inForce = settings()
+    try {
+      const counts = await transactionWithRetries(db, (transaction) => convertBatch(transaction, batch, inForce))
+      for (const [result, count] of Object.entries(counts)) metrics.steps.inc({ result }, count)
+      return true
+    } catch (error) {
+      if (batch.length > 1) {
+        this.#report('batch', error, 'a batch of orchestrations failed and is done one by one')
+        return false
+      }
+      await this.#fail(batch[0] as Claim, error)
+      return true
+    }
+  }
+
+  async #fail(claim: Claim, error: unknown): Promise<void> {
+    const { db, metrics } = this.#options
+    if (error instanceof ClaimLost) {
+      metrics.steps.inc({ result: 'lost' })
+      return
+    }
+    metrics.steps.inc({ result: 'error' })
+    this.#report('row', error, 'a step of an orchestration failed and is tried again later', claim.orchestrationId)
+    // Without the store the claim ends by itself.
+    if (!(error instanceof StoreUnavailable)) await putOffFailedWork(db, claim)
+  }
+
+  async #listen(): Promise<void> {
+    this.#unlisten ??= await this.#options.db.listen(WORK_CHANNEL, {
+      onNotify: () => this.#wake(),
+      onReconnect: () => this.#wake(),
+    })
+  }
+
+  #wake(): void {
+    this.#isWoken = true
+    this.#endWait?.()
+  }
+
+  /** Until the next notification, or the time to look again. */
+  async #wait(): Promise<void> {
+    if (this.#isWoken || this.#stopped) return
+    await new Promise<void>((resolve) => {
+      this.#endWait = resolve
+      this.#timer = this.#options.clock.schedule(POLL_MILLISECONDS, resolve)
+    })
+    this.#timer?.cancel()
+    this.#endWait = undefined
+  }
+
+  #report(kind: string, error: unknown, message: string, orchestrationId?: string): void {
+    const admitted = this.#logLimit.admit(kind)
+    if (admitted === undefined) return
+    const subject = orchestrationId === undefined ? {} : { orchestration_id: orchestrationId }
+    this.#options.log.warn({ err: error, ...subject, ...admitted }, message)
+  }
+}
+
+/** The claims by pair of assets. */
+function batchesOf(claims: readonly Claim[]): readonly (readonly Claim[])[] {
+  const batches = new Map<string, Claim[]>()
+  for (const claim of claims) {
+    const pair = `${claim.sourceAsset}/${claim.destinationAsset}`
+    const batch = batches.get(pair)
+    if (batch === undefined) batches.set(pair, [claim])
+    else batch.push(claim)
+  }
+  return [...batches.values()]
+}

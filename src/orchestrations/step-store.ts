@@ -1,0 +1,138 @@
+/**
+ * Orchestrations as a step of the worker reads and writes them: many rows with one statement each. It decides nothing;
+ * every change leaves one audit row of the actor `worker` unless the orchestration waits for what it waited for before.
+ */
+
+import type { RuleSource } from '../rules/model.ts'
+import type { Transaction } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
+import type { FailCode, OrchestrationStatus, Step, WaitingFor } from './model.ts'
+import { CLOCK_STOPPING } from './model.ts'
+import type { Amounts, Convertible } from './movements.ts'
+import { type Claim, listed } from './queue.ts'
+
+/** An orchestration at step `convert`, locked for the worker that holds its claim. */
+export interface ClaimedOrchestration extends Convertible {
+  readonly source: RuleSource
+  /** Whether `expires_at` is over, the time in which its clock stood not counted. */
+  readonly isExpired: boolean
+}
+
+/** What a step makes of an orchestration; what is absent stays, but that a wait ends unless another one is named. */
+export interface StepChange {
+  readonly id: string
+  readonly status: OrchestrationStatus
+  readonly step: Step | null
+  readonly waitingFor?: WaitingFor
+  readonly waitingDetail?: string
+  readonly failCode?: FailCode
+  readonly failDetail?: string
+  readonly conversion?: Amounts & { readonly price: string; readonly priceSource: string }
+  readonly sourceTransferId?: string
+  readonly destinationTransferId?: string
+}
+
+interface ClaimedRow extends Omit<ClaimedOrchestration, 'sourceAmount'> {
+  readonly sourceAmount: string
+}
+
+/** By how much `expires_at` has moved on: the time that its clock stands. */
+const STOPPED_TIME = sql`case when orchestrations.waiting_for = any(${[...CLOCK_STOPPING]}::text[])
+  then clock_timestamp() - orchestrations.waiting_since else interval '0' end`
+
+/** The orchestrations whose claims are not lost, locked until the transaction ends, in the order of their ids. */
+export async function lockClaimed<Tables>(
+  transaction: Transaction<Tables>,
+  claims: readonly Claim[],
+): Promise<readonly ClaimedOrchestration[]> {
+  const { rows } = await sql<ClaimedRow>`
+    select orchestrations.id, orchestrations.customer_id as "customerId", orchestrations.profile_id as "profileId",
+      orchestrations.account_id as "accountId", source_asset as "sourceAsset", source_amount as "sourceAmount",
+      destination_asset as "destinationAsset", source, destination, target.id as "destinationAccountId",
+      orchestrations.metadata, expires_at + ${STOPPED_TIME} <= clock_timestamp() as "isExpired"
+    from ${listed(claims)}
+    join orchestration_queue as queue
+      on queue.orchestration_id = claims.orchestration_id and queue.attempt = claims.attempt
+    join orchestrations on orchestrations.id = claims.orchestration_id
+    left join accounts as target on target.profile_id = (destination -> 'profile' ->> 'profile_id')::uuid
+    where status = 'PROCESSING' and step = 'convert'
+    order by orchestrations.id
+    for update of orchestrations
+  `.execute(transaction)
+  return rows.map(({ sourceAmount, ...row }) => ({ ...row, sourceAmount: BigInt(sourceAmount) }))
+}
+
+export async function writeSteps<Tables>(
+  transaction: Transaction<Tables>,
+  changes: readonly StepChange[],
+): Promise<void> {
+  if (changes.length === 0) return
+  const amounts = (name: keyof Amounts) =>
+    changes.map(({ conversion }) => (conversion === undefined ? null : String(conversion[name])))
+  await sql`
+    with wanted as (
+      select * from unnest(
+        ${changes.map(({ id }) => id)}::uuid[],
+        ${changes.map(({ status }) => status)}::text[],
+        ${changes.map(({ step }) => step)}::text[],
+        ${changes.map(({ waitingFor }) => waitingFor ?? null)}::text[],
+        ${changes.map(({ waitingDetail }) => waitingDetail ?? null)}::text[],
+        ${changes.map(({ failCode }) => failCode ?? null)}::text[],
+        ${changes.map(({ failDetail }) => failDetail ?? null)}::text[],
+        ${amounts('fee')}::numeric[],
+        ${amounts('converted')}::numeric[],
+        ${amounts('outgoing')}::numeric[],
+        ${changes.map(({ conversion }) => conversion?.price ?? null)}::text[],
+        ${changes.map(({ conversion }) => conversion?.priceSource ?? null)}::text[],
+        ${changes.map(({ sourceTransferId }) => sourceTransferId ?? null)}::uuid[],
+        ${changes.map(({ destinationTransferId }) => destinationTransferId ?? null)}::uuid[]
+      ) as wanted (id, status, step, waiting_for, waiting_detail, fail_code, fail_detail, fee_amount, converted_amount,
+        destination_amount, price, price_source, source_transfer_id, destination_transfer_id)
+    ), before as (
+      select orchestrations.id, orchestrations.waiting_for,
+        orchestrations.waiting_for is distinct from wanted.waiting_for as is_new_wait,
+        case when orchestrations.waiting_for is distinct from wanted.waiting_for then ${STOPPED_TIME}
+          else interval '0' end as stopped_time
+      from orchestrations join wanted on wanted.id = orchestrations.id
+    ), changed as (
+      update orchestrations set
+        status = wanted.status,
+        step = wanted.step,
+        waiting_for = wanted.waiting_for,
+        waiting_detail = wanted.waiting_detail,
+        waiting_since = case
+          when wanted.waiting_for is null then null
+          when is_new_wait then date_trunc('milliseconds', clock_timestamp())
+          else orchestrations.waiting_since end,
+        expires_at = orchestrations.expires_at + stopped_time,
+        fail_code = wanted.fail_code,
+        fail_detail = wanted.fail_detail,
+        fee_amount = wanted.fee_amount,
+        converted_amount = wanted.converted_amount,
+        destination_amount = wanted.destination_amount,
+        price = wanted.price,
+        price_source = wanted.price_source,
+        source_transfer_id = coalesce(orchestrations.source_transfer_id, wanted.source_transfer_id),
+        destination_transfer_id = wanted.destination_transfer_id,
+        updated_at = greatest(
+          date_trunc('milliseconds', clock_timestamp()), orchestrations.updated_at + interval '1 millisecond')
+      from wanted join before on before.id = wanted.id
+      where orchestrations.id = wanted.id and (wanted.status <> 'PROCESSING' or wanted.step <> 'convert'
+        or is_new_wait or orchestrations.waiting_detail is distinct from wanted.waiting_detail)
+      returning orchestrations.id, orchestrations.status, orchestrations.step, orchestrations.waiting_for, is_new_wait,
+        orchestrations.waiting_detail, orchestrations.fail_code, orchestrations.fail_detail, orchestrations.price
+    )
+    insert into audit (actor, action, subject, detail)
+    select 'worker',
+      case when status = 'FAILED' then 'orchestration.fail'
+        when waiting_for is not null then 'orchestration.wait'
+        when status = 'COMPLETED' then 'orchestration.complete'
+        else 'orchestration.deliver' end,
+      id::text,
+      jsonb_strip_nulls(jsonb_build_object('waiting_for', waiting_for, 'fail_code', fail_code,
+        'detail', coalesce(waiting_detail, fail_detail), 'price', price))
+    from changed
+    where status <> 'PROCESSING' or step <> 'convert' or is_new_wait
+    order by id
+  `.execute(transaction)
+}

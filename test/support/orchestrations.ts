@@ -1,0 +1,122 @@
+/** Orchestrations in a store without a service: what starts them, prices them, and what became of them. */
+import { createSystemClock } from '../../src/base/clock.ts'
+import { newId } from '../../src/base/ids.ts'
+import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import type { ConvertSettings } from '../../src/orchestrations/convert.ts'
+import { createStepMetrics } from '../../src/orchestrations/metrics.ts'
+import type { PricingBook, PricingContext } from '../../src/orchestrations/pricing/context.ts'
+import { OrchestrationRunner } from '../../src/orchestrations/runner.ts'
+import { type NewOrchestration, startOrchestrations } from '../../src/orchestrations/start.ts'
+import { nextCreationTimes } from '../../src/store/creation-time.ts'
+import type { Db } from '../../src/store/db.ts'
+import { sql } from '../../src/store/sql.ts'
+import { captureLog } from './door.ts'
+import { credit, type Owner } from './ledger.ts'
+
+/** Registered by `addAssets(db, ORCHESTRATED_ASSETS)`. */
+export const ORCHESTRATED_ASSETS = { BTC: 8, USD: 2, USDC: 6, USDG: 6 } as const
+
+/** Settings that convert USD, USDC and USDG at par, and BTC at BTCUSD by the book that is given. */
+export function convertSettings(
+  changes: { readonly feeBps?: number; readonly book?: () => PricingBook | undefined } = {},
+): ConvertSettings {
+  const pricing: PricingContext = {
+    assets: Object.entries(ORCHESTRATED_ASSETS).map(([symbol, decimals]) => ({ symbol, decimals })),
+    parAssets: ['USD', 'USDC', 'USDG'],
+    markets: [{ symbol: 'BTCUSD', baseAsset: 'BTC', quoteAsset: 'USD', priceDecimals: 2 }],
+    settings: {
+      pegBpsMax: 50,
+      slippageBpsMax: 100,
+      depthSeconds: 10,
+      bookAgeSecondsMax: 5,
+      notionalMax: new Map(),
+      deskLimits: new Map(),
+    },
+    isSandbox: false,
+    bookOf: () => changes.book?.(),
+  }
+  return { feeBps: changes.feeBps ?? 0, pricing }
+}
+
+/** A live book of BTCUSD with one level per side: `amount` at 50,000.00, and the same at 50,000.01. */
+export function bookOf(amount: bigint): PricingBook {
+  return {
+    epoch: 'test',
+    version: 1,
+    committedAt: '2026-11-22T10:00:00.000000000Z',
+    ageMilliseconds: 0,
+    isLive: true,
+    isSimulated: false,
+    bids: [{ price: 5_000_000n, amount }],
+    asks: [{ price: 5_000_001n, amount }],
+  }
+}
+
+export function newOrchestration(owner: Owner, changes: Partial<NewOrchestration> = {}): NewOrchestration {
+  return {
+    customerId: owner.customerId,
+    profileId: owner.profileId,
+    accountId: owner.accountId,
+    id: newId(),
+    identityId: 'alice',
+    refId: null,
+    ruleId: null,
+    depositId: null,
+    retryOf: null,
+    sourceAsset: 'USDC',
+    sourceAmount: 5_000_000n,
+    destinationAsset: 'USDG',
+    source: { profile: { profile_id: owner.profileId } },
+    destination: { profile: { profile_id: owner.profileId } },
+    metadata: {},
+    createdAt: '',
+    ...changes,
+  }
+}
+
+/** Starts orchestrations with their amounts in `in_transit`; the ids. */
+export async function startAll(
+  db: Db,
+  starts: readonly NewOrchestration[],
+  convertSecondsMax = 86_400,
+): Promise<readonly string[]> {
+  for (const { profileId, sourceAsset, sourceAmount } of starts) {
+    await credit(db, profileId, sourceAsset, sourceAmount, 'in_transit')
+  }
+  await db.transaction(async (transaction) => {
+    const times = await nextCreationTimes(
+      transaction,
+      starts.map(({ customerId }) => customerId),
+    )
+    const stamped = starts.map((start) => ({ ...start, createdAt: times.get(start.customerId) as string }))
+    await startOrchestrations(transaction, stamped, { convertSecondsMax })
+  })
+  return starts.map(({ id }) => id)
+}
+
+/** An orchestration with its row of the queue, as the store has them. */
+export async function orchestrationRow(db: Db, id: string): Promise<Record<string, unknown>> {
+  const { rows } = await sql<Record<string, unknown>>`
+    select orchestrations.*, kind, attempt, next_attempt_at from orchestrations
+    left join orchestration_queue on orchestration_id = id where id = ${id}
+  `.execute(db.tables())
+  return rows[0] as Record<string, unknown>
+}
+
+/** How many of these have each status. */
+export async function statusesOf(db: Db, ids: readonly string[]): Promise<Readonly<Record<string, number>>> {
+  const { rows } = await sql<{ status: string; count: number }>`
+    select status, count(*)::integer as count from orchestrations where id = any(${[...ids]}::uuid[]) group by status
+  `.execute(db.tables())
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
+}
+
+/** A worker, and what it logged. */
+export function createRunner(db: Db, settings: () => ConvertSettings = () => convertSettings()) {
+  const { log, lines } = captureLog()
+  const metrics = createStepMetrics(createMetricsRegistry())
+  const runner = new OrchestrationRunner({ db, clock: createSystemClock(), log, metrics, settings })
+  const countOf = async (result: string) =>
+    (await metrics.steps.get()).values.find(({ labels }) => labels.result === result)?.value
+  return { runner, lines, countOf }
+}
