@@ -237,7 +237,8 @@ ${table(['code', 'reason', 'reconnect'], closes)}
 
 function shown(key: string, row: Setting<unknown>): string {
   if (key === 'markets' || key === 'assets' || key === 'feeds') return 'see below'
-  return row.initial === '' ? '(empty)' : `\`${String(row.show(row.initial))}\``
+  if (row.initial === '' || (row.initial instanceof Map && row.initial.size === 0)) return '(empty)'
+  return `\`${String(row.show(row.initial))}\``
 }
 
 function sentence(words: string): string {

@@ -11,7 +11,7 @@ import type { Bus } from '../channel/bus.ts'
 import { Replica } from '../channel/replica.ts'
 import { forgetMarket, Sequencer, type SequencerMetrics } from '../channel/sequencer.ts'
 import { type ConfiguredMarket, isSimulated } from '../config/markets.ts'
-import { sourceText } from '../config/sources.ts'
+import { isFed, sourceText } from '../config/sources.ts'
 import type { Source, SourceMarket } from '../feed/source.ts'
 import type { Instrument, InstrumentState } from '../market/event.ts'
 import { type InputState, MarketFeed, type MarketInput, SOURCES_CHANGED } from './market-feed.ts'
@@ -103,6 +103,16 @@ export class MarketData {
       ...feed.states[index]!,
       notices: [...feed.noticesOf(index), ...(this.#sources.get(source.feed)?.notices(fed) ?? [])],
     }))
+  }
+
+  /** The reader of a market; undefined for one that is not there. */
+  replicaOf(symbol: string): Replica | undefined {
+    return this.#markets.get(symbol)?.replica
+  }
+
+  /** Whether every price of a market comes from a venue, none from the simulator or a recording. */
+  isFromVenues(symbol: string): boolean {
+    return this.#markets.get(symbol)?.configured.sources.every(isFed) === true
   }
 
   /** Whether the prices of a market come from the simulator. */

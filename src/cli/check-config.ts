@@ -12,8 +12,9 @@ import { checkTlsFiles } from '../app/tls-settings.ts'
 import { createSystemClock } from '../base/clock.ts'
 import type { ConfigResult } from '../config/load.ts'
 import type { Setting } from '../config/setting-kinds.ts'
-import { isLive, SETTING_KEYS, SETTINGS } from '../config/settings.ts'
+import { type Config, isLive, SETTING_KEYS, SETTINGS } from '../config/settings.ts'
 import { sourceText } from '../config/sources.ts'
+import { pairsWithoutPeg } from '../orchestrations/pricing/pegs.ts'
 import { transportProblem } from '../store/transport-security.ts'
 import { addConfigFlags, readConfigResult } from './config-flags.ts'
 import { tableLines } from './table.ts'
@@ -60,8 +61,19 @@ async function withSurroundings(result: ConfigResult, isOffline: boolean): Promi
   const transport = transportProblem(config['store.url'])
   const known = transport === undefined ? result.warnings : [...result.warnings, transport]
   // What a list of pairs reports of one, its book may report too.
-  const warnings = [...new Set([...known, ...checks.flatMap((check) => check.warnings), ...bookWarnings])]
+  const pegs = pegWarnings(config)
+  const warnings = [...new Set([...known, ...pegs, ...checks.flatMap((check) => check.warnings), ...bookWarnings])]
   return problems.length > 0 ? { ok: false, problems, warnings } : { ...result, warnings }
+}
+
+/** Pairs at par that no market is watched for. */
+function pegWarnings(config: Config): readonly string[] {
+  const { assets } = config
+  const markets = config.markets.map(({ definition }) => definition)
+  const pairs = pairsWithoutPeg({ assets, parAssets: config['conversion.par_assets'], markets })
+  if (pairs.length === 0) return []
+  const what = 'no market is configured, so they are converted at par whatever their prices are'
+  return [`conversion.par_assets: the peg of ${pairs.join(', ')} is not monitored: ${what}`]
 }
 
 function asJson(result: ConfigResult): unknown {
@@ -81,7 +93,7 @@ function asText(result: ConfigResult): string {
   const keys = SETTING_KEYS.filter((key) => key !== 'markets' && key !== 'assets' && key !== 'feeds')
   lines.push(
     ...tableLines(
-      keys.map((key) => [key, String(shown(result, key)) || '(empty)', result.origins[key], liveMark(key)]),
+      keys.map((key) => [key, textOf(shown(result, key)) || '(empty)', result.origins[key], liveMark(key)]),
     ),
   )
   const feeds = [...result.config.feeds].map(([name, { kind, addresses }]) => [
@@ -117,6 +129,13 @@ function shown(result: GoodConfig, key: (typeof SETTING_KEYS)[number]): unknown 
   const row = SETTINGS[key] as Setting<unknown>
   const value = result.config[key]
   return row.secret && value !== '' ? MASK : row.show(value)
+}
+
+function textOf(value: unknown): string {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return String(value)
+  return Object.entries(value)
+    .map(([name, member]) => `${name}: ${String(member)}`)
+    .join(', ')
 }
 
 /** What says that a new value is taken over on SIGHUP. */

@@ -5,6 +5,7 @@
  */
 import { nearest } from '../base/nearest.ts'
 import { fileErrorText } from '../base/regular-file.ts'
+import { assetAmountProblems } from './asset-amounts.ts'
 import { type Feeds, feedKeyOf, feedMemberOf, withFeedMember } from './feeds.ts'
 import { simulatorProblems } from './markets.ts'
 import { type ConfigProblem, ProblemList } from './problem-list.ts'
@@ -41,6 +42,9 @@ export type ConfigResult =
 
 /** Variables with our prefix that are not configuration keys. */
 const OTHER_VARIABLES = ['TIDEGATE_CONFIG', 'TIDEGATE_CLIENT_ID', 'TIDEGATE_CLIENT_SECRET', 'TIDEGATE_LONG']
+
+/** Keys whose amounts must be of configured assets. */
+const AMOUNT_KEYS = ['conversion.notional_max', 'conversion.desk_limits'] as const
 
 /** Unknown variables that are named one by one. */
 const UNKNOWN_NAMES_MAX = 20
@@ -139,7 +143,10 @@ function brokenRelations(config: Config, origins: Readonly<Record<SettingKey, st
     return { key, origin, message: `is ${shown(config[key])}; it ${rule} (${shown(config[other])})` }
   })
   const simulated = simulatorProblems(config.markets, config['simulator.allowed'])
-  return [...broken, ...simulated.map((problem) => located('markets', origins.markets, problem))]
+  const amounts = AMOUNT_KEYS.flatMap((key) =>
+    assetAmountProblems(config[key], config.assets).map((problem) => located(key, origins[key], problem)),
+  )
+  return [...broken, ...simulated.map((problem) => located('markets', origins.markets, problem)), ...amounts]
 }
 
 function shown(value: unknown): string {

@@ -6,6 +6,7 @@
 import type { Setting } from './setting-kinds.ts'
 import { ASSETS_SETTINGS } from './settings/assets.ts'
 import { AUTH_SETTINGS } from './settings/auth.ts'
+import { CONVERSION_SETTINGS } from './settings/conversion.ts'
 import { HTTP_SETTINGS } from './settings/http.ts'
 import { KEYS_SETTINGS } from './settings/keys.ts'
 import { MARKETS_SETTINGS } from './settings/markets.ts'
@@ -23,6 +24,7 @@ export const SETTINGS = {
   ...KEYS_SETTINGS,
   ...MARKETS_SETTINGS,
   ...ASSETS_SETTINGS,
+  ...CONVERSION_SETTINGS,
   ...AUTH_SETTINGS,
   ...REST_SETTINGS,
   ...QUOTAS_SETTINGS,

@@ -139,6 +139,7 @@ markets: [{${MARKET}, sources: [simulator]}]
     writeFileSync(
       named,
       `feeds: {kraken: {url: '${url}'}}
+conversion: {par_assets: []}
 markets:
   - {symbol: BTCUSD, base_asset: BTC, ${market}, sources: ['kraken:BTC/USD']}
   - {symbol: XXXUSD, base_asset: XXX, ${market}, sources: ['kraken:XXX/USD']}

@@ -1,5 +1,6 @@
 /** The settings about assets and rules: what they take, what they refuse, and the defaults. */
 import { describe, expect, it } from 'vitest'
+import { minorUnitsOf } from '../../src/config/asset-amounts.ts'
 import { describeProblem, loadConfig } from '../../src/config/load.ts'
 import type { Config } from '../../src/config/settings.ts'
 
@@ -94,6 +95,55 @@ describe('settings of rules', () => {
     expect(read({ 'conversion.par_assets': '[]' })['conversion.par_assets']).toEqual([])
     expect(load({ 'conversion.par_assets': '[usd]' })).toEqual([
       'conversion.par_assets[0] is "usd", not one of symbols of assets',
+    ])
+  })
+})
+
+describe('settings of conversions', () => {
+  it('have defaults, and no limits', () => {
+    expect(read({})).toMatchObject({
+      'conversion.peg_bps_max': 50,
+      'conversion.slippage_bps_max': 100,
+      'conversion.depth_seconds': 10,
+      'conversion.book_age_seconds_max': 5,
+      'conversion.notional_max': new Map(),
+      'conversion.desk_limits': new Map(),
+    })
+  })
+
+  it('take amounts by asset, as texts or whole numbers', () => {
+    const config = read({ 'conversion.desk_limits': '{USD: 1000, BTC: "0.00000001", USDC: 0}' })
+    expect(config['conversion.desk_limits']).toEqual(
+      new Map([
+        ['USD', '1000'],
+        ['BTC', '0.00000001'],
+        ['USDC', '0'],
+      ]),
+    )
+    expect(minorUnitsOf(config['conversion.desk_limits'], config.assets)).toEqual(
+      new Map([
+        ['BTC', 1n],
+        ['USD', 100_000n],
+        ['USDC', 0n],
+      ]),
+    )
+    expect(read({ 'conversion.notional_max': '' })['conversion.notional_max']).toEqual(new Map())
+  })
+
+  it('refuse amounts that are none, and those of other assets', () => {
+    const number = 'not a decimal number of 0 or more; one with a fraction is quoted: "0.5"'
+    expect(load({ 'conversion.notional_max': '{USD: 0.5, BTC: -1, usd: 1, ETH: "1e3"}' })).toEqual([
+      `conversion.notional_max.USD is 0.5, ${number}`,
+      `conversion.notional_max.BTC is -1, ${number}`,
+      'conversion.notional_max.usd is no symbol of an asset',
+      `conversion.notional_max.ETH is "1e3", ${number}`,
+    ])
+    expect(load({ 'conversion.notional_max': '[USD]' })).toEqual([
+      'conversion.notional_max is ["USD"], not a map of assets to amounts such as {USD: 1000}',
+    ])
+    expect(load({ 'conversion.desk_limits': '{USD: "0.001", XRP: 1}' })).toEqual([
+      'conversion.desk_limits.USD is 0.001, which has more decimals than USD (2)',
+      expect.stringMatching(/^conversion\.desk_limits\.XRP is none of BTC, ETH, /),
     ])
   })
 })

@@ -1,20 +1,12 @@
 /** The settings of assets and the key material of deposit addresses. */
-import { ASSETS_DEFAULT, assets, isAssetSymbol } from '../assets.ts'
+import { ASSETS_DEFAULT, assets } from '../assets.ts'
 import { accountKey } from '../custody.ts'
-import { list } from '../setting-kinds.ts'
 
 export const ASSETS_SETTINGS = {
   assets: assets({
     initial: ASSETS_DEFAULT,
     live: true,
     meaning: 'assets that addresses and rules may name, and the networks that carry them; none = money at a bank',
-  }),
-  'conversion.par_assets': list({
-    initial: ['USD', 'USDC', 'USDG', 'PYUSD', 'USDP'],
-    live: true,
-    meaning: 'assets that rules may pair with each other without a market, at par',
-    accepts: 'symbols of assets',
-    fits: isAssetSymbol,
   }),
   'custody.bitcoin.xpub': accountKey('bitcoin', 'public key that addresses of BITCOIN are derived from'),
   'custody.bitcoin_cash.xpub': accountKey('bitcoin_cash', 'public key that addresses of BITCOIN_CASH are derived from'),

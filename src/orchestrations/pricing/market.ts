@@ -123,7 +123,7 @@ export function marketPrice(
 }
 
 /** Whether the average price of a walk is at most `bpsMax` hundredths of a percent worse than the mid. */
-function isInsideSlippage({ base, quote }: Walk, side: BookSide, doubleMid: bigint, bpsMax: number): boolean {
+export function isInsideSlippage({ base, quote }: Walk, side: BookSide, doubleMid: bigint, bpsMax: number): boolean {
   const average = 2n * quote * 10_000n
   const mid = base * doubleMid
   return side === 'bids' ? average >= mid * BigInt(10_000 - bpsMax) : average <= mid * BigInt(10_000 + bpsMax)

@@ -3,6 +3,8 @@
  * the caller's transaction, which holds the locks of the markets and of the desk's assets until it ends, so what one
  * conversion takes of a book or of the desk no other one takes again. It posts nothing.
  */
+import type { MinorUnits } from '../../ledger/posting.ts'
+import { serviceBalance } from '../../ledger/service-balances.ts'
 import type { Transaction } from '../../store/db.ts'
 import { sql } from '../../store/sql.ts'
 import type { PricedAsset, PricingContext, PricingMarket } from './context.ts'
@@ -19,6 +21,7 @@ import {
   waits,
 } from './outcome.ts'
 import { isInsidePeg, parAmounts } from './par.ts'
+import { marketsOfPair } from './pegs.ts'
 import { type UsableBook, usableBook } from './usable-book.ts'
 
 /** How a request is converted, as far as it is known without a book. */
@@ -34,6 +37,8 @@ interface PricingState {
   readonly books: Map<string, UsableBook | string>
   /** By market and side: base amount that conversions took shortly before, this transaction's included. */
   readonly taken: Map<string, bigint>
+  /** What the desk may still pay, by asset that has a limit. */
+  readonly payable: Map<string, MinorUnits>
 }
 
 /**
@@ -48,13 +53,21 @@ export async function priceConversions<Tables>(
 ): Promise<readonly PriceOutcome[]> {
   const plans = requests.map((request) => planOf(request, context))
   const markets = plans.flatMap((plan) => (plan.kind === 'market' ? [plan] : []))
+  const limited = [...context.settings.deskLimits.keys()].filter((symbol) =>
+    plans.some((plan) => plan.kind !== 'impossible' && plan.destination.symbol === symbol),
+  )
   await lockPricing(
     transaction,
     markets.map(({ market }) => market.symbol),
-    [],
+    limited,
   )
   const taken = await readTaken(transaction, markets, context.settings.depthSeconds)
-  const state: PricingState = { context, books: new Map(), taken }
+  const payable = new Map<string, MinorUnits>()
+  for (const symbol of limited) {
+    const position = await serviceBalance(transaction, 'desk', symbol)
+    payable.set(symbol, position + (context.settings.deskLimits.get(symbol) ?? 0n))
+  }
+  const state: PricingState = { context, books: new Map(), taken, payable }
   return requests.map((request, index) => outcomeOf(request, plans[index]!, state))
 }
 
@@ -95,13 +108,9 @@ function planOf({ sourceAsset, destinationAsset }: PriceRequest, { assets, parAs
   if (parAssets.includes(sourceAsset) && parAssets.includes(destinationAsset)) {
     return { kind: 'par', source, destination }
   }
-  const market = markets.find((candidate) => isOfPair(candidate, sourceAsset, destinationAsset))
+  const [market] = marketsOfPair(markets, sourceAsset, destinationAsset)
   if (market !== undefined) return { kind: 'market', market, source, destination }
   return impossible(`${sourceAsset} and ${destinationAsset} are not at par, and there is no market of the two`)
-}
-
-function isOfPair({ baseAsset, quoteAsset }: PricingMarket, one: string, other: string): boolean {
-  return (baseAsset === one && quoteAsset === other) || (baseAsset === other && quoteAsset === one)
 }
 
 function outcomeOf(request: PriceRequest, plan: Plan, state: PricingState): PriceOutcome {
@@ -109,6 +118,12 @@ function outcomeOf(request: PriceRequest, plan: Plan, state: PricingState): Pric
   const priced = plan.kind === 'par' ? parOutcome(request, plan, state) : marketOutcome(request, plan, state)
   if ('kind' in priced) return priced
   const { conversion, walk } = priced
+  const { destinationAsset, destinationAmount } = conversion
+  const payable = state.payable.get(destinationAsset)
+  if (payable !== undefined && destinationAmount > payable) {
+    return waits('DESK_LIMIT', `the desk may not pay so much ${destinationAsset}: conversion.desk_limits`)
+  }
+  if (payable !== undefined) state.payable.set(destinationAsset, payable - destinationAmount)
   if (plan.kind === 'market' && walk !== undefined) take(state.taken, takenKey(plan), walk.base)
   return { kind: 'priced', conversion }
 }
@@ -128,8 +143,7 @@ function parOutcome(
   const amounts = parAmounts(request.sourceAmount, source, destination)
   if ('kind' in amounts) return amounts
   const pegs: { readonly market: PricingMarket; readonly book: UsableBook }[] = []
-  for (const market of context.markets) {
-    if (!isOfPair(market, source.symbol, destination.symbol)) continue
+  for (const market of marketsOfPair(context.markets, source.symbol, destination.symbol)) {
     const book = bookOf(market.symbol, state)
     if (typeof book === 'string') return waits('PEG', `${market.symbol}: ${book}`)
     if (!isInsidePeg(book.doubleMid, market.priceDecimals, context.settings.pegBpsMax)) {

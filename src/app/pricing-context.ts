@@ -1,0 +1,67 @@
+/**
+ * What conversions are priced from, as it is now: the configuration in force and the live books of this process. A book
+ * is copied in one step, so all of it is of one version.
+ */
+import { type Clock, nanosecondText } from '../base/clock.ts'
+import type { Replica } from '../channel/replica.ts'
+import { minorUnitsOf } from '../config/asset-amounts.ts'
+import type { Config } from '../config/settings.ts'
+import { BID } from '../market/event.ts'
+import {
+  BASE_SCALE,
+  LEVELS_MAX,
+  type PricingBook,
+  type PricingContext,
+  type PricingLevel,
+} from '../orchestrations/pricing/context.ts'
+import type { MarketData } from './market-data.ts'
+
+export interface PricingParts {
+  readonly config: Config
+  readonly clock: Clock
+  readonly marketData: Pick<MarketData, 'replicaOf' | 'isFromVenues'>
+  /** Whether prices may come from the simulator and from recordings. */
+  readonly isSandbox: boolean
+}
+
+export function pricingContext({ config, clock, marketData, isSandbox }: PricingParts): PricingContext {
+  const { assets } = config
+  return {
+    assets,
+    parAssets: config['conversion.par_assets'],
+    markets: config.markets.map(({ definition }) => definition),
+    settings: {
+      pegBpsMax: config['conversion.peg_bps_max'],
+      slippageBpsMax: config['conversion.slippage_bps_max'],
+      depthSeconds: config['conversion.depth_seconds'],
+      bookAgeSecondsMax: config['conversion.book_age_seconds_max'],
+      notionalMax: minorUnitsOf(config['conversion.notional_max'], assets),
+      deskLimits: minorUnitsOf(config['conversion.desk_limits'], assets),
+    },
+    isSandbox,
+    bookOf(symbol) {
+      const replica = marketData.replicaOf(symbol)
+      return replica === undefined ? undefined : readBook(replica, clock, !marketData.isFromVenues(symbol))
+    },
+  }
+}
+
+function readBook(replica: Replica, clock: Clock, isSimulated: boolean): PricingBook {
+  const { market, instant } = replica
+  const scale = 10n ** BigInt(BASE_SCALE - market.amountDecimals)
+  const bids: PricingLevel[] = []
+  const asks: PricingLevel[] = []
+  for (const { side, price, amount } of replica.view.levels(LEVELS_MAX)) {
+    ;(side === BID ? bids : asks).push({ price: BigInt(price), amount: BigInt(amount) * scale })
+  }
+  return {
+    epoch: replica.epoch,
+    version: replica.version,
+    committedAt: nanosecondText(instant.milliseconds, instant.nanoseconds),
+    ageMilliseconds: clock.wallInstant().milliseconds - replica.receivedMilliseconds,
+    isLive: replica.live,
+    isSimulated,
+    bids,
+    asks,
+  }
+}

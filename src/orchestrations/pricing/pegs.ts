@@ -1,0 +1,37 @@
+/** The pairs of assets at par, and the markets that say whether their pegs hold. Pure. */
+import type { PricingContext, PricingMarket } from './context.ts'
+import { isInsidePeg } from './par.ts'
+import { usableBook } from './usable-book.ts'
+
+type Pairs = Pick<PricingContext, 'assets' | 'parAssets' | 'markets'>
+
+/** The markets of two assets: none, one, or one in each direction. */
+export function marketsOfPair(markets: readonly PricingMarket[], one: string, other: string): readonly PricingMarket[] {
+  return markets.filter(
+    ({ baseAsset, quoteAsset }) =>
+      (baseAsset === one && quoteAsset === other) || (baseAsset === other && quoteAsset === one),
+  )
+}
+
+/** Pairs that are converted at par whatever their prices are, because no market of theirs is configured: `USD/USDC`. */
+export function pairsWithoutPeg({ assets, parAssets, markets }: Pairs): readonly string[] {
+  const symbols = parAssets.filter((symbol) => assets.some((asset) => asset.symbol === symbol))
+  return symbols.flatMap((one, index) =>
+    symbols
+      .slice(index + 1)
+      .filter((other) => marketsOfPair(markets, one, other).length === 0)
+      .map((other) => `${one}/${other}`),
+  )
+}
+
+/** The markets of pairs at par, each with whether it lets their conversions go ahead now. */
+export function pegStates(context: PricingContext): readonly { readonly market: string; readonly holds: boolean }[] {
+  const { markets, parAssets, settings } = context
+  return markets
+    .filter(({ baseAsset, quoteAsset }) => parAssets.includes(baseAsset) && parAssets.includes(quoteAsset))
+    .map(({ symbol, priceDecimals }) => {
+      const book = usableBook(context.bookOf(symbol), context)
+      const holds = typeof book !== 'string' && isInsidePeg(book.doubleMid, priceDecimals, settings.pegBpsMax)
+      return { market: symbol, holds }
+    })
+}
