@@ -87,14 +87,15 @@ export function publicRooms(options: PublicRoomsOptions): readonly Room[] {
 export function operatorRooms(options: OperatorRoomsOptions): readonly Room[] {
   const { db, live, quotas } = options
   const supply = supplyOf(options)
-  const reporter = new DepositReporter({ ...options, settings: () => depositSettings(live.config) })
+  const settings = () => depositSettings(live.config)
+  const reporter = new DepositReporter({ ...options, settings })
   return [
     (app) => registerAuthOperatorRoutes(app, options),
     (app) => registerStreamOperatorRoutes(app, options),
     (app) => registerAccountOperatorRoutes(app, db, quotas),
     (app) => registerAddressOperatorRoutes(app, db),
     (app) => registerRuleOperatorRoutes(app, { db, supply }),
-    (app) => registerDepositOperatorRoutes(app, { db, reporter, assets: () => live.config.assets }),
+    (app) => registerDepositOperatorRoutes(app, { db, reporter, settings }),
   ]
 }
 

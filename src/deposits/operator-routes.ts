@@ -1,24 +1,44 @@
-/** The operator's calls about deposits: what custody and banks report. Whether the caller is the operator has been checked before. */
+/**
+ * The operator's calls about deposits: what custody and banks report, what there is, and what becomes of one. Whether the
+ * caller is the operator has been checked before.
+ */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 import { idOf } from '../auth/operator-calls.ts'
-import type { Asset } from '../contract/assets.ts'
+import { isUuid } from '../base/ids.ts'
 import { PageAnswer, pageDocument, readPageQuery } from '../http/page-query.ts'
 import { invalidRequest, Problem, problemDocument } from '../http/problem.ts'
 import { WRITES_RAW_JSON } from '../http/raw-json.ts'
 import { validationErrors } from '../http/validation.ts'
-import { type Db, StoreUnavailable } from '../store/db.ts'
+import { type Db, StoreUnavailable, type Transaction } from '../store/db.ts'
+import { transactionWithRetries } from '../store/retry.ts'
+import { assignDeposit, holdDeposit, rejectDeposit, releaseDeposit, reverseDeposit } from './operator-actions.ts'
+import type { DepositSettings } from './record.ts'
 import { isReport, type Report, readReport } from './report.ts'
 import type { DepositReporter, ReportResult } from './reporter.ts'
-import { DepositReport, type DepositReportBody, DepositReports, DepositsQuery } from './schemas.ts'
+import { returnDeposit } from './returns.ts'
+import {
+  AssignBody,
+  DepositReport,
+  type DepositReportBody,
+  DepositReports,
+  DepositsQuery,
+  Nothing,
+  ReasonBody,
+  ReturnBody,
+} from './schemas.ts'
 import { listDeposits, readDeposit } from './store.ts'
+import type { DepositTables } from './tables.ts'
 
 export interface DepositOperatorRoutesOptions {
   readonly db: Db
   readonly reporter: DepositReporter
-  /** The configured assets. */
-  assets(): readonly Asset[]
+  /** What is in force now. */
+  settings(): DepositSettings
 }
+
+/** Of no record. */
+const NIL_ID = '00000000-0000-0000-0000-000000000000'
 
 interface ById {
   readonly Params: { readonly id: string }
@@ -36,6 +56,49 @@ export function registerDepositOperatorRoutes(app: FastifyInstance, options: Dep
       pageDocument(await listDeposits(db, filters, readPageQuery(query))),
   )
   app.get<ById>('/deposits/:id', ({ params }) => readDeposit(db.tables(), idOf(params.id)))
+  registerActions(app, options)
+}
+
+/** What the operator does with one deposit; each answers with the deposit as it is then. */
+function registerActions(app: FastifyInstance, { db, settings }: DepositOperatorRoutesOptions): void {
+  const act = async (text: string, work: (transaction: Transaction<DepositTables>, id: string) => Promise<void>) => {
+    const id = idOf(text)
+    await transactionWithRetries<DepositTables, void>(db, (transaction) => work(transaction, id))
+    return await readDeposit(db.tables(), id)
+  }
+  app.post<ById & { Body: Static<typeof AssignBody> }>(
+    '/deposits/:id/assign',
+    { schema: { body: AssignBody } },
+    ({ params, body: { profile_id, run_rules: runsRules = false } }) =>
+      act(params.id, (transaction, id) =>
+        assignDeposit(transaction, id, { profileId: profileIdOf(profile_id), runsRules }, settings()),
+      ),
+  )
+  app.post<ById>('/deposits/:id/hold', { schema: { body: Nothing } }, ({ params }) => act(params.id, holdDeposit))
+  app.post<ById>('/deposits/:id/release', { schema: { body: Nothing } }, ({ params }) =>
+    act(params.id, (transaction, id) => releaseDeposit(transaction, id, settings())),
+  )
+  app.post<ById & { Body: Static<typeof ReasonBody> }>(
+    '/deposits/:id/reject',
+    { schema: { body: ReasonBody } },
+    ({ params, body }) => act(params.id, (transaction, id) => rejectDeposit(transaction, id, body.reason)),
+  )
+  app.post<ById & { Body: Static<typeof ReasonBody> }>(
+    '/deposits/:id/reverse',
+    { schema: { body: ReasonBody } },
+    ({ params, body }) => act(params.id, (transaction, id) => reverseDeposit(transaction, id, body.reason)),
+  )
+  app.post<ById & { Body: Static<typeof ReturnBody> }>(
+    '/deposits/:id/return',
+    { schema: { body: ReturnBody } },
+    ({ params, body }) =>
+      act(params.id, (transaction, id) => returnDeposit(transaction, id, body, settings().conversions.assets)),
+  )
+}
+
+/** What is no id names no profile. */
+function profileIdOf(text: string): string {
+  return isUuid(text) ? text.toLowerCase() : NIL_ID
 }
 
 async function report(request: FastifyRequest, options: DepositOperatorRoutesOptions): Promise<unknown> {
@@ -58,9 +121,9 @@ async function report(request: FastifyRequest, options: DepositOperatorRoutesOpt
 }
 
 /** The report; 400 names the first rule that each of its fields breaks. */
-function readOne(request: FastifyRequest, body: unknown, { assets }: DepositOperatorRoutesOptions): Report {
+function readOne(request: FastifyRequest, body: unknown, { settings }: DepositOperatorRoutesOptions): Report {
   refuseInvalid(request, DepositReport, body)
-  const read = readReport(body as DepositReportBody, assets())
+  const read = readReport(body as DepositReportBody, settings().conversions.assets)
   if (isReport(read)) return read
   throw invalidRequest(read)
 }

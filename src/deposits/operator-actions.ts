@@ -1,0 +1,311 @@
+/**
+ * What the operator does with one deposit: holds, releases, rejects or reverses it, or assigns it to a profile. Each is a
+ * step of `transitions` on the locked row, with its postings, its entry of the customer's statement and one audit row in
+ * the caller's transaction. Asking for a state that is there changes nothing.
+ */
+import { ACTOR } from '../auth/operator-calls.ts'
+import { receivingAddressWithId } from '../deposit-instructions/address-owner.ts'
+import { Problem } from '../http/problem.ts'
+import { lockBalances, post } from '../ledger/ledger.ts'
+import type { LedgerAccount, MinorUnits, Posting } from '../ledger/posting.ts'
+import { stopForReversal } from '../orchestrations/reverse.ts'
+import { startOrchestrations } from '../orchestrations/start.ts'
+import { writeAudit } from '../store/audit.ts'
+import { nextCreationTimes } from '../store/creation-time.ts'
+import type { Transaction } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
+import { changeTransfers, insertTransfers } from '../transfers/store.ts'
+import { type Arrived, type Owner, ownersOf } from './attribution.ts'
+import { type Creditable, type CreditPosting, creditPostings, decideCredits, orchestrationOf } from './credit.ts'
+import { type DepositRow, lockDeposits } from './known.ts'
+import type { DepositSettings } from './record.ts'
+import { noDeposit } from './store.ts'
+import type { DepositsTable, DepositTables } from './tables.ts'
+import { shownSecondaryStatus, transferOf } from './transfer-entries.ts'
+import { actionEffect, type DepositAction, type DepositSecondaryStatus, isHeldBack, stateName } from './transitions.ts'
+
+/** Keeps the money from its profile: when it is credited, or, while it is still there, at once. */
+export async function holdDeposit<Tables>(transaction: Transaction<Tables>, id: string): Promise<void> {
+  const deposit = await lockDeposit(transaction, id)
+  const step = stepOf('hold', deposit)
+  if (step === undefined) return
+  if (deposit.status === 'COMPLETED') {
+    await takeFromAvailable(transaction, deposit, 'held')
+  }
+  await setSecondary(transaction, deposit, step, {})
+  await audit(transaction, 'deposit.hold', id, { status: deposit.status })
+}
+
+/** Gives held money to its profile. One that was held before it was credited is handled as if it were credited now. */
+export async function releaseDeposit<Tables>(
+  transaction: Transaction<Tables>,
+  id: string,
+  settings: DepositSettings,
+): Promise<void> {
+  const deposit = await lockDeposit(transaction, id)
+  const step = stepOf('release', deposit)
+  if (step === undefined) return
+  const owner = await ownerOf(transaction, deposit)
+  if (deposit.status !== 'COMPLETED' || owner === undefined) {
+    await setSecondary(transaction, deposit, step, {})
+    await audit(transaction, 'deposit.release', id, { status: deposit.status })
+    return
+  }
+  const creditable = await creditableOf(transaction, deposit, owner, {
+    // Rules act once: what they did with a deposit that was held later stays as it is.
+    runsRules: deposit.disposition === 'HELD' && !deposit.skips_rules,
+    isHeldBack: false,
+  })
+  const [decided] = await decideCredits(transaction, [creditable], settings)
+  const credit = decided as CreditPosting['credit']
+  const disposition = deposit.disposition === 'HELD' ? credit.disposition : deposit.disposition
+  const { ruleId: rule_id, orchestrationId: orchestration_id } = credit
+  const handled = deposit.disposition === 'HELD' ? { disposition, rule_id, orchestration_id } : {}
+  await setSecondary(transaction, deposit, step, handled)
+  await applyCredit(transaction, { deposit: creditable, credit, from: 'held' })
+  await start(transaction, creditable, credit, settings, () => Promise.resolve())
+  await audit(transaction, 'deposit.release', id, { status: deposit.status, disposition, orchestration_id })
+}
+
+/** Keeps held money for good: it can only be returned or reversed. */
+export async function rejectDeposit<Tables>(
+  transaction: Transaction<Tables>,
+  id: string,
+  reason: string,
+): Promise<void> {
+  const deposit = await lockDeposit(transaction, id)
+  const step = stepOf('reject', deposit)
+  if (step === undefined) return
+  await setSecondary(transaction, deposit, step, { reason })
+  await audit(transaction, 'deposit.reject', id, { reason })
+}
+
+/**
+ * Takes a deposit back, as its bank has done: what its profile no longer has, it owes. An orchestration that has not
+ * converted it ends.
+ */
+export async function reverseDeposit<Tables>(
+  transaction: Transaction<Tables>,
+  id: string,
+  reason: string,
+): Promise<void> {
+  const deposit = await lockDeposit(transaction, id)
+  const step = stepOf('reverse', deposit)
+  if (step === undefined) return
+  const missing = await takeBack(transaction, deposit)
+  await setSecondary(transaction, deposit, step, { reason })
+  await audit(transaction, 'deposit.reverse', id, {
+    reason,
+    ...(missing === 0n ? {} : { receivable_units: `${missing}` }),
+  })
+}
+
+/** Gives an unattributed deposit to a profile; rules are looked at only with `runsRules`. */
+export async function assignDeposit<Tables>(
+  transaction: Transaction<Tables>,
+  id: string,
+  { profileId, runsRules }: { readonly profileId: string; readonly runsRules: boolean },
+  settings: DepositSettings,
+): Promise<void> {
+  const deposit = await lockDeposit(transaction, id)
+  const owner = (await ownersOf(transaction, [profileId])).get(profileId)
+  if (owner === undefined) {
+    const detail = 'there is no profile with this id'
+    throw new Problem('not_found', `/profile_id: ${detail}`, { errors: [{ pointer: '/profile_id', detail }] })
+  }
+  if (deposit.profile_id === profileId) return
+  if (deposit.profile_id !== null) {
+    const meta = { current: stateOf(deposit), profile_id: deposit.profile_id }
+    throw new Problem('invalid_state', 'the deposit belongs to another profile', { meta })
+  }
+  if (deposit.status === 'FAILED' || deposit.secondary_status === 'REVERSED') {
+    throw invalidState(deposit, 'cannot be assigned')
+  }
+  const change = { customer_id: owner.customerId, profile_id: owner.profileId, account_id: owner.accountId }
+  const detail = { profile_id: profileId, run_rules: runsRules }
+  if (deposit.status === 'PENDING') {
+    await update(transaction, id, { ...change, skips_rules: !runsRules })
+    await show(transaction, { ...deposit, ...change }, owner)
+    await audit(transaction, 'deposit.assign', id, detail)
+    return
+  }
+  const creditable = await creditableOf(transaction, deposit, owner, {
+    runsRules,
+    isHeldBack: isHeldBack(deposit.secondary_status),
+  })
+  const [decided] = await decideCredits(transaction, [creditable], settings)
+  const credit = decided as CreditPosting['credit']
+  const { disposition, ruleId: rule_id, orchestrationId: orchestration_id } = credit
+  const handled = { ...change, skips_rules: !runsRules, disposition, rule_id, orchestration_id }
+  await update(transaction, id, handled)
+  await applyCredit(transaction, { deposit: creditable, credit, from: 'unattributed' })
+  await start(transaction, creditable, credit, settings, (createdAt) =>
+    insertTransfers(transaction, [transferOf({ ...deposit, ...handled }, owner, {}, createdAt)]),
+  )
+  await audit(transaction, 'deposit.assign', id, { ...detail, disposition, orchestration_id })
+}
+
+/** The deposit, locked until the transaction ends. */
+export async function lockDeposit<Tables>(transaction: Transaction<Tables>, id: string): Promise<DepositRow> {
+  return (await lockDeposits(transaction, [id])).get(id) ?? noDeposit()
+}
+
+/** The next secondary status; undefined: it is there already. 409 where no step leads to it. */
+export function stepOf(
+  action: DepositAction,
+  deposit: DepositRow,
+): { readonly next: DepositSecondaryStatus | null } | undefined {
+  const effect = actionEffect(action, { status: deposit.status, secondary: deposit.secondary_status })
+  if (effect.kind === 'impossible') throw invalidState(deposit, `there is no ${action} for it`)
+  return effect.kind === 'unchanged' ? undefined : { next: effect.secondary }
+}
+
+/**
+ * Moves the money of a credited deposit out of `available` of its profile; 409 when it is not there any more, or the
+ * deposit has no profile.
+ */
+export async function takeFromAvailable<Tables>(
+  transaction: Transaction<Tables>,
+  deposit: DepositRow,
+  bucket: 'held' | 'in_transit',
+): Promise<void> {
+  const { id: groupId, profile_id: profileId, asset } = deposit
+  if (profileId === null) throw invalidState(deposit, 'it belongs to no profile: assign it first', 'UNATTRIBUTED')
+  const amount = BigInt(deposit.amount)
+  await refuseOrchestrated(transaction, deposit)
+  const balances = await lockBalances(transaction, [{ profileId, asset }])
+  if (balances({ profileId, asset }).available < amount) {
+    throw invalidState(deposit, 'its money is not in the balance of its profile any more')
+  }
+  const debit = { bucket: 'available', profileId } as const
+  await post(transaction, [{ asset, amount, debit, credit: { bucket, profileId }, groupId }])
+}
+
+/** Sets the secondary status, and shows it in the customer's statement. */
+export async function setSecondary<Tables>(
+  transaction: Transaction<Tables>,
+  deposit: DepositRow,
+  { next }: { readonly next: DepositSecondaryStatus | null },
+  changes: Partial<DepositsTable>,
+): Promise<void> {
+  await update(transaction, deposit.id, { ...changes, secondary_status: next })
+  const { disposition } = changes
+  const shown = { secondaryStatus: shownSecondaryStatus(next), ...(disposition ? { disposition } : {}) }
+  await changeTransfers(transaction, [{ id: deposit.id, ...shown }])
+}
+
+function stateOf({ status, secondary_status: secondary }: DepositRow): string {
+  return stateName({ status, secondary })
+}
+
+function invalidState(deposit: DepositRow, detail: string, current = stateOf(deposit)): Problem {
+  return new Problem('invalid_state', `a deposit that is ${current}: ${detail}`, { meta: { current } })
+}
+
+async function update<Tables>(
+  transaction: Transaction<Tables>,
+  id: string,
+  changes: Partial<DepositsTable>,
+): Promise<void> {
+  const ours = transaction as unknown as Transaction<DepositTables>
+  const updated_at = sql<string>`greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')`
+  await ours
+    .updateTable('deposits')
+    .set({ ...changes, updated_at })
+    .where('id', '=', id)
+    .execute()
+}
+
+async function audit<Tables>(
+  transaction: Transaction<Tables>,
+  action: string,
+  subject: string,
+  detail: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await writeAudit(transaction, { actor: ACTOR, action, subject, detail })
+}
+
+async function ownerOf<Tables>(transaction: Transaction<Tables>, deposit: DepositRow): Promise<Owner | undefined> {
+  const { profile_id } = deposit
+  return profile_id === null ? undefined : (await ownersOf(transaction, [profile_id])).get(profile_id)
+}
+
+async function creditableOf<Tables>(
+  transaction: Transaction<Tables>,
+  deposit: DepositRow,
+  owner: Owner,
+  how: Pick<Creditable, 'runsRules' | 'isHeldBack'>,
+): Promise<Creditable> {
+  const { id, asset, amount, network, occurred_at, deposit_address_id, fiat_instructions_id } = deposit
+  const arrived: Arrived = {
+    address: deposit_address_id === null ? undefined : await receivingAddressWithId(transaction, deposit_address_id),
+    fiatInstructionsId: fiat_instructions_id ?? undefined,
+  }
+  return { depositId: id, asset, amount: BigInt(amount), network, occurredAt: occurred_at, owner, arrived, ...how }
+}
+
+async function applyCredit<Tables>(transaction: Transaction<Tables>, credit: CreditPosting): Promise<void> {
+  const { owner, asset } = credit.deposit
+  const key = { profileId: owner.profileId, asset }
+  const balances = await lockBalances(transaction, [key])
+  await post(
+    transaction,
+    creditPostings([credit], () => balances(key).receivable),
+  )
+}
+
+/** @param show writes what the customer sees first, with the time of its clock */
+async function start<Tables>(
+  transaction: Transaction<Tables>,
+  creditable: Creditable,
+  credit: CreditPosting['credit'],
+  settings: DepositSettings,
+  show: (createdAt: string) => Promise<void>,
+): Promise<void> {
+  const createdAt = await creationTime(transaction, creditable.owner)
+  await show(createdAt)
+  const started = orchestrationOf(creditable, credit, createdAt)
+  await startOrchestrations(transaction, started === undefined ? [] : [started], settings.start)
+}
+
+async function show<Tables>(transaction: Transaction<Tables>, deposit: DepositRow, owner: Owner): Promise<void> {
+  await insertTransfers(transaction, [transferOf(deposit, owner, {}, await creationTime(transaction, owner))])
+}
+
+async function creationTime<Tables>(transaction: Transaction<Tables>, { customerId }: Owner): Promise<string> {
+  return (await nextCreationTimes(transaction, [customerId])).get(customerId) as string
+}
+
+/** The money of an orchestrated deposit is with the orchestration, unless that has failed and put it back. */
+async function refuseOrchestrated<Tables>(transaction: Transaction<Tables>, deposit: DepositRow): Promise<void> {
+  if (deposit.orchestration_id === null) return
+  const { rows } = await sql<{ readonly status: string }>`
+    select status from orchestrations where id = ${deposit.orchestration_id}
+  `.execute(transaction)
+  if (rows[0]?.status !== 'FAILED') throw invalidState(deposit, 'its orchestration has the money')
+}
+
+/** Posts the reversal; gives back what its profile owes since. */
+async function takeBack<Tables>(transaction: Transaction<Tables>, deposit: DepositRow): Promise<MinorUnits> {
+  const { id: groupId, profile_id: profileId, asset, secondary_status } = deposit
+  const amount = BigInt(deposit.amount)
+  const toExternal = (debit: LedgerAccount, part: MinorUnits): readonly Posting[] =>
+    part === 0n ? [] : [{ asset, amount: part, debit, credit: { bucket: 'external' }, groupId }]
+  if (profileId === null) {
+    await post(transaction, toExternal({ bucket: 'unattributed' }, amount))
+    return 0n
+  }
+  if (isHeldBack(secondary_status)) {
+    await post(transaction, toExternal({ bucket: 'held', profileId }, amount))
+    return 0n
+  }
+  await stopForReversal(transaction, groupId)
+  const balances = await lockBalances(transaction, [{ profileId, asset }])
+  const { available } = balances({ profileId, asset })
+  const taken = available < amount ? available : amount
+  await post(transaction, [
+    ...toExternal({ bucket: 'available', profileId }, taken),
+    ...toExternal({ bucket: 'receivable', profileId }, amount - taken),
+  ])
+  return amount - taken
+}

@@ -1,0 +1,158 @@
+/**
+ * Sends deposits back: a delivery to a destination that the operator names, never to where the money came from unless
+ * that is named. When the payment fails, the deposit is as it was before.
+ */
+
+import type { Static } from 'typebox'
+import { ACTOR } from '../auth/operator-calls.ts'
+import { newId } from '../base/ids.ts'
+import { type Asset, isFiat } from '../contract/assets.ts'
+import { networkNamed } from '../contract/crypto-networks.ts'
+import { createDeliveries } from '../deliveries/create.ts'
+import type { Delivery, DeliveryDestination, DeliveryFailure } from '../deliveries/model.ts'
+import type { DeliveryOwner } from '../deliveries/owner.ts'
+import { isOwnAddress } from '../deposit-instructions/address-owner.ts'
+import { addressFault } from '../deposit-instructions/derivation/address-validity.ts'
+import { type FieldError, invalidRequest, Problem } from '../http/problem.ts'
+import { post } from '../ledger/ledger.ts'
+import { writeAudit } from '../store/audit.ts'
+import { nextCreationTimes } from '../store/creation-time.ts'
+import type { Transaction } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
+import { changeTransfers } from '../transfers/store.ts'
+import { lockDeposit, setSecondary, stepOf, takeFromAvailable } from './operator-actions.ts'
+import type { ReturnBody } from './schemas.ts'
+import { shownSecondaryStatus } from './transfer-entries.ts'
+import { type DepositSecondaryStatus, isHeldBack } from './transitions.ts'
+
+/** Returns the money of a deposit, from `held` or from what its profile has. */
+export async function returnDeposit<Tables>(
+  transaction: Transaction<Tables>,
+  id: string,
+  body: Static<typeof ReturnBody>,
+  assets: readonly Asset[],
+): Promise<void> {
+  const deposit = await lockDeposit(transaction, id)
+  const destination = destinationOf(
+    body,
+    assets.find(({ symbol }) => symbol === deposit.asset),
+  )
+  const step = stepOf('return', deposit)
+  if (step === undefined) return
+  if ('crypto' in destination) await refuseOwnAddress(transaction, destination.crypto)
+  const { asset, secondary_status } = deposit
+  const failsTo = isHeldBack(secondary_status) ? 'held' : 'available'
+  if (failsTo === 'available') await takeFromAvailable(transaction, deposit, 'in_transit')
+  const profileId = deposit.profile_id as string
+  const customerId = deposit.customer_id as string
+  const amount = BigInt(deposit.amount)
+  if (failsTo === 'held') {
+    const debit = { bucket: 'held', profileId } as const
+    await post(transaction, [{ asset, amount, debit, credit: { bucket: 'in_transit', profileId }, groupId: id }])
+  }
+  const deliveryId = newId()
+  await setSecondary(transaction, deposit, step, {
+    reason: body.reason,
+    delivery_id: deliveryId,
+    returned_from: secondary_status === 'HELD' || secondary_status === 'REJECTED' ? secondary_status : null,
+  })
+  await writeAudit(transaction, {
+    actor: ACTOR,
+    action: 'deposit.return',
+    subject: id,
+    detail: { reason: body.reason, delivery_id: deliveryId, ...destination },
+  })
+  const times = await nextCreationTimes(transaction, [customerId])
+  const createdAt = times.get(customerId) as string
+  const of = { customerId, profileId, accountId: deposit.account_id, owner: { depositId: id } }
+  const sent = { asset, amount, destination, failsTo, groupId: id, createdAt, metadata: {} } as const
+  await createDeliveries(transaction, [{ id: deliveryId, ...of, ...sent }])
+}
+
+/** What deposits do with the results of their returns. */
+export const depositReturns: DeliveryOwner = {
+  async settled(transaction, delivery) {
+    // One that had failed was paid after all; a deposit that was reversed meanwhile stays that.
+    if (delivery.late) await setReturned(transaction, delivery)
+  },
+  async failed(transaction, delivery, failure) {
+    await undoReturn(transaction, delivery, failure)
+  },
+  async waits() {
+    // The delivery itself shows what it waits for.
+  },
+}
+
+async function setReturned<Tables>(transaction: Transaction<Tables>, delivery: Delivery): Promise<void> {
+  const depositId = depositOf(delivery)
+  const { rows } = await sql`
+    update deposits set secondary_status = 'RETURNED', delivery_id = ${delivery.id},
+      updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')
+    where id = ${depositId} and (secondary_status is null or secondary_status in ('HELD', 'REJECTED'))
+    returning id
+  `.execute(transaction)
+  if (rows.length > 0) await changeTransfers(transaction, [{ id: depositId, secondaryStatus: 'RETURNED' }])
+}
+
+async function undoReturn<Tables>(
+  transaction: Transaction<Tables>,
+  delivery: Delivery,
+  { code, detail }: DeliveryFailure,
+): Promise<void> {
+  const depositId = depositOf(delivery)
+  const { rows } = await sql<{ readonly secondary_status: DepositSecondaryStatus | null }>`
+    update deposits set secondary_status = returned_from, returned_from = null,
+      updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')
+    where id = ${depositId} and delivery_id = ${delivery.id} and secondary_status = 'RETURNED'
+    returning secondary_status
+  `.execute(transaction)
+  const [row] = rows
+  if (row === undefined) return
+  const secondaryStatus = shownSecondaryStatus(row.secondary_status)
+  await changeTransfers(transaction, [{ id: depositId, secondaryStatus }])
+  const entry = { actor: 'worker', action: 'deposit.return_failed', subject: depositId }
+  await writeAudit(transaction, { ...entry, detail: { delivery_id: delivery.id, code, detail } })
+}
+
+function depositOf({ owner }: Delivery): string {
+  return 'depositId' in owner ? owner.depositId : ''
+}
+
+/** The destination in its one form; 400 names what is wrong with it. */
+function destinationOf({ crypto, fiat }: Static<typeof ReturnBody>, asset: Asset | undefined): DeliveryDestination {
+  if ((crypto === undefined) === (fiat === undefined)) {
+    throw invalidRequest([{ pointer: '', detail: 'must have exactly one of crypto, fiat' }])
+  }
+  if (fiat !== undefined) {
+    const { fiat_account_id, memo, network } = fiat
+    if (asset !== undefined && !isFiat(asset)) {
+      throw invalidRequest([
+        { pointer: '/fiat', detail: `does not carry ${asset.symbol}, which is no money at a bank` },
+      ])
+    }
+    const members = { ...(memo === undefined ? {} : { memo }), ...(network === undefined ? {} : { network }) }
+    return { fiat: { fiat_account_id, ...members } }
+  }
+  const { address, network: name } = crypto as NonNullable<typeof crypto>
+  const network = networkNamed(name)
+  const faults: FieldError[] = []
+  if (asset?.networks.includes(network) === false) {
+    faults.push({ pointer: '/crypto/network', detail: `does not carry ${asset.symbol}` })
+  }
+  const addressDetail = addressFault(network, address)
+  if (addressDetail !== undefined) faults.push({ pointer: '/crypto/address', detail: addressDetail })
+  const [first, ...others] = faults
+  if (first !== undefined) throw invalidRequest([first, ...others])
+  return { crypto: { address, network } }
+}
+
+/** What is sent to an address of the service would come back as a deposit. */
+async function refuseOwnAddress<Tables>(
+  transaction: Transaction<Tables>,
+  { network, address }: Extract<DeliveryDestination, { crypto: object }>['crypto'],
+): Promise<void> {
+  if (!(await isOwnAddress(transaction, network, address))) return
+  const pointer = '/crypto/address'
+  const detail = 'is a deposit address of this service'
+  throw new Problem('own_address', `${pointer}: ${detail}`, { errors: [{ pointer, detail }] })
+}
