@@ -1,0 +1,267 @@
+/** What the operator does with a deposit, and where its money is afterwards. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '../../src/base/ids.ts'
+import type { Delivery } from '../../src/deliveries/model.ts'
+import { depositReturns } from '../../src/deposits/returns.ts'
+import { post } from '../../src/ledger/ledger.ts'
+import { sql } from '../../src/store/sql.ts'
+import { ETHEREUM_ADDRESS } from '../support/rules.ts'
+import {
+  auditOf,
+  balancesOf,
+  type DepositsNode,
+  newAddress,
+  newProfile,
+  newRule,
+  openDepositsNode,
+  postingsOf,
+  report,
+  reportOf,
+  transferOf,
+  wireOf,
+} from './deposits-node.ts'
+
+const NO_ONE = '018f0000-0000-7000-8000-000000000000'
+const DESTINATION = { crypto: { address: ETHEREUM_ADDRESS, network: 'ETHEREUM' } }
+
+let stand: DepositsNode
+beforeAll(async () => {
+  stand = await openDepositsNode()
+})
+afterAll(() => stand?.close())
+
+const ask = (id: string, verb: string, body?: object) => stand.node.operator('POST', `/deposits/${id}/${verb}`, body)
+
+/** A call that succeeds. */
+async function act(id: string, verb: string, body?: object) {
+  const answer = await ask(id, verb, body)
+  expect(answer.status, answer.text).toBe(200)
+  return answer.body
+}
+
+/** Spends what a profile has, as an orchestration out of its balance does. */
+async function spend(profileId: string, amount: bigint): Promise<void> {
+  const debit = { bucket: 'available', profileId } as const
+  await stand.node.db.transaction((transaction) =>
+    post(transaction, [{ asset: 'USDC', amount, debit, credit: { bucket: 'external' }, groupId: newId() }]),
+  )
+}
+
+async function newDeposit(changes: Readonly<Record<string, unknown>> = {}) {
+  const profileId = await newProfile(stand)
+  const body = reportOf(await newAddress(stand, profileId), changes)
+  return { profileId, body, deposit: await report(stand, body) }
+}
+
+describe('a hold', () => {
+  it('of a PENDING deposit keeps it from its profile, and its release looks at the rules', async () => {
+    const profileId = await newProfile(stand)
+    const rule = await newRule(stand, profileId)
+    const body = reportOf(rule.source.crypto.address, { status: 'PENDING' })
+    const { id } = await report(stand, body)
+    expect(await act(id, 'hold')).toMatchObject({ status: 'PENDING', secondary_status: 'HELD' })
+    const held = await report(stand, { ...body, status: 'COMPLETED' })
+    expect(held).toMatchObject({ status: 'COMPLETED', secondary_status: 'HELD', disposition: { code: 'HELD' } })
+    expect(await balancesOf(stand, profileId)).toMatchObject({ available: '0', held: '100000000' })
+    expect(await transferOf(stand, id)).toMatchObject({ secondary_status: 'HELD', disposition: 'HELD' })
+    const released = await act(id, 'release')
+    expect(released).toMatchObject({ disposition: { code: 'ORCHESTRATED' }, orchestration_rule_id: rule.id })
+    expect(released.secondary_status).toBeUndefined()
+    expect(await balancesOf(stand, profileId)).toMatchObject({ held: '0', in_transit: '100000000' })
+    expect(await transferOf(stand, id)).toMatchObject({ secondary_status: null, disposition: 'ORCHESTRATED' })
+    expect(await act(id, 'release')).toEqual(released)
+    expect(await ask(id, 'hold')).toMatchObject({ status: 409, body: { meta: { current: 'COMPLETED' } } })
+    expect(await auditOf(stand, id)).toEqual(['deposit.create', 'deposit.hold', 'deposit.complete', 'deposit.release'])
+  })
+
+  it('of a COMPLETED deposit takes its money out of the balance, while it is there', async () => {
+    const { profileId, deposit } = await newDeposit()
+    expect(await act(deposit.id, 'hold')).toMatchObject({ secondary_status: 'HELD', disposition: { code: 'NO_RULE' } })
+    expect(await balancesOf(stand, profileId)).toMatchObject({ available: '0', held: '100000000' })
+    expect(await act(deposit.id, 'release')).toMatchObject({ disposition: { code: 'NO_RULE' } })
+    expect(await balancesOf(stand, profileId)).toMatchObject({ available: '100000000', held: '0' })
+    await spend(profileId, 1n)
+    expect(await ask(deposit.id, 'hold')).toMatchObject({ status: 409, body: { code: 'invalid_state' } })
+  })
+
+  it('that ends in a rejection is kept until it is returned', async () => {
+    const { profileId, deposit } = await newDeposit()
+    await act(deposit.id, 'hold')
+    const rejected = await act(deposit.id, 'reject', { reason: 'a sanctioned sender' })
+    expect(rejected).toMatchObject({ secondary_status: 'REJECTED', reason: 'a sanctioned sender' })
+    expect(await act(deposit.id, 'reject', { reason: 'other' })).toEqual(rejected)
+    expect(await transferOf(stand, deposit.id)).toMatchObject({ secondary_status: 'HELD' })
+    expect(await ask(deposit.id, 'release')).toMatchObject({ status: 409, body: { meta: { current: 'REJECTED' } } })
+    const returned = await act(deposit.id, 'return', { reason: 'as asked', ...DESTINATION })
+    expect(returned).toMatchObject({ secondary_status: 'RETURNED', delivery_id: expect.any(String) })
+    expect(await balancesOf(stand, profileId)).toMatchObject({ held: '0', in_transit: '100000000' })
+  })
+})
+
+describe('a reversal', () => {
+  it('after the money left leaves nothing, and a debt', async () => {
+    const { profileId, body, deposit } = await newDeposit()
+    await spend(profileId, 70_000_000n)
+    expect(await act(deposit.id, 'reverse', { reason: 'recalled' })).toMatchObject({ secondary_status: 'REVERSED' })
+    expect(await balancesOf(stand, profileId)).toEqual({
+      available: '0',
+      in_transit: '0',
+      held: '0',
+      receivable: '70000000',
+    })
+    const posted = [
+      'external -> available 100000000',
+      'available -> external 30000000',
+      'receivable -> external 70000000',
+    ]
+    expect(await postingsOf(stand, deposit.id)).toEqual(posted)
+    expect(await transferOf(stand, deposit.id)).toMatchObject({ secondary_status: 'REVERSED' })
+    await act(deposit.id, 'reverse', { reason: 'again' })
+    expect(await postingsOf(stand, deposit.id)).toEqual(posted)
+    const next = await report(stand, reportOf(body.crypto.address, { amount: '50' }))
+    expect(await postingsOf(stand, next.id)).toEqual([
+      'external -> available 50000000',
+      'available -> receivable 50000000',
+    ])
+    const rest = await report(stand, reportOf(body.crypto.address, { amount: '50' }))
+    expect(await balancesOf(stand, profileId)).toMatchObject({ available: '30000000', receivable: '0' })
+    expect(rest.disposition).toEqual({ code: 'NO_RULE' })
+  })
+
+  it('ends an orchestration that has not converted, and a debt starts none', async () => {
+    const profileId = await newProfile(stand)
+    const { address } = (await newRule(stand, profileId)).source.crypto
+    const deposit = await report(stand, reportOf(address))
+    await act(deposit.id, 'reverse', { reason: 'recalled' })
+    expect(await balancesOf(stand, profileId)).toMatchObject({ available: '0', in_transit: '0', receivable: '0' })
+    const { rows } = await sql`
+      select status, fail_code from orchestrations where deposit_id = ${deposit.id}
+    `.execute(stand.node.db.tables())
+    expect(rows).toEqual([{ status: 'FAILED', fail_code: 'REVERSED' }])
+    const plain = await report(stand, reportOf(await newAddress(stand, profileId)))
+    await spend(profileId, 100_000_000n)
+    await act(plain.id, 'reverse', { reason: 'recalled' })
+    const owing = await report(stand, reportOf(address))
+    expect(owing.disposition).toEqual({ code: 'RECEIVABLE' })
+    expect(await balancesOf(stand, profileId)).toMatchObject({ available: '0', in_transit: '0', receivable: '0' })
+  })
+
+  it('of held and of unattributed money takes it from there', async () => {
+    const { profileId, deposit } = await newDeposit()
+    await act(deposit.id, 'hold')
+    await act(deposit.id, 'reverse', { reason: 'recalled' })
+    expect(await balancesOf(stand, profileId)).toMatchObject({ available: '0', held: '0', receivable: '0' })
+    const lost = await report(stand, reportOf(ETHEREUM_ADDRESS))
+    await act(lost.id, 'reverse', { reason: 'recalled' })
+    expect(await postingsOf(stand, lost.id)).toEqual([
+      'external -> unattributed 100000000',
+      'unattributed -> external 100000000',
+    ])
+    expect((await ask(lost.id, 'assign', { profile_id: profileId })).status).toBe(409)
+  })
+})
+
+describe('a return', () => {
+  it('needs a destination that can be paid', async () => {
+    const { deposit, body, profileId } = await newDeposit()
+    const reason = 'not wanted'
+    const refused = async (changes: object) => (await ask(deposit.id, 'return', { reason, ...changes })).body
+    expect(await refused({})).toMatchObject({ code: 'invalid_request' })
+    expect(await refused({ fiat: { fiat_account_id: 'a' } })).toMatchObject({ errors: [{ pointer: '/fiat' }] })
+    const crypto = { address: ETHEREUM_ADDRESS, network: 'BNB' }
+    expect(await refused({ crypto })).toMatchObject({ errors: [{ pointer: '/crypto/network' }] })
+    const own = { address: body.crypto.address, network: 'BASE' }
+    expect(await refused({ crypto: own })).toMatchObject({ code: 'own_address' })
+    expect(await balancesOf(stand, profileId)).toMatchObject({ available: '100000000' })
+  })
+
+  it('is a delivery; when that fails, the deposit is as it was', async () => {
+    const { deposit, profileId } = await newDeposit()
+    const { delivery_id: id } = await act(deposit.id, 'return', { reason: 'not wanted', ...DESTINATION })
+    const { rows } = await sql`
+      select deposit_id, amount, destination, fails_to, status from deliveries where id = ${id}
+    `.execute(stand.node.db.tables())
+    expect(rows).toEqual([
+      {
+        deposit_id: deposit.id,
+        amount: '100000000',
+        destination: DESTINATION,
+        fails_to: 'available',
+        status: 'WAITING',
+      },
+    ])
+    expect(await transferOf(stand, deposit.id)).toMatchObject({ secondary_status: 'RETURNED' })
+    expect(await balancesOf(stand, profileId)).toMatchObject({ available: '0', in_transit: '100000000' })
+    const delivery = { id, owner: { depositId: deposit.id }, late: false } as Delivery
+    const failure = { code: 'REFUSED', detail: 'account closed' } as const
+    await stand.node.db.transaction((transaction) => depositReturns.failed(transaction, delivery, failure))
+    const again = (await stand.node.operator('GET', `/deposits/${deposit.id}`)).body
+    expect(again.secondary_status).toBeUndefined()
+    expect(await transferOf(stand, deposit.id)).toMatchObject({ secondary_status: null })
+    const late = { ...delivery, late: true }
+    await stand.node.db.transaction((transaction) => depositReturns.settled(transaction, late))
+    expect((await stand.node.operator('GET', `/deposits/${deposit.id}`)).body.secondary_status).toBe('RETURNED')
+  })
+})
+
+describe('an assignment', () => {
+  it('credits what belonged to nobody, with the rules only where that is asked for', async () => {
+    const profileId = await newProfile(stand)
+    const source = { profile: { profile_id: profileId } }
+    const rule = await newRule(stand, profileId, { source, source_asset: 'USD', destination_asset: 'USDC' })
+    const without = await report(stand, wireOf({ remittance: 'rent' }))
+    const assigned = await act(without.id, 'assign', { profile_id: profileId })
+    expect(assigned).toMatchObject({ profile_id: profileId, disposition: { code: 'ASSIGNED' } })
+    expect(await act(without.id, 'assign', { profile_id: profileId, run_rules: true })).toEqual(assigned)
+    expect(await postingsOf(stand, without.id)).toEqual([
+      'external -> unattributed 10000',
+      'unattributed -> available 10000',
+    ])
+    expect(await transferOf(stand, without.id)).toMatchObject({ type: 'WIRE_DEPOSIT', status: 'COMPLETED' })
+    const withRules = await report(stand, wireOf({ remittance: 'rent' }))
+    expect(await act(withRules.id, 'assign', { profile_id: profileId, run_rules: true })).toMatchObject({
+      disposition: { code: 'ORCHESTRATED' },
+      orchestration_rule_id: rule.id,
+    })
+    expect(await balancesOf(stand, profileId, 'USD')).toMatchObject({ available: '10000', in_transit: '10000' })
+    const other = await ask(withRules.id, 'assign', { profile_id: stand.profileId })
+    expect(other).toMatchObject({ status: 409, body: { code: 'invalid_state', meta: { profile_id: profileId } } })
+    for (const nobody of [NO_ONE, 'nobody']) {
+      expect(await ask(withRules.id, 'assign', { profile_id: nobody })).toMatchObject({
+        status: 404,
+        body: { errors: [{ pointer: '/profile_id' }] },
+      })
+    }
+  })
+
+  it('of a PENDING deposit counts when it is credited', async () => {
+    const profileId = await newProfile(stand)
+    const body = wireOf({ remittance: 'rent' }, { status: 'PENDING' })
+    const { id } = await report(stand, body)
+    expect((await ask(id, 'return', { reason: 'x', fiat: { fiat_account_id: 'a' } })).status).toBe(409)
+    await act(id, 'assign', { profile_id: profileId })
+    expect(await transferOf(stand, id)).toMatchObject({ status: 'PENDING', profile_id: profileId })
+    const final = await report(stand, { ...body, status: 'COMPLETED' })
+    expect(final).toMatchObject({ profile_id: profileId, disposition: { code: 'ASSIGNED' } })
+    expect(await postingsOf(stand, id)).toEqual(['external -> available 10000'])
+  })
+})
+
+it('deposits are listed by what they are', async () => {
+  const { deposit, profileId } = await newDeposit()
+  await act(deposit.id, 'hold')
+  const lost = await report(stand, wireOf({ remittance: 'listed' }))
+  const list = async (query: string) => (await stand.node.operator('GET', `/deposits?${query}`)).body
+  const shown = (await stand.node.operator('GET', `/deposits/${deposit.id}`)).body
+  expect((await list(`profile_id=${profileId}`)).items).toEqual([shown])
+  expect((await list('unattributed=true&limit=1')).items).toEqual([lost])
+  expect((await list('secondary_status=HELD&disposition=NO_RULE&asset=USDC&limit=1')).items).toEqual([shown])
+  const { items, next_page_cursor } = await list(`customer_id=${stand.customer.customerId}&limit=1&status=COMPLETED`)
+  expect(items).toEqual([shown])
+  expect((await list(`limit=1&page_cursor=${next_page_cursor}`)).code).toBe('invalid_cursor')
+  expect((await list('profile_id=nobody')).items).toEqual([])
+  for (const query of ['status=DONE', 'unattributed=yes', 'limit=0']) {
+    expect((await list(query)).code, query).toBe('invalid_request')
+  }
+  expect((await stand.node.operator('GET', `/deposits/${NO_ONE}`)).status).toBe(404)
+})
