@@ -13,6 +13,7 @@ const ON_EACH_ENGINE = [
   'test/channel/commit-times.test.ts',
   'test/controls/gates.test.ts',
   'test/deliveries/manual.test.ts',
+  'test/deliveries/webhook-sender.test.ts',
   'test/deposit-instructions/*.test.ts',
   'test/deposits/crediting.test.ts',
   'test/deposits/identity.test.ts',

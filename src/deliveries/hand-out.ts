@@ -5,6 +5,7 @@
  */
 import { readGates } from '../controls/gates.ts'
 import { areOwnAddresses } from '../deposit-instructions/address-owner.ts'
+import { writeAudit } from '../store/audit.ts'
 import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import { type DeliveryChannel, type DeliveryWait, networkOf } from './model.ts'
@@ -160,6 +161,10 @@ async function refuseOwnAddresses<Tables>(
 ): Promise<void> {
   const detail = 'the destination is a deposit address of this service'
   const isUntouched = ({ status }: DeliveryRow) => status === 'WAITING'
+  for (const { id } of rows.filter(isUntouched)) {
+    const entry = { actor: 'worker', action: 'delivery.fail', subject: id }
+    await writeAudit(transaction, { ...entry, detail: { code: 'OWN_ADDRESS' } })
+  }
   await failAll(transaction, owners, rows.filter(isUntouched), { code: 'OWN_ADDRESS', detail })
   // An attempt was made before the address became one of the service, and may have paid.
   for (const row of rows) if (!isUntouched(row)) await giveUp(transaction, owners, row, detail)

@@ -6,6 +6,7 @@
 import { assert } from '../base/assert.ts'
 import { lockBalances, post } from '../ledger/ledger.ts'
 import type { LedgerAccount, MinorUnits, Posting } from '../ledger/posting.ts'
+import { writeAudit } from '../store/audit.ts'
 import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import { changeTransfers, type TransferChange } from '../transfers/store.ts'
@@ -103,6 +104,7 @@ export async function giveUp<Tables>(
   detail: string,
 ): Promise<void> {
   const given = await change(transaction, row, sql`status = ${next(row, 'give_up')}`)
+  await writeAudit(transaction, { actor: 'worker', action: 'delivery.give_up', subject: row.id, detail: { detail } })
   const delivery = deliveryOf(given)
   await ownerOf(owners, delivery).waits(transaction, delivery, { waitingFor: 'OPERATOR', detail })
 }

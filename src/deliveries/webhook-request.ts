@@ -1,0 +1,142 @@
+/**
+ * Sends one request to the executor and returns what came back: a complete answer with its status, or why there is none.
+ * It never follows a redirect, repeats nothing, waits a bounded time for a bounded answer, and connects only to an address
+ * that was checked. A reason names no credentials and nothing that the peer sent.
+ */
+import { lookup as resolveName } from 'node:dns/promises'
+import { type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import type { Clock } from '../base/clock.ts'
+import { addressesFault, isLoopbackHost } from './webhook-addresses.ts'
+
+/** For everything from the name to the last byte of the answer. */
+export const REQUEST_MILLISECONDS_MAX = 10_000
+/** Of an answer. */
+const ANSWER_BYTES_MAX = 65_536
+
+export interface WebhookRequest {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  /** The setting `deliveries.allow_private`. */
+  readonly allowPrivate: boolean
+}
+
+export type WebhookReply =
+  | { readonly kind: 'answered'; readonly status: number; readonly body: string }
+  | { readonly kind: 'failed'; readonly reason: string }
+
+/** The addresses of a name. */
+export type Resolve = (hostname: string) => Promise<readonly string[]>
+
+export interface RequestTools {
+  readonly clock: Clock
+  /** Default: as the machine resolves names. */
+  readonly resolve?: Resolve
+}
+
+/** Why there is no complete answer, where that is known without asking the runtime. */
+class RequestFault extends Error {
+  override name = 'RequestFault'
+}
+
+export async function postWebhook(
+  request: WebhookRequest,
+  { clock, resolve = resolveByMachine }: RequestTools,
+): Promise<WebhookReply> {
+  const ending = new AbortController()
+  const timeOut = new RequestFault(`no complete answer within ${REQUEST_MILLISECONDS_MAX / 1000} seconds`)
+  const timer = clock.schedule(REQUEST_MILLISECONDS_MAX, () => ending.abort(timeOut))
+  try {
+    return await Promise.race([exchange(request, resolve, ending.signal), rejectionOf(ending.signal)])
+  } catch (error) {
+    if (error instanceof RequestFault) return { kind: 'failed', reason: error.message }
+    return { kind: 'failed', reason: `no connection, or it broke: ${codeOf(error)}` }
+  } finally {
+    timer.cancel()
+    ending.abort(timeOut)
+  }
+}
+
+async function exchange(
+  { url: text, headers, body, allowPrivate }: WebhookRequest,
+  resolve: Resolve,
+  signal: AbortSignal,
+): Promise<WebhookReply> {
+  const url = new URL(text)
+  const isPlain = url.protocol === 'http:'
+  if (isPlain && !isLoopbackHost(url)) throw new RequestFault('plain HTTP is for this machine itself')
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  const addresses = isIP(host) === 0 ? await resolve(host) : [host]
+  const fault = addressesFault(url, addresses, allowPrivate)
+  if (fault !== undefined) throw new RequestFault(fault)
+  const bytes = Buffer.from(body)
+  const options = {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'content-length': String(bytes.length),
+      'user-agent': 'tidegate',
+      accept: 'application/json',
+      ...headers,
+    },
+    agent: false,
+    lookup: lookupAmong(addresses),
+    signal,
+  } as const
+  const response = await new Promise<IncomingMessage>((resolvePromise, reject) => {
+    const outgoing = isPlain ? requestHttp(url, options) : requestHttps(url, { ...options, rejectUnauthorized: true })
+    outgoing.on('response', resolvePromise)
+    outgoing.on('error', reject)
+    outgoing.end(bytes)
+  })
+  const status = response.statusCode ?? 0
+  if (status >= 200 && status < 300) return { kind: 'answered', status, body: await bodyOf(response) }
+  response.on('error', () => undefined)
+  response.destroy()
+  return { kind: 'answered', status, body: '' }
+}
+
+async function bodyOf(response: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = []
+  let size = 0
+  try {
+    for await (const part of response as AsyncIterable<Buffer>) {
+      size += part.length
+      if (size > ANSWER_BYTES_MAX) throw new RequestFault(`the answer is longer than ${ANSWER_BYTES_MAX} bytes`)
+      parts.push(part)
+    }
+  } catch (error) {
+    if (error instanceof RequestFault) throw error
+    throw new RequestFault('the answer was cut off')
+  }
+  if (!response.complete) throw new RequestFault('the answer was cut off')
+  return Buffer.concat(parts).toString('utf8')
+}
+
+/** Resolves no name again: the addresses are those that were checked. */
+function lookupAmong(addresses: readonly string[]): LookupFunction {
+  const entries = addresses.map((address) => ({ address, family: isIP(address) }))
+  return (_hostname, options, callback) => {
+    const [first] = entries
+    if (options.all === true) callback(null, entries)
+    else callback(null, first?.address ?? '', first?.family)
+  }
+}
+
+async function resolveByMachine(hostname: string): Promise<readonly string[]> {
+  const found = await resolveName(hostname, { all: true, verbatim: true })
+  return found.map(({ address }) => address)
+}
+
+/** The word of the system, or of the TLS library, for what went wrong; its message could name what a peer sent. */
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException | null | undefined)?.code ?? 'unknown error'
+}
+
+function rejectionOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+}

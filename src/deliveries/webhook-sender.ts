@@ -1,0 +1,192 @@
+/**
+ * Sends deliveries to the executor's address, a bounded number at a time: takes what is due with an attempt of its own,
+ * sends outside of any transaction, and records what came back if the attempt is still the present one. A process that
+ * stops in between has sent something whose outcome is unknown; it is sent again, with the same id and the same bytes,
+ * until the executor answers or the operator has to find out. It decides nothing about money itself.
+ */
+import type { Clock, Timer } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { LogLimit } from '../base/log-limit.ts'
+import { type Db, StatementFailed, StoreUnavailable, type Transaction } from '../store/db.ts'
+import { transactionWithRetries } from '../store/retry.ts'
+import { DELIVERIES_CHANNEL } from './create.ts'
+import { giveUpOverdue } from './hand-out.ts'
+import type { DeliveryMetrics } from './metrics.ts'
+import type { DeliveryOwners } from './owner.ts'
+import type { DeliveryTables } from './tables.ts'
+import { outcomeOf, type WebhookOutcome } from './webhook-answer.ts'
+import { postWebhook, type Resolve } from './webhook-request.ts'
+import { signatureHeaders } from './webhook-signature.ts'
+import { type DueRequest, type Recorded, recordOutcome, takeDue } from './webhook-store.ts'
+
+/** What is in force now; read again for every request. */
+export interface WebhookSettings {
+  /** The setting `deliveries.webhook_url`; empty: nothing is sent. */
+  readonly url: string
+  /** The setting `deliveries.webhook_secrets`. */
+  readonly secrets: readonly string[]
+  /** The setting `deliveries.allow_private`. */
+  readonly allowPrivate: boolean
+}
+
+export interface WebhookSenderOptions {
+  readonly db: Db
+  readonly owners: DeliveryOwners
+  readonly clock: Clock
+  readonly log: Log
+  /** A number in [0, 1), to spread repetitions. */
+  readonly random: () => number
+  readonly settings: () => WebhookSettings
+  readonly metrics: DeliveryMetrics
+  /** Default: as the machine resolves names. */
+  readonly resolve?: Resolve
+}
+
+/** Requests at a time. */
+const PARALLEL_MAX = 8
+/** Notifications announce what is new; this finds what is due again, and what a notification was lost for. */
+const POLL_MILLISECONDS = 5_000
+/** Seconds before the second request; doubled for each further one, up to the largest wait. */
+const REPEAT_SECONDS = 5
+const REPEAT_SECONDS_MAX = 900
+
+export class WebhookSender {
+  readonly #options: WebhookSenderOptions
+  readonly #logLimit: LogLimit
+  readonly #sending = new Set<Promise<void>>()
+  #unlisten: (() => Promise<void>) | undefined
+  #timer: Timer | undefined
+  #looking: Promise<void> | undefined
+  /** Something became due while a look was under way. */
+  #isDueAgain = false
+  #stopped = false
+
+  constructor(options: WebhookSenderOptions) {
+    this.#options = options
+    this.#logLimit = new LogLimit(options.clock)
+  }
+
+  /** Looks for the first time at once. */
+  async start(): Promise<void> {
+    const wake = () => this.#look()
+    this.#unlisten = await this.#options.db.listen(DELIVERIES_CHANNEL, { onNotify: wake, onReconnect: wake })
+    this.#poll()
+  }
+
+  /** Resolves when every request under way has ended, which takes no longer than one request may. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#timer?.cancel()
+    await this.#unlisten?.()
+    await this.settled()
+  }
+
+  /** Resolves when nothing is under way. */
+  async settled(): Promise<void> {
+    while (this.#looking !== undefined || this.#sending.size > 0) {
+      await Promise.all([this.#looking, ...this.#sending])
+    }
+  }
+
+  #poll(): void {
+    if (this.#stopped) return
+    this.#timer = this.#options.clock.schedule(POLL_MILLISECONDS, () => this.#poll())
+    this.#look()
+  }
+
+  #look(): void {
+    if (this.#stopped) return
+    if (this.#looking !== undefined) {
+      this.#isDueAgain = true
+      return
+    }
+    this.#isDueAgain = false
+    this.#looking = this.#takeAll().finally(() => {
+      this.#looking = undefined
+      if (this.#isDueAgain) this.#look()
+    })
+  }
+
+  async #takeAll(): Promise<void> {
+    const { db, owners, settings } = this.#options
+    try {
+      if (settings().url === '') {
+        await this.#write((transaction) => giveUpOverdue(transaction, owners, PARALLEL_MAX))
+        return
+      }
+      for (;;) {
+        const free = PARALLEL_MAX - this.#sending.size
+        if (free === 0 || this.#stopped || !db.available) return
+        const due = await this.#write((transaction) => takeDue(transaction, owners, free))
+        for (const request of due) this.#begin(request)
+        if (due.length < free) return
+      }
+    } catch (error) {
+      this.#report(error, 'deliveries that are due were not read; the next attempt is in seconds')
+    }
+  }
+
+  #begin(request: DueRequest): void {
+    const sending = this.#send(request).finally(() => {
+      this.#sending.delete(sending)
+      this.#look()
+    })
+    this.#sending.add(sending)
+  }
+
+  async #send(request: DueRequest): Promise<void> {
+    const { clock, settings, resolve } = this.#options
+    const { url, secrets, allowPrivate } = settings()
+    const timestamp = Math.floor(clock.wallInstant().milliseconds / 1000)
+    const headers = signatureHeaders({ ...request, timestamp }, secrets)
+    const tools = resolve === undefined ? { clock } : { clock, resolve }
+    const outcome = outcomeOf(await postWebhook({ url, headers, body: request.body, allowPrivate }, tools))
+    try {
+      this.#count(request, outcome, await this.#record(request, outcome))
+    } catch (error) {
+      this.#report(error, 'the answer to a delivery was not recorded; it is sent again')
+    }
+  }
+
+  async #record(request: DueRequest, outcome: WebhookOutcome): Promise<Recorded> {
+    const { owners, random } = this.#options
+    const wait = Math.min(REPEAT_SECONDS * 2 ** Math.min(request.attempt - 1, 20), REPEAT_SECONDS_MAX)
+    const repeatSeconds = Math.round(wait * (0.5 + random()) * 1000) / 1000
+    const record = (result: WebhookOutcome) =>
+      this.#write((transaction) => recordOutcome(transaction, owners, request, result, repeatSeconds))
+    try {
+      return await record(outcome)
+    } catch (error) {
+      const isUsed = error instanceof StatementFailed && error.constraint === 'deliveries_reference'
+      if (!isUsed) throw error
+      return await record({ kind: 'unknown', detail: 'SETTLED with the reference of another delivery' })
+    }
+  }
+
+  #count({ id, attempt }: DueRequest, outcome: WebhookOutcome, recorded: Recorded): void {
+    const { metrics, log } = this.#options
+    metrics.requests.inc({ outcome: recorded })
+    if (recorded === 'contradiction') {
+      const reference = outcome.kind === 'settled' ? { reference: outcome.reference } : {}
+      log.error(
+        { delivery: id, attempt, said: outcome.kind, ...reference },
+        'the executor contradicts a recorded result',
+      )
+    }
+    if (recorded !== 'unknown' || outcome.kind !== 'unknown') return
+    const admitted = this.#logLimit.admit('unknown')
+    if (admitted === undefined) return
+    log.warn({ delivery: id, attempt, detail: outcome.detail, ...admitted }, 'the outcome of a delivery is unknown')
+  }
+
+  #write<Result>(work: (transaction: Transaction<DeliveryTables>) => Promise<Result>): Promise<Result> {
+    return transactionWithRetries(this.#options.db, work)
+  }
+
+  /** A store that is away is reported elsewhere. */
+  #report(error: unknown, message: string): void {
+    const { log } = this.#options
+    if (error instanceof StoreUnavailable) log.debug({ err: error }, message)
+    else log.error({ err: error }, message)
+  }
+}
