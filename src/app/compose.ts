@@ -23,6 +23,7 @@ import type { SimulatedTrade } from '../feed/simulator/simulator.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import { Hub } from '../gateway/hub.ts'
 import { createGatewayMetrics } from '../gateway/metrics.ts'
+import { createWaitingMetrics } from '../orchestrations/metrics.ts'
 import type { Db } from '../store/db.ts'
 import { readSchemaState } from '../store/migrate.ts'
 import { StoreClockWatch } from '../store/store-clock.ts'
@@ -45,6 +46,7 @@ import { createReloadCounter, reload } from './reload.ts'
 import { operatorRooms, publicRooms } from './rooms.ts'
 import { createDirectoryLoader, loadDirectory, startUpkeep } from './start-directory.ts'
 import { createMarkets, startSources } from './start-markets.ts'
+import { startRunner } from './start-runner.ts'
 import { readFromStore, type SchemaState, wait, waitForSchema } from './store-wait.ts'
 import { tlsFilesOf } from './tls-settings.ts'
 import { createVerifier, issuesTokens } from './token-issuer.ts'
@@ -200,6 +202,7 @@ async function startParts(parts: Parts): Promise<Service> {
   await loadDirectory(parts, loader)
   if (issuesTokens(config)) startUpkeep(parts, db, encryptionKey)
   await startSources(parts, marketData, await readFromStore(parts, 'commit times', () => readCommitFloors(db)))
+  startRunner({ ...parts, db }, marketData)
   state.started = true
   const publicUrl = config['http.public_url'] || listener.url
   const addresses = { http: listener.url, ws: listener.url.replace(/^http/, 'ws'), operator: operator.url, publicUrl }
@@ -272,6 +275,7 @@ async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promis
     connectionsMax: () => live.config['stream.connections_max'],
   })
   createPoolMetrics(metrics, db)
+  createWaitingMetrics(metrics, db)
   const guesses = new OperatorGuesses({ db, clock, log })
   lifecycle.started('operator guesses', () => guesses.stop())
   const listener = await createOperatorListener({

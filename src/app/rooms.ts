@@ -15,8 +15,10 @@ import type { TokenVerifier } from '../auth/token-verifier.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
+import { minorUnitsOf } from '../config/asset-amounts.ts'
 import type { Config } from '../config/settings.ts'
 import type { Conversions } from '../contract/assets.ts'
+import { registerControlOperatorRoutes } from '../controls/operator-routes.ts'
 import type { AddressSupply } from '../deposit-instructions/allocation.ts'
 import { registerAddressOperatorRoutes } from '../deposit-instructions/operator-routes.ts'
 import { registerDepositAddressRoutes } from '../deposit-instructions/routes.ts'
@@ -27,6 +29,7 @@ import type { Hub } from '../gateway/hub.ts'
 import { registerMarketRoutes } from '../gateway/market-routes.ts'
 import { registerStreamOperatorRoutes } from '../gateway/operator-routes.ts'
 import type { Instrument } from '../market/event.ts'
+import { wakePaused } from '../orchestrations/start.ts'
 import { registerRuleOperatorRoutes } from '../rules/operator-routes.ts'
 import { type RuleSettings, registerRuleRoutes } from '../rules/routes.ts'
 import type { Db } from '../store/db.ts'
@@ -96,6 +99,8 @@ export function operatorRooms(options: OperatorRoomsOptions): readonly Room[] {
     (app) => registerAddressOperatorRoutes(app, db),
     (app) => registerRuleOperatorRoutes(app, { db, supply }),
     (app) => registerDepositOperatorRoutes(app, { db, reporter, settings }),
+    (app) =>
+      registerControlOperatorRoutes(app, { db, conversions: () => conversionsOf(live.config), wake: wakePaused }),
   ]
 }
 
@@ -109,7 +114,12 @@ function conversionsOf(config: Config): Conversions {
 }
 
 function depositSettings(config: Config): DepositSettings {
-  return { conversions: conversionsOf(config), minimumOf: () => undefined, start: { convertSecondsMax: 86_400 } }
+  const minimums = minorUnitsOf(config['orchestrations.minimums'], config.assets)
+  return {
+    conversions: conversionsOf(config),
+    minimumOf: (asset) => minimums.get(asset),
+    start: { convertSecondsMax: config['orchestrations.convert_seconds_max'] },
+  }
 }
 
 function ruleSettings(config: Config): RuleSettings {

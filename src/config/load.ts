@@ -44,7 +44,7 @@ export type ConfigResult =
 const OTHER_VARIABLES = ['TIDEGATE_CONFIG', 'TIDEGATE_CLIENT_ID', 'TIDEGATE_CLIENT_SECRET', 'TIDEGATE_LONG']
 
 /** Keys whose amounts must be of configured assets. */
-const AMOUNT_KEYS = ['conversion.notional_max', 'conversion.desk_limits'] as const
+const AMOUNT_KEYS = ['conversion.notional_max', 'conversion.desk_limits', 'orchestrations.minimums'] as const
 
 /** Unknown variables that are named one by one. */
 const UNKNOWN_NAMES_MAX = 20

@@ -11,6 +11,7 @@ import { HTTP_SETTINGS } from './settings/http.ts'
 import { KEYS_SETTINGS } from './settings/keys.ts'
 import { MARKETS_SETTINGS } from './settings/markets.ts'
 import { OPERATOR_SETTINGS } from './settings/operator.ts'
+import { ORCHESTRATION_SETTINGS } from './settings/orchestrations.ts'
 import { PROCESS_SETTINGS } from './settings/process.ts'
 import { QUOTAS_SETTINGS } from './settings/quotas.ts'
 import { REST_SETTINGS } from './settings/rest.ts'
@@ -25,6 +26,7 @@ export const SETTINGS = {
   ...MARKETS_SETTINGS,
   ...ASSETS_SETTINGS,
   ...CONVERSION_SETTINGS,
+  ...ORCHESTRATION_SETTINGS,
   ...AUTH_SETTINGS,
   ...REST_SETTINGS,
   ...QUOTAS_SETTINGS,

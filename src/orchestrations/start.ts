@@ -55,7 +55,7 @@ export async function startOrchestrations<Tables>(
         source_transfer_id, expires_at, created_at, updated_at)
       select id, customer_id, profile_id, account_id, identity_id, ref_id, rule_id, deposit_id, retry_of, source_asset,
         source_amount, destination_asset, source, destination, metadata, 'PROCESSING', 'convert', deposit_id,
-        created_at + make_interval(secs => ${convertSecondsMax}::integer), created_at, created_at
+        created_at + make_interval(secs => ${convertSecondsMax}::double precision), created_at, created_at
       from unnest(
         ${column(({ id }) => id)}::uuid[],
         ${column(({ customerId }) => customerId)}::uuid[],
@@ -86,4 +86,13 @@ export async function startOrchestrations<Tables>(
 /** Wakes the runners of all nodes when the transaction is committed. */
 export async function notifyWork<Tables>(transaction: Transaction<Tables>): Promise<void> {
   await sql`select pg_notify(${WORK_CHANNEL}, '')`.execute(transaction)
+}
+
+/** Makes what waits for the end of a pause due at once. */
+export async function wakePaused<Tables>(transaction: Transaction<Tables>): Promise<void> {
+  await sql`
+    update orchestration_queue set next_attempt_at = clock_timestamp()
+    from orchestrations where id = orchestration_id and waiting_for = 'PAUSED'
+  `.execute(transaction)
+  await notifyWork(transaction)
 }

@@ -1,6 +1,7 @@
 /**
- * Orchestrations as a step of the worker reads and writes them: many rows with one statement each. It decides nothing;
- * every change leaves one audit row of the actor `worker` unless the orchestration waits for what it waited for before.
+ * Orchestrations as a step of the worker, or the result of a delivery, reads and writes them: many rows with one statement
+ * each. It decides nothing; every change leaves one audit row of the actor `worker` unless the orchestration waits for
+ * what it waited for before.
  */
 
 import type { RuleSource } from '../rules/model.ts'
@@ -107,13 +108,13 @@ export async function writeSteps<Tables>(
         expires_at = orchestrations.expires_at + stopped_time,
         fail_code = wanted.fail_code,
         fail_detail = wanted.fail_detail,
-        fee_amount = wanted.fee_amount,
-        converted_amount = wanted.converted_amount,
-        destination_amount = wanted.destination_amount,
-        price = wanted.price,
-        price_source = wanted.price_source,
+        fee_amount = coalesce(wanted.fee_amount, orchestrations.fee_amount),
+        converted_amount = coalesce(wanted.converted_amount, orchestrations.converted_amount),
+        destination_amount = coalesce(wanted.destination_amount, orchestrations.destination_amount),
+        price = coalesce(wanted.price, orchestrations.price),
+        price_source = coalesce(wanted.price_source, orchestrations.price_source),
         source_transfer_id = coalesce(orchestrations.source_transfer_id, wanted.source_transfer_id),
-        destination_transfer_id = wanted.destination_transfer_id,
+        destination_transfer_id = coalesce(wanted.destination_transfer_id, orchestrations.destination_transfer_id),
         updated_at = greatest(
           date_trunc('milliseconds', clock_timestamp()), orchestrations.updated_at + interval '1 millisecond')
       from wanted join before on before.id = wanted.id

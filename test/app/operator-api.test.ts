@@ -230,6 +230,11 @@ const WRITES: Readonly<Record<string, Write>> = {
     prepare: async () => ({ path: `/rules/${await newRule()}/delete` }),
     again: 'unchanged',
   },
+  'PATCH /controls': {
+    action: 'controls.change',
+    prepare: async () => ({ path: '/controls', body: { paused: { networks: ['SOLANA'] } } }),
+    again: 'unchanged',
+  },
   'DELETE /connections/:id': {
     action: 'connection.close',
     prepare: async () => {

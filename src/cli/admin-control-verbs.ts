@@ -1,0 +1,48 @@
+/** The operator's verbs about what is paused. */
+import { type AdminNoun, onOrOff } from './admin-verb.ts'
+
+/** Names separated by commas; an empty text is none. */
+function names(text: string): readonly string[] {
+  return text.split(',').filter((name) => name !== '')
+}
+
+export const CONTROL_NOUNS: readonly AdminNoun[] = [
+  {
+    name: 'controls',
+    description: 'what is paused in an incident',
+    verbs: [
+      {
+        usage: 'show',
+        description: 'shows what is paused',
+        example: 'controls show',
+        method: 'GET',
+        path: '/controls',
+      },
+      {
+        usage: 'pause',
+        description: 'pauses exactly what is named of each kind that is given, and continues the rest of that kind',
+        example: 'controls pause --assets USDC --pairs USDC/USD --deliveries on',
+        method: 'PATCH',
+        path: '/controls',
+        options: [
+          { flags: '--assets <symbols>', description: 'assets, separated by commas; "" for none', read: names },
+          { flags: '--networks <names>', description: 'crypto and fiat networks, likewise', read: names },
+          { flags: '--pairs <pairs>', description: 'pairs such as USDC/USD, likewise', read: names },
+          {
+            flags: '--deliveries <on|off>',
+            description: 'on pauses all deliveries, off continues them',
+            read: onOrOff,
+          },
+        ],
+        body: ({ options: { assets, networks, pairs, deliveries } }) => ({
+          paused: {
+            ...(assets === undefined ? {} : { assets }),
+            ...(networks === undefined ? {} : { networks }),
+            ...(pairs === undefined ? {} : { pairs }),
+            ...(deliveries === undefined ? {} : { deliveries }),
+          },
+        }),
+      },
+    ],
+  },
+]

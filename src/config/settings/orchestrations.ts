@@ -1,0 +1,26 @@
+/** The settings of orchestrations: how long a conversion is tried, what is charged, and from which amount on. */
+import { assetAmounts } from '../asset-amounts.ts'
+import { integer, seconds } from '../setting-kinds.ts'
+
+export const ORCHESTRATION_SETTINGS = {
+  'orchestrations.convert_seconds_max': seconds({
+    initial: 86_400,
+    min: 1,
+    max: 31_536_000,
+    live: true,
+    meaning:
+      'how long a conversion may wait for its price before it is FAILED and the source asset stays with the profile; time on hold or paused does not count',
+  }),
+  'orchestrations.fee_bps': integer({
+    initial: 0,
+    min: 0,
+    max: 5_000,
+    live: true,
+    meaning: 'hundredths of a percent of the source amount that every orchestration is charged, rounded down',
+  }),
+  'orchestrations.minimums': assetAmounts({
+    live: true,
+    meaning:
+      'by source asset, the smallest amount that is orchestrated, such as {USDC: 10, BTC: "0.0001"}; smaller deposits are credited only; none = no minimum',
+  }),
+} as const

@@ -1,0 +1,82 @@
+/** The operator's calls about the controls: what is paused, and pausing it. The caller has been checked before. */
+import type { FastifyInstance } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { ACTOR } from '../auth/operator-calls.ts'
+import { type Conversions, FIAT_NETWORKS, isConvertible } from '../contract/assets.ts'
+import { type FieldError, invalidRequest } from '../http/problem.ts'
+import type { Db, Transaction } from '../store/db.ts'
+import { transactionWithRetries } from '../store/retry.ts'
+import { changeControls, readControls } from './store.ts'
+import type { ControlsTables } from './tables.ts'
+
+export interface ControlOperatorRoutesOptions {
+  readonly db: Db
+  /** What is in force now. */
+  conversions(): Conversions
+  /** Makes what waits for the end of a pause due, in the transaction of the change. */
+  wake(transaction: Transaction<ControlsTables>): Promise<void>
+}
+
+const strict = { additionalProperties: false }
+const Names = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 200 })
+const Paused = Type.Object(
+  {
+    assets: Type.Optional(Names),
+    networks: Type.Optional(Names),
+    pairs: Type.Optional(Names),
+    deliveries: Type.Optional(Type.Boolean()),
+  },
+  { ...strict, minProperties: 1, description: 'Each member replaces what is paused of its kind; absent: unchanged' },
+)
+const ControlsBody = Type.Object({ paused: Paused }, strict)
+const Controls = Type.Object({
+  paused: Type.Object({
+    assets: Type.Array(Type.String()),
+    networks: Type.Array(Type.String()),
+    pairs: Type.Array(Type.String()),
+    deliveries: Type.Boolean(),
+  }),
+  updated_at: Type.String({ format: 'date-time' }),
+})
+
+/** Declares the routes below whatever prefix `app` has. */
+export function registerControlOperatorRoutes(app: FastifyInstance, options: ControlOperatorRoutesOptions): void {
+  const { db, conversions, wake } = options
+  app.get('/controls', { schema: { response: { 200: Controls } } }, () => readControls(db))
+  app.patch<{ Body: Static<typeof ControlsBody> }>(
+    '/controls',
+    { schema: { body: ControlsBody, response: { 200: Controls } } },
+    async ({ body: { paused } }) => {
+      const [first, ...rest] = pausedFaults(paused, conversions())
+      if (first !== undefined) throw invalidRequest([first, ...rest])
+      return await transactionWithRetries(db, async (transaction: Transaction<ControlsTables>) => {
+        const { document, isChanged } = await changeControls(transaction, ACTOR, paused)
+        if (isChanged) await wake(transaction)
+        return document
+      })
+    },
+  )
+}
+
+/** Names of what is not configured: they would pause nothing. */
+function pausedFaults(
+  { assets = [], networks = [], pairs = [] }: Static<typeof Paused>,
+  conversions: Conversions,
+): readonly FieldError[] {
+  const symbols = conversions.assets.map(({ symbol }) => symbol)
+  const carriers = new Set<string>([...FIAT_NETWORKS, ...conversions.assets.flatMap((asset) => asset.networks)])
+  const faultsOf = (kind: string, names: readonly string[], isKnown: (name: string) => boolean, rule: string) =>
+    names.flatMap((name, index): FieldError[] =>
+      isKnown(name) ? [] : [{ pointer: `/paused/${kind}/${index}`, detail: rule }],
+    )
+  const isPair = (name: string): boolean => {
+    const [source = '', destination = '', ...more] = name.split('/')
+    const areAssets = symbols.includes(source) && symbols.includes(destination) && source !== destination
+    return more.length === 0 && areAssets && isConvertible(source, destination, conversions)
+  }
+  return [
+    ...faultsOf('assets', assets, (name) => symbols.includes(name), `is none of ${symbols.join(', ')}`),
+    ...faultsOf('networks', networks, (name) => carriers.has(name), `is none of ${[...carriers].join(', ')}`),
+    ...faultsOf('pairs', pairs, isPair, 'is no pair that is converted, written SOURCE/DESTINATION such as USDC/USD'),
+  ]
+}

@@ -1,0 +1,63 @@
+/** What the operator has paused: one row, changed with one audit row. */
+import { writeAudit } from '../store/audit.ts'
+import type { Db, Kysely, Transaction } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
+import type { ControlsTables } from './tables.ts'
+
+export interface Paused {
+  readonly assets: readonly string[]
+  readonly networks: readonly string[]
+  /** SOURCE/DESTINATION. */
+  readonly pairs: readonly string[]
+  readonly deliveries: boolean
+}
+
+/** The controls as the operator sees them. */
+export interface ControlsDocument {
+  readonly paused: Paused
+  readonly updated_at: string
+}
+
+export async function readControls(db: Db): Promise<ControlsDocument> {
+  return await readRow(db.tables<ControlsTables>())
+}
+
+/** Pauses and continues; what is absent stays. What is so already changes nothing and leaves no audit row. */
+export async function changeControls<Tables>(
+  transaction: Transaction<Tables>,
+  actor: string,
+  changes: Partial<Paused>,
+): Promise<{ readonly document: ControlsDocument; readonly isChanged: boolean }> {
+  // The caller's transaction knows the caller's tables; the table of this folder is in the same store.
+  const ours = transaction as unknown as Transaction<ControlsTables>
+  await ours.selectFrom('controls').select('id').forUpdate().execute()
+  const present = await readRow(ours)
+  const wanted = {
+    ...present.paused,
+    ...changes,
+    ...Object.fromEntries(
+      (['assets', 'networks', 'pairs'] as const).flatMap((name) =>
+        changes[name] === undefined ? [] : [[name, [...new Set(changes[name])].sort()]],
+      ),
+    ),
+  }
+  if (JSON.stringify(wanted) === JSON.stringify(present.paused)) return { document: present, isChanged: false }
+  await ours
+    .updateTable('controls')
+    .set({
+      paused_assets: wanted.assets,
+      paused_networks: wanted.networks,
+      paused_pairs: wanted.pairs,
+      deliveries_paused: wanted.deliveries,
+      updated_at: sql<string>`date_trunc('milliseconds', clock_timestamp())`,
+    })
+    .execute()
+  await writeAudit(transaction, { actor, action: 'controls.change', subject: 'controls', detail: { paused: wanted } })
+  return { document: await readRow(ours), isChanged: true }
+}
+
+async function readRow(tables: Kysely<ControlsTables>): Promise<ControlsDocument> {
+  const row = await tables.selectFrom('controls').selectAll().executeTakeFirstOrThrow()
+  const { paused_assets: assets, paused_networks: networks, paused_pairs: pairs, updated_at } = row
+  return { paused: { assets, networks, pairs, deliveries: row.deliveries_paused }, updated_at }
+}
