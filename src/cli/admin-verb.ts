@@ -38,6 +38,8 @@ export interface AdminVerb {
   readonly body?: (given: Given) => NonNullable<OperatorCall['body']>
   /** Of a list: the members that a terminal shows, one column each; `best_bid.price` is a member of a member. */
   readonly columns?: readonly string[]
+  /** What a terminal shows of an answer that is neither a list nor a record. */
+  readonly text?: (answer: object) => string
   /** The list comes in pages. */
   readonly isPaged?: true
   /** What the first arguments are the ids or names of. */

@@ -101,7 +101,8 @@ async function callAndKeep(
   return { ...rest, credentials }
 }
 
-function textFor({ columns }: AdminVerb, answer: object): string {
+function textFor({ columns, text }: AdminVerb, answer: object): string {
+  if (text !== undefined) return text(answer)
   if (columns === undefined) return recordText(answer as Parameters<typeof recordText>[0])
   return listText(answer as Parameters<typeof listText>[0], columns)
 }

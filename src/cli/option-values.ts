@@ -14,3 +14,9 @@ export function durationSeconds(text: string): number {
   if (count === undefined) throw new InvalidArgumentError('It must be a time like 90s, 10m, 2h or 1d.')
   return Number(count) * (SECONDS_OF[unit === '' ? 's' : unit] as number)
 }
+
+/** A whole number, which may be below zero. */
+export function integer(text: string): number {
+  if (!/^-?[0-9]{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
+  return Number(text)
+}

@@ -29,11 +29,9 @@ export async function holdDeposit<Tables>(transaction: Transaction<Tables>, id: 
   const deposit = await lockDeposit(transaction, id)
   const step = stepOf('hold', deposit)
   if (step === undefined) return
-  if (deposit.status === 'COMPLETED') {
-    await takeFromAvailable(transaction, deposit, 'held')
-  }
   await setSecondary(transaction, deposit, step, {})
   await audit(transaction, 'deposit.hold', id, { status: deposit.status })
+  if (deposit.status === 'COMPLETED') await takeFromAvailable(transaction, deposit, 'held')
 }
 
 /** Gives held money to its profile. One that was held before it was credited is handled as if it were credited now. */
@@ -62,9 +60,9 @@ export async function releaseDeposit<Tables>(
   const { ruleId: rule_id, orchestrationId: orchestration_id } = credit
   const handled = deposit.disposition === 'HELD' ? { disposition, rule_id, orchestration_id } : {}
   await setSecondary(transaction, deposit, step, handled)
+  await audit(transaction, 'deposit.release', id, { status: deposit.status, disposition, orchestration_id })
   await applyCredit(transaction, { deposit: creditable, credit, from: 'held' })
   await start(transaction, creditable, credit, settings, () => Promise.resolve())
-  await audit(transaction, 'deposit.release', id, { status: deposit.status, disposition, orchestration_id })
 }
 
 /** Keeps held money for good: it can only be returned or reversed. */
@@ -92,12 +90,9 @@ export async function reverseDeposit<Tables>(
   const deposit = await lockDeposit(transaction, id)
   const step = stepOf('reverse', deposit)
   if (step === undefined) return
-  const missing = await takeBack(transaction, deposit)
   await setSecondary(transaction, deposit, step, { reason })
-  await audit(transaction, 'deposit.reverse', id, {
-    reason,
-    ...(missing === 0n ? {} : { receivable_units: `${missing}` }),
-  })
+  await audit(transaction, 'deposit.reverse', id, { reason })
+  await takeBack(transaction, deposit)
 }
 
 /** Gives an unattributed deposit to a profile; rules are looked at only with `runsRules`. */
@@ -138,11 +133,11 @@ export async function assignDeposit<Tables>(
   const { disposition, ruleId: rule_id, orchestrationId: orchestration_id } = credit
   const handled = { ...change, skips_rules: !runsRules, disposition, rule_id, orchestration_id }
   await update(transaction, id, handled)
+  await audit(transaction, 'deposit.assign', id, { ...detail, disposition, orchestration_id })
   await applyCredit(transaction, { deposit: creditable, credit, from: 'unattributed' })
   await start(transaction, creditable, credit, settings, (createdAt) =>
     insertTransfers(transaction, [transferOf({ ...deposit, ...handled }, owner, {}, createdAt)]),
   )
-  await audit(transaction, 'deposit.assign', id, { ...detail, disposition, orchestration_id })
 }
 
 /** The deposit, locked until the transaction ends. */
@@ -285,19 +280,19 @@ async function refuseOrchestrated<Tables>(transaction: Transaction<Tables>, depo
   if (rows[0]?.status !== 'FAILED') throw invalidState(deposit, 'its orchestration has the money')
 }
 
-/** Posts the reversal; gives back what its profile owes since. */
-async function takeBack<Tables>(transaction: Transaction<Tables>, deposit: DepositRow): Promise<MinorUnits> {
+/** Posts the reversal. */
+async function takeBack<Tables>(transaction: Transaction<Tables>, deposit: DepositRow): Promise<void> {
   const { id: groupId, profile_id: profileId, asset, secondary_status } = deposit
   const amount = BigInt(deposit.amount)
   const toExternal = (debit: LedgerAccount, part: MinorUnits): readonly Posting[] =>
     part === 0n ? [] : [{ asset, amount: part, debit, credit: { bucket: 'external' }, groupId }]
   if (profileId === null) {
     await post(transaction, toExternal({ bucket: 'unattributed' }, amount))
-    return 0n
+    return
   }
   if (isHeldBack(secondary_status)) {
     await post(transaction, toExternal({ bucket: 'held', profileId }, amount))
-    return 0n
+    return
   }
   await stopForReversal(transaction, groupId)
   const balances = await lockBalances(transaction, [{ profileId, asset }])
@@ -307,5 +302,4 @@ async function takeBack<Tables>(transaction: Transaction<Tables>, deposit: Depos
     ...toExternal({ bucket: 'available', profileId }, taken),
     ...toExternal({ bucket: 'receivable', profileId }, amount - taken),
   ])
-  return amount - taken
 }

@@ -29,6 +29,7 @@ import {
 } from './schemas.ts'
 import { listDeposits, readDeposit } from './store.ts'
 import type { DepositTables } from './tables.ts'
+import { traceDeposit } from './trace.ts'
 
 export interface DepositOperatorRoutesOptions {
   readonly db: Db
@@ -56,6 +57,7 @@ export function registerDepositOperatorRoutes(app: FastifyInstance, options: Dep
       pageDocument(await listDeposits(db, filters, readPageQuery(query))),
   )
   app.get<ById>('/deposits/:id', ({ params }) => readDeposit(db.tables(), idOf(params.id)))
+  app.get<ById>('/deposits/:id/trace', ({ params }) => traceDeposit(db, idOf(params.id)))
   registerActions(app, options)
 }
 

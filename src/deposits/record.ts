@@ -83,9 +83,9 @@ export async function recordReports<Tables>(
     transaction,
     others.flatMap((move) => changeOf(move) ?? []),
   )
+  await writeAudits(transaction, moves.flatMap(auditOf))
   await postCredits(transaction, moves)
   await showAndStart(transaction, moves, settings)
-  await writeAudits(transaction, moves.flatMap(auditOf))
   return steps.map(outcomeOf)
 }
 

@@ -54,3 +54,38 @@ it('deposit-address find and rule show ask for one thing', () => {
   })
   expect(callOfVerb('rule', 'show', ['a/b'], {})).toEqual({ method: 'GET', path: '/rules/a%2Fb', query: {} })
 })
+
+it('deposit report and return send crypto or fiat, by the network', () => {
+  const verbs = ADMIN_NOUNS.find(({ name }) => name === 'deposit')?.verbs ?? []
+  const bodyOf = (name: string, options: Readonly<Record<string, unknown>>) => {
+    const verb = verbs.find(({ usage }) => usage.split(' ')[0] === name)
+    return verb === undefined ? undefined : callOf(verb, ['ID'], options).body
+  }
+  const common = { source: 'bank', externalId: '7', asset: 'USD', amount: '1', occurredAt: 'T' }
+  const sent = { source: 'bank', external_id: '7', asset: 'USD', amount: '1', occurred_at: 'T' }
+  expect(bodyOf('report', { ...common, network: 'WIRE', memo: 'M', bankReference: 'B' })).toEqual({
+    ...sent,
+    fiat: { network: 'WIRE', memo_id: 'M', bank_reference: 'B' },
+  })
+  const crypto = { network: 'BASE', address: '0x', tx_hash: '0xa', tx_index: -1 }
+  const options = { network: 'BASE', address: '0x', txHash: '0xa', txIndex: -1, status: 'PENDING' }
+  expect(bodyOf('report', { ...common, ...options })).toEqual({ ...sent, status: 'PENDING', crypto })
+  expect(bodyOf('return', { reason: 'r', network: 'BASE', address: '0x' })).toEqual({
+    reason: 'r',
+    crypto: { network: 'BASE', address: '0x' },
+  })
+  expect(bodyOf('return', { reason: 'r', fiatAccount: 'f', memo: 'm' })).toEqual({
+    reason: 'r',
+    fiat: { fiat_account_id: 'f', memo: 'm' },
+  })
+})
+
+it('deposit trace is one line per event on a terminal', () => {
+  const trace = ADMIN_NOUNS.find(({ name }) => name === 'deposit')?.verbs.find(({ usage }) => usage === 'trace <id>')
+  const deposit = { id: 'D', amount: '1', asset: 'USD', status: 'COMPLETED', disposition: { code: 'NO_RULE' } }
+  const entries = [
+    { at: 'T1', text: 'first' },
+    { at: 'T2', text: 'se\u0007cond' },
+  ]
+  expect(trace?.text?.({ deposit, entries })).toBe('Deposit D: 1 USD, COMPLETED, NO_RULE\n\nT1  first\nT2  se?cond\n')
+})

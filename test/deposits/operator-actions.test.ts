@@ -247,6 +247,34 @@ describe('an assignment', () => {
   })
 })
 
+it('a trace has everything that happened, in the order of time', async () => {
+  const profileId = await newProfile(stand)
+  const rule = await newRule(stand, profileId)
+  const body = reportOf(rule.source.crypto.address, { status: 'PENDING', confirmations: 1 })
+  const { id } = await report(stand, body)
+  await act(id, 'hold')
+  await report(stand, { ...body, source: 'node', status: 'COMPLETED', confirmations: 12 })
+  const { orchestration_id } = await act(id, 'release')
+  const { deposit, entries } = (await stand.node.operator('GET', `/deposits/${id}/trace`)).body
+  expect(deposit).toEqual((await stand.node.operator('GET', `/deposits/${id}`)).body)
+  expect(entries.map(({ kind }: { kind: string }) => kind)).toEqual([
+    'sighting',
+    'audit',
+    'audit',
+    'sighting',
+    'audit',
+    'posting',
+    'audit',
+    'posting',
+    'orchestration',
+  ])
+  const texts = entries.map(({ text }: { text: string }) => text)
+  expect(texts[0]).toBe(`custody reports the payment as ${body.external_id}: once, now PENDING, 1 confirmations`)
+  expect(texts).toContain(`100 USDC move from external to held of profile ${profileId}`)
+  expect(texts.at(-1)).toBe(`Orchestration ${orchestration_id} begins: 100 USDC into USD`)
+  expect((await stand.node.operator('GET', `/deposits/${NO_ONE}/trace`)).status).toBe(404)
+})
+
 it('deposits are listed by what they are', async () => {
   const { deposit, profileId } = await newDeposit()
   await act(deposit.id, 'hold')
