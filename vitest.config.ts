@@ -23,6 +23,7 @@ const ON_EACH_ENGINE = [
   'test/orchestrations/convert.test.ts',
   'test/orchestrations/runner.test.ts',
   'test/orchestrations/start.test.ts',
+  'test/orchestrations/pricing/price.test.ts',
   'test/rest/creation-order.test.ts',
   'test/rest/foreign-locks.test.ts',
   'test/rest/isolation.test.ts',

@@ -29,6 +29,7 @@ import type { Hub } from '../gateway/hub.ts'
 import { registerMarketRoutes } from '../gateway/market-routes.ts'
 import { registerStreamOperatorRoutes } from '../gateway/operator-routes.ts'
 import type { Instrument } from '../market/event.ts'
+import { registerPricingOperatorRoutes } from '../orchestrations/pricing/operator-routes.ts'
 import { wakePaused } from '../orchestrations/start.ts'
 import { registerRuleOperatorRoutes } from '../rules/operator-routes.ts'
 import { type RuleSettings, registerRuleRoutes } from '../rules/routes.ts'
@@ -101,6 +102,7 @@ export function operatorRooms(options: OperatorRoomsOptions): readonly Room[] {
     (app) => registerDepositOperatorRoutes(app, { db, reporter, settings }),
     (app) =>
       registerControlOperatorRoutes(app, { db, conversions: () => conversionsOf(live.config), wake: wakePaused }),
+    (app) => registerPricingOperatorRoutes(app, { db, deskLimits: () => deskLimitsOf(live.config) }),
   ]
 }
 
@@ -120,6 +122,10 @@ function depositSettings(config: Config): DepositSettings {
     minimumOf: (asset) => minimums.get(asset),
     start: { convertSecondsMax: config['orchestrations.convert_seconds_max'] },
   }
+}
+
+function deskLimitsOf(config: Config): ReadonlyMap<string, bigint> {
+  return minorUnitsOf(config['conversion.desk_limits'], config.assets)
 }
 
 function ruleSettings(config: Config): RuleSettings {

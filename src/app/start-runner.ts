@@ -5,6 +5,7 @@ import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
 import type { Config } from '../config/settings.ts'
 import { createStepMetrics } from '../orchestrations/metrics.ts'
+import { createPricingMetrics } from '../orchestrations/pricing/metrics.ts'
 import { OrchestrationRunner } from '../orchestrations/runner.ts'
 import type { Db } from '../store/db.ts'
 import type { Lifecycle } from './lifecycle.ts'
@@ -24,15 +25,14 @@ export interface RunnerParts {
 
 /** To be called when the store has its schema and the markets are there. */
 export function startRunner(parts: RunnerParts, marketData: MarketData): void {
-  const { live, clock, lifecycle } = parts
+  const { live, clock, lifecycle, db, metrics } = parts
+  const isSandbox = parts.hasTestSeed === true
+  const pricing = () => pricingContext({ config: live.config, clock, marketData, isSandbox })
+  createPricingMetrics(metrics, db, pricing)
   const runner = new OrchestrationRunner({
     ...parts,
-    metrics: createStepMetrics(parts.metrics),
-    settings() {
-      const { config } = live
-      const pricing = pricingContext({ config, clock, marketData, isSandbox: parts.hasTestSeed === true })
-      return { feeBps: config['orchestrations.fee_bps'], pricing }
-    },
+    metrics: createStepMetrics(metrics),
+    settings: () => ({ feeBps: live.config['orchestrations.fee_bps'], pricing: pricing() }),
   })
   runner.start()
   lifecycle.started('orchestration runner', () => runner.stop())

@@ -38,8 +38,12 @@ export interface AdminVerb {
   readonly body?: (given: Given) => NonNullable<OperatorCall['body']>
   /** Of a list: the members that a terminal shows, one column each; `best_bid.price` is a member of a member. */
   readonly columns?: readonly string[]
-  /** What a terminal shows of an answer that is neither a list nor a record. */
+  /** What a terminal shows instead of the members as they are. */
   readonly text?: (answer: object) => string
+  /** What is wrong with the answer itself: one line on stderr, and exit 1. */
+  readonly fault?: (answer: object) => string | undefined
+  /** It runs when the noun is given alone. */
+  readonly isDefault?: true
   /** The list comes in pages. */
   readonly isPaged?: true
   /** What the first arguments are the ids or names of. */

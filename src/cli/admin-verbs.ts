@@ -6,6 +6,7 @@ import { ACCESS_NOUNS } from './admin-access-verbs.ts'
 import { ACCOUNT_NOUNS } from './admin-account-verbs.ts'
 import { ADDRESS_NOUNS } from './admin-address-verbs.ts'
 import { CONTROL_NOUNS } from './admin-control-verbs.ts'
+import { CONVERSION_NOUNS } from './admin-conversion-verbs.ts'
 import { DEPOSIT_NOUNS } from './admin-deposit-verbs.ts'
 import { RULE_NOUNS } from './admin-rule-verbs.ts'
 import { STREAM_NOUNS } from './admin-stream-verbs.ts'
@@ -39,6 +40,7 @@ export const ADMIN_NOUNS: readonly AdminNoun[] = [
   ...RULE_NOUNS,
   ...CONTROL_NOUNS,
   ...DEPOSIT_NOUNS,
+  ...CONVERSION_NOUNS,
   ...STREAM_NOUNS,
   AUDIT,
 ]

@@ -56,7 +56,7 @@ The operator API is at --operator-url, else where the configuration (--config, T
 }
 
 function registerVerb(noun: Command, verb: AdminVerb): void {
-  const command = noun.command(verb.usage).description(verb.description)
+  const command = noun.command(verb.usage, { isDefault: verb.isDefault === true }).description(verb.description)
   for (const { flags, description, read, isRequired = false } of optionsOf(verb)) {
     const option = new Option(flags, description).makeOptionMandatory(isRequired)
     command.addOption(read === undefined ? option : option.argParser(read))
@@ -73,6 +73,8 @@ function registerVerb(noun: Command, verb: AdminVerb): void {
       const answer = await callAndKeep(api, call, config, options)
       const isForPeople = process.stdout.isTTY === true && options.json !== true
       process.stdout.write(isForPeople ? textFor(verb, answer) : `${JSON.stringify(answer, null, 2)}\n`)
+      const fault = verb.fault?.(answer)
+      if (fault !== undefined) throw new Error(fault)
     })
 }
 

@@ -158,6 +158,10 @@ markets:
     const { value } = JSON.parse(offline.stdout).settings.feeds
     expect(value['kraken-2']).toMatchObject({ kind: 'kraken', url: 'ws://127.0.0.1:9' })
     close()
+    const unwatched = await runCommand(['check-config', '--json', '--offline', '--conversion.par_assets=[USD, USDC]'])
+    expect(JSON.parse(unwatched.stdout).warnings).toEqual([
+      'conversion.par_assets: the peg of USD/USDC is not monitored: no market is configured, so they are converted at par whatever their prices are',
+    ])
     const away = await runCommand(['check-config', '--json', '--config', named])
     expect(away.code).toBe(0)
     expect(JSON.parse(away.stdout).warnings).toEqual([expect.stringContaining('kraken could not be asked')])

@@ -40,6 +40,17 @@ export async function openTestStore({
   return db
 }
 
+/** A new store with the schema of this version, opened by two processes' worth of handles; the embedded one has one. */
+export async function openTwoTestStores({ log }: { readonly log: Log }): Promise<readonly [Db, Db]> {
+  const clock = createPatientClock()
+  if (inject('engine') === 'embedded') {
+    const db = await openTestStore({ log })
+    return [db, db]
+  }
+  const address = await migratedDatabase()
+  return [openServer(address, log, clock), openServer(address, log, clock)]
+}
+
 /** Takes everything out of a new embedded store, which has the schema of this version from the start. */
 export async function dropSchema(db: Db): Promise<void> {
   await sql`drop schema public cascade; create schema public`.execute(db.tables())

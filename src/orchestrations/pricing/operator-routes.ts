@@ -1,0 +1,22 @@
+/** The operator's calls about prices and the desk. Whether the caller is the operator has been checked before. */
+import type { FastifyInstance } from 'fastify'
+import { idOf } from '../../auth/operator-calls.ts'
+import type { MinorUnits } from '../../ledger/posting.ts'
+import type { Db } from '../../store/db.ts'
+import { readDesk } from './desk.ts'
+import { readPrice } from './stored-price.ts'
+
+export interface PricingOperatorRoutesOptions {
+  readonly db: Db
+  /** The setting `conversion.desk_limits`, in minor units. */
+  deskLimits(): ReadonlyMap<string, MinorUnits>
+}
+
+/** Declares the routes below whatever prefix `app` has. */
+export function registerPricingOperatorRoutes(app: FastifyInstance, options: PricingOperatorRoutesOptions): void {
+  const { db, deskLimits } = options
+  app.get<{ Params: { readonly id: string } }>('/orchestrations/:id/price', ({ params }) =>
+    readPrice(db.tables(), idOf(params.id)),
+  )
+  app.get('/desk', async () => ({ items: await readDesk(db.tables(), deskLimits()) }))
+}
