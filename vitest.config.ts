@@ -24,6 +24,7 @@ const ON_EACH_ENGINE = [
   'test/orchestrations/runner.test.ts',
   'test/orchestrations/start.test.ts',
   'test/orchestrations/pricing/price.test.ts',
+  'test/ledger/ledger.test.ts',
   'test/rest/creation-order.test.ts',
   'test/rest/foreign-locks.test.ts',
   'test/rest/isolation.test.ts',
@@ -33,6 +34,7 @@ const ON_EACH_ENGINE = [
   'test/rules/rule-quotas.test.ts',
   'test/rules/rules.test.ts',
   'test/store/creation-time.test.ts',
+  'test/transfers/*.test.ts',
 ]
 
 /** Half a minute each on two cores. */

@@ -23,13 +23,14 @@ import type { SimulatedTrade } from '../feed/simulator/simulator.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import { Hub } from '../gateway/hub.ts'
 import { createGatewayMetrics } from '../gateway/metrics.ts'
+import { LedgerUpkeep } from '../ledger/upkeep.ts'
 import { createWaitingMetrics } from '../orchestrations/metrics.ts'
 import type { Db } from '../store/db.ts'
 import { readSchemaState } from '../store/migrate.ts'
 import { StoreClockWatch } from '../store/store-clock.ts'
 import { networksWithoutAddresses } from './address-keys.ts'
 import { createQuotas } from './customer-quotas.ts'
-import { DemoPage } from './demo-page.ts'
+import { createDemoPage, type DemoPage } from './demo-page.ts'
 import { checkDescriptorLimit, hasDescriptor } from './descriptors.ts'
 import { checkEncryptionKey, loadEncryptionKey } from './encryption-key.ts'
 import { createHealthMetrics } from './health-metrics.ts'
@@ -45,6 +46,7 @@ import { readinessOf } from './readiness.ts'
 import { createReloadCounter, reload } from './reload.ts'
 import { operatorRooms, publicRooms } from './rooms.ts'
 import { createDirectoryLoader, loadDirectory, startUpkeep } from './start-directory.ts'
+import { startLedger } from './start-ledger.ts'
 import { createMarkets, startSources } from './start-markets.ts'
 import { startRunner } from './start-runner.ts'
 import { readFromStore, type SchemaState, wait, waitForSchema } from './store-wait.ts'
@@ -121,6 +123,7 @@ interface OperatedRooms {
   readonly loader: DirectoryLoader
   readonly marketData: MarketData
   readonly hub: Hub
+  readonly ledger: LedgerUpkeep
 }
 
 /** What a configuration that was read anew is applied to. */
@@ -164,16 +167,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-function createDemoPage(
-  { hasDemoPage, config, clock }: ServiceOptions,
-  directory: Directory,
-  live: Parts['live'],
-): DemoPage | undefined {
-  if (hasDemoPage !== true || !issuesTokens(config)) return undefined
-  const symbols = () => live.config.markets.map(({ definition }) => definition.symbol)
-  return new DemoPage({ directory, clock, symbols })
-}
-
 async function startParts(parts: Parts): Promise<Service> {
   const { config, log, lifecycle, signal, state } = parts
   checkDescriptorLimit(config, log)
@@ -185,7 +178,9 @@ async function startParts(parts: Parts): Promise<Service> {
   const loader = createDirectoryLoader(parts, db, encryptionKey)
   const marketData = createMarkets(parts, db)
   const { hub, gateway } = startGateway(parts, marketData)
-  const operator = await startOperatorListener(parts, { db, storeClock, encryptionKey, loader, marketData, hub })
+  const ledger = new LedgerUpkeep({ ...parts, db })
+  const operated = { db, storeClock, encryptionKey, loader, marketData, hub, ledger }
+  const operator = await startOperatorListener(parts, operated)
   // Stopped after the public listener, whose drain goes on sending data.
   lifecycle.started('sources', () => marketData.stopSources())
   const listener = await startPublicListener(parts, { db, loader, marketData, hub, gateway })
@@ -199,6 +194,7 @@ async function startParts(parts: Parts): Promise<Service> {
     },
   )
   await readFromStore(parts, 'encryption key', () => checkEncryptionKey({ ...parts, db, key: encryptionKey }))
+  await startLedger(parts, db, ledger)
   await loadDirectory(parts, loader)
   if (issuesTokens(config)) startUpkeep(parts, db, encryptionKey)
   await startSources(parts, marketData, await readFromStore(parts, 'commit times', () => readCommitFloors(db)))
@@ -246,7 +242,7 @@ function applyConfig({ live, log }: Parts, rooms: ReloadedRooms): void {
 }
 
 async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promise<Listener> {
-  const { db, storeClock, encryptionKey, loader, marketData, hub } = rooms
+  const { db, storeClock, encryptionKey, loader, marketData, hub, ledger } = rooms
   const { config, live, log, metrics, clock, directory, state, lifecycle } = parts
   const withoutAddresses = parts.hasTestSeed === true ? [] : networksWithoutAddresses(config)
   const sourcesOf = (symbol: string) => marketData.sourcesOf(symbol)
@@ -296,6 +292,7 @@ async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promis
       refreshDirectory: () => loader.refresh(),
       hub,
       sourcesOf,
+      ledgerState: () => ledger.state,
     }),
   })
   lifecycle.started('operator listener', () => listener.close())

@@ -10,11 +10,13 @@ import type { FastifyInstance } from 'fastify'
 import type { Directory } from '../auth/directory.ts'
 import { issueToken } from '../auth/token-grant.ts'
 import type { Clock } from '../base/clock.ts'
+import type { Config } from '../config/settings.ts'
 import { STREAM_SCOPE } from '../contract/scopes.ts'
 import { isLoopbackAddress, isLoopbackHost, isSameOrigin } from '../http/host-check.ts'
 import { Problem } from '../http/problem.ts'
 import { createRateLimitHook, RateLimiter } from '../http/rate-limit.ts'
 import { DEMO_HEADER, DEMO_TOKEN_PATH, demoPage, demoPagePolicy } from './demo-page-content.ts'
+import { issuesTokens } from './token-issuer.ts'
 
 export interface DemoPageOptions {
   readonly directory: Directory
@@ -106,4 +108,16 @@ export class DemoPage {
     if (client === undefined) throw new Problem('unavailable', 'the demo is still starting')
     return await issueToken({ ...this.#options, tokenSeconds: TOKEN_SECONDS }, client, [STREAM_SCOPE])
   }
+}
+
+/** The page of a service, where it is the demo's and tokens are ours to issue. */
+export function createDemoPage(
+  options: { readonly hasDemoPage?: boolean; readonly config: Config; readonly clock: Clock },
+  directory: Directory,
+  live: { readonly config: Config },
+): DemoPage | undefined {
+  const { hasDemoPage, config, clock } = options
+  if (hasDemoPage !== true || !issuesTokens(config)) return undefined
+  const symbols = () => live.config.markets.map(({ definition }) => definition.symbol)
+  return new DemoPage({ directory, clock, symbols })
 }

@@ -28,12 +28,15 @@ import { DepositReporter } from '../deposits/reporter.ts'
 import type { Hub } from '../gateway/hub.ts'
 import { registerMarketRoutes } from '../gateway/market-routes.ts'
 import { registerStreamOperatorRoutes } from '../gateway/operator-routes.ts'
+import type { LedgerState } from '../ledger/upkeep.ts'
 import type { Instrument } from '../market/event.ts'
 import { registerPricingOperatorRoutes } from '../orchestrations/pricing/operator-routes.ts'
 import { wakePaused } from '../orchestrations/start.ts'
 import { registerRuleOperatorRoutes } from '../rules/operator-routes.ts'
 import { type RuleSettings, registerRuleRoutes } from '../rules/routes.ts'
 import type { Db } from '../store/db.ts'
+import { registerTransferOperatorRoutes } from '../transfers/operator-routes.ts'
+import { registerTransferRoutes } from '../transfers/routes.ts'
 import { addressKeys } from './address-keys.ts'
 import type { SourceState } from './market-data.ts'
 
@@ -72,6 +75,8 @@ export interface OperatorRoomsOptions extends Configured {
   refreshDirectory(): Promise<void>
   readonly hub: Hub
   sourcesOf(symbol: string): readonly SourceState[]
+  /** What the last comparison of the ledger found. */
+  ledgerState(): LedgerState
 }
 
 export function publicRooms(options: PublicRoomsOptions): readonly Room[] {
@@ -82,6 +87,7 @@ export function publicRooms(options: PublicRoomsOptions): readonly Room[] {
     (app) => registerMarketRoutes(app, { ...options, guard }),
     (app) => registerAccountRoutes(app, { db, guard, quotas }),
     (app) => registerProfileRoutes(app, { db, guard }),
+    (app) => registerTransferRoutes(app, { db, guard }),
     (app) => registerDepositAddressRoutes(app, { db, guard, supply, conversions: () => conversionsOf(live.config) }),
     (app) => registerRuleRoutes(app, { db, guard, supply, settings: () => ruleSettings(live.config) }),
   ]
@@ -98,6 +104,7 @@ export function operatorRooms(options: OperatorRoomsOptions): readonly Room[] {
     (app) => registerStreamOperatorRoutes(app, options),
     (app) => registerAccountOperatorRoutes(app, db, quotas),
     (app) => registerAddressOperatorRoutes(app, db),
+    (app) => registerTransferOperatorRoutes(app, db, options.ledgerState),
     (app) => registerRuleOperatorRoutes(app, { db, supply }),
     (app) => registerDepositOperatorRoutes(app, { db, reporter, settings }),
     (app) =>

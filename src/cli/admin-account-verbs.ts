@@ -86,6 +86,14 @@ export const ACCOUNT_NOUNS: readonly AdminNoun[] = [
         columns: ['id', 'nickname', 'type', 'created_at'],
         isPaged: true,
       },
+      {
+        usage: 'balances <id>',
+        description: 'shows the balances of a profile',
+        example: 'profile balances PROFILE_ID',
+        method: 'GET',
+        path: '/profiles/:id/balances',
+        columns: ['asset', 'available', 'in_transit', 'held', 'receivable'],
+      },
     ],
   },
 ]

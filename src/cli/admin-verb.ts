@@ -48,6 +48,10 @@ export interface AdminVerb {
   readonly isPaged?: true
   /** What the first arguments are the ids or names of. */
   readonly named?: readonly Named[]
+  /** Options whose values fill the path, before the arguments do. */
+  readonly pathOptions?: readonly string[]
+  /** The answer as text that is neither JSON nor for people, when these options ask for one. */
+  readonly otherText?: (answer: object, options: Given['options']) => string | undefined
   /** The answer holds a secret, which `--credentials FILE` keeps. */
   readonly createsClient?: true
 }
@@ -79,7 +83,7 @@ export function optionsOf({ options = [], isPaged, createsClient }: AdminVerb): 
 
 /** The call that a verb makes with these arguments and options. */
 export function callOf(verb: AdminVerb, given: readonly string[], options: Given['options']): OperatorCall {
-  const rest = [...given]
+  const rest = [...(verb.pathOptions ?? []).map((name) => textOf(options[name]) ?? ''), ...given]
   const path = verb.path.replaceAll(/:[a-z]+/g, () => encodeURIComponent(rest.shift() ?? ''))
   const page = verb.isPaged
     ? { limit: textOf(options.limit), order: textOf(options.order), page_cursor: textOf(options.pageCursor) }

@@ -8,6 +8,7 @@ import { ADDRESS_NOUNS } from './admin-address-verbs.ts'
 import { CONTROL_NOUNS } from './admin-control-verbs.ts'
 import { CONVERSION_NOUNS } from './admin-conversion-verbs.ts'
 import { DEPOSIT_NOUNS } from './admin-deposit-verbs.ts'
+import { LEDGER_NOUNS } from './admin-ledger-verbs.ts'
 import { RULE_NOUNS } from './admin-rule-verbs.ts'
 import { STREAM_NOUNS } from './admin-stream-verbs.ts'
 import { type AdminNoun, textOf } from './admin-verb.ts'
@@ -41,6 +42,7 @@ export const ADMIN_NOUNS: readonly AdminNoun[] = [
   ...CONTROL_NOUNS,
   ...DEPOSIT_NOUNS,
   ...CONVERSION_NOUNS,
+  ...LEDGER_NOUNS,
   ...STREAM_NOUNS,
   AUDIT,
 ]

@@ -72,7 +72,8 @@ function registerVerb(noun: Command, verb: AdminVerb): void {
       const call = callOf(verb, given.words, given.options)
       const answer = await callAndKeep(api, call, config, options)
       const isForPeople = process.stdout.isTTY === true && options.json !== true
-      process.stdout.write(isForPeople ? textFor(verb, answer) : `${JSON.stringify(answer, null, 2)}\n`)
+      const json = () => `${JSON.stringify(answer, null, 2)}\n`
+      process.stdout.write(verb.otherText?.(answer, given.options) ?? (isForPeople ? textFor(verb, answer) : json()))
       const fault = verb.fault?.(answer)
       if (fault !== undefined) throw new Error(fault)
     })

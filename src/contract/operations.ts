@@ -56,6 +56,24 @@ export const OPERATIONS = {
     scope: 'funding:read_profile',
     summary: 'Get one profile',
   },
+  listBalances: {
+    method: 'GET',
+    path: '/v2/profiles/{id}/balances',
+    scope: 'funding:read_profile',
+    summary: 'List the balances of a profile',
+  },
+  listTransfers: {
+    method: 'GET',
+    path: '/v2/transfer/transfers',
+    scope: 'transfer:read_transfer',
+    summary: 'List transfers',
+  },
+  getTransfer: {
+    method: 'GET',
+    path: '/v2/transfer/transfers/{id}',
+    scope: 'transfer:read_transfer',
+    summary: 'Get one transfer',
+  },
   listDepositAddresses: {
     method: 'GET',
     path: '/v2/transfer/deposit-addresses',

@@ -11,6 +11,7 @@ export const SCOPES = {
   'identity:write_account': 'POST and PUT /v2/identity/accounts',
   'transfer:read_deposit_address': 'GET /v2/transfer/deposit-addresses',
   'transfer:write_deposit_address': 'POST /v2/transfer/deposit-addresses',
+  'transfer:read_transfer': 'GET /v2/transfer/transfers',
   'funding:read_profile': 'GET /v2/profiles',
 } as const
 

@@ -37,6 +37,28 @@ const ACCOUNT = { ...LISTED_ACCOUNT, summary_status: 'PENDING', type: 'BROKERAGE
 
 const PROFILE = { id: PROFILE_ID, type: 'NORMAL', account_id: ACCOUNT_ID, created_at: '2026-11-20T12:00:00.000Z' }
 
+const TRANSFER = {
+  id: 'd2a1b0c9-6f5e-4d3c-8b2a-190817263544',
+  customer_id: '01932b50-1a2b-7c3d-8e4f-5a6b7c8d9e05',
+  profile_id: PROFILE_ID,
+  asset: 'USDC',
+  amount: '250.5',
+  fee: '0',
+  total: '250.5',
+  direction: 'CREDIT',
+  type: 'CRYPTO_DEPOSIT',
+  status: 'COMPLETED',
+  disposition: { code: 'ORCHESTRATED' },
+  crypto_network: 'ETHEREUM',
+  crypto_tx_hash: '0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060',
+  crypto_tx_index: 3,
+  confirmations: 12,
+  group_id: 'd2a1b0c9-6f5e-4d3c-8b2a-190817263544',
+  metadata: {},
+  created_at: '2026-11-20T12:04:00.000Z',
+  updated_at: '2026-11-20T12:07:00.000Z',
+}
+
 const DEPOSIT_ADDRESS = {
   id: ADDRESS_ID,
   profile_id: PROFILE_ID,
@@ -138,6 +160,22 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
     answer: { items: [PROFILE] },
   },
   getProfile: { description: '', answered: 'The profile', answer: PROFILE },
+  listBalances: {
+    description:
+      'One item for each asset that the profile ever had. `available` can be used now, `in_transit` is reserved by an ' +
+      'orchestration or a withdrawal, `held` is on hold. Amounts are decimal text without needless zeros.',
+    answered: 'The balances of the profile, by asset',
+    answer: { items: [{ asset: 'USDC', available: '250.5', in_transit: '0', held: '0' }] },
+  },
+  listTransfers: {
+    description:
+      'Everything that changed, or will change, the balances of the customer: deposits, withdrawals, conversions, and ' +
+      'transfers between profiles. A deposit is listed from PENDING on; its `id` stays the same. `total` is `amount` and ' +
+      '`fee` together.',
+    answered: 'One page of transfers',
+    answer: { items: [TRANSFER] },
+  },
+  getTransfer: { description: '', answered: 'The transfer', answer: TRANSFER },
   listDepositAddresses: {
     description: 'Deposit addresses of the customer, those of its rules among them.',
     answered: 'One page of deposit addresses',

@@ -63,7 +63,10 @@ const TAGS: Readonly<Record<string, { readonly name: string; readonly descriptio
   '/v2/markets': { name: 'Markets', description: 'What the stream serves' },
   '/v2/identity': { name: 'Accounts', description: 'Whom money belongs to' },
   '/v2/profiles': { name: 'Profiles', description: 'What deposit addresses and rules belong to' },
-  '/v2/transfer': { name: 'Deposit addresses', description: 'Addresses of crypto networks, each of one profile' },
+  '/v2/transfer': {
+    name: 'Transfers',
+    description: 'Deposit addresses, each of one profile, and everything that arrived or left',
+  },
   '/v2/orchestration': {
     name: 'Orchestration rules',
     description: 'What is to become of deposits, once they are detected',

@@ -71,6 +71,14 @@ export function readTimeRange(
   }
 }
 
+/** A single time, RFC 3339 in UTC, brought to the next whole millisecond; `undefined` when the text is none. */
+export function readTime(text: string): string | undefined {
+  const instant = readInstant(text)
+  if (instant === undefined) return undefined
+  const milliseconds = instant.isWhole ? instant.milliseconds : instant.milliseconds + 1
+  return milliseconds < EARLIEST || milliseconds > LATEST ? undefined : new Date(milliseconds).toISOString()
+}
+
 /** The first and the last whole millisecond that compare so with an instant. */
 function range(comparison: Comparison, { milliseconds, isWhole }: Instant): [first: number, last: number] {
   const next = milliseconds + 1

@@ -5,7 +5,7 @@
  */
 import { assert } from '../base/assert.ts'
 import type { Transaction } from '../store/db.ts'
-import { sql } from '../store/sql.ts'
+import { type RawBuilder, sql } from '../store/sql.ts'
 import {
   type BalanceChange,
   balanceChanges,
@@ -51,10 +51,14 @@ export async function lockBalances<Tables>(
   transaction: Transaction<Tables>,
   keys: readonly BalanceKey[],
 ): Promise<(key: BalanceKey) => Balances> {
-  const rows = await lockRows(transaction, keys)
-  const found = new Map(rows.map((row) => [`${row.profile_id}/${row.asset}`, balancesOf(row)]))
+  let { rows } = await lockedRows(keys).execute(transaction)
+  if (rows.length === 0 && keys.length > 0) {
+    await insertMissing(transaction, keys)
+    rows = (await lockedRows(keys).execute(transaction)).rows
+  }
+  const found = new Map(rows.map((row) => [keyOf(row.profile_id, row.asset), balancesOf(row)]))
   return ({ profileId, asset }) => {
-    const balances = found.get(`${profileId}/${asset}`)
+    const balances = found.get(keyOf(profileId, asset))
     assert(balances !== undefined, 'the balance was not among those that were locked')
     return balances
   }
@@ -67,48 +71,80 @@ export async function lockBalances<Tables>(
 export async function post<Tables>(transaction: Transaction<Tables>, postings: readonly Posting[]): Promise<void> {
   if (postings.length === 0) return
   const changes = balanceChanges(postings)
-  const balances = await lockBalances(transaction, changes)
-  for (const change of changes) refuseOverdraft(change, balances(change))
-  const accountOf = (account: Posting['debit']) => ('profileId' in account ? account.profileId : null)
-  await sql`
-    with written as (
+  let rows = await writePostings(transaction, postings, changes)
+  if (rows.length < changes.length) {
+    await insertMissing(transaction, changes)
+    rows = await writePostings(transaction, postings, changes)
+  }
+  const found = new Map(rows.map((row) => [keyOf(row.profile_id, row.asset), balancesOf(row)]))
+  for (const change of changes) refuseOverdraft(change, found.get(keyOf(change.profileId, change.asset)))
+}
+
+/**
+ * One statement, because it is all that most transactions of the ledger consist of: locks the balances, in order, and
+ * writes only when each is there and none goes below zero. Ids of postings are taken behind those locks, so those of one
+ * balance are in the order of commits.
+ * @returns the balances as they were before; none when some are missing, which locks and writes nothing
+ */
+async function writePostings<Tables>(
+  transaction: Transaction<Tables>,
+  postings: readonly Posting[],
+  changes: readonly BalanceChange[],
+): Promise<readonly BalanceRow[]> {
+  const profileOf = (account: Posting['debit']) => ('profileId' in account ? account.profileId : null)
+  const now = sql`date_trunc('milliseconds', clock_timestamp())`
+  const { rows } = await sql<BalanceRow>`
+    with locked as materialized (${lockedRows(changes)}), changed as materialized (
+      select * from unnest(
+        ${changes.map(({ profileId }) => profileId)}::uuid[],
+        ${changes.map(({ asset }) => asset)}::text[],
+        ${changes.map(({ available }) => String(available))}::numeric[],
+        ${changes.map(({ in_transit }) => String(in_transit))}::numeric[],
+        ${changes.map(({ held }) => String(held))}::numeric[],
+        ${changes.map(({ receivable }) => String(receivable))}::numeric[]
+      ) as changed (profile_id, asset, available, in_transit, held, receivable)
+    ), covered as materialized (
+      select count(*) = ${changes.length} as are_all
+      from locked join changed using (profile_id, asset)
+      where ${sql.join(
+        PROFILE_BUCKETS.map((bucket) => sql`${sql.ref(`locked.${bucket}`)} + ${sql.ref(`changed.${bucket}`)} >= 0`),
+        sql` and `,
+      )}
+    ), written as (
       insert into postings (group_id, asset, amount, debit_bucket, debit_profile_id, credit_bucket, credit_profile_id,
         effective_at, created_at)
       select group_id, asset, amount, debit_bucket, debit_profile_id, credit_bucket, credit_profile_id,
-        coalesce(effective_at, date_trunc('milliseconds', clock_timestamp())),
-        date_trunc('milliseconds', clock_timestamp())
+        coalesce(effective_at, ${now}), ${now}
       from unnest(
         ${postings.map(({ groupId }) => groupId)}::uuid[],
         ${postings.map(({ asset }) => asset)}::text[],
         ${postings.map(({ amount }) => String(amount))}::numeric[],
         ${postings.map(({ debit }) => debit.bucket)}::text[],
-        ${postings.map(({ debit }) => accountOf(debit))}::uuid[],
+        ${postings.map(({ debit }) => profileOf(debit))}::uuid[],
         ${postings.map(({ credit }) => credit.bucket)}::text[],
-        ${postings.map(({ credit }) => accountOf(credit))}::uuid[],
+        ${postings.map(({ credit }) => profileOf(credit))}::uuid[],
         ${postings.map(({ effectiveAt }) => effectiveAt ?? null)}::timestamptz[]
       ) as wanted (group_id, asset, amount, debit_bucket, debit_profile_id, credit_bucket, credit_profile_id, effective_at)
+      where (select are_all from covered)
       returning id
+    ), updated as (
+      update balances set
+        available = balances.available + changed.available,
+        in_transit = balances.in_transit + changed.in_transit,
+        held = balances.held + changed.held,
+        receivable = balances.receivable + changed.receivable,
+        version = balances.version + 1,
+        last_posting_id = (select max(id) from written)
+      from changed
+      where balances.profile_id = changed.profile_id and balances.asset = changed.asset and (select are_all from covered)
     )
-    update balances set
-      available = balances.available + changed.available,
-      in_transit = balances.in_transit + changed.in_transit,
-      held = balances.held + changed.held,
-      receivable = balances.receivable + changed.receivable,
-      version = balances.version + 1,
-      last_posting_id = (select max(id) from written)
-    from unnest(
-      ${changes.map(({ profileId }) => profileId)}::uuid[],
-      ${changes.map(({ asset }) => asset)}::text[],
-      ${changes.map(({ available }) => String(available))}::numeric[],
-      ${changes.map(({ in_transit }) => String(in_transit))}::numeric[],
-      ${changes.map(({ held }) => String(held))}::numeric[],
-      ${changes.map(({ receivable }) => String(receivable))}::numeric[]
-    ) as changed (profile_id, asset, available, in_transit, held, receivable)
-    where balances.profile_id = changed.profile_id and balances.asset = changed.asset
+    select * from locked
   `.execute(transaction)
+  return rows
 }
 
-function refuseOverdraft(change: BalanceChange, balances: Balances): void {
+function refuseOverdraft(change: BalanceChange, balances: Balances | undefined): void {
+  assert(balances !== undefined, 'a balance that was made is there')
   for (const bucket of PROFILE_BUCKETS) {
     if (balances[bucket] + change[bucket] < 0n) {
       throw new InsufficientBalance(change, bucket, balances[bucket], -change[bucket])
@@ -116,37 +152,42 @@ function refuseOverdraft(change: BalanceChange, balances: Balances): void {
   }
 }
 
-/** Rows that are missing are made first: a row that does not exist cannot be locked. */
-async function lockRows<Tables>(
-  transaction: Transaction<Tables>,
-  keys: readonly BalanceKey[],
-): Promise<readonly BalanceRow[]> {
-  const present = await lockPresentRows(transaction, keys)
-  const distinct = new Set(keys.map(({ profileId, asset }) => `${profileId}/${asset}`))
-  if (present.length === distinct.size) return present
+/**
+ * The balances of these keys, locked in order; none, and no lock, when one is missing: rows are made before any is
+ * locked, so whoever makes one never holds up somebody who locked another.
+ */
+function lockedRows(keys: readonly BalanceKey[]): RawBuilder<BalanceRow> {
+  const distinct = new Map(keys.map((key) => [keyOf(key.profileId, key.asset), key]))
+  const wanted = [...distinct.values()]
+  const isWanted = sql<boolean>`(profile_id, asset) in (
+    select * from unnest(${wanted.map((key) => key.profileId)}::uuid[], ${wanted.map((key) => key.asset)}::text[])
+  )`
+  return sql<BalanceRow>`
+    select profile_id, asset, available, in_transit, held, receivable from balances
+    where ${isWanted} and (select count(*) from balances where ${isWanted}) = ${wanted.length}
+    order by profile_id, asset collate "C"
+    for update
+  `
+}
+
+/** Makes the balances that are missing, in the order in which they are locked. */
+async function insertMissing<Tables>(transaction: Transaction<Tables>, keys: readonly BalanceKey[]): Promise<void> {
   await sql`
     insert into balances (profile_id, asset)
-    select profile_id, asset from unnest(${keys.map((key) => key.profileId)}::uuid[], ${keys.map((key) => key.asset)}::text[])
+    select profile_id, asset
+    from unnest(${keys.map((key) => key.profileId)}::uuid[], ${keys.map((key) => key.asset)}::text[])
       as wanted (profile_id, asset)
+    where not exists (
+      select from balances where balances.profile_id = wanted.profile_id and balances.asset = wanted.asset
+    )
     order by profile_id, asset collate "C"
     on conflict do nothing
   `.execute(transaction)
-  return await lockPresentRows(transaction, keys)
 }
 
-async function lockPresentRows<Tables>(
-  transaction: Transaction<Tables>,
-  keys: readonly BalanceKey[],
-): Promise<readonly BalanceRow[]> {
-  const { rows } = await sql<BalanceRow>`
-    select profile_id, asset, available, in_transit, held, receivable from balances
-    where (profile_id, asset) in (
-      select * from unnest(${keys.map((key) => key.profileId)}::uuid[], ${keys.map((key) => key.asset)}::text[])
-    )
-    order by profile_id, asset collate "C"
-    for update
-  `.execute(transaction)
-  return rows
+/** Profile ids are in lower case, as the store writes them. */
+function keyOf(profileId: string, asset: string): string {
+  return `${profileId}/${asset}`
 }
 
 function balancesOf(row: BalanceRow): Balances {

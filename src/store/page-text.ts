@@ -8,7 +8,7 @@
  */
 import type { Kysely } from './db.ts'
 import { cursorAfter, limitOf, orderIn, PAGE_BYTES_MAX, type PageRecords, type PageRequest } from './page.ts'
-import { type RawBuilder, sql } from './sql.ts'
+import { type RawBuilder, type SelectQueryBuilder, sql } from './sql.ts'
 
 /** The members of an object in the order in which they are shown; one whose text is null is omitted. */
 type MemberTexts = readonly (readonly [name: string, text: RawBuilder<string | null>])[]
@@ -126,6 +126,18 @@ export async function readTextPage<Database>(
   if (last === undefined || last === rows.at(-1)) return { itemTexts }
   const { last_created_at: created_at, last_id: id } = last
   return { itemTexts, next_page_cursor: cursorAfter({ created_at, id }, request) }
+}
+
+/** The text of one record as lists write it; undefined when `query` gives none. */
+export async function readItemText<Database>(
+  tables: Kysely<Database>,
+  query: SelectQueryBuilder<Database, keyof Database, unknown>,
+  { members }: ItemText,
+): Promise<string | undefined> {
+  const { rows } = await sql<{ readonly text: string }>`
+    select ${objectText(members)} as text from (${query}) as record
+  `.execute(tables)
+  return rows[0]?.text
 }
 
 function sizeOf({ large }: ItemText): RawBuilder<number> {

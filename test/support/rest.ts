@@ -18,6 +18,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import type { Config } from '../../src/config/settings.ts'
 import { SCOPES } from '../../src/contract/scopes.ts'
 import type { Hub } from '../../src/gateway/hub.ts'
+import { ensureLedgerAssets } from '../../src/ledger/assets.ts'
 import type { Instrument } from '../../src/market/event.ts'
 import type { Db } from '../../src/store/db.ts'
 import { captureLog } from './door.ts'
@@ -103,6 +104,8 @@ export class RestNode {
     // What counts by the monotonic clock are rates alone: timers, and the wall clock of tokens, go on.
     const clock = options.ratePerSecond === undefined ? time : { ...time, monotonicMilliseconds: () => 0 }
     const db = options.db ?? (await openTestStore({ log }))
+    if (options.db === undefined)
+      await db.transaction((transaction) => ensureLedgerAssets(transaction, live.config.assets))
     const directory = new Directory()
     const loader = new DirectoryLoader({ db, directory, clock, log, publicUrl: '' })
     await loader.refresh()
@@ -140,7 +143,15 @@ export class RestNode {
       // Its calls about the stream are not asked for here.
       rooms: [
         noteRoutes('operator', routes),
-        ...operatorRooms({ ...shared, live, hasTestSeed, issuesTokens: true, hub: {} as Hub, sourcesOf: () => [] }),
+        ...operatorRooms({
+          ...shared,
+          live,
+          hasTestSeed,
+          issuesTokens: true,
+          hub: {} as Hub,
+          sourcesOf: () => [],
+          ledgerState: () => ({ balances: 0, differences: [] }),
+        }),
       ],
     })
     return new RestNode({

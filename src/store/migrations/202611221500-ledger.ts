@@ -57,8 +57,11 @@ export const ledger: Migration = {
       )
     );
     create index postings_of_group on postings (group_id);
-    create index postings_debited on postings (debit_profile_id, asset, id) where debit_profile_id is not null;
-    create index postings_credited on postings (credit_profile_id, asset, id) where credit_profile_id is not null;
+    -- In the order of statements.
+    create index postings_debited on postings (debit_profile_id, asset, created_at, id)
+      where debit_profile_id is not null;
+    create index postings_credited on postings (credit_profile_id, asset, created_at, id)
+      where credit_profile_id is not null;
     create index postings_debited_of_service on postings (debit_bucket, asset, id)
       where debit_bucket in ('desk', 'unattributed', 'fees');
     create index postings_credited_of_service on postings (credit_bucket, asset, id)
@@ -72,7 +75,8 @@ export const ledger: Migration = {
     create trigger postings_are_final before update or delete or truncate on postings
       for each statement execute function reject_change_of_postings();
 
-    -- Sums of the accounts of the service up to a posting, so that a sum reads only what came later.
+    -- Sums of the accounts of the service over all postings up to an id, the same for all of them, so that a sum reads
+    -- only what came later.
     create table ledger_checkpoints (
       bucket text not null,
       asset text not null,
@@ -111,7 +115,13 @@ export const ledger: Migration = {
       updated_at timestamptz(3) not null
     );
     create index transfers_of_customer_by_time on transfers (customer_id, created_at, id);
+    -- Those of another order than the first: see store/page about the indexes of lists.
     create index transfers_of_profile on transfers (customer_id, profile_id, created_at nulls first, id);
-    create index transfers_of_group on transfers (group_id);
+    create index transfers_of_asset on transfers (customer_id, asset, created_at nulls first, id);
+    create index transfers_of_type on transfers (customer_id, type, created_at nulls first, id);
+    create index transfers_of_status on transfers (customer_id, status, created_at nulls first, id);
+    create index transfers_of_group on transfers (customer_id, group_id, created_at nulls first, id);
+    -- So that their sizes are known without reading the values.
+    alter table transfers alter column metadata set storage external;
   `,
 }

@@ -1,0 +1,25 @@
+/**
+ * Starts the ledger: the assets of the configuration are registered before anything may be counted in them, and the
+ * upkeep runs from then on. A configuration that would change what amounts in the ledger mean ends the start.
+ */
+import type { Config } from '../config/settings.ts'
+import { ensureLedgerAssets } from '../ledger/assets.ts'
+import type { LedgerUpkeep } from '../ledger/upkeep.ts'
+import type { Db } from '../store/db.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import { readFromStore, type Waiting } from './store-wait.ts'
+
+interface LedgerParts extends Waiting {
+  readonly config: Config
+  readonly lifecycle: Lifecycle
+}
+
+export async function startLedger(parts: LedgerParts, db: Db, upkeep: LedgerUpkeep): Promise<void> {
+  const { assets } = parts.config
+  const faults = await readFromStore(parts, 'assets of the ledger', () =>
+    db.transaction((transaction) => ensureLedgerAssets(transaction, assets)),
+  )
+  if (faults.length > 0) throw new Error(faults.join('; '))
+  upkeep.start()
+  parts.lifecycle.started('ledger upkeep', () => upkeep.stop())
+}

@@ -1,0 +1,119 @@
+/** The operator's verbs about the ledger. How a statement is written, for people and as CSV, is here too. */
+import { type AdminNoun, textOf } from './admin-verb.ts'
+import { printable } from './styled-line.ts'
+import { tableLines } from './table.ts'
+
+const LINE_COLUMNS = [
+  'created_at',
+  'effective_at',
+  'posting_id',
+  'group_id',
+  'debit',
+  'debit_profile_id',
+  'credit',
+  'credit_profile_id',
+  'amount',
+  'change',
+  'balance',
+] as const
+
+type Line = Readonly<Partial<Record<(typeof LINE_COLUMNS)[number], string>>>
+
+interface Statement {
+  readonly from: string
+  readonly to: string
+  readonly assets: readonly {
+    readonly asset: string
+    readonly opening: { readonly balance: string }
+    readonly lines: readonly Line[]
+    readonly closing: { readonly balance: string }
+  }[]
+}
+
+/** A day stands for its beginning in UTC. */
+function timeOf(value: unknown): string | undefined {
+  const text = textOf(value)
+  return text !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text
+}
+
+export const LEDGER_NOUNS: readonly AdminNoun[] = [
+  {
+    name: 'statement',
+    description: 'what moved the balances of a profile',
+    verbs: [
+      {
+        usage: 'show',
+        isDefault: true,
+        description: 'balances of a profile at the start and the end of a period, and every posting between',
+        example: 'statement --profile PROFILE_ID --from 2026-11-01 --to 2026-12-01 --csv',
+        method: 'GET',
+        path: '/profiles/:id/statement',
+        pathOptions: ['profile'],
+        options: [
+          { flags: '--profile <id>', description: 'the profile', isRequired: true },
+          {
+            flags: '--from <time>',
+            description: 'start, like 2006-01-02T15:04:05Z, or a day: its start in UTC',
+            isRequired: true,
+          },
+          { flags: '--to <time>', description: 'end, itself not in the period', isRequired: true },
+          { flags: '--csv', description: 'comma-separated values, on a terminal too' },
+        ],
+        query: ({ options }) => ({ from: timeOf(options.from), to: timeOf(options.to) }),
+        otherText: (answer, { csv }) => (csv === true ? statementCsv(answer as Statement) : undefined),
+        text: (answer) => statementText(answer as Statement),
+      },
+    ],
+  },
+  {
+    name: 'ledger',
+    description: 'whether every balance is the sum of its postings',
+    verbs: [
+      {
+        usage: 'show',
+        description: 'shows what the last comparison of balances with postings found',
+        example: 'ledger show',
+        method: 'GET',
+        path: '/ledger',
+      },
+    ],
+  },
+]
+
+/** Per asset an opening row, the lines, and a closing row. No value holds a comma, a quote or a line end. */
+export function statementCsv({ from, to, assets }: Statement): string {
+  const header = ['entry', 'asset', ...LINE_COLUMNS]
+  const row = (entry: string, asset: string, line: Line) =>
+    [entry, asset, ...LINE_COLUMNS.map((column) => line[column] ?? '')].join(',')
+  const rows = assets.flatMap(({ asset, opening, lines, closing }) => [
+    row('opening', asset, { created_at: from, balance: opening.balance }),
+    ...lines.map((line) => row('line', asset, line)),
+    row('closing', asset, { created_at: to, balance: closing.balance }),
+  ])
+  return `${[header.join(','), ...rows].join('\n')}\n`
+}
+
+/** One table per asset; profiles that money came from or went to stand behind the account. */
+function statementText({ from, to, assets }: Statement): string {
+  if (assets.length === 0) return '(none)\n'
+  const account = (bucket = '', profileId?: string) => (profileId === undefined ? bucket : `${bucket} of ${profileId}`)
+  const tables = assets.map(({ asset, opening, lines, closing }) => {
+    const rows = lines.map((line) => [
+      line.created_at ?? '',
+      account(line.debit, line.debit_profile_id),
+      account(line.credit, line.credit_profile_id),
+      line.amount ?? '',
+      line.change ?? '',
+      line.balance ?? '',
+      line.group_id ?? '',
+    ])
+    const table = [
+      [asset, 'debit', 'credit', 'amount', 'change', 'balance', 'group'],
+      [from, 'opening', '', '', '', opening.balance, ''],
+      ...rows,
+      [to, 'closing', '', '', '', closing.balance, ''],
+    ]
+    return tableLines(table.map((row) => row.map(printable))).join('\n')
+  })
+  return `${tables.join('\n\n')}\n`
+}

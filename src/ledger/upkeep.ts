@@ -1,0 +1,127 @@
+/**
+ * What the ledger needs with time: checkpoints of the accounts of the service, and a comparison of every balance with
+ * its postings, pass after pass, a little at a time. It owns the metrics that say what the comparison found. A store
+ * that is down only delays it. It never runs twice at once.
+ */
+import type { Clock, Timer } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { Gauge, type MetricsRegistry } from '../base/metrics.ts'
+import type { Db } from '../store/db.ts'
+import { writeCheckpoints } from './checkpoints.ts'
+import { LedgerComparison, type LedgerDifference } from './comparison.ts'
+
+export interface LedgerUpkeepOptions {
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: MetricsRegistry
+}
+
+/** What the last complete comparison found. */
+export interface LedgerState {
+  /** RFC 3339; absent before the first is complete. */
+  readonly compared_at?: string
+  /** Balances of profiles in it. */
+  readonly balances: number
+  readonly differences: readonly { account: string; asset: string; kept: string; recomputed: string }[]
+}
+
+const STEP_MILLISECONDS = 1_000
+/** Steps between two checkpoints. */
+const CHECKPOINT_STEPS = 10
+/** Steps between two passes. */
+const PAUSE_STEPS = 60
+/** Shown and logged of one pass. */
+const DIFFERENCES_SHOWN_MAX = 100
+
+export class LedgerUpkeep {
+  readonly #options: LedgerUpkeepOptions
+  readonly #comparedAt: Gauge
+  #timer: Timer | undefined
+  #running: Promise<void> | undefined
+  #stopped = false
+  #steps = 0
+  #pause = 0
+  #comparison: LedgerComparison | undefined
+  #state: LedgerState = { balances: 0, differences: [] }
+  #imbalance = 0
+
+  /** Registers the metrics; nothing runs before `start`. */
+  constructor(options: LedgerUpkeepOptions) {
+    this.#options = options
+    const registers = [options.metrics]
+    const imbalance = () => Math.max(this.#imbalance, this.#comparison?.differences.length ?? 0)
+    new Gauge({
+      name: 'tidegate_ledger_imbalance',
+      help: 'Accounts of the ledger whose balance is not the sum of their postings; must be 0',
+      registers,
+      collect() {
+        this.set(imbalance())
+      },
+    })
+    this.#comparedAt = new Gauge({
+      name: 'tidegate_ledger_compared_timestamp_seconds',
+      help: 'When all balances of the ledger were last compared with their postings; 0 before the first time',
+      registers,
+    })
+  }
+
+  /** To be called once, when the store has the schema; looks for the first time at once. */
+  start(): void {
+    this.#look()
+  }
+
+  /** What the last complete comparison found. */
+  get state(): LedgerState {
+    return this.#state
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#timer?.cancel()
+    await this.#running
+  }
+
+  #look(): void {
+    if (this.#stopped) return
+    this.#timer = this.#options.clock.schedule(STEP_MILLISECONDS, () => this.#look())
+    if (this.#running !== undefined) return
+    this.#running = this.#work().finally(() => {
+      this.#running = undefined
+    })
+  }
+
+  async #work(): Promise<void> {
+    const { db, log } = this.#options
+    if (!db.available) return
+    try {
+      if (this.#steps++ % CHECKPOINT_STEPS === 0) await writeCheckpoints(db)
+      if (this.#pause > 0) this.#pause--
+      else await this.#compare()
+    } catch (error) {
+      log.warn({ err: error }, 'the upkeep of the ledger failed; it is tried again')
+    }
+  }
+
+  async #compare(): Promise<void> {
+    const { db, clock, log } = this.#options
+    this.#comparison ??= new LedgerComparison(db)
+    if (await this.#comparison.step()) return
+    const { differences, balances } = this.#comparison
+    this.#comparison = undefined
+    this.#pause = PAUSE_STEPS
+    this.#imbalance = differences.length
+    const { milliseconds } = clock.wallInstant()
+    this.#comparedAt.set(milliseconds / 1_000)
+    const shown = differences.slice(0, DIFFERENCES_SHOWN_MAX).map(differenceDocument)
+    this.#state = { compared_at: new Date(milliseconds).toISOString(), balances, differences: shown }
+    if (differences.length > 0) {
+      log.error({ differences: shown, count: differences.length }, 'balances differ from the sums of their postings')
+    }
+  }
+}
+
+/** For people and logs: units of the asset as text. */
+function differenceDocument({ account, asset, kept, recomputed }: LedgerDifference) {
+  return { account, asset, kept: String(kept), recomputed: String(recomputed) }
+}

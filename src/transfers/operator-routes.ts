@@ -1,0 +1,57 @@
+/**
+ * The operator's calls about the ledger: balances and statements of a profile, and what the comparison of the ledger
+ * found. Whether the caller is the operator has been checked before.
+ */
+import type { FastifyInstance } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { idOf } from '../auth/operator-calls.ts'
+import { readTime } from '../http/list-times.ts'
+import { invalidRequest, Problem } from '../http/problem.ts'
+import type { LedgerState } from '../ledger/upkeep.ts'
+import type { Db } from '../store/db.ts'
+import { readBalances } from './balances.ts'
+import { OperatorBalances } from './schemas.ts'
+import { readStatement, STATEMENT_LINES_MAX, type StatementPeriod } from './statement.ts'
+
+interface ById {
+  readonly Params: { readonly id: string }
+}
+
+const StatementQuery = Type.Object({ from: Type.String(), to: Type.String() })
+
+/** Declares the routes below whatever prefix `app` has. */
+export function registerTransferOperatorRoutes(app: FastifyInstance, db: Db, ledgerState: () => LedgerState): void {
+  app.get<ById>('/profiles/:id/balances', { schema: { response: { 200: OperatorBalances } } }, async (request) => ({
+    items: await balancesOf(db, request.params.id),
+  }))
+  app.get<ById & { Querystring: Static<typeof StatementQuery> }>(
+    '/profiles/:id/statement',
+    { schema: { querystring: StatementQuery } },
+    async (request) => {
+      const period = readPeriod(request.query)
+      await balancesOf(db, request.params.id)
+      const profileId = idOf(request.params.id)
+      const assets = await readStatement(db, profileId, period)
+      if (assets !== undefined) return { profile_id: profileId, ...period, assets }
+      const detail = `the period has more than ${STATEMENT_LINES_MAX} postings: ask for a shorter one`
+      throw invalidRequest([{ parameter: 'to', detail }])
+    },
+  )
+  app.get('/ledger', async () => ledgerState())
+}
+
+async function balancesOf(db: Db, id: string): ReturnType<typeof readBalances> {
+  const balances = await readBalances(db, idOf(id))
+  if (balances === undefined) throw new Problem('not_found', 'there is no profile with this id')
+  return balances
+}
+
+function readPeriod({ from: fromText, to: toText }: Static<typeof StatementQuery>): StatementPeriod {
+  const from = readTime(fromText)
+  const to = readTime(toText)
+  const detail = 'must be an RFC 3339 time such as 2006-01-02T15:04:05Z'
+  if (from === undefined) throw invalidRequest([{ parameter: 'from', detail }])
+  if (to === undefined) throw invalidRequest([{ parameter: 'to', detail }])
+  if (to < from) throw invalidRequest([{ parameter: 'to', detail: 'must not be before from' }])
+  return { from, to }
+}

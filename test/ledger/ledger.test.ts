@@ -1,0 +1,338 @@
+/** Postings in the store: exact with many writers at once, never below zero, never changed. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { newId } from '../../src/base/ids.ts'
+import { createLog } from '../../src/base/log.ts'
+import { decimalsFaults, ensureLedgerAssets, readDecimals } from '../../src/ledger/assets.ts'
+import { writeCheckpoints } from '../../src/ledger/checkpoints.ts'
+import { LedgerComparison } from '../../src/ledger/comparison.ts'
+import { InsufficientBalance, lockBalances, post } from '../../src/ledger/ledger.ts'
+import type { LedgerAccount, Posting, ProfileBucket } from '../../src/ledger/posting.ts'
+import { serviceBalance } from '../../src/ledger/service-balances.ts'
+import type { Db } from '../../src/store/db.ts'
+import { sql } from '../../src/store/sql.ts'
+import { addAssets, addOwner } from '../support/ledger.ts'
+import { Random } from '../support/random.ts'
+import { openTestStore } from '../support/test-store.ts'
+
+const SEED = Number(process.env.TIDEGATE_SEED ?? 20_261_122)
+const ROUNDS = process.env.TIDEGATE_LONG === '1' ? 3_000 : 150
+const WRITERS = 8
+const PROFILES = 4
+const ASSETS = ['BTC', 'USD']
+
+const EXTERNAL: LedgerAccount = { bucket: 'external' }
+
+let db: Db
+let profiles: readonly string[]
+beforeAll(async () => {
+  db = await openTestStore({ log: createLog('error') })
+  await addAssets(db, { BTC: 8, ETH: 18, USD: 2 })
+})
+beforeEach(async () => {
+  profiles = await Promise.all(Array.from({ length: PROFILES }, async () => (await addOwner(db)).profileId))
+})
+afterAll(() => db?.close())
+
+const of = (profileId: string, bucket: ProfileBucket = 'available'): LedgerAccount => ({ bucket, profileId })
+
+const move = (debit: LedgerAccount, credit: LedgerAccount, amount: bigint, asset = 'USD'): Posting => ({
+  asset,
+  amount,
+  debit,
+  credit,
+  groupId: newId(),
+})
+
+const postAll = (...postings: Posting[]) => db.transaction((transaction) => post(transaction, postings))
+
+async function balanceOf(profileId: string, asset = 'USD'): Promise<Record<string, string> | undefined> {
+  const { rows } = await sql<Record<string, string>>`
+    select available, in_transit, held, receivable from balances where profile_id = ${profileId} and asset = ${asset}
+  `.execute(db.tables())
+  return rows[0]
+}
+
+function gate() {
+  let pass = (): void => undefined
+  const passed = new Promise<void>((resolve) => {
+    pass = resolve
+  })
+  return { passed, pass }
+}
+
+/** Compares the whole ledger, in pieces that are far too small. */
+async function compare(pieceRows = 7) {
+  const comparison = new LedgerComparison(db, pieceRows)
+  while (await comparison.step());
+  return comparison
+}
+
+describe('postings', () => {
+  it('move amounts between the buckets of a profile and the service', async () => {
+    const [a, b] = profiles as [string, string]
+    await postAll(move(EXTERNAL, of(a), 1_000n))
+    await postAll(move(of(a), of(a, 'in_transit'), 400n), move(of(a), of(b), 100n), move(of(a), of(a, 'held'), 50n))
+    await postAll(move(of(b, 'receivable'), EXTERNAL, 30n), move(of(a, 'in_transit'), { bucket: 'fees' }, 1n))
+    expect(await balanceOf(a)).toEqual({ available: '450', in_transit: '399', held: '50', receivable: '0' })
+    expect(await balanceOf(b)).toEqual({ available: '100', in_transit: '0', held: '0', receivable: '30' })
+    expect(await db.transaction((transaction) => serviceBalance(transaction, 'fees', 'USD'))).toBe(1n)
+    await postAll(move({ bucket: 'fees' }, EXTERNAL, 1n))
+  })
+
+  it('that a bucket cannot cover leave everything as it was, and the transaction goes on', async () => {
+    const [a, b] = profiles as [string, string]
+    await postAll(move(EXTERNAL, of(a), 100n))
+    const error = await db.transaction(async (transaction) => {
+      const failure = await post(transaction, [move(EXTERNAL, of(b), 5n), move(of(a), of(b), 101n)]).catch(
+        (reason: unknown) => reason,
+      )
+      await post(transaction, [move(of(a), of(b), 60n)])
+      return failure
+    })
+    expect(error).toBeInstanceOf(InsufficientBalance)
+    expect(error).toMatchObject({ profileId: a, asset: 'USD', bucket: 'available', balance: 100n, needed: 101n })
+    expect([await balanceOf(a), await balanceOf(b)]).toMatchObject([{ available: '40' }, { available: '60' }])
+  })
+
+  it('are net: what a batch takes may have come with it', async () => {
+    const [a] = profiles as [string]
+    await postAll(move(EXTERNAL, of(a), 10n), move(of(a), EXTERNAL, 10n))
+    expect(await balanceOf(a)).toMatchObject({ available: '0' })
+  })
+
+  it.each([
+    ['update postings set amount = 2', 'postings are never changed'],
+    ['delete from postings', 'postings are never changed'],
+    ['truncate postings', 'postings are never changed'],
+    ["update balances set available = -1 where asset = 'USD'", 'balances_available'],
+    ["update balances set receivable = -1 where asset = 'USD'", 'balances_receivable'],
+    [
+      `insert into postings (group_id, asset, amount, debit_bucket, credit_bucket, effective_at, created_at)
+        values (gen_random_uuid(), 'USD', 0, 'external', 'desk', now(), now())`,
+      'postings_amount',
+    ],
+    [
+      `insert into postings (group_id, asset, amount, debit_bucket, credit_bucket, effective_at, created_at)
+        values (gen_random_uuid(), 'USD', 1, 'available', 'desk', now(), now())`,
+      'postings_debit',
+    ],
+    [
+      `insert into postings (group_id, asset, amount, debit_bucket, credit_bucket, effective_at, created_at)
+        values (gen_random_uuid(), 'USD', 1, 'external', 'mine', now(), now())`,
+      'postings_credit',
+    ],
+  ])('the store itself refuses: %s', async (statement, reason) => {
+    await postAll(move(EXTERNAL, of(profiles[0] as string), 1n))
+    await expect(sql.raw(statement).execute(db.tables())).rejects.toThrow(reason)
+  })
+
+  it('of an asset that is not registered are refused', async () => {
+    await expect(postAll(move(EXTERNAL, of(profiles[0] as string), 1n, 'XYZ'))).rejects.toMatchObject({
+      sqlState: '23503',
+    })
+  })
+})
+
+describe('locked balances', () => {
+  it('are decided on by one transaction at a time', async () => {
+    const [a] = profiles as [string]
+    await postAll(move(EXTERNAL, of(a), 100n))
+    const spendHalf = () =>
+      db.transaction(async (transaction) => {
+        const balances = await lockBalances(transaction, [{ profileId: a, asset: 'USD' }])
+        const half = balances({ profileId: a, asset: 'USD' }).available / 2n
+        if (half > 0n) await post(transaction, [move(of(a), EXTERNAL, half)])
+      })
+    await Promise.all(Array.from({ length: 6 }, spendHalf))
+    expect(await balanceOf(a)).toMatchObject({ available: '2' })
+  })
+
+  it('are made where they are missing, and are those that were asked for', async () => {
+    const [a, b] = profiles as [string, string]
+    await db.transaction(async (transaction) => {
+      const keys = [
+        { profileId: b, asset: 'USD' },
+        { profileId: a, asset: 'BTC' },
+        { profileId: b, asset: 'USD' },
+      ]
+      const balances = await lockBalances(transaction, keys)
+      expect(balances({ profileId: b, asset: 'USD' })).toEqual({
+        available: 0n,
+        in_transit: 0n,
+        held: 0n,
+        receivable: 0n,
+      })
+      expect(() => balances({ profileId: a, asset: 'USD' })).toThrow('not among those that were locked')
+      expect(await lockBalances(transaction, [])).toBeTypeOf('function')
+    })
+  })
+})
+
+describe(`many writers at once (seed ${SEED})`, () => {
+  /** Some postings that may or may not be covered. */
+  function randomPostings(random: Random): Posting[] {
+    return Array.from({ length: 1 + random.integer(4) }, () => {
+      const account = (): LedgerAccount =>
+        random.chance(0.3)
+          ? { bucket: random.pick(['external', 'desk', 'fees', 'unattributed'] as const) }
+          : of(random.pick(profiles), random.pick(['available', 'in_transit', 'held'] as const))
+      return move(
+        random.chance(0.4) ? EXTERNAL : account(),
+        account(),
+        BigInt(1 + random.integer(50)),
+        random.pick(ASSETS),
+      )
+    })
+  }
+
+  it('never deadlock, and leave exactly what was committed; each comparison meanwhile agrees', async () => {
+    const random = new Random(SEED)
+    const batches = Array.from({ length: ROUNDS }, () => randomPostings(random))
+    const committed: Posting[] = []
+    let refused = 0
+    const write = async () => {
+      for (let batch = batches.pop(); batch !== undefined; batch = batches.pop()) {
+        const postings = batch
+        try {
+          await postAll(...postings)
+          committed.push(...postings)
+        } catch (error) {
+          // Neither a deadlock nor a check of the store: those would fail the test.
+          if (!(error instanceof InsufficientBalance)) throw error
+          refused++
+        }
+        if (batches.length % 40 === 0) await writeCheckpoints(db)
+        if (batches.length % 50 === 0) expect((await compare(100)).differences).toEqual([])
+      }
+    }
+    await Promise.all(Array.from({ length: WRITERS }, write))
+    expect(refused).toBeGreaterThan(0)
+    for (const profileId of profiles) {
+      for (const asset of ASSETS) {
+        for (const bucket of ['available', 'in_transit', 'held'] as const) {
+          const expected = committed
+            .filter((one) => one.asset === asset)
+            .reduce((sum, { amount, debit, credit }) => {
+              const isIt = (account: LedgerAccount) =>
+                'profileId' in account && account.profileId === profileId && account.bucket === bucket
+              return sum + (isIt(credit) ? amount : 0n) - (isIt(debit) ? amount : 0n)
+            }, 0n)
+          expect((await balanceOf(profileId, asset))?.[bucket] ?? '0').toBe(String(expected))
+        }
+      }
+    }
+    await writeCheckpoints(db)
+    const { differences, balances } = await compare()
+    expect(differences).toEqual([])
+    expect(balances).toBeGreaterThan(0)
+    const { rows } = await sql`
+      select asset from (
+        select asset, available + in_transit + held - receivable as sum from balances
+        union all select asset, credits - debits from ledger_checkpoints
+      ) as accounts group by asset having sum(sum) <> 0
+    `.execute(db.tables())
+    expect(rows).toEqual([])
+  })
+
+  it('of new balances make each once', async () => {
+    const writes = Array.from({ length: 12 }, (_, n) => {
+      const [first, second] = n % 2 === 0 ? [profiles[0], profiles[1]] : [profiles[1], profiles[0]]
+      return postAll(move(EXTERNAL, of(first as string), 1n, 'ETH'), move(EXTERNAL, of(second as string), 1n, 'ETH'))
+    })
+    await Promise.all(writes)
+    expect(await balanceOf(profiles[0] as string, 'ETH')).toMatchObject({ available: '12' })
+    expect(await balanceOf(profiles[1] as string, 'ETH')).toMatchObject({ available: '12' })
+  })
+})
+
+describe('checkpoints', () => {
+  const deskOf = (asset: string) => db.transaction((transaction) => serviceBalance(transaction, 'desk', asset))
+  const checkpoints = async () => {
+    const { rows } = await sql<{ last: string }>`
+      select distinct last_posting_id as last from ledger_checkpoints
+    `.execute(db.tables())
+    return rows.map(({ last }) => Number(last))
+  }
+
+  it('cover all postings, and a balance is the same with them and without', async () => {
+    const before = await deskOf('BTC')
+    await postAll(move({ bucket: 'desk' }, EXTERNAL, 7n, 'BTC'), move(EXTERNAL, { bucket: 'desk' }, 30n, 'BTC'))
+    expect(await deskOf('BTC')).toBe(before + 23n)
+    await writeCheckpoints(db)
+    const [last, ...others] = await checkpoints()
+    const { rows } = await sql<{ id: string }>`select max(id) as id from postings`.execute(db.tables())
+    expect([last, others]).toEqual([Number(rows[0]?.id), []])
+    expect(await deskOf('BTC')).toBe(before + 23n)
+    await postAll(move({ bucket: 'desk' }, EXTERNAL, 3n, 'BTC'))
+    expect(await deskOf('BTC')).toBe(before + 20n)
+  })
+
+  it('never pass a posting that is not committed yet', async () => {
+    await writeCheckpoints(db)
+    const before = await checkpoints()
+    const desk = await deskOf('BTC')
+    const posted = gate()
+    const release = gate()
+    const open = db.transaction(async (transaction) => {
+      await post(transaction, [move({ bucket: 'desk' }, EXTERNAL, 5n, 'BTC')])
+      posted.pass()
+      await release.passed
+    })
+    await posted.passed
+    const others = db.engine === 'postgres' ? 1 : 0
+    // One session cannot post beside an open transaction.
+    if (others > 0) await postAll(move({ bucket: 'desk' }, EXTERNAL, 1n, 'BTC'))
+    const writing = writeCheckpoints(db)
+    if (others > 0) {
+      await writing
+      expect(await checkpoints()).toEqual(before)
+    }
+    release.pass()
+    await Promise.all([open, writing])
+    await writeCheckpoints(db)
+    expect(await deskOf('BTC')).toBe(desk - 5n - BigInt(others))
+  })
+})
+
+describe('the comparison', () => {
+  it('finds a balance, a checkpoint and a missing balance that are wrong, and only those', async () => {
+    const [a, b] = profiles as [string, string]
+    await postAll(move(EXTERNAL, of(a), 100n), move(EXTERNAL, of(b, 'held'), 9n), move({ bucket: 'desk' }, of(a), 5n))
+    await writeCheckpoints(db)
+    expect((await compare()).differences).toEqual([])
+    const change = (statement: string) => sql.raw(statement).execute(db.tables())
+    await change(`update balances set available = available + 1 where profile_id = '${a}'`)
+    await change(`update ledger_checkpoints set debits = debits + 2 where bucket = 'desk' and asset = 'USD'`)
+    await change(`delete from balances where profile_id = '${b}'`)
+    const { differences } = await compare()
+    expect(differences.map(({ kept, recomputed, ...rest }) => ({ ...rest, difference: kept - recomputed }))).toEqual([
+      { account: 'desk', asset: 'USD', difference: -2n },
+      { account: `held of ${b}`, asset: 'USD', difference: -9n },
+      { account: `available of ${a}`, asset: 'USD', difference: 1n },
+    ])
+    await change(`update balances set available = available - 1 where profile_id = '${a}'`)
+    await change(`update ledger_checkpoints set debits = debits - 2 where bucket = 'desk' and asset = 'USD'`)
+    await change(`insert into balances (profile_id, asset, held, last_posting_id)
+      select '${b}', 'USD', 9, max(id) from postings`)
+    expect((await compare()).differences).toEqual([])
+  })
+})
+
+describe('decimals', () => {
+  it('of an asset that has amounts never change; of one without they may', async () => {
+    await postAll(move(EXTERNAL, of(profiles[0] as string), 1n))
+    const changed = [
+      { symbol: 'USD', decimals: 3 },
+      { symbol: 'NEW', decimals: 1 },
+    ]
+    await db.transaction(async (transaction) => {
+      const fault = 'assets: USD has 3 decimals, and the amounts in the ledger have 2: decimals cannot change'
+      expect(await decimalsFaults(transaction, changed)).toEqual([fault])
+      expect(await ensureLedgerAssets(transaction, changed)).toEqual([fault])
+      expect((await readDecimals(transaction)).get('NEW')).toBeUndefined()
+      expect(await ensureLedgerAssets(transaction, [{ symbol: 'NEW', decimals: 1 }])).toEqual([])
+      expect(await ensureLedgerAssets(transaction, [{ symbol: 'NEW', decimals: 6 }])).toEqual([])
+      expect((await readDecimals(transaction)).get('NEW')).toBe(6)
+    })
+  })
+})
