@@ -48,7 +48,7 @@ import { operatorRooms, publicRooms } from './rooms.ts'
 import { createDirectoryLoader, loadDirectory, startUpkeep } from './start-directory.ts'
 import { startLedger } from './start-ledger.ts'
 import { createMarkets, startSources } from './start-markets.ts'
-import { startRunner } from './start-runner.ts'
+import { startWorkers } from './start-workers.ts'
 import { readFromStore, type SchemaState, wait, waitForSchema } from './store-wait.ts'
 import { tlsFilesOf } from './tls-settings.ts'
 import { createVerifier, issuesTokens } from './token-issuer.ts'
@@ -198,7 +198,7 @@ async function startParts(parts: Parts): Promise<Service> {
   await loadDirectory(parts, loader)
   if (issuesTokens(config)) startUpkeep(parts, db, encryptionKey)
   await startSources(parts, marketData, await readFromStore(parts, 'commit times', () => readCommitFloors(db)))
-  startRunner({ ...parts, db }, marketData)
+  await startWorkers({ ...parts, db }, marketData)
   state.started = true
   const publicUrl = config['http.public_url'] || listener.url
   const addresses = { http: listener.url, ws: listener.url.replace(/^http/, 'ws'), operator: operator.url, publicUrl }

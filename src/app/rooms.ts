@@ -19,6 +19,9 @@ import { minorUnitsOf } from '../config/asset-amounts.ts'
 import type { Config } from '../config/settings.ts'
 import type { Conversions } from '../contract/assets.ts'
 import { registerControlOperatorRoutes } from '../controls/operator-routes.ts'
+import { wakePausedDeliveries } from '../deliveries/create.ts'
+import { createDeliveryMetrics } from '../deliveries/metrics.ts'
+import { registerDeliveryOperatorRoutes } from '../deliveries/operator-routes.ts'
 import type { AddressSupply } from '../deposit-instructions/allocation.ts'
 import { registerAddressOperatorRoutes } from '../deposit-instructions/operator-routes.ts'
 import { registerDepositAddressRoutes } from '../deposit-instructions/routes.ts'
@@ -34,10 +37,11 @@ import { registerPricingOperatorRoutes } from '../orchestrations/pricing/operato
 import { wakePaused } from '../orchestrations/start.ts'
 import { registerRuleOperatorRoutes } from '../rules/operator-routes.ts'
 import { type RuleSettings, registerRuleRoutes } from '../rules/routes.ts'
-import type { Db } from '../store/db.ts'
+import type { Db, Transaction } from '../store/db.ts'
 import { registerTransferOperatorRoutes } from '../transfers/operator-routes.ts'
 import { registerTransferRoutes } from '../transfers/routes.ts'
 import { addressKeys } from './address-keys.ts'
+import { DELIVERY_OWNERS } from './delivery-owners.ts'
 import type { SourceState } from './market-data.ts'
 
 /** Declares the routes of one room. */
@@ -99,6 +103,8 @@ export function operatorRooms(options: OperatorRoomsOptions): readonly Room[] {
   const supply = supplyOf(options)
   const settings = () => depositSettings(live.config)
   const reporter = new DepositReporter({ ...options, settings })
+  const deliveryMetrics = createDeliveryMetrics(options.metrics, db)
+  const hasWebhook = () => live.config['deliveries.webhook_url'] !== ''
   return [
     (app) => registerAuthOperatorRoutes(app, options),
     (app) => registerStreamOperatorRoutes(app, options),
@@ -107,10 +113,16 @@ export function operatorRooms(options: OperatorRoomsOptions): readonly Room[] {
     (app) => registerTransferOperatorRoutes(app, db, options.ledgerState),
     (app) => registerRuleOperatorRoutes(app, { db, supply }),
     (app) => registerDepositOperatorRoutes(app, { db, reporter, settings }),
-    (app) =>
-      registerControlOperatorRoutes(app, { db, conversions: () => conversionsOf(live.config), wake: wakePaused }),
     (app) => registerPricingOperatorRoutes(app, { db, deskLimits: () => deskLimitsOf(live.config) }),
+    (app) => registerControlOperatorRoutes(app, { db, conversions: () => conversionsOf(live.config), wake: wakeAll }),
+    (app) => registerDeliveryOperatorRoutes(app, { db, owners: DELIVERY_OWNERS, hasWebhook, metrics: deliveryMetrics }),
   ]
+}
+
+/** What waited because something was paused is looked at again. */
+async function wakeAll<Tables>(transaction: Transaction<Tables>): Promise<void> {
+  await wakePaused(transaction)
+  await wakePausedDeliveries(transaction)
 }
 
 function supplyOf({ live, quotas, hasTestSeed = false }: Configured): AddressSupply {

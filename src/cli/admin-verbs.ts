@@ -7,6 +7,7 @@ import { ACCOUNT_NOUNS } from './admin-account-verbs.ts'
 import { ADDRESS_NOUNS } from './admin-address-verbs.ts'
 import { CONTROL_NOUNS } from './admin-control-verbs.ts'
 import { CONVERSION_NOUNS } from './admin-conversion-verbs.ts'
+import { DELIVERY_NOUNS } from './admin-delivery-verbs.ts'
 import { DEPOSIT_NOUNS } from './admin-deposit-verbs.ts'
 import { LEDGER_NOUNS } from './admin-ledger-verbs.ts'
 import { RULE_NOUNS } from './admin-rule-verbs.ts'
@@ -43,6 +44,7 @@ export const ADMIN_NOUNS: readonly AdminNoun[] = [
   ...DEPOSIT_NOUNS,
   ...CONVERSION_NOUNS,
   ...LEDGER_NOUNS,
+  ...DELIVERY_NOUNS,
   ...STREAM_NOUNS,
   AUDIT,
 ]

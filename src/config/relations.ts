@@ -23,6 +23,12 @@ export const RELATIONS: readonly Relation[] = [
     holds: (config) => (config['auth.audience'] === '') === (config['auth.issuer'] === ''),
   },
   {
+    key: 'deliveries.webhook_secrets',
+    other: 'deliveries.webhook_url',
+    rule: 'must be set when deliveries.webhook_url is: whoever pays has to know that the service asks for it',
+    holds: (config) => config['deliveries.webhook_url'] === '' || config['deliveries.webhook_secrets'] !== '',
+  },
+  {
     key: 'http.tls.cert_file',
     other: 'http.tls.key_file',
     rule: 'must be set together with http.tls.key_file: TLS takes a certificate and its key, plain HTTP neither',

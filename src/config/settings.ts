@@ -7,6 +7,7 @@ import type { Setting } from './setting-kinds.ts'
 import { ASSETS_SETTINGS } from './settings/assets.ts'
 import { AUTH_SETTINGS } from './settings/auth.ts'
 import { CONVERSION_SETTINGS } from './settings/conversion.ts'
+import { DELIVERIES_SETTINGS } from './settings/deliveries.ts'
 import { HTTP_SETTINGS } from './settings/http.ts'
 import { KEYS_SETTINGS } from './settings/keys.ts'
 import { MARKETS_SETTINGS } from './settings/markets.ts'
@@ -27,6 +28,7 @@ export const SETTINGS = {
   ...ASSETS_SETTINGS,
   ...CONVERSION_SETTINGS,
   ...ORCHESTRATION_SETTINGS,
+  ...DELIVERIES_SETTINGS,
   ...AUTH_SETTINGS,
   ...REST_SETTINGS,
   ...QUOTAS_SETTINGS,

@@ -82,6 +82,15 @@ export async function releaseDelivery<Tables>(
   return rows.length > 0
 }
 
+/** Something is no longer paused: what waited for it is looked at again. */
+export async function wakePausedDeliveries<Tables>(transaction: Transaction<Tables>): Promise<void> {
+  await sql`
+    update deliveries set next_attempt_at = least(next_attempt_at, clock_timestamp())
+    where next_attempt_at is not null and waiting_for = 'PAUSED'
+  `.execute(transaction)
+  await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(transaction)
+}
+
 function transferOf({ destination, owner, failsTo, ...delivery }: NewDelivery): NewTransfer {
   const common = { ...delivery, direction: 'DEBIT', status: 'PENDING' } as const
   if ('crypto' in destination) {

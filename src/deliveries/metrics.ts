@@ -4,8 +4,6 @@ import { type Db, StatementFailed, StoreUnavailable } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 
 export interface DeliveryMetrics {
-  /** By what became of the delivery. */
-  readonly requests: Counter<'outcome'>
   readonly lateSettles: Counter
 }
 
@@ -42,18 +40,22 @@ export function createDeliveryMetrics(registry: MetricsRegistry, db: Db): Delive
       }
     },
   })
-  const requests = new Counter({
-    name: 'tidegate_delivery_requests_total',
-    help: 'Requests to deliveries.webhook_url by what became of them; contradiction: the executor contradicts a result that is recorded',
-    labelNames: ['outcome'],
-    registers: [registry],
-  })
   const lateSettles = new Counter({
     name: 'tidegate_delivery_late_settles_total',
     help: 'Deliveries that were settled after they had failed, and their money had gone back to the profile',
     registers: [registry],
   })
-  return { requests, lateSettles }
+  return { lateSettles }
+}
+
+/** Requests by what became of their deliveries. */
+export function createRequestCounter(registry: MetricsRegistry): Counter<'outcome'> {
+  return new Counter({
+    name: 'tidegate_delivery_requests_total',
+    help: 'Requests to deliveries.webhook_url by what became of them; contradiction: the executor contradicts a result that is recorded',
+    labelNames: ['outcome'],
+    registers: [registry],
+  })
 }
 
 /** Nothing while the store is away (which other metrics tell) or has no tables yet. */

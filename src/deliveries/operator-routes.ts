@@ -9,6 +9,7 @@ import { PageAnswer, pageDocument, readPageQuery } from '../http/page-query.ts'
 import { RawJson, WRITES_RAW_JSON } from '../http/raw-json.ts'
 import { type Db, StatementFailed, type Transaction } from '../store/db.ts'
 import { transactionWithRetries } from '../store/retry.ts'
+import type { DeliveryMetrics } from './metrics.ts'
 import type { DeliveryOwners } from './owner.ts'
 import { claimDeliveries, reportFailed, reportSettled, usedReference } from './reports.ts'
 import { ClaimBody, Claimed, DeliveriesQuery, FailBody, SettleBody } from './schemas.ts'
@@ -20,8 +21,7 @@ export interface DeliveryOperatorRoutesOptions {
   readonly owners: DeliveryOwners
   /** Whether deliveries are sent to `deliveries.webhook_url`: then claims hand out only what was claimed before. */
   readonly hasWebhook: () => boolean
-  /** Is called for every delivery that was settled after it had failed. */
-  readonly onLateSettle: () => void
+  readonly metrics: DeliveryMetrics
 }
 
 interface ById {
@@ -61,7 +61,7 @@ export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: De
       const settled = await withUniqueReference(() =>
         write((transaction) => reportSettled(transaction, owners, ACTOR, id, body)),
       )
-      if (settled === 'settled-late') options.onLateSettle()
+      if (settled === 'settled-late') options.metrics.lateSettles.inc()
       return await deliveryDocument(db.tables(), id)
     },
   )

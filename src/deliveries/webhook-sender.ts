@@ -7,11 +7,11 @@
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { LogLimit } from '../base/log-limit.ts'
+import type { Counter } from '../base/metrics.ts'
 import { type Db, StatementFailed, StoreUnavailable, type Transaction } from '../store/db.ts'
 import { transactionWithRetries } from '../store/retry.ts'
 import { DELIVERIES_CHANNEL } from './create.ts'
 import { giveUpOverdue } from './hand-out.ts'
-import type { DeliveryMetrics } from './metrics.ts'
 import type { DeliveryOwners } from './owner.ts'
 import type { DeliveryTables } from './tables.ts'
 import { outcomeOf, type WebhookOutcome } from './webhook-answer.ts'
@@ -37,7 +37,7 @@ export interface WebhookSenderOptions {
   /** A number in [0, 1), to spread repetitions. */
   readonly random: () => number
   readonly settings: () => WebhookSettings
-  readonly metrics: DeliveryMetrics
+  readonly requests: Counter<'outcome'>
   /** Default: as the machine resolves names. */
   readonly resolve?: Resolve
 }
@@ -164,8 +164,8 @@ export class WebhookSender {
   }
 
   #count({ id, attempt }: DueRequest, outcome: WebhookOutcome, recorded: Recorded): void {
-    const { metrics, log } = this.#options
-    metrics.requests.inc({ outcome: recorded })
+    const { requests, log } = this.#options
+    requests.inc({ outcome: recorded })
     if (recorded === 'contradiction') {
       const reference = outcome.kind === 'settled' ? { reference: outcome.reference } : {}
       log.error(

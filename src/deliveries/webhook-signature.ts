@@ -20,6 +20,16 @@ export function keyOfSecret(secret: string): Buffer | undefined {
   return key.length >= SECRET_BYTES_MIN && key.length <= SECRET_BYTES_MAX ? key : undefined
 }
 
+/** Valid at a time: a second one while receivers change from one to the other. */
+const SECRETS_MAX = 2
+
+/** The secrets in a text with blanks, commas or line breaks between them; undefined: it is something else. */
+export function secretsOf(text: string): readonly string[] | undefined {
+  const secrets = text.split(/[\s,]+/).filter((secret) => secret !== '')
+  const areAccepted = secrets.every((secret) => keyOfSecret(secret) !== undefined)
+  return areAccepted && secrets.length <= SECRETS_MAX && new Set(secrets).size === secrets.length ? secrets : undefined
+}
+
 export interface SignedMessage {
   /** Contains no point. */
   readonly id: string

@@ -136,6 +136,32 @@ async function newRule(): Promise<string> {
   return rule.rule.id
 }
 
+/** A delivery that waits: the return of a deposit that was assigned to a new profile. */
+async function newDelivery(): Promise<string> {
+  const make = await newMaker('identity:write_account')
+  const account = { account: { identity_id: 'somebody' }, create_profile: true }
+  const { profile_id } = await make('/v2/identity/accounts', account)
+  const report = {
+    source: 'bank',
+    external_id: `payment ${++names}`,
+    asset: 'USD',
+    amount: '2.5',
+    fiat: { network: 'WIRE' },
+    status: 'COMPLETED',
+    occurred_at: new Date().toISOString(),
+  }
+  const { id } = (await ask('POST', '/deposits', report)).body
+  await ask('POST', `/deposits/${id}/assign`, { profile_id })
+  const fiat = { fiat_account_id: 'sender' }
+  const returned = await ask('POST', `/deposits/${id}/return`, { reason: 'sent by mistake', fiat })
+  expect(returned.status, JSON.stringify(returned.body)).toBe(200)
+  return (await ask('GET', '/deliveries?limit=1')).body.items[0].id
+}
+
+async function claimAll(): Promise<void> {
+  await ask('POST', '/deliveries/claim', { executor: 'treasury', limit: 100, lease_seconds: 60 })
+}
+
 /** How to make a change with each call that writes: what comes first, then the change, which can be asked for again. */
 interface Write {
   readonly action: string
@@ -233,6 +259,31 @@ const WRITES: Readonly<Record<string, Write>> = {
   'PATCH /controls': {
     action: 'controls.change',
     prepare: async () => ({ path: '/controls', body: { paused: { networks: ['SOLANA'] } } }),
+    again: 'unchanged',
+  },
+  'POST /deliveries/claim': {
+    action: 'delivery.claim',
+    prepare: async () => {
+      await newDelivery()
+      return { path: '/deliveries/claim', body: { executor: 'treasury', limit: 100, lease_seconds: 60 } }
+    },
+    again: 'unchanged',
+  },
+  'POST /deliveries/:id/settle': {
+    action: 'delivery.settle',
+    prepare: async () => {
+      const id = await newDelivery()
+      await claimAll()
+      return { path: `/deliveries/${id}/settle`, body: { reference: id, attempt: 1 } }
+    },
+    again: 'unchanged',
+  },
+  'POST /deliveries/:id/fail': {
+    action: 'delivery.fail',
+    prepare: async () => ({
+      path: `/deliveries/${await newDelivery()}/fail`,
+      body: { reason: 'not wanted', attempt: 0 },
+    }),
     again: 'unchanged',
   },
   'DELETE /connections/:id': {

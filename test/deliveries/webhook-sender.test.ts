@@ -8,7 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
-import { createDeliveryMetrics, type DeliveryMetrics } from '../../src/deliveries/metrics.ts'
+import { createRequestCounter } from '../../src/deliveries/metrics.ts'
 import { reportFailed, reportSettled } from '../../src/deliveries/reports.ts'
 import { WebhookSender, type WebhookSettings } from '../../src/deliveries/webhook-sender.ts'
 import type { Db } from '../../src/store/db.ts'
@@ -62,7 +62,7 @@ let url: string
 let script: Behaviour[] = []
 let received: Received[] = []
 let payments: Map<string, string>
-let metrics: DeliveryMetrics
+const requests = createRequestCounter(createMetricsRegistry())
 let owners: ReturnType<typeof recordingOwners>
 let clock: VirtualClock
 let settings: WebhookSettings
@@ -91,7 +91,6 @@ beforeAll(async () => {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/pay`
-  metrics = createDeliveryMetrics(createMetricsRegistry(), db)
 })
 afterAll(async () => {
   server.closeAllConnections()
@@ -111,7 +110,7 @@ beforeEach(async () => {
 afterEach(() => sender.stop())
 
 function newSender(): WebhookSender {
-  const common = { db, owners, clock, log: logged.log, metrics, random: () => 0.5 }
+  const common = { db, owners, clock, log: logged.log, requests, random: () => 0.5 }
   return new WebhookSender({ ...common, settings: () => settings })
 }
 
@@ -285,7 +284,7 @@ describe('requests', () => {
     await sender.settled()
     expect((await rowOf(id)).status).toBe('FAILED')
     expect(await balance()).toEqual(BACK)
-    const { values } = await metrics.requests.get()
+    const { values } = await requests.get()
     expect(values.find(({ labels }) => labels.outcome === 'contradiction')?.value).toBe(1)
     expect(logged.lines.some((line) => line.includes('contradicts a recorded result'))).toBe(true)
   })

@@ -1,30 +1,10 @@
 /** The settings of tokens and who issues them. */
 import { TOKEN_SECONDS_MAX } from '../../auth/access-token.ts'
-import { integer, type Setting, text } from '../setting-kinds.ts'
+import { integer, text } from '../setting-kinds.ts'
+import { outsideAddress } from './outside-address.ts'
 
 const CLAIM = /^[\x21-\x7e]{1,200}$/
 const CLAIM_WORDS = 'the name of a claim, or the path to it with dots'
-
-/** Where the keys of the outside issuer are. Its problems never quote a value that holds credentials. */
-function keySetAddress(common: { readonly initial: string; readonly meaning: string }): Setting<string> {
-  const address = text({
-    ...common,
-    accepts: 'an https address without user name and password; http on a loopback address only',
-    pattern: /^$|^https:\/\/[\x21-\x7e]{1,2048}$|^http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/][\x21-\x7e]{0,2048}$/,
-  })
-  return {
-    ...address,
-    read(value) {
-      const reading = address.read(value)
-      if (typeof value !== 'string' || value === '') return reading
-      const parsed = URL.canParse(value) ? new URL(value) : undefined
-      const isAccepted = 'value' in reading && parsed !== undefined && parsed.username + parsed.password === ''
-      if (isAccepted) return reading
-      const what = value.includes('@') ? 'contains a user name or password, or is' : `is ${JSON.stringify(value)},`
-      return { problems: [{ path: '', message: `${what} not ${address.accepts}` }] }
-    },
-  }
-}
 
 export const AUTH_SETTINGS = {
   'auth.token_seconds': integer({
@@ -53,7 +33,7 @@ export const AUTH_SETTINGS = {
     accepts: 'an issuer, as its tokens name it',
     pattern: /^[\x21-\x7e]{0,2048}$/,
   }),
-  'auth.jwks_url': keySetAddress({
+  'auth.jwks_url': outsideAddress({
     initial: '',
     meaning: 'where the outside issuer publishes its keys (JWK Set); keys that are weak or malformed are not used',
   }),

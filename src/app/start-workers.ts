@@ -1,30 +1,43 @@
-/** Starts the worker that takes orchestrations on, priced from the live books of this process. */
-
+/**
+ * Starts the workers of this process: the one that takes orchestrations on, priced from its live books, and the one that
+ * sends deliveries.
+ */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
 import type { Config } from '../config/settings.ts'
+import { createRequestCounter } from '../deliveries/metrics.ts'
+import { WebhookSender } from '../deliveries/webhook-sender.ts'
+import { secretsOf } from '../deliveries/webhook-signature.ts'
 import { createStepMetrics } from '../orchestrations/metrics.ts'
 import { createPricingMetrics } from '../orchestrations/pricing/metrics.ts'
 import { OrchestrationRunner } from '../orchestrations/runner.ts'
 import type { Db } from '../store/db.ts'
+import { DELIVERY_OWNERS } from './delivery-owners.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { MarketData } from './market-data.ts'
 import { pricingContext } from './pricing-context.ts'
 
-export interface RunnerParts {
+export interface WorkerParts {
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
   readonly metrics: MetricsRegistry
   readonly lifecycle: Lifecycle
   readonly live: { readonly config: Config }
+  /** A number in [0, 1), to spread what should not happen at once. */
+  readonly random: () => number
   /** Whether addresses come from a seed for testing, as those of the demo do. */
   readonly hasTestSeed?: boolean
 }
 
 /** To be called when the store has its schema and the markets are there. */
-export function startRunner(parts: RunnerParts, marketData: MarketData): void {
+export async function startWorkers(parts: WorkerParts, marketData: MarketData): Promise<void> {
+  startRunner(parts, marketData)
+  await startSender(parts)
+}
+
+function startRunner(parts: WorkerParts, marketData: MarketData): void {
   const { live, clock, lifecycle, db, metrics } = parts
   const isSandbox = parts.hasTestSeed === true
   const pricing = () => pricingContext({ config: live.config, clock, marketData, isSandbox })
@@ -36,4 +49,20 @@ export function startRunner(parts: RunnerParts, marketData: MarketData): void {
   })
   runner.start()
   lifecycle.started('orchestration runner', () => runner.stop())
+}
+
+async function startSender(parts: WorkerParts): Promise<void> {
+  const { live, lifecycle } = parts
+  const sender = new WebhookSender({
+    ...parts,
+    owners: DELIVERY_OWNERS,
+    requests: createRequestCounter(parts.metrics),
+    settings: () => ({
+      url: live.config['deliveries.webhook_url'],
+      secrets: secretsOf(live.config['deliveries.webhook_secrets']) ?? [],
+      allowPrivate: live.config['deliveries.allow_private'],
+    }),
+  })
+  await sender.start()
+  lifecycle.started('deliveries', () => sender.stop())
 }
