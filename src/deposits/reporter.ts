@@ -6,10 +6,11 @@
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import { Counter, type MetricsRegistry } from '../base/metrics.ts'
+import type { MetricsRegistry } from '../base/metrics.ts'
 import { Problem } from '../http/problem.ts'
 import { type Db, StatementFailed, StoreUnavailable } from '../store/db.ts'
 import { transactionWithRetries } from '../store/retry.ts'
+import { createDepositMetrics, type DepositMetrics } from './metrics.ts'
 import { type DepositSettings, type Outcome, recordReports } from './record.ts'
 import { paymentKey, type Report } from './report.ts'
 import { REPORTS_MAX } from './schemas.ts'
@@ -51,18 +52,14 @@ interface Waiting {
 
 export class DepositReporter {
   readonly #options: DepositReporterOptions
-  readonly #conflicts: Counter
+  readonly #metrics: DepositMetrics
   #waiting: Waiting[] = []
   #running = 0
   #isOpen = false
 
   constructor(options: DepositReporterOptions) {
     this.#options = options
-    this.#conflicts = new Counter({
-      name: 'tidegate_deposit_conflicts_total',
-      help: 'Reports of a payment that is known with another asset, amount, address or memo, or that was credited and is reported as dropped',
-      registers: [options.metrics],
-    })
+    this.#metrics = createDepositMetrics(options.metrics, options.db)
   }
 
   /** Records reports, and resolves with their results in the same order; 503 when too many wait. */
@@ -148,7 +145,10 @@ export class DepositReporter {
     )
     return outcomes.map((outcome, index): ReportResult => {
       if (outcome.kind === 'conflict') return { problem: this.#conflict(reports[index] as Report, outcome) }
-      return { status: outcome.kind, deposit: documents.get(outcome.depositId) as DepositDocument }
+      const deposit = documents.get(outcome.depositId) as DepositDocument
+      const { status, disposition } = deposit
+      if (outcome.kind !== 'known') this.#metrics.deposits.inc({ status, disposition: disposition?.code ?? 'none' })
+      return { status: outcome.kind, deposit }
     })
   }
 
@@ -156,7 +156,7 @@ export class DepositReporter {
     { source, externalId: external_id }: Report,
     { depositId: deposit_id, fields }: Extract<Outcome, { kind: 'conflict' }>,
   ): Problem {
-    this.#conflicts.inc()
+    this.#metrics.conflicts.inc()
     this.#options.log.error({ deposit_id, source, external_id, fields }, 'deposit report conflicts')
     const detail = `${fields.join(', ')}: not as in what is known of this payment; nothing was credited`
     return new Problem('deposit_conflict', detail, { meta: { fields, deposit_id } })

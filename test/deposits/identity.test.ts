@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSystemClock } from '../../src/base/clock.ts'
 import { newId } from '../../src/base/ids.ts'
-import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import { createMetricsRegistry, type MetricsRegistry } from '../../src/base/metrics.ts'
 import { isReport, type Report, readReport } from '../../src/deposits/report.ts'
 import { DepositReporter } from '../../src/deposits/reporter.ts'
 import type { DepositReportBody } from '../../src/deposits/schemas.ts'
@@ -42,7 +42,7 @@ function newReporter() {
     start: { convertSecondsMax: 60 },
   })
   const reporter = new DepositReporter({ db, clock: createSystemClock(), log, metrics, settings })
-  return { reporter, lines }
+  return { reporter, lines, metrics }
 }
 
 function read(body: object): Report {
@@ -263,6 +263,34 @@ async function transactionIds() {
   return await sql<{ id: string; transaction: string }>`
     select id, xmin::text as transaction from deposits
   `.execute(stand.node.db.tables())
+}
+
+it('an operator sees what became of reports, how long the oldest waits, and what belongs to nobody', async () => {
+  const { reporter, metrics } = newReporter()
+  const body = reportOf(await newAddress(stand, await newProfile(stand)))
+  const nobody = reportOf('0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed')
+  const before = await readSamples(metrics)
+  await reporter.report([body, body, nobody, { ...body, amount: '2' }].map(read))
+  const pending = reportOf(body.crypto.address, { status: 'PENDING' })
+  await reporter.report([read(pending)])
+  await sql`update deposits set created_at = now() - interval '1 hour' where tx_hash = ${pending.crypto.tx_hash}`.execute(
+    stand.node.db.tables(),
+  )
+  const after = await readSamples(metrics)
+  expect(after.get('tidegate_deposits_total{status="COMPLETED",disposition="NO_RULE"}')).toBe(1)
+  expect(after.get('tidegate_deposits_total{status="COMPLETED",disposition="UNATTRIBUTED"}')).toBe(1)
+  expect(after.get('tidegate_deposits_total{status="PENDING",disposition="none"}')).toBe(1)
+  expect(after.get('tidegate_deposit_conflicts_total')).toBe(1)
+  const unattributed = 'tidegate_deposits_unattributed'
+  expect(after.get(unattributed)).toBe((before.get(unattributed) ?? 0) + 1)
+  expect(after.get('tidegate_deposit_pending_oldest_seconds')).toBeGreaterThanOrEqual(3_600)
+})
+
+async function readSamples(metrics: MetricsRegistry): Promise<ReadonlyMap<string, number>> {
+  const lines = (await metrics.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return new Map(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
+  )
 }
 
 it('a report names every field that breaks a rule', async () => {

@@ -1,0 +1,69 @@
+/** What an operator watches of deposits: what became of them, how long the oldest waits, and what belongs to nobody. */
+import { Counter, Gauge, type MetricsRegistry } from '../base/metrics.ts'
+import { type Db, StatementFailed, StoreUnavailable } from '../store/db.ts'
+import { type RawBuilder, sql } from '../store/sql.ts'
+
+export interface DepositMetrics {
+  /** `disposition` is `none` until a deposit is credited. */
+  readonly deposits: Counter<'status' | 'disposition'>
+  readonly conflicts: Counter
+}
+
+/** So that a look costs the same however many there are. */
+const COUNTED_MAX = 10_000
+
+export function createDepositMetrics(registry: MetricsRegistry, db: Db): DepositMetrics {
+  const gauge = (name: string, help: string, value: RawBuilder<number>): void => {
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      async collect() {
+        const read = await readValue(db, value)
+        this.reset()
+        if (read !== undefined) this.set(read)
+      },
+    })
+  }
+  gauge(
+    'tidegate_deposit_pending_oldest_seconds',
+    'Age of the oldest deposit that is PENDING; 0 when there is none',
+    sql`
+      select coalesce(extract(epoch from clock_timestamp() - min(created_at)), 0)::float8 as value
+      from deposits where status = 'PENDING'`,
+  )
+  gauge(
+    'tidegate_deposits_unattributed',
+    `Credited deposits that belong to no profile, counted up to ${COUNTED_MAX}`,
+    sql`
+      select count(*)::integer as value from (
+        select from deposits
+        where profile_id is null and status = 'COMPLETED' and secondary_status is distinct from 'REVERSED'
+        limit ${COUNTED_MAX}
+      ) as counted`,
+  )
+  const deposits = new Counter({
+    name: 'tidegate_deposits_total',
+    help: 'Deposits that reports on this node brought to a status, by how they are handled; none: they are not credited',
+    labelNames: ['status', 'disposition'],
+    registers: [registry],
+  })
+  const conflicts = new Counter({
+    name: 'tidegate_deposit_conflicts_total',
+    help: 'Reports of a payment that is known with other terms, or that was credited and is reported as FAILED',
+    registers: [registry],
+  })
+  return { deposits, conflicts }
+}
+
+/** Nothing while the store is unavailable (which other metrics report) or has no tables yet. */
+async function readValue(db: Db, query: RawBuilder<number>): Promise<number | undefined> {
+  if (!db.available) return undefined
+  try {
+    const { rows } = await sql<{ readonly value: number }>`${query}`.execute(db.tables())
+    return rows[0]?.value
+  } catch (error) {
+    if (error instanceof StoreUnavailable || error instanceof StatementFailed) return undefined
+    throw error
+  }
+}
