@@ -1,7 +1,6 @@
 /** What tests of deposits share: a node, a customer with a profile, reports that are right, and what the ledger holds. */
 import { expect } from 'vitest'
 import { newId } from '../../src/base/ids.ts'
-import { ensureLedgerAssets } from '../../src/ledger/assets.ts'
 import { sql } from '../../src/store/sql.ts'
 import { type RestCustomer, RestNode } from '../support/rest.ts'
 import { ADDRESSES, newAccount, RULES, ruleBody } from '../support/rules.ts'
@@ -17,7 +16,6 @@ export interface DepositsNode {
 export async function openDepositsNode(flags: Readonly<Record<string, string>> = {}): Promise<DepositsNode> {
   const folder = temporaryFolder()
   const node = await RestNode.open({ hasTestSeed: true, flags: { data_dir: folder.path, ...flags } })
-  await node.db.transaction((transaction) => ensureLedgerAssets(transaction, node.live.config.assets))
   const customer = await node.newCustomer()
   const { profileId } = await newAccount(customer)
   return {
