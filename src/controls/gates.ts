@@ -63,7 +63,7 @@ export async function readGates<Tables>(
     join profiles on profiles.id = subjects.profile_id
     join customers on customers.id = profiles.customer_id
     left join accounts on accounts.profile_id = profiles.id
-    cross join controls
+    join controls on controls.id = 1
     order by subjects.number
   `.execute(transaction)
   assert(rows.length === subjects.length, 'a gate was asked for a profile that does not exist')
