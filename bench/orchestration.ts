@@ -2,24 +2,60 @@
  * Deposits to COMPLETED a second, beside the transfers a second of a ledger in the manner of pgledger on the same server
  * with as many connections, in turns. PostgreSQL runs on this machine with its own defaults and waits for the disk.
  */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createSystemClock } from '../src/base/clock.ts'
 import { createLog } from '../src/base/log.ts'
+import { openEmbedded } from '../src/store/embedded.ts'
+import { migrate } from '../src/store/migrate.ts'
 import { openPostgres } from '../src/store/postgres.ts'
 import { sql } from '../src/store/sql.ts'
 import { hasPostgres, PostgresServer } from '../test/support/postgres.ts'
 import { ANCHOR_ACCOUNTS_CONTENDED, ANCHOR_ACCOUNTS_SPREAD, createLedgerAnchor } from './ledger-anchor.ts'
+import { measureClaims } from './orchestration-claim.ts'
+import {
+  createReceivers,
+  newReport,
+  type OrchestrationService,
+  startOrchestrationService,
+} from './orchestration-service.ts'
 import type { BenchResult } from './result.ts'
 
 /** The default of `store.connections_max`. */
 const CONNECTIONS = 10
 /** Callers of the anchor at once: enough to keep every connection busy, as in that project's benchmark. */
 const CALLERS = 20
+/** Customers of the runs with many. */
+const RECEIVERS = 1_000
+/** Sources that report at once, one deposit each, or fifty each. */
+const REPORTERS = 100
+/** Deposits a second of the measurement of delays. */
+const PACE = 100
+const BATCH_REPORTERS = 4
+const ANCHOR = anchorName(ANCHOR_ACCOUNTS_CONTENDED)
 const log = createLog('error')
 const clock = createSystemClock()
+
+function anchorName(accounts: number): string {
+  return `anchor: transfers among ${accounts} accounts`
+}
 
 interface Size {
   readonly rounds: number
   readonly milliseconds: number
+  /** Of deposits at a steady pace. */
+  readonly pacedSeconds: number
+  /** Finished orchestrations beside which claims are measured. */
+  readonly finished: readonly number[]
+}
+
+const QUICK: Size = { rounds: 3, milliseconds: 1_000, pacedSeconds: 5, finished: [0, 100_000] }
+const ORDINARY: Size = { rounds: 7, milliseconds: 5_000, pacedSeconds: 30, finished: [0, 500_000, finishedMax()] }
+
+/** A number of millions in the environment makes a full size of what takes many minutes. */
+function finishedMax(): number {
+  return Number(process.env.BENCH_FINISHED_MILLIONS ?? 1) * 1_000_000
 }
 
 /** One measurement that takes part in every round: what it does in one, and what came of it. */
@@ -31,11 +67,32 @@ interface Contender {
 }
 
 export async function run({ quick }: { readonly quick: boolean }): Promise<BenchResult[]> {
-  const size = quick ? { rounds: 3, milliseconds: 1_000 } : { rounds: 7, milliseconds: 5_000 }
-  return hasPostgres ? await onPostgres(size) : []
+  const size = quick ? QUICK : ORDINARY
+  return [...(hasPostgres ? await onPostgres(size) : []), ...(await onEmbedded(size))]
 }
 
-async function onPostgres({ rounds, milliseconds }: Size): Promise<BenchResult[]> {
+/** The embedded store, empty and on the disk of this machine; nothing of it is left. */
+async function onEmbedded({ rounds, milliseconds, pacedSeconds }: Size): Promise<BenchResult[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'tidegate-bench-'))
+  const db = await openEmbedded({ folder: join(folder, 'store'), log, clock })
+  await migrate(db, log)
+  const service = startOrchestrationService(db)
+  const many = await createReceivers(db, RECEIVERS)
+  const next = () => many[Math.floor(Math.random() * many.length)] as string
+  const deposits = (what: string, batch: number) => ({
+    name: `embedded: deposits to COMPLETED: ${what}`,
+    unit: '/s',
+    run: () => depositsPerSecond(service, milliseconds, batch, next),
+  })
+  const results = await interleaved([deposits('many customers', 1), deposits('in batches of 50', 50)], rounds)
+  results.push(...(await paced(service, 'embedded: ', pacedSeconds, next)))
+  await service.stop()
+  await db.close()
+  rmSync(folder, { recursive: true })
+  return results
+}
+
+async function onPostgres({ rounds, milliseconds, pacedSeconds, finished }: Size): Promise<BenchResult[]> {
   const server = PostgresServer.create({ settings: { fsync: 'on', full_page_writes: 'on', shared_buffers: '128MB' } })
   await server.start()
   const open = async () =>
@@ -48,6 +105,17 @@ async function onPostgres({ rounds, milliseconds }: Size): Promise<BenchResult[]
     })
   const db = await open()
   const anchor = await createLedgerAnchor(db)
+  const ours = await open()
+  await migrate(ours, log)
+  const service = startOrchestrationService(ours)
+  const many = await createReceivers(ours, RECEIVERS)
+  const [one] = many as [string]
+  const deposits = (what: string, batch: number, next: () => string) => ({
+    name: `deposits to COMPLETED: ${what}`,
+    unit: '/s',
+    reference: ANCHOR,
+    run: () => depositsPerSecond(service, milliseconds, batch, next),
+  })
   const contenders = [
     {
       name: 'driver: `select 1`',
@@ -55,13 +123,22 @@ async function onPostgres({ rounds, milliseconds }: Size): Promise<BenchResult[]
       run: () => perSecond(() => sql`select 1`.execute(db.tables()), milliseconds),
     },
     ...[ANCHOR_ACCOUNTS_CONTENDED, ANCHOR_ACCOUNTS_SPREAD].map((accounts) => ({
-      name: `anchor: transfers among ${accounts} accounts`,
+      name: anchorName(accounts),
       unit: '/s',
       run: () => perSecond(() => anchor.transfer(accounts), milliseconds),
     })),
+    deposits('many customers', 1, () => many[Math.floor(Math.random() * many.length)] as string),
+    deposits('one customer with one profile', 1, () => one),
+    deposits('one customer, in batches of 50', 50, () => one),
   ]
   const results = await interleaved(contenders, rounds)
   await anchor.verify()
+  results.push(
+    ...(await paced(service, '', pacedSeconds, () => many[Math.floor(Math.random() * many.length)] as string)),
+  )
+  await service.stop()
+  results.push(...(await measureClaims(ours, finished)), makingReports(one))
+  await ours.close()
   await db.close()
   await server.remove()
   return results
@@ -85,6 +162,7 @@ async function interleaved(contenders: readonly Contender[], rounds: number): Pr
       const usage = process.cpuUsage()
       const start = performance.now()
       const value = await contender.run()
+      process.stderr.write(`${contender.name}: ${Math.round(value)} ${contender.unit}\n`)
       const { user, system } = process.cpuUsage(usage)
       if (round === 0) continue
       results[index]?.runs.push(value)
@@ -92,6 +170,71 @@ async function interleaved(contenders: readonly Contender[], rounds: number): Pr
     }
   }
   return results.flatMap((result, index) => [result, processors[index] as BenchResult])
+}
+
+/** Deposits at a steady pace, whatever becomes of them: the time from the report to COMPLETED, by the store's clock. */
+async function paced(
+  service: OrchestrationService,
+  engine: string,
+  seconds: number,
+  next: () => string,
+): Promise<BenchResult[]> {
+  await service.delays()
+  const start = performance.now()
+  const reports: Promise<void>[] = []
+  for (let number = 0; number < seconds * PACE; number++) {
+    const wait = start + (number * 1_000) / PACE - performance.now()
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
+    reports.push(service.report([next()]))
+  }
+  await Promise.all(reports)
+  await service.settled()
+  const delays = [...(await service.delays())].sort((left, right) => left - right)
+  if (delays.length !== seconds * PACE) throw new Error(`${delays.length} deposits of ${seconds * PACE} are COMPLETED`)
+  const part = (share: number) => delays[Math.ceil(delays.length * share) - 1] as number
+  return [0.5, 0.99].map((share) => ({
+    name: `${engine}${PACE} deposits/s: accepted to COMPLETED, p${share * 100}`,
+    unit: 'ms',
+    runs: [part(share)],
+  }))
+}
+
+/** What it costs to make the reports alone. */
+function makingReports(address: string): BenchResult {
+  const count = 20_000
+  const start = performance.now()
+  for (let index = 0; index < count; index++) newReport(address)
+  return {
+    name: 'making reports, without a service',
+    unit: '/s',
+    runs: [(count * 1_000) / (performance.now() - start)],
+  }
+}
+
+/**
+ * Reports for some time with `CALLERS` at once, waits until all of them are COMPLETED, and divides by the whole time.
+ * What a run leaves is as much as the next one finds.
+ */
+async function depositsPerSecond(
+  service: OrchestrationService,
+  milliseconds: number,
+  batch: number,
+  next: () => string,
+): Promise<number> {
+  const start = performance.now()
+  let reported = 0
+  const caller = async () => {
+    while (performance.now() - start < milliseconds) {
+      await service.report(Array.from({ length: batch }, next))
+      reported += batch
+    }
+  }
+  await Promise.all(Array.from({ length: batch === 1 ? REPORTERS : BATCH_REPORTERS }, caller))
+  await service.settled()
+  const rate = (reported / (performance.now() - start)) * 1_000
+  const completed = (await service.delays()).length
+  if (completed !== reported) throw new Error(`${completed} deposits of ${reported} are COMPLETED`)
+  return rate
 }
 
 async function perSecond(work: () => Promise<unknown>, milliseconds: number): Promise<number> {
