@@ -131,6 +131,7 @@ interface ReloadedRooms {
   readonly marketData: MarketData
   readonly hub: Hub
   readonly listener: PublicListener
+  readonly ledger: LedgerUpkeep
 }
 
 interface PublicRooms {
@@ -194,7 +195,7 @@ async function startParts(parts: Parts): Promise<Service> {
     },
   )
   await readFromStore(parts, 'encryption key', () => checkEncryptionKey({ ...parts, db, key: encryptionKey }))
-  await startLedger(parts, db, ledger)
+  await startLedger(parts, ledger)
   await loadDirectory(parts, loader)
   if (issuesTokens(config)) startUpkeep(parts, db, encryptionKey)
   await startSources(parts, marketData, await readFromStore(parts, 'commit times', () => readCommitFloors(db)))
@@ -211,8 +212,8 @@ async function startParts(parts: Parts): Promise<Service> {
       return (config['http.drain_delay_seconds'] + config['stream.drain_seconds']) * 1000 + STOP_MILLISECONDS_MAX
     },
     reload(result) {
-      const apply = () => applyConfig(parts, { marketData, hub, listener })
-      reloads.inc({ outcome: reload({ ...parts, apply }, result) })
+      const apply = () => applyConfig(parts, { marketData, hub, listener, ledger })
+      reloads.inc({ outcome: reload({ ...parts, apply, decimals: ledger.decimals }, result) })
     },
     stop() {
       state.draining = true
@@ -239,6 +240,7 @@ function applyConfig({ live, log }: Parts, rooms: ReloadedRooms): void {
     log.info({ added: symbols, removed, sources_changed: refed }, 'markets changed')
   }
   rooms.listener.reloadTls()
+  rooms.ledger.registerSoon(config.assets)
 }
 
 async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promise<Listener> {

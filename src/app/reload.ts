@@ -19,6 +19,8 @@ export interface ReloadOptions {
   readonly clock: Clock
   /** What is in force; its configuration is replaced. */
   readonly live: { config: Config }
+  /** Decimals that the ledger counts amounts in, by asset. */
+  readonly decimals: ReadonlyMap<string, number>
   /** Brings the service in line with the configuration that is in force now. */
   readonly apply: () => void
 }
@@ -38,7 +40,7 @@ export function createReloadCounter(registry: MetricsRegistry): Counter<'outcome
 }
 
 /** Applies what can be applied of `result`, and logs what was done, what was not, and why. */
-export function reload({ log, clock, live, apply }: ReloadOptions, result: ConfigResult): ReloadOutcome {
+export function reload({ log, clock, live, decimals, apply }: ReloadOptions, result: ConfigResult): ReloadOutcome {
   for (const warning of result.warnings) log.warn({ warning }, 'configuration warning')
   const problems = result.ok ? checkTlsFiles(result.config, result.origins, nowOf(clock)).problems : result.problems
   if (!result.ok || problems.length > 0) {
@@ -46,7 +48,8 @@ export function reload({ log, clock, live, apply }: ReloadOptions, result: Confi
     return 'refused'
   }
   const { config, taken, waiting } = merge(live.config, result.config)
-  const suspicion = suspicionOf(live.config, result, taken.length + waiting.length)
+  const suspicion =
+    decimalsFault(decimals, result.config) ?? suspicionOf(live.config, result, taken.length + waiting.length)
   if (suspicion !== undefined) {
     log.error({ reason: suspicion }, 'the configuration was not reloaded: it stays as it was')
     return 'refused'
@@ -73,6 +76,14 @@ function suspicionOf(
   if (unknown !== undefined) return unknown
   if (running.markets.length === 0 || read.config.markets.length > 0) return undefined
   return 'markets would be empty: a reload never removes every market; to serve none, restart'
+}
+
+/** An asset whose amounts would be read in other units than they are kept in, while some may be on their way. */
+function decimalsFault(known: ReadonlyMap<string, number>, { assets }: Config): string | undefined {
+  const changed = assets.find(({ symbol, decimals }) => decimals !== (known.get(symbol) ?? decimals))
+  if (changed === undefined) return undefined
+  const { symbol, decimals } = changed
+  return `assets: ${symbol} has ${decimals} decimals, and the ledger has ${known.get(symbol)}: this needs a restart`
 }
 
 /** Markets are live and feeds are not: a market cannot be read through a feed that only the next start has. */

@@ -3,9 +3,7 @@
  * upkeep runs from then on. A configuration that would change what amounts in the ledger mean ends the start.
  */
 import type { Config } from '../config/settings.ts'
-import { ensureLedgerAssets } from '../ledger/assets.ts'
 import type { LedgerUpkeep } from '../ledger/upkeep.ts'
-import type { Db } from '../store/db.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { readFromStore, type Waiting } from './store-wait.ts'
 
@@ -14,12 +12,9 @@ interface LedgerParts extends Waiting {
   readonly lifecycle: Lifecycle
 }
 
-export async function startLedger(parts: LedgerParts, db: Db, upkeep: LedgerUpkeep): Promise<void> {
-  const { assets } = parts.config
-  const faults = await readFromStore(parts, 'assets of the ledger', () =>
-    db.transaction((transaction) => ensureLedgerAssets(transaction, assets)),
-  )
-  if (faults.length > 0) throw new Error(faults.join('; '))
+export async function startLedger(parts: LedgerParts, upkeep: LedgerUpkeep): Promise<void> {
+  const faults = await readFromStore(parts, 'assets of the ledger', () => upkeep.register(parts.config.assets))
+  if (faults.length > 0) throw new Error(`assets: ${faults.join('; ')}`)
   upkeep.start()
   parts.lifecycle.started('ledger upkeep', () => upkeep.stop())
 }

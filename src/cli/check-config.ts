@@ -1,11 +1,13 @@
 /**
  * `tidegate check-config`: the effective configuration with secrets masked, or every problem with its key. It reads
  * flags, environment and files, and asks the venues that markets name whether they have the pairs and whether markets
- * can hold their books, unless `--offline` is given. It opens no store, and a venue that does not answer is no problem of the configuration.
+ * can hold their books, unless `--offline` is given. It compares decimals of
+ * assets with the ledger where no process has the embedded store open, and a venue that does not answer is no problem of the configuration.
  */
 import type { Command } from 'commander'
 import { addressOrigins } from '../app/address-keys.ts'
 import { checkBooks } from '../app/book-check.ts'
+import { checkDecimals } from '../app/decimals-check.ts'
 import { checkRecordings } from '../app/recording-check.ts'
 import { checkSources } from '../app/source-check.ts'
 import { checkTlsFiles } from '../app/tls-settings.ts'
@@ -28,7 +30,7 @@ export function registerCheckConfig(program: Command): void {
     .command('check-config')
     .description('shows the effective configuration with secrets masked, or every problem with its key')
     .option('--json', 'one JSON object instead of a table')
-    .option('--offline', 'does not ask the venues whether they have the sources of the markets')
+    .option('--offline', 'asks neither the venues for the sources of the markets nor the store for decimals of assets')
     .addHelpText(
       'after',
       `
@@ -54,7 +56,7 @@ async function withSurroundings(result: ConfigResult, isOffline: boolean): Promi
   if (!isOffline) {
     const clock = createSystemClock()
     const [sources, books] = await Promise.all([checkSources(config, origins, clock), checkBooks(config, clock)])
-    checks.push(sources)
+    checks.push(sources, await checkDecimals(config, origins, clock))
     bookWarnings = books
   }
   const problems = checks.flatMap((check) => check.problems)

@@ -23,6 +23,7 @@ import { addConfigFlags, readConfigResult } from './config-flags.ts'
 import { askAddressPools, examineAddressKeys } from './doctor-addresses.ts'
 import { examineCertificate, examineEncryptionKeyFile, examineFolder, examineOperatorToken } from './doctor-files.ts'
 import { bad, type Finding, ok, reasonOf, warn } from './doctor-finding.ts'
+import { askLedger, examineLedger } from './doctor-ledger.ts'
 import { examineFreePort, examinePublicPort, operatorPort, publicPort } from './doctor-ports.ts'
 import { judgeReadiness } from './doctor-readiness.ts'
 import { examineSources } from './doctor-sources.ts'
@@ -150,10 +151,12 @@ async function examineStore({ config, clock }: Examination): Promise<Finding[]> 
     if (schema.verdict !== 'ok') return [schema]
     const clockFinding = await examineStoreClock(db, clock)
     const encryption = await examineEncryption(db, existingEncryptionKey(config))
-    if (!issuesTokens(config)) return [schema, clockFinding, ...encryption]
+    const ledger = await examineLedger(db, config, clock)
+    if (!issuesTokens(config)) return [schema, clockFinding, ...encryption, ...ledger]
     const keys = await readSigningKeyList(db, clock)
     const now = clock.wallInstant().milliseconds
-    return [schema, clockFinding, ...encryption, examineSigningKeys(keys, config['auth.signing_key_days'], now)]
+    const signing = examineSigningKeys(keys, config['auth.signing_key_days'], now)
+    return [schema, clockFinding, ...encryption, signing, ...ledger]
   } catch (error) {
     if (error instanceof DataFolderHeld) throw error
     return [bad('store', `${place} cannot be used (${reasonOf(error)})`, 'start the store, or put store.url right')]
@@ -206,6 +209,7 @@ async function examineRunning(examination: Examination, holder: FolderHolder): P
     ...(store ?? [...judgeStore(readiness), ...(issuesTokens(config) ? [await askSigningKeys(api, examination)] : [])]),
     ...judgeReadiness(readiness),
     ...(await askAddressPools(api)),
+    ...(store === undefined ? [await askLedger(api)] : []),
     ok('operator port', `${api.url}, answered by the service`),
     await examinePublicPort(config),
   ]

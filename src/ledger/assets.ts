@@ -14,8 +14,7 @@ export interface LedgerAsset {
 
 /**
  * Registers assets of the configuration, and gives new decimals to those that nothing is counted in yet.
- * @returns one text for each asset whose decimals are frozen and differ, naming the setting and both values; nothing is
- *   registered then
+ * @returns one text for each asset whose decimals are frozen and differ, naming the asset and both values; nothing is registered then
  */
 export async function ensureLedgerAssets<Tables>(
   transaction: Transaction<Tables>,
@@ -52,7 +51,7 @@ export async function decimalsFaults<Tables>(
   `.execute(tables)
   return rows.map(
     ({ symbol, wanted, known }) =>
-      `assets: ${symbol} has ${wanted} decimals, and the amounts in the ledger have ${known}: decimals cannot change`,
+      `${symbol} has ${wanted} decimals, and its amounts in the ledger have ${known}: decimals of amounts cannot change`,
   )
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the ledger needs with time: checkpoints of the accounts of the service, and a comparison of every balance with
+ * What the ledger needs with time: assets that a reload added, checkpoints of the accounts of the service, and a comparison of every balance with
  * its postings, pass after pass, a little at a time. It owns the metrics that say what the comparison found. A store
  * that is down only delays it. It never runs twice at once.
  */
@@ -7,6 +7,7 @@ import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { Gauge, type MetricsRegistry } from '../base/metrics.ts'
 import type { Db } from '../store/db.ts'
+import { ensureLedgerAssets, type LedgerAsset, readDecimals } from './assets.ts'
 import { writeCheckpoints } from './checkpoints.ts'
 import { LedgerComparison, type LedgerDifference } from './comparison.ts'
 
@@ -45,6 +46,9 @@ export class LedgerUpkeep {
   #comparison: LedgerComparison | undefined
   #state: LedgerState = { balances: 0, differences: [] }
   #imbalance = 0
+  #decimals: ReadonlyMap<string, number> = new Map()
+  /** To be registered with the next step. */
+  #unregistered: readonly LedgerAsset[] | undefined
 
   /** Registers the metrics; nothing runs before `start`. */
   constructor(options: LedgerUpkeepOptions) {
@@ -76,6 +80,28 @@ export class LedgerUpkeep {
     return this.#state
   }
 
+  /** Decimals of every asset that the ledger knew when it was last asked, by symbol. */
+  get decimals(): ReadonlyMap<string, number> {
+    return this.#decimals
+  }
+
+  /**
+   * Registers assets of the configuration.
+   * @returns what `ensureLedgerAssets` returns
+   */
+  async register(assets: readonly LedgerAsset[]): Promise<readonly string[]> {
+    return await this.#options.db.transaction(async (transaction) => {
+      const faults = await ensureLedgerAssets(transaction, assets)
+      this.#decimals = await readDecimals(transaction)
+      return faults
+    })
+  }
+
+  /** Registers assets with the next step, and again until the store has them. */
+  registerSoon(assets: readonly LedgerAsset[]): void {
+    this.#unregistered = assets
+  }
+
   async stop(): Promise<void> {
     this.#stopped = true
     this.#timer?.cancel()
@@ -95,12 +121,21 @@ export class LedgerUpkeep {
     const { db, log } = this.#options
     if (!db.available) return
     try {
+      await this.#registerWaiting()
       if (this.#steps++ % CHECKPOINT_STEPS === 0) await writeCheckpoints(db)
       if (this.#pause > 0) this.#pause--
       else await this.#compare()
     } catch (error) {
       log.warn({ err: error }, 'the upkeep of the ledger failed; it is tried again')
     }
+  }
+
+  async #registerWaiting(): Promise<void> {
+    const assets = this.#unregistered
+    if (assets === undefined) return
+    const faults = await this.register(assets)
+    if (this.#unregistered === assets) this.#unregistered = undefined
+    if (faults.length > 0) this.#options.log.error({ faults }, 'assets of the configuration cannot be used')
   }
 
   async #compare(): Promise<void> {

@@ -27,7 +27,8 @@ const read = (flags: Record<string, string>, file?: string) =>
 function load(flags: Record<string, string>, file?: string): void {
   const write = (fields: object, event: string) => void lines.push([event, fields])
   const log = { info: write, warn: write, error: write } as unknown as Log
-  const options = { log, clock: new VirtualClock(), live, apply: () => applied.push(live.config) }
+  const decimals = new Map([['BTC', 8]])
+  const options = { log, clock: new VirtualClock(), live, decimals, apply: () => applied.push(live.config) }
   outcomes.push(reload(options, read(flags, file)))
 }
 
@@ -157,4 +158,14 @@ it('refuses markets that name a feed which only the next start has', () => {
   load({ feeds, markets: `[${market('BTC')}]` })
   expect(outcomes).toEqual(['refused', 'applied'])
   expect(lines.at(-1)).toEqual(['keys that need a restart keep their old value', { keys: ['feeds'] }])
+})
+
+it('is refused when it would change the decimals of an asset that the ledger knows', () => {
+  load({ assets: '[{symbol: BTC, decimals: 6, networks: [BITCOIN]}, {symbol: USD, decimals: 2}]' })
+  expect([outcomes, applied]).toEqual([['refused'], []])
+  expect(JSON.stringify(lines)).toContain('assets: BTC has 6 decimals, and the ledger has 8: this needs a restart')
+  load({
+    assets: '[{symbol: BTC, decimals: 8, networks: [BITCOIN]}, {symbol: USD, decimals: 2}, {symbol: NEW, decimals: 3}]',
+  })
+  expect(outcomes).toEqual(['refused', 'applied'])
 })

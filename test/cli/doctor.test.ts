@@ -102,6 +102,7 @@ describe('a running service', () => {
       'warn  market BTCUSD',
       'warn  market ETHUSD',
       'warn  market SOLUSD',
+      'ok    ledger',
       'ok    operator port',
       'ok    public port',
       'ok    bus',
@@ -109,7 +110,7 @@ describe('a running service', () => {
     ])
     expect(lines[5]).toBe(`ok    service         process ${ready.pid} has ${home} open`)
     expect(lines[9]).toMatch(/^warn {2}market BTCUSD +live, and: simulated: its prices are invented; /)
-    expect(lines[13]).toBe(`ok    public port     ${ready.http}, answered by the service`)
+    expect(lines[14]).toBe(`ok    public port     ${ready.http}, answered by the service`)
   })
 
   it('that listens elsewhere than its configuration says is named; --operator-url finds it', async () => {
@@ -204,6 +205,9 @@ describe('a stopped service', () => {
     expect(named('store')[0]?.detail).toBe(`embedded, ${join(folder, 'store')}, schema current`)
     expect(named('clock')).toEqual([{ verdict: 'ok', name: 'clock', detail: "within 1 s of the store's" }])
     expect(named('signing key')[0]?.detail).toBe('none yet: the first start makes it')
+    expect(named('ledger')).toEqual([
+      { verdict: 'ok', name: 'ledger', detail: '0 balances compared, each is the sum of its postings' },
+    ])
     expect(readdirSync(folder)).toEqual(before)
   })
 

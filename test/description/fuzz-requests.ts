@@ -179,6 +179,7 @@ export class RequestMaker {
 /** Which kind of record the id in a path names. */
 function kindIn(path: string): string {
   if (path.includes('/rules/')) return 'rule'
+  if (path.includes('/transfers/')) return 'transfer'
   return path.includes('/profiles/') ? 'profile' : 'account'
 }
 

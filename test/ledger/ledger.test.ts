@@ -2,17 +2,20 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { newId } from '../../src/base/ids.ts'
 import { createLog } from '../../src/base/log.ts'
+import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { decimalsFaults, ensureLedgerAssets, readDecimals } from '../../src/ledger/assets.ts'
 import { writeCheckpoints } from '../../src/ledger/checkpoints.ts'
 import { LedgerComparison } from '../../src/ledger/comparison.ts'
 import { InsufficientBalance, lockBalances, post } from '../../src/ledger/ledger.ts'
 import type { LedgerAccount, Posting, ProfileBucket } from '../../src/ledger/posting.ts'
 import { serviceBalance } from '../../src/ledger/service-balances.ts'
+import { LedgerUpkeep } from '../../src/ledger/upkeep.ts'
 import type { Db } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
 import { addAssets, addOwner } from '../support/ledger.ts'
 import { Random } from '../support/random.ts'
 import { openTestStore } from '../support/test-store.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
 
 const SEED = Number(process.env.TIDEGATE_SEED ?? 20_261_122)
 const ROUNDS = process.env.TIDEGATE_LONG === '1' ? 3_000 : 150
@@ -318,6 +321,44 @@ describe('the comparison', () => {
   })
 })
 
+describe('the upkeep', () => {
+  it('compares again and again, counts and names what differs, and registers assets that were added', async () => {
+    const [a] = profiles as [string]
+    await postAll(move(EXTERNAL, of(a), 100n))
+    const clock = new VirtualClock()
+    const metrics = createMetricsRegistry()
+    const upkeep = new LedgerUpkeep({ db, clock, log: createLog('silent'), metrics })
+    const imbalance = async () => {
+      const text = await metrics.getSingleMetricAsString('tidegate_ledger_imbalance')
+      return /^tidegate_ledger_imbalance (\d+)$/m.exec(text)?.[1]
+    }
+    /** Steps until a comparison that began after now is complete. */
+    const compareAnew = async () => {
+      const before = upkeep.state.compared_at
+      await expect
+        .poll(() => {
+          clock.advance(1_000)
+          return upkeep.state.compared_at
+        })
+        .not.toBe(before)
+    }
+    upkeep.start()
+    await compareAnew()
+    expect([upkeep.state.differences, await imbalance()]).toEqual([[], '0'])
+    expect(upkeep.state.balances).toBeGreaterThan(0)
+    await sql`update balances set available = available + 1 where profile_id = ${a}`.execute(db.tables())
+    upkeep.registerSoon([{ symbol: 'LATE', decimals: 4 }])
+    await compareAnew()
+    const difference = { account: `available of ${a}`, asset: 'USD', kept: '101', recomputed: '100' }
+    expect([upkeep.state.differences, await imbalance()]).toEqual([[difference], '1'])
+    expect(upkeep.decimals.get('LATE')).toBe(4)
+    await sql`update balances set available = available - 1 where profile_id = ${a}`.execute(db.tables())
+    await compareAnew()
+    expect([upkeep.state.differences, await imbalance()]).toEqual([[], '0'])
+    await upkeep.stop()
+  })
+})
+
 describe('decimals', () => {
   it('of an asset that has amounts never change; of one without they may', async () => {
     await postAll(move(EXTERNAL, of(profiles[0] as string), 1n))
@@ -326,7 +367,7 @@ describe('decimals', () => {
       { symbol: 'NEW', decimals: 1 },
     ]
     await db.transaction(async (transaction) => {
-      const fault = 'assets: USD has 3 decimals, and the amounts in the ledger have 2: decimals cannot change'
+      const fault = 'USD has 3 decimals, and its amounts in the ledger have 2: decimals of amounts cannot change'
       expect(await decimalsFaults(transaction, changed)).toEqual([fault])
       expect(await ensureLedgerAssets(transaction, changed)).toEqual([fault])
       expect((await readDecimals(transaction)).get('NEW')).toBeUndefined()

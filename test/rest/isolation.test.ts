@@ -4,14 +4,24 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../src/base/ids.ts'
+import { nextCreationTime } from '../../src/store/creation-time.ts'
+import { insertTransfers } from '../../src/transfers/store.ts'
 import { ALL_KEYS } from '../support/address-keys.ts'
 import { Random } from '../support/random.ts'
 import { type RestAnswer, type RestCustomer, RestNode } from '../support/rest.ts'
 import { ADDRESSES, newAccount, RULES, ruleBody } from '../support/rules.ts'
 
 const ACCOUNTS = '/v2/identity/accounts'
+const TRANSFERS = '/v2/transfer/transfers'
 const SEED = Number(process.env.TIDEGATE_SEED ?? 20_260_102)
 const QUESTIONS = process.env.TIDEGATE_LONG === '1' ? 20_000 : 300
+
+const KINDS: Readonly<Record<string, string>> = {
+  [ACCOUNTS]: 'accounts',
+  [ADDRESSES]: 'addresses',
+  [RULES]: 'rules',
+  [TRANSFERS]: 'transfers',
+}
 
 interface Known {
   readonly customer: RestCustomer
@@ -19,6 +29,7 @@ interface Known {
   readonly profiles: string[]
   readonly addresses: string[]
   readonly rules: string[]
+  readonly transfers: string[]
 }
 
 describe(`customers of one service (seed ${SEED})`, () => {
@@ -30,7 +41,7 @@ describe(`customers of one service (seed ${SEED})`, () => {
     node = await RestNode.open({ flags: ALL_KEYS })
     for (let index = 0; index < 3; index++) {
       const customer = await node.newCustomer()
-      const known: Known = { customer, accounts: [], profiles: [], addresses: [], rules: [] }
+      const known: Known = { customer, accounts: [], profiles: [], addresses: [], rules: [], transfers: [] }
       everybody.push(known)
       const others = 2 + random.integer(6)
       for (let made = 0; made < others; made++) {
@@ -38,6 +49,7 @@ describe(`customers of one service (seed ${SEED})`, () => {
         known.accounts.push(accountId)
         known.profiles.push(profileId)
         // The same names with everybody.
+        known.transfers.push(await newTransfer(customer.customerId, profileId))
         const body = { profile_id: profileId, crypto_network: 'ETHEREUM', ref_id: `ref ${made}` }
         known.addresses.push((await customer.call('POST', ADDRESSES, body)).body.id)
         known.rules.push(
@@ -48,7 +60,20 @@ describe(`customers of one service (seed ${SEED})`, () => {
   })
   afterAll(() => node?.close())
 
-  const any = (kind: 'accounts' | 'profiles' | 'addresses' | 'rules') => random.pick(random.pick(everybody)[kind])
+  function newTransfer(customerId: string, profileId: string): Promise<string> {
+    return node.db.transaction(async (transaction) => {
+      const id = newId()
+      const createdAt = await nextCreationTime(transaction, customerId)
+      const what = { asset: 'USDC', amount: 1n, direction: 'CREDIT', type: 'WIRE_DEPOSIT', status: 'PENDING' } as const
+      await insertTransfers(transaction, [
+        { id, customerId, profileId, accountId: null, ...what, groupId: id, createdAt },
+      ])
+      return id
+    })
+  }
+
+  const any = (kind: 'accounts' | 'profiles' | 'addresses' | 'rules' | 'transfers') =>
+    random.pick(random.pick(everybody)[kind])
 
   function randomQuery(path: string): URLSearchParams {
     const query = new URLSearchParams()
@@ -67,6 +92,14 @@ describe(`customers of one service (seed ${SEED})`, () => {
       maybe('account_ids', () => any('accounts'), 3)
       maybe('identity_ids', () => random.pick(['alice', 'bob']), 2)
     }
+    if (path === TRANSFERS) {
+      maybe('ids', () => any('transfers'), 3)
+      maybe('group_id', () => any('transfers'), 2)
+      maybe('profile_id', () => any('profiles'), 3)
+      maybe('asset', () => 'USDC')
+      maybe('type', () => 'WIRE_DEPOSIT')
+      maybe('status', () => random.pick(['PENDING', 'COMPLETED']), 2)
+    }
     if (path === RULES) {
       maybe('ids', () => any('rules'), 3)
       maybe('profile_id', () => any('profiles'))
@@ -81,16 +114,17 @@ describe(`customers of one service (seed ${SEED})`, () => {
     let found = 0
     for (let question = 0; question < QUESTIONS; question++) {
       const { customer, ...own } = random.pick(everybody)
-      const path = random.pick([ACCOUNTS, ADDRESSES, RULES])
-      const kind = path === ACCOUNTS ? 'accounts' : path === ADDRESSES ? 'addresses' : 'rules'
+      const path = random.pick([ACCOUNTS, ADDRESSES, RULES, TRANSFERS])
+      const kind = KINDS[path] as 'accounts' | 'addresses' | 'rules' | 'transfers'
       const query = randomQuery(path)
       const answer = await customer.call('GET', `${path}?${query}`)
       const what = `question ${question}: ${path}?${query}`
       expect(answer.status, what).toBe(200)
       // An address made for a rule is listed too, under an id that nobody was told.
       const foreign = everybody.filter((other) => other.customer !== customer)
-      for (const { profiles, accounts, addresses, rules } of foreign) {
-        for (const id of [...profiles, ...accounts, ...addresses, ...rules]) expect(answer.text, what).not.toContain(id)
+      for (const { profiles, accounts, addresses, rules, transfers } of foreign) {
+        for (const id of [...profiles, ...accounts, ...addresses, ...rules, ...transfers])
+          expect(answer.text, what).not.toContain(id)
       }
       const ids: string[] = answer.body.items.map(({ id }: { id: string }) => id)
       found += ids.length
@@ -124,6 +158,8 @@ describe(`customers of one service (seed ${SEED})`, () => {
     const ofAccount = (id: string) =>
       customer.call('POST', ADDRESSES, { profile_id: mine.profiles[0], account_id: id, crypto_network: 'ETHEREUM' })
     const profile = (id: string) => customer.call('GET', `/v2/profiles/${id}`)
+    const balances = (id: string) => customer.call('GET', `/v2/profiles/${id}/balances`)
+    const transfer = (id: string) => customer.call('GET', `${TRANSFERS}/${id}`)
     const remove = (id: string) => customer.call('DELETE', `${RULES}/${id}`)
     const questions: [(id: string) => Promise<RestAnswer>, string, number][] = [
       [account, theirs.accounts[0] as string, 404],
@@ -134,6 +170,8 @@ describe(`customers of one service (seed ${SEED})`, () => {
       [taken, theirs.profiles[0] as string, 404],
       [ofAccount, theirs.accounts[0] as string, 404],
       [profile, theirs.profiles[0] as string, 404],
+      [balances, theirs.profiles[0] as string, 404],
+      [transfer, theirs.transfers[0] as string, 404],
       [remove, theirs.rules[0] as string, 404],
     ]
     for (const [index, [ask, foreign, status]] of questions.entries()) {
