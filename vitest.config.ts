@@ -21,6 +21,7 @@ const ON_EACH_ENGINE = [
   'test/description/fuzz.test.ts',
   'test/end-to-end/**/*.test.ts',
   'test/orchestrations/convert.test.ts',
+  'test/orchestrations/orchestrations.test.ts',
   'test/orchestrations/runner.test.ts',
   'test/orchestrations/start.test.ts',
   'test/orchestrations/pricing/price.test.ts',

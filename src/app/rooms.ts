@@ -33,7 +33,10 @@ import { registerMarketRoutes } from '../gateway/market-routes.ts'
 import { registerStreamOperatorRoutes } from '../gateway/operator-routes.ts'
 import type { LedgerState } from '../ledger/upkeep.ts'
 import type { Instrument } from '../market/event.ts'
+import { registerOrchestrationOperatorRoutes } from '../orchestrations/operator-routes.ts'
 import { registerPricingOperatorRoutes } from '../orchestrations/pricing/operator-routes.ts'
+import type { RequestSettings } from '../orchestrations/request.ts'
+import { registerOrchestrationRoutes } from '../orchestrations/routes.ts'
 import { wakePaused } from '../orchestrations/start.ts'
 import { registerRuleOperatorRoutes } from '../rules/operator-routes.ts'
 import { type RuleSettings, registerRuleRoutes } from '../rules/routes.ts'
@@ -94,6 +97,7 @@ export function publicRooms(options: PublicRoomsOptions): readonly Room[] {
     (app) => registerTransferRoutes(app, { db, guard }),
     (app) => registerDepositAddressRoutes(app, { db, guard, supply, conversions: () => conversionsOf(live.config) }),
     (app) => registerRuleRoutes(app, { db, guard, supply, settings: () => ruleSettings(live.config) }),
+    (app) => registerOrchestrationRoutes(app, { db, guard, settings: () => requestSettings(live.config) }),
   ]
 }
 
@@ -113,6 +117,7 @@ export function operatorRooms(options: OperatorRoomsOptions): readonly Room[] {
     (app) => registerTransferOperatorRoutes(app, db, options.ledgerState),
     (app) => registerRuleOperatorRoutes(app, { db, supply }),
     (app) => registerDepositOperatorRoutes(app, { db, reporter, settings }),
+    (app) => registerOrchestrationOperatorRoutes(app, { db, settings: () => requestSettings(live.config) }),
     (app) => registerPricingOperatorRoutes(app, { db, deskLimits: () => deskLimitsOf(live.config) }),
     (app) => registerControlOperatorRoutes(app, { db, conversions: () => conversionsOf(live.config), wake: wakeAll }),
     (app) => registerDeliveryOperatorRoutes(app, { db, owners: DELIVERY_OWNERS, hasWebhook, metrics: deliveryMetrics }),
@@ -145,6 +150,11 @@ function depositSettings(config: Config): DepositSettings {
 
 function deskLimitsOf(config: Config): ReadonlyMap<string, bigint> {
   return minorUnitsOf(config['conversion.desk_limits'], config.assets)
+}
+
+function requestSettings(config: Config): RequestSettings {
+  const { conversions, minimumOf, start } = depositSettings(config)
+  return { conversions, minimumOf, ...start }
 }
 
 function ruleSettings(config: Config): RuleSettings {

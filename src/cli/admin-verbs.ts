@@ -10,6 +10,7 @@ import { CONVERSION_NOUNS } from './admin-conversion-verbs.ts'
 import { DELIVERY_NOUNS } from './admin-delivery-verbs.ts'
 import { DEPOSIT_NOUNS } from './admin-deposit-verbs.ts'
 import { LEDGER_NOUNS } from './admin-ledger-verbs.ts'
+import { ORCHESTRATION_NOUNS } from './admin-orchestration-verbs.ts'
 import { RULE_NOUNS } from './admin-rule-verbs.ts'
 import { STREAM_NOUNS } from './admin-stream-verbs.ts'
 import { type AdminNoun, textOf } from './admin-verb.ts'
@@ -40,6 +41,7 @@ export const ADMIN_NOUNS: readonly AdminNoun[] = [
   ...ACCOUNT_NOUNS,
   ...ADDRESS_NOUNS,
   ...RULE_NOUNS,
+  ...ORCHESTRATION_NOUNS,
   ...CONTROL_NOUNS,
   ...DEPOSIT_NOUNS,
   ...CONVERSION_NOUNS,

@@ -104,6 +104,24 @@ export const OPERATIONS = {
     scope: 'orchestration:write_orchestration_rule',
     summary: 'Delete an orchestration rule',
   },
+  listOrchestrations: {
+    method: 'GET',
+    path: '/v2/orchestration/orchestrations',
+    scope: 'orchestration:read_orchestration',
+    summary: 'List orchestrations',
+  },
+  createOrchestration: {
+    method: 'POST',
+    path: '/v2/orchestration/orchestrations',
+    scope: 'orchestration:write_orchestration',
+    summary: 'Move funds out of a balance',
+  },
+  getOrchestration: {
+    method: 'GET',
+    path: '/v2/orchestration/orchestrations/{id}',
+    scope: 'orchestration:read_orchestration',
+    summary: 'Get one orchestration',
+  },
 } as const satisfies Record<string, Operation>
 
 export type OperationId = keyof typeof OPERATIONS

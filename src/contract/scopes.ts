@@ -7,6 +7,8 @@ export const SCOPES = {
   'exchange:read_aggregated_marketdata_stream': 'WebSocket connection',
   'orchestration:read_orchestration_rule': 'GET /v2/orchestration/rules',
   'orchestration:write_orchestration_rule': 'POST and DELETE /v2/orchestration/rules',
+  'orchestration:read_orchestration': 'GET /v2/orchestration/orchestrations',
+  'orchestration:write_orchestration': 'POST /v2/orchestration/orchestrations',
   'identity:read_account': 'GET /v2/identity/accounts',
   'identity:write_account': 'POST and PUT /v2/identity/accounts',
   'transfer:read_deposit_address': 'GET /v2/transfer/deposit-addresses',

@@ -99,6 +99,51 @@ const RULE = {
   created_at: '2026-11-20T12:02:00.000Z',
 }
 
+const NEW_ORCHESTRATION = {
+  ref_id: 'withdrawal-1001',
+  source: { profile: { profile_id: PROFILE_ID } },
+  source_asset: 'USDC',
+  source_amount: '250.5',
+  destination_asset: 'USD',
+  destination: { fiat: { fiat_account_id: 'bank-account-1', memo: 'savings' } },
+  metadata: { invoice: '1001' },
+}
+const STARTED_ORCHESTRATION = {
+  id: '01932b63-4c1d-7f50-8a2b-c3d4e5f60708',
+  customer_id: '01932b50-1a2b-7c3d-8e4f-5a6b7c8d9e05',
+  profile_id: PROFILE_ID,
+  identity_id: 'person-1001',
+  account_id: ACCOUNT_ID,
+  ref_id: 'withdrawal-1001',
+  source_asset: 'USDC',
+  source_amount: '250.5',
+  destination_asset: 'USD',
+  status: 'PROCESSING',
+  expires_at: '2026-11-21T12:05:00.000Z',
+  source: NEW_ORCHESTRATION.source,
+  destination: NEW_ORCHESTRATION.destination,
+  metadata: NEW_ORCHESTRATION.metadata,
+  created_at: '2026-11-20T12:05:00.000Z',
+  updated_at: '2026-11-20T12:05:00.000Z',
+}
+const ORCHESTRATION = {
+  ...STARTED_ORCHESTRATION,
+  destination_amount: '250.5',
+  price: '1',
+  price_source: 'par',
+  receipt: {
+    initial_amount: '250.5',
+    fee_amount: '0',
+    converted_amount: '250.5',
+    rate: '1',
+    outgoing_amount: '250.5',
+  },
+  status: 'COMPLETED',
+  source_transfer: { transfer_id: '01932b63-4c1e-7a01-9b3c-d4e5f6071819', status: 'COMPLETED' },
+  destination_transfer: { transfer_id: '01932b63-4c1e-7a02-8c4d-e5f607182930', status: 'COMPLETED' },
+  updated_at: '2026-11-20T12:06:00.000Z',
+}
+
 /** Ends what is said of records that nothing acts on. */
 const NOT_YET = 'this version does not detect deposits and acts on none.'
 
@@ -209,4 +254,23 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
     answered: 'The rule, DELETED',
     answer: { rule: { ...RULE, status: 'DELETED' } },
   },
+  listOrchestrations: {
+    description:
+      'What was done, or is being done, with deposits that matched a rule, and what was asked for. A PROCESSING one that ' +
+      'cannot proceed says in `waiting_for` why: PRICE, PEG, SLIPPAGE and DESK_LIMIT wait for the market, HOLD, PAUSED and ' +
+      'OPERATOR for the operator.',
+    answered: 'One page of orchestrations',
+    answer: { orchestrations: [ORCHESTRATION], items: [ORCHESTRATION], next_page_cursor: CURSOR },
+  },
+  createOrchestration: {
+    description:
+      'Takes `source_amount` from the available balance of the profile, converts it where the assets differ, and sends it ' +
+      'to the destination; without a destination it stays with the profile. The amount is reserved at once. A `ref_id` ' +
+      'that was used before is 409 with that record in `meta.existing`, and nothing is moved, so a repetition is safe. ' +
+      'What fails puts the amount back.',
+    answered: 'The orchestration, PROCESSING',
+    request: NEW_ORCHESTRATION,
+    answer: STARTED_ORCHESTRATION,
+  },
+  getOrchestration: { description: '', answered: 'The orchestration', answer: ORCHESTRATION },
 }

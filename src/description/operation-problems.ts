@@ -51,6 +51,17 @@ const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
   listRules: ['invalid_cursor'],
   createRule: ['own_address', ...ADDRESS_CREATION],
   deleteRule: ['invalid_state'],
+  listOrchestrations: ['invalid_cursor'],
+  createOrchestration: [
+    'own_address',
+    'account_blocked',
+    'insufficient_funds',
+    'receivable',
+    'paused',
+    'not_found',
+    'already_exists',
+  ],
+  getOrchestration: [],
 }
 
 /** By status, in the order of the table of problems. */

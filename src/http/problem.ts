@@ -36,6 +36,16 @@ export const PROBLEMS = {
     meaning:
       'the account of the profile is DISABLED, DENIED or ERROR: the profile gets no new addresses or rules; `meta.summary_status` names the status',
   },
+  insufficient_funds: {
+    status: 403,
+    meaning:
+      'the profile has less of the asset available than is needed; `meta.available` and `meta.needed` say how much',
+  },
+  receivable: {
+    status: 403,
+    meaning: 'the profile owes money since a deposit was reversed; nothing leaves it until that is repaid',
+  },
+  paused: { status: 403, meaning: 'the operator has paused the asset, the network or the pair; try again later' },
   not_found: { status: 404, meaning: 'there is nothing at this path, or with this id' },
   method_not_allowed: { status: 405, meaning: 'the resource has other methods; `Allow` names them' },
   request_timeout: { status: 408, meaning: 'the request came too slowly' },

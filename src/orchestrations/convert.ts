@@ -110,13 +110,13 @@ async function outcomesOf<Tables>(
   const requests = converting.map((row) => ({
     orchestrationId: row.id,
     sourceAsset: row.sourceAsset,
-    sourceAmount: row.sourceAmount - feeOf(row.sourceAmount, feeBps),
+    sourceAmount: row.sourceAmount - chargeOf(row, feeBps),
     destinationAsset: row.destinationAsset,
   }))
   const prices = requests.length === 0 ? [] : await priceConversions(transaction, requests, pricing)
   const priced = new Map(converting.map(({ id }, index) => [id, prices[index]]))
   return rows.map((row, index): Outcome => {
-    const fee = feeOf(row.sourceAmount, feeBps)
+    const fee = chargeOf(row, feeBps)
     const price = priced.get(row.id)
     const outcome = early[index]
     if (outcome !== undefined) return outcome
@@ -133,6 +133,10 @@ async function outcomesOf<Tables>(
       conversion: price.conversion,
     }
   })
+}
+
+function chargeOf({ sourceAmount, isCharged }: ClaimedOrchestration, feeBps: number): bigint {
+  return isCharged ? feeOf(sourceAmount, feeBps) : 0n
 }
 
 function gateSubjectOf({ profileId, sourceAsset, destinationAsset, source, destination }: ClaimedOrchestration) {
@@ -165,16 +169,31 @@ function postingsOf({ row, outcome }: Step): readonly Posting[] {
 function changeOf({ row, outcome }: Step): StepChange {
   const { id } = row
   if (outcome.kind === 'wait') {
-    return { id, status: 'PROCESSING', step: 'convert', waitingFor: outcome.waitingFor, waitingDetail: outcome.detail }
+    return {
+      id,
+      action: 'orchestration.wait',
+      status: 'PROCESSING',
+      step: 'convert',
+      waitingFor: outcome.waitingFor,
+      waitingDetail: outcome.detail,
+    }
   }
   if (outcome.kind === 'fail') {
-    return { id, status: 'FAILED', step: null, failCode: outcome.code, failDetail: outcome.detail }
+    return {
+      id,
+      action: 'orchestration.fail',
+      status: 'FAILED',
+      step: null,
+      failCode: outcome.code,
+      failDetail: outcome.detail,
+    }
   }
   const { amounts, price, priceSource, ids } = outcome
   const isInside = 'profile' in row.destination
   const hasDebit = isInside || row.sourceAsset !== row.destinationAsset
   return {
     id,
+    action: isInside ? 'orchestration.complete' : 'orchestration.deliver',
     status: isInside ? 'COMPLETED' : 'PROCESSING',
     step: isInside ? null : 'deliver',
     conversion: { ...amounts, price, priceSource },

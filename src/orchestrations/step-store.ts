@@ -1,6 +1,6 @@
 /**
  * Orchestrations as a step of the worker, or the result of a delivery, reads and writes them: many rows with one statement
- * each. It decides nothing; every change leaves one audit row of the actor `worker` unless the orchestration waits for
+ * each. It decides nothing; every change leaves one audit row unless the orchestration waits for
  * what it waited for before.
  */
 
@@ -15,6 +15,8 @@ import { type Claim, listed } from './queue.ts'
 /** An orchestration at step `convert`, locked for the worker that holds its claim. */
 export interface ClaimedOrchestration extends Convertible {
   readonly source: RuleSource
+  /** Whether it is charged: what was charged when it was tried before is not charged again. */
+  readonly isCharged: boolean
   /** Whether `expires_at` is over, the time in which its clock stood not counted. */
   readonly isExpired: boolean
 }
@@ -22,6 +24,8 @@ export interface ClaimedOrchestration extends Convertible {
 /** What a step makes of an orchestration; what is absent stays, but that a wait ends unless another one is named. */
 export interface StepChange {
   readonly id: string
+  /** Of the audit row: noun and verb, such as `orchestration.fail`. */
+  readonly action: string
   readonly status: OrchestrationStatus
   readonly step: Step | null
   readonly waitingFor?: WaitingFor
@@ -50,7 +54,10 @@ export async function lockClaimed<Tables>(
     select orchestrations.id, orchestrations.customer_id as "customerId", orchestrations.profile_id as "profileId",
       orchestrations.account_id as "accountId", source_asset as "sourceAsset", source_amount as "sourceAmount",
       destination_asset as "destinationAsset", source, destination, target.id as "destinationAccountId",
-      orchestrations.metadata, expires_at + ${STOPPED_TIME} <= clock_timestamp() as "isExpired"
+      orchestrations.metadata, expires_at + ${STOPPED_TIME} <= clock_timestamp() as "isExpired",
+      not exists (
+        select from orchestrations as tried where tried.id = orchestrations.retry_of and tried.fee_amount is not null
+      ) as "isCharged"
     from ${listed(claims)}
     join orchestration_queue as queue
       on queue.orchestration_id = claims.orchestration_id and queue.attempt = claims.attempt
@@ -66,6 +73,7 @@ export async function lockClaimed<Tables>(
 export async function writeSteps<Tables>(
   transaction: Transaction<Tables>,
   changes: readonly StepChange[],
+  actor = 'worker',
 ): Promise<void> {
   if (changes.length === 0) return
   const amounts = (name: keyof Amounts) =>
@@ -86,9 +94,10 @@ export async function writeSteps<Tables>(
         ${changes.map(({ conversion }) => conversion?.price ?? null)}::text[],
         ${changes.map(({ conversion }) => conversion?.priceSource ?? null)}::text[],
         ${changes.map(({ sourceTransferId }) => sourceTransferId ?? null)}::uuid[],
-        ${changes.map(({ destinationTransferId }) => destinationTransferId ?? null)}::uuid[]
+        ${changes.map(({ destinationTransferId }) => destinationTransferId ?? null)}::uuid[],
+        ${changes.map(({ action }) => action)}::text[]
       ) as wanted (id, status, step, waiting_for, waiting_detail, fail_code, fail_detail, fee_amount, converted_amount,
-        destination_amount, price, price_source, source_transfer_id, destination_transfer_id)
+        destination_amount, price, price_source, source_transfer_id, destination_transfer_id, action)
     ), before as (
       select orchestrations.id, orchestrations.waiting_for,
         orchestrations.waiting_for is distinct from wanted.waiting_for as is_new_wait,
@@ -120,15 +129,11 @@ export async function writeSteps<Tables>(
       from wanted join before on before.id = wanted.id
       where orchestrations.id = wanted.id and (wanted.status <> 'PROCESSING' or wanted.step <> 'convert'
         or is_new_wait or orchestrations.waiting_detail is distinct from wanted.waiting_detail)
-      returning orchestrations.id, orchestrations.status, orchestrations.step, orchestrations.waiting_for, is_new_wait,
+      returning orchestrations.id, orchestrations.status, orchestrations.step, orchestrations.waiting_for, is_new_wait, action,
         orchestrations.waiting_detail, orchestrations.fail_code, orchestrations.fail_detail, orchestrations.price
     )
     insert into audit (actor, action, subject, detail)
-    select 'worker',
-      case when status = 'FAILED' then 'orchestration.fail'
-        when waiting_for is not null then 'orchestration.wait'
-        when status = 'COMPLETED' then 'orchestration.complete'
-        else 'orchestration.deliver' end,
+    select ${actor}, action,
       id::text,
       jsonb_strip_nulls(jsonb_build_object('waiting_for', waiting_for, 'fail_code', fail_code,
         'detail', coalesce(waiting_detail, fail_detail), 'price', price))

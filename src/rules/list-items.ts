@@ -15,6 +15,12 @@ function formText(column: 'source' | 'destination', forms: Readonly<Record<strin
   return sql<string>`case ${sql.join(cases, sql` `)} end`
 }
 
+/** The source of a rule, or of what came of one. */
+export const SOURCE_TEXT = formText('source', SOURCE_FORMS)
+
+/** The destination of the same. */
+export const DESTINATION_TEXT = formText('destination', DESTINATION_FORMS)
+
 /** A rule of a customer's list. */
 export const RULE_ITEM: ItemText = {
   members: [
@@ -28,8 +34,8 @@ export const RULE_ITEM: ItemText = {
     ['reject_reason', quotedText('reject_reason')],
     ['source_asset', quotedText('source_asset')],
     ['destination_asset', quotedText('destination_asset')],
-    ['source', formText('source', SOURCE_FORMS)],
-    ['destination', formText('destination', DESTINATION_FORMS)],
+    ['source', SOURCE_TEXT],
+    ['destination', DESTINATION_TEXT],
     ['created_at', timeText('created_at')],
   ],
   large: { text: ['ref_id', 'nickname', 'identity_id', 'reject_reason'], jsonb: ['destination'] },

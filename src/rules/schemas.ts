@@ -64,6 +64,9 @@ function destinationOver<Network extends TSchema>(network: Network) {
   )
 }
 
+/** As it is asked for: a network may have one of its other names. */
+export const RequestedDestination = destinationOver(RequestedNetworkName)
+
 export const NewRule = Type.Object(
   {
     ref_id: Type.String({ minLength: 1, maxLength: 200, description: 'Your own id: a second rule with it is 409' }),
@@ -74,7 +77,7 @@ export const NewRule = Type.Object(
     source_asset: AssetSymbol,
     destination_asset: AssetSymbol,
     source: NewSource,
-    destination: Type.Optional(destinationOver(RequestedNetworkName)),
+    destination: Type.Optional(RequestedDestination),
   },
   strict,
 )
@@ -98,7 +101,8 @@ export function withNetworkNames({ source, destination, ...rule }: RequestedRule
   }
 }
 
-function withNetworkName<Crypto extends { readonly network: RequestedNetwork }, Others extends object>(
+/** A place with its network by its own name. */
+export function withNetworkName<Crypto extends { readonly network: RequestedNetwork }, Others extends object>(
   place: Others & { readonly crypto?: Crypto },
 ) {
   const { crypto, ...others } = place
@@ -108,7 +112,8 @@ function withNetworkName<Crypto extends { readonly network: RequestedNetwork }, 
   }
 }
 
-const Source = Type.Object({
+/** As answers show it. */
+export const Source = Type.Object({
   crypto: Type.Optional(
     Type.Object({
       address_id: Type.Optional(Type.String({ format: 'uuid' })),
@@ -127,6 +132,9 @@ const Source = Type.Object({
   profile: Type.Optional(Type.Object({ profile_id: Type.String() })),
 })
 
+/** As answers show it. */
+export const Destination = destinationOver(CryptoNetworkName)
+
 const Rule = Type.Object(
   {
     id: Type.String({ format: 'uuid' }),
@@ -140,7 +148,7 @@ const Rule = Type.Object(
     source_asset: Type.String(),
     destination_asset: Type.String(),
     source: Source,
-    destination: destinationOver(CryptoNetworkName),
+    destination: Destination,
     created_at: Type.String({ format: 'date-time' }),
   },
   { title: 'Rule' },

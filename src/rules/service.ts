@@ -5,15 +5,14 @@
  */
 import { profileForWrite, refuseOtherAccount, type WritableProfile } from '../accounts/profiles.ts'
 import { newId } from '../base/ids.ts'
-import type { CryptoNetwork } from '../contract/crypto-networks.ts'
-import { isOwnAddress } from '../deposit-instructions/address-owner.ts'
 import type { AddressSupply } from '../deposit-instructions/allocation.ts'
 import { insertDepositAddress } from '../deposit-instructions/deposit-addresses.ts'
 import { insertFiatInstructions } from '../deposit-instructions/fiat-instructions.ts'
 import { type FieldError, invalidRequest, Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Transaction } from '../store/db.ts'
-import { type RuleDestination, type RuleSource, type RuleStatus, stepTo } from './model.ts'
+import { destinationOf } from './destination.ts'
+import { type RuleSource, type RuleStatus, stepTo } from './model.ts'
 import type { NewRuleBody } from './schemas.ts'
 import {
   type InstructedSource,
@@ -44,7 +43,7 @@ export async function createRule(
   const profile = await profileForWrite(transaction, customerId, body.profile_id, '/profile_id')
   await refuseOtherAccount(transaction, profile, body.account_id)
   const source = await sourceOf(transaction, profile, body)
-  const destination = await destinationOf(transaction, profile, body)
+  const destination = await destinationOf(transaction, profile, body.destination)
   // Other creations of this customer wait here until this transaction ends, so what is read next stays as it is.
   const addresses = status === 'ACTIVE' ? addressesFor(source) : 0
   const creation = await supply.quotas.begin(transaction, customerId, { rules: 1, addresses })
@@ -145,34 +144,6 @@ async function sourceOf(
   // What a rule is about is credited to its `profile_id`, also when the rule is gone.
   if (named.id !== id) throw refusal(pointer, 'must be the profile_id of the rule')
   return { profile: { profile_id: id } }
-}
-
-async function destinationOf(
-  transaction: Transaction<RuleTables>,
-  { id, customerId }: WritableProfile,
-  { destination }: NewRuleBody,
-): Promise<RuleDestination> {
-  const { crypto, fiat, profile } = destination ?? {}
-  if (crypto !== undefined) {
-    await refuseOwnAddress(transaction, crypto)
-    return { crypto }
-  }
-  if (fiat !== undefined) return { fiat }
-  if (profile === undefined) return { profile: { profile_id: id } }
-  const pointer = '/destination/profile/profile_id'
-  const named = await profileForWrite(transaction, customerId, profile.profile_id, pointer)
-  return { profile: { profile_id: named.id } }
-}
-
-/** What is sent to an address of the service would come back as a deposit, and be converted again. */
-async function refuseOwnAddress(
-  transaction: Transaction<RuleTables>,
-  { network, address }: { readonly network: CryptoNetwork; readonly address: string },
-): Promise<void> {
-  if (!(await isOwnAddress(transaction, network, address))) return
-  const pointer = '/destination/crypto/address'
-  const detail = 'is a deposit address of this service; name its profile as the destination instead'
-  throw new Problem('own_address', `${pointer}: ${detail}`, { errors: [{ pointer, detail }] })
 }
 
 /** How many deposit addresses a rule with this source needs. */

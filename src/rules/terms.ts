@@ -1,5 +1,5 @@
 /**
- * Whether the terms of a new rule make sense: assets that are there, a pair that can be converted, networks that carry
+ * Whether the terms of a new rule or orchestration make sense: assets that are there, a pair that can be converted, networks that carry
  * the assets, and a destination address that is one. Pure: what is configured is handed in.
  */
 import { type Asset, type Conversions, FIAT_NETWORKS, isConvertible, isFiat } from '../contract/assets.ts'
@@ -7,8 +7,11 @@ import { addressFault } from '../deposit-instructions/derivation/address-validit
 import type { FieldError } from '../http/problem.ts'
 import type { NewRuleBody } from './schemas.ts'
 
+/** What of a rule, or of an orchestration that is asked for, says what becomes of which money. */
+export type Terms = Pick<NewRuleBody, 'source' | 'source_asset' | 'destination_asset' | 'destination'>
+
 /** Every rule that the terms break, each with its place in the body; none: they make sense. */
-export function termsFaults(body: NewRuleBody, terms: Conversions): readonly FieldError[] {
+export function termsFaults(body: Terms, terms: Conversions): readonly FieldError[] {
   const assetOf = (symbol: string) => terms.assets.find((asset) => asset.symbol === symbol)
   const source = assetOf(body.source_asset)
   const destination = assetOf(body.destination_asset)

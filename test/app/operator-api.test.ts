@@ -22,8 +22,11 @@ import { fetchToken, SampleClient } from '../support/sample-client.ts'
 const PREFIX = '/admin/v1'
 const NO_ONE = '018f0000-0000-7000-8000-000000000000'
 
-/** A new store is encrypted from the start, so there is nothing to encrypt here: `test/auth/key-encryption.test.ts` has it. */
-const TESTED_ELSEWHERE = ['POST /signing-keys/encrypt']
+/** A new store is encrypted from the start, so there is nothing to encrypt here: `test/auth/key-encryption.test.ts` has it; `test/orchestrations` has its own. */
+const TESTED_ELSEWHERE = [
+  'POST /signing-keys/encrypt',
+  ...['reject', 'release', 'retry'].map((step) => `POST /orchestrations/:id/${step}`),
+]
 
 const folder = temporaryFolder()
 const routes = new Set<string>()

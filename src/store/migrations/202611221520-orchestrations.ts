@@ -58,6 +58,10 @@ export const orchestrations: Migration = {
     create index orchestrations_of_status on orchestrations (customer_id, status, created_at nulls first, id);
     create index orchestrations_of_rule on orchestrations (customer_id, rule_id, created_at nulls first, id);
     create index orchestrations_of_profile on orchestrations (customer_id, profile_id, created_at nulls first, id);
+    -- The operator's: over all customers.
+    create index orchestrations_of_status_of_all on orchestrations (status, created_at nulls first, id);
+    create index orchestrations_of_wait on orchestrations (waiting_for, created_at nulls first, id)
+      where waiting_for is not null;
     create index orchestrations_waiting_since on orchestrations (waiting_since) where waiting_for is not null;
 
     -- A row only while something is due, so history never slows a claim.

@@ -1,0 +1,82 @@
+/** The operator's verbs about orchestrations. */
+import { type AdminNoun, textOf } from './admin-verb.ts'
+
+export const ORCHESTRATION_NOUNS: readonly AdminNoun[] = [
+  {
+    name: 'orchestration',
+    description: 'conversions and withdrawals of all customers: what they wait for, and what failed',
+    verbs: [
+      {
+        usage: 'list',
+        description: 'lists orchestrations, the newest first',
+        example: 'orchestration list --waiting-for HOLD',
+        method: 'GET',
+        path: '/orchestrations',
+        options: [
+          { flags: '--status <statuses>', description: 'only PROCESSING, COMPLETED or FAILED ones' },
+          {
+            flags: '--waiting-for <reasons>',
+            description: 'only those that wait for PRICE, PEG, SLIPPAGE, DESK_LIMIT, HOLD, PAUSED or OPERATOR',
+          },
+          {
+            flags: '--customer <customer>',
+            description: 'only those of this customer, by id or name',
+            named: 'customer',
+          },
+          { flags: '--profile <id>', description: 'only those of this profile' },
+          { flags: '--rule <id>', description: 'only those of this rule' },
+          { flags: '--deposit <id>', description: 'only that of this deposit' },
+        ],
+        query: ({ options }) => ({
+          status: textOf(options.status),
+          waiting_for: textOf(options.waitingFor),
+          customer_id: textOf(options.customer),
+          profile_id: textOf(options.profile),
+          orchestration_rule_id: textOf(options.rule),
+          deposit_id: textOf(options.deposit),
+        }),
+        columns: [
+          'id',
+          'customer_id',
+          'source_asset',
+          'source_amount',
+          'destination_asset',
+          'status',
+          'waiting_for',
+          'created_at',
+        ],
+        isPaged: true,
+      },
+      {
+        usage: 'show <id>',
+        description: 'shows one orchestration',
+        example: 'orchestration show ORCHESTRATION_ID',
+        method: 'GET',
+        path: '/orchestrations/:id',
+      },
+      {
+        usage: 'retry <id>',
+        description: 'starts a FAILED one again, as a new one, with the money that came back',
+        example: 'orchestration retry ORCHESTRATION_ID',
+        method: 'POST',
+        path: '/orchestrations/:id/retry',
+      },
+      {
+        usage: 'release <id>',
+        description: 'continues one on HOLD, once what held it is over',
+        example: 'orchestration release ORCHESTRATION_ID',
+        method: 'POST',
+        path: '/orchestrations/:id/release',
+      },
+      {
+        usage: 'reject <id>',
+        description: 'fails one on HOLD; its amount stays with the profile',
+        example: 'orchestration reject ORCHESTRATION_ID --reason "the source of the funds is not known"',
+        method: 'POST',
+        path: '/orchestrations/:id/reject',
+        options: [{ flags: '--reason <text>', description: 'why; the customer sees it', isRequired: true }],
+        body: ({ options }) => ({ reason: options.reason }),
+      },
+    ],
+  },
+]

@@ -1,0 +1,145 @@
+/**
+ * What the operator does to an orchestration: retries one that failed, and releases or rejects one that is on hold. Each
+ * change leaves one audit row; asking for what is so already changes nothing and leaves none.
+ */
+import { newId } from '../base/ids.ts'
+import { readGates } from '../controls/gates.ts'
+import { Problem } from '../http/problem.ts'
+import { readDecimals } from '../ledger/assets.ts'
+import { lockBalances, post } from '../ledger/ledger.ts'
+import { writeAudit } from '../store/audit.ts'
+import { nextCreationTimes } from '../store/creation-time.ts'
+import type { Transaction } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
+import { getAnyOrchestration } from './lists.ts'
+import { networksOf } from './model.ts'
+import { refuseShort, reserve } from './request.ts'
+import { CONVERT_KIND, notifyWork, type StartSettings, startOrchestrations } from './start.ts'
+import { writeSteps } from './step-store.ts'
+import type { OrchestrationTables } from './tables.ts'
+
+type Row = OrchestrationTables['orchestrations']
+
+/**
+ * Starts a FAILED orchestration again, as a new one with `retry_of`; the JSON text of that. What came back is reserved
+ * again: the source asset, or the destination asset where the conversion had been made and the delivery failed. One that
+ * was retried already gives the same new one.
+ */
+export async function retryOrchestration<Tables>(
+  transaction: Transaction<Tables>,
+  actor: string,
+  id: string,
+  settings: StartSettings,
+): Promise<string> {
+  const failed = await lock(transaction, id)
+  if (failed.status !== 'FAILED') throw wrongState(failed, 'only a FAILED orchestration is retried')
+  const { rows } = await sql<{ id: string }>`select id from orchestrations where retry_of = ${id}`.execute(transaction)
+  if (rows[0] !== undefined) return await textOf(transaction, rows[0].id)
+  const { customer_id: customerId, profile_id: profileId, destination_asset: destinationAsset } = failed
+  const wasConverted = failed.destination_amount !== null
+  const asset = wasConverted ? destinationAsset : failed.source_asset
+  const amount = BigInt(failed.destination_amount ?? failed.source_amount)
+  const decimals = (await readDecimals(transaction)).get(asset) as number
+  const balances = await lockBalances(transaction, [{ profileId, asset }])
+  refuseShort(balances({ profileId, asset }).available, amount, { symbol: asset, decimals })
+  const retryId = newId()
+  await reserve(transaction, { id: retryId, profileId, asset, amount })
+  await writeAudit(transaction, { actor, action: 'orchestration.retry', subject: id, detail: { retry_id: retryId } })
+  const times = await nextCreationTimes(transaction, [customerId])
+  const start = {
+    id: retryId,
+    customerId,
+    profileId,
+    accountId: failed.account_id,
+    identityId: failed.identity_id,
+    refId: null,
+    ruleId: failed.rule_id,
+    depositId: null,
+    retryOf: id,
+    sourceAsset: asset,
+    sourceAmount: amount,
+    destinationAsset,
+    source: failed.source,
+    destination: failed.destination,
+    metadata: failed.metadata,
+    createdAt: times.get(customerId) as string,
+  }
+  await startOrchestrations(transaction, [start], settings)
+  return await textOf(transaction, retryId)
+}
+
+/**
+ * Continues an orchestration that is on hold; its JSON text. While the gate that holds it is still closed it would be
+ * held again at once: that is 409, with what has to change first.
+ */
+export async function releaseOrchestration<Tables>(
+  transaction: Transaction<Tables>,
+  actor: string,
+  id: string,
+): Promise<string> {
+  const held = await lock(transaction, id)
+  if (held.status !== 'PROCESSING') throw wrongState(held, 'only an orchestration on hold is released')
+  if (held.waiting_for !== 'HOLD') return await textOf(transaction, id)
+  refuseDelivery(held)
+  const { profile_id: profileId, source_asset, destination_asset, source, destination } = held
+  const assets = [source_asset, destination_asset]
+  const subject = { profileId, assets, networks: networksOf(source, destination), isDelivery: false }
+  const [finding] = await readGates(transaction, [subject])
+  if (finding !== undefined && finding.code !== 'PAUSED')
+    throw wrongState(held, `it would be held again: ${finding.detail}`)
+  await writeSteps(transaction, [{ id, action: 'orchestration.release', status: 'PROCESSING', step: 'convert' }], actor)
+  await sql`
+    insert into orchestration_queue (orchestration_id, kind, next_attempt_at)
+    values (${id}, ${CONVERT_KIND}, clock_timestamp())
+    on conflict (orchestration_id) do update set next_attempt_at = excluded.next_attempt_at
+  `.execute(transaction)
+  await notifyWork(transaction)
+  return await textOf(transaction, id)
+}
+
+/** Fails an orchestration that is on hold: its amount is available again. Its JSON text. */
+export async function rejectOrchestration<Tables>(
+  transaction: Transaction<Tables>,
+  actor: string,
+  id: string,
+  reason: string,
+): Promise<string> {
+  const held = await lock(transaction, id)
+  if (held.fail_code === 'REJECTED') return await textOf(transaction, id)
+  if (held.waiting_for !== 'HOLD') throw wrongState(held, 'only an orchestration on hold is rejected')
+  refuseDelivery(held)
+  const { profile_id: profileId, source_asset: asset, source_amount } = held
+  const debit = { bucket: 'in_transit', profileId } as const
+  const credit = { bucket: 'available', profileId } as const
+  await post(transaction, [{ asset, amount: BigInt(source_amount), debit, credit, groupId: id }])
+  const failure = { status: 'FAILED', step: null, failCode: 'REJECTED', failDetail: reason } as const
+  await writeSteps(transaction, [{ id, action: 'orchestration.reject', ...failure }], actor)
+  await sql`delete from orchestration_queue where orchestration_id = ${id}`.execute(transaction)
+  return await textOf(transaction, id)
+}
+
+/** The row, held against the worker and other callers until the transaction ends. */
+async function lock<Tables>(transaction: Transaction<Tables>, id: string): Promise<Row> {
+  // The caller's transaction knows the caller's tables; those of this folder are in the same store.
+  const ours = transaction as unknown as Transaction<OrchestrationTables>
+  const row = await ours.selectFrom('orchestrations').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+  return row ?? noOrchestration()
+}
+
+export function noOrchestration(): never {
+  throw new Problem('not_found', 'there is no orchestration with this id')
+}
+
+/** A payment is held by the delivery, which looks at the gates by itself. */
+function refuseDelivery(held: Row): void {
+  if (held.step !== 'deliver') return
+  throw wrongState(held, 'its delivery is on hold, and continues when the hold ends; fail the delivery to end it')
+}
+
+function wrongState({ status, waiting_for }: Row, detail: string): Problem {
+  return new Problem('invalid_state', detail, { meta: { current: waiting_for ?? status } })
+}
+
+async function textOf<Tables>(transaction: Transaction<Tables>, id: string): Promise<string> {
+  return (await getAnyOrchestration(transaction, id)) ?? noOrchestration()
+}

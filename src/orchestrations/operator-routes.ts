@@ -1,0 +1,72 @@
+/** The operator's calls about orchestrations of all customers. The caller has been checked before. */
+import type { FastifyInstance } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { ACTOR, idOf } from '../auth/operator-calls.ts'
+import { type ListQuery, listQuerySchema, readsListQuery } from '../http/list-query.ts'
+import { pageDocument } from '../http/page-query.ts'
+import { RawJson, WRITES_RAW_JSON } from '../http/raw-json.ts'
+import type { Db, Transaction } from '../store/db.ts'
+import { transactionWithRetries } from '../store/retry.ts'
+import { getAnyOrchestration, listAllOrchestrations } from './lists.ts'
+import { noOrchestration, rejectOrchestration, releaseOrchestration, retryOrchestration } from './operator-actions.ts'
+import {
+  OPERATOR_ORCHESTRATION_FILTERS,
+  OperatorOrchestration,
+  OperatorOrchestrationPage,
+  RejectBody,
+} from './schemas.ts'
+import type { StartSettings } from './start.ts'
+import type { OrchestrationTables } from './tables.ts'
+
+export interface OrchestrationOperatorRoutesOptions {
+  readonly db: Db
+  /** What is in force now. */
+  settings(): StartSettings
+}
+
+interface ById {
+  readonly Params: { readonly id: string }
+}
+
+const Nothing = Type.Object({}, { additionalProperties: false })
+const answer = { response: { 200: OperatorOrchestration } }
+
+/** Declares the routes below whatever prefix `app` has. */
+export function registerOrchestrationOperatorRoutes(
+  app: FastifyInstance,
+  { db, settings }: OrchestrationOperatorRoutesOptions,
+): void {
+  const write = async (work: (transaction: Transaction<OrchestrationTables>) => Promise<string>): Promise<RawJson> =>
+    new RawJson(await transactionWithRetries(db, work))
+  app.get<{ Querystring: ListQuery<typeof OPERATOR_ORCHESTRATION_FILTERS> }>(
+    '/orchestrations',
+    {
+      ...readsListQuery(OPERATOR_ORCHESTRATION_FILTERS),
+      ...WRITES_RAW_JSON,
+      schema: {
+        querystring: listQuerySchema(OPERATOR_ORCHESTRATION_FILTERS),
+        response: { 200: OperatorOrchestrationPage },
+      },
+    },
+    async ({ query }) => pageDocument(await listAllOrchestrations(db, query)),
+  )
+  app.get<ById>('/orchestrations/:id', { ...WRITES_RAW_JSON, schema: answer }, async ({ params }) => {
+    const text = await getAnyOrchestration(db.tables<OrchestrationTables>(), idOf(params.id))
+    return new RawJson(text ?? noOrchestration())
+  })
+  app.post<ById>(
+    '/orchestrations/:id/retry',
+    { ...WRITES_RAW_JSON, schema: { body: Nothing, ...answer } },
+    ({ params }) => write((transaction) => retryOrchestration(transaction, ACTOR, idOf(params.id), settings())),
+  )
+  app.post<ById>(
+    '/orchestrations/:id/release',
+    { ...WRITES_RAW_JSON, schema: { body: Nothing, ...answer } },
+    ({ params }) => write((transaction) => releaseOrchestration(transaction, ACTOR, idOf(params.id))),
+  )
+  app.post<ById & { Body: Static<typeof RejectBody> }>(
+    '/orchestrations/:id/reject',
+    { ...WRITES_RAW_JSON, schema: { body: RejectBody, ...answer } },
+    ({ params, body }) => write((transaction) => rejectOrchestration(transaction, ACTOR, idOf(params.id), body.reason)),
+  )
+}

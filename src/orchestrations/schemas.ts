@@ -1,0 +1,143 @@
+/**
+ * The forms of orchestrations on the wire: what a request may hold, and what an answer holds. What they cannot say
+ * (assets, networks, addresses) is in `rules/terms`.
+ */
+import { type Static, Type } from 'typebox'
+import { choices, texts, times, uuids } from '../http/list-query.ts'
+import { NextPageCursor } from '../http/page-query.ts'
+import { textChoice } from '../http/text-choice.ts'
+import { Destination, RequestedDestination, Source } from '../rules/schemas.ts'
+import { ORCHESTRATION_STATUSES, WAITING_REASONS } from './model.ts'
+
+const strict = { additionalProperties: false }
+const Id = Type.String({ minLength: 1, maxLength: 200 })
+const Uuid = Type.String({ format: 'uuid' })
+const AssetSymbol = Type.String({ minLength: 1, maxLength: 200, description: 'Symbol of a configured asset' })
+
+const METADATA_MEMBERS_MAX = 6
+const METADATA_CHARACTERS_MAX = 100
+
+export const NewOrchestrationBody = Type.Object(
+  {
+    ref_id: Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Your own id: a second orchestration with it is 409',
+    }),
+    source: Type.Object(
+      { profile: Type.Object({ profile_id: Id }, strict) },
+      { ...strict, description: 'Whose available balance is moved' },
+    ),
+    source_asset: AssetSymbol,
+    source_amount: Type.String({ minLength: 1, maxLength: 100, description: 'Decimal text above zero, such as 12.5' }),
+    destination_asset: AssetSymbol,
+    destination: Type.Optional(RequestedDestination),
+    metadata: Type.Optional(
+      Type.Unsafe<Readonly<Record<string, string>>>({
+        type: 'object',
+        maxProperties: METADATA_MEMBERS_MAX,
+        propertyNames: { maxLength: METADATA_CHARACTERS_MAX },
+        additionalProperties: { type: 'string', maxLength: METADATA_CHARACTERS_MAX },
+      }),
+    ),
+  },
+  strict,
+)
+
+export type RequestedOrchestration = Static<typeof NewOrchestrationBody>
+
+const Amount = Type.String({ description: 'Decimal text without needless zeros' })
+const LinkedTransfer = Type.Object({ transfer_id: Uuid, status: textChoice(['PENDING', 'COMPLETED', 'FAILED']) })
+
+const MEMBERS = {
+  id: Uuid,
+  customer_id: Uuid,
+  profile_id: Uuid,
+  identity_id: Type.Optional(Type.String()),
+  account_id: Type.Optional(Uuid),
+  ref_id: Type.Optional(Type.String({ description: 'Of one that was asked for' })),
+  orchestration_rule_id: Type.Optional(Uuid),
+  deposit_id: Type.Optional(Uuid),
+  retry_of: Type.Optional(Type.String({ format: 'uuid', description: 'The orchestration that this one repeats' })),
+  source_asset: Type.String(),
+  source_amount: Amount,
+  destination_asset: Type.String(),
+  destination_amount: Type.Optional(Type.String({ description: 'What leaves or is credited, once it is converted' })),
+  price: Type.Optional(Type.String({ description: 'Destination asset for one of the source asset' })),
+  price_source: Type.Optional(Type.String({ description: '`par`, or the symbol of the market' })),
+  receipt: Type.Optional(
+    Type.Object(
+      {
+        initial_amount: Amount,
+        fee_amount: Amount,
+        converted_amount: Amount,
+        rate: Type.String(),
+        outgoing_amount: Amount,
+      },
+      { description: 'Once it is converted; what of the initial amount is in neither stays available' },
+    ),
+  ),
+  status: textChoice(ORCHESTRATION_STATUSES),
+  waiting_for: Type.Optional(textChoice(WAITING_REASONS)),
+  expires_at: Type.String({
+    format: 'date-time',
+    description: 'When the conversion is given up; HOLD and PAUSED stop this clock',
+  }),
+  fail_reason: Type.Optional(
+    Type.Object({ code: Type.String(), detail: Type.String() }, { description: 'Of a FAILED one' }),
+  ),
+  source: Source,
+  destination: Destination,
+  source_transfer: Type.Optional(LinkedTransfer),
+  destination_transfer: Type.Optional(LinkedTransfer),
+  metadata: Type.Record(Type.String(), Type.Unknown()),
+  created_at: Type.String({ format: 'date-time' }),
+  updated_at: Type.String({ format: 'date-time' }),
+}
+
+export const Orchestration = Type.Object(MEMBERS, { title: 'Orchestration' })
+
+export const OrchestrationList = Type.Object({
+  orchestrations: Type.Array(Orchestration, { deprecated: true, description: 'The same as `items`; use that' }),
+  items: Type.Array(Orchestration),
+  next_page_cursor: Type.Optional(NextPageCursor),
+})
+
+export const OperatorOrchestration = Type.Object({
+  ...MEMBERS,
+  step: Type.Optional(textChoice(['convert', 'deliver'])),
+  waiting_detail: Type.Optional(Type.String()),
+  waiting_since: Type.Optional(Type.String({ format: 'date-time' })),
+})
+
+export const OperatorOrchestrationPage = Type.Object({
+  items: Type.Array(OperatorOrchestration),
+  next_page_cursor: Type.Optional(NextPageCursor),
+})
+
+export const RejectBody = Type.Object({ reason: Type.String({ minLength: 1, maxLength: 1_000 }) }, strict)
+
+/** The query parameters of a customer's list; of two names for one filter, the values of both may match. */
+export const ORCHESTRATION_FILTERS = {
+  ids: uuids('Filter by orchestration UUIDs'),
+  orchestration_id: texts('Filter by orchestrations'),
+  orchestration_rule_id: texts('Filter by rules'),
+  orchestration_rule_ids: texts('The same as orchestration_rule_id'),
+  profile_id: texts('Filter by profiles'),
+  profile_ids: texts('The same as profile_id'),
+  ref_id: texts('Filter by your own ids'),
+  source_asset: texts('Filter by source assets'),
+  destination_asset: texts('Filter by destination assets'),
+  status: choices(ORCHESTRATION_STATUSES, 'Filter by statuses'),
+  created_at: times('Created'),
+}
+
+/** Those of the operator's list. */
+export const OPERATOR_ORCHESTRATION_FILTERS = {
+  status: choices(ORCHESTRATION_STATUSES, 'Filter by statuses'),
+  waiting_for: choices(WAITING_REASONS, 'Filter by what is waited for'),
+  customer_id: texts('Filter by customers'),
+  profile_id: texts('Filter by profiles'),
+  orchestration_rule_id: texts('Filter by rules'),
+  deposit_id: texts('Filter by deposits'),
+}
