@@ -92,6 +92,10 @@ describe('the files of the embedded store', () => {
 
   it('pass the self-test, which a start without syncs does not', async () => {
     await requireDurability(await open(), files)
+    const { rows } = await (opened as PGlite).query(
+      `select current_setting('shared_buffers') as shared, current_setting('max_wal_size') as log`,
+    )
+    expect(rows, 'what bounds the memory and the log').toEqual([{ shared: '16MB', log: '256MB' }])
     await opened?.close()
     files = new DurableFiles(folder, (error) => failures.push(error))
     opened = await PGlite.create({ fs: files })
@@ -103,6 +107,15 @@ describe('the files of the embedded store', () => {
     const { status, stdout } = spawnSync(process.execPath, program, { encoding: 'utf8', timeout: 60_000 })
     expect(stdout).toBe('Error: EIO: i/o error, fsync\n')
     expect(status).toBe(70)
+  })
+
+  it('report an exception that is no error of PostgreSQL, which PGlite swallows', async () => {
+    const db = await open()
+    // It refuses every change from then on, and so it cannot be closed.
+    opened = undefined
+    const deep = '['.repeat(60_000) + ']'.repeat(60_000)
+    const [outcome] = await Promise.allSettled([db.query('select $1::jsonb', [deep])])
+    expect(failures, outcome.status).toEqual([expect.any(RangeError)])
   })
 
   it('open a folder whose postmaster.pid a crash left empty', async () => {
