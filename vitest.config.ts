@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import { findPostgresPrograms, installWhereThatIsExpected } from './test/support/postgres-programs.ts'
+import { findPostgresPrograms } from './test/support/postgres-programs.ts'
 
 /** Set by `npm run test:long`: long counts in the ordinary files, and the files that are nothing but long. */
 const long = process.env.TIDEGATE_LONG === '1'
@@ -28,7 +28,6 @@ const ON_EACH_ENGINE = [
 /** Half a minute each on two cores. */
 const ABOUT_STREAMS_ALONE = ['test/end-to-end/paused-reader.test.ts', 'test/end-to-end/recorded-venues.test.ts']
 
-installWhereThatIsExpected()
 const hasPostgres = findPostgresPrograms() !== undefined
 
 export default defineConfig({
