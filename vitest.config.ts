@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { FAST_STORE_STARTS, wasBuiltForThisRun } from './test/support/command-line.ts'
 import { findPostgresPrograms } from './test/support/postgres-programs.ts'
 
 /** Set by `npm run test:long`: long counts in the ordinary files, and the files that are nothing but long. */
@@ -28,12 +29,16 @@ const ON_EACH_ENGINE = [
 /** Half a minute each on two cores. */
 const ABOUT_STREAMS_ALONE = ['test/end-to-end/paused-reader.test.ts', 'test/end-to-end/recorded-venues.test.ts']
 
+const BUILT_THREADS = new URL('test/support/built-thread.ts', import.meta.url).pathname
 const hasPostgres = findPostgresPrograms() !== undefined
 
 export default defineConfig({
   test: {
     globalSetup: ['test/support/store-template-setup.ts', 'test/support/postgres-setup.ts'],
     pool: 'forks',
+    execArgv: FAST_STORE_STARTS,
+    // `npm test` has compiled the sources: threads then start from there, without a loader of their own.
+    alias: wasBuiltForThisRun ? [{ find: /^.*\/base\/thread\.ts$/, replacement: BUILT_THREADS }] : [],
     maxWorkers: 2,
     // Only to end what hangs: far above what the slowest takes where five processes share a core.
     testTimeout: long ? 3_600_000 : 300_000,

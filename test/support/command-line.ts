@@ -33,13 +33,19 @@ export interface CommandOptions {
 /** Whether `npm test` has compiled the sources for this run: a start of the built program costs a third. */
 export const wasBuiltForThisRun = process.env.TESTS_ARE_BUILT === '1'
 
+/**
+ * Options of Node for every process that opens an embedded store for seconds only: they let its WebAssembly be compiled
+ * once and quickly, instead of again and better beside the first statements, which is most of what such a store costs.
+ */
+export const FAST_STORE_STARTS = ['--liftoff-only']
+
 export function startCommand(args: readonly string[], options: CommandOptions = {}): RunningCommand {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('TIDEGATE_'))
   const program =
     (options.isBuilt ?? wasBuiltForThisRun)
       ? [join(ROOT, 'dist/main.js')]
       : ['--import', import.meta.resolve('tsx'), join(ROOT, 'src/main.ts')]
-  return startProgram(process.execPath, [...program, ...args], {
+  return startProgram(process.execPath, [...FAST_STORE_STARTS, ...program, ...args], {
     cwd: options.cwd ?? ROOT,
     env: { ...Object.fromEntries(inherited), ...options.environment },
   })
