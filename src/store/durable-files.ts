@@ -95,7 +95,7 @@ export class DurableFiles extends NodeFS {
   }
 
   override async init(pg: PGlite, options: EmscriptenOptions): Promise<{ emscriptenOpts: EmscriptenOptions }> {
-    // A crash may leave it empty, and PostgreSQL does not start then. Who may use the folder is the data lock's matter.
+    // A crash may leave it empty, and PostgreSQL does not start then. The data lock decides who may use the folder.
     rmSync(join(this.rootDir, 'postmaster.pid'), { force: true })
     const { emscriptenOpts } = await super.init(pg, options)
     const add = (module: unknown): void => this.#addSync(module as EmscriptenModule)

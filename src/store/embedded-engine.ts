@@ -2,8 +2,8 @@
  * The life of the embedded store's thread: start, one statement at a time, restart when it dies or does not answer.
  * PGlite cannot cancel a statement, so a statement over its time ends the thread and a new one opens the same folder,
  * which is the same path as a crash: what was committed is there, the open transaction is gone. A full disk, or a lack
- * of memory or file descriptors, ends the thread too; the next one is started when there is room. It never repeats a
- * statement, and never runs two threads on one folder.
+ * of memory or file descriptors, ends the thread too; the next one is started when there are enough of them. It never
+ * repeats a statement, and never runs two threads on one folder.
  */
 import { existsSync } from 'node:fs'
 import { mkdir, rename, rm, statfs, writeFile } from 'node:fs/promises'
@@ -114,8 +114,7 @@ export class EmbeddedEngine {
     { text, parameters, isFlushDeferred }: WorkerRequest,
     millisecondsMax: number,
   ): Promise<StatementOutcome> {
-    if (life !== this.#life)
-      return Promise.reject(new StoreUnavailable('the embedded store was started anew meanwhile'))
+    if (life !== this.#life) return Promise.reject(new StoreUnavailable('the embedded store was restarted meanwhile'))
     assert(this.#pending === undefined, 'two statements at once in one session')
     return new Promise((resolve, reject) => {
       const { clock } = this.#options
@@ -187,7 +186,7 @@ export class EmbeddedEngine {
       return
     }
     const pending = this.#pending
-    assert(pending !== undefined, 'the store answered what nobody asked')
+    assert(pending !== undefined, 'the store answered without a request')
     this.#pending = undefined
     pending.timer.cancel()
     if (answer.type === 'result') {
