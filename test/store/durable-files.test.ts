@@ -7,6 +7,7 @@ import { PGlite } from '@electric-sql/pglite'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { DurableFiles, openDurably, requireDurability } from '../../src/store/durable-files.ts'
 import { TEMPLATE_FOLDER } from '../../src/store/store-template.ts'
+import { FAST_STORE_STARTS } from '../support/command-line.ts'
 
 const { syncs } = vi.hoisted(() => ({ syncs: [] as string[] }))
 
@@ -103,7 +104,7 @@ describe('the files of the embedded store', () => {
   })
 
   it('end the thread with the first sync that fails, before the statement has an answer', async () => {
-    const program = ['--import', 'tsx', 'test/support/store-broken-sync.ts', folder]
+    const program = [...FAST_STORE_STARTS, '--import', 'tsx', 'test/support/store-broken-sync.ts', folder]
     const { status, stdout } = spawnSync(process.execPath, program, { encoding: 'utf8', timeout: 60_000 })
     expect(stdout).toBe('Error: EIO: i/o error, fsync\n')
     expect(status).toBe(70)

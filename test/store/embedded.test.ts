@@ -18,6 +18,7 @@ import {
 } from '../../src/store/limits.ts'
 import { readSchemaState } from '../../src/store/migrate.ts'
 import { sql } from '../../src/store/sql.ts'
+import { FAST_STORE_STARTS } from '../support/command-line.ts'
 import { createPatientClock } from '../support/patient-clock.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { describeStore } from './conformance.ts'
@@ -334,9 +335,13 @@ describe('the embedded store', () => {
     await opened()
     await db.close()
     const other = await mkdtemp(join(tmpdir(), 'tidegate-store-new-'))
-    const writer = spawn(process.execPath, ['--import', 'tsx', 'test/support/store-writer.ts', join(other, 'store')], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
+    const writer = spawn(
+      process.execPath,
+      [...FAST_STORE_STARTS, '--import', 'tsx', 'test/support/store-writer.ts', join(other, 'store')],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    )
     const ended = once(writer, 'exit')
     while (readdirSync(other).length === 0 && writer.exitCode === null) {
       await new Promise((resolve) => setTimeout(resolve, 2))
@@ -354,9 +359,13 @@ describe('the embedded store', () => {
     await opened()
     await sql`drop table if exists survivor`.execute(db.tables())
     await db.close()
-    const writer = spawn(process.execPath, ['--import', 'tsx', 'test/support/store-writer.ts', folder], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
+    const writer = spawn(
+      process.execPath,
+      [...FAST_STORE_STARTS, '--import', 'tsx', 'test/support/store-writer.ts', folder],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    )
     const acknowledged = await acknowledgements(writer, 100)
     db = await openEmbedded({ folder, log, clock })
     const { rows } = await sql<{ n: number; half: number }>`select n, half from survivor order by n`.execute(
