@@ -34,15 +34,16 @@ export async function openReference(folder: string, clock: Clock): Promise<Refer
     },
     giveBack: async () => turns.pass(),
   }
-  const queries = createQueries(async () => {
-    const deadlineMilliseconds = clock.monotonicMilliseconds() + STATEMENT_MILLISECONDS_MAX
-    await turns.take(STATEMENT_MILLISECONDS_MAX)
+  const queries = createQueries(async ({ statementMillisecondsMax }) => {
+    const patienceMilliseconds = statementMillisecondsMax ?? STATEMENT_MILLISECONDS_MAX
+    const deadlineMilliseconds = clock.monotonicMilliseconds() + patienceMilliseconds
+    await turns.take(patienceMilliseconds)
     return new CallerSession({
       connection,
       clock,
       deadlineMilliseconds,
-      isFirstStatementOnly: false,
-      statementMillisecondsMax: STATEMENT_MILLISECONDS_MAX,
+      isFirstStatementOnly: statementMillisecondsMax !== undefined,
+      statementMillisecondsMax: patienceMilliseconds,
     })
   })
   return { ...queries, close: async () => void (await thread.terminate()) }
