@@ -1,54 +1,65 @@
 import { defineConfig } from 'vitest/config'
-import { findPostgresPrograms, installWhereThatIsExpected } from './test/support/postgres-programs.ts'
+import { FAST_STORE_STARTS, wasBuiltForThisRun } from './test/support/command-line.ts'
+import { findPostgresPrograms } from './test/support/postgres-programs.ts'
+import { LongestFirst, SHARING_FOLDERS } from './test/support/test-runs.ts'
 
 /** Set by `npm run test:long`: long counts in the ordinary files, and the files that are nothing but long. */
 const long = process.env.TIDEGATE_LONG === '1'
 
-/** What stands on a store is proved on each of its engines; everything else runs once, with the embedded one. */
+/**
+ * What the engines of the store could do differently is proved on each: transactions that overlap, locks, lists, types,
+ * losses of the store. Everything else runs once, with the embedded one.
+ */
 const ON_EACH_ENGINE = [
-  'test/accounts/**/*.test.ts',
+  'test/accounts/{account-changes,change-slices,lists,quota-migration,quotas,routes,whole-or-nothing}.test.ts',
   'test/auth/directory-*.test.ts',
   'test/auth/key-encryption.test.ts',
-  'test/auth/operator-routes.test.ts',
   'test/channel/commit-times.test.ts',
   'test/controls/gates.test.ts',
   'test/deliveries/manual.test.ts',
   'test/deliveries/webhook-sender.test.ts',
-  'test/deposit-instructions/*.test.ts',
-  'test/deposits/crediting.test.ts',
-  'test/deposits/identity.test.ts',
-  'test/deposits/operator-actions.test.ts',
-  'test/description/fuzz.test.ts',
-  'test/end-to-end/**/*.test.ts',
-  'test/orchestrations/convert.test.ts',
-  'test/orchestrations/orchestrations.test.ts',
-  'test/orchestrations/runner.test.ts',
-  'test/orchestrations/start.test.ts',
-  'test/orchestrations/pricing/price.test.ts',
+  'test/deposit-instructions/{allocation,fiat-instructions,listing,pool-metrics,pool-reserve}.test.ts',
+  'test/deposits/{crediting,identity,operator-actions}.test.ts',
+  'test/end-to-end/key-encryption.test.ts',
   'test/ledger/ledger.test.ts',
+  'test/orchestrations/{convert,orchestrations,runner,start}.test.ts',
+  'test/orchestrations/pricing/price.test.ts',
   'test/rest/creation-order.test.ts',
   'test/rest/foreign-locks.test.ts',
   'test/rest/isolation.test.ts',
-  'test/rest/page-bytes.test.ts',
   'test/rest/paging.test.ts',
-  'test/rules/rule-approval.test.ts',
   'test/rules/rule-quotas.test.ts',
   'test/rules/rules.test.ts',
   'test/store/creation-time.test.ts',
   'test/transfers/*.test.ts',
 ]
 
-/** Half a minute each on two cores. */
-const ABOUT_STREAMS_ALONE = ['test/end-to-end/paused-reader.test.ts', 'test/end-to-end/recorded-venues.test.ts']
+/** What has a store but does nothing with it that an engine could do differently: on each in the long run. */
+const ON_EACH_ENGINE_LONG = [
+  'test/accounts/*.test.ts',
+  'test/auth/operator-routes.test.ts',
+  'test/deposit-instructions/*.test.ts',
+  'test/description/fuzz.test.ts',
+  'test/end-to-end/*.test.ts',
+  'test/rest/page-bytes.test.ts',
+  'test/rules/rule-approval.test.ts',
+]
 
-installWhereThatIsExpected()
+/** Files of the whole run that share processes; a single file is one of the project `embedded` wherever it stands. */
+const SHARING = wasBuiltForThisRun ? SHARING_FOLDERS.map((folder) => `test/${folder}/**/*.test.ts`) : []
+const BUILT_THREADS = new URL('test/support/built-thread.ts', import.meta.url).pathname
 const hasPostgres = findPostgresPrograms() !== undefined
 
 export default defineConfig({
   test: {
     globalSetup: ['test/support/store-template-setup.ts', 'test/support/postgres-setup.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    execArgv: FAST_STORE_STARTS,
+    // `npm test` has compiled the sources: threads then start from there, without a loader of their own.
+    alias: wasBuiltForThisRun ? [{ find: /^.*\/base\/thread\.ts$/, replacement: BUILT_THREADS }] : [],
+    // One more than the two cores that a run is meant for: many files wait for seconds.
+    maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     // Only to end what hangs: far above what the slowest takes where five processes share a core.
     testTimeout: long ? 3_600_000 : 300_000,
     hookTimeout: 300_000,
@@ -62,6 +73,16 @@ export default defineConfig({
         test: {
           name: 'embedded',
           include: ['test/**/*.test.ts', ...(long ? ['test/**/*.long.ts'] : [])],
+          exclude: SHARING,
+          provide: { engine: 'embedded' },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'sharing a process',
+          include: SHARING,
+          isolate: false,
           provide: { engine: 'embedded' },
         },
       },
@@ -69,9 +90,9 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'postgres',
-          include: hasPostgres ? ON_EACH_ENGINE : [],
-          // The first starts servers of its own; the others are about streams, which no store slows: on both in the long run.
-          exclude: ['test/end-to-end/store-outage.test.ts', ...(long ? [] : ABOUT_STREAMS_ALONE)],
+          include: hasPostgres ? [...ON_EACH_ENGINE, ...(long ? ON_EACH_ENGINE_LONG : [])] : [],
+          // Starts servers of its own.
+          exclude: ['test/end-to-end/store-outage.test.ts'],
           provide: { engine: 'postgres' },
         },
       },

@@ -37,6 +37,7 @@ export function runNode(file, args = [], options = {}) {
 export const TYPESCRIPT = join(ROOT, 'node_modules/typescript/bin/tsc')
 export const BIOME = join(ROOT, 'node_modules/@biomejs/biome/bin/biome')
 export const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs')
+export const TSX = join(ROOT, 'node_modules/tsx/dist/cli.mjs')
 
 export function requireNode() {
   const [major, minor] = process.versions.node.split('.').map(Number)
@@ -134,10 +135,7 @@ export function ensureStoreTemplate() {
   const stamp = `${version} ${hashOf(sourceFiles().filter((file) => file.startsWith(MIGRATIONS_FOLDER)))}`
   if (existsSync(TEMPLATE_STAMP) && readFileSync(TEMPLATE_STAMP, 'utf8') === stamp) return false
   rmSync(TEMPLATE_STAMP, { force: true })
-  if (
-    runNode(join(ROOT, 'node_modules/tsx/dist/cli.mjs'), ['scripts/store-template.ts'], { stdio: ['ignore', 2, 2] }) !==
-    0
-  )
+  if (runNode(TSX, ['scripts/store-template.ts'], { stdio: ['ignore', 2, 2] }) !== 0)
     fail('the template of the embedded store could not be made')
   writeFileSync(TEMPLATE_STAMP, stamp)
   return true

@@ -27,7 +27,7 @@ const CORE_SUITES = [
 const asked = process.argv.slice(2)
 const unknown = asked.find((line) => !LINES.includes(line))
 if (unknown !== undefined) fail(`Node ${unknown} is not among ${LINES.join(', ')}`)
-ensureBuilt()
+await ensureBuilt()
 let failed = 0
 const lines = asked.length > 0 ? asked : LINES
 for (const line of lines) {

@@ -1,45 +1,62 @@
 /**
  * `npm test`: set-up, build, linter, type checker, every test. `--long` adds the long counts and files; other
- * arguments go to vitest. The last line is always `N passed, N failed, N skipped`; a linter or type error, a file
- * that does not load and a run without any test count as failed, so that the line alone tells the truth.
+ * arguments go to vitest. The linter and the type checker run beside the tests, and what they print stands below them.
+ * The last line is always `N passed, N failed, N skipped`; a linter or type error, a file that does not load and a run
+ * without any test count as failed, so that the line alone is enough.
  */
+import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
-import { BIOME, ensureBuilt, ROOT, runNode, TYPESCRIPT, VITEST } from './setup.mjs'
+import { join } from 'node:path'
+import { BIOME, ensureBuilt, ensureInstalled, fail, ROOT, TSX, TYPESCRIPT, VITEST } from './setup.mjs'
+import { summarise, timeReport } from './test-report.mjs'
 
 /** What a run of the tests is told by variables. */
 const RUN_VARIABLES = /^TIDEGATE_(LONG|SEED|SOAK_\w+)$/
 
 const args = process.argv.slice(2)
 const long = args.includes('--long')
-const failures = []
 
+await ensureInstalled()
+const installingPostgres = runBeside(TSX, ['scripts/install-postgres.ts'])
 await ensureBuilt()
-if (runNode(BIOME, ['check']) !== 0) failures.push('linter: biome check')
-if (runNode(TYPESCRIPT, ['--noEmit', '-p', 'tsconfig.json']) !== 0) failures.push('type checker: tsc --noEmit')
-const tests = runTests(args.filter((argument) => argument !== '--long'))
+process.stdout.write((await installingPostgres).output)
+const checking = runChecks()
+const tests = await runTests(args.filter((argument) => argument !== '--long'))
+const checks = await checking
 
-printTimes(tests.times)
-
+for (const { output } of checks) process.stdout.write(output)
+const budgets = JSON.parse(readFileSync(join(ROOT, 'test/budgets.json'), 'utf8'))
+// The budgets are those of the ordinary run.
+for (const line of timeReport(tests.times, long ? undefined : budgets)) console.log(line)
 for (const name of tests.skipped.keys()) console.log(`skipped: ${name} (${tests.skipped.get(name)})`)
-for (const name of [...failures, ...tests.failures]) console.log(`failed: ${name}`)
-const failed = failures.length + tests.failures.length
+const failures = [...checks.filter(({ code }) => code !== 0).map(({ name }) => name), ...tests.failures]
+for (const name of failures) console.log(`failed: ${name}`)
 const skipped = [...tests.skipped.values()].reduce((sum, count) => sum + count, 0)
-console.log(`${tests.passed} passed, ${failed} failed, ${skipped} skipped`)
-process.exitCode = failed === 0 ? 0 : 1
+console.log(`${tests.passed} passed, ${failures.length} failed, ${skipped} skipped`)
+process.exitCode = failures.length === 0 ? 0 : 1
 
-function runTests(vitestArguments) {
+/** One after the other, so that the tests keep a core to themselves. */
+async function runChecks() {
+  const linter = await runBeside(BIOME, ['check'])
+  const types = await runBeside(TYPESCRIPT, ['--noEmit', '-p', 'tsconfig.json'])
+  return [
+    { name: 'linter: biome check', ...linter },
+    { name: 'type checker: tsc --noEmit', ...types },
+  ]
+}
+
+async function runTests(vitestArguments) {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-test-'))
   const reportFile = join(folder, 'results.json')
-  const code = runNode(
-    VITEST,
-    ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`, ...vitestArguments],
-    { env: environment() },
-  )
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`]
+  const { code } = await run(VITEST, ['run', ...reporters, ...vitestArguments], {
+    env: environment(),
+    stdio: 'inherit',
+  })
   const report = existsSync(reportFile) ? JSON.parse(readFileSync(reportFile, 'utf8')) : { testResults: [] }
   rmSync(folder, { recursive: true })
-  const summary = summarise(report.testResults)
+  const summary = summarise(report.testResults, ROOT)
   if (summary.passed + summary.failures.length === 0) summary.failures.push('no test ran')
   // Errors outside of any test (an unhandled rejection) fail the run without failing a test.
   if (code !== 0 && summary.failures.length === 0) summary.failures.push('vitest: an error outside of the tests')
@@ -49,43 +66,23 @@ function runTests(vitestArguments) {
 /** The environment without configuration of a service, which the shell may have for another purpose. */
 function environment() {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('TIDEGATE_') || RUN_VARIABLES.test(name))
-  return { ...Object.fromEntries(kept), ...(long ? { TIDEGATE_LONG: '1' } : {}) }
+  return { ...Object.fromEntries(kept), TESTS_ARE_BUILT: '1', ...(long ? { TIDEGATE_LONG: '1' } : {}) }
 }
 
-/** Counts tests; skipped ones are gathered under the outermost describe that names what is missing. */
-function summarise(files) {
-  const summary = { passed: 0, failures: [], skipped: new Map(), times: [] }
-  for (const file of files) {
-    const path = relative(ROOT, file.name)
-    summary.times.push({ path, seconds: (file.endTime - file.startTime) / 1000 })
-    const failedBefore = summary.failures.length
-    for (const test of file.assertionResults) {
-      if (test.status === 'passed') summary.passed++
-      else if (test.status === 'failed') summary.failures.push(`${path}: ${test.fullName}`)
-      else {
-        const name = `${path}: ${test.ancestorTitles[0] ?? test.title}`
-        summary.skipped.set(name, (summary.skipped.get(name) ?? 0) + 1)
-      }
-    }
-    if (file.status === 'failed' && summary.failures.length === failedBefore)
-      summary.failures.push(`${path}: does not load`)
-  }
-  return summary
+/** Runs a JavaScript file of a package and keeps what it prints, so that it does not stand amid other output. */
+async function runBeside(file, programArguments) {
+  const parts = []
+  const { code } = await run(file, programArguments, { stdio: ['ignore', 'pipe', 'pipe'] }, (child) => {
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => parts.push(part))
+  })
+  return { code, output: Buffer.concat(parts).toString() }
 }
 
-/** Where the time went: seconds per folder of test/ and the ten slowest files, two of which run at a time. */
-function printTimes(times) {
-  const folders = new Map()
-  for (const { path, seconds } of times) {
-    const folder = path.split('/')[1] ?? ''
-    folders.set(folder, (folders.get(folder) ?? 0) + seconds)
-  }
-  const longestFirst = (left, right) => right[1] - left[1]
-  const line = ([name, seconds]) => `${seconds.toFixed(1).padStart(8)}  ${name}`
-  console.log('seconds per folder:')
-  for (const entry of [...folders].sort(longestFirst)) console.log(line(entry))
-  if (times.length <= 10) return
-  console.log('seconds of the slowest files:')
-  const files = times.map(({ path, seconds }) => [path, seconds])
-  for (const entry of files.sort(longestFirst).slice(0, 10)) console.log(line(entry))
+function run(file, programArguments, options, onStart = () => undefined) {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [file, ...programArguments], { cwd: ROOT, ...options })
+    onStart(child)
+    child.on('error', (error) => fail(`cannot run ${file}: ${error.message}`))
+    child.on('close', (code) => resolve({ code: code ?? 1 }))
+  })
 }

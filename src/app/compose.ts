@@ -220,8 +220,9 @@ async function startParts(parts: Parts): Promise<Service> {
       return lifecycle.stop()
     },
     async ensureDemoClient(existing) {
-      const client = await ensureDemoClient(db, existing, encryptionKey)
-      parts.demoPage?.openFor(await ensureDemoPageClient(db, encryptionKey))
+      const client = await readFromStore(parts, 'demo client', () => ensureDemoClient(db, existing, encryptionKey))
+      const page = await readFromStore(parts, 'demo page', () => ensureDemoPageClient(db, encryptionKey))
+      parts.demoPage?.openFor(page)
       await loader.refresh()
       return client
     },

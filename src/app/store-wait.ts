@@ -1,8 +1,8 @@
 /**
  * What a start waits for when the store is not there, or not ready, yet: a schema that is current, the directory, the
- * times of earlier commits. It tries again with backoff for as long as it takes, says once what it waits for and once
- * that the wait is over, and gives up only when the start is given up. A store that this version cannot work with ends
- * the wait with an error.
+ * times of earlier commits, the clients of the demo. It tries again with backoff for as long as it takes, logs once what
+ * it waits for and once that the wait is over, and gives up only when the start is given up. A store that this version
+ * cannot work with ends the wait with an error.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -36,7 +36,7 @@ export function waitForSchema(
   })
 }
 
-/** Resolves to what `read` gives once the store answers. */
+/** Resolves to what `read` gives once the store answers; it may run several times, also after it has stored something. */
 export function readFromStore<Value>(waiting: Waiting, what: string, read: () => Promise<Value>): Promise<Value> {
   return retry(waiting, what, async () => ({ value: await read() }))
 }

@@ -7,7 +7,7 @@ import { type PageOrder, recordsOf } from './page.ts'
 import { type ItemText, jsonbText, quotedText, readTextPage, type TextPage, timeText } from './page-text.ts'
 import { type Generated, sql } from './sql.ts'
 
-/** Who did what to which record. */
+/** An actor, an action and the record that it changed. */
 export interface AuditEntry {
   /** `operator`, or `client:` and the id of the client. */
   readonly actor: string
@@ -40,7 +40,7 @@ export async function writeAudit<Tables>(
   transaction: Transaction<Tables>,
   { actor, action, subject, detail }: AuditEntry,
 ): Promise<void> {
-  // The caller's transaction knows the caller's tables; the table of this room is in the same store.
+  // The caller's transaction knows the caller's tables; the table of this module is in the same store.
   const ours = transaction as unknown as Transaction<AuditTables>
   await ours.insertInto('audit').values({ actor, action, subject, detail }).execute()
 }

@@ -13,7 +13,7 @@ import type { Session, StatementResult } from './sql.ts'
 export type WrittenParameters = readonly (string | Uint8Array | null)[]
 
 export interface StatementOutcome extends StatementResult {
-  /** What the server says it has done: `INSERT`, `COMMIT`, `ROLLBACK`. */
+  /** The command tag that the server reports: `INSERT`, `COMMIT`, `ROLLBACK`. */
   readonly command: string
 }
 
@@ -21,7 +21,7 @@ export interface StatementOutcome extends StatementResult {
 export interface HeldConnection {
   /** False when it is lost, and its transaction with it. */
   readonly isAlive: boolean
-  /** Begins a transaction whose statements take at most what `run` is told for each. */
+  /** Begins a transaction whose statements take at most the time that `run` is given for each. */
   readonly beginText: string
   /**
    * Has the engine itself cancel the later statements of the transaction after so long; undefined where the limit in
@@ -49,12 +49,12 @@ export interface CallerSessionOptions {
   readonly statementMillisecondsMax: number
 }
 
-/** `held` until the caller is done, or has been told why it cannot go on; the connection follows when it is quiet. */
+/** `held` until the caller is done, or has got an error; the connection follows when it is quiet. */
 type State = 'held' | 'taken-back' | 'late' | 'released'
 
 const REFUSALS: Readonly<Partial<Record<State, string>>> = {
   'taken-back': 'the transaction took too long while it waited for something else, and was rolled back',
-  late: 'the store did not answer in time and the caller was told so',
+  late: 'the store did not answer in time, and the caller got an error',
 }
 
 export class CallerSession implements Session {
@@ -152,8 +152,8 @@ export class CallerSession implements Session {
 
   /**
    * The caller's own limit includes the time it waited for its session and the statements before, so it may end before
-   * the statement's. The statement continues then, because ending the connection would harm other callers; nobody waits
-   * for it, and the transaction is rolled back when it has answered.
+   * the statement's. The statement continues then, because ending the connection would harm other callers; no
+   * caller waits for it, and the transaction is rolled back when it has answered.
    */
   async #beforeDeadline<Value>(result: Promise<Value>): Promise<Value> {
     const { clock, deadlineMilliseconds } = this.#options

@@ -11,7 +11,7 @@ export class ColumnTypeProblem extends Error {
 
 type ReadText = (text: string) => unknown
 
-/** What `session` sets, so that the texts below are what the server writes, whatever its configuration says. */
+/** What `session` sets, so that the texts below are what the server writes, whatever its configuration. */
 export const SESSION_SETTINGS = [
   "set timezone = 'UTC'",
   "set datestyle = 'ISO, YMD'",
@@ -75,7 +75,7 @@ export function namedRows(
 
 const WRITING_COMMANDS = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE'])
 
-/** How many rows a statement wrote, by what the server says it was; undefined when it was none that writes. */
+/** How many rows a statement wrote, by the command tag; undefined when it was none that writes. */
 export function affectedRowsOf(command: string, rowCount: number | null | undefined): number | undefined {
   return WRITING_COMMANDS.has(command) ? (rowCount ?? undefined) : undefined
 }

@@ -7,9 +7,9 @@
  *
  * A lock file is judged in this order:
  * - A process accepts a connection on its socket: held. So it is when the attempt fails for any reason but the two below.
- * - Nobody listens, and the holder ran on this machine: it is dead, and is replaced. Its own machine is the one with the
- *   same host name that is in the same boot, or whose file system can be mounted by one kernel at a time.
- * - Nobody listens, and the holder ran elsewhere: held, because a socket cannot be reached from another machine. Only
+ * - No process listens, and the holder ran on this machine: it is dead, and is replaced. Its own machine is the one with
+ *   the same host name that is in the same boot, or whose file system can be mounted by one kernel at a time.
+ * - No process listens, and the holder ran elsewhere: held, because a socket cannot be reached from another machine. Only
  *   `takeOver` replaces it.
  * Where the file system has no UNIX sockets, and for the lock file of an earlier version, the process number decides
  * instead, which protects within one PID namespace only.
@@ -29,10 +29,10 @@ interface Holder {
   readonly pid: number
   /** When the lock was taken, RFC 3339. */
   readonly started: string
-  /** Name of that process, and when it began in ticks since the boot; empty where the system does not tell. */
+  /** Name of that process, and when it began in ticks since the boot; empty where the system does not report it. */
   readonly process_start: string
   readonly host: string
-  /** Of the kernel; empty where the system does not tell. */
+  /** Of the kernel; empty where the system does not report it. */
   readonly boot_id: string
   /** Whether it listens on a socket; false where the file system has none. */
   readonly has_socket: boolean
@@ -51,7 +51,7 @@ export interface DataLockOptions {
   readonly takeOver?: boolean
 }
 
-/** Who holds a folder, as far as its lock file tells. */
+/** The process that holds a folder, as far as its lock file names it. */
 export interface FolderHolder {
   readonly pid: number
   /** Empty: an earlier version that did not record it. */
@@ -97,7 +97,7 @@ export async function acquireDataLock(folder: string, options: DataLockOptions):
     nonce,
   }
   const text = `${JSON.stringify(holder)}\n`
-  // Complete before it has its name, so that nobody ever reads half a lock.
+  // Complete before it has its name, so that no process ever reads half a lock.
   const draft = join(folder, `lock.${nonce}`)
   try {
     await writeFile(draft, text, { flag: 'wx', mode: 0o600 })
@@ -111,7 +111,7 @@ export async function acquireDataLock(folder: string, options: DataLockOptions):
   return { release: () => release(path, text, socket) }
 }
 
-/** Who holds the folder; undefined when it is free. Takes nothing. */
+/** The holder of the folder; undefined when it is free. Takes nothing. */
 export async function dataFolderHolder(folder: string): Promise<FolderHolder | undefined> {
   const present = await readIfPresent(join(folder, 'lock'))
   return present === undefined ? undefined : await presentHolder(folder, present)
@@ -129,7 +129,7 @@ function holderText({ pid, host, started, isElsewhere }: FolderHolder): string {
 }
 
 async function release(path: string, text: string, socket: LockSocket | undefined): Promise<void> {
-  // Nobody replaces the file while the socket listens, so it is still ours when it is removed.
+  // No process replaces the file while the socket listens, so it is still ours when it is removed.
   if ((await readIfPresent(path)) === text) await rm(path, { force: true })
   await socket?.close()
 }
@@ -143,7 +143,7 @@ interface Attempt extends DataLockOptions {
 /**
  * Gives the file at `path` the content of the draft, unless it is held. A dead holder may be replaced only by the one
  * who holds the claim on exactly that holder: a lock file of its own, taken by this same function. Once it is held, the
- * lock either still names the dead one, and nobody else may touch it, or was replaced in the meantime.
+ * lock either still names the dead one, and no other process may touch it, or was replaced in the meantime.
  */
 async function take(attempt: Attempt, path: string): Promise<void> {
   const { folder, draft, log, takeOver = false } = attempt
@@ -197,7 +197,7 @@ async function readIfPresent(path: string): Promise<string | undefined> {
   }
 }
 
-/** A file cut off by a loss of power names nobody: its writer is gone. */
+/** A file cut off by a loss of power names no holder: its writer is gone. */
 function parseHolder(text: string): Partial<Holder> | undefined {
   try {
     return (JSON.parse(text) as Partial<Holder> | null) ?? undefined
@@ -206,7 +206,7 @@ function parseHolder(text: string): Partial<Holder> | undefined {
   }
 }
 
-/** Who holds this lock file; undefined when that process is dead, or when the file is none that we wrote. */
+/** The holder of this lock file; undefined when that process is dead, or when the file is none that we wrote. */
 async function presentHolder(folder: string, text: string): Promise<FolderHolder | undefined> {
   const holder = parseHolder(text)
   if (!isProcessNumber(holder?.pid)) return undefined
@@ -233,7 +233,7 @@ async function isOfThisMachine(folder: string, holder: Partial<Holder> | undefin
   return holder.boot_id === (await bootId()) || LOCAL_FILE_SYSTEMS.includes((await statfs(folder)).type)
 }
 
-/** Whether the process with this number is the one that began when the lock says: a number is given out again. */
+/** Whether the process with this number began at the time in the lock: numbers are reused. */
 async function isSameProcess(pid: number, knownStart: string | undefined): Promise<boolean> {
   if (!exists(pid)) return false
   const start = await processStart(pid)
@@ -262,7 +262,7 @@ async function processStart(pid: number): Promise<string | undefined> {
   return fields[0] === 'Z' || fields[0] === 'X' ? 'ended' : `${stat.slice(stat.indexOf('(') + 1, end)}:${fields[19]}`
 }
 
-/** Different after each start of the kernel, and shared by its containers; empty where the system does not tell. */
+/** Different after each start of the kernel, and shared by its containers; empty where the system does not report it. */
 async function bootId(): Promise<string> {
   return (await readIfPresent('/proc/sys/kernel/random/boot_id'))?.trim() ?? ''
 }

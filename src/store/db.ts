@@ -1,7 +1,7 @@
 /**
  * The contract of the store: one SQL dialect (PostgreSQL 15), two engines behind it (`embedded`, and PostgreSQL
  * through a pool). Both give int8 and numeric as text, timestamptz as RFC 3339 text in UTC, and json as parsed values,
- * so no room can tell which engine it stands on; `column-types` is the whole list, parameters included.
+ * so no module can tell which engine it uses; `column-types` is the whole list, parameters included.
  *
  * Promises: a transaction is all or nothing and sees no half of another; what was committed survives `kill -9` of the
  * process; a call answers or fails with `StoreUnavailable` within `STATEMENT_MILLISECONDS_MAX`, it never hangs, and a
@@ -45,7 +45,7 @@ export interface NotificationListener {
 }
 
 /**
- * `tables` is the query builder over the tables that the calling room owns. `transaction` runs `work` in one
+ * `tables` is the query builder over the tables that the calling module owns. `transaction` runs `work` in one
  * transaction; a throw rolls it back and is passed on. A statement that failed inside fails the whole, even when the
  * work caught its error. Work waits for nothing but the store: a transaction left idle is taken back.
  */

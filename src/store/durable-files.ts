@@ -17,11 +17,14 @@ import { FLUSH_TEXT } from './group-commit.ts'
 /**
  * PGlite's own parameters without `-F`, which switches syncs off. Emscripten has no `fdatasync`, so the log uses `fsync`.
  * 16 MB of shared buffers instead of 128: all of them are resident from the start, and what is in none of them is in
- * the system's cache.
+ * the system's cache. `max_wal_size` is how much of the log a checkpoint keeps for reuse at most; PGlite starts no
+ * checkpoint because of it.
  */
 const START_PARAMETERS = [
   ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
-  ...['fsync=on', 'full_page_writes=on', 'wal_sync_method=fsync', 'shared_buffers=16MB'].flatMap((one) => ['-c', one]),
+  ...['fsync=on', 'full_page_writes=on', 'wal_sync_method=fsync', 'shared_buffers=16MB', 'max_wal_size=256MB'].flatMap(
+    (one) => ['-c', one],
+  ),
 ]
 const DURABLE_SETTINGS = { fsync: 'on', full_page_writes: 'on', wal_sync_method: 'fsync', synchronous_commit: 'on' }
 
@@ -29,6 +32,7 @@ const DURABLE_SETTINGS = { fsync: 'on', full_page_writes: 'on', wal_sync_method:
 const EIO = 29
 /** The status with which PGlite leaves PostgreSQL's main loop after an ordinary error of a statement. */
 const ORDINARY_ERROR_STATUS = 100
+const LOG_SEGMENT = /(?<=\/pg_wal\/)[0-9A-F]{24}$/
 /** The operations that change the disk. */
 const CHANGES = new Set(['fsync', 'write', 'msync', 'mknod', 'rename', 'unlink', 'rmdir', 'symlink', 'setattr'])
 
@@ -68,8 +72,8 @@ type EmscriptenOptions = Awaited<ReturnType<NodeFS['init']>>['emscriptenOpts']
 export class DurableFiles extends NodeFS {
   /** Syncs of the log since the start: the self-test sees by them whether a commit reaches the disk. */
   logSyncs = 0
-  /** Segments of the log that were begun since the last checkpoint. */
-  newLogSegments = 0
+  /** Names of the segments of the log that were opened since the last checkpoint: new files, and old ones renamed. */
+  readonly #newLogSegments = new Set<string>()
   readonly #onFailure: (error: unknown) => void
   readonly #changedFolders = new Set<string>()
   #hasFailed = false
@@ -80,8 +84,18 @@ export class DurableFiles extends NodeFS {
     this.#onFailure = onFailure
   }
 
+  /** Segments of the log, 16 MB each, begun since the last checkpoint; after a start the one in use counts too. */
+  get newLogSegments(): number {
+    return this.#newLogSegments.size
+  }
+
+  /** A checkpoint has succeeded: recovery reads nothing of what was written before. */
+  checkpointed(): void {
+    this.#newLogSegments.clear()
+  }
+
   override async init(pg: PGlite, options: EmscriptenOptions): Promise<{ emscriptenOpts: EmscriptenOptions }> {
-    // A crash may leave it empty, and PostgreSQL does not start then. Who may use the folder is the data lock's matter.
+    // A crash may leave it empty, and PostgreSQL does not start then. The data lock decides who may use the folder.
     rmSync(join(this.rootDir, 'postmaster.pid'), { force: true })
     const { emscriptenOpts } = await super.init(pg, options)
     const add = (module: unknown): void => this.#addSync(module as EmscriptenModule)
@@ -108,7 +122,7 @@ export class DurableFiles extends NodeFS {
   #addSync({ NODEFS, FS }: EmscriptenModule): void {
     const files = NODEFS?.stream_ops
     const names = NODEFS?.node_ops
-    if (NODEFS === undefined || !files?.write || !names?.mknod || files.fsync) {
+    if (NODEFS === undefined || !files?.open || !files.write || !names?.mknod || files.fsync) {
       throw new Error('this version of PGlite has another NODEFS')
     }
     files.fsync = (file: OpenFile) => {
@@ -126,11 +140,13 @@ export class DurableFiles extends NodeFS {
     }
     for (const name of ['mknod', 'symlink', 'unlink', 'rmdir']) noteChange(name, (parent) => [parent as FileNode])
     noteChange('rename', (node, newParent) => [(node as FileNode).parent, newParent as FileNode])
-    const { mknod } = names as { mknod: (parent: FileNode, name: string, ...rest: number[]) => unknown }
-    names.mknod = ((parent: FileNode, name: string, ...rest: number[]) => {
-      if (name.startsWith('xlogtemp.')) this.newLogSegments++
-      return mknod(parent, name, ...rest)
-    }) as Operation
+    const { open } = files as { open: (file: OpenFile) => unknown }
+    files.open = (file: OpenFile) => {
+      // PostgreSQL opens a segment when it begins to write it, also one that a checkpoint has kept for reuse.
+      const [segment] = LOG_SEGMENT.exec(file.path) ?? []
+      if (segment !== undefined) this.#newLogSegments.add(segment)
+      return open(file)
+    }
     // An error without a number would reach PostgreSQL as success, and one that is not Emscripten's not at all.
     for (const operations of [files, names]) {
       for (const [name, operation] of Object.entries(operations)) {
@@ -167,8 +183,11 @@ export class DurableFiles extends NodeFS {
  *
  * @param onLine called with each line of PostgreSQL's own log
  */
-export function openDurably(files: DurableFiles, onLine: (line: string) => void = () => undefined): Promise<PGlite> {
-  return PGlite.create({
+export async function openDurably(
+  files: DurableFiles,
+  onLine: (line: string) => void = () => undefined,
+): Promise<PGlite> {
+  const opened = await PGlite.create({
     fs: files,
     startParams: START_PARAMETERS,
     onStderr(line) {
@@ -176,6 +195,9 @@ export function openDurably(files: DurableFiles, onLine: (line: string) => void 
       return false
     },
   })
+  // Recovery ends with a checkpoint, and so did the last clean end.
+  files.checkpointed()
+  return opened
 }
 
 /** The self-test of each start: that a commit will be synced, and that a sync reaches the disk. */

@@ -2,8 +2,8 @@
  * The life of the embedded store's thread: start, one statement at a time, restart when it dies or does not answer.
  * PGlite cannot cancel a statement, so a statement over its time ends the thread and a new one opens the same folder,
  * which is the same path as a crash: what was committed is there, the open transaction is gone. A full disk, or a lack
- * of memory or file descriptors, ends the thread too; the next one is started when there is room. It never repeats a
- * statement, and never runs two threads on one folder.
+ * of memory or file descriptors, ends the thread too; the next one is started when there are enough of them. It never
+ * repeats a statement, and never runs two threads on one folder.
  */
 import { existsSync } from 'node:fs'
 import { mkdir, rename, rm, statfs, writeFile } from 'node:fs/promises'
@@ -60,10 +60,13 @@ export class EmbeddedEngine {
   #closing = false
   /** Settles with the next state: a thread that is ready, or none for good. */
   #restarting: Promise<void> | undefined
+  /** Settles with that, or when the first start fails. */
+  #firstRestart: Promise<void> | undefined
+  #firstRestartFailed: () => void = () => undefined
   /** Why there is no thread; empty while there is one. */
   #problem = ''
   #newLogSegments = 0
-  /** A start has failed since the loss: nobody waits for the next one. */
+  /** A start has failed since the loss: callers do not wait for the next one. */
   #isDown = false
 
   constructor(options: EngineOptions) {
@@ -87,10 +90,10 @@ export class EmbeddedEngine {
     this.#life = await this.#startWorker(folder)
   }
 
-  /** Waits, at most that long, until a thread answers. */
+  /** Waits, at most that long, until a thread answers or a start has failed. */
   async ready(waitMillisecondsMax: number): Promise<EngineLife> {
-    if (this.#life === undefined && this.#restarting !== undefined && !this.#isDown && waitMillisecondsMax > 0) {
-      await this.#before(waitMillisecondsMax, this.#restarting)
+    if (this.#life === undefined && this.#firstRestart !== undefined && !this.#isDown && waitMillisecondsMax > 0) {
+      await this.#before(waitMillisecondsMax, this.#firstRestart)
     }
     if (this.#life === undefined) throw new StoreUnavailable(`the embedded store is being restarted: ${this.#problem}`)
     return this.#life
@@ -111,8 +114,7 @@ export class EmbeddedEngine {
     { text, parameters, isFlushDeferred }: WorkerRequest,
     millisecondsMax: number,
   ): Promise<StatementOutcome> {
-    if (life !== this.#life)
-      return Promise.reject(new StoreUnavailable('the embedded store was started anew meanwhile'))
+    if (life !== this.#life) return Promise.reject(new StoreUnavailable('the embedded store was restarted meanwhile'))
     assert(this.#pending === undefined, 'two statements at once in one session')
     return new Promise((resolve, reject) => {
       const { clock } = this.#options
@@ -184,7 +186,7 @@ export class EmbeddedEngine {
       return
     }
     const pending = this.#pending
-    assert(pending !== undefined, 'the store answered what nobody asked')
+    assert(pending !== undefined, 'the store answered without a request')
     this.#pending = undefined
     pending.timer.cancel()
     if (answer.type === 'result') {
@@ -209,9 +211,13 @@ export class EmbeddedEngine {
     this.#options.listener.onLost(reason)
     this.#failPending(reason)
     this.#options.log.warn({ reason }, 'store lost')
+    const failed = new Promise<void>((resolve) => {
+      this.#firstRestartFailed = resolve
+    })
     this.#restarting = this.#restart(worker, needsRoom).finally(() => {
       this.#restarting = undefined
     })
+    this.#firstRestart = Promise.race([this.#restarting, failed])
   }
 
   #failPending(reason: string): void {
@@ -244,6 +250,7 @@ export class EmbeddedEngine {
         if (!this.#isDown || problem !== this.#problem) log.error({ err: error }, 'store restart failed')
         this.#isDown = true
         this.#problem = problem
+        this.#firstRestartFailed()
         const milliseconds = Math.min(pause, RESTART_PAUSE_MILLISECONDS_MAX)
         await new Promise<void>((resolve) => clock.schedule(milliseconds, resolve))
       }

@@ -105,7 +105,7 @@ async function execute(text: string, request: WorkerRequest): Promise<WorkerAnsw
         : await database.query(text, [...parameters], ROWS_AS_TEXT)
     // PGlite may swallow an exception that is not PostgreSQL's; a statement that was executed has a command.
     if (raw?.command === undefined || raw.command === '') throw new Error('a statement ended without a result')
-    if (raw.command === 'CHECKPOINT') files.newLogSegments = 0
+    if (raw.command === 'CHECKPOINT') files.checkpointed()
     const { command, newLogSegments } = { command: raw.command, newLogSegments: files.newLogSegments }
     const rows = namedRows(raw.fields, raw.rows)
     return { type: 'result', rows, command, affectedRows: affectedRowsOf(command, raw.rowCount), newLogSegments }

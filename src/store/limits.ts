@@ -2,14 +2,14 @@
 
 /**
  * Callers that may wait for their turn. The embedded session answers some thousand statements a second, a pool some ten
- * thousand, so whoever came after these would not be served within the time a caller waits; refusing at once keeps
- * memory bounded and says so sooner.
+ * thousand, so later callers would not be served within the time a caller waits; refusing at once keeps
+ * memory bounded and reports it sooner.
  */
 export const WAITERS_MAX = 4_000
 
 /**
  * Longest a transaction may hold its session without a statement. Work in a transaction waits for nothing but the
- * store, so this is a bug of ours or a promise that never settles; it must not take the store from everyone else.
+ * store, so this is a bug of ours or a promise that never settles; it must not take the store from all other callers.
  */
 export const TRANSACTION_IDLE_MILLISECONDS_MAX = 5_000
 
@@ -33,15 +33,15 @@ export const PROBE_BYTES = 65_536
 /** Embedded: time between two looks at what upkeep is due; a busy store writes two or three segments of its log in it. */
 export const UPKEEP_MILLISECONDS = 10_000
 
-/** Embedded: longest that a checkpoint or a vacuum may take; callers hear of a busy store after their own time. */
+/** Embedded: longest that a checkpoint or a vacuum may take; callers get an error after their own time. */
 export const UPKEEP_STATEMENT_MILLISECONDS_MAX = 60_000
 
-/** PostgreSQL: longest that opening a connection may take, so that who waits for the first one hears of it in time. */
+/** PostgreSQL: longest that opening a connection may take, so that callers that wait for it are answered in time. */
 export const CONNECT_MILLISECONDS_MAX = 1_500
 
 /**
  * PostgreSQL: so much earlier than the caller gives up, the server cancels a statement by itself (`statement_timeout`),
- * and the connection goes on being of use.
+ * and the connection stays usable.
  */
 export const CANCEL_LEAD_MILLISECONDS = 200
 
@@ -52,6 +52,6 @@ export const CANCEL_LEAD_MILLISECONDS = 200
 export const HEARTBEAT_MILLISECONDS = 500
 export const HEARTBEAT_ANSWER_MILLISECONDS_MAX = 1_500
 
-/** PostgreSQL: pause before connecting anew after a failure: doubled each time, less up to a half at random. */
+/** PostgreSQL: pause before reconnecting after a failure: doubled each time, less up to a half at random. */
 export const RECONNECT_PAUSE_MILLISECONDS_MIN = 100
 export const RECONNECT_PAUSE_MILLISECONDS_MAX = 2_000

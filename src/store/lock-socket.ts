@@ -38,7 +38,7 @@ export async function listenOnSocket(folder: string, nonce: string, log: Log): P
     // Connecting takes the right to write.
     await chmod(path, 0o600)
     if (!(await lstat(path)).isSocket()) throw new Error(`${path} is not the socket that was made`)
-    // Out of descriptors it cannot accept; the kernel answers who connects all the same.
+    // Out of descriptors it cannot accept; the kernel completes connections all the same.
     server.on('error', (error) => log.warn({ folder, err: error }, 'the lock of the data folder cannot accept'))
   } catch (error) {
     await close(server)
@@ -63,7 +63,7 @@ export async function listenOnSocket(folder: string, nonce: string, log: Log): P
 }
 
 /**
- * Whether a process listens on the socket of that name, nobody does, or there is no such file. What cannot be found out
+ * Whether a process listens on the socket of that name, none does, or there is no such file. What cannot be found out
  * counts as listening: its queue is full, or it belongs to another user.
  */
 export async function probeSocket(folder: string, name: string): Promise<'listening' | 'refused' | 'absent'> {

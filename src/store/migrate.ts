@@ -1,5 +1,5 @@
 /**
- * Brings the schema of a store to what this version needs, and says whether it is there already. Every migration runs
+ * Brings the schema of a store to what this version needs, and reports whether it is there already. Every migration runs
  * in one transaction, alone over all processes, and leaves its name and checksum. It refuses a store that a newer
  * version has written, one whose applied migrations differ from ours, and a server that is too old; it never goes back
  * and never repairs.
@@ -16,9 +16,9 @@ export class SchemaProblem extends Error {
   override name = 'SchemaProblem'
 }
 
-/** A statement of a migration may rewrite a big table; nobody is served meanwhile who could be kept waiting. */
+/** A statement of a migration may rewrite a big table; no client is served meanwhile. */
 const STATEMENT_MILLISECONDS_MAX = 600_000
-/** One number for everyone who migrates, arbitrary but fixed: `tide` in ASCII. */
+/** One number for all processes that migrate, arbitrary but fixed: `tide` in ASCII. */
 const MIGRATION_LOCK = 0x74696465
 
 const NAME = /^\d{12}-[a-z0-9-]+$/
@@ -44,7 +44,7 @@ export async function readSchemaState(
   return missing.length === 0 ? 'current' : { missing: missing.map(({ name }) => name) }
 }
 
-/** Applies what is missing, in name order, and says what that was. */
+/** Applies what is missing, in name order, and returns their names. */
 export async function migrate(
   db: Db,
   log: Log,

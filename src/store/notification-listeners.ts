@@ -33,15 +33,15 @@ export class NotificationListeners {
   }
 
   notify(channel: string, payload: string): void {
-    for (const listener of [...(this.#channels.get(channel) ?? [])]) this.#tell(() => listener.onNotify(payload))
+    for (const listener of [...(this.#channels.get(channel) ?? [])]) this.#call(() => listener.onNotify(payload))
   }
 
   reconnected(): void {
     const all = [...this.#channels.values()].flatMap((listeners) => [...listeners])
-    for (const listener of all) this.#tell(() => listener.onReconnect())
+    for (const listener of all) this.#call(() => listener.onReconnect())
   }
 
-  #tell(call: () => void): void {
+  #call(call: () => void): void {
     try {
       call()
     } catch (error) {

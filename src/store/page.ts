@@ -14,16 +14,17 @@ export type { PageOrder }
 const PAGE_LIMIT_DEFAULT = 100
 const PAGE_LIMIT_MAX = 1_000
 /**
- * A page also ends at so many bytes of JSON text, however few records that are: so an answer that nobody reads costs a
+ * A page also ends at so many bytes of JSON text, however few records that are: so an answer that no client reads costs a
  * bounded amount of memory, and the event loop handles one in a few milliseconds. One record may be larger than this.
  */
 export const PAGE_BYTES_MAX = 2_097_152
 
 /**
- * Which indexes may give the order of a list. No column of it is ever null; where nulls would come tells the planner
- * these indexes apart, and it never reads a longer one for what a shorter one has, whatever it believes about the data:
+ * Which indexes may give the order of a list. No column of it is ever null; where nulls would come distinguishes these
+ * indexes for the planner, and it never reads a longer one for what a shorter one has, whatever it believes about the
+ * data:
  *
- * - `owner`: (owner, created_at, id), for all that somebody has;
+ * - `owner`: (owner, created_at, id), for all records of one owner;
  * - `filter`: (owner, column, created_at nulls first, id), for one filter;
  * - `filters`: (owner, column, column, created_at, id nulls first), for two, or for a filter that is the condition of the
  *   index itself;
@@ -85,7 +86,7 @@ export function isMadeWithin({ from = '-infinity', until = 'infinity', isEmpty }
 }
 
 /**
- * That a record belongs to a customer. The planner is not told which: of one that it has not seen yet it would expect
+ * That a record belongs to a customer. The planner does not know which: of one that it has not seen yet it would expect
  * no records, and then any index would do.
  */
 export function isOwnedBy(customerId: string): RawBuilder<boolean> {
@@ -93,7 +94,7 @@ export function isOwnedBy(customerId: string): RawBuilder<boolean> {
 }
 
 /**
- * That a column has a value that the planner is not told: of one that it has not seen yet it would expect no record, and
+ * That a column has a value that the planner does not know: of one that it has not seen yet it would expect no record, and
  * then an index for one filter seems as good as the one for two.
  */
 export function isEqual(column: string, value: string, type: WantedValues['type']): RawBuilder<boolean> {
@@ -117,7 +118,7 @@ export function recordsOf<Database, Table extends keyof Database, Row extends Pl
 export interface WantedValues {
   readonly values: readonly string[]
   readonly type: 'uuid' | 'text'
-  /** Whether one value names one record of the owner, by an index that says so. */
+  /** Whether one value names one record of the owner, by a unique index. */
   readonly namesOne: boolean
 }
 
@@ -174,7 +175,7 @@ export function recordsOfParts<Database, Table extends keyof Database, Row exten
 }
 
 /**
- * One page of rows, for lists whose records are small because nobody but the operator writes them: the values are
+ * One page of rows, for lists whose records are small because only the operator writes them: the values are
  * converted one by one, and a page of a customer's records could keep the event loop busy for too long.
  */
 export async function readPage<Database, Table extends keyof Database, Row extends Placed>(

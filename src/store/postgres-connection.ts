@@ -1,7 +1,7 @@
 /**
  * One connection to a PostgreSQL server, and the only file that knows its driver. It turns the driver's rows and errors
  * into the store's, and holds the server to its time: a statement that is not answered loses the connection. It never
- * connects anew, never repeats a statement, and keeps the address, which may hold a password, out of every message.
+ * reconnects, never repeats a statement, and keeps the address, which may hold a password, out of every message.
  */
 import { Socket } from 'node:net'
 import { Client, DatabaseError, type QueryArrayResult } from 'pg'
@@ -15,12 +15,12 @@ export interface ConnectionOptions {
   readonly url: string
   readonly clock: Clock
   readonly onNotification?: (channel: string, payload: string) => void
-  /** Told once, when a connection that was open is lost without having been asked to end: cut, or fallen silent. */
+  /** Called once, when a connection that was open is lost without having been asked to end: cut, or fallen silent. */
   readonly onLost?: (connection: PostgresConnection, reason: string, wasSilent: boolean) => void
 }
 
 /**
- * What PostgreSQL says (appendix A) when it is not the statement that is wrong but the server that cannot do it now; a
+ * Codes of PostgreSQL (appendix A) for statements that are right and that the server cannot execute now; a
  * class of two characters, or a whole code. Beside these, whatever ends the session (FATAL, PANIC) is one of them.
  */
 const UNAVAILABLE: Readonly<Record<string, string>> = {
@@ -110,7 +110,7 @@ export class PostgresConnection {
     const answer = await this.#within(millisecondsMax, () =>
       this.#client.query<(string | null)[]>({ text, values: [...parameters], rowMode: 'array' }),
     )
-    // Several statements in one text give a result each, which the driver's types do not say.
+    // Several statements in one text give a result each, which the driver's types leave out.
     const result = [answer].flat().at(-1) as QueryArrayResult<(string | null)[]>
     const { command, fields, rows, rowCount } = result
     try {
@@ -121,7 +121,7 @@ export class PostgresConnection {
     }
   }
 
-  /** Says goodbye; a server that does not listen is left. */
+  /** Ends the session; a server that does not answer is left. */
   async end(): Promise<void> {
     if (this.#state !== 'open') return
     this.#state = 'ending'
@@ -182,7 +182,7 @@ export class PostgresConnection {
 
   #problemOf(error: unknown): Error {
     if (!(error instanceof DatabaseError)) {
-      const reason = this.#cutBecause ?? (error instanceof Error ? error.message : 'for no reason that it told')
+      const reason = this.#cutBecause ?? (error instanceof Error ? error.message : 'for no reason that it named')
       const what =
         this.#state === 'opening' ? 'the store cannot be reached' : 'lost while it may or may not have been done'
       return new StoreUnavailable(`${what}: ${reason}`, { cause: error })

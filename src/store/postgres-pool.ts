@@ -17,7 +17,7 @@ export class PostgresPool {
   readonly #options: PoolOptions
   readonly #turns: TurnQueue
   readonly #connections = new Set<PostgresConnection>()
-  /** Those that nobody uses; the one used last is the next to be used. */
+  /** Those that no caller uses; the one used last is the next to be used. */
   readonly #idle: PostgresConnection[] = []
   #closed = false
 
@@ -50,17 +50,17 @@ export class PostgresPool {
     this.#turns.pass()
   }
 
-  /** Gives up the connections that nobody uses: the server they lead to was lost. */
+  /** Gives up the connections that no caller uses: the server they lead to was lost. */
   distrust(): void {
     for (const connection of this.#idle.splice(0)) connection.cut('the server was lost')
   }
 
-  /** Refuses everyone who waits. */
+  /** Refuses all callers that wait. */
   refuseWaiting(reason: string): void {
     this.#turns.refuseWaiting(reason)
   }
 
-  /** Refuses who waits and who comes; what runs gets its time, and then is cut. */
+  /** Refuses callers that wait and later ones; what runs gets its time, and then is cut. */
   async close(): Promise<void> {
     this.#closed = true
     const patience = this.#options.clock.schedule(CLOSE_MILLISECONDS_MAX, () => {

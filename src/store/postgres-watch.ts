@@ -1,7 +1,7 @@
 /**
- * The one connection to a PostgreSQL server that listens, and that tells whether the server is there: it asks
- * something small all the time, so a server or a path that fell silent is noticed, and connects anew for as long as it
- * takes. Nothing of what callers store goes over it.
+ * The one connection to a PostgreSQL server that listens, and that knows whether the server is there: it sends a
+ * heartbeat, so a server or a path that fell silent is noticed, and reconnects for as long as it takes. Nothing of what
+ * callers store goes over it.
  *
  * States: `connecting` (not known; callers wait), `up`, `down` (the last attempt failed or the server fell silent;
  * callers are refused at once, and hang nowhere), `closed`. A connection that is cut while up leads to `connecting`, a
@@ -126,7 +126,7 @@ export class PostgresWatch {
     this.#state = 'up'
     this.#failures = 0
     if (this.#wasUp) log.info({}, 'store is back')
-    this.#timer = clock.schedule(HEARTBEAT_MILLISECONDS, () => void this.#beat())
+    this.#timer = clock.schedule(HEARTBEAT_MILLISECONDS, () => void this.#heartbeat())
     if (this.#wasUp) listeners.reconnected()
     this.#wasUp = true
   }
@@ -168,13 +168,13 @@ export class PostgresWatch {
     this.#reconnect()
   }
 
-  async #beat(): Promise<void> {
+  async #heartbeat(): Promise<void> {
     const { clock } = this.#options
     const connection = this.#connection
     try {
       await this.#inTurn(refuseReadOnly)
       if (this.#connection === connection && this.#state === 'up') {
-        this.#timer = clock.schedule(HEARTBEAT_MILLISECONDS, () => void this.#beat())
+        this.#timer = clock.schedule(HEARTBEAT_MILLISECONDS, () => void this.#heartbeat())
       }
     } catch (error) {
       if (connection === undefined) return

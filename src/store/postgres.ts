@@ -1,7 +1,7 @@
 /**
  * The PostgreSQL engine of the store: a pool of connections for callers, and one more that listens and watches. What it
  * promises is written at `Db`. It never needs the server to be there: it opens at once, refuses callers while the
- * server cannot be reached, and goes on by itself when it can. It does not migrate; several processes may share the
+ * server cannot be reached, and continues by itself when it can. It does not migrate; several processes may share the
  * server.
  */
 import type { Clock } from '../base/clock.ts'

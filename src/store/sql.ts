@@ -1,5 +1,5 @@
 /**
- * The query builder, and the only file that knows it: rooms take `sql`, `Kysely` and the column types from here or
+ * The query builder, and the only file that knows it: modules take `sql`, `Kysely` and the column types from here or
  * from `db`. It turns a source of sessions, which an engine provides, into the two calls of the contract, `tables` and
  * `transaction`. It refuses the one misuse that would wait for itself: a query beside an open transaction in the work
  * of that transaction. It never opens a connection and never retries.
@@ -47,11 +47,11 @@ export interface TransactionOptions {
   readonly statementMillisecondsMax?: number
 }
 
-/** Is told of a statement that ended: how long it took, its turn not included, and what it failed with. */
+/** Is notified of a statement that ended: how long it took, its turn not included, and what it failed with. */
 export type StatementObserver = (seconds: number, error: unknown) => void
 
 export interface Queries {
-  /** Tells `observer` of every later statement; begin, commit and rollback are none. */
+  /** Notifies `observer` of every later statement; begin, commit and rollback are none. */
   observeStatements(observer: StatementObserver): void
   tables<Tables>(): Kysely<Tables>
   transaction<Tables, Result>(

@@ -6,8 +6,8 @@
  * to the copy, as to any older store.
  */
 import { existsSync } from 'node:fs'
-import { cp, mkdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import { copyTree } from './folder-sync.ts'
 
 /** Beside the compiled program; the source finds that of the last build. */
 export const TEMPLATE_FOLDER = fileURLToPath(
@@ -17,8 +17,6 @@ export const TEMPLATE_FOLDER = fileURLToPath(
 /** Copies the template to a folder that does not exist yet, for its owner alone; false when there is no template. */
 export async function copyTemplate(folder: string): Promise<boolean> {
   if (!existsSync(TEMPLATE_FOLDER)) return false
-  // Made before the copy, which would give it the mode of the template.
-  await mkdir(folder, { mode: 0o700 })
-  await cp(TEMPLATE_FOLDER, folder, { recursive: true })
+  await copyTree(TEMPLATE_FOLDER, folder)
   return true
 }

@@ -1,6 +1,6 @@
 /**
  * Whether the connection to a PostgreSQL server on another machine is protected by TLS with a checked certificate, as
- * its address says. Pure; the address, which may hold a password, is never repeated.
+ * its address requires. Pure; the address, which may hold a password, is never repeated.
  */
 
 /** With these the certificate is checked; `prefer` and `allow` promise nothing in PostgreSQL's own tools. */
@@ -17,7 +17,7 @@ export function transportProblem(url: string): string | undefined {
   // A host that begins with a slash is the folder of a UNIX socket.
   if (host.startsWith('/') || LOOPBACK.test(host)) return undefined
   const mode = query.get('sslmode')
-  // As libpq reads it, `require` checks the certificate only when it is told with what.
+  // As libpq reads it, `require` checks the certificate only when it is given a root certificate.
   const isUnchecked = query.get('uselibpqcompat') === 'true' && mode === 'require' && !query.has('sslrootcert')
   if (mode !== null ? CHECKED_MODES.includes(mode) && !isUnchecked : ['true', '1'].includes(query.get('ssl') ?? '')) {
     return undefined

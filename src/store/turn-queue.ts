@@ -74,13 +74,13 @@ export class TurnQueue {
     next.grant()
   }
 
-  /** Refuses everyone who waits now; who comes later waits again. */
+  /** Refuses all callers that wait now; later ones wait again. */
   refuseWaiting(reason: string): void {
     for (const waiter of this.#waiters) waiter.refuse(new StoreUnavailable(reason))
     this.#waiters.clear()
   }
 
-  /** Refuses everyone who waits and everyone who comes; settles when every turn that was given has been passed. */
+  /** Refuses all callers that wait and all later ones; settles when every turn that was given has been passed. */
   close(): Promise<void> {
     this.#closed = true
     this.refuseWaiting('the store is closed')

@@ -18,7 +18,7 @@ const IDENTITIES = ['alice', 'bob']
 const isLong = process.env.TIDEGATE_LONG === '1'
 const SEED = Number(process.env.TIDEGATE_SEED ?? 20_261_120)
 const COUNT = 150
-const ROUNDS = isLong ? 600 : 40
+const ROUNDS = isLong ? 600 : 16
 
 interface Item {
   readonly id: string

@@ -5,17 +5,18 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { killLifecycleChildren, startRunningChild } from '../support/lifecycle-process.ts'
 
-afterEach(killLifecycleChildren)
+afterAll(killLifecycleChildren)
 
 const HANG_SECONDS = 2
 const EVENT = 'the event loop hangs: ending the process'
 const startWatched = () => startRunningChild({ args: ['watchdog', String(HANG_SECONDS)] })
 
-describe('a process whose event loop hangs', () => {
-  it.each(['loop', 'regex', 'microtasks'])('ends with 70 and one log line (%s)', async (how) => {
+// Processes of their own that mostly wait: all at once.
+describe.concurrent('a process whose event loop hangs', () => {
+  it.each(['regex', 'microtasks'])('ends with 70 and one log line (%s)', async (how) => {
     const child = await startWatched()
     child.tell(`hang ${how}`)
     const { code, signal, log } = await child.exit
@@ -24,10 +25,14 @@ describe('a process whose event loop hangs', () => {
     expect(JSON.parse(log)).toMatchObject({ level: 'error', seconds: HANG_SECONDS, event: EVENT })
   })
 
-  it('names the place where it hangs', async () => {
+  it('ends with 70 and one log line that names the place where it hangs (loop)', async () => {
     const child = await startWatched()
     child.tell('hang loop')
-    expect(JSON.parse((await child.exit).log).stack).toContain('hangForEver')
+    const { code, signal, log } = await child.exit
+    expect([code, signal], log).toEqual([70, null])
+    expect(log.trim().split('\n')).toHaveLength(1)
+    expect(JSON.parse(log)).toMatchObject({ level: 'error', seconds: HANG_SECONDS, event: EVENT })
+    expect(JSON.parse(log).stack).toContain('hangForEver')
   })
 
   it('is killed where it waits inside a system call', async () => {
@@ -39,7 +44,7 @@ describe('a process whose event loop hangs', () => {
   })
 })
 
-it('does not count the time during which a process is stopped', async () => {
+it.concurrent('does not count the time during which a process is stopped', async () => {
   const child = await startWatched()
   child.signal('SIGSTOP')
   await new Promise((resolve) => setTimeout(resolve, 3 * HANG_SECONDS * 1000))

@@ -391,6 +391,6 @@ it('whatever changes, fails and is lost, every node ends with what a new one rea
       for (const node of nodes) expect(answersOf(node, world)).toEqual(expected)
       for (const { loader } of followers.splice(0)) await loader.stop()
     }),
-    propertySettings(12),
+    propertySettings(6),
   )
 })

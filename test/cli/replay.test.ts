@@ -25,7 +25,7 @@ const MARKETS = [
   { symbol: 'SOLUSD', price: 3, amount: 6 },
 ]
 const SYMBOLS = MARKETS.map(({ symbol }) => symbol)
-const SECONDS = 3
+const SECONDS = 2
 
 const files = recordingFolder()
 const data = temporaryFolder()

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { FAST_STORE_STARTS } from '../support/command-line.ts'
 import { canMakeFifo, makeFifo } from '../support/fifo.ts'
 import { ensureBuilt, OperatorApi, temporaryFolder } from '../support/running-service.ts'
 
@@ -28,7 +29,7 @@ afterAll(() => folder.remove())
 async function startService(name: string, stderr: number | 'pipe') {
   const data = join(folder.path, name)
   const flags = ['--http.port', '0', '--operator.port', '0', '--data_dir', data, '--log.level', 'debug']
-  const child = spawn(process.execPath, [join(root, 'dist/main.js'), 'demo', ...flags], {
+  const child = spawn(process.execPath, [...FAST_STORE_STARTS, join(root, 'dist/main.js'), 'demo', ...flags], {
     cwd: folder.path,
     stdio: ['ignore', 'pipe', stderr],
   })

@@ -66,7 +66,7 @@ describe('a node whose store cannot be reached', () => {
 })
 
 describe.skipIf(!hasPostgres)('a node whose store comes later (needs PostgreSQL server programs)', () => {
-  it('waits for the server, then for its migrations, then is ready, and refuses a newer schema', async () => {
+  it('waits for the server, its migrations and, as a demo, for its clients; and refuses a newer schema', async () => {
     const server = PostgresServer.create()
     try {
       const url = `postgres://tidegate@/postgres?host=${encodeURIComponent(server.folder)}`
@@ -87,6 +87,17 @@ describe.skipIf(!hasPostgres)('a node whose store comes later (needs PostgreSQL 
       expect((await fetch(`${operator}/readyz`)).status).toBe(200)
       command.child.kill('SIGTERM')
       expect((await command.result).code).toBe(0)
+      await withClient(url, async (client) => {
+        await client.query('begin; lock table client_secrets in share mode')
+        const ports = ['--http.port', '0', '--operator.port', '0']
+        const demo = startCommand(['demo', ...ports, '--data_dir', folder, '--store.url', url])
+        running = demo
+        await demo.errorLine((line) => waits('')(line) && line.includes('demo client'))
+        await client.query('rollback')
+        await demo.line((line) => line.startsWith('{"ready":true'))
+        demo.child.kill('SIGTERM')
+        expect((await demo.result).code).toBe(0)
+      })
       await withClient(url, (client) =>
         client.query("insert into schema_migrations (name, checksum) values ('299901010000-later', 'x')"),
       )

@@ -122,7 +122,7 @@ describe('the list', () => {
           expect(items).toEqual(order === 'ASC' ? expected : expected.toReversed())
         },
       ),
-      propertySettings(60),
+      propertySettings(30),
     )
   })
 

@@ -13,7 +13,7 @@ import { temporaryFolder } from '../support/running-service.ts'
 import { type DescribedOperation, type FuzzRequest, RequestMaker } from './fuzz-requests.ts'
 import { Known, ValueMaker } from './fuzz-values.ts'
 
-const { seed = 0, numRuns = 0 } = propertySettings(400)
+const { seed = 0, numRuns = 0 } = propertySettings(150)
 /** Records pile up and lists grow: more would mostly read the same again. */
 const REQUESTS = Math.min(2 * numRuns, 6_000)
 const folder = temporaryFolder()

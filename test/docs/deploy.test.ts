@@ -31,6 +31,15 @@ describe('the files of deploy/', () => {
     expect(read('deploy/tidegate.service')).toContain(`StateDirectory=${config.data_dir.split('/').at(-1)}`)
   })
 
+  it('name the versions of Node that README and the package support', () => {
+    const text = 'Node.js 20.19 to 26 (24 recommended'
+    for (const path of ['README.md', 'docs/guide/production.md', 'deploy/tidegate.service']) {
+      expect(read(path), path).toContain(text)
+    }
+    expect(JSON.parse(read('package.json')).engines).toEqual({ node: '>=20.19 <27' })
+    expect(read('scripts/test-nodes.mjs')).toContain("LINES = ['20', '22', '24', '26']")
+  })
+
   it('let the process end a hanging event loop before systemd does', () => {
     if (!result.ok) throw new Error('no configuration')
     const unit = read('deploy/tidegate.service')

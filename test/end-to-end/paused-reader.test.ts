@@ -1,5 +1,5 @@
 /**
- * Readers that stop reading their sockets while the markets go on: once the kernel takes no more for them, at least 6 MB
+ * Readers that stop reading their sockets while the markets go on: once the kernel takes no more for them, at least 2 MB
  * pass, as another reader counts them. Then they read on, are not closed, have every book they are told of exactly as it
  * was, and every execution that the service still keeps; where it keeps too few, they are told so with 4000.
  *
@@ -13,7 +13,7 @@ import { SampleClient } from '../support/sample-client.ts'
 
 const MEGABYTE = 1_000_000
 /** Of book and top messages alone. */
-const PASSED_BYTES = (process.env.TIDEGATE_LONG === '1' ? 100 : 6) * MEGABYTE
+const PASSED_BYTES = (process.env.TIDEGATE_LONG === '1' ? 100 : 2) * MEGABYTE
 /** Commits that pass with them, however large a busy machine makes each. */
 const PASSED_COMMITS = 300
 const OUTBOX_BYTES_MAX = 262_144

@@ -19,7 +19,7 @@ import {
 import { SampleClient } from '../support/sample-client.ts'
 
 const isLong = process.env.TIDEGATE_LONG === '1'
-const SECONDS = isLong ? 60 : 10
+const SECONDS = isLong ? 60 : 4
 const SEED = isLong ? randomInt(1, 2 ** 31) : 20_261_120
 /**
  * Of each market. The simulator's come in clusters, as real ones do, and what falls into one millisecond is one commit:

@@ -12,7 +12,7 @@ import { ADDRESSES, newAccount, RULES, ruleBody } from '../support/rules.ts'
 const ACCOUNTS = '/v2/identity/accounts'
 const isLong = process.env.TIDEGATE_LONG === '1'
 const SEED = Number(process.env.TIDEGATE_SEED ?? 20_260_101)
-const ROUNDS = isLong ? 200 : 12
+const ROUNDS = isLong ? 200 : 6
 const RECORDS = 60
 
 interface Listed {

@@ -171,7 +171,7 @@ describe('the counters', () => {
         expect(counters.today).toBeLessThanOrEqual(Math.max(1, Number(quotas['quotas.creations_per_day'])))
       })
     })
-    await assert(property, propertySettings(8))
+    await assert(property, propertySettings(4))
     await sql`alter table audit drop constraint broken`.execute(node.db.tables())
   })
 })

@@ -12,6 +12,7 @@ import { createLog } from '../../src/base/log.ts'
 import { acquireDataLock, DataFolderHeld, dataFolderHolder } from '../../src/store/data-lock.ts'
 import { captureLog } from '../support/door.ts'
 
+const ROUNDS = process.env.TIDEGATE_LONG === '1' ? 1_000 : 50
 const SEED = 7
 const log = createLog('silent')
 
@@ -193,7 +194,7 @@ describe('the lock of a data folder', () => {
     const random = randomOf(SEED)
     // Mostly at once and now and then late: a step made on what was read long ago is what must do no harm.
     hesitation.ticks = () => (random(3) === 0 ? random(60) : 0)
-    for (let round = 0; round < 150; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       await leaveLock({})
       const content = await readFile(lock(), 'utf8')
       if (round % 2 === 1) {

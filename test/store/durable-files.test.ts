@@ -7,6 +7,7 @@ import { PGlite } from '@electric-sql/pglite'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { DurableFiles, openDurably, requireDurability } from '../../src/store/durable-files.ts'
 import { TEMPLATE_FOLDER } from '../../src/store/store-template.ts'
+import { FAST_STORE_STARTS } from '../support/command-line.ts'
 
 const { syncs } = vi.hoisted(() => ({ syncs: [] as string[] }))
 
@@ -75,18 +76,27 @@ describe('the files of the embedded store', () => {
     expect(synced.lastIndexOf('global/pg_control')).toBeGreaterThan(synced.indexOf(rows[0]?.path as string))
   })
 
-  it('count the segments of the log that were begun', async () => {
+  it('count the segments of the log that were begun, also those that a checkpoint kept for reuse', async () => {
     const db = await open()
     await db.exec('create table mark (t text)')
-    expect(files.newLogSegments).toBe(0)
-    for (let batch = 0; batch < 4; batch++) {
-      await db.exec(`insert into mark select repeat('x', 1000) from generate_series(1, 10000)`)
+    expect(files.newLogSegments).toBe(1)
+    for (let round = 0; round < 2; round++) {
+      for (let batch = 0; batch < 4; batch++) {
+        await db.exec(`insert into mark select repeat('x', 1000) from generate_series(1, 10000)`)
+      }
+      expect(files.newLogSegments).toBeGreaterThan(1)
+      await db.exec('checkpoint')
+      files.checkpointed()
+      expect(files.newLogSegments).toBe(0)
     }
-    expect(files.newLogSegments).toBeGreaterThan(0)
   })
 
   it('pass the self-test, which a start without syncs does not', async () => {
     await requireDurability(await open(), files)
+    const { rows } = await (opened as PGlite).query(
+      `select current_setting('shared_buffers') as shared, current_setting('max_wal_size') as log`,
+    )
+    expect(rows, 'what bounds the memory and the log').toEqual([{ shared: '16MB', log: '256MB' }])
     await opened?.close()
     files = new DurableFiles(folder, (error) => failures.push(error))
     opened = await PGlite.create({ fs: files })
@@ -94,10 +104,19 @@ describe('the files of the embedded store', () => {
   })
 
   it('end the thread with the first sync that fails, before the statement has an answer', async () => {
-    const program = ['--import', 'tsx', 'test/support/store-broken-sync.ts', folder]
+    const program = [...FAST_STORE_STARTS, '--import', 'tsx', 'test/support/store-broken-sync.ts', folder]
     const { status, stdout } = spawnSync(process.execPath, program, { encoding: 'utf8', timeout: 60_000 })
     expect(stdout).toBe('Error: EIO: i/o error, fsync\n')
     expect(status).toBe(70)
+  })
+
+  it('report an exception that is no error of PostgreSQL, which PGlite swallows', async () => {
+    const db = await open()
+    // It refuses every change from then on, and so it cannot be closed.
+    opened = undefined
+    const deep = '['.repeat(60_000) + ']'.repeat(60_000)
+    const [outcome] = await Promise.allSettled([db.query('select $1::jsonb', [deep])])
+    expect(failures, outcome.status).toEqual([expect.any(RangeError)])
   })
 
   it('open a folder whose postmaster.pid a crash left empty', async () => {

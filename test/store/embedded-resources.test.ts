@@ -5,6 +5,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { describe, expect, it } from 'vitest'
+import { FAST_STORE_STARTS } from '../support/command-line.ts'
 
 /** A file system of its own, in a process that has its own mounts. */
 const canMount = spawnSync('unshare', ['-m', 'sh', '-c', 'mount -t tmpfs none /mnt'], { stdio: 'ignore' }).status === 0
@@ -17,7 +18,7 @@ interface Report {
 
 /** Runs the program in test/support that takes everything away and gives it back; what it reports. */
 async function outage(command: string, ...prefix: readonly string[]): Promise<Report> {
-  const program = ['--import', 'tsx', 'test/support/store-without-room.ts']
+  const program = [...FAST_STORE_STARTS, '--import', 'tsx', 'test/support/store-without-room.ts']
   const child = spawn(command, [...prefix, process.execPath, ...program], { stdio: ['ignore', 'pipe', 'inherit'] })
   let report: Report | undefined
   for await (const line of createInterface({ input: child.stdout })) report = JSON.parse(line)

@@ -1,7 +1,7 @@
 /** The embedded store: the conformance suite, and what only it promises. One folder serves all: a new one takes seconds. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,9 +11,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createLog } from '../../src/base/log.ts'
 import { type Db, STATEMENT_MILLISECONDS_MAX, StoreUnavailable } from '../../src/store/db.ts'
 import { openEmbedded } from '../../src/store/embedded.ts'
-import { CLOSE_MILLISECONDS_MAX, TRANSACTION_IDLE_MILLISECONDS_MAX } from '../../src/store/limits.ts'
+import {
+  CLOSE_MILLISECONDS_MAX,
+  RESTART_PAUSE_MILLISECONDS_MIN,
+  TRANSACTION_IDLE_MILLISECONDS_MAX,
+} from '../../src/store/limits.ts'
 import { readSchemaState } from '../../src/store/migrate.ts'
 import { sql } from '../../src/store/sql.ts'
+import { FAST_STORE_STARTS } from '../support/command-line.ts'
 import { createPatientClock } from '../support/patient-clock.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { describeStore } from './conformance.ts'
@@ -139,6 +144,26 @@ describe('the embedded store', () => {
     expect(await impatient).toBeInstanceOf(StoreUnavailable)
     await mark(2)
     expect(await marks()).toEqual([2])
+  })
+
+  it('refuses callers that wait as soon as a start has failed, and is back when one succeeds', async () => {
+    await opened()
+    await mark(1)
+    const away = `${folder}-away`
+    const transaction = failure(sql`select pg_sleep(600)`.execute(db.tables()))
+    await underWay()
+    renameSync(folder, away)
+    writeFileSync(folder, 'no folder')
+    clock.advance(STATEMENT_MILLISECONDS_MAX)
+    // Time stands still from here: only the failed start can answer this caller.
+    const waiting = failure(mark(2))
+    expect(await transaction).toBeInstanceOf(StoreUnavailable)
+    expect(await waiting).toBeInstanceOf(StoreUnavailable)
+    rmSync(folder)
+    renameSync(away, folder)
+    clock.advance(RESTART_PAUSE_MILLISECONDS_MIN)
+    await expect.poll(() => db.available).toBe(true)
+    expect(await marks()).toEqual([1])
   })
 
   it('answers a caller in time without ending a statement that has time left', async () => {
@@ -310,9 +335,13 @@ describe('the embedded store', () => {
     await opened()
     await db.close()
     const other = await mkdtemp(join(tmpdir(), 'tidegate-store-new-'))
-    const writer = spawn(process.execPath, ['--import', 'tsx', 'test/support/store-writer.ts', join(other, 'store')], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
+    const writer = spawn(
+      process.execPath,
+      [...FAST_STORE_STARTS, '--import', 'tsx', 'test/support/store-writer.ts', join(other, 'store')],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    )
     const ended = once(writer, 'exit')
     while (readdirSync(other).length === 0 && writer.exitCode === null) {
       await new Promise((resolve) => setTimeout(resolve, 2))
@@ -330,9 +359,13 @@ describe('the embedded store', () => {
     await opened()
     await sql`drop table if exists survivor`.execute(db.tables())
     await db.close()
-    const writer = spawn(process.execPath, ['--import', 'tsx', 'test/support/store-writer.ts', folder], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
+    const writer = spawn(
+      process.execPath,
+      [...FAST_STORE_STARTS, '--import', 'tsx', 'test/support/store-writer.ts', folder],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    )
     const acknowledged = await acknowledgements(writer, 100)
     db = await openEmbedded({ folder, log, clock })
     const { rows } = await sql<{ n: number; half: number }>`select n, half from survivor order by n`.execute(

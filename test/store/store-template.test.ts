@@ -1,5 +1,5 @@
 /** The template of new stores: current, empty of everything that an installation makes for itself. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -10,6 +10,7 @@ import { createLog } from '../../src/base/log.ts'
 import { openEmbedded } from '../../src/store/embedded.ts'
 import { readSchemaState } from '../../src/store/migrate.ts'
 import { sql } from '../../src/store/sql.ts'
+import { copyTemplate, TEMPLATE_FOLDER } from '../../src/store/store-template.ts'
 import { createPatientClock } from '../support/patient-clock.ts'
 
 const log = createLog('silent')
@@ -29,6 +30,20 @@ it('has the schema of this version, and no row but those that its migrations ins
   }
   expect(filled.sort()).toEqual(['directory_version', 'schema_migrations'])
   await db.close()
+  rmSync(root, { recursive: true })
+})
+
+it('is copied whole, into folders that are their owner’s alone', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'tidegate-template-'))
+  const copy = join(root, 'store')
+  expect(await copyTemplate(copy)).toBe(true)
+  const paths = readdirSync(TEMPLATE_FOLDER, { recursive: true, encoding: 'utf8' }).sort()
+  expect(readdirSync(copy, { recursive: true, encoding: 'utf8' }).sort()).toEqual(paths)
+  for (const path of ['', ...paths]) {
+    const { mode } = statSync(join(copy, path))
+    if (statSync(join(TEMPLATE_FOLDER, path)).isDirectory()) expect(mode & 0o777, path).toBe(0o700)
+    else expect(readFileSync(join(copy, path)).equals(readFileSync(join(TEMPLATE_FOLDER, path))), path).toBe(true)
+  }
   rmSync(root, { recursive: true })
 })
 

@@ -1,6 +1,7 @@
 /** What may not newly appear in the sources: long files and functions, `any`, exports without a user, stray words. */
 import { describe, expect, it } from 'vitest'
 import { SETTING_KEYS } from '../../src/config/settings.ts'
+import { SHARING_FOLDERS } from '../support/test-runs.ts'
 import {
   anyViolations,
   FILE_LINES_MAX,
@@ -45,6 +46,18 @@ function remaining(rule: string, violations: Parameters<typeof withoutExceptions
     ),
   )
 }
+
+describe('test files that share a process', () => {
+  it('change nothing that the process has once', () => {
+    const change =
+      /\bvi\.(mock|doMock|spyOn|stub|useFake)|\bprocess\.(chdir|exit|umask|on|once)\(|\bprocess\.env\.\w+ =[^=]|\.prototype\.\w+ =[^=]|\bglobalThis\b/
+    const files = [...productTexts()].filter(([path]) =>
+      SHARING_FOLDERS.some((folder) => path.startsWith(`test/${folder}/`)),
+    )
+    expect(files.length).toBeGreaterThan(50)
+    expect(files.filter(([, text]) => change.test(text)).map(([path]) => path)).toEqual([])
+  })
+})
 
 describe('the sources', () => {
   it(`have no file over ${FILE_LINES_MAX} lines`, () => {

@@ -12,7 +12,7 @@ import { createSystemClock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log.ts'
 import { createMemoryBus } from '../../src/channel/bus-memory.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { type CommandResult, type RunningCommand, startCommand } from './command-line.ts'
+import { type CommandResult, type RunningCommand, startCommand, wasBuiltForThisRun } from './command-line.ts'
 import { fetchToken } from './sample-client.ts'
 import { ServiceRecord } from './service-record.ts'
 import { SIMULATED_FLAGS } from './simulated-markets.ts'
@@ -142,8 +142,9 @@ export function market(base: string, priceDecimals: number, depth: number, sourc
   }
 }
 
-/** Compiles what has changed; `npm test` has done so already, and then this is quick. */
+/** For a single file: compiles what has changed. `npm test` has done so already. */
 export function ensureBuilt(): void {
+  if (wasBuiltForThisRun) return
   const { status, stderr } = spawnSync(process.execPath, [join(ROOT, 'scripts/build.mjs')], { encoding: 'utf8' })
   if (status !== 0) throw new Error(`the build failed: ${stderr}`)
 }

@@ -5,7 +5,7 @@ import { type Step, Traders } from '../../../src/feed/simulator/traders.ts'
 import { ASK, BID, type MarketDefinition } from '../../../src/market/event.ts'
 
 const SIDES = [BID, ASK] as const
-const MINUTES = process.env.TIDEGATE_LONG === '1' ? 120 : 20
+const MINUTES = process.env.TIDEGATE_LONG === '1' ? 120 : 8
 
 function marketOf(baseAsset: string, priceDecimals: number, amountDecimals: number): MarketDefinition {
   return { symbol: `${baseAsset}USD`, baseAsset, quoteAsset: 'USD', priceDecimals, amountDecimals, depth: 1000 }

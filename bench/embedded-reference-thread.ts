@@ -1,0 +1,29 @@
+/**
+ * The thread of the reference that the embedded store is compared with: PGlite as it is by itself, on a folder. Nothing
+ * is synced, 128 MB of shared buffers, no checkpoint, no vacuum. It answers one statement at a time, as the store's own.
+ */
+import { parentPort, workerData } from 'node:worker_threads'
+import { PGlite, type Results } from '@electric-sql/pglite'
+import { affectedRowsOf, namedRows, SESSION_SETTINGS } from '../src/store/column-types.ts'
+
+export interface ReferenceRequest {
+  readonly text: string
+  readonly parameters: readonly (string | Uint8Array | null)[]
+}
+
+const database = await PGlite.create({ dataDir: workerData as string })
+for (const type of Object.keys(database.parsers)) database.parsers[type] = (text) => text
+for (const type of Object.keys(database.serializers)) database.serializers[type] = (value) => value
+await database.exec(SESSION_SETTINGS)
+
+// What fails ends the thread, and with it the benchmark.
+parentPort?.on('message', async ({ text, parameters }: ReferenceRequest) => {
+  const raw =
+    parameters.length === 0
+      ? (await database.exec(text, { rowMode: 'array' })).at(-1)
+      : await database.query(text, [...parameters], { rowMode: 'array' })
+  const { fields, rows, rowCount, command = '' } = raw as Results<(string | null)[]>
+  const affectedRows = affectedRowsOf(command, rowCount)
+  parentPort?.postMessage({ rows: namedRows(fields, rows), command, affectedRows })
+})
+parentPort?.postMessage('ready')

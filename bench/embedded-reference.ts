@@ -1,0 +1,50 @@
+/**
+ * The reference that the embedded store is compared with: PGlite as it is by itself, reached through the same calls,
+ * sessions and turns as the store, so that only the store's own work makes the difference.
+ */
+import { once } from 'node:events'
+import type { Clock } from '../src/base/clock.ts'
+import { startThread } from '../src/base/thread.ts'
+import { CallerSession, type StatementOutcome } from '../src/store/caller-session.ts'
+import { STATEMENT_MILLISECONDS_MAX } from '../src/store/db.ts'
+import { createQueries, type Queries } from '../src/store/sql.ts'
+import { TurnQueue } from '../src/store/turn-queue.ts'
+import type { ReferenceRequest } from './embedded-reference-thread.ts'
+
+export interface Reference extends Queries {
+  /** Ends the thread without closing its folder. */
+  close(): Promise<void>
+}
+
+export async function openReference(folder: string, clock: Clock): Promise<Reference> {
+  const thread = startThread('./embedded-reference-thread', import.meta.url, { workerData: folder })
+  await once(thread, 'message')
+  const turns = new TurnQueue(clock)
+  let answer: (outcome: StatementOutcome) => void = () => undefined
+  thread.on('message', (outcome: StatementOutcome) => answer(outcome))
+  const connection = {
+    isAlive: true,
+    beginText: 'begin',
+    limitText: () => undefined,
+    run(text: string, parameters: ReferenceRequest['parameters']): Promise<StatementOutcome> {
+      return new Promise((resolve) => {
+        answer = resolve
+        thread.postMessage({ text, parameters } satisfies ReferenceRequest)
+      })
+    },
+    giveBack: async () => turns.pass(),
+  }
+  const queries = createQueries(async ({ statementMillisecondsMax }) => {
+    const patienceMilliseconds = statementMillisecondsMax ?? STATEMENT_MILLISECONDS_MAX
+    const deadlineMilliseconds = clock.monotonicMilliseconds() + patienceMilliseconds
+    await turns.take(patienceMilliseconds)
+    return new CallerSession({
+      connection,
+      clock,
+      deadlineMilliseconds,
+      isFirstStatementOnly: statementMillisecondsMax !== undefined,
+      statementMillisecondsMax: patienceMilliseconds,
+    })
+  })
+  return { ...queries, close: async () => void (await thread.terminate()) }
+}

@@ -1,0 +1,57 @@
+/** What `npm test` says at its end: counts, what is missing, and the seconds of folders beside their budgets. */
+import { expect, it } from 'vitest'
+// @ts-expect-error plain JavaScript: it runs before there is a compiler
+import { summarise, timeReport } from '../../scripts/test-report.mjs'
+
+const ONE = {
+  name: '/root/test/store/one.test.ts',
+  status: 'passed',
+  startTime: 1_000,
+  endTime: 3_500,
+  assertionResults: [
+    { status: 'passed', fullName: 'a b', ancestorTitles: ['a'], title: 'b' },
+    { status: 'skipped', fullName: 'needs a server c', ancestorTitles: ['needs a server'], title: 'c' },
+    { status: 'skipped', fullName: 'needs a server d', ancestorTitles: ['needs a server'], title: 'd' },
+  ],
+}
+
+it('counts what passed, and names what failed, did not load or was skipped', () => {
+  const failed = { status: 'failed', fullName: 'e f', ancestorTitles: ['e'], title: 'f' }
+  const summary = summarise(
+    [
+      ONE,
+      { ...ONE, name: '/root/test/app/two.test.ts', status: 'failed', assertionResults: [failed] },
+      { ...ONE, name: '/root/test/app/three.test.ts', status: 'failed', assertionResults: [] },
+    ],
+    '/root',
+  )
+  expect(summary.passed).toBe(1)
+  expect(summary.failures).toEqual(['test/app/two.test.ts: e f', 'test/app/three.test.ts: does not load'])
+  expect([...summary.skipped]).toEqual([['test/store/one.test.ts: needs a server', 2]])
+  expect(summary.times[0]).toEqual({ path: 'test/store/one.test.ts', seconds: 2.5 })
+})
+
+it('shows the seconds of each folder beside those allowed, and names the folders that are over', () => {
+  const times = [
+    { path: 'test/store/one.test.ts', seconds: 2.5 },
+    { path: 'test/store/one.test.ts', seconds: 4 },
+    { path: 'test/app/two.test.ts', seconds: 1 },
+    { path: 'test/new/three.test.ts', seconds: 0.5 },
+  ]
+  expect(timeReport(times, { store: 6, app: 10 })).toEqual([
+    'seconds per folder, used and allowed:',
+    '     6.5      6.0  store  over its budget by 0.5',
+    '     1.0     10.0  app',
+    '     0.5      0.0  new  over its budget by 0.5',
+    '     8.0     16.0  in all',
+  ])
+})
+
+it('names the ten slowest of many files', () => {
+  const times = Array.from({ length: 12 }, (_, index) => ({ path: `test/app/${index}.test.ts`, seconds: index }))
+  const lines = timeReport(times, undefined)
+  expect(lines.slice(0, 2)).toEqual(['seconds per folder:', '    66.0  app'])
+  const first = lines.indexOf('seconds of the slowest files:') + 1
+  expect(lines.slice(first)).toHaveLength(10)
+  expect(lines[first]).toBe('    11.0  test/app/11.test.ts')
+})
