@@ -120,7 +120,14 @@ markets: [{${MARKET}, sources: [simulator]}]
 
   it('warns of a store on another machine without verified TLS, and masks the secrets of the store', async () => {
     const key = 'ab'.repeat(32)
-    const flags = ['--store.url', 'postgres://u:geheim@db.example.com/tide', '--keys.encryption_key', key]
+    const flags = [
+      '--conversion.par_assets',
+      '[]',
+      '--store.url',
+      'postgres://u:geheim@db.example.com/tide',
+      '--keys.encryption_key',
+      key,
+    ]
     const { code, stdout } = await runCommand(['check-config', '--json', '--offline', '--config', file, ...flags])
     expect(code).toBe(0)
     const { settings, warnings } = JSON.parse(stdout)

@@ -6,7 +6,7 @@
 import { AMOUNT_MAX } from '../../ledger/amounts.ts'
 import type { MinorUnits } from '../../ledger/posting.ts'
 import { BASE_SCALE, type PricedAsset, type PricingLevel, type PricingMarket, type PricingSettings } from './context.ts'
-import { type Impossible, impossible, type Waiting, waits } from './outcome.ts'
+import { type Impossible, impossible, type Waiting, waits } from './refusal.ts'
 import type { UsableBook } from './usable-book.ts'
 
 /** Fraction digits of a price text. */

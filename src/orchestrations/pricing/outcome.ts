@@ -1,6 +1,7 @@
-/** What pricing a conversion comes to: a price, a reason to wait, or never. Pure. */
+/** What is asked of pricing, and what it comes to: a price, a reason to wait, or never. Types alone. */
 import type { MinorUnits } from '../../ledger/posting.ts'
 import type { PriceEvidence } from './evidence.ts'
+import type { Impossible, Waiting } from './refusal.ts'
 
 export interface PriceRequest {
   readonly orchestrationId: string
@@ -28,27 +29,4 @@ export interface Conversion {
   readonly evidence: PriceEvidence
 }
 
-/** The conversion has no price now and is to be tried again. */
-export interface Waiting {
-  readonly kind: 'waits'
-  readonly waitingFor: 'PRICE' | 'PEG' | 'SLIPPAGE' | 'DESK_LIMIT'
-  /** For people; no secrets. */
-  readonly detail: string
-}
-
-/** The conversion will never have a price as it is. */
-export interface Impossible {
-  readonly kind: 'impossible'
-  readonly code: 'NOT_CONVERTIBLE'
-  readonly detail: string
-}
-
 export type PriceOutcome = { readonly kind: 'priced'; readonly conversion: Conversion } | Waiting | Impossible
-
-export function waits(waitingFor: Waiting['waitingFor'], detail: string): Waiting {
-  return { kind: 'waits', waitingFor, detail }
-}
-
-export function impossible(detail: string): Impossible {
-  return { kind: 'impossible', code: 'NOT_CONVERTIBLE', detail }
-}

@@ -5,7 +5,7 @@
 import { AMOUNT_MAX } from '../../ledger/amounts.ts'
 import type { MinorUnits } from '../../ledger/posting.ts'
 import type { PricedAsset } from './context.ts'
-import { type Impossible, impossible } from './outcome.ts'
+import { type Impossible, impossible } from './refusal.ts'
 
 export interface ParAmounts {
   readonly converted: MinorUnits

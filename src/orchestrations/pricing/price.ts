@@ -11,17 +11,10 @@ import type { PricedAsset, PricingContext, PricingMarket } from './context.ts'
 import { marketEvidence, parEvidence } from './evidence.ts'
 import { lockPricing } from './locks.ts'
 import { type BookSide, type MarketTerms, marketPrice, sideOf, type Walk } from './market.ts'
-import {
-  type Conversion,
-  type Impossible,
-  impossible,
-  type PriceOutcome,
-  type PriceRequest,
-  type Waiting,
-  waits,
-} from './outcome.ts'
+import type { Conversion, PriceOutcome, PriceRequest } from './outcome.ts'
 import { isInsidePeg, parAmounts } from './par.ts'
 import { marketsOfPair } from './pegs.ts'
+import { type Impossible, impossible, type Waiting, waits } from './refusal.ts'
 import { type UsableBook, usableBook } from './usable-book.ts'
 
 /** How a request is converted, as far as it is known without a book. */
