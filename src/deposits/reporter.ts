@@ -12,10 +12,11 @@ import { type Db, StatementFailed, StoreUnavailable } from '../store/db.ts'
 import { transactionWithRetries } from '../store/retry.ts'
 import { createDepositMetrics, type DepositMetrics } from './metrics.ts'
 import { type DepositSettings, type Outcome, recordReports } from './record.ts'
-import { paymentKey, type Report } from './report.ts'
+import type { Report } from './report.ts'
 import { REPORTS_MAX } from './schemas.ts'
 import { type DepositDocument, readDeposits } from './store.ts'
 import type { DepositTables } from './tables.ts'
+import { wavesOf } from './waves.ts'
 import { LostRace } from './writes.ts'
 
 /** What became of one report. */
@@ -165,22 +166,4 @@ export class DepositReporter {
 
 function isLostRace(error: unknown): boolean {
   return error instanceof LostRace || (error instanceof StatementFailed && error.sqlState === UNIQUE_VIOLATION)
-}
-
-/** Reports of one payment, or with one name, go into waves that follow each other in the order of the reports. */
-export function wavesOf<Item extends { readonly report: Report }>(
-  items: readonly Item[],
-): readonly (readonly Item[])[] {
-  const waves: Item[][] = []
-  const next = new Map<string, number>()
-  for (const item of items) {
-    const { source, externalId } = item.report
-    const keys = [JSON.stringify({ source, externalId }), paymentKey(item.report) ?? []].flat()
-    const number = Math.max(...keys.map((key) => next.get(key) ?? 0))
-    for (const key of keys) next.set(key, number + 1)
-    const wave = waves[number] ?? []
-    wave.push(item)
-    waves[number] = wave
-  }
-  return waves
 }

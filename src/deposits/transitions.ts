@@ -33,9 +33,7 @@ export function reportEffect(present: DepositStatus, reported: DepositStatus): R
 }
 
 /** What the operator asks for, but for assignment, which changes no state. */
-export const DEPOSIT_ACTIONS = ['hold', 'release', 'reject', 'reverse', 'return'] as const
-
-export type DepositAction = (typeof DEPOSIT_ACTIONS)[number]
+export type DepositAction = 'hold' | 'release' | 'reject' | 'reverse' | 'return'
 
 export interface DepositState {
   readonly status: DepositStatus

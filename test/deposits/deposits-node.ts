@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { newId } from '../../src/base/ids.ts'
 import { sql } from '../../src/store/sql.ts'
-import { type RestCustomer, RestNode } from '../support/rest.ts'
+import { type RestCustomer, RestNode, untilServed } from '../support/rest.ts'
 import { ADDRESSES, newAccount, RULES, ruleBody } from '../support/rules.ts'
 import { temporaryFolder } from '../support/running-service.ts'
 
@@ -93,7 +93,7 @@ export function wireOf(fiat: Readonly<Record<string, unknown>>, changes: Readonl
 
 /** Reports one deposit, which is accepted. */
 export async function report({ node }: DepositsNode, body: object) {
-  const answer = await node.operator('POST', '/deposits', body)
+  const answer = await untilServed(() => node.operator('POST', '/deposits', body))
   expect(answer.status, answer.text).toBe(200)
   return answer.body
 }
