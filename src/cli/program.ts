@@ -6,6 +6,7 @@ import { Command } from 'commander'
 import { programVersion } from '../base/version.ts'
 import { registerAdmin } from './admin.ts'
 import { registerCheckConfig } from './check-config.ts'
+import { registerCheckExecutor } from './check-executor.ts'
 import { addFeedFlags } from './config-flags.ts'
 import { registerDemo } from './demo.ts'
 import { registerDoctor } from './doctor.ts'
@@ -33,6 +34,7 @@ export function createProgram(): Command {
   registerDemo(program)
   registerServe(program)
   registerCheckConfig(program)
+  registerCheckExecutor(program)
   registerMigrate(program)
   registerDoctor(program)
   registerWatch(program)

@@ -20,7 +20,7 @@ interface OpenRow {
 
 export function createDeliveryMetrics(registry: MetricsRegistry, db: Db): DeliveryMetrics {
   const oldest = new Gauge({
-    name: 'tidegate_delivery_oldest_seconds',
+    name: 'tidegate_deliveries_oldest_seconds',
     help: 'Age of the oldest delivery in each state that is not final; 0 when there is none',
     labelNames: ['status'],
     registers: [registry],
@@ -41,7 +41,7 @@ export function createDeliveryMetrics(registry: MetricsRegistry, db: Db): Delive
     },
   })
   const lateSettles = new Counter({
-    name: 'tidegate_delivery_late_settles_total',
+    name: 'tidegate_deliveries_late_settles_total',
     help: 'Deliveries that were settled after they had failed, and their money had gone back to the profile',
     registers: [registry],
   })
@@ -51,7 +51,7 @@ export function createDeliveryMetrics(registry: MetricsRegistry, db: Db): Delive
 /** Requests by what became of their deliveries. */
 export function createRequestCounter(registry: MetricsRegistry): Counter<'outcome'> {
   return new Counter({
-    name: 'tidegate_delivery_requests_total',
+    name: 'tidegate_deliveries_requests_total',
     help: 'Requests to deliveries.webhook_url by what became of them; contradiction: the executor contradicts a result that is recorded',
     labelNames: ['outcome'],
     registers: [registry],

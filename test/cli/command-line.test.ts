@@ -56,15 +56,23 @@ describe('a mistake', () => {
 })
 
 describe('--help', () => {
-  it.each(['serve', 'demo', 'check-config', 'migrate', 'watch', 'verify', 'torture', 'admin', 'doctor'])(
-    'of %s has examples',
-    async (verb) => {
-      const { code, stdout, stderr } = await runCommand([verb, '--help'])
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-      expect(stdout).toMatch(new RegExp(`Examples:\\n +(\\$ )?tidegate ${verb}`))
-      if (verb === 'serve') for (const key of SETTING_KEYS) expect(stdout).toContain(`--${key} <value>`)
-    },
-  )
+  it.each([
+    'serve',
+    'demo',
+    'check-config',
+    'check-executor',
+    'migrate',
+    'watch',
+    'verify',
+    'torture',
+    'admin',
+    'doctor',
+  ])('of %s has examples', async (verb) => {
+    const { code, stdout, stderr } = await runCommand([verb, '--help'])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(new RegExp(`Examples:\\n +(\\$ )?tidegate ${verb}`))
+    if (verb === 'serve') for (const key of SETTING_KEYS) expect(stdout).toContain(`--${key} <value>`)
+  })
 
   it('whose reader has left ends without an error', async () => {
     const command = startCommand(['record', '--help'])

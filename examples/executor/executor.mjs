@@ -1,0 +1,123 @@
+/**
+ * An executor that does it right, without dependencies: it verifies every request, pays each delivery once, and answers
+ * every repeat with the result of the first. Run it: TIDEGATE_WEBHOOK_SECRET=whsec_... node executor.mjs
+ *
+ * It pays nobody: `pay` is where your bank or custody is asked, with the delivery's id as ITS idempotency key. It keeps
+ * results in a file, one line for each event, because what is only in memory is paid again after a restart.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { createServer } from 'node:http'
+
+const PORT = Number(process.env.PORT ?? 9090)
+const FILE = process.env.EXECUTOR_FILE ?? 'executor-results.jsonl'
+const BODY_BYTES_MAX = 65_536
+const TOLERANCE_SECONDS = 300
+
+/** One secret, or two while you change from one to the other. */
+const keys = (process.env.TIDEGATE_WEBHOOK_SECRET ?? '')
+  .split(/[\s,]+/)
+  .filter((secret) => secret.startsWith('whsec_'))
+  .map((secret) => Buffer.from(secret.slice('whsec_'.length), 'base64'))
+if (keys.length === 0) throw new Error('set TIDEGATE_WEBHOOK_SECRET to the secret in deliveries.webhook_secrets')
+
+/** By webhook-id: the body that it came with first, and the answer that was given. */
+const results = new Map()
+try {
+  for (const line of readFileSync(FILE, 'utf8').split('\n').filter(Boolean)) {
+    const { id, ...result } = JSON.parse(line)
+    results.set(id, result)
+  }
+} catch (error) {
+  if (error.code !== 'ENOENT') throw error
+}
+const file = openSync(FILE, 'a', 0o600)
+
+/** On the disk before anybody learns of it. */
+function keep(id, result) {
+  writeSync(file, `${JSON.stringify({ id, ...result })}\n`)
+  fsyncSync(file)
+  results.set(id, result)
+}
+
+/** Payments under way, by webhook-id: a repeat waits for the first one. */
+const paying = new Map()
+
+/** How often each payment was asked for: what `tidegate check-executor` reads in the answers. */
+const made = new Map()
+
+/** Asks for the payment. With the same key a second call must not pay again: that is what your bank has to promise. */
+async function pay(idempotencyKey, { metadata }) {
+  if (metadata?.tidegate_check === 'refuse') return { status: 'REFUSED', code: 'closed_account', detail: 'a test' }
+  const payments = (made.get(idempotencyKey) ?? 0) + 1
+  made.set(idempotencyKey, payments)
+  return { status: 'SETTLED', reference: `example-${idempotencyKey}`, payments }
+}
+
+function isVerified(id, timestamp, signatures, body) {
+  if (!/^[0-9]{1,12}$/.test(timestamp ?? '')) return false
+  if (Math.abs(Date.now() / 1000 - Number(timestamp)) > TOLERANCE_SECONDS) return false
+  const given = (signatures ?? '').split(' ').flatMap((text) => (text.startsWith('v1,') ? [text.slice(3)] : []))
+  return keys.some((key) => {
+    const expected = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest()
+    return given.some((text) => {
+      const signature = Buffer.from(text, 'base64')
+      return signature.length === expected.length && timingSafeEqual(signature, expected)
+    })
+  })
+}
+
+async function answerTo(id, body) {
+  const known = results.get(id)
+  if (known !== undefined) {
+    // The same id with another body is a mistake of the sender: neither pay nor refuse.
+    return known.body === body ? [200, known.answer] : [409, { status: 'CONFLICT' }]
+  }
+  const under = paying.get(id)
+  if (under !== undefined) {
+    await under
+    return answerTo(id, body)
+  }
+  const payment = pay(id, JSON.parse(body).data).then((answer) => keep(id, { body, answer }))
+  paying.set(id, payment)
+  try {
+    await payment
+  } finally {
+    paying.delete(id)
+  }
+  return answerTo(id, body)
+}
+
+async function handle(request, response) {
+  const parts = []
+  let size = 0
+  for await (const part of request) {
+    size += part.length
+    if (size > BODY_BYTES_MAX) return respond(response, 413, {})
+    parts.push(part)
+  }
+  // The bytes as they came: a body that was parsed and written again has another signature.
+  const body = Buffer.concat(parts)
+  const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures } = request.headers
+  if (request.method !== 'POST' || id === undefined) return respond(response, 400, {})
+  if (!isVerified(id, timestamp, signatures, body)) return respond(response, 401, {})
+  const [status, answer] = await answerTo(id, body.toString('utf8'))
+  respond(response, status, answer)
+}
+
+function respond(response, status, answer) {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
+}
+
+const server = createServer((request, response) => {
+  handle(request, response).catch((error) => {
+    // A cut connection is no fault; anything else must not look like a result.
+    if (!response.destroyed && !response.headersSent) respond(response, 500, {})
+    if (!request.destroyed) console.error(error)
+  })
+})
+server.listen(PORT, '127.0.0.1', () => console.log(`listening on http://127.0.0.1:${server.address().port}`))
+process.once('SIGTERM', () => {
+  server.close(() => closeSync(file))
+  server.closeAllConnections()
+})
