@@ -98,6 +98,7 @@ describe('the document', () => {
       'not_allowed',
       'foreign_origin',
       'method_not_allowed',
+      'deposit_conflict',
       'misdirected_request',
       'upgrade_required',
       'too_many_connections',
