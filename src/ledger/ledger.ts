@@ -67,50 +67,20 @@ export async function lockBalances<Tables>(
 /**
  * Writes postings and the balances that they change. Throws `InsufficientBalance` before anything is written when a
  * bucket would go below zero.
+ *
+ * The lock is a statement of its own: a statement that waits for a lock still sees other rows as they were before, so one
+ * that locked and wrote at once would not always add to the balance that it locked. Ids of postings are taken behind the
+ * locks, so those of one balance are in the order of commits.
  */
 export async function post<Tables>(transaction: Transaction<Tables>, postings: readonly Posting[]): Promise<void> {
   if (postings.length === 0) return
   const changes = balanceChanges(postings)
-  let rows = await writePostings(transaction, postings, changes)
-  if (rows.length < changes.length) {
-    await insertMissing(transaction, changes)
-    rows = await writePostings(transaction, postings, changes)
-  }
-  const found = new Map(rows.map((row) => [keyOf(row.profile_id, row.asset), balancesOf(row)]))
-  for (const change of changes) refuseOverdraft(change, found.get(keyOf(change.profileId, change.asset)))
-}
-
-/**
- * One statement, because it is all that most transactions of the ledger consist of: locks the balances, in order, and
- * writes only when each is there and none goes below zero. Ids of postings are taken behind those locks, so those of one
- * balance are in the order of commits.
- * @returns the balances as they were before; none when some are missing, which locks and writes nothing
- */
-async function writePostings<Tables>(
-  transaction: Transaction<Tables>,
-  postings: readonly Posting[],
-  changes: readonly BalanceChange[],
-): Promise<readonly BalanceRow[]> {
+  const balances = await lockBalances(transaction, changes)
+  for (const change of changes) refuseOverdraft(change, balances(change))
   const profileOf = (account: Posting['debit']) => ('profileId' in account ? account.profileId : null)
   const now = sql`date_trunc('milliseconds', clock_timestamp())`
-  const { rows } = await sql<BalanceRow>`
-    with locked as materialized (${lockedRows(changes)}), changed as materialized (
-      select * from unnest(
-        ${changes.map(({ profileId }) => profileId)}::uuid[],
-        ${changes.map(({ asset }) => asset)}::text[],
-        ${changes.map(({ available }) => String(available))}::numeric[],
-        ${changes.map(({ in_transit }) => String(in_transit))}::numeric[],
-        ${changes.map(({ held }) => String(held))}::numeric[],
-        ${changes.map(({ receivable }) => String(receivable))}::numeric[]
-      ) as changed (profile_id, asset, available, in_transit, held, receivable)
-    ), covered as materialized (
-      select count(*) = ${changes.length} as are_all
-      from locked join changed using (profile_id, asset)
-      where ${sql.join(
-        PROFILE_BUCKETS.map((bucket) => sql`${sql.ref(`locked.${bucket}`)} + ${sql.ref(`changed.${bucket}`)} >= 0`),
-        sql` and `,
-      )}
-    ), written as (
+  await sql`
+    with written as (
       insert into postings (group_id, asset, amount, debit_bucket, debit_profile_id, credit_bucket, credit_profile_id,
         effective_at, created_at)
       select group_id, asset, amount, debit_bucket, debit_profile_id, credit_bucket, credit_profile_id,
@@ -125,26 +95,28 @@ async function writePostings<Tables>(
         ${postings.map(({ credit }) => profileOf(credit))}::uuid[],
         ${postings.map(({ effectiveAt }) => effectiveAt ?? null)}::timestamptz[]
       ) as wanted (group_id, asset, amount, debit_bucket, debit_profile_id, credit_bucket, credit_profile_id, effective_at)
-      where (select are_all from covered)
       returning id
-    ), updated as (
-      update balances set
-        available = balances.available + changed.available,
-        in_transit = balances.in_transit + changed.in_transit,
-        held = balances.held + changed.held,
-        receivable = balances.receivable + changed.receivable,
-        version = balances.version + 1,
-        last_posting_id = (select max(id) from written)
-      from changed
-      where balances.profile_id = changed.profile_id and balances.asset = changed.asset and (select are_all from covered)
     )
-    select * from locked
+    update balances set
+      available = balances.available + changed.available,
+      in_transit = balances.in_transit + changed.in_transit,
+      held = balances.held + changed.held,
+      receivable = balances.receivable + changed.receivable,
+      version = balances.version + 1,
+      last_posting_id = (select max(id) from written)
+    from unnest(
+      ${changes.map(({ profileId }) => profileId)}::uuid[],
+      ${changes.map(({ asset }) => asset)}::text[],
+      ${changes.map(({ available }) => String(available))}::numeric[],
+      ${changes.map(({ in_transit }) => String(in_transit))}::numeric[],
+      ${changes.map(({ held }) => String(held))}::numeric[],
+      ${changes.map(({ receivable }) => String(receivable))}::numeric[]
+    ) as changed (profile_id, asset, available, in_transit, held, receivable)
+    where balances.profile_id = changed.profile_id and balances.asset = changed.asset
   `.execute(transaction)
-  return rows
 }
 
-function refuseOverdraft(change: BalanceChange, balances: Balances | undefined): void {
-  assert(balances !== undefined, 'a balance that was made is there')
+function refuseOverdraft(change: BalanceChange, balances: Balances): void {
   for (const bucket of PROFILE_BUCKETS) {
     if (balances[bucket] + change[bucket] < 0n) {
       throw new InsufficientBalance(change, bucket, balances[bucket], -change[bucket])

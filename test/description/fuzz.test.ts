@@ -3,19 +3,23 @@
  * no answer is an error of ours, and each conforms to the document in status, header fields, type and body.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '../../src/base/ids.ts'
 import { SCOPES } from '../../src/contract/scopes.ts'
+import { nextCreationTime } from '../../src/store/creation-time.ts'
+import { insertTransfers } from '../../src/transfers/store.ts'
 import { ApiDocument, closed, type Node } from '../support/api-document.ts'
 import { captureLog } from '../support/door.ts'
 import { propertySettings } from '../support/property.ts'
 import { Random } from '../support/random.ts'
 import { type RestCustomer, RestNode } from '../support/rest.ts'
+import { newAccount } from '../support/rules.ts'
 import { temporaryFolder } from '../support/running-service.ts'
 import { type DescribedOperation, type FuzzRequest, RequestMaker } from './fuzz-requests.ts'
 import { Known, ValueMaker } from './fuzz-values.ts'
 
 const { seed = 0, numRuns = 0 } = propertySettings(150)
 /** Records pile up and lists grow: more would mostly read the same again. */
-const REQUESTS = Math.min(2 * numRuns, 6_000)
+const REQUESTS = Math.min(3 * numRuns, 9_000)
 const folder = temporaryFolder()
 const { log, lines } = captureLog()
 
@@ -77,6 +81,20 @@ function send(request: FuzzRequest): Promise<Answer> {
   })
 }
 
+/** One that no request can make. */
+async function newTransfer(): Promise<string> {
+  const { customerId } = full
+  const { profileId } = await newAccount(full)
+  return await node.db.transaction(async (transaction) => {
+    const id = newId()
+    const createdAt = await nextCreationTime(transaction, customerId)
+    const what = { asset: 'USDC', amount: 1n, direction: 'CREDIT', type: 'WIRE_DEPOSIT', status: 'PENDING' } as const
+    const transfer = { id, customerId, profileId, accountId: null, ...what, groupId: id, createdAt }
+    await insertTransfers(transaction, [transfer])
+    return id
+  })
+}
+
 /** Keeps the ids and names of an answer for later requests. */
 function learn(known: Known, body: Node): void {
   const existing = body.meta?.existing
@@ -86,6 +104,7 @@ function learn(known: Known, body: Node): void {
     known.add('id', record.id)
     if (record.members !== undefined) known.add('account', record.id)
     if (record.source !== undefined) known.add('rule', record.id)
+    if (record.direction !== undefined) known.add('transfer', record.id)
     for (const [kind, name] of Object.entries({ profile: 'profile_id', ref: 'ref_id', address: 'address' })) {
       if (typeof record[name] === 'string') known.add(kind, record[name])
     }
@@ -106,6 +125,7 @@ describe('requests made from the document', () => {
     })
     known.add('client', client.client_id)
     known.add('secret', client.client_secret)
+    known.add('transfer', await newTransfer())
     for (const identity of ['person-1', 'person-2']) known.add('identity', identity)
     const maker = new RequestMaker(document, random, known, new ValueMaker(document, random, known))
     const seen = new Map<string, Set<number>>()

@@ -237,6 +237,24 @@ describe(`many writers at once (seed ${SEED})`, () => {
     expect(rows).toEqual([])
   })
 
+  it('on the same few balances are refused by the ledger before the store would', async () => {
+    const random = new Random(SEED)
+    const write = async () => {
+      for (let round = 0; round < 60; round++) {
+        const [from, to] = [random.pick(profiles), random.pick(profiles)]
+        const amount = () => BigInt(1 + random.integer(20))
+        const source = random.chance(0.5) ? EXTERNAL : of(from, 'in_transit')
+        const postings = [move(source, of(to), amount()), move(of(from), of(to, 'in_transit'), amount())]
+        await postAll(...postings).catch((error: unknown) => {
+          if (!(error instanceof InsufficientBalance)) throw error
+        })
+      }
+    }
+    await Promise.all(Array.from({ length: WRITERS }, write))
+    await writeCheckpoints(db)
+    expect((await compare(1_000)).differences).toEqual([])
+  })
+
   it('of new balances make each once', async () => {
     const writes = Array.from({ length: 12 }, (_, n) => {
       const [first, second] = n % 2 === 0 ? [profiles[0], profiles[1]] : [profiles[1], profiles[0]]

