@@ -81,7 +81,7 @@ export const LEDGER_NOUNS: readonly AdminNoun[] = [
 ]
 
 /** Per asset an opening row, the lines, and a closing row. No value holds a comma, a quote or a line end. */
-export function statementCsv({ from, to, assets }: Statement): string {
+function statementCsv({ from, to, assets }: Statement): string {
   const header = ['entry', 'asset', ...LINE_COLUMNS]
   const row = (entry: string, asset: string, line: Line) =>
     [entry, asset, ...LINE_COLUMNS.map((column) => line[column] ?? '')].join(',')

@@ -1,0 +1,34 @@
+/** Transactions that stood in each other's way are run again, a bounded number of times; nothing else is. */
+import { expect, it } from 'vitest'
+import { type Db, StatementFailed } from '../../src/store/db.ts'
+import { transactionWithRetries } from '../../src/store/retry.ts'
+
+/** A store whose transactions fail with these codes, one after the other, and then succeed. */
+function failing(...codes: string[]) {
+  let attempts = 0
+  const db = {
+    transaction: async (work: (transaction: never) => Promise<unknown>) => {
+      const code = codes[attempts++]
+      if (code !== undefined) throw new StatementFailed('failed', code)
+      return await work(undefined as never)
+    },
+  } as unknown as Pick<Db, 'transaction'>
+  return { run: () => transactionWithRetries(db, async () => 'done'), attempts: () => attempts }
+}
+
+it('repeats serialization failures and deadlocks', async () => {
+  const store = failing('40001', '40P01')
+  expect([await store.run(), store.attempts()]).toEqual(['done', 3])
+})
+
+it('passes on what is no conflict, at once', async () => {
+  const store = failing('23505')
+  await expect(store.run()).rejects.toMatchObject({ sqlState: '23505' })
+  expect(store.attempts()).toBe(1)
+})
+
+it('gives up after five attempts', async () => {
+  const store = failing(...Array.from({ length: 9 }, () => '40P01'))
+  await expect(store.run()).rejects.toMatchObject({ sqlState: '40P01' })
+  expect(store.attempts()).toBe(5)
+})
