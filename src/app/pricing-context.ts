@@ -2,6 +2,7 @@
  * What conversions are priced from, as it is now: the configuration in force and the live books of this process. A book
  * is copied in one step, so all of it is of one version.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { type Clock, nanosecondText } from '../base/clock.ts'
 import type { Replica } from '../channel/replica.ts'
 import { minorUnitsOf } from '../config/asset-amounts.ts'
@@ -26,10 +27,11 @@ export interface PricingParts {
 
 export function pricingContext({ config, clock, marketData, isSandbox }: PricingParts): PricingContext {
   const { assets } = config
+  const markets = config.markets.map(({ definition }) => definition)
   return {
     assets,
     parAssets: config['conversion.par_assets'],
-    markets: config.markets.map(({ definition }) => definition),
+    markets,
     settings: {
       pegBpsMax: config['conversion.peg_bps_max'],
       slippageBpsMax: config['conversion.slippage_bps_max'],
@@ -41,7 +43,10 @@ export function pricingContext({ config, clock, marketData, isSandbox }: Pricing
     isSandbox,
     bookOf(symbol) {
       const replica = marketData.replicaOf(symbol)
-      return replica === undefined ? undefined : readBook(replica, clock, !marketData.isFromVenues(symbol))
+      const market = markets.find((candidate) => candidate.symbol === symbol)
+      // A reload may have given the market other decimals since; its prices would be read in the wrong unit.
+      if (replica === undefined || !isDeepStrictEqual(replica.market, market)) return undefined
+      return readBook(replica, clock, !marketData.isFromVenues(symbol))
     },
   }
 }

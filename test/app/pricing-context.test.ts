@@ -64,7 +64,7 @@ function setUp(flags: Readonly<Record<string, string>> = {}) {
   void marketData.start(new Map())
   const say = (source: string, event: MarketEvent) => fed.get(source)?.listener(event)
   const context = pricingContext({ config, clock, marketData, isSandbox: false })
-  return { clock, context, say }
+  return { clock, context, say, config, marketData }
 }
 
 const USDC = 'kraken:USDC/USD'
@@ -109,6 +109,20 @@ it('reads a book as it is now: levels, version, times and sources', () => {
   expect(context.bookOf('USDCUSD')).toMatchObject({ isLive: false })
   expect(context.bookOf('BTCUSD')).toMatchObject({ isSimulated: true })
   expect(context.bookOf('ETHUSD')).toBeUndefined()
+})
+
+it('has no book of a market that was given other decimals meanwhile', () => {
+  const { clock, context, say, config, marketData } = setUp()
+  say(USDC, { type: 'snapshot', levels: [bid(9_999, 100), ask(10_001, 250)] })
+  clock.advance(10)
+  const changed = config.markets.map((market) => ({
+    ...market,
+    definition: { ...market.definition, priceDecimals: 5 },
+  }))
+  marketData.change(changed)
+  say(USDC, { type: 'snapshot', levels: [bid(99_990, 100), ask(100_010, 250)] })
+  clock.advance(10)
+  expect(context.bookOf('USDCUSD')).toBeUndefined()
 })
 
 it('grows old with a book that does not change, and older than it is when the wall clock steps back', () => {
