@@ -1,9 +1,12 @@
 /** The step `convert`: what it makes of the ledger, the statement, the orchestration and its work. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '../../src/base/ids.ts'
+import type { Delivery } from '../../src/deliveries/model.ts'
 import { convertBatch } from '../../src/orchestrations/convert.ts'
+import { ORCHESTRATION_DELIVERIES } from '../../src/orchestrations/delivery-results.ts'
 import { type Claim, ClaimLost, claimWork } from '../../src/orchestrations/queue.ts'
 import type { NewOrchestration } from '../../src/orchestrations/start.ts'
-import type { Db } from '../../src/store/db.ts'
+import type { Db, Transaction } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
 import { captureLog } from '../support/door.ts'
 import { addAssets, addOwner, balanceOf, type Owner } from '../support/ledger.ts'
@@ -170,7 +173,10 @@ describe('a conversion whose destination is outside', () => {
       },
     ])
     const shown = await entriesOf(row.id as string)
-    expect(shown.filter(({ type }) => type === 'CONVERSION')).toMatchObject(entries)
+    expect(shown).toMatchObject([...entries, { type: 'CRYPTO_WITHDRAWAL', status: 'PENDING', direction: 'DEBIT' }])
+    // The statement adds up: what was charged shows where the source asset leaves.
+    const left = shown.find(({ direction, asset }) => direction === 'DEBIT' && asset === 'USDC')
+    expect(left).toMatchObject({ fee: '50000' })
     expect(await balanceOf(db, owner.profileId, destinationAsset)).toMatchObject({
       available: 0n,
       in_transit: 4_950_000n,
@@ -193,6 +199,50 @@ describe('a conversion whose destination is outside', () => {
       { action: 'orchestration.fail', detail: { fail_code: 'OWN_ADDRESS' } },
     ])
     await run(sql`delete from address_pool`)
+  })
+})
+
+describe('the result of a delivery', () => {
+  const destination = { crypto: { address: ADDRESS, network: 'ETHEREUM' } } as const
+  const deliveryOf = (id: unknown): Delivery => ({
+    id: newId(),
+    ...owner,
+    owner: { orchestrationId: id as string },
+    asset: 'USDG',
+    amount: 5_000_000n,
+    destination,
+    failsTo: 'available',
+    status: 'SETTLED',
+    attempt: 1,
+    reference: 'r',
+    late: false,
+  })
+
+  it('ends the orchestration, or shows that the operator has to decide', async () => {
+    const { id } = await attempt(() => ({ destination }))
+    const tell = (work: (transaction: Transaction<object>) => Promise<void>) => db.transaction(work)
+    const { settled, failed, waits } = ORCHESTRATION_DELIVERIES
+    await tell((transaction) => waits(transaction, deliveryOf(id), { waitingFor: 'OPERATOR', detail: 'unknown' }))
+    expect(await orchestrationRow(db, id as string)).toMatchObject({
+      waiting_for: 'OPERATOR',
+      waiting_detail: 'unknown',
+    })
+    await tell((transaction) => waits(transaction, deliveryOf(id), undefined))
+    expect(await orchestrationRow(db, id as string)).toMatchObject({ step: 'deliver', waiting_for: null })
+    await tell((transaction) => failed(transaction, deliveryOf(id), { code: 'REFUSED', detail: 'closed' }))
+    const refused = await orchestrationRow(db, id as string)
+    expect(refused).toMatchObject({ status: 'FAILED', step: null, fail_code: 'REFUSED', fail_detail: 'closed' })
+    // What it was converted into stays to be seen, and a retry sends that.
+    expect(refused).toMatchObject({ destination_amount: '5000000', price: '1' })
+    await tell((transaction) => settled(transaction, { ...deliveryOf(id), late: true }))
+    expect(await orchestrationRow(db, id as string)).toMatchObject({ status: 'COMPLETED', fail_code: null })
+    expect((await auditOf(id)).map(({ action }) => action)).toEqual([
+      'orchestration.deliver',
+      'orchestration.wait',
+      'orchestration.continue',
+      'orchestration.fail',
+      'orchestration.complete',
+    ])
   })
 })
 
