@@ -110,7 +110,8 @@ export function inOrderOfTime(entries: readonly TraceEntry[]): readonly TraceEnt
 
 export function sightingEntry(sighting: TracedSighting): TraceEntry {
   const { source, external_id, status, confirmations, reports, first_reported_at: at, last_reported_at } = sighting
-  const depth = confirmations === null ? '' : `, ${confirmations} confirmations`
+  const depth =
+    confirmations === null ? '' : `, ${confirmations} ${confirmations === 1 ? 'confirmation' : 'confirmations'}`
   const times = reports === 1 ? 'once' : `${reports} times, last at ${last_reported_at}`
   return {
     at,

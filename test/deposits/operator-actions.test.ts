@@ -269,7 +269,7 @@ it('a trace has everything that happened, in the order of time', async () => {
     'orchestration',
   ])
   const texts = entries.map(({ text }: { text: string }) => text)
-  expect(texts[0]).toBe(`custody reports the payment as ${body.external_id}: once, now PENDING, 1 confirmations`)
+  expect(texts[0]).toBe(`custody reports the payment as ${body.external_id}: once, now PENDING, 1 confirmation`)
   expect(texts).toContain(`100 USDC move from external to held of profile ${profileId}`)
   expect(texts.at(-1)).toBe(`Orchestration ${orchestration_id} begins: 100 USDC into USD`)
   expect((await stand.node.operator('GET', `/deposits/${NO_ONE}/trace`)).status).toBe(404)
