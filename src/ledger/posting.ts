@@ -18,9 +18,7 @@ export type ProfileBucket = (typeof PROFILE_BUCKETS)[number]
  * Accounts of the service in one asset: `external` is the money outside (custody, banks), `desk` the operator's own that
  * conversions run against, `unattributed` what arrived for no known profile, `fees` what was charged.
  */
-export const SERVICE_BUCKETS = ['external', 'desk', 'unattributed', 'fees'] as const
-
-export type ServiceBucket = (typeof SERVICE_BUCKETS)[number]
+export type ServiceBucket = 'external' | 'desk' | 'unattributed' | 'fees'
 
 export type LedgerAccount =
   | { readonly bucket: ProfileBucket; readonly profileId: string }

@@ -2,15 +2,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { formatAmount, parseAmount } from '../../src/ledger/amounts.ts'
-import {
-  balanceChanges,
-  type LedgerAccount,
-  type Posting,
-  PROFILE_BUCKETS,
-  SERVICE_BUCKETS,
-} from '../../src/ledger/posting.ts'
+import { balanceChanges, type LedgerAccount, type Posting, PROFILE_BUCKETS } from '../../src/ledger/posting.ts'
 import { propertySettings } from '../support/property.ts'
 
+const SERVICE_BUCKETS = ['external', 'desk', 'unattributed', 'fees'] as const
 const PROFILES = ['0a000000-0000-4000-8000-000000000001', '0b000000-0000-4000-8000-000000000002']
 
 const account: fc.Arbitrary<LedgerAccount> = fc.oneof(
