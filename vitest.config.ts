@@ -24,6 +24,7 @@ const ON_EACH_ENGINE = [
   'test/ledger/ledger.test.ts',
   'test/orchestrations/{convert,orchestrations,runner,start}.test.ts',
   'test/orchestrations/pricing/price.test.ts',
+  'test/orchestrations/simulation.test.ts',
   'test/rest/creation-order.test.ts',
   'test/rest/foreign-locks.test.ts',
   'test/rest/isolation.test.ts',

@@ -1,6 +1,6 @@
 /**
- * A clock of the store that a test sets: `clock_timestamp()` of the database answers what a row says. It has to be in
- * place before the schema, so that the defaults of the tables follow it too.
+ * A clock of the store that a test sets: `clock_timestamp()` and `statement_timestamp()` of the database answer what a
+ * row says. It has to be in place before the schema, so that the defaults of the tables follow it too.
  */
 import type { Db } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
@@ -24,6 +24,7 @@ export async function createStoreClock(db: Db, milliseconds: number): Promise<vo
     'create table test_clock (at timestamptz not null)',
     'insert into test_clock values (now())',
     `create function public.clock_timestamp() returns timestamptz language sql volatile as 'select at from public.test_clock'`,
+    `create function public.statement_timestamp() returns timestamptz language sql stable as 'select at from public.test_clock'`,
   ]
   for (const statement of statements) await sql.raw(statement).execute(db.tables())
   await setStoreClock(db, milliseconds)

@@ -1,0 +1,65 @@
+/** Runs a simulated world: random actions, some of them at once, some in processes that die; then calm, and judgement. */
+import { sql } from '../../../src/store/sql.ts'
+import { moneyViolations, unexplained } from '../../support/money-oracles.ts'
+import { calm, createFirstRules, pickAction } from './actions.ts'
+import { DESK_LIMITS } from './settings.ts'
+import type { World } from './world.ts'
+
+/** Points that a process passes in a few actions. */
+const CRASH_POINTS_MAX = 60
+/** Rounds of calm: what waits the longest between two attempts waits half a minute. */
+const CALM_ROUNDS = 12
+const CALM_STEP_MILLISECONDS = 40_000
+
+/** What is wrong after so many actions; empty when nothing is. Ends early at the first violation. */
+export async function runWorld(world: World, rounds: number): Promise<readonly string[]> {
+  if (world.rules.length === 0) await createFirstRules(world)
+  for (let round = 0; round < rounds; round++) {
+    mayCrash(world)
+    const together = world.random.chance(0.3) ? 1 + world.random.integer(4) : 1
+    await Promise.all(Array.from({ length: together }, () => pickAction(world)(world)))
+    for (const { diedAt } of [world.api, ...world.workers.map(({ store }) => store)])
+      if (diedAt !== undefined) world.crashes++
+    if (world.api.diedAt !== undefined) world.api.restart()
+    if (round % 20 === 19) {
+      const violations = await judge(world)
+      if (violations.length > 0) return violations
+    }
+  }
+  return await settle(world)
+}
+
+function mayCrash({ random, api, workers }: World): void {
+  if (!random.chance(0.3)) return
+  const store = random.pick([api, ...workers.map((worker) => worker.store)])
+  store.crash({ after: random.integer(CRASH_POINTS_MAX) })
+}
+
+/** No more faults: what can be done gets done, and the rest says why not. */
+async function settle(world: World): Promise<readonly string[]> {
+  world.api.restart()
+  for (const { store } of world.workers) store.restart()
+  await calm(world)
+  for (let round = 0; round < CALM_ROUNDS; round++) {
+    for (const worker of world.workers) await worker.step()
+    await world.advance(CALM_STEP_MILLISECONDS)
+  }
+  return [...(await judge(world)), ...(await unexplained(world.db))]
+}
+
+async function judge(world: World): Promise<readonly string[]> {
+  const deadlocks =
+    world.deadlocks === 0 ? [] : [`transactions never wait for each other in a circle: ${world.deadlocks} did`]
+  return [...(await moneyViolations(world.db, DESK_LIMITS)), ...deadlocks, ...(await lost(world))]
+}
+
+/** Payments that a source was told to be COMPLETED, and that are not. */
+async function lost({ db, payments }: World): Promise<readonly string[]> {
+  const { rows } = await sql<{ key: string }>`
+    select coalesce(tx_hash || ' ' || tx_index, bank_reference) as key from deposits where status = 'COMPLETED'
+  `.execute(db.tables())
+  const credited = new Set(rows.map(({ key }) => key))
+  return payments
+    .filter((payment) => payment.isCredited && !credited.has(payment.key))
+    .map(({ key }) => `what was reported COMPLETED stays credited: ${key}`)
+}

@@ -1,0 +1,137 @@
+/**
+ * What has to hold of the store between any two transactions, however they were interleaved and wherever a process
+ * died: every rule is one query that names what breaks it. They read tables, and know nothing of the code that writes
+ * them.
+ */
+import type { Db } from '../../src/store/db.ts'
+import { sql } from '../../src/store/sql.ts'
+
+/** Rules by name; each query gives one column of text, a row for each violation. */
+const RULES: Readonly<Record<string, string>> = {
+  'a balance is the sum of its postings': `
+    with sums as (
+      select profile_id, asset,
+        coalesce(sum(amount) filter (where bucket = 'available'), 0) as available,
+        coalesce(sum(amount) filter (where bucket = 'in_transit'), 0) as in_transit,
+        coalesce(sum(amount) filter (where bucket = 'held'), 0) as held,
+        coalesce(-sum(amount) filter (where bucket = 'receivable'), 0) as receivable
+      from (
+        select debit_profile_id as profile_id, asset, debit_bucket as bucket, -amount as amount from postings
+        union all select credit_profile_id, asset, credit_bucket, amount from postings
+      ) as moved where profile_id is not null group by 1, 2
+    )
+    select coalesce(sums.profile_id, balances.profile_id) || ' ' || coalesce(sums.asset, balances.asset)
+    from sums full join balances on balances.profile_id = sums.profile_id and balances.asset = sums.asset
+    where (coalesce(sums.available, 0), coalesce(sums.in_transit, 0), coalesce(sums.held, 0), coalesce(sums.receivable, 0))
+      is distinct from (balances.available, balances.in_transit, balances.held, balances.receivable)`,
+  'no bucket is below zero': `
+    select profile_id || ' ' || asset from balances where least(available, in_transit, held, receivable) < 0`,
+  'a payment is one deposit': `
+    select network || ' ' || tx_hash || ' ' || tx_index from deposits where tx_hash is not null
+    group by network, tx_hash, tx_index having count(*) > 1`,
+  'a COMPLETED deposit is credited exactly once, any other never; a REVERSED one is taken back once': `
+    select id || ' ' || status || ' in ' || came || ' out ' || went || ' of ' || amount from (
+      select deposits.*,
+        (select coalesce(sum(amount), 0) from postings where group_id = deposits.id and debit_bucket = 'external') as came,
+        (select coalesce(sum(amount), 0) from postings where group_id = deposits.id and credit_bucket = 'external') as went
+      from deposits
+    ) as deposits
+    where came <> case when status = 'COMPLETED' then amount else 0 end
+      or went <> case when secondary_status = 'REVERSED' then amount else 0 end`,
+  'money comes from outside by deposits alone': `
+    select id || ' ' || group_id from postings
+    where debit_bucket = 'external' and group_id not in (select id from deposits)`,
+  'a COMPLETED deposit has one disposition, and ORCHESTRATED ones have their orchestration': `
+    select deposits.id || ' ' || coalesce(disposition, 'none')
+    from deposits left join orchestrations on orchestrations.deposit_id = deposits.id
+    where (deposits.status = 'COMPLETED') <> (disposition is not null)
+      or (coalesce(disposition, '') = 'ORCHESTRATED') <> (orchestrations.id is not null)`,
+  'what is in transit is what orchestrations and deliveries under way have reserved': `
+    with reserved as (
+      select profile_id, source_asset as asset, source_amount as amount from orchestrations
+        where status = 'PROCESSING' and step = 'convert'
+      union all select profile_id, destination_asset, destination_amount from orchestrations
+        where status = 'PROCESSING' and step = 'deliver'
+      union all select profile_id, asset, amount from deliveries
+        where deposit_id is not null and status not in ('SETTLED', 'FAILED')
+    ), sums as (select profile_id, asset, sum(amount) as amount from reserved group by 1, 2)
+    select coalesce(sums.profile_id, balances.profile_id) || ' ' || coalesce(sums.asset, balances.asset)
+      || ': ' || coalesce(sums.amount, 0) || ' reserved, ' || coalesce(in_transit, 0) || ' in transit'
+    from sums full join balances on balances.profile_id = sums.profile_id and balances.asset = sums.asset
+    where coalesce(sums.amount, 0) <> coalesce(in_transit, 0)`,
+  'an orchestration converts at most once': `
+    select group_id::text from postings where 'desk' in (debit_bucket, credit_bucket)
+    group by group_id having count(*) filter (where debit_bucket = 'desk') > 1
+      or count(*) filter (where credit_bucket = 'desk') > 1`,
+  'conversions and their postings agree': `
+    select orchestration_id::text from conversions where not exists (
+      select from postings where group_id = orchestration_id and credit_bucket = 'desk' and asset = source_asset
+        and amount = conversions.source_amount
+    ) or not exists (
+      select from postings where group_id = orchestration_id and debit_bucket = 'desk' and asset = destination_asset
+        and amount = conversions.destination_amount
+    )`,
+  'a delivery leaves exactly once when it is SETTLED, and never otherwise': `
+    select id || ' ' || status || ' out ' || went || ' of ' || amount from (
+      select deliveries.*,
+        (select coalesce(sum(amount), 0) from postings where group_id = deliveries.id and credit_bucket = 'external') as went
+      from deliveries
+    ) as deliveries where went <> case when status = 'SETTLED' then amount else 0 end`,
+  'an orchestration has at most one settled delivery, and is final with it': `
+    select orchestrations.id || ' ' || orchestrations.status || ' ' || string_agg(deliveries.status, ' ')
+    from orchestrations join deliveries on orchestration_id = orchestrations.id
+    group by orchestrations.id having count(*) filter (where deliveries.status = 'SETTLED') > 1
+      or bool_or(deliveries.status = 'SETTLED' and not late) <> (orchestrations.status = 'COMPLETED')
+      or (bool_or(deliveries.status = 'FAILED') and orchestrations.status <> 'FAILED')`,
+  'money leaves by deliveries and reversals alone': `
+    select id || ' ' || group_id from postings where credit_bucket = 'external'
+      and group_id not in (select id from deliveries union all select id from deposits)`,
+  'only PROCESSING orchestrations have work that is due': `
+    select orchestration_id::text from orchestration_queue join orchestrations on id = orchestration_id
+    where status <> 'PROCESSING'`,
+  'a PROCESSING orchestration is due, or its delivery is under way': `
+    select id || ' ' || step || ' ' || coalesce(waiting_for, '') from orchestrations where status = 'PROCESSING'
+      and id not in (select orchestration_id from orchestration_queue)
+      and not exists (
+        select from deliveries where orchestration_id = orchestrations.id and deliveries.status not in ('SETTLED', 'FAILED')
+      ) and waiting_for is distinct from 'HOLD'`,
+}
+
+/** Every violation of every rule, by name; empty when all hold. */
+export async function moneyViolations(db: Db, desk: Readonly<Record<string, bigint>> = {}): Promise<readonly string[]> {
+  const union = Object.entries(RULES)
+    .map(([name, query]) => `select '${name}' as rule, found.what from (${query}) as found (what)`)
+    .join(' union all ')
+  const { rows } = await sql.raw<{ rule: string; what: string }>(union).execute(db.tables())
+  return [...rows.map(({ rule, what }) => `${rule}: ${what}`), ...(await deskViolations(db, desk))]
+}
+
+/** The desk's position after every posting, in their order: it may be short by its limit at most. */
+async function deskViolations(db: Db, limits: Readonly<Record<string, bigint>>): Promise<readonly string[]> {
+  const { rows } = await sql<{ asset: string; lowest: string }>`
+    select asset, min(position)::text as lowest from (
+      select asset, sum(case when credit_bucket = 'desk' then amount else -amount end)
+        over (partition by asset order by id) as position
+      from postings where 'desk' in (debit_bucket, credit_bucket)
+    ) as positions group by asset
+  `.execute(db.tables())
+  return rows
+    .filter(({ asset, lowest }) => limits[asset] !== undefined && BigInt(lowest) < -(limits[asset] as bigint))
+    .map(({ asset, lowest }) => `the desk stays within its limit: ${asset} ${lowest}`)
+}
+
+/**
+ * Orchestrations that neither are final nor name what they wait for, or wait for what is there again; empty once
+ * everything that can be done is done, nothing is paused, and every book is live and inside its peg.
+ */
+export async function unexplained(db: Db): Promise<readonly string[]> {
+  const { rows } = await sql<{ what: string }>`
+    select id || ' ' || step as what from orchestrations where status = 'PROCESSING'
+      and (waiting_for is null or waiting_for in ('PAUSED', 'PEG', 'PRICE'))
+      and not exists (
+        select from deliveries where orchestration_id = orchestrations.id
+          and deliveries.status in ('WAITING', 'CLAIMED', 'SENT', 'NEEDS_OPERATOR')
+      )
+  `.execute(db.tables())
+  return rows.map(({ what }) => what)
+}

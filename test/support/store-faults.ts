@@ -1,0 +1,82 @@
+/**
+ * A store whose process dies at a chosen point: before a statement, before a commit, or after a commit whose answer is
+ * lost. From then on every statement of this store fails, as they do for a process that is no more, until `restart`.
+ * Other stores on the same engine go on, as other processes do.
+ */
+import { type Db, type Kysely, StoreUnavailable, type Transaction } from '../../src/store/db.ts'
+
+export interface Crash {
+  /** How many points may still pass before it; 0: the next one. */
+  readonly after: number
+}
+
+export interface FaultyStore {
+  readonly db: Db
+  /** Points that have passed since `restart`: statements, and two for each transaction that was committed. */
+  readonly points: number
+  /** The point at which it died, by the first words of the statement; undefined while it lives. */
+  readonly diedAt: string | undefined
+  /** Lets it die once; a crash that was not reached is replaced. */
+  crash(crash: Crash): void
+  /** A new process on the same store, which is not to die. */
+  restart(): void
+}
+
+type Plugin = Parameters<Kysely<unknown>['withPlugin']>[0]
+
+export function createFaultyStore(db: Db): FaultyStore {
+  let points = 0
+  let crashAt = Number.POSITIVE_INFINITY
+  let diedAt: string | undefined
+
+  /** One point between two writes. */
+  const pass = (name: () => string): void => {
+    if (diedAt === undefined && points++ === crashAt) diedAt = name()
+    if (diedAt !== undefined) throw new StoreUnavailable(`the process died: ${diedAt}`)
+  }
+  const statements: Plugin = {
+    transformQuery({ node }) {
+      pass(() => `before ${firstWords(node)}`)
+      return node
+    },
+    transformResult: async ({ result }) => result,
+  }
+
+  const faulty: Db = Object.create(db, {
+    tables: { value: () => db.tables<unknown>().withPlugin(statements) },
+    transaction: {
+      async value<Tables, Result>(work: (transaction: Transaction<Tables>) => Promise<Result>, options?: object) {
+        const result = await db.transaction<Tables, Result>(async (transaction) => {
+          const done = await work(transaction.withPlugin(statements) as Transaction<Tables>)
+          pass(() => 'before a commit')
+          return done
+        }, options)
+        pass(() => 'after a commit, before its answer')
+        return result
+      },
+    },
+  })
+  return {
+    db: faulty,
+    get points() {
+      return points
+    },
+    get diedAt() {
+      return diedAt
+    },
+    crash({ after }) {
+      crashAt = points + after
+    },
+    restart() {
+      points = 0
+      crashAt = Number.POSITIVE_INFINITY
+      diedAt = undefined
+    },
+  }
+}
+
+function firstWords(node: object): string {
+  const fragments = 'sqlFragments' in node ? (node.sqlFragments as readonly string[]) : []
+  const text = fragments.join('?').replace(/\s+/g, ' ').trim()
+  return text === '' ? (node as { readonly kind: string }).kind : text.slice(0, 60)
+}
