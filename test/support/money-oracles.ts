@@ -81,7 +81,7 @@ const RULES: Readonly<Record<string, string>> = {
     select orchestrations.id || ' ' || orchestrations.status || ' ' || string_agg(deliveries.status, ' ')
     from orchestrations join deliveries on orchestration_id = orchestrations.id
     group by orchestrations.id having count(*) filter (where deliveries.status = 'SETTLED') > 1
-      or bool_or(deliveries.status = 'SETTLED' and not late) <> (orchestrations.status = 'COMPLETED')
+      or bool_or(deliveries.status = 'SETTLED') <> (orchestrations.status = 'COMPLETED')
       or (bool_or(deliveries.status = 'FAILED') and orchestrations.status <> 'FAILED')`,
   'money leaves by deliveries and reversals alone': `
     select id || ' ' || group_id from postings where credit_bucket = 'external'

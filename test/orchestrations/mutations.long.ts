@@ -1,0 +1,90 @@
+/**
+ * Guards of the ledger and its workers are switched off one at a time: the simulation has to notice each within its
+ * ordinary number of rounds, or it would not notice a mistake in them either. Constraints and indexes are dropped from the
+ * schema; conditions and orders are taken out of the statements on their way to the store.
+ */
+import { PostgresQueryCompiler } from 'kysely'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { Db } from '../../src/store/db.ts'
+import { sql } from '../../src/store/sql.ts'
+import { hasPostgres } from '../support/postgres.ts'
+import { Random } from '../support/random.ts'
+import { runWorld } from './world/run.ts'
+import { World } from './world/world.ts'
+
+const ROUNDS = 150
+/** Seeds that each guard is looked for with, one after the other. */
+const SEEDS = [20_260_101, 20_260_102, 20_260_103]
+
+interface Mutation {
+  /** Statements that take a guard out of the schema. */
+  readonly schema?: readonly string[]
+  /** What is replaced in every statement. */
+  readonly statements?: readonly (readonly [pattern: RegExp, replacement: string])[]
+}
+
+const MUTATIONS: Readonly<Record<string, Mutation>> = {
+  'the unique payment': { schema: ['drop index deposits_payment'] },
+  'the order of locks': {
+    statements: [[/order by profile_id, asset collate "C"(\s+for update)/g, 'order by random()$1']],
+  },
+  'the CHECK of balances': {
+    schema: ['available', 'in_transit', 'held', 'receivable'].map(
+      (bucket) => `alter table balances drop constraint balances_${bucket}`,
+    ),
+  },
+  'the trigger that keeps postings': { schema: ['drop trigger postings_are_final on postings'] },
+  'the fence and the state of claimed work': {
+    statements: [
+      [/queue\.attempt = claims\.attempt/g, 'queue.attempt >= 0'],
+      [/where status = 'PROCESSING' and step = 'convert'/g, 'where true'],
+    ],
+  },
+}
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+describe.skipIf(!hasPostgres)('the simulation notices when it is switched off (needs PostgreSQL programs):', () => {
+  it.each(Object.entries(MUTATIONS))('%s', async (_guard, mutation) => {
+    const applied = mutate(mutation.statements ?? [])
+    const noticed: string[] = []
+    for (const seed of SEEDS) {
+      if (noticed.length === 0) noticed.push(...(await violationsOf(seed, mutation.schema ?? [])))
+    }
+    expect(mutation.statements === undefined || applied() > 0, 'the guard was found').toBe(true)
+    expect(noticed).not.toEqual([])
+  })
+})
+
+async function violationsOf(seed: number, schema: readonly string[]): Promise<readonly string[]> {
+  const world = await World.open(new Random(seed), (db: Db) => change(db, schema), 'postgres')
+  try {
+    return await runWorld(world, ROUNDS)
+  } catch (error) {
+    return [String(error)]
+  } finally {
+    await world.close()
+  }
+}
+
+async function change(db: Db, schema: readonly string[]): Promise<void> {
+  for (const statement of schema) await sql.raw(statement).execute(db.tables())
+}
+
+/** Replaces in every statement; the function gives how many were changed. */
+function mutate(replacements: NonNullable<Mutation['statements']>): () => number {
+  let applied = 0
+  const compile = PostgresQueryCompiler.prototype.compileQuery
+  vi.spyOn(PostgresQueryCompiler.prototype, 'compileQuery').mockImplementation(function (
+    this: PostgresQueryCompiler,
+    ...call: Parameters<typeof compile>
+  ) {
+    const compiled = compile.apply(this, call)
+    const text = replacements.reduce((changed, [pattern, by]) => changed.replace(pattern, by), compiled.sql)
+    if (text !== compiled.sql) applied++
+    return { ...compiled, sql: text }
+  })
+  return () => applied
+}
