@@ -26,7 +26,13 @@ interface Mutation {
 const MUTATIONS: Readonly<Record<string, Mutation>> = {
   'the unique payment': { schema: ['drop index deposits_payment'] },
   'the order of locks': {
-    statements: [[/order by profile_id, asset collate "C"(\s+for update)/g, 'order by random()$1']],
+    // Some milliseconds between one row and the next, so that two transactions meet there as they do on a busy server.
+    statements: [
+      [
+        /select profile_id, asset, available,([^;]*?)order by profile_id, asset collate "C"(\s+for update)/,
+        'select profile_id, asset, available + length(pg_sleep(0.01)::text) as available,$1order by random()$2',
+      ],
+    ],
   },
   'the CHECK of balances': {
     schema: ['available', 'in_transit', 'held', 'receivable'].map(

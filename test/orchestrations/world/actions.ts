@@ -332,6 +332,13 @@ const workTogether: Action = async (world) => {
   await Promise.all(world.workers.map((worker) => worker.step()))
 }
 
+/** Everybody at once, with the same few balances. */
+const crowd: Action = async (world) => {
+  await reportMany(world)
+  const steps = world.workers.map((worker) => worker.step())
+  await Promise.all([...steps, reportMany(world), reverseSpent(world), moveOut(world), moveOut(world), execute(world)])
+}
+
 export const ACTIONS: readonly (readonly [weight: number, action: Action])[] = [
   [14, reportNew],
   [4, reportAgain],
@@ -353,6 +360,7 @@ export const ACTIONS: readonly (readonly [weight: number, action: Action])[] = [
   [1, stray],
   [10, work],
   [6, workTogether],
+  [4, crowd],
 ]
 
 const WEIGHT = ACTIONS.reduce((sum, [weight]) => sum + weight, 0)
