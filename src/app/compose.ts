@@ -18,6 +18,7 @@ import { createMemoryBus } from '../channel/bus-memory.ts'
 import { readCommitFloors } from '../channel/commit-times.ts'
 import type { ConfigResult } from '../config/load.ts'
 import type { Config } from '../config/settings.ts'
+import { servedScopes } from '../contract/scopes.ts'
 import { createPoolMetrics } from '../deposit-instructions/pool-metrics.ts'
 import type { SimulatedTrade } from '../feed/simulator/simulator.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
@@ -220,7 +221,10 @@ async function startParts(parts: Parts): Promise<Service> {
       return lifecycle.stop()
     },
     async ensureDemoClient(existing) {
-      const client = await readFromStore(parts, 'demo client', () => ensureDemoClient(db, existing, encryptionKey))
+      const scopes = servedScopes(config['rest.sandbox'])
+      const client = await readFromStore(parts, 'demo client', () =>
+        ensureDemoClient(db, scopes, existing, encryptionKey),
+      )
       const page = await readFromStore(parts, 'demo page', () => ensureDemoPageClient(db, encryptionKey))
       parts.demoPage?.openFor(page)
       await loader.refresh()
@@ -292,6 +296,7 @@ async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promis
       db,
       encryptionKey,
       issuesTokens: issuesTokens(config),
+      scopes: servedScopes(config['rest.sandbox']),
       refreshDirectory: () => loader.refresh(),
       hub,
       sourcesOf,
@@ -367,6 +372,7 @@ async function startPublicListener(parts: Parts, rooms: PublicRooms): Promise<Pu
       bytesPerSecondMin: config['rest.read_bytes_per_second_min'],
     },
     tokenSeconds: config['auth.token_seconds'],
+    scopes: servedScopes(config['rest.sandbox']),
     tokenRatePerSecond: config['auth.token_rate_per_second'],
     issuesTokens: issuesTokens(config),
     ...(parts.demoPage === undefined ? {} : { demoPage: parts.demoPage }),

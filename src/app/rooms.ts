@@ -18,6 +18,7 @@ import type { MetricsRegistry } from '../base/metrics.ts'
 import { minorUnitsOf } from '../config/asset-amounts.ts'
 import type { Config } from '../config/settings.ts'
 import type { Conversions } from '../contract/assets.ts'
+import type { Scope } from '../contract/scopes.ts'
 import { registerControlOperatorRoutes } from '../controls/operator-routes.ts'
 import { wakePausedDeliveries } from '../deliveries/create.ts'
 import { createDeliveryMetrics } from '../deliveries/metrics.ts'
@@ -78,6 +79,8 @@ export interface OperatorRoomsOptions extends Configured {
   readonly log: Log
   readonly metrics: MetricsRegistry
   readonly issuesTokens: boolean
+  /** Those that clients may hold. */
+  readonly scopes: readonly Scope[]
   readonly encryptionKey?: EncryptionKey | undefined
   refreshDirectory(): Promise<void>
   readonly hub: Hub

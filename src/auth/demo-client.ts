@@ -2,7 +2,7 @@
  * The clients of the demo. The first: customer and client `demo`, allowed to stream, holding every scope. Its credentials belong to
  * a file that may be lost or stale; then a new secret takes the place of the old ones.
  */
-import { SCOPES, type Scope, STREAM_SCOPE } from '../contract/scopes.ts'
+import { type Scope, STREAM_SCOPE } from '../contract/scopes.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { pepperOf } from './authority.ts'
 import { changeClient, createSecret, deleteSecret, ensureClient } from './clients.ts'
@@ -30,10 +30,10 @@ const PAGE_CLIENT_NAME = 'demo page'
  */
 export function ensureDemoClient(
   db: Db,
+  scopes: readonly Scope[],
   existing: ClientCredentials | undefined,
   encryptionKey?: EncryptionKey,
 ): Promise<DemoClient> {
-  const scopes = Object.keys(SCOPES) as Scope[]
   return db.transaction<AuthTables, DemoClient>(async (transaction) => {
     const { customer } = await ensureCustomer(transaction, ACTOR, { name: NAME, streaming: true })
     const wanted = { name: NAME, scopes }

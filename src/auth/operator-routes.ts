@@ -6,7 +6,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { Clock } from '../base/clock.ts'
-import { SCOPES, type Scope } from '../contract/scopes.ts'
+import type { Scope } from '../contract/scopes.ts'
 import { PageAnswer, PageQuery, pageDocument, readPageQuery } from '../http/page-query.ts'
 import { Problem } from '../http/problem.ts'
 import { WRITES_RAW_JSON } from '../http/raw-json.ts'
@@ -32,6 +32,8 @@ export interface OperatorRoutesOptions {
   readonly clock: Clock
   /** Whether tokens are issued here; with an outside issuer there are no keys to look after. */
   readonly issuesTokens: boolean
+  /** Those that clients may hold. */
+  readonly scopes: readonly Scope[]
   /** Encrypts signing keys, and decrypts the pepper, where the store is encrypted. */
   readonly encryptionKey?: EncryptionKey | undefined
   /** Reads what changed in the directory; resolves when that is done, well or not. */
@@ -40,23 +42,29 @@ export interface OperatorRoutesOptions {
 
 const strict = { additionalProperties: false }
 const Name = Type.String({ minLength: 1, maxLength: 200 })
-const SCOPE_NAMES = Object.keys(SCOPES) as Scope[]
-const Scopes = Type.Array(textChoice(SCOPE_NAMES), { uniqueItems: true, maxItems: SCOPE_NAMES.length })
 
 const NewCustomer = Type.Object({ name: Name, streaming: Type.Optional(Type.Boolean()) }, strict)
 const CustomerChange = Type.Object(
   { enabled: Type.Optional(Type.Boolean()), streaming: Type.Optional(Type.Boolean()) },
   { ...strict, minProperties: 1 },
 )
-const NewClient = Type.Object({ name: Name, scopes: Scopes }, strict)
-const ClientChange = Type.Object(
-  { enabled: Type.Optional(Type.Boolean()), scopes: Type.Optional(Scopes) },
-  { ...strict, minProperties: 1 },
-)
 const Nothing = Type.Object({}, strict)
 const Filter = Type.Optional(Type.String({ maxLength: 200, pattern: '^[^\\0]*$' }))
 const NameQuery = Type.Object({ ...PageQuery.properties, name: Filter })
 const AuditQuery = Type.Object({ ...PageQuery.properties, actor: Filter, subject: Filter })
+
+function clientBodies(served: readonly Scope[]) {
+  const scopes = Type.Array(textChoice(served), { uniqueItems: true, maxItems: served.length })
+  return {
+    NewClient: Type.Object({ name: Name, scopes }, strict),
+    ClientChange: Type.Object(
+      { enabled: Type.Optional(Type.Boolean()), scopes: Type.Optional(scopes) },
+      { ...strict, minProperties: 1 },
+    ),
+  }
+}
+
+type ClientBodies = ReturnType<typeof clientBodies>
 
 interface ById {
   readonly Params: { readonly id: string }
@@ -105,7 +113,8 @@ function registerCustomerRoutes(app: FastifyInstance, db: Db, write: Write): voi
 
 function registerClientRoutes(app: FastifyInstance, options: OperatorRoutesOptions, write: Write): void {
   const { db, encryptionKey } = options
-  app.post<ById & { Body: Static<typeof NewClient> }>(
+  const { NewClient, ClientChange } = clientBodies(options.scopes)
+  app.post<ById & { Body: Static<ClientBodies['NewClient']> }>(
     '/customers/:id/clients',
     { schema: { body: NewClient } },
     (request) =>
@@ -123,7 +132,7 @@ function registerClientRoutes(app: FastifyInstance, options: OperatorRoutesOptio
     listClients(db, { name: query.name }, readPageQuery(query)),
   )
   app.get<ById>('/clients/:id', (request) => getClient(db, idOf(request.params.id)))
-  app.patch<ById & { Body: Static<typeof ClientChange> }>(
+  app.patch<ById & { Body: Static<ClientBodies['ClientChange']> }>(
     '/clients/:id',
     { schema: { body: ClientChange } },
     (request) => write((transaction) => changeClient(transaction, ACTOR, idOf(request.params.id), request.body)),

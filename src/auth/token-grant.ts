@@ -22,6 +22,8 @@ export interface GrantContext {
   readonly clock: Clock
   /** Lifetime of a token: the setting `auth.token_seconds`. */
   readonly tokenSeconds: number
+  /** Those of the operations that are served. */
+  readonly scopes: readonly Scope[]
 }
 
 /** Grants a token or throws a `TokenError`; the order of the checks is the order of the calls. */
@@ -30,7 +32,7 @@ export async function grantToken(
   { client, parameters }: AuthenticatedRequest,
 ): Promise<TokenAnswer> {
   requireClientCredentialsGrant(parameters)
-  const scopes = requestedScopes(parameters, client)
+  const scopes = requestedScopes(parameters, client, context.scopes)
   return issueToken(context, client, scopes)
 }
 
@@ -43,12 +45,17 @@ function requireClientCredentialsGrant(parameters: ReadonlyMap<string, string>):
 }
 
 /** Scopes in the order asked for, each once; all or none. */
-function requestedScopes(parameters: ReadonlyMap<string, string>, client: ClientRecord): readonly Scope[] {
+function requestedScopes(
+  parameters: ReadonlyMap<string, string>,
+  client: ClientRecord,
+  served: readonly Scope[],
+): readonly Scope[] {
   const names = (parameters.get('scope') ?? '').split(' ').filter((name) => name !== '')
   if (names.length === 0) throw new TokenError('invalid_scope', 'scope is required: one scope, or several with blanks')
   const scopes = new Set<Scope>()
   for (const name of names) {
-    if (!isScope(name)) throw new TokenError('invalid_scope', `this scope does not exist: ${printable(name)}`)
+    if (!isScope(name) || !served.includes(name))
+      throw new TokenError('invalid_scope', `this scope does not exist: ${printable(name)}`)
     if (!client.scopes.has(name)) throw new TokenError('invalid_scope', `the client does not hold the scope ${name}`)
     scopes.add(name)
   }
@@ -57,7 +64,7 @@ function requestedScopes(parameters: ReadonlyMap<string, string>, client: Client
 
 /** A token of a client that has been authenticated, with scopes that it holds. */
 export async function issueToken(
-  context: GrantContext,
+  context: Omit<GrantContext, 'scopes'>,
   client: ClientRecord,
   scopes: readonly Scope[],
 ): Promise<TokenAnswer> {

@@ -3,7 +3,7 @@
  * Both come from the directory and are 503 until it is loaded. They never show a private part.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { SCOPES } from '../contract/scopes.ts'
+import type { Scope } from '../contract/scopes.ts'
 import { Problem } from '../http/problem.ts'
 import { ALGORITHM } from './access-token.ts'
 import type { Authority, Directory, SigningKey } from './directory.ts'
@@ -13,6 +13,8 @@ export interface WellKnownOptions {
   readonly directory: Directory
   /** The address that customers use; empty: the one that the request was sent to. */
   readonly publicUrl: string
+  /** Those of the operations that are served. */
+  readonly scopes: readonly Scope[]
 }
 
 const JWKS_PATH = '/.well-known/jwks.json'
@@ -20,7 +22,10 @@ const METADATA_PATH = '/.well-known/oauth-authorization-server'
 /** A fraction of the time for which a key is published before it signs. */
 const CACHE = 'public, max-age=300'
 
-export function registerWellKnownRoutes(app: FastifyInstance, { directory, publicUrl }: WellKnownOptions): void {
+export function registerWellKnownRoutes(
+  app: FastifyInstance,
+  { directory, publicUrl, scopes }: WellKnownOptions,
+): void {
   app.get(JWKS_PATH, async (_request, reply) => {
     authorityOf(directory)
     reply.header('cache-control', CACHE).type('application/jwk-set+json; charset=utf-8')
@@ -30,7 +35,7 @@ export function registerWellKnownRoutes(app: FastifyInstance, { directory, publi
     const { issuer } = authorityOf(directory)
     // What is made from the request's own address is for this request alone.
     reply.header('cache-control', publicUrl === '' ? 'no-store' : CACHE)
-    return metadataOf(issuer, publicUrl === '' ? addressOf(request) : publicUrl)
+    return metadataOf(issuer, publicUrl === '' ? addressOf(request) : publicUrl, scopes)
   })
 }
 
@@ -46,14 +51,14 @@ function publicJwk({ keyId, publicKey }: SigningKey): object {
 }
 
 /** RFC 8414 section 2. There is no authorization endpoint, so there are no response types. */
-function metadataOf(issuer: string, url: string): object {
+function metadataOf(issuer: string, url: string, scopes: readonly Scope[]): object {
   const methods = ['client_secret_basic', 'client_secret_post']
   return {
     issuer,
     token_endpoint: url + TOKEN_PATH,
     revocation_endpoint: url + REVOCATION_PATH,
     jwks_uri: url + JWKS_PATH,
-    scopes_supported: Object.keys(SCOPES),
+    scopes_supported: scopes,
     response_types_supported: [],
     grant_types_supported: ['client_credentials'],
     token_endpoint_auth_methods_supported: methods,

@@ -51,7 +51,11 @@ const SIMULATED_MARKETS: readonly ConfiguredMarket[] = [
 ]
 
 /** The defaults of `demo` where they differ from the table of settings, in the form a configuration file has. */
-export const DEMO_DEFAULTS = { markets: SIMULATED_MARKETS.map(showMarket), 'simulator.allowed': true } as const
+export const DEMO_DEFAULTS = {
+  markets: SIMULATED_MARKETS.map(showMarket),
+  'simulator.allowed': true,
+  'rest.sandbox': true,
+} as const
 
 /** Whether the prices of a market come from the simulator, and so mean nothing. */
 export function isSimulated({ sources }: ConfiguredMarket): boolean {

@@ -8,6 +8,14 @@ interface Relation {
   holds(config: Config): boolean
 }
 
+const CUSTODY_KEYS = [
+  'custody.bitcoin.xpub',
+  'custody.bitcoin_cash.xpub',
+  'custody.litecoin.xpub',
+  'custody.dogecoin.xpub',
+  'custody.evm.xpub',
+] as const
+
 /** What must hold between keys; a broken row is reported at its `key`. */
 export const RELATIONS: readonly Relation[] = [
   {
@@ -64,6 +72,14 @@ export const RELATIONS: readonly Relation[] = [
     rule: 'must not be more than rest.unread_bytes_max',
     holds: (config) => config['rest.unread_bytes_per_client_max'] <= config['rest.unread_bytes_max'],
   },
+  ...CUSTODY_KEYS.map(
+    (other): Relation => ({
+      key: 'rest.sandbox',
+      other,
+      rule: `must be false while ${other} is set: deposits for testing do not belong beside addresses of real money`,
+      holds: (config) => !config['rest.sandbox'] || config[other] === '',
+    }),
+  ),
   {
     key: 'operator.port',
     other: 'http.port',

@@ -122,6 +122,12 @@ export const OPERATIONS = {
     scope: 'orchestration:read_orchestration',
     summary: 'Get one orchestration',
   },
+  createSandboxDeposit: {
+    method: 'POST',
+    path: '/v2/sandbox/profiles/{profile_id}/deposit',
+    scope: 'funding:write_sandbox_deposit',
+    summary: 'Make a deposit for testing',
+  },
 } as const satisfies Record<string, Operation>
 
 export type OperationId = keyof typeof OPERATIONS

@@ -1,7 +1,7 @@
 /**
- * Every scope of a served operation, with what it opens. This one table drives `invalid_scope` at the token endpoint, the
+ * Every scope of an operation, with what it opens. This one table drives `invalid_scope` at the token endpoint, the
  * guards, the description of the API, what the operator can grant, and what the demo client holds. A scope that a client
- * holds in the store and that is not in the table has no effect.
+ * holds in the store and that is not in the table, or whose operation is not served, has no effect.
  */
 export const SCOPES = {
   'exchange:read_aggregated_marketdata_stream': 'WebSocket connection',
@@ -15,9 +15,18 @@ export const SCOPES = {
   'transfer:write_deposit_address': 'POST /v2/transfer/deposit-addresses',
   'transfer:read_transfer': 'GET /v2/transfer/transfers',
   'funding:read_profile': 'GET /v2/profiles',
+  'funding:write_sandbox_deposit': 'POST /v2/sandbox/profiles/{profile_id}/deposit',
 } as const
 
 export type Scope = keyof typeof SCOPES
+
+/** Scopes of operations that are served only with the setting `rest.sandbox`. */
+const SANDBOX_SCOPES: ReadonlySet<Scope> = new Set<Scope>(['funding:write_sandbox_deposit'])
+
+/** The scopes of the operations that a service with this setting serves. */
+export function servedScopes(isSandbox: boolean): readonly Scope[] {
+  return (Object.keys(SCOPES) as Scope[]).filter((scope) => isSandbox || !SANDBOX_SCOPES.has(scope))
+}
 
 export const STREAM_SCOPE: Scope = 'exchange:read_aggregated_marketdata_stream'
 

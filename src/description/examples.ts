@@ -249,6 +249,19 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
     request: NEW_RULE,
     answer: { rule: RULE },
   },
+  createSandboxDeposit: {
+    description:
+      'Only with the setting `rest.sandbox`. The deposit arrives as one of a real source would: it is credited, and a ' +
+      'rule that matches it converts and delivers it, without a payment. Without `crypto_address` it arrives at the newest ' +
+      'address of the profile on the network; without `memo_id`, money at a bank arrives at the profile itself. Some ' +
+      'amounts force an outcome: 11.01 is held, 11.02 fails, 11.03 is below the minimum, and a delivery of 11.04 is ' +
+      'refused, one of 11.05 has an unknown outcome for some seconds and is then settled. So do destinations: the address ' +
+      '`0x000000000000000000000000000000000000dEaD` and the bank account `sandbox-refused` are refused, ' +
+      '`0x00000000000000000000000000000000DeaDBeef` and `sandbox-unknown` have an unknown outcome first.',
+    answered: 'The deposit as a transfer',
+    request: { asset: 'USDC', amount: '100', crypto_network: 'ETHEREUM' },
+    answer: SANDBOX_TRANSFER,
+  },
   deleteRule: {
     description: 'A deleted rule stays in the list. Deleting it again is 200 and changes nothing.',
     answered: 'The rule, DELETED',

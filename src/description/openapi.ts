@@ -4,7 +4,7 @@
  * Pure: the same input gives the same document.
  */
 import { assert } from '../base/assert.ts'
-import { SCOPES } from '../contract/scopes.ts'
+import { SCOPES, type Scope } from '../contract/scopes.ts'
 import { BODY_ENTRIES_MAX, BODY_LEVELS_MAX } from '../http/json-body.ts'
 import { QUERY_PAIRS_MAX } from '../http/query-values.ts'
 import { HEAD_FIELDS_MAX } from '../http/request-head.ts'
@@ -25,6 +25,8 @@ export interface OpenApiOptions {
   readonly version: string
   /** Whether tokens are issued here; with an outside issuer there are no endpoints for them. */
   readonly issuesTokens: boolean
+  /** Those of the operations that are served. */
+  readonly scopes: readonly Scope[]
 }
 
 const description = (
@@ -102,7 +104,7 @@ export function openApiDocument(options: OpenApiOptions): Json {
     tags: [...(issuesTokens ? [TOKEN_TAG] : []), ...Object.values(TAGS)],
     paths: { ...(issuesTokens ? TOKEN_PATHS : {}), ...paths },
     components: {
-      securitySchemes: securitySchemes(url, issuesTokens),
+      securitySchemes: securitySchemes(options),
       headers: HEADERS,
       schemas: Object.fromEntries([...schemas].sort(byName)),
       responses: Object.fromEntries([...responses].sort(byName)),
@@ -110,12 +112,15 @@ export function openApiDocument(options: OpenApiOptions): Json {
   }
 }
 
-function securitySchemes(url: string, issuesTokens: boolean): Json {
+function securitySchemes({ url, issuesTokens, scopes }: OpenApiOptions): Json {
   if (!issuesTokens) {
     const description = 'An access token of the issuer that this service trusts'
     return { [TOKEN_SCHEME]: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description } }
   }
-  const flow = { tokenUrl: `${url}/oauth2/token`, scopes: SCOPES }
+  const flow = {
+    tokenUrl: `${url}/oauth2/token`,
+    scopes: Object.fromEntries(scopes.map((scope) => [scope, SCOPES[scope]])),
+  }
   return {
     [TOKEN_SCHEME]: { type: 'oauth2', description: 'RFC 6749', flows: { clientCredentials: flow } },
     client: { type: 'http', scheme: 'basic', description: 'Client id and secret, for the token endpoint' },

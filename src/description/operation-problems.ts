@@ -62,6 +62,7 @@ const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
     'already_exists',
   ],
   getOrchestration: [],
+  createSandboxDeposit: ['not_found'],
 }
 
 /** By status, in the order of the table of problems. */

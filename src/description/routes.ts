@@ -5,6 +5,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { programVersion } from '../base/version.ts'
+import type { Scope } from '../contract/scopes.ts'
 import { CachedContent } from '../http/cached-content.ts'
 import { isLocalHost } from '../http/host-check.ts'
 import type { Json } from './answers.ts'
@@ -19,6 +20,8 @@ export interface DescriptionOptions {
   readonly publicUrl: string
   /** Whether tokens are issued here; with an outside issuer there are no endpoints for them. */
   readonly issuesTokens: boolean
+  /** Those of the operations that are served. */
+  readonly scopes: readonly Scope[]
 }
 
 /** As long as a release that changes it may go unnoticed. */
@@ -37,11 +40,11 @@ interface Rendered {
 }
 
 export function registerDescription(app: FastifyInstance, options: DescriptionOptions): void {
-  const { issuesTokens } = options
+  const { issuesTokens, scopes } = options
   const version = programVersion()
   const streamAt = (url: string) => asyncApiDocument({ url, version, issuesTokens })
   registerDocument(app, options, OPENAPI_PATH, (url) =>
-    json(openApiDocument({ paths: describedPaths(app), url, version, issuesTokens })),
+    json(openApiDocument({ paths: describedPaths(app), url, version, issuesTokens, scopes })),
   )
   registerDocument(app, options, ASYNCAPI_PATH, (url) => json(streamAt(url)))
   registerDocument(app, options, `${DOCS_PREFIX}/stream`, (url) => {

@@ -3,7 +3,6 @@
  * parameters come as forms, which no schema of a route describes; errors come from the endpoint's own table. Pure.
  */
 import { TOKEN_ERRORS, type TokenErrorCode } from '../auth/token-errors.ts'
-import { SCOPES } from '../contract/scopes.ts'
 import { headersOf, type Json } from './answers.ts'
 
 const FORMS = ['application/x-www-form-urlencoded', 'multipart/form-data']
@@ -118,7 +117,7 @@ export const TOKEN_PATHS: Json = {
             token_endpoint: { type: 'string', format: 'uri' },
             revocation_endpoint: { type: 'string', format: 'uri' },
             jwks_uri: { type: 'string', format: 'uri' },
-            scopes_supported: { type: 'array', items: { type: 'string', enum: Object.keys(SCOPES) } },
+            scopes_supported: { type: 'array', items: { type: 'string' } },
           },
         }),
         503: { $ref: '#/components/responses/503.unavailable' },

@@ -8,7 +8,7 @@ import { DirectoryLoader } from '../../src/auth/directory-loader.ts'
 import { matchesSecret } from '../../src/auth/secrets.ts'
 import { readSigningKeys } from '../../src/auth/signing-keys.ts'
 import type { AuthTables } from '../../src/auth/tables.ts'
-import { STREAM_SCOPE } from '../../src/contract/scopes.ts'
+import { STREAM_SCOPE, servedScopes } from '../../src/contract/scopes.ts'
 import { listAudit } from '../../src/store/audit.ts'
 import type { Db, NotificationListener, Transaction } from '../../src/store/db.ts'
 import { captureLog } from '../support/door.ts'
@@ -235,7 +235,7 @@ describe('a load', () => {
 
 describe('the demo client', () => {
   it('is made once; credentials that open it stay, others are replaced by a new secret', async () => {
-    const made = await ensureDemoClient(db, undefined)
+    const made = await ensureDemoClient(db, servedScopes(true), undefined)
     await loader.refresh()
     const opens = (clientSecret: string) =>
       matchesSecret(directory.authority!.pepper, clientSecret, directory.secretHashes(made.clientId))
@@ -247,21 +247,21 @@ describe('the demo client', () => {
     })
 
     const before = itemsOf(await listAudit(db, { limit: 1, order: 'DESC' }))[0]?.id
-    expect(await ensureDemoClient(db, made)).toEqual(made)
+    expect(await ensureDemoClient(db, servedScopes(true), made)).toEqual(made)
     expect(itemsOf(await listAudit(db, { limit: 1, order: 'DESC' }))[0]?.id).toBe(before)
 
-    const lost = await ensureDemoClient(db, { ...made, clientSecret: 'tgs_stale' })
+    const lost = await ensureDemoClient(db, servedScopes(true), { ...made, clientSecret: 'tgs_stale' })
     await loader.refresh()
     expect(lost.clientId).toBe(made.clientId)
     expect([opens(made.clientSecret), opens(lost.clientSecret)]).toEqual([false, true])
-    const foreign = await ensureDemoClient(db, { ...lost, clientId: 'somebody else' })
+    const foreign = await ensureDemoClient(db, servedScopes(true), { ...lost, clientId: 'somebody else' })
     expect(foreign.clientSecret).not.toBe(lost.clientSecret)
   })
 
   it('gets back the scopes that a newer version has', async () => {
-    const { clientId, scopes } = await ensureDemoClient(db, undefined)
+    const { clientId, scopes } = await ensureDemoClient(db, servedScopes(true), undefined)
     await write((transaction) => changeClient(transaction, 'test', clientId, { scopes: [] }))
-    await ensureDemoClient(db, undefined)
+    await ensureDemoClient(db, servedScopes(true), undefined)
     await loader.refresh()
     expect(directory.client(clientId)?.scopes).toEqual(new Set(scopes))
   })

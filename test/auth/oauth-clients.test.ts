@@ -208,7 +208,7 @@ describe('the documents', () => {
       requestMilliseconds: 30_000,
       translate: () => undefined,
     })
-    registerWellKnownRoutes(app, { directory: new Directory(), publicUrl: '' })
+    registerWellKnownRoutes(app, { directory: new Directory(), publicUrl: '', scopes: [] })
     const url = await listenAnywhere(app)
     for (const name of ['jwks.json', 'oauth-authorization-server']) {
       const { status, headers, body } = await document(name, url)

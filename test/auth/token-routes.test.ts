@@ -5,7 +5,7 @@ import { hashSecret, newSecret } from '../../src/auth/secrets.ts'
 import { registerTokenEndpoints } from '../../src/auth/token-routes.ts'
 import { createTokenVerifier } from '../../src/auth/token-verifier.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
-import { SCOPES, type Scope } from '../../src/contract/scopes.ts'
+import { SCOPES, type Scope, servedScopes } from '../../src/contract/scopes.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import type { Db } from '../../src/store/db.ts'
 import { captureLog, listenAnywhere, newAuthority, newSigningKey } from '../support/door.ts'
@@ -46,6 +46,7 @@ function endpoint() {
   return {
     clock,
     tokenSeconds: 3600,
+    scopes: servedScopes(true),
     db: new Proxy({} as Db, { get: never }),
     refreshDirectory: never,
     addressOf: ({ headers, id }: FastifyRequest) => String(headers['x-test-address'] ?? id),

@@ -7,6 +7,7 @@ import { ensureDemoClient } from '../../src/auth/demo-client.ts'
 import { Directory } from '../../src/auth/directory.ts'
 import { DirectoryLoader } from '../../src/auth/directory-loader.ts'
 import { createLog } from '../../src/base/log.ts'
+import { servedScopes } from '../../src/contract/scopes.ts'
 import { openEmbedded } from '../../src/store/embedded.ts'
 import { readSchemaState } from '../../src/store/migrate.ts'
 import { sql } from '../../src/store/sql.ts'
@@ -62,7 +63,7 @@ async function install(): Promise<Record<string, string | undefined>> {
   const { rows } = await sql<{ pepper: Uint8Array; issuer: string }>`select pepper, issuer from authority`.execute(
     db.tables(),
   )
-  const { clientId, clientSecret } = await ensureDemoClient(db, undefined)
+  const { clientId, clientSecret } = await ensureDemoClient(db, servedScopes(true), undefined)
   await db.close()
   rmSync(root, { recursive: true })
   return {

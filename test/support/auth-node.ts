@@ -2,6 +2,7 @@
  * One node as far as access goes: the public listener with the token endpoints and the stream's door, on a store that
  * several nodes may share. Its connections say when they are closed, and with which code.
  */
+
 import { once } from 'node:events'
 import { WebSocket } from 'ws'
 import { createPublicListener } from '../../src/app/public-listener.ts'
@@ -13,6 +14,7 @@ import { Upkeep } from '../../src/auth/upkeep.ts'
 import type { Log } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { createMemoryBus } from '../../src/channel/bus-memory.ts'
+import { servedScopes } from '../../src/contract/scopes.ts'
 import { createGateway } from '../../src/gateway/gateway.ts'
 import { Hub } from '../../src/gateway/hub.ts'
 import { createGatewayMetrics } from '../../src/gateway/metrics.ts'
@@ -83,6 +85,7 @@ export class AuthNode {
       headerBytesMax: 16_384,
       unfinishedBytesMax: 67_108_864,
       tokenSeconds: 3600,
+      scopes: servedScopes(true),
       tokenRatePerSecond: 1_000,
       issuesTokens: options.verifierOf === undefined,
       publicUrl,

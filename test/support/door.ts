@@ -1,4 +1,5 @@
 /** What tests of who may come in share: a log that is kept, keys, a listener on a free port, and a store with a directory. */
+
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
@@ -12,6 +13,7 @@ import { registerAuthOperatorRoutes } from '../../src/auth/operator-routes.ts'
 import { type Clock, createSystemClock } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import { servedScopes } from '../../src/contract/scopes.ts'
 import type { Db } from '../../src/store/db.ts'
 import { openTestStore } from './test-store.ts'
 
@@ -68,7 +70,15 @@ export async function openOperatorSide(encryptionKey?: EncryptionKey): Promise<O
     onGuess: () => undefined,
     readiness: () => ({ ready: directory.loaded, checks: [] }),
     rooms: [
-      (app) => registerAuthOperatorRoutes(app, { db, clock, issuesTokens: true, encryptionKey, refreshDirectory }),
+      (app) =>
+        registerAuthOperatorRoutes(app, {
+          db,
+          clock,
+          issuesTokens: true,
+          scopes: servedScopes(true),
+          encryptionKey,
+          refreshDirectory,
+        }),
     ],
   })
   return {

@@ -1,9 +1,11 @@
 /** The public listener with a gateway that answers what a test wants, and a directory that knows nobody. */
+
 import { expect } from 'vitest'
 import { createPublicListener, type PublicListener, type PublicListenerOptions } from '../../src/app/public-listener.ts'
 import { Directory } from '../../src/auth/directory.ts'
 import { createSystemClock } from '../../src/base/clock.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import { servedScopes } from '../../src/contract/scopes.ts'
 import type { Db } from '../../src/store/db.ts'
 import { captureLog } from './door.ts'
 
@@ -20,6 +22,7 @@ export function openPublicDoor(options: Partial<PublicListenerOptions> = {}): Pr
     headerBytesMax: 16_384,
     unfinishedBytesMax: 67_108_864,
     tokenSeconds: 3600,
+    scopes: servedScopes(true),
     tokenRatePerSecond: 1_000,
     directory: new Directory(),
     db: new Proxy({} as Db, { get: never }),

@@ -16,7 +16,7 @@ import type { Log } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Config } from '../../src/config/settings.ts'
-import { SCOPES } from '../../src/contract/scopes.ts'
+import { SCOPES, servedScopes } from '../../src/contract/scopes.ts'
 import type { Hub } from '../../src/gateway/hub.ts'
 import { ensureLedgerAssets } from '../../src/ledger/assets.ts'
 import type { Instrument } from '../../src/market/event.ts'
@@ -125,6 +125,7 @@ export class RestNode {
       headerBytesMax: 524_288,
       unfinishedBytesMax: 67_108_864,
       tokenSeconds: 3_600,
+      scopes: servedScopes(true),
       tokenRatePerSecond: 100_000,
       issuesTokens: true,
       publicUrl: '',
@@ -148,6 +149,7 @@ export class RestNode {
           live,
           hasTestSeed,
           issuesTokens: true,
+          scopes: servedScopes(true),
           hub: {} as Hub,
           sourcesOf: () => [],
           ledgerState: () => ({ balances: 0, differences: [] }),

@@ -27,6 +27,10 @@ export const REST_SETTINGS = {
     max: 10_000_000,
     meaning: 'a connection whose peer reads its answers more slowly, over 30 seconds, is closed; 0 = never',
   }),
+  'rest.sandbox': toggle({
+    initial: false,
+    meaning: 'serves an operation that makes deposits for testing, and settles deliveries without paying anything',
+  }),
   'rest.rules_field': toggle({
     initial: true,
     live: true,

@@ -22,6 +22,7 @@ import { ledger } from './202611221500-ledger.ts'
 import { deposits } from './202611221510-deposits.ts'
 import { orchestrations } from './202611221520-orchestrations.ts'
 import { deliveries } from './202611221530-deliveries.ts'
+import { sandbox } from './202611221540-sandbox.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -47,4 +48,5 @@ export const MIGRATIONS: readonly Migration[] = [
   deposits,
   orchestrations,
   deliveries,
+  sandbox,
 ]
