@@ -53,6 +53,19 @@ export const DepositReport = Type.Object(
 
 export type DepositReportBody = Static<typeof DepositReport>
 
+export const SandboxDeposit = Type.Object(
+  {
+    asset: Name,
+    amount: Type.String({ minLength: 1, maxLength: 100 }),
+    crypto_network: Type.Optional(textChoice(REQUESTED_NETWORK_NAMES)),
+    crypto_address: Type.Optional(Name),
+    memo_id: Type.Optional(Name),
+  },
+  strict,
+)
+
+export type SandboxDepositBody = Static<typeof SandboxDeposit>
+
 /** Each entry is judged by itself, so that one that is wrong does not keep back the others. */
 export const DepositReports = Type.Object(
   { deposits: Type.Array(Type.Unknown(), { minItems: 1, maxItems: REPORTS_MAX }) },

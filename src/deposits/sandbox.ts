@@ -1,0 +1,183 @@
+/**
+ * Deposits for testing, with the setting `rest.sandbox`: each takes the way of a reported one, with a payment that never
+ * happened. The first of them marks the store for good, because its balances are not backed by money from then on.
+ */
+import { randomBytes } from 'node:crypto'
+import { newId } from '../base/ids.ts'
+import { isFiat } from '../contract/assets.ts'
+import { CRYPTO_NETWORKS, type CryptoNetwork, networkNamed } from '../contract/crypto-networks.ts'
+import { storedForms } from '../deposit-instructions/derivation/address-validity.ts'
+import { type FieldError, invalidRequest, Problem } from '../http/problem.ts'
+import { formatAmount } from '../ledger/amounts.ts'
+import type { Db, Transaction } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
+import { transactionWithRetries } from '../store/retry.ts'
+import { attribute } from './attribution.ts'
+import { assignDeposit, holdDeposit } from './operator-actions.ts'
+import { type DepositSettings, recordReports } from './record.ts'
+import { isReport, type Report, readReport } from './report.ts'
+import type { SandboxDepositBody } from './schemas.ts'
+import type { DepositTables } from './tables.ts'
+
+/** Amounts that force what becomes of the deposit; those of deliveries are the executor's. */
+const MAGIC_AMOUNTS = { held: '11.01', failed: '11.02', belowMinimum: '11.03' } as const
+
+/** What the reports name as their source. */
+const SOURCE = 'sandbox'
+
+/** Makes a deposit for a profile of this customer, and resolves with its id. */
+export async function makeSandboxDeposit(
+  db: Db,
+  customerId: string,
+  profileId: string,
+  body: SandboxDepositBody,
+  settings: DepositSettings,
+): Promise<string> {
+  return await transactionWithRetries<DepositTables, string>(db, async (transaction) => {
+    await requireProfile(transaction, customerId, profileId)
+    const report = await reportOf(transaction, profileId, body, settings)
+    await sql`insert into sandbox_use (id) values (1) on conflict do nothing`.execute(transaction)
+    return await record(transaction, profileId, report, settings)
+  })
+}
+
+/** Since when the store has deposits for testing; undefined: it has none. And whether it has real ones. */
+export async function readSandboxUse(db: Db): Promise<{ readonly isSandbox: boolean; readonly hasDeposits: boolean }> {
+  const { rows } = await sql<{ readonly is_sandbox: boolean; readonly has_deposits: boolean }>`
+    select exists (select from sandbox_use) as is_sandbox, exists (select from deposits) as has_deposits
+  `.execute(db.tables())
+  const [row] = rows
+  return { isSandbox: row?.is_sandbox === true, hasDeposits: row?.has_deposits === true }
+}
+
+async function record(
+  transaction: Transaction<DepositTables>,
+  profileId: string,
+  report: Report,
+  settings: DepositSettings,
+): Promise<string> {
+  const { decimals = 0 } = settings.conversions.assets.find(({ symbol }) => symbol === report.asset) ?? {}
+  const amount = formatAmount(report.amount, decimals)
+  const isHeld = amount === MAGIC_AMOUNTS.held
+  const isFailed = amount === MAGIC_AMOUNTS.failed
+  const isBelow = amount === MAGIC_AMOUNTS.belowMinimum
+  const inForce: DepositSettings = isBelow ? { ...settings, minimumOf: () => report.amount + 1n } : settings
+  const first: Report = isHeld || isFailed ? { ...report, status: 'PENDING' } : report
+  const [outcome] = await recordReports(transaction, [first], inForce)
+  const { depositId } = outcome as { readonly depositId: string }
+  const [attribution] = await attribute(transaction, [report])
+  if (attribution === undefined) {
+    await assignDeposit(transaction, depositId, { profileId, runsRules: true }, inForce)
+  }
+  if (isHeld) await holdDeposit(transaction, depositId)
+  if (isHeld || isFailed) {
+    await recordReports(transaction, [{ ...report, status: isHeld ? 'COMPLETED' : 'FAILED' }], inForce)
+  }
+  return depositId
+}
+
+async function requireProfile(
+  transaction: Transaction<DepositTables>,
+  customerId: string,
+  profileId: string,
+): Promise<void> {
+  const { rows } = await sql`
+    select from profiles where id = ${profileId} and customer_id = ${customerId}
+  `.execute(transaction)
+  if (rows.length === 0) throw new Problem('not_found', 'there is no profile with this id')
+}
+
+/** The report of a payment that nobody made, as custody or a bank would send it. */
+async function reportOf(
+  transaction: Transaction<DepositTables>,
+  profileId: string,
+  body: SandboxDepositBody,
+  settings: DepositSettings,
+): Promise<Report> {
+  const { assets } = settings.conversions
+  const asset = assets.find(({ symbol }) => symbol === body.asset)
+  const isBank = asset !== undefined && isFiat(asset)
+  if (isBank) refuse(body, ['crypto_network', 'crypto_address'], 'is not of money at a bank')
+  else refuse(body, ['memo_id'], 'is of money at a bank only')
+  const common = {
+    source: SOURCE,
+    external_id: newId(),
+    asset: body.asset,
+    amount: body.amount,
+    occurred_at: new Date().toISOString(),
+  }
+  const way = isBank
+    ? { fiat: { network: 'WIRE' as const, ...(await memoOf(transaction, profileId, body)) } }
+    : { crypto: await paymentTo(transaction, profileId, body, asset?.networks ?? []) }
+  const read = readReport({ ...common, ...way }, assets)
+  if (!isReport(read)) throw invalidRequest(inBody(read))
+  return read
+}
+
+type Faults = readonly [FieldError, ...FieldError[]]
+
+/** Faults of the report, at the members of the request that they come from. */
+function inBody(faults: Faults): Faults {
+  const place = (fault: FieldError): FieldError => {
+    if (!('pointer' in fault)) return fault
+    const pointer = fault.pointer.replace('/crypto/', '/crypto_').replace('/fiat/', '/')
+    return { pointer, detail: fault.detail }
+  }
+  const [first, ...others] = faults
+  return [place(first), ...others.map(place)]
+}
+
+function refuse(body: SandboxDepositBody, members: readonly (keyof SandboxDepositBody)[], detail: string): void {
+  const member = members.find((name) => body[name] !== undefined)
+  if (member !== undefined) throw invalidRequest([{ pointer: `/${member}`, detail }])
+}
+
+async function memoOf(
+  transaction: Transaction<DepositTables>,
+  profileId: string,
+  { memo_id }: SandboxDepositBody,
+): Promise<{ readonly memo_id?: string }> {
+  if (memo_id === undefined) return {}
+  const { rows } = await sql`
+    select from fiat_instructions where memo_id = ${memo_id} and profile_id = ${profileId}
+  `.execute(transaction)
+  if (rows.length === 0) throw notOfProfile('/memo_id', 'is no memo of this profile')
+  return { memo_id }
+}
+
+async function paymentTo(
+  transaction: Transaction<DepositTables>,
+  profileId: string,
+  { crypto_network, crypto_address }: SandboxDepositBody,
+  carriers: readonly CryptoNetwork[],
+) {
+  const wanted = crypto_network === undefined ? undefined : networkNamed(crypto_network)
+  const networks = wanted === undefined ? carriers : [wanted]
+  const families = [...new Set(networks.map((network) => CRYPTO_NETWORKS[network]))]
+  const forms =
+    crypto_address === undefined ? undefined : families.flatMap((family) => storedForms(family, crypto_address))
+  const { rows } = await sql<{ readonly network: CryptoNetwork; readonly address: string }>`
+    select crypto_network as network, address from deposit_addresses
+    where profile_id = ${profileId}
+      and family = any(${families}::text[])
+      and (${forms === undefined} or address = any(${forms ?? []}::text[]))
+    order by crypto_network = any(${networks}::text[]) desc, created_at desc, id desc limit 1
+  `.execute(transaction)
+  const [found] = rows
+  if (found === undefined) {
+    if (crypto_address !== undefined) throw notOfProfile('/crypto_address', 'is no deposit address of this profile')
+    throw notOfProfile('/crypto_network', 'the profile has no deposit address on such a network: create one first')
+  }
+  const network = wanted ?? (carriers.includes(found.network) ? found.network : (carriers[0] as CryptoNetwork))
+  return { network, address: found.address, tx_hash: madeUpHash(network), tx_index: 0 }
+}
+
+/** In the form that the network's own have; base58 has no 0. */
+function madeUpHash(network: CryptoNetwork): string {
+  const digits = randomBytes(32).toString('hex')
+  return CRYPTO_NETWORKS[network] === 'solana' ? digits.replaceAll('0', 'z') : digits
+}
+
+function notOfProfile(pointer: string, detail: string): Problem {
+  return new Problem('not_found', `${pointer}: ${detail}`, { errors: [{ pointer, detail }] })
+}
