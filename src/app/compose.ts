@@ -46,6 +46,7 @@ import { createPublicListener, type PublicListener } from './public-listener.ts'
 import { readinessOf } from './readiness.ts'
 import { createReloadCounter, reload } from './reload.ts'
 import { operatorRooms, publicRooms } from './rooms.ts'
+import { checkSandbox } from './sandbox-check.ts'
 import { createDirectoryLoader, loadDirectory, startUpkeep } from './start-directory.ts'
 import { startLedger } from './start-ledger.ts'
 import { createMarkets, startSources } from './start-markets.ts'
@@ -196,6 +197,7 @@ async function startParts(parts: Parts): Promise<Service> {
     },
   )
   await readFromStore(parts, 'encryption key', () => checkEncryptionKey({ ...parts, db, key: encryptionKey }))
+  await readFromStore(parts, 'deposit mode', () => checkSandbox(config, db))
   await startLedger(parts, ledger)
   await loadDirectory(parts, loader)
   if (issuesTokens(config)) startUpkeep(parts, db, encryptionKey)

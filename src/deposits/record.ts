@@ -17,12 +17,15 @@ import { type Arrived, attribute, type Owner, ownersOf } from './attribution.ts'
 import { type Credit, type Creditable, creditPostings, decideCredits, orchestrationOf } from './credit.ts'
 import { type DepositRow, lockKnown, termsOf } from './known.ts'
 import type { MatchSettings } from './match.ts'
+import { keepDepositMode } from './mode.ts'
 import { differingFields, type Report } from './report.ts'
 import { transferOf } from './transfer-entries.ts'
 import { isHeldBack, type ReportEffect, reportEffect } from './transitions.ts'
 import { changeDeposits, type DepositChange, insertDeposits, type NewDeposit, recordSightings } from './writes.ts'
 
 export interface DepositSettings extends MatchSettings {
+  /** The setting `rest.sandbox`. */
+  readonly isSandbox: boolean
   readonly start: StartSettings
 }
 
@@ -73,6 +76,7 @@ export async function recordReports<Tables>(
     settings,
   )
   const firsts = moves.filter(({ effect }) => effect === 'create')
+  if (firsts.length > 0) await keepDepositMode(transaction, settings.isSandbox)
   await insertDeposits(
     transaction,
     firsts.map((move) => ({ deposit: newDepositOf(move), report: move.report })),

@@ -1,6 +1,6 @@
 /**
  * Deposits for testing, with the setting `rest.sandbox`: each takes the way of a reported one, with a payment that never
- * happened. The first of them marks the store for good, because its balances are not backed by money from then on.
+ * happened.
  */
 import { randomBytes } from 'node:crypto'
 import { newId } from '../base/ids.ts'
@@ -10,8 +10,8 @@ import { storedForms } from '../deposit-instructions/derivation/address-validity
 import { type FieldError, invalidRequest, Problem } from '../http/problem.ts'
 import { formatAmount } from '../ledger/amounts.ts'
 import type { Db, Transaction } from '../store/db.ts'
-import { sql } from '../store/sql.ts'
 import { transactionWithRetries } from '../store/retry.ts'
+import { sql } from '../store/sql.ts'
 import { attribute } from './attribution.ts'
 import { assignDeposit, holdDeposit } from './operator-actions.ts'
 import { type DepositSettings, recordReports } from './record.ts'
@@ -36,18 +36,8 @@ export async function makeSandboxDeposit(
   return await transactionWithRetries<DepositTables, string>(db, async (transaction) => {
     await requireProfile(transaction, customerId, profileId)
     const report = await reportOf(transaction, profileId, body, settings)
-    await sql`insert into sandbox_use (id) values (1) on conflict do nothing`.execute(transaction)
     return await record(transaction, profileId, report, settings)
   })
-}
-
-/** Since when the store has deposits for testing; undefined: it has none. And whether it has real ones. */
-export async function readSandboxUse(db: Db): Promise<{ readonly isSandbox: boolean; readonly hasDeposits: boolean }> {
-  const { rows } = await sql<{ readonly is_sandbox: boolean; readonly has_deposits: boolean }>`
-    select exists (select from sandbox_use) as is_sandbox, exists (select from deposits) as has_deposits
-  `.execute(db.tables())
-  const [row] = rows
-  return { isSandbox: row?.is_sandbox === true, hasDeposits: row?.has_deposits === true }
 }
 
 async function record(
