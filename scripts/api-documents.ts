@@ -11,6 +11,7 @@ import { createMetricsRegistry } from '../src/base/metrics.ts'
 import { programVersion } from '../src/base/version.ts'
 import { loadConfig } from '../src/config/load.ts'
 import type { Config } from '../src/config/settings.ts'
+import { servedScopes } from '../src/contract/scopes.ts'
 import { asyncApiDocument } from '../src/description/asyncapi.ts'
 import { openApiDocument } from '../src/description/openapi.ts'
 import { describedPaths, describeOperations } from '../src/description/operations-document.ts'
@@ -22,7 +23,7 @@ const DEFAULT_URL = `http://${config['http.host']}:${config['http.port']}`
 
 /** Path from the root, and text, of both. */
 export async function apiDocuments(): Promise<[path: string, text: string][]> {
-  const about = { url: DEFAULT_URL, version: programVersion(), issuesTokens: true }
+  const about = { url: DEFAULT_URL, version: programVersion(), issuesTokens: true, scopes: servedScopes(true) }
   const openApi = openApiDocument({ ...about, paths: await pathsOfRooms() })
   return [
     ['docs/reference/openapi.json', textOf(openApi)],

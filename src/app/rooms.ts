@@ -148,6 +148,7 @@ function depositSettings(config: Config): DepositSettings {
     conversions: conversionsOf(config),
     minimumOf: (asset) => minimums.get(asset),
     start: { convertSecondsMax: config['orchestrations.convert_seconds_max'] },
+    isSandbox: config['rest.sandbox'],
   }
 }
 

@@ -74,6 +74,28 @@ const DEPOSIT_ADDRESS = {
   created_at: '2026-11-20T12:01:00.000Z',
 }
 
+const SANDBOX_TRANSFER = {
+  id: '01932b70-4c1d-7d55-9a0e-8b7f6e5d4c06',
+  customer_id: '01932b50-1a2b-7c3d-8e4f-5a6b7c8d9e05',
+  profile_id: PROFILE_ID,
+  account_id: ACCOUNT_ID,
+  asset: 'USDC',
+  amount: '100',
+  fee: '0',
+  total: '100',
+  direction: 'CREDIT',
+  type: 'CRYPTO_DEPOSIT',
+  status: 'COMPLETED',
+  disposition: { code: 'ORCHESTRATED' },
+  crypto_network: 'ETHEREUM',
+  crypto_tx_hash: '0x9f2c1a7be04d5f3866c1d2a95b7e8f0c4d3a2b1e6f5c8d7a9b0e1f2a3c4d5e6f',
+  crypto_tx_index: 0,
+  group_id: '01932b70-4c1d-7d55-9a0e-8b7f6e5d4c06',
+  metadata: {},
+  created_at: '2026-11-20T12:05:00.000Z',
+  updated_at: '2026-11-20T12:05:00.000Z',
+}
+
 const NEW_RULE = {
   ref_id: 'rule-1001',
   nickname: 'Bitcoin to dollars',

@@ -40,6 +40,7 @@ function newReporter() {
   const settings = () => ({
     conversions: { assets: live.config.assets, parAssets: [], markets: [] },
     minimumOf: () => undefined,
+    isSandbox: false,
     start: { convertSecondsMax: 60 },
   })
   const reporter = new DepositReporter({ db, clock: createSystemClock(), log, metrics, settings })

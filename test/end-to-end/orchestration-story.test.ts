@@ -1,6 +1,6 @@
 /**
- * What rules do with deposits, through the public and the operator API alone, with a live book of a venue and an
- * executor at a webhook: every balance is checked to the last digit after every step.
+ * What rules do with deposits, through the public and the operator API alone, with the live book of a venue and an
+ * executor at a webhook: balances are checked to the last digit after every step.
  */
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
@@ -9,12 +9,10 @@ import { crc32 } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocketServer } from 'ws'
 import { servedScopes } from '../../src/contract/scopes.ts'
-import { fetchToken } from '../support/sample-client.ts'
+import { ALL_KEYS } from '../support/address-keys.ts'
+import { ETHEREUM_ADDRESS } from '../support/rules.ts'
 import { market, type ServiceInside, startServiceInside, temporaryFolder } from '../support/running-service.ts'
-
-const OUTSIDE = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
-const XPUB =
-  'xpub661MyMwAqRbcFtXgS5sYJABqqG9YLmC4Q1Rdap9gSE8NqtwybGhePY2gZ29ESFjqJoCu1Rupje8YtGqsefD265TMg7usUDFdp6W1EGMcet8'
+import { fetchToken } from '../support/sample-client.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads members of many documents
 type Json = any
@@ -25,13 +23,52 @@ let executor: Server
 let service: ServiceInside
 let token: string
 let profileId: string
-let accountId: string
+let payments = 0
+let refs = 0
+/** What the executor does with requests; undefined: it cuts the connection. */
+let answer: object | undefined = { status: 'ACCEPTED' }
+const requests: Json[] = []
 
-/** What the executor does with the next request. */
-let executorAnswer: () => { status: number; body?: object } | 'cut' = () => ({ status: 200, body: { status: 'ACCEPTED' } })
-const executorRequests: { readonly id: string; readonly body: Json }[] = []
+/** Lists one pair and gives its book: 1.0 at the best bid of 100,000.0. */
+function startVenue(): WebSocketServer {
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
+  server.on('connection', (socket) =>
+    socket.on('message', (data) => {
+      const { method, params, req_id } = JSON.parse(String(data))
+      if (method !== 'subscribe') return
+      if (params.channel === 'instrument') {
+        const pair = '{"symbol":"BTC/USD","status":"online","price_precision":1,"qty_precision":1}'
+        socket.send(`{"channel":"instrument","type":"snapshot","data":{"assets":[],"pairs":[${pair}]}}`)
+      }
+      if (params.channel !== 'book') return
+      const result = { channel: 'book', symbol: 'BTC/USD', depth: params.depth }
+      socket.send(JSON.stringify({ method, success: true, result, req_id }))
+      const levels =
+        '"bids":[{"price":100000.0,"qty":1.0},{"price":99999.0,"qty":2.0}],"asks":[{"price":100001.0,"qty":1.5}]'
+      const checksum = crc32('1000010' + '15' + '1000000' + '10' + '999990' + '20')
+      socket.send(`{"channel":"book","type":"snapshot","data":[{"symbol":"BTC/USD",${levels},"checksum":${checksum}}]}`)
+    }),
+  )
+  return server
+}
 
-async function call(method: string, path: string, body?: object): Promise<{ status: number; body: Json }> {
+function startExecutor(): Server {
+  return createServer((request, response) => {
+    const parts: Buffer[] = []
+    request.on('data', (part: Buffer) => parts.push(part))
+    request.on('end', () => {
+      requests.push(JSON.parse(Buffer.concat(parts).toString()))
+      if (answer === undefined) request.socket.destroy()
+      else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
+    })
+  })
+}
+
+async function addressOf(server: { address(): AddressInfo | string | null }): Promise<string> {
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+async function call(method: string, path: string, body?: object): Promise<Json> {
   const response = await fetch(`${service.http}${path}`, {
     method,
     headers: {
@@ -40,64 +77,210 @@ async function call(method: string, path: string, body?: object): Promise<{ stat
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
-  return { status: response.status, body: JSON.parse(await response.text()) }
+  const text = await response.text()
+  expect(response.status, `${method} ${path}: ${text}`).toBe(200)
+  return JSON.parse(text)
 }
 
-async function ok(method: string, path: string, body?: object): Promise<Json> {
-  const answer = await call(method, path, body)
-  expect(answer.status, JSON.stringify(answer.body)).toBe(200)
-  return answer.body
+/** Available, in transit and held of every asset that the profile ever had. */
+async function balances(): Promise<Readonly<Record<string, string>>> {
+  const { items } = await call('GET', `/v2/profiles/${profileId}/balances`)
+  return Object.fromEntries(
+    items.map(({ asset, available, in_transit, held }: Json) => [asset, `${available} ${in_transit} ${held}`]),
+  )
 }
 
-async function balances(id = profileId): Promise<Record<string, string>> {
-  const { items } = await ok('GET', `/v2/profiles/${id}/balances`)
-  const shown = items.map((item: Json) => [
-    item.asset,
-    [item.available, item.in_transit, item.held].map((amount: string) => amount || '0').join('/'),
-  ])
-  return Object.fromEntries(shown)
+async function newRule(changes: object): Promise<Json> {
+  const body = { ref_id: `rule ${++refs}`, profile_id: profileId, source: { crypto: { network: 'ETHEREUM' } } }
+  return (await call('POST', '/v2/orchestration/rules', { ...body, ...changes })).rule
 }
 
-let payments = 0
+function approve(rule: Json): Promise<Json> {
+  return service.operator.call('POST', `/rules/${rule.id}/approve`, {})
+}
 
-function deposit(asset: string, amount: string, network: string, address: string) {
-  const tx_hash = `0x${(++payments).toString(16).padStart(64, '0')}`
-  const hash = network === 'BITCOIN' ? tx_hash.slice(2) : tx_hash
-  return service.operator.call<Json>('POST', '/deposits', {
+/** What custody reports: a payment to the address of a rule. */
+async function deposit(rule: Json, amount: string): Promise<Json> {
+  const { network, address } = rule.source.crypto
+  const hash = (++payments).toString(16).padStart(64, '0')
+  const { deposit: made } = await service.operator.call<Json>('POST', '/deposits', {
     source: 'custody',
     external_id: `payment ${payments}`,
-    asset,
+    asset: rule.source_asset,
     amount,
     crypto: { network, address, tx_hash: hash, tx_index: 0 },
     occurred_at: '2026-11-22T12:00:00Z',
   })
+  return await call('GET', `/v2/transfer/transfers/${made.id}`)
 }
 
-async function orchestrationOf(depositId: string, until: (found: Json) => boolean): Promise<Json> {
-  return await expect.poll(async () => {
-    const { items } = await ok('GET', '/v2/orchestration/orchestrations?limit=1000')
-    const found = items.find((item: Json) => item.deposit_id === depositId)
-    return found !== undefined && until(found) ? found : undefined
-  }).toBeDefined().then(async () => {
-    const { items } = await ok('GET', '/v2/orchestration/orchestrations?limit=1000')
-    return items.find((item: Json) => item.deposit_id === depositId)
-  })
+/** The orchestration of a deposit, or with a `ref_id`, as soon as it is so. */
+async function orchestration(matches: (found: Json) => boolean, isSo: (found: Json) => boolean): Promise<Json> {
+  let found: Json
+  await expect
+    .poll(async () => {
+      const { items } = await call('GET', '/v2/orchestration/orchestrations')
+      found = items.find(matches)
+      return found !== undefined && isSo(found)
+    })
+    .toBe(true)
+  return found
 }
+
+const ofDeposit =
+  ({ id }: Json) =>
+  (found: Json) =>
+    found.deposit_id === id
 
 const isFinal = ({ status }: Json) => status !== 'PROCESSING'
 
-let refs = 0
-
-async function newRule(changes: object): Promise<Json> {
-  const { rule } = await ok('POST', '/v2/orchestration/rules', {
-    ref_id: `rule ${++refs}`,
-    profile_id: profileId,
-    source: { crypto: { network: 'ETHEREUM' } },
-    ...changes,
+beforeAll(async () => {
+  venue = startVenue()
+  executor = startExecutor().listen(0, '127.0.0.1')
+  await Promise.all([once(venue, 'listening'), once(executor, 'listening')])
+  service = await startServiceInside(folder.path, [market('BTC', 1, 10, 'kraken:BTC/USD', 1)], {
+    ...ALL_KEYS,
+    'feeds.kraken.url': `ws://${await addressOf(venue)}`,
+    'rules.approval': 'required',
+    // The book of the test never changes.
+    'conversion.book_age_seconds_max': 3_600,
+    'deliveries.webhook_url': `http://${await addressOf(executor)}/pay`,
+    'deliveries.webhook_secrets': 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
   })
-  return rule
-}
+  const { id: customerId } = await service.operator.call<Json>('POST', '/customers', { name: 'story' })
+  const scopes = servedScopes(false)
+  const client = await service.operator.call<Json>('POST', `/customers/${customerId}/clients`, {
+    name: 'story',
+    scopes,
+  })
+  const { client_id: clientId, client_secret: clientSecret } = client
+  token = await fetchToken({ authUrl: service.http, clientId, clientSecret, scope: scopes.join(' ') })
+  const account = await call('POST', '/v2/identity/accounts', {
+    account: { identity_id: 'alice' },
+    create_profile: true,
+  })
+  profileId = account.profile_id
+})
 
-async function approved(rule: Json): Promise<Json> {
-  return await service.operator.call<Json>('POST', `/rules/${rule.id}/approve`, {})
-}
+afterAll(async () => {
+  await service?.stop()
+  executor?.closeAllConnections()
+  executor?.close()
+  for (const socket of venue?.clients ?? []) socket.terminate()
+  venue?.close()
+  folder.remove()
+})
+
+describe('a rule at par', () => {
+  let rule: Json
+
+  it('does nothing while it is PENDING: a deposit for another rule is credited only', async () => {
+    // Its own address appears with the approval; until then only others can receive deposits.
+    const other = await approve(await newRule({ source_asset: 'USDC', destination_asset: 'USD' }))
+    await service.operator.call('POST', `/rules/${other.id}/delete`, {})
+    rule = await newRule({
+      source_asset: 'USDC',
+      destination_asset: 'USDG',
+      destination: { crypto: { network: 'ETHEREUM', address: ETHEREUM_ADDRESS } },
+    })
+    expect(rule).toMatchObject({ status: 'PENDING' })
+    const credited = await deposit(other, '40.000001')
+    expect(credited).toMatchObject({
+      status: 'COMPLETED',
+      amount: '40.000001',
+      disposition: { code: 'RULE_NOT_ACTIVE' },
+    })
+    expect(await balances()).toEqual({ USDC: '40.000001 0 0' })
+  })
+
+  it('converts and delivers once it is ACTIVE', async () => {
+    rule = await approve(rule)
+    answer = { status: 'ACCEPTED' }
+    const arrived = await deposit(rule, '100')
+    expect(arrived).toMatchObject({ status: 'COMPLETED', disposition: { code: 'ORCHESTRATED' } })
+    await expect.poll(() => requests.length).toBe(1)
+    expect(await balances()).toEqual({ USDC: '40.000001 0 0', USDG: '0 100 0' })
+    const { items } = await service.operator.call<Json>('GET', '/deliveries?status=SENT')
+    expect(items).toHaveLength(1)
+    const [delivery] = items
+    await service.operator.call('POST', `/deliveries/${delivery.id}/settle`, {
+      reference: 'payment order 1',
+      attempt: delivery.attempt,
+    })
+    const done = await orchestration(ofDeposit(arrived), isFinal)
+    expect(done).toMatchObject({
+      status: 'COMPLETED',
+      orchestration_rule_id: rule.id,
+      source_amount: '100',
+      destination_amount: '100',
+      price: '1',
+      receipt: { initial_amount: '100', fee_amount: '0', converted_amount: '100', rate: '1', outgoing_amount: '100' },
+      source_transfer: { transfer_id: arrived.id, status: 'COMPLETED' },
+      destination_transfer: { transfer_id: delivery.id, status: 'COMPLETED' },
+    })
+    expect(await balances()).toEqual({ USDC: '40.000001 0 0', USDG: '0 0 0' })
+  })
+
+  it('gives the money back when the executor refuses', async () => {
+    answer = { status: 'REFUSED', code: 'CLOSED', detail: 'the account is closed' }
+    const done = await orchestration(ofDeposit(await deposit(rule, '25.5')), isFinal)
+    expect(done).toMatchObject({ status: 'FAILED', fail_reason: { code: 'REFUSED' } })
+    expect(await balances()).toEqual({ USDC: '40.000001 0 0', USDG: '25.5 0 0' })
+  })
+
+  it('waits while the outcome of a payment is unknown, until the operator settles it', async () => {
+    answer = undefined
+    const count = requests.length
+    const arrived = await deposit(rule, '10')
+    await expect.poll(() => requests.length).toBeGreaterThan(count)
+    const { items } = await service.operator.call<Json>('GET', '/deliveries')
+    const delivery = items.find(({ amount, status }: Json) => amount === '10' && status !== 'SETTLED')
+    expect(await balances()).toMatchObject({ USDG: '25.5 10 0' })
+    const shown = await service.operator.call<Json>('GET', `/deliveries/${delivery.id}`)
+    await service.operator.call('POST', `/deliveries/${delivery.id}/settle`, {
+      reference: 'payment order 2',
+      attempt: shown.attempt,
+    })
+    expect(await orchestration(ofDeposit(arrived), isFinal)).toMatchObject({ status: 'COMPLETED' })
+    expect(await balances()).toMatchObject({ USDG: '25.5 0 0' })
+  })
+
+  it('only credits once it is deleted', async () => {
+    await call('DELETE', `/v2/orchestration/rules/${rule.id}`)
+    expect(await deposit(rule, '5')).toMatchObject({ disposition: { code: 'RULE_NOT_ACTIVE' } })
+    expect(await balances()).toEqual({ USDC: '45.000001 0 0', USDG: '25.5 0 0' })
+  })
+})
+
+describe('a rule at a market', () => {
+  it('converts at the depth of the live book', async () => {
+    const source = { crypto: { network: 'BITCOIN' } }
+    const rule = await approve(await newRule({ source_asset: 'BTC', destination_asset: 'USD', source }))
+    const done = await orchestration(ofDeposit(await deposit(rule, '1.5')), isFinal)
+    expect(done).toMatchObject({ status: 'COMPLETED', destination_amount: '149999.5', price_source: 'BTCUSD' })
+    expect(await balances()).toEqual({ BTC: '0 0 0', USD: '149999.5 0 0', USDC: '45.000001 0 0', USDG: '25.5 0 0' })
+    const { is_equal } = await service.operator.call<Json>('GET', `/orchestrations/${done.id}/price`)
+    expect(is_equal).toBe(true)
+  })
+})
+
+describe('an orchestration that the customer asks for', () => {
+  it('moves money out of a balance', async () => {
+    answer = { status: 'SETTLED', reference: 'payment order 3' }
+    await call('POST', '/v2/orchestration/orchestrations', {
+      ref_id: 'out 1',
+      source: { profile: { profile_id: profileId } },
+      source_asset: 'USDC',
+      destination_asset: 'USDG',
+      source_amount: '45.000001',
+      destination: { crypto: { network: 'ETHEREUM', address: ETHEREUM_ADDRESS } },
+    })
+    const done = await orchestration(({ ref_id }) => ref_id === 'out 1', isFinal)
+    expect(done).toMatchObject({ status: 'COMPLETED', destination_amount: '45.000001' })
+    expect(await balances()).toMatchObject({ USDC: '0 0 0', USDG: '25.5 0 0' })
+  })
+
+  it('leaves a ledger that adds up', async () => {
+    expect(await service.operator.metric('tidegate_ledger_imbalance')).toBe(0)
+  })
+})
