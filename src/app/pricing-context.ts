@@ -21,11 +21,9 @@ export interface PricingParts {
   readonly config: Config
   readonly clock: Clock
   readonly marketData: Pick<MarketData, 'replicaOf' | 'isFromVenues'>
-  /** Whether prices may come from the simulator and from recordings. */
-  readonly isSandbox: boolean
 }
 
-export function pricingContext({ config, clock, marketData, isSandbox }: PricingParts): PricingContext {
+export function pricingContext({ config, clock, marketData }: PricingParts): PricingContext {
   const { assets } = config
   const markets = config.markets.map(({ definition }) => definition)
   return {
@@ -40,7 +38,7 @@ export function pricingContext({ config, clock, marketData, isSandbox }: Pricing
       notionalMax: minorUnitsOf(config['conversion.notional_max'], assets),
       deskLimits: minorUnitsOf(config['conversion.desk_limits'], assets),
     },
-    isSandbox,
+    isSandbox: config['rest.sandbox'],
     bookOf(symbol) {
       const replica = marketData.replicaOf(symbol)
       const market = markets.find((candidate) => candidate.symbol === symbol)

@@ -29,6 +29,7 @@ import { registerDepositAddressRoutes } from '../deposit-instructions/routes.ts'
 import { registerDepositOperatorRoutes } from '../deposits/operator-routes.ts'
 import type { DepositSettings } from '../deposits/record.ts'
 import { DepositReporter } from '../deposits/reporter.ts'
+import { registerSandboxRoutes } from '../deposits/sandbox-routes.ts'
 import type { Hub } from '../gateway/hub.ts'
 import { registerMarketRoutes } from '../gateway/market-routes.ts'
 import { registerStreamOperatorRoutes } from '../gateway/operator-routes.ts'
@@ -101,6 +102,12 @@ export function publicRooms(options: PublicRoomsOptions): readonly Room[] {
     (app) => registerDepositAddressRoutes(app, { db, guard, supply, conversions: () => conversionsOf(live.config) }),
     (app) => registerRuleRoutes(app, { db, guard, supply, settings: () => ruleSettings(live.config) }),
     (app) => registerOrchestrationRoutes(app, { db, guard, settings: () => requestSettings(live.config) }),
+    ...(live.config['rest.sandbox']
+      ? [
+          (app: FastifyInstance) =>
+            registerSandboxRoutes(app, { db, guard, settings: () => depositSettings(live.config) }),
+        ]
+      : []),
   ]
 }
 

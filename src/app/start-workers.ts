@@ -27,8 +27,6 @@ export interface WorkerParts {
   readonly live: { readonly config: Config }
   /** A number in [0, 1), to spread what should not happen at once. */
   readonly random: () => number
-  /** Whether addresses come from a seed for testing, as those of the demo do. */
-  readonly hasTestSeed?: boolean
 }
 
 /** To be called when the store has its schema and the markets are there. */
@@ -39,8 +37,7 @@ export async function startWorkers(parts: WorkerParts, marketData: MarketData): 
 
 function startRunner(parts: WorkerParts, marketData: MarketData): void {
   const { live, clock, lifecycle, db, metrics } = parts
-  const isSandbox = parts.hasTestSeed === true
-  const pricing = () => pricingContext({ config: live.config, clock, marketData, isSandbox })
+  const pricing = () => pricingContext({ config: live.config, clock, marketData })
   createPricingMetrics(metrics, db, pricing)
   const runner = new OrchestrationRunner({
     ...parts,

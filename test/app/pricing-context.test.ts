@@ -63,7 +63,7 @@ function setUp(flags: Readonly<Record<string, string>> = {}) {
   })
   void marketData.start(new Map())
   const say = (source: string, event: MarketEvent) => fed.get(source)?.listener(event)
-  const context = pricingContext({ config, clock, marketData, isSandbox: false })
+  const context = pricingContext({ config, clock, marketData })
   return { clock, context, say, config, marketData }
 }
 
