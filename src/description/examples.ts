@@ -167,7 +167,6 @@ const ORCHESTRATION = {
 }
 
 /** Ends what is said of records that nothing acts on. */
-const NOT_YET = 'this version does not detect deposits and acts on none.'
 
 export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   listMarkets: {
@@ -251,8 +250,8 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   createDepositAddress: {
     description:
       'A new address of the network, which is never given to anybody else. The networks of the EVM share one address: ' +
-      '`compatible_crypto_networks` names all networks on which it is valid. `conversion_target_asset` is kept and shown; ' +
-      NOT_YET,
+      '`compatible_crypto_networks` names all networks on which it is valid. A deposit that no rule of the address converts ' +
+      'is converted into its `conversion_target_asset`, unless that is NO_CONVERSION.',
     answered: 'The deposit address',
     request: { profile_id: PROFILE_ID, crypto_network: 'BITCOIN', ref_id: 'address-1001' },
     answer: DEPOSIT_ADDRESS,
@@ -265,8 +264,9 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   createRule: {
     description:
       '`source` has exactly one member, so has `destination`; without it, the destination is the profile of the rule. The ' +
-      'answer fills the source with its deposit instructions. A rule never changes: delete it and create another. It is ' +
-      `kept and shown; ${NOT_YET}`,
+      'answer fills the source with its deposit instructions. A rule never changes: delete it and create another. ' +
+      'While it is ACTIVE, every deposit that matches its source and source_asset is converted into destination_asset and ' +
+      'delivered to the destination. Later deposits are credited only.',
     answered: 'The rule: ACTIVE, or PENDING where the operator approves rules first',
     request: NEW_RULE,
     answer: { rule: RULE },

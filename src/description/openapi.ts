@@ -31,9 +31,10 @@ export interface OpenApiOptions {
 
 const description = (
   url: string,
-) => `Accounts, profiles, deposit addresses and orchestration rules: they are created, kept and listed.
+) => `Accounts, profiles, deposit addresses and orchestration rules; deposits, and what rules make of them.
 
-**Not in this version:** deposits are not detected, so nothing is credited, converted or delivered.
+A deposit is credited to the profile of its address or memo. Where an ACTIVE rule matches, it is converted and delivered:
+to a balance, to an address, or to a bank account. \`GET /v2/transfer/transfers\` is the statement of all of it.
 
 Every operation needs an access token, with its scope where it has one, sent as \`Authorization: Bearer TOKEN\`.
 

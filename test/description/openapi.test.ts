@@ -105,15 +105,6 @@ describe('the document', () => {
     ])
   })
 
-  it('claims nothing of deposits but that nothing acts on them', () => {
-    const claims = JSON.stringify(committed)
-      .split(/\\n\\n|"|[.;] /)
-      .filter((text) => /\b(credit|convert(s|ed)|deliver(s|ed)?|conversion)\b/i.test(text))
-    expect(claims).toEqual([
-      '**Not in this version:** deposits are not detected, so nothing is credited, converted or delivered.',
-    ])
-  })
-
   it('has the limits that no schema can state', () => {
     const { description } = committed.info
     for (const limit of [

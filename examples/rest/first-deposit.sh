@@ -1,0 +1,54 @@
+#!/bin/sh
+# A deposit that a rule converts and delivers, on a service with `rest.sandbox` such as the demo: an account with a
+# profile, a rule, one deposit for testing, and what the customer sees of it. Nothing is paid anywhere.
+#   sh first-deposit.sh [demo-client.json] [amount]
+set -eu
+amount=${2:-100}
+. "$(dirname "$0")/../curl/lib.sh"
+
+base=$(member base_url)
+run=$(date +%s)-$$
+
+# field NAME: the text of the first member of this name in the answer on standard input.
+field() {
+  grep -o '"'"$1"'":"[^"]*"' | head -n 1 | cut -d '"' -f 4
+}
+
+# request METHOD PATH [BODY]: keeps the answer.
+request() {
+  if [ $# -eq 3 ]; then
+    set -- "$1" "$2" --header 'Content-Type: application/json' --data "$3"
+  fi
+  method=$1 path=$2
+  shift 2
+  answer=$(curl_with_token "$token" --silent --show-error --request "$method" "$@" "$base$path")
+}
+
+# call METHOD PATH [BODY]: prints what was asked and the answer.
+call() {
+  echo "# $1 $2"
+  request "$@"
+  printf '%s\n\n' "$answer"
+}
+
+token=$(token identity:write_account+orchestration:write_orchestration_rule+orchestration:read_orchestration+\
+funding:write_sandbox_deposit+funding:read_profile+transfer:read_transfer)
+
+# 1. An account with a profile, and a rule: USDC that arrives on Ethereum leaves as USDG for an address outside.
+call POST /v2/identity/accounts '{"account":{"identity_id":"person-'"$run"'"},"create_profile":true}'
+profile=$(echo "$answer" | field profile_id)
+call POST /v2/orchestration/rules '{"ref_id":"rule-'"$run"'","profile_id":"'"$profile"'",
+  "source_asset":"USDC","destination_asset":"USDG","source":{"crypto":{"network":"ETHEREUM"}},
+  "destination":{"crypto":{"network":"ETHEREUM","address":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"}}}'
+
+# 2. The deposit. Some amounts and destinations force an outcome; the guide lists them.
+call POST "/v2/sandbox/profiles/$profile/deposit" '{"asset":"USDC","amount":"'"$amount"'"}'
+
+# 3. What became of it. A program would ask every second or so; this one asks until it is final, ten seconds long.
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+  request GET "/v2/orchestration/orchestrations?profile_id=$profile"
+  case $answer in *'"status":"PROCESSING"'*) sleep 1 ;; *) break ;; esac
+done
+call GET "/v2/orchestration/orchestrations?profile_id=$profile"
+call GET "/v2/transfer/transfers?profile_id=$profile&order=ASC"
+call GET "/v2/profiles/$profile/balances"
