@@ -1,12 +1,13 @@
 /**
  * Starts the workers of this process: the one that takes orchestrations on, priced from its live books, and the one that
- * sends deliveries.
+ * sends deliveries, or settles them where nothing is paid.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
 import type { Config } from '../config/settings.ts'
 import { createRequestCounter } from '../deliveries/metrics.ts'
+import { SandboxExecutor } from '../deliveries/sandbox-executor.ts'
 import { WebhookSender } from '../deliveries/webhook-sender.ts'
 import { secretsOf } from '../deliveries/webhook-signature.ts'
 import { createStepMetrics } from '../orchestrations/metrics.ts'
@@ -32,7 +33,14 @@ export interface WorkerParts {
 /** To be called when the store has its schema and the markets are there. */
 export async function startWorkers(parts: WorkerParts, marketData: MarketData): Promise<void> {
   startRunner(parts, marketData)
-  await startSender(parts)
+  if (parts.live.config['rest.sandbox']) await startSandboxExecutor(parts)
+  else await startSender(parts)
+}
+
+async function startSandboxExecutor(parts: WorkerParts): Promise<void> {
+  const executor = new SandboxExecutor({ ...parts, owners: DELIVERY_OWNERS })
+  await executor.start()
+  parts.lifecycle.started('deliveries', () => executor.stop())
 }
 
 function startRunner(parts: WorkerParts, marketData: MarketData): void {

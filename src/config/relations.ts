@@ -72,6 +72,12 @@ export const RELATIONS: readonly Relation[] = [
     rule: 'must not be more than rest.unread_bytes_max',
     holds: (config) => config['rest.unread_bytes_per_client_max'] <= config['rest.unread_bytes_max'],
   },
+  {
+    key: 'rest.sandbox',
+    other: 'deliveries.webhook_url',
+    rule: 'must be false while deliveries.webhook_url is set: deposits for testing must never be paid out',
+    holds: (config) => !config['rest.sandbox'] || config['deliveries.webhook_url'] === '',
+  },
   ...CUSTODY_KEYS.map(
     (other): Relation => ({
       key: 'rest.sandbox',
