@@ -99,7 +99,7 @@ export function startOrchestrationService(db: Db): OrchestrationService {
   const depositSettings = {
     conversions: { assets: config.assets, parAssets: config['conversion.par_assets'], markets: [] },
     minimumOf: () => undefined,
-  isSandbox: false,
+    isSandbox: false,
     start: { convertSecondsMax: 86_400 },
   }
   const reporter = new DepositReporter({ db, clock, log, metrics, settings: () => depositSettings })
