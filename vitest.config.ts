@@ -20,7 +20,7 @@ const ON_EACH_ENGINE = [
   'test/deliveries/webhook-sender.test.ts',
   'test/deposit-instructions/{allocation,fiat-instructions,listing,pool-metrics,pool-reserve}.test.ts',
   'test/deposits/{crediting,identity,operator-actions}.test.ts',
-  'test/end-to-end/key-encryption.test.ts',
+  'test/end-to-end/{key-encryption,orchestration-story}.test.ts',
   'test/ledger/ledger.test.ts',
   'test/orchestrations/{convert,orchestrations,runner,start}.test.ts',
   'test/orchestrations/pricing/price.test.ts',

@@ -86,7 +86,11 @@ async function reportOf(
 ): Promise<Report> {
   const { assets } = settings.conversions
   const asset = assets.find(({ symbol }) => symbol === body.asset)
-  const isBank = asset !== undefined && isFiat(asset)
+  if (asset === undefined) {
+    const symbols = assets.map(({ symbol }) => symbol).join(', ')
+    throw invalidRequest([{ pointer: '/asset', detail: `is none of ${symbols}` }])
+  }
+  const isBank = isFiat(asset)
   if (isBank) refuse(body, ['crypto_network', 'crypto_address'], 'is not of money at a bank')
   else refuse(body, ['memo_id'], 'is of money at a bank only')
   const common = {
@@ -98,7 +102,7 @@ async function reportOf(
   }
   const way = isBank
     ? { fiat: { network: 'WIRE' as const, ...(await memoOf(transaction, profileId, body)) } }
-    : { crypto: await paymentTo(transaction, profileId, body, asset?.networks ?? []) }
+    : { crypto: await paymentTo(transaction, profileId, body, asset.networks) }
   const read = readReport({ ...common, ...way }, assets)
   if (!isReport(read)) throw invalidRequest(inBody(read))
   return read

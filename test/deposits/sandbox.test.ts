@@ -1,0 +1,111 @@
+/** Deposits for testing: where they arrive, the outcomes that amounts force, and that they stay apart from real ones. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { checkSandbox } from '../../src/app/sandbox-check.ts'
+import { type RestCustomer, RestNode } from '../support/rest.ts'
+import { newAccount, RULES, ruleBody, type TestAccount } from '../support/rules.ts'
+import { temporaryFolder } from '../support/running-service.ts'
+
+const folder = temporaryFolder()
+let node: RestNode
+let customer: RestCustomer
+let alice: TestAccount
+
+beforeAll(async () => {
+  node = await RestNode.open({ hasTestSeed: true, flags: { data_dir: folder.path, 'rest.sandbox': 'true' } })
+  customer = await node.newCustomer()
+  alice = await newAccount(customer)
+})
+afterAll(async () => {
+  await node?.close()
+  folder.remove()
+})
+
+function make(body: object, profileId = alice.profileId, by = customer) {
+  return by.call('POST', `/v2/sandbox/profiles/${profileId}/deposit`, body)
+}
+
+async function balancesOf({ profileId }: TestAccount): Promise<unknown> {
+  return (await customer.call('GET', `/v2/profiles/${profileId}/balances`)).body.items
+}
+
+describe('a deposit for testing', () => {
+  it('arrives at an address of the profile, and not before there is one', async () => {
+    const body = { asset: 'USDC', amount: '12.5', crypto_network: 'BASE' }
+    const early = await make(body)
+    expect(early.status).toBe(404)
+    expect(early.body.errors).toEqual([expect.objectContaining({ pointer: '/crypto_network' })])
+    const address = { profile_id: alice.profileId, crypto_network: 'ETHEREUM' }
+    const made = (await customer.call('POST', '/v2/transfer/deposit-addresses', address)).body
+    const { status, body: transfer } = await make(body)
+    expect(status).toBe(200)
+    expect(transfer).toMatchObject({
+      type: 'CRYPTO_DEPOSIT',
+      status: 'COMPLETED',
+      amount: '12.5',
+      crypto_network: 'BASE',
+      destination_address: made.address,
+      disposition: { code: 'NO_RULE' },
+    })
+    const given = { asset: 'USDC', amount: '1', crypto_address: made.address.toLowerCase() }
+    expect((await make(given)).body).toMatchObject({ destination_address: made.address })
+  })
+
+  it('of money at a bank arrives at a memo, or at the profile itself', async () => {
+    const bob = await newAccount(customer, 'bob')
+    const source = { fiat: { network: 'WIRE', account_type: 'ABA' } }
+    const { rule } = (
+      await customer.call(
+        'POST',
+        RULES,
+        ruleBody(bob.profileId, { source_asset: 'USD', destination_asset: 'USDC', source }),
+      )
+    ).body
+    const memo_id = rule.source.fiat.memo_id
+    const arrived = await make({ asset: 'USD', amount: '20', memo_id }, bob.profileId)
+    expect(arrived.body).toMatchObject({ type: 'WIRE_DEPOSIT', memo: memo_id, disposition: { code: 'ORCHESTRATED' } })
+    const plain = await make({ asset: 'USD', amount: '3' }, bob.profileId)
+    expect(plain.body).toMatchObject({ status: 'COMPLETED', amount: '3' })
+    expect((await make({ asset: 'USD', amount: '3', memo_id })).status).toBe(404)
+  })
+
+  it.each([
+    ['11.01', { status: 'COMPLETED', secondary_status: 'HELD', disposition: { code: 'HELD' } }],
+    ['11.02', { status: 'FAILED' }],
+    ['11.03', { status: 'COMPLETED', disposition: { code: 'BELOW_MINIMUM' } }],
+  ])('of %s has the outcome that the amount asks for', async (amount, expected) => {
+    const profile = await newAccount(customer, `of ${amount}`)
+    await customer.call('POST', RULES, ruleBody(profile.profileId))
+    const { body } = await make({ asset: 'USDC', amount }, profile.profileId)
+    expect(body).toMatchObject(expected)
+    const buckets = { available: '0', in_transit: '0', held: '0' }
+    const credited = { '11.01': { held: amount }, '11.03': { available: amount } }[amount]
+    expect(await balancesOf(profile)).toEqual(
+      credited === undefined ? [] : [{ asset: 'USDC', ...buckets, ...credited }],
+    )
+  })
+
+  it.each([
+    [{ asset: 'USDC', amount: '0' }, '/amount'],
+    [{ asset: 'USDC', amount: '1.0000001' }, '/amount'],
+    [{ asset: 'NONE', amount: '1' }, '/asset'],
+    [{ asset: 'USDC', amount: '1', memo_id: 'memo' }, '/memo_id'],
+    [{ asset: 'USD', amount: '1', crypto_network: 'BASE' }, '/crypto_network'],
+    [{ asset: 'USDC', amount: 1 }, '/amount'],
+  ])('that is %j is refused at its member', async (body, pointer) => {
+    const answer = await make(body)
+    expect(answer.status, answer.text).toBeGreaterThanOrEqual(400)
+    expect(answer.status).toBeLessThan(500)
+    expect(answer.body.errors?.[0]).toMatchObject({ pointer })
+  })
+
+  it('is for own profiles only', async () => {
+    const stranger = await node.newCustomer()
+    expect((await make({ asset: 'USDC', amount: '1' }, alice.profileId, stranger)).status).toBe(404)
+  })
+})
+
+it('marks its store: it is not served without rest.sandbox again', async () => {
+  const { config } = node.live
+  await checkSandbox(config, node.db)
+  await expect(checkSandbox({ ...config, 'rest.sandbox': false }, node.db)).rejects.toThrow('rest.sandbox must be true')
+})
