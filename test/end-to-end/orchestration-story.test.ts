@@ -99,14 +99,13 @@ function approve(rule: Json): Promise<Json> {
   return service.operator.call('POST', `/rules/${rule.id}/approve`, {})
 }
 
-/** What custody reports: a payment to the address of a rule. */
-async function deposit(rule: Json, amount: string): Promise<Json> {
-  const { network, address } = rule.source.crypto
+/** What custody reports: a payment to an address. */
+async function deposit({ network, address }: Json, asset: string, amount: string): Promise<Json> {
   const hash = (++payments).toString(16).padStart(64, '0')
   const made = await service.operator.call<Json>('POST', '/deposits', {
     source: 'custody',
     external_id: `payment ${payments}`,
-    asset: rule.source_asset,
+    asset,
     amount,
     crypto: { network, address, tx_hash: hash, tx_index: 0 },
     occurred_at: '2026-11-22T12:00:00Z',
@@ -173,18 +172,20 @@ afterAll(async () => {
 
 describe('a rule at par', () => {
   let rule: Json
+  let place: Json
 
-  it('does nothing while it is PENDING: a deposit for another rule is credited only', async () => {
-    // Its own address appears with the approval; until then only others can receive deposits.
-    const other = await approve(await newRule({ source_asset: 'USDC', destination_asset: 'USD' }))
-    await service.operator.call('POST', `/rules/${other.id}/delete`, {})
+  it('does nothing while it is PENDING: a deposit is credited only', async () => {
+    const wanted = { profile_id: profileId, crypto_network: 'ETHEREUM' }
+    const { address } = await call('POST', '/v2/transfer/deposit-addresses', wanted)
+    place = { network: 'ETHEREUM', address }
     rule = await newRule({
       source_asset: 'USDC',
       destination_asset: 'USDG',
+      source: { profile: { profile_id: profileId } },
       destination: { crypto: { network: 'ETHEREUM', address: ETHEREUM_ADDRESS } },
     })
     expect(rule).toMatchObject({ status: 'PENDING' })
-    const credited = await deposit(other, '40.000001')
+    const credited = await deposit(place, 'USDC', '40.000001')
     expect(credited).toMatchObject({
       status: 'COMPLETED',
       amount: '40.000001',
@@ -196,7 +197,7 @@ describe('a rule at par', () => {
   it('converts and delivers once it is ACTIVE', async () => {
     rule = await approve(rule)
     answer = { status: 'ACCEPTED' }
-    const arrived = await deposit(rule, '100')
+    const arrived = await deposit(place, 'USDC', '100')
     expect(arrived).toMatchObject({ status: 'COMPLETED', disposition: { code: 'ORCHESTRATED' } })
     await expect.poll(() => requests.length).toBe(1)
     expect(await balances()).toEqual({ USDC: '40.000001 0 0', USDG: '0 100 0' })
@@ -223,7 +224,7 @@ describe('a rule at par', () => {
 
   it('gives the money back when the executor refuses', async () => {
     answer = { status: 'REFUSED', code: 'CLOSED', detail: 'the account is closed' }
-    const done = await orchestration(ofDeposit(await deposit(rule, '25.5')), isFinal)
+    const done = await orchestration(ofDeposit(await deposit(place, 'USDC', '25.5')), isFinal)
     expect(done).toMatchObject({ status: 'FAILED', fail_reason: { code: 'REFUSED' } })
     expect(await balances()).toEqual({ USDC: '40.000001 0 0', USDG: '25.5 0 0' })
   })
@@ -231,7 +232,7 @@ describe('a rule at par', () => {
   it('waits while the outcome of a payment is unknown, until the operator settles it', async () => {
     answer = undefined
     const count = requests.length
-    const arrived = await deposit(rule, '10')
+    const arrived = await deposit(place, 'USDC', '10')
     await expect.poll(() => requests.length).toBeGreaterThan(count)
     const { items } = await service.operator.call<Json>('GET', '/deliveries')
     const delivery = items.find(({ amount, status }: Json) => amount === '10' && status !== 'SETTLED')
@@ -247,7 +248,7 @@ describe('a rule at par', () => {
 
   it('only credits once it is deleted', async () => {
     await call('DELETE', `/v2/orchestration/rules/${rule.id}`)
-    expect(await deposit(rule, '5')).toMatchObject({ disposition: { code: 'RULE_NOT_ACTIVE' } })
+    expect(await deposit(place, 'USDC', '5')).toMatchObject({ disposition: { code: 'RULE_NOT_ACTIVE' } })
     expect(await balances()).toEqual({ USDC: '45.000001 0 0', USDG: '25.5 0 0' })
   })
 })
@@ -256,7 +257,7 @@ describe('a rule at a market', () => {
   it('converts at the depth of the live book', async () => {
     const source = { crypto: { network: 'BITCOIN' } }
     const rule = await approve(await newRule({ source_asset: 'BTC', destination_asset: 'USD', source }))
-    const done = await orchestration(ofDeposit(await deposit(rule, '1.5')), isFinal)
+    const done = await orchestration(ofDeposit(await deposit(rule.source.crypto, 'BTC', '1.5')), isFinal)
     expect(done).toMatchObject({ status: 'COMPLETED', destination_amount: '149999.5', price_source: 'BTCUSD' })
     expect(await balances()).toEqual({ BTC: '0 0 0', USD: '149999.5 0 0', USDC: '45.000001 0 0', USDG: '25.5 0 0' })
     const { explanation } = await service.operator.call<Json>('GET', `/orchestrations/${done.id}/price`)
