@@ -60,7 +60,8 @@ export function roomsWithoutStore(): readonly Room[] {
     directory: new Directory(),
     verifier: absent(),
     clock: createSystemClock(),
-    live: { config },
+    // With the operation that is served for testing only, which is a part of the description too.
+    live: { config: { ...config, 'rest.sandbox': true } },
     quotas: absent(),
     ratePerSecond: config['rest.rate_per_second'],
     hub: absent(),

@@ -46,7 +46,6 @@ import { createPublicListener, type PublicListener } from './public-listener.ts'
 import { readinessOf } from './readiness.ts'
 import { createReloadCounter, reload } from './reload.ts'
 import { operatorRooms, publicRooms } from './rooms.ts'
-import { checkSandbox } from './sandbox-check.ts'
 import { createDirectoryLoader, loadDirectory, startUpkeep } from './start-directory.ts'
 import { startLedger } from './start-ledger.ts'
 import { createMarkets, startSources } from './start-markets.ts'
@@ -189,16 +188,10 @@ async function startParts(parts: Parts): Promise<Service> {
   const listener = await startPublicListener(parts, { db, loader, marketData, hub, gateway })
   // Who waits for a store that is away has to know where to ask why.
   log.info({ http: listener.url, operator: operator.url }, 'listening')
-  await waitForSchema(
-    parts,
-    () => readSchemaState(db),
-    (schema) => {
-      state.schema = schema
-    },
-  )
+  const noteSchema = (schema: SchemaState): void => void Object.assign(state, { schema })
+  await waitForSchema(parts, () => readSchemaState(db), noteSchema)
   await readFromStore(parts, 'encryption key', () => checkEncryptionKey({ ...parts, db, key: encryptionKey }))
-  await readFromStore(parts, 'deposit mode', () => checkSandbox(config, db))
-  await startLedger(parts, ledger)
+  await startLedger(parts, db, ledger)
   await loadDirectory(parts, loader)
   if (issuesTokens(config)) startUpkeep(parts, db, encryptionKey)
   await startSources(parts, marketData, await readFromStore(parts, 'commit times', () => readCommitFloors(db)))

@@ -1,10 +1,13 @@
 /**
  * Starts the ledger: the assets of the configuration are registered before anything may be counted in them, and the
- * upkeep runs from then on. A configuration that would change what amounts in the ledger mean ends the start.
+ * upkeep runs from then on. A configuration that would change what amounts in the ledger mean, or mix deposits for
+ * testing with real ones, ends the start.
  */
 import type { Config } from '../config/settings.ts'
 import type { LedgerUpkeep } from '../ledger/upkeep.ts'
+import type { Db } from '../store/db.ts'
 import type { Lifecycle } from './lifecycle.ts'
+import { checkSandbox } from './sandbox-check.ts'
 import { readFromStore, type Waiting } from './store-wait.ts'
 
 interface LedgerParts extends Waiting {
@@ -12,7 +15,8 @@ interface LedgerParts extends Waiting {
   readonly lifecycle: Lifecycle
 }
 
-export async function startLedger(parts: LedgerParts, upkeep: LedgerUpkeep): Promise<void> {
+export async function startLedger(parts: LedgerParts, db: Db, upkeep: LedgerUpkeep): Promise<void> {
+  await readFromStore(parts, 'deposit mode', () => checkSandbox(parts.config, db))
   const faults = await readFromStore(parts, 'assets of the ledger', () => upkeep.register(parts.config.assets))
   if (faults.length > 0) throw new Error(`assets: ${faults.join('; ')}`)
   upkeep.start()

@@ -71,9 +71,10 @@ const TAGS: Readonly<Record<string, { readonly name: string; readonly descriptio
     description: 'Deposit addresses, each of one profile, and everything that arrived or left',
   },
   '/v2/orchestration': {
-    name: 'Orchestration rules',
-    description: 'What is to become of deposits, once they are detected',
+    name: 'Orchestration',
+    description: 'What becomes of deposits: rules, and what they and their customers have started',
   },
+  '/v2/sandbox': { name: 'Sandbox', description: 'Deposits for testing; only with the setting `rest.sandbox`' },
 }
 const TOKEN_TAG = { name: 'Tokens', description: 'OAuth 2: who may call' }
 
