@@ -5,7 +5,13 @@ import { convertBatch } from '../../src/orchestrations/convert.ts'
 import { claimWork } from '../../src/orchestrations/queue.ts'
 import { sql } from '../../src/store/sql.ts'
 import { addAssets, balanceOf, credit } from '../support/ledger.ts'
-import { convertSettings, ORCHESTRATED_ASSETS, orchestrationRow } from '../support/orchestrations.ts'
+import {
+  convertSettings,
+  newOrchestration,
+  ORCHESTRATED_ASSETS,
+  orchestrationRow,
+  startAll,
+} from '../support/orchestrations.ts'
 import { type RestCustomer, RestNode } from '../support/rest.ts'
 import { ETHEREUM_ADDRESS, newAccount, RULES, ruleBody, type TestAccount } from '../support/rules.ts'
 import { temporaryFolder } from '../support/running-service.ts'
@@ -198,6 +204,32 @@ describe('an orchestration that is asked for', () => {
     expect(blocked.body).toMatchObject({ status: 403, code: 'account_blocked' })
     await node.operator('PATCH', `/accounts/${alice.accountId}`, { admin_disabled: false })
     await start()
+  })
+})
+
+describe('an orchestration of a rule', () => {
+  it('goes on when the rule is deleted', async () => {
+    alice = await newAccount(customer)
+    const { rule } = (await customer.call('POST', RULES, ruleBody(alice.profileId))).body
+    const owner = { customerId: customer.customerId, ...alice }
+    const changes = { ruleId: rule.id, depositId: newId(), destinationAsset: 'USD', source: rule.source }
+    const [id = ''] = await startAll(node.db, [newOrchestration(owner, changes)])
+    expect((await customer.call('DELETE', `${RULES}/${rule.id}`)).body.rule.status).toBe('DELETED')
+    await work()
+    const { source, deposit_id } = { source: rule.source, deposit_id: changes.depositId }
+    expect(await get(id)).toMatchObject({
+      status: 'COMPLETED',
+      orchestration_rule_id: rule.id,
+      source,
+      deposit_id,
+      destination_amount: '5',
+    })
+    expect(await idsOf(`&orchestration_rule_id=${rule.id}`)).toEqual([id])
+    expect(await idsOf(`&orchestration_rule_ids=${rule.id}`)).toEqual([id])
+    for (const query of [`orchestration_rule_id=${rule.id}`, `deposit_id=${deposit_id}`]) {
+      const { items } = (await node.operator('GET', `/orchestrations?${query}`)).body
+      expect(items).toMatchObject([{ id }])
+    }
   })
 })
 
