@@ -67,9 +67,7 @@ export interface DeliveryFailure {
 }
 
 /** What can happen to a delivery. */
-export const DELIVERY_EVENTS = ['claim', 'accept', 'settle', 'settle_late', 'fail', 'give_up'] as const
-
-export type DeliveryEvent = (typeof DELIVERY_EVENTS)[number]
+export type DeliveryEvent = 'claim' | 'accept' | 'settle' | 'settle_late' | 'fail' | 'give_up'
 
 /**
  * From each state, by each event, to the next.

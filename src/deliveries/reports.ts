@@ -93,7 +93,7 @@ export async function reportFailed<Tables>(
 }
 
 /** 409 when another delivery was settled with this reference. */
-export async function refuseUsedReference<Tables>(transaction: Transaction<Tables>, reference: string): Promise<void> {
+async function refuseUsedReference<Tables>(transaction: Transaction<Tables>, reference: string): Promise<void> {
   const { rows } = await sql<{ id: string }>`select id from deliveries where reference = ${reference}`.execute(
     transaction,
   )

@@ -48,7 +48,7 @@ loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
 /** Whether an address is one of the public internet; text that is no address is not. */
-export function isPublicAddress(address: string): boolean {
+function isPublicAddress(address: string): boolean {
   const version = isIP(address)
   if (version === 4) return !special4.check(address, 'ipv4')
   return version === 6 && global6.check(address, 'ipv6') && !special6.check(address, 'ipv6')

@@ -11,7 +11,7 @@ import type { Clock } from '../base/clock.ts'
 import { addressesFault, isLoopbackHost } from './webhook-addresses.ts'
 
 /** For everything from the name to the last byte of the answer. */
-export const REQUEST_MILLISECONDS_MAX = 10_000
+const REQUEST_MILLISECONDS_MAX = 10_000
 /** Of an answer. */
 const ANSWER_BYTES_MAX = 65_536
 

@@ -11,7 +11,7 @@ const SECRET_BYTES_MAX = 64
 const SECRET_PREFIX = 'whsec_'
 
 /** The key in a secret such as `whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw`; undefined: it is not one. */
-export function keyOfSecret(secret: string): Buffer | undefined {
+function keyOfSecret(secret: string): Buffer | undefined {
   if (!secret.startsWith(SECRET_PREFIX)) return undefined
   const text = secret.slice(SECRET_PREFIX.length)
   const key = Buffer.from(text, 'base64')
