@@ -106,10 +106,8 @@ export async function writeSteps<Tables>(
       from orchestrations join wanted on wanted.id = orchestrations.id
     ), changed as (
       update orchestrations set
-        status = wanted.status,
-        step = wanted.step,
-        waiting_for = wanted.waiting_for,
-        waiting_detail = wanted.waiting_detail,
+        status = wanted.status, step = wanted.step,
+        waiting_for = wanted.waiting_for, waiting_detail = wanted.waiting_detail,
         waiting_since = case
           when wanted.waiting_for is null then null
           when is_new_wait then date_trunc('milliseconds', clock_timestamp())
