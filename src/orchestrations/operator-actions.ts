@@ -69,8 +69,9 @@ export async function retryOrchestration<Tables>(
 }
 
 /**
- * Continues an orchestration that is on hold; its JSON text. While the gate that holds it is still closed it would be
- * held again at once: that is 409, with what has to change first.
+ * Continues an orchestration that is on hold; its JSON text. A delivery leaves whatever the state of the account is then.
+ * Before the conversion, while the gate that holds it is still closed, it would be held again at once: that is 409, with
+ * what has to change first.
  */
 export async function releaseOrchestration<Tables>(
   transaction: Transaction<Tables>,
@@ -80,7 +81,15 @@ export async function releaseOrchestration<Tables>(
   const held = await lock(transaction, id)
   if (held.status !== 'PROCESSING') throw wrongState(held, 'only an orchestration on hold is released')
   if (held.waiting_for !== 'HOLD') return await textOf(transaction, id)
-  refuseDelivery(held)
+  if (held.step === 'deliver') {
+    if (!(await releaseDelivery(transaction, id))) throw wrongState(held, 'its delivery is under way')
+    await writeSteps(
+      transaction,
+      [{ id, action: 'orchestration.release', status: 'PROCESSING', step: 'deliver' }],
+      actor,
+    )
+    return await textOf(transaction, id)
+  }
   const { profile_id: profileId, source_asset, destination_asset, source, destination } = held
   const assets = [source_asset, destination_asset]
   const subject = { profileId, assets, networks: networksOf(source, destination), isDelivery: false }

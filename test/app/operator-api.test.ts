@@ -139,12 +139,31 @@ async function newRule(): Promise<string> {
   return rule.rule.id
 }
 
-/** A delivery that waits: the return of a deposit that was assigned to a new profile. */
-async function newDelivery(): Promise<string> {
+/** A credited deposit of nobody yet, and a profile that it may be assigned to. */
+async function newDeposit(): Promise<{ readonly id: string; readonly profileId: string }> {
   const make = await newMaker('identity:write_account')
   const account = { account: { identity_id: 'somebody' }, create_profile: true }
-  const { profile_id } = await make('/v2/identity/accounts', account)
-  const report = {
+  const { profile_id: profileId } = await make('/v2/identity/accounts', account)
+  const { id } = (await ask('POST', '/deposits', depositReport())).body
+  return { id, profileId }
+}
+
+/** A deposit that belongs to a profile. */
+async function assignedDeposit(): Promise<string> {
+  const { id, profileId } = await newDeposit()
+  const assigned = await ask('POST', `/deposits/${id}/assign`, { profile_id: profileId })
+  expect(assigned.status, JSON.stringify(assigned.body)).toBe(200)
+  return id
+}
+
+async function heldDeposit(): Promise<string> {
+  const id = await assignedDeposit()
+  await ask('POST', `/deposits/${id}/hold`, {})
+  return id
+}
+
+function depositReport() {
+  return {
     source: 'bank',
     external_id: `payment ${++names}`,
     asset: 'USD',
@@ -153,8 +172,11 @@ async function newDelivery(): Promise<string> {
     status: 'COMPLETED',
     occurred_at: new Date().toISOString(),
   }
-  const { id } = (await ask('POST', '/deposits', report)).body
-  await ask('POST', `/deposits/${id}/assign`, { profile_id })
+}
+
+/** A delivery that waits: the return of a deposit that was assigned to a new profile. */
+async function newDelivery(): Promise<string> {
+  const id = await assignedDeposit()
   const fiat = { fiat_account_id: 'sender' }
   const returned = await ask('POST', `/deposits/${id}/return`, { reason: 'sent by mistake', fiat })
   expect(returned.status, JSON.stringify(returned.body)).toBe(200)
@@ -262,6 +284,47 @@ const WRITES: Readonly<Record<string, Write>> = {
   'PATCH /controls': {
     action: 'controls.change',
     prepare: async () => ({ path: '/controls', body: { paused: { networks: ['SOLANA'] } } }),
+    again: 'unchanged',
+  },
+  'POST /deposits': {
+    action: 'deposit.create',
+    prepare: async () => ({ path: '/deposits', body: depositReport() }),
+    again: 'unchanged',
+  },
+  'POST /deposits/:id/assign': {
+    action: 'deposit.assign',
+    prepare: async () => {
+      const { id, profileId } = await newDeposit()
+      return { path: `/deposits/${id}/assign`, body: { profile_id: profileId } }
+    },
+    again: 'unchanged',
+  },
+  'POST /deposits/:id/hold': {
+    action: 'deposit.hold',
+    prepare: async () => ({ path: `/deposits/${await assignedDeposit()}/hold` }),
+    again: 'unchanged',
+  },
+  'POST /deposits/:id/release': {
+    action: 'deposit.release',
+    prepare: async () => ({ path: `/deposits/${await heldDeposit()}/release` }),
+    again: 'unchanged',
+  },
+  'POST /deposits/:id/reject': {
+    action: 'deposit.reject',
+    prepare: async () => ({ path: `/deposits/${await heldDeposit()}/reject`, body: { reason: 'sanctioned' } }),
+    again: 'unchanged',
+  },
+  'POST /deposits/:id/reverse': {
+    action: 'deposit.reverse',
+    prepare: async () => ({ path: `/deposits/${await assignedDeposit()}/reverse`, body: { reason: 'recalled' } }),
+    again: 'unchanged',
+  },
+  'POST /deposits/:id/return': {
+    action: 'deposit.return',
+    prepare: async () => ({
+      path: `/deposits/${await assignedDeposit()}/return`,
+      body: { reason: 'sent by mistake', fiat: { fiat_account_id: 'sender' } },
+    }),
     again: 'unchanged',
   },
   'POST /deliveries/claim': {

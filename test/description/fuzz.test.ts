@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../src/base/ids.ts'
 import { SCOPES } from '../../src/contract/scopes.ts'
+import { post } from '../../src/ledger/ledger.ts'
 import { nextCreationTime } from '../../src/store/creation-time.ts'
 import { insertTransfers } from '../../src/transfers/store.ts'
 import { ApiDocument, closed, type Node } from '../support/api-document.ts'
@@ -95,6 +96,20 @@ async function newTransfer(): Promise<string> {
   })
 }
 
+const ASSETS = ['BTC', 'ETH', 'USD', 'USDC', 'SOL']
+
+/** Credits a profile with more of every asset than requests ask for. */
+async function fund(profileId: string): Promise<void> {
+  const credit = { bucket: 'available', profileId } as const
+  const amounts = { amount: 10n ** 30n, debit: { bucket: 'external' }, credit, groupId: newId() } as const
+  await node.db.transaction((transaction) =>
+    post(
+      transaction,
+      ASSETS.map((asset) => ({ asset, ...amounts })),
+    ),
+  )
+}
+
 /** Keeps the ids and names of an answer for later requests. */
 function learn(known: Known, body: Node): void {
   const existing = body.meta?.existing
@@ -117,7 +132,7 @@ describe('requests made from the document', () => {
   it('are all answered as the document says', async () => {
     const random = new Random(seed)
     const known = new Known()
-    for (const asset of ['BTC', 'ETH', 'USD', 'USDC', 'SOL', 'NO_CONVERSION']) known.add('asset', asset)
+    for (const asset of [...ASSETS, 'NO_CONVERSION']) known.add('asset', asset)
     for (const scope of Object.keys(SCOPES)) known.add('scope', scope)
     const { body: client } = await node.operator('POST', `/customers/${full.customerId}/clients`, {
       name: 'asks for tokens',
@@ -143,6 +158,10 @@ describe('requests made from the document', () => {
       const { operationId } = described.operation
       seen.set(operationId, (seen.get(operationId) ?? new Set()).add(answer.status))
       if (answer.text !== '' && request.method !== 'HEAD') learn(known, JSON.parse(answer.text))
+      if (operationId === 'createAccount' && answer.status === 200) {
+        const { profile_id } = JSON.parse(answer.text)
+        if (profile_id !== undefined) await fund(profile_id)
+      }
     }
     for (const { operation } of operations) {
       expect(seen.get(operation.operationId), `${operation.operationId}, seed ${seed}`).toContain(200)
