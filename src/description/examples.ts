@@ -166,8 +166,6 @@ const ORCHESTRATION = {
   updated_at: '2026-11-20T12:06:00.000Z',
 }
 
-/** Ends what is said of records that nothing acts on. */
-
 export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   listMarkets: {
     description:

@@ -4,6 +4,7 @@
  */
 import { newId } from '../base/ids.ts'
 import { readGates } from '../controls/gates.ts'
+import { releaseDelivery } from '../deliveries/create.ts'
 import { Problem } from '../http/problem.ts'
 import { readDecimals } from '../ledger/assets.ts'
 import { lockBalances, post } from '../ledger/ledger.ts'

@@ -180,6 +180,7 @@ export class RequestMaker {
 function kindIn(path: string): string {
   if (path.includes('/rules/')) return 'rule'
   if (path.includes('/transfers/')) return 'transfer'
+  if (path.includes('/orchestrations/')) return 'orchestration'
   return path.includes('/profiles/') ? 'profile' : 'account'
 }
 
