@@ -18,7 +18,7 @@ interface CheckExecutorOptions {
 }
 
 const HELP = `
-Ask an instance of the endpoint that pays nobody: it is asked for about 30 payments of 1.25 USD. It must answer
+Use an instance of the endpoint that makes no payments: it is asked for about 30 payments of 1.25 USD. It must answer
 deliveries with metadata.tidegate_check "settle" with SETTLED, and those with "refuse" with REFUSED.
 
 Exit code 0: every rule holds. 1: one does not, or the check could not be done.

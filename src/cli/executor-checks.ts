@@ -307,7 +307,7 @@ function sendAndCut(
         outgoing.destroy()
       })
     })
-    // All bytes are with the system by then; the endpoint reads them, and finds nobody to answer.
+    // All bytes are with the system by then; the endpoint reads them, and has no client left to answer.
     outgoing.end(body, () => {
       if (when === 'before the answer') outgoing.destroy()
     })

@@ -1,4 +1,4 @@
-/** What an operator watches of deposits: what became of them, how long the oldest waits, and what belongs to nobody. */
+/** What an operator watches of deposits: what became of them, how long the oldest waits, and how many are unattributed. */
 import { Counter, Gauge, type MetricsRegistry } from '../base/metrics.ts'
 import { type Db, StatementFailed, StoreUnavailable } from '../store/db.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'

@@ -1,6 +1,6 @@
 /**
- * Deposits for testing, with the setting `rest.sandbox`: each takes the way of a reported one, with a payment that never
- * happened.
+ * Deposits for testing, with the setting `rest.sandbox`: each is recorded as a reported deposit is, for a payment that
+ * never happened.
  */
 import { randomBytes } from 'node:crypto'
 import { newId } from '../base/ids.ts'
@@ -77,7 +77,7 @@ async function requireProfile(
   if (rows.length === 0) throw new Problem('not_found', 'there is no profile with this id')
 }
 
-/** The report of a payment that nobody made, as custody or a bank would send it. */
+/** The report of an invented payment, as custody or a bank would send it. */
 async function reportOf(
   transaction: Transaction<DepositTables>,
   profileId: string,

@@ -88,7 +88,7 @@ export async function listDeposits(db: Db, filters: DepositFilters, paging: Page
   for (const [column, value] of Object.entries({ ...columns, customer_id })) {
     if (value === undefined) continue
     const isId = column.endsWith('_id')
-    // What is no id names nobody.
+    // Text that is no id matches no profile.
     if (isId && !isUuid(value)) query = query.where(sql<boolean>`false`)
     else query = query.where(isEqual(column, isId ? value.toLowerCase() : value, isId ? 'uuid' : 'text'))
   }

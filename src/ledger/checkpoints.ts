@@ -10,7 +10,7 @@ import { sql } from '../store/sql.ts'
 /** Longest that postings wait behind this look. */
 const LOCK_MILLISECONDS_MAX = 50
 const LOCK_NOT_AVAILABLE = '55P03'
-/** Ids of one statement: some tens of milliseconds, in which an embedded store answers nobody else. */
+/** Ids of one statement: some tens of milliseconds, in which an embedded store serves no other caller. */
 const PIECE_IDS = 10_000
 /** Pieces of one call; what is left is for the next. */
 const PIECES_MAX = 100

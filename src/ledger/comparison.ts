@@ -43,7 +43,7 @@ interface ServiceSums {
   position: bigint
 }
 
-/** Rows of one statement: some ten milliseconds, in which an embedded store answers nobody else. */
+/** Rows of one statement: some ten milliseconds, in which an embedded store serves no other caller. */
 const PIECE_ROWS = 5_000
 /** Balances that are recomputed at once. */
 const BALANCES_MAX = 50

@@ -158,7 +158,7 @@ function unconverted(row: ClaimedOrchestration, fee: bigint): Done {
 }
 
 function newIds(): StepIds {
-  return { debit: newId(), destination: newId() }
+  return { debit: newId(), credit: newId(), move: newId(), destination: newId() }
 }
 
 function postingsOf({ row, outcome }: Step): readonly Posting[] {
@@ -215,7 +215,7 @@ async function hand<Tables>(
   const timeOf = ({ customerId }: ClaimedOrchestration) => times.get(customerId) as string
   await insertTransfers(
     transaction,
-    done.flatMap(({ row, done: { amounts, ids } }) => conversionTransfers(row, amounts, ids, newId, timeOf(row))),
+    done.flatMap(({ row, done: { amounts, ids } }) => conversionTransfers(row, amounts, ids, timeOf(row))),
   )
   const deliveries = done.flatMap(({ row, done: { amounts, ids } }) => {
     const delivery = deliveryOf(row, amounts, ids, timeOf(row))

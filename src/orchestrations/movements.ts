@@ -32,10 +32,14 @@ export interface Amounts {
   readonly outgoing: MinorUnits
 }
 
-/** The ids of what a step creates. */
+/** The ids of what a step creates, made in this order, so that a statement shows entries of one instant in it too. */
 export interface StepIds {
   /** Of the DEBIT entry of the source asset. */
   readonly debit: string
+  /** Of the CREDIT entry of the destination asset, where it moves on from the profile. */
+  readonly credit: string
+  /** Of the DEBIT entry with which it moves on to another profile. */
+  readonly move: string
   /** Of the CREDIT entry of the destination profile, or of the delivery. */
   readonly destination: string
 }
@@ -80,7 +84,6 @@ export function conversionTransfers(
   convertible: Convertible,
   { fee, converted, outgoing }: Amounts,
   ids: StepIds,
-  newId: () => string,
   createdAt: string,
 ): readonly NewTransfer[] {
   const { id: groupId, customerId, profileId, accountId, sourceAsset, destinationAsset, destination } = convertible
@@ -97,7 +100,7 @@ export function conversionTransfers(
       {
         ...common,
         ...own,
-        id: isLast ? ids.destination : newId(),
+        id: isLast ? ids.destination : ids.credit,
         type,
         direction: 'CREDIT',
         asset: destinationAsset,
@@ -110,7 +113,7 @@ export function conversionTransfers(
   const moved = { ...common, type: 'INTERNAL_TRANSFER', asset: destinationAsset, amount: outgoing } as const
   const other = { customerId, profileId: credited, accountId: convertible.destinationAccountId }
   entries.push(
-    { ...moved, ...own, id: isConversion ? newId() : ids.debit, direction: 'DEBIT', ...(isConversion ? {} : { fee }) },
+    { ...moved, ...own, id: isConversion ? ids.move : ids.debit, direction: 'DEBIT', ...(isConversion ? {} : { fee }) },
     { ...moved, ...other, id: ids.destination, direction: 'CREDIT' },
   )
   return entries

@@ -37,7 +37,7 @@ interface PricingState {
 /**
  * One outcome for each request, in the same order. Requests of one market use up its book one after the other. Called at
  * most once in a transaction, after the records of the requests were locked and before any balance is; a caller that
- * leaves out a priced conversion gives its part of the book and of the desk to nobody in this transaction.
+ * leaves out a priced conversion leaves its part of the book and of the desk unused in this transaction.
  */
 export async function priceConversions<Tables>(
   transaction: Transaction<Tables>,
