@@ -12,6 +12,7 @@ const long = process.env.TIDEGATE_LONG === '1'
  */
 const ON_EACH_ENGINE = [
   'test/accounts/{account-changes,change-slices,lists,quota-migration,quotas,routes,whole-or-nothing}.test.ts',
+  'test/app/decimals-check.test.ts',
   'test/auth/directory-*.test.ts',
   'test/auth/key-encryption.test.ts',
   'test/channel/commit-times.test.ts',

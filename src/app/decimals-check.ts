@@ -1,18 +1,14 @@
 /**
- * Whether the ledger could keep its amounts with the decimals of a configuration. It looks into the store that the
- * configuration names, where that can be opened now: a server, or an embedded store that no process has open.
+ * Whether the ledger could keep its amounts with the decimals of a configuration, as far as a server has the store. An
+ * embedded one is opened by its service, `migrate` and `doctor` alone; `serve` and `doctor` check its decimals.
  */
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
 import type { ConfigProblem } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 import { decimalsFaults } from '../ledger/assets.ts'
-import { dataFolderHolder } from '../store/data-lock.ts'
 import { StoreUnavailable } from '../store/db.ts'
 import { readSchemaState } from '../store/migrate.ts'
-import { storeFolder } from './data-folder.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { openStoreAsItIs } from './open-store.ts'
 
@@ -22,7 +18,7 @@ export async function checkDecimals(
   origins: Readonly<Record<SettingKey, string>>,
   clock: Clock,
 ): Promise<{ readonly problems: readonly ConfigProblem[]; readonly warnings: readonly string[] }> {
-  if (!(await canBeOpened(config))) return { problems: [], warnings: [] }
+  if (config['store.url'] === '') return { problems: [], warnings: [] }
   const log = createLog('silent')
   const lifecycle = new Lifecycle(log)
   try {
@@ -37,10 +33,4 @@ export async function checkDecimals(
   } finally {
     await lifecycle.stop()
   }
-}
-
-async function canBeOpened(config: Config): Promise<boolean> {
-  if (config['store.url'] !== '') return true
-  if (!existsSync(join(storeFolder(config.data_dir), 'PG_VERSION'))) return false
-  return (await dataFolderHolder(config.data_dir)) === undefined
 }

@@ -1,28 +1,32 @@
-/** A configuration whose decimals the ledger cannot keep is found before it is used. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+/** A configuration whose decimals the ledger cannot keep is found before it is used, where a server has the store. */
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { checkDecimals } from '../../src/app/decimals-check.ts'
 import { Lifecycle } from '../../src/app/lifecycle.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import { createLog } from '../../src/base/log.ts'
 import { examineLedger } from '../../src/cli/doctor-ledger.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import { migrate } from '../../src/store/migrate.ts'
 import { addAssets, addOwner, credit } from '../support/ledger.ts'
 import { createPatientClock } from '../support/patient-clock.ts'
+import { sharedDatabase } from '../support/postgres.ts'
+import { temporaryFolder } from '../support/running-service.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'tidegate-decimals-'))
+const isServer = inject('engine') === 'postgres'
+const folder = temporaryFolder()
 const clock = createPatientClock()
 const lifecycle = new Lifecycle(createLog('silent'))
+const NOTHING = { problems: [], warnings: [] }
+const FAULT = 'BTC has 6 decimals, and its amounts in the ledger have 8: decimals of amounts cannot change'
+let url = ''
 
-function configOf(decimals: number, flags: Readonly<Record<string, string>> = {}) {
+function configOf(decimals: number, storeUrl: string) {
   const result = loadConfig({
     flags: {
-      data_dir: folder,
+      data_dir: folder.path,
       'conversion.par_assets': '[]',
       assets: `[{symbol: BTC, decimals: ${decimals}, networks: [BITCOIN]}]`,
-      ...flags,
+      'store.url': storeUrl,
     },
     environment: {},
     file: undefined,
@@ -32,36 +36,41 @@ function configOf(decimals: number, flags: Readonly<Record<string, string>> = {}
   return result
 }
 
-const check = (decimals: number, flags?: Readonly<Record<string, string>>) => {
-  const { config, origins } = configOf(decimals, flags)
+function check(decimals: number, storeUrl = url) {
+  const { config, origins } = configOf(decimals, storeUrl)
   return checkDecimals(config, origins, clock)
 }
 
-const FAULT = 'BTC has 6 decimals, and its amounts in the ledger have 8: decimals of amounts cannot change'
-
 beforeAll(async () => {
-  const { config } = configOf(8)
-  expect(await check(6), 'a store that is not there yet').toEqual({ problems: [], warnings: [] })
-  const { db } = await openStore({ config, log: createLog('silent'), clock, random: Math.random, lifecycle })
+  if (isServer) url = await sharedDatabase()
+  const { config } = configOf(8, url)
+  const log = createLog('silent')
+  const { db } = await openStore({ config, log, clock, random: Math.random, lifecycle })
+  await migrate(db, log)
   await addAssets(db, { BTC: 8 })
   const { profileId } = await addOwner(db)
   await credit(db, profileId, 'BTC', 5n)
-  expect(await check(6), 'a store that a process has open').toEqual({ problems: [], warnings: [] })
-  expect(await examineLedger(db, configOf(6).config, clock)).toEqual([
+  expect(await examineLedger(db, configOf(6, url).config, clock)).toEqual([
     { verdict: 'ok', name: 'ledger', detail: '1 balances compared, each is the sum of its postings' },
     { verdict: 'bad', name: 'ledger', detail: `assets: ${FAULT}`, next: 'put the decimals back' },
   ])
   await lifecycle.stop()
 })
-afterAll(() => rmSync(folder, { recursive: true }))
+afterAll(() => folder.remove())
 
-it('names the key, the asset and both values; the same decimals are well', async () => {
-  expect(await check(6)).toEqual({ problems: [{ key: 'assets', origin: '--assets', message: FAULT }], warnings: [] })
-  expect(await check(8)).toEqual({ problems: [], warnings: [] })
+describe.runIf(isServer)('on a server', () => {
+  it('names the key, the asset and both values; the same decimals are well', async () => {
+    expect(await check(6)).toEqual({ problems: [{ key: 'assets', origin: '--assets', message: FAULT }], warnings: [] })
+    expect(await check(8)).toEqual(NOTHING)
+  })
 })
 
-it('says so when the store cannot be asked', async () => {
-  const { problems, warnings } = await check(6, { 'store.url': 'postgres://127.0.0.1:1/tide' })
+it.skipIf(isServer)('leaves an embedded store alone', async () => {
+  expect(await check(6)).toEqual(NOTHING)
+})
+
+it('says so when the server cannot be asked', async () => {
+  const { problems, warnings } = await check(6, 'postgres://127.0.0.1:1/tide')
   expect([problems, warnings]).toEqual([
     [],
     ['the store cannot be reached: whether decimals of assets changed is not known'],

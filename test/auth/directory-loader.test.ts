@@ -139,7 +139,7 @@ describe('the directory', () => {
 
   it('knows no scope that this version does not serve, and the client keeps its others', async () => {
     const { id } = await newCustomer()
-    const unserved = ['from:the_future', 'funding:write_sandbox_deposit', 'orchestration:read_orchestration']
+    const unserved = ['from:the_future', 'events:read_event', 'events:write_webhook']
     const row = { id, customer_id: id, name: 'x', scopes: [...unserved, STREAM_SCOPE], enabled: true }
     await db.tables<AuthTables>().insertInto('clients').values(row).execute()
     await loader.refresh()

@@ -223,7 +223,7 @@ describe('the table of operations', () => {
     expect(new Set(places).size).toBe(places.length)
     for (const { scope, path } of operations) {
       if (scope !== undefined) expect(Object.keys(SCOPES)).toContain(scope)
-      expect(path).toMatch(/^\/v2(\/[a-z-]+){1,2}(\/\{id\})?$/)
+      expect(path).toMatch(/^\/v2(\/[a-z-]+){1,2}(\/\{(profile_)?id\}(\/[a-z]+)?)?$/)
     }
   })
 })
