@@ -8,7 +8,7 @@ import { cpSync, lstatSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { SCOPES, STREAM_SCOPE } from '../src/contract/scopes.ts'
+import { STREAM_SCOPE, servedScopes } from '../src/contract/scopes.ts'
 import { newCustomer } from '../test/hostile/battlefield.ts'
 import type { Battlefield } from '../test/hostile/family.ts'
 import { ProcessWatch } from '../test/hostile/process-watch.ts'
@@ -23,8 +23,8 @@ export const STOP_MILLISECONDS_MAX = 12_000
 const LOG_CHARACTERS_KEPT = 4_000_000
 const ERROR_CHARACTERS_KEPT = 500
 
-/** All scopes of operations that customers have. */
-const ALL_SCOPES = Object.keys(SCOPES).join(' ')
+/** All scopes of the operations that a service without a sandbox serves. */
+const ALL_SCOPES = servedScopes(false).join(' ')
 
 export const MARKETS = ['BTCUSD', 'ETHUSD'] as const
 

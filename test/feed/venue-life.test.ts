@@ -207,8 +207,9 @@ describe.each(STAGES)('$name', (stage) => {
         const missed = [...hit.missed]
         const { executions } = hit.judge
         server.httpFaults.push(answer)
-        await hitFrame('dropped', stage.tradeChannel, () => hit.judge.executions > executions + 2)
-        expect(server.httpFaults).toEqual([])
+        // Trades before the dropped one may be enough in number, and the request comes after it.
+        const isOver = () => server.httpFaults.length === 0 && hit.judge.executions > executions + 2
+        await hitFrame('dropped', stage.tradeChannel, isOver)
         expect(hit.missed).toEqual(missed)
       },
     )

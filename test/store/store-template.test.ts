@@ -29,7 +29,7 @@ it('has the schema of this version, and no row but those that its migrations ins
     )
     if ((rows[0]?.count ?? 0) > 0) filled.push(name)
   }
-  expect(filled.sort()).toEqual(['directory_version', 'schema_migrations'])
+  expect(filled.sort()).toEqual(['controls', 'directory_version', 'schema_migrations'])
   await db.close()
   rmSync(root, { recursive: true })
 })
