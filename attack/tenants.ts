@@ -2,7 +2,7 @@
  * A customer that asks for the records of another: every operation, with ids of the other in each place that takes one.
  * The answer must be the one that an id gets which nobody has, byte by byte.
  */
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { OPERATIONS, type OperationId } from '../src/contract/operations.ts'
 import { accountPublicKey } from '../test/support/address-keys.ts'
 import { type Attack, Findings } from './attack.ts'
@@ -13,6 +13,8 @@ const ACCOUNTS = '/v2/identity/accounts'
 const ADDRESSES = '/v2/transfer/deposit-addresses'
 const RULES = '/v2/orchestration/rules'
 const PROFILES = '/v2/profiles'
+const TRANSFERS = '/v2/transfer/transfers'
+const ORCHESTRATIONS = '/v2/orchestration/orchestrations'
 
 /** What one customer has, and what a request needs of the attacker's own. */
 interface Records {
@@ -20,6 +22,8 @@ interface Records {
   readonly profile: string
   readonly address: string
   readonly rule: string
+  readonly transfer: string
+  readonly orchestration: string
   /** The same word in `identity_id` and `ref_id` of all of them. */
   readonly word: string
   readonly cursors: Readonly<Record<'accounts' | 'profiles' | 'addresses' | 'rules', string>>
@@ -47,6 +51,13 @@ function list(
 function rule(profile: string, changes: Readonly<Record<string, unknown>> = {}) {
   const source = { crypto: { network: 'ETHEREUM' } }
   return { ref_id: 'attack', profile_id: profile, source_asset: 'USDC', destination_asset: 'USD', source, ...changes }
+}
+
+/** A small part of what both customers have. */
+function move(profile: string, changes: Readonly<Record<string, unknown>> = {}) {
+  const source = profileOf(profile)
+  const assets = { source_asset: 'USDC', destination_asset: 'USDC', source_amount: '1' }
+  return { ref_id: 'attack', source, ...assets, destination: source, ...changes }
 }
 
 const profileOf = (profile: string) => ({ profile: { profile_id: profile } })
@@ -127,6 +138,37 @@ const TENANT_CASES: readonly TenantCase[] = [
     ask: ({ profile }, own) => [RULES, rule(own.profile, { destination: profileOf(profile) })],
   },
   { operation: 'deleteRule', name: 'deleteRule in the path', ask: ({ rule: id }) => [`${RULES}/${id}`] },
+  {
+    operation: 'listBalances',
+    name: 'listBalances in the path',
+    ask: ({ profile }) => [`${PROFILES}/${profile}/balances`],
+  },
+  ...list('listTransfers', TRANSFERS, {
+    ids: ({ transfer }) => transfer,
+    group_id: ({ transfer }) => transfer,
+    profile_id: ({ profile }) => profile,
+  }),
+  { operation: 'getTransfer', name: 'getTransfer in the path', ask: ({ transfer }) => [`${TRANSFERS}/${transfer}`] },
+  ...list('listOrchestrations', ORCHESTRATIONS, {
+    orchestration_id: ({ orchestration }) => orchestration,
+    profile_id: ({ profile }) => profile,
+    ref_id: ({ word }) => word,
+  }),
+  {
+    operation: 'getOrchestration',
+    name: 'getOrchestration in the path',
+    ask: ({ orchestration }) => [`${ORCHESTRATIONS}/${orchestration}`],
+  },
+  {
+    operation: 'createOrchestration',
+    name: 'createOrchestration from a profile',
+    ask: ({ profile }) => [ORCHESTRATIONS, move(profile)],
+  },
+  {
+    operation: 'createOrchestration',
+    name: 'createOrchestration to a profile',
+    ask: ({ profile }, own) => [ORCHESTRATIONS, move(own.profile, { destination: profileOf(profile) })],
+  },
 ]
 
 function ask(
@@ -155,6 +197,15 @@ async function createRecords(stage: Stage, customer: Customer): Promise<Records>
   const address = await made('createDepositAddress', ADDRESSES, addressBody(word))
   const first = await made('createRule', RULES, rule(profile, { ref_id: word }))
   await made('createRule', RULES, rule(profile, { ref_id: `${word} 2` }))
+  const deposit = await stage.operator.call<{ id: string }>('POST', '/deposits', {
+    source: 'attack',
+    external_id: word,
+    asset: 'USDC',
+    amount: '100',
+    crypto: { network: 'ETHEREUM', address: address.address!, tx_hash: sha256Of(word), tx_index: 0 },
+    occurred_at: '2026-01-02T03:04:05Z',
+  })
+  const orchestration = await made('createOrchestration', ORCHESTRATIONS, move(profile, { ref_id: word }))
   const cursor = async (operation: OperationId, path: string) => {
     const { text } = await ask(stage, customer, operation, [`${path}?limit=1`])
     return (JSON.parse(text) as { next_page_cursor: string }).next_page_cursor
@@ -164,6 +215,8 @@ async function createRecords(stage: Stage, customer: Customer): Promise<Records>
     profile,
     address: address.id!,
     rule: first.rule.id,
+    transfer: deposit.id,
+    orchestration: orchestration.id!,
     word,
     cursors: {
       accounts: await cursor('listAccounts', ACCOUNTS),
@@ -182,6 +235,8 @@ function absentRecords(): Records {
     profile: randomUUID(),
     address: randomUUID(),
     rule: randomUUID(),
+    transfer: randomUUID(),
+    orchestration: randomUUID(),
     word: `word-${randomUUID()}`,
     cursors: { accounts: nothing, profiles: nothing, addresses: nothing, rules: nothing },
   }
@@ -189,14 +244,19 @@ function absentRecords(): Records {
 
 /** An answer without what names this one request or this one record. */
 function comparable({ status, text }: Answer, records: Records): string {
-  const names = [records.account, records.profile, records.address, records.rule, records.word]
+  const { account, profile, address, rule: ruleId, transfer, orchestration, word } = records
+  const names = [account, profile, address, ruleId, transfer, orchestration, word]
   let body = text
   for (const name of names) body = body.replaceAll(name, 'NAME')
   return `${status} ${body.replaceAll(/"(request_id|id|created_at|updated_at|ref_id)":"[^"]*"/g, '"$1":""')}`
 }
 
-/** The same for every customer: it has nothing of any of them. */
-const MARKETS: OperationId = 'listMarkets'
+/** The same for every customer, and served by a service for testing only. */
+const WITHOUT_CASES: readonly OperationId[] = ['listMarkets', 'createSandboxDeposit']
+
+function sha256Of(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
 
 export const tenantIsolation: Attack = {
   name: 'tenant-isolation',
@@ -218,13 +278,13 @@ export const tenantIsolation: Attack = {
       ]
       const [left, right] = [comparable(foreign, other), comparable(unknown, absent)]
       findings.check(left === right, `${name}: ${left.slice(0, 150)} instead of ${right.slice(0, 150)}`)
-      const shown = [other.account, other.address, other.rule].filter(
+      const shown = [other.account, other.address, other.rule, other.transfer, other.orchestration].filter(
         (id) => foreign.text.includes(id) && foreign.status === 200,
       )
       findings.check(shown.length === 0, `${name} showed ${shown.join()}`)
     }
     const missing = (Object.keys(OPERATIONS) as OperationId[]).filter(
-      (id) => id !== MARKETS && !TENANT_CASES.some(({ operation }) => operation === id),
+      (id) => !WITHOUT_CASES.includes(id) && !TENANT_CASES.some(({ operation }) => operation === id),
     )
     findings.check(missing.length === 0, `no case asks ${missing.join(', ')}`)
     const account = await ask(stage, victim, 'getAccount', [`${ACCOUNTS}/${other.account}`])
