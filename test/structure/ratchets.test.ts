@@ -52,7 +52,7 @@ describe('test files that share a process', () => {
     const change =
       /\bvi\.(mock|doMock|spyOn|stub|useFake)|\bprocess\.(chdir|exit|umask|on|once)\(|\bprocess\.env\.\w+ =[^=]|\.prototype\.\w+ =[^=]|\bglobalThis\b/
     const files = [...productTexts()].filter(([path]) =>
-      SHARING_FOLDERS.some((folder) => path.startsWith(`test/${folder}/`)),
+      SHARING_FOLDERS.some((folder) => path.startsWith(`test/${folder}/`) && path.endsWith('.test.ts')),
     )
     expect(files.length).toBeGreaterThan(50)
     expect(files.filter(([, text]) => change.test(text)).map(([path]) => path)).toEqual([])

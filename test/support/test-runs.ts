@@ -5,15 +5,32 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * Suites of pure logic, whose files change nothing that a process has once (test/structure looks for that). Two processes
- * run them all, so that what they import is loaded twice instead of a hundred times.
+ * Suites whose files change nothing that a process has once (test/structure looks for that). A few processes run them
+ * all, so that what they import is loaded a few times instead of two hundred times.
  */
-export const SHARING_FOLDERS = ['base', 'channel', 'feed', 'gateway', 'market']
+export const SHARING_FOLDERS = [
+  'auth',
+  'base',
+  'channel',
+  'config',
+  'controls',
+  'deliveries',
+  'deposits',
+  'description',
+  'feed',
+  'gateway',
+  'http',
+  'ledger',
+  'market',
+  'orchestrations',
+  'rest',
+  'rules',
+  'transfers',
+]
 
 /** Half a minute each on two cores, and mostly waiting: begun last, one would run alone. */
 const FIRST = [
   'test/examples/examples.test.ts',
-  'test/rest/list-plans.test.ts',
   'test/hostile/hostile-peers.test.ts',
   'test/examples/torture.test.ts',
   'test/end-to-end/service-life.test.ts',
