@@ -9,7 +9,7 @@ const ATTEMPT = {
   isRequired: true,
 } as const
 
-/** 0 is a delivery that nobody has claimed. */
+/** 0: the delivery was never claimed. */
 function attemptNumber(text: string): number {
   return text === '0' ? 0 : positiveInteger(text)
 }

@@ -12,12 +12,19 @@ export async function firstLines(program: RunningCommand, count: number): Promis
   return lines().slice(0, count)
 }
 
-/** What no sound book shows: lines of another form, crossed prices, times that do not advance, a line said twice. */
-export function flawsOf(lines: readonly string[]): string[] {
+/**
+ * What no sound book shows: lines of another form, crossed prices, times that do not advance, a line printed twice.
+ * @param reconnects how often the first line of a new connection may have the time of the last one before it: a market
+ *   that has not changed meanwhile sends the same book
+ */
+export function flawsOf(lines: readonly string[], reconnects = 0): string[] {
+  let repeated = 0
   return lines.filter((line, index) => {
     const [, time = '', bid = '', , ask = ''] = BEST_LINE.exec(line) ?? []
     const before = lines[index - 1]
-    if (before !== undefined && time <= before.slice(0, time.length)) return true
+    const timeBefore = before?.slice(0, time.length)
+    const isRepeated = time !== '' && time === timeBefore && ++repeated <= reconnects
+    if (timeBefore !== undefined && time <= timeBefore && !isRepeated) return true
     return time === '' || bid.length > ask.length || (bid.length === ask.length && bid >= ask)
   })
 }
