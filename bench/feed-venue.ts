@@ -50,7 +50,7 @@ async function serve(): Promise<void> {
 }
 
 async function play(socket: Socket, venue: VenueName, how: 'fast' | 'pace', number: number): Promise<void> {
-  const workload = await WORKLOADS[venue]()
+  const workload = await WORKLOADS[venue]?.()
   if (workload === undefined) throw new Error(`nothing to send as ${venue}`)
   const chunks = how === 'fast' ? encodeRounds(workload, number) : []
   socket.write(encode(LISTINGS_FRAME))

@@ -6,10 +6,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createBinanceProtocol } from '../src/feed/binance/protocol.ts'
-import { createCoinbaseProtocol } from '../src/feed/coinbase/protocol.ts'
-import { createKrakenProtocol } from '../src/feed/kraken/protocol.ts'
-import { createOkxProtocol } from '../src/feed/okx/protocol.ts'
+import { BINANCE } from '../src/feed/binance/protocol.ts'
+import { COINBASE } from '../src/feed/coinbase/protocol.ts'
+import { KRAKEN } from '../src/feed/kraken/protocol.ts'
+import { OKX } from '../src/feed/okx/protocol.ts'
 import type { Fetched, Listing, VenueProtocol } from '../src/feed/venue.ts'
 import type { VenueName } from '../src/feed/venues.ts'
 import { capturesMissing } from '../test/support/captures.ts'
@@ -43,7 +43,7 @@ const MADE_FRAMES = 10_000
 const MADE_SEED = 7
 
 /** Of each venue; undefined when there is nothing to have it read. */
-export const WORKLOADS: Readonly<Record<VenueName, () => Promise<Workload | undefined>>> = {
+export const WORKLOADS: Readonly<Partial<Record<VenueName, () => Promise<Workload | undefined>>>> = {
   kraken: async () => (krakenRecordingsMissing ? undefined : kraken()),
   coinbase: async () => (capturesMissing(...COINBASE_CAPTURES) ? madeCoinbase() : coinbase()),
   binance: async () => (capturesMissing(...BINANCE_CAPTURES) ? undefined : await binance()),
@@ -52,7 +52,7 @@ export const WORKLOADS: Readonly<Record<VenueName, () => Promise<Workload | unde
 
 function kraken(): Workload {
   const recordings = [krakenBtcUsd(), krakenEthUsd()]
-  const { read } = createKrakenProtocol({ restUrl: '' })
+  const { read } = KRAKEN.createProtocol({ restUrl: '' })
   return {
     venue: 'kraken',
     origin: 'recorded',
@@ -61,7 +61,7 @@ function kraken(): Workload {
       listing(symbol, pricePrecision, quantityPrecision),
     ),
     depths: new Map(recordings.map(({ symbol, depth }) => [symbol, depth])),
-    createProtocol: () => createKrakenProtocol({ restUrl: '' }),
+    createProtocol: () => KRAKEN.createProtocol({ restUrl: '' }),
     inRound: (text) => text,
   }
 }
@@ -88,7 +88,7 @@ function coinbaseOf(origin: Workload['origin'], unnumbered: readonly BenchFrame[
     listings,
     depths: new Map<string, number>(),
     createProtocol: () => {
-      const protocol = createCoinbaseProtocol({ restUrl: '' })
+      const protocol = COINBASE.createProtocol({ restUrl: '' })
       for (const channel of ['book', 'trades'] as const) protocol.requests('subscribe', channel, symbols, Infinity)
       return protocol
     },
@@ -131,7 +131,7 @@ async function binance(): Promise<Workload> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const restUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const { listings, fetchSnapshot } = createBinanceProtocol({ restUrl })
+  const { listings, fetchSnapshot } = BINANCE.createProtocol({ restUrl })
   if (!('fetch' in listings) || fetchSnapshot === undefined) throw new Error('Binance is fetched no longer')
   const { signal } = new AbortController()
   const listed = known(await listings.fetch(symbols, signal))
@@ -149,7 +149,7 @@ async function binance(): Promise<Workload> {
     depths: new Map(symbols.map((symbol) => [symbol, 100])),
     createProtocol: () => {
       const begin = async (symbol: string) => beginnings.get(symbol) ?? { problem: 'not recorded' }
-      return { ...createBinanceProtocol({ restUrl }), fetchSnapshot: begin }
+      return { ...BINANCE.createProtocol({ restUrl }), fetchSnapshot: begin }
     },
     inRound: (text, round) => {
       const span = spans.get(/"s":"([^"]*)"/.exec(text)?.[1] ?? '') ?? 0
@@ -180,7 +180,7 @@ function okx(): Workload {
     frames: inOrder(recordings),
     listings: recordings.map(({ instId, tickSz, lotSz }) => listing(instId, decimalsOf(tickSz), decimalsOf(lotSz))),
     depths: new Map(recordings.map(({ instId }) => [instId, 400])),
-    createProtocol: () => createOkxProtocol({ restUrl: '' }),
+    createProtocol: () => OKX.createProtocol({ restUrl: '' }),
     inRound: (text) => text,
   }
 }

@@ -44,8 +44,8 @@ export async function run({ quick }: { readonly quick: boolean }): Promise<Bench
   const url = `ws://127.0.0.1:${await firstLine(venue)}`
   const results: BenchResult[] = []
   for (const name of VENUE_NAMES) {
-    const workload = await WORKLOADS[name]()
-    if (workload === undefined) console.error(`${name} is left out: its recording is missing`)
+    const workload = await WORKLOADS[name]?.()
+    if (workload === undefined) console.error(`${name} is left out: there is no recording of it`)
     else results.push(...(await measure(workload, url, size)))
   }
   venue.kill('SIGKILL')

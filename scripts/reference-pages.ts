@@ -37,22 +37,9 @@ const FEED_MEMBERS = [
   ],
 ]
 
-/** Kind, exchange, `url`, `rest_url`: https://developers.binance.com, https://docs.binance.us, https://www.okx.com/docs-v5. */
-const FEED_ADDRESSES = [
-  ['kraken', 'Kraken', VENUES.kraken.addresses.url, VENUES.kraken.addresses.restUrl],
-  ['coinbase', 'Coinbase Advanced Trade', VENUES.coinbase.addresses.url, VENUES.coinbase.addresses.restUrl],
-  ['binance', 'Binance', VENUES.binance.addresses.url, VENUES.binance.addresses.restUrl],
-  [
-    'binance',
-    'Binance, market data only',
-    'wss://data-stream.binance.vision/stream',
-    'https://data-api.binance.vision',
-  ],
-  ['binance', 'Binance.US', 'wss://stream.binance.us:9443/stream', 'https://api.binance.us'],
-  ['okx', 'OKX', VENUES.okx.addresses.url, VENUES.okx.addresses.restUrl],
-  ['okx', 'OKX, European Economic Area', 'wss://wseea.okx.com:8443/ws/v5/public', 'https://eea.okx.com'],
-  ['okx', 'OKX, United States', 'wss://wsus.okx.com:8443/ws/v5/public', 'https://us.okx.com'],
-].map(([kind = '', exchange = '', url = '', restUrl = '']) => [`\`${kind}\``, exchange, `\`${url}\``, `\`${restUrl}\``])
+const FEED_ADDRESSES = VENUE_NAMES.flatMap((kind) =>
+  VENUES[kind].exchanges.map(({ name, url, restUrl }) => [`\`${kind}\``, name, `\`${url}\``, `\`${restUrl}\``]),
+)
 
 const NOTICE = '<!-- Generated from the code by `npm run docs`. -->'
 

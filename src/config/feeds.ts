@@ -5,7 +5,8 @@
  * `feeds.NAME.url` and `feeds.NAME.rest_url`.
  */
 import { nearest } from '../base/nearest.ts'
-import { VENUE_NAMES, VENUES, type VenueAddresses, type VenueName } from '../feed/venues.ts'
+import type { VenueAddresses } from '../feed/venue.ts'
+import { VENUE_NAMES, VENUES, type VenueName } from '../feed/venues.ts'
 import { given, type Problem, type Reading, type Setting, url } from './setting-kinds.ts'
 
 interface Feed {
@@ -38,7 +39,7 @@ const ADDRESSES = {
 }
 
 const FEEDS_DEFAULT: Feeds = new Map(
-  VENUE_NAMES.map((name) => [name, { kind: name, addresses: VENUES[name].addresses }]),
+  VENUE_NAMES.map((name) => [name, { kind: name, addresses: defaultAddressesOf(name) }]),
 )
 
 export function feeds(common: { readonly meaning: string }): Setting<Feeds> {
@@ -98,10 +99,17 @@ function readFeeds(raw: unknown): Reading<Feeds> {
   for (const [name, entry] of entries) {
     const path = `.${name}`
     const wrong = nameProblem(name)
-    if (wrong === undefined) read.set(name, readFeed(name, entry, path, problems))
-    else problems.push({ path, message: wrong })
+    if (wrong === undefined) {
+      const feed = readFeed(name, entry, path, problems)
+      if (feed !== undefined) read.set(name, feed)
+    } else problems.push({ path, message: wrong })
   }
   return problems.length > 0 ? { problems } : { value: read }
+}
+
+function defaultAddressesOf(kind: VenueName): VenueAddresses {
+  const [{ url: address, restUrl }] = VENUES[kind].exchanges
+  return { url: address, restUrl }
 }
 
 function nameProblem(name: string): string | undefined {
@@ -112,12 +120,11 @@ function nameProblem(name: string): string | undefined {
 }
 
 /** What of an entry is right; what is not is added to `problems`. */
-function readFeed(name: string, entry: unknown, path: string, problems: Problem[]): Feed {
+function readFeed(name: string, entry: unknown, path: string, problems: Problem[]): Feed | undefined {
   const note = (member: string, message: string): void => void problems.push({ path: path + member, message })
-  const fallback = FEEDS_DEFAULT.get(name) ?? (FEEDS_DEFAULT.get('kraken') as Feed)
   if (!isObject(entry)) {
     note('', 'is not an object')
-    return fallback
+    return undefined
   }
   for (const member of Object.keys(entry)) {
     if (MEMBERS.includes(member)) continue
@@ -128,10 +135,10 @@ function readFeed(name: string, entry: unknown, path: string, problems: Problem[
   const kind = VENUE_NAMES.find((one) => one === named)
   if (kind === undefined) {
     note('.kind', `${given(named)}, not one of ${VENUE_NAMES.join(', ')}`)
-    return fallback
+    return undefined
   }
   if (FEEDS_DEFAULT.has(name) && kind !== name) note('.kind', `is ${kind}, but the feed ${name} is of the kind ${name}`)
-  const { addresses } = VENUES[kind]
+  const addresses = defaultAddressesOf(kind)
   const read = (member: 'url' | 'rest_url', initial: string): string => {
     const value = entry[member]
     if (value === undefined) return initial

@@ -230,3 +230,28 @@ export interface VenueProtocol<Data> {
   read(text: string): readonly VenueMessage<Data>[]
   createBook(options: VenueBookOptions): VenueBook<Data>
 }
+
+/** Addresses of one venue: `feeds.NAME.url` and `feeds.NAME.rest_url`, without a `/` at the end. */
+export interface VenueAddresses {
+  readonly url: string
+  readonly restUrl: string
+}
+
+/** An exchange that speaks the protocol, with its public addresses. */
+export interface VenueExchange extends VenueAddresses {
+  /** Its name as the reference page shows it: `Binance.US`. */
+  readonly name: string
+}
+
+/** Everything that one row of the venue table names; a folder of `feed/` exports one. */
+export interface VenueDefinition<Data> {
+  /** The form of its symbols, and one symbol that the venue lists permanently. */
+  readonly symbolPattern: RegExp
+  readonly symbolExample: string
+  /** The addresses of the first are the default of `feeds.NAME.url` and `feeds.NAME.rest_url`. */
+  readonly exchanges: readonly [VenueExchange, ...VenueExchange[]]
+  /** Number of books that the venue accepts on one connection; absent = no limit. */
+  readonly booksMax?: number
+  /** A protocol with its own state, for one source or one lookup. */
+  createProtocol(addresses: VenueAddresses): VenueProtocol<Data>
+}

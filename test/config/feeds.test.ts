@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { describeProblem, loadConfig } from '../../src/config/load.ts'
 import { SETTINGS } from '../../src/config/settings.ts'
+import { VENUE_NAMES } from '../../src/feed/venues.ts'
 
 const US = { kind: 'binance', url: 'wss://stream.binance.us:9443/stream', rest_url: 'https://api.binance.us' }
 
@@ -38,7 +39,7 @@ function withSources(feeds: object, ...sources: unknown[]): Given {
 
 describe('feeds', () => {
   it('are there for each kind without being configured', () => {
-    expect(Object.keys(shown({}))).toEqual(['kraken', 'okx', 'binance', 'coinbase'])
+    expect(Object.keys(shown({}))).toEqual(VENUE_NAMES)
     expect(shown({}).binance).toEqual({
       kind: 'binance',
       url: 'wss://stream.binance.com:9443/stream',

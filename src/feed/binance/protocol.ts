@@ -4,15 +4,10 @@
  * remembers which pairs a request named, because the venue's answers name the request's id only, and how far the books
  * of each pair have got, because a snapshot by HTTP may be older than that.
  */
-import type { VenueProtocol } from '../venue.ts'
+import type { VenueAddresses, VenueDefinition, VenueProtocol } from '../venue.ts'
 import { BinanceBook, type BinanceBookData, type BinancePosition } from './book.ts'
 import { type BinanceRequest, readBinanceMessage, STREAM_OF } from './message.ts'
 import { fetchListings, fetchSnapshot, fetchTrades } from './rest.ts'
-
-export interface BinanceProtocolOptions {
-  /** Address of the REST API, without a path: `https://api.binance.com`. */
-  readonly restUrl: string
-}
 
 /**
  * The venue pings every 20 s only, and a quiet pair may be silent for minutes, so it is asked what is subscribed after
@@ -44,7 +39,7 @@ const STREAMS_A_REQUEST = 200
 /** Requests that the venue has left without an answer and are still remembered; the oldest go first. */
 const UNANSWERED_MAX = 1_000
 
-export function createBinanceProtocol({ restUrl }: BinanceProtocolOptions): VenueProtocol<BinanceBookData> {
+function createBinanceProtocol({ restUrl }: Pick<VenueAddresses, 'restUrl'>): VenueProtocol<BinanceBookData> {
   const unanswered = new Map<unknown, BinanceRequest>()
   const positions = new Map<string, BinancePosition>()
   let lastId = 0
@@ -83,3 +78,19 @@ export function createBinanceProtocol({ restUrl }: BinanceProtocolOptions): Venu
     },
   }
 }
+
+export const BINANCE = {
+  symbolPattern: /^[A-Z0-9._-]{1,50}$/,
+  symbolExample: 'BTCUSDT',
+  // https://developers.binance.com/docs/binance-spot-api-docs and https://docs.binance.us, read 2026-11-22
+  exchanges: [
+    { name: 'Binance', url: 'wss://stream.binance.com:9443/stream', restUrl: 'https://api.binance.com' },
+    {
+      name: 'Binance, market data only',
+      url: 'wss://data-stream.binance.vision/stream',
+      restUrl: 'https://data-api.binance.vision',
+    },
+    { name: 'Binance.US', url: 'wss://stream.binance.us:9443/stream', restUrl: 'https://api.binance.us' },
+  ],
+  createProtocol: createBinanceProtocol,
+} satisfies VenueDefinition<BinanceBookData>

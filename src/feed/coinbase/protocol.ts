@@ -6,16 +6,11 @@
  *
  * Built from the venue's pages and from frames recorded from it by others; it has not been tried against the venue.
  */
-import type { VenueProtocol } from '../venue.ts'
+import type { VenueAddresses, VenueDefinition, VenueProtocol } from '../venue.ts'
 import { CoinbaseBook, type CoinbaseBookData } from './book.ts'
-import { Conversation } from './conversation.ts'
+import { COINBASE_BOOKS_MAX, Conversation } from './conversation.ts'
 import { fetchListings } from './rest.ts'
 import { fetchTrades } from './trades.ts'
-
-export interface CoinbaseProtocolOptions {
-  /** Address of the REST API, without a path: `https://api.coinbase.com`. */
-  readonly restUrl: string
-}
 
 /** A heartbeat comes every second: three may be late. */
 const SILENCE_MILLISECONDS = 4_000
@@ -32,7 +27,7 @@ const REQUEST_RATE = { burst: 4, perSecond: 4 }
 const HTTP_RATE = { burst: 5, perSecond: 5 }
 
 /** A protocol of its own for each source or lookup: it remembers what was said on the present connection. */
-export function createCoinbaseProtocol({ restUrl }: CoinbaseProtocolOptions): VenueProtocol<CoinbaseBookData> {
+function createCoinbaseProtocol({ restUrl }: Pick<VenueAddresses, 'restUrl'>): VenueProtocol<CoinbaseBookData> {
   const conversation = new Conversation()
   return {
     silenceMilliseconds: SILENCE_MILLISECONDS,
@@ -53,3 +48,17 @@ export function createCoinbaseProtocol({ restUrl }: CoinbaseProtocolOptions): Ve
     createBook: (options) => new CoinbaseBook(options),
   }
 }
+
+export const COINBASE = {
+  symbolPattern: /^[A-Z0-9]{1,20}-[A-Z0-9]{1,20}$/,
+  symbolExample: 'BTC-USD',
+  exchanges: [
+    {
+      name: 'Coinbase Advanced Trade',
+      url: 'wss://advanced-trade-ws.coinbase.com',
+      restUrl: 'https://api.coinbase.com',
+    },
+  ],
+  booksMax: COINBASE_BOOKS_MAX,
+  createProtocol: createCoinbaseProtocol,
+} satisfies VenueDefinition<CoinbaseBookData>

@@ -3,15 +3,10 @@
  * asks for it: what is sent, and how long silence lasts. What comes back is read by `message`, a book is followed by
  * `book`, what is fetched comes from `rest`. It holds no state.
  */
-import type { VenueProtocol } from '../venue.ts'
+import type { VenueAddresses, VenueDefinition, VenueProtocol } from '../venue.ts'
 import { KrakenBook } from './book.ts'
 import { type KrakenBookData, readKrakenMessage, TRADES_REQUEST_ID } from './message.ts'
 import { fetchTrades } from './rest.ts'
-
-export interface KrakenProtocolOptions {
-  /** Address of the REST API, without a path: `https://api.kraken.com`. */
-  readonly restUrl: string
-}
 
 /** Kraken sends a heartbeat every second once anything is subscribed: three may be late. */
 const SILENCE_MILLISECONDS = 4_000
@@ -28,7 +23,7 @@ const HTTP_RATE = { burst: 1, perSecond: 1 }
  */
 const RECONCILE_MILLISECONDS = 300_000
 
-export function createKrakenProtocol({ restUrl }: KrakenProtocolOptions): VenueProtocol<KrakenBookData> {
+function createKrakenProtocol({ restUrl }: Pick<VenueAddresses, 'restUrl'>): VenueProtocol<KrakenBookData> {
   return {
     silenceMilliseconds: SILENCE_MILLISECONDS,
     httpRate: HTTP_RATE,
@@ -47,3 +42,10 @@ export function createKrakenProtocol({ restUrl }: KrakenProtocolOptions): VenueP
     createBook: (options) => new KrakenBook(options),
   }
 }
+
+export const KRAKEN = {
+  symbolPattern: /^[A-Za-z0-9.]{1,20}\/[A-Za-z0-9.]{1,20}$/,
+  symbolExample: 'BTC/USD',
+  exchanges: [{ name: 'Kraken', url: 'wss://ws.kraken.com/v2', restUrl: 'https://api.kraken.com' }],
+  createProtocol: createKrakenProtocol,
+} satisfies VenueDefinition<KrakenBookData>

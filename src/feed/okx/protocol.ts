@@ -3,15 +3,10 @@
  * it: what is sent, and how long silence lasts. What comes back is read by `message`, a book is followed by `book`, what
  * is fetched comes from `rest`. It is for spot pairs: futures, swaps and options are not listed. It holds no state.
  */
-import type { VenueProtocol } from '../venue.ts'
+import type { VenueAddresses, VenueDefinition, VenueProtocol } from '../venue.ts'
 import { OkxBook } from './book.ts'
 import { type OkxBookData, readOkxMessage } from './message.ts'
 import { fetchListings, fetchSnapshot, fetchTrades } from './rest.ts'
-
-export interface OkxProtocolOptions {
-  /** Address of the REST API, without a path: `https://www.okx.com`. */
-  readonly restUrl: string
-}
 
 /**
  * OKX ends a connection that heard nothing for 30 s, and answers `ping` at any time. Asked after two seconds of silence,
@@ -45,7 +40,7 @@ const SNAPSHOT_WAIT_MILLISECONDS = 3_000
  */
 const HTTP_RATE = { burst: 8, perSecond: 8 }
 
-export function createOkxProtocol({ restUrl }: OkxProtocolOptions): VenueProtocol<OkxBookData> {
+function createOkxProtocol({ restUrl }: Pick<VenueAddresses, 'restUrl'>): VenueProtocol<OkxBookData> {
   return {
     silenceMilliseconds: SILENCE_MILLISECONDS,
     keepAlive: { text: 'ping', milliseconds: PING_MILLISECONDS },
@@ -86,3 +81,19 @@ function batches(op: string, channel: string, symbols: readonly string[]): objec
   if (args.length > 0) requests.push({ op, args })
   return requests
 }
+
+export const OKX = {
+  symbolPattern: /^[A-Z0-9]{1,20}-[A-Z0-9]{1,20}$/,
+  symbolExample: 'BTC-USDT',
+  // https://www.okx.com/docs-v5/en/#overview-production-trading-services, read 2026-11-22
+  exchanges: [
+    { name: 'OKX', url: 'wss://ws.okx.com:8443/ws/v5/public', restUrl: 'https://www.okx.com' },
+    {
+      name: 'OKX, European Economic Area',
+      url: 'wss://wseea.okx.com:8443/ws/v5/public',
+      restUrl: 'https://eea.okx.com',
+    },
+    { name: 'OKX, United States', url: 'wss://wsus.okx.com:8443/ws/v5/public', restUrl: 'https://us.okx.com' },
+  ],
+  createProtocol: createOkxProtocol,
+} satisfies VenueDefinition<OkxBookData>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createBinanceProtocol } from '../../../src/feed/binance/protocol.ts'
+import { BINANCE } from '../../../src/feed/binance/protocol.ts'
 
 interface Request {
   readonly method: string
@@ -8,7 +8,7 @@ interface Request {
 }
 
 function createProtocol() {
-  const protocol = createBinanceProtocol({ restUrl: 'http://127.0.0.1:1' })
+  const protocol = BINANCE.createProtocol({ restUrl: 'http://127.0.0.1:1' })
   const ask = (action: 'subscribe' | 'unsubscribe', channel: 'book' | 'trades', ...symbols: string[]) =>
     protocol.requests(action, channel, symbols, 10) as Request[]
   return { protocol, ask }

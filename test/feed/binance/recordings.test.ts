@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { parseDecimal } from '../../../src/base/decimal.ts'
 import { readListings, readSnapshot } from '../../../src/feed/binance/answer.ts'
 import type { BinanceBookData } from '../../../src/feed/binance/book.ts'
-import { createBinanceProtocol } from '../../../src/feed/binance/protocol.ts'
+import { BINANCE } from '../../../src/feed/binance/protocol.ts'
 import type { Listing, VenueBook, VenueProtocol, VenueTrade } from '../../../src/feed/venue.ts'
 import { ASK, BID } from '../../../src/market/event.ts'
 import { readCapture } from '../../support/captures.ts'
@@ -52,7 +52,7 @@ function recordedListings(): readonly Listing[] {
 /** Plays everything in the order in which it arrived; `symbols` are those whose snapshot was recorded. */
 function play(isFine: boolean): { readonly pairs: Map<string, Followed>; readonly trades: VenueTrade[] } {
   // A protocol of its own: positions of an earlier play would make these books too old.
-  const protocol = createBinanceProtocol({ restUrl: '' })
+  const protocol = BINANCE.createProtocol({ restUrl: '' })
   const listings = recordedListings()
   const lines = [...readCapture(FRAMES), ...readCapture(SNAPSHOTS)]
   const pairs = new Map<string, Followed>()

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { createCoinbaseProtocol } from '../../../src/feed/coinbase/protocol.ts'
+import { COINBASE } from '../../../src/feed/coinbase/protocol.ts'
 
 describe('the rate of requests to Coinbase', () => {
   it('is within eight in any second, and lets list, books and trades of a start pass at once', () => {
-    const protocol = createCoinbaseProtocol({ restUrl: 'http://127.0.0.1:9' })
+    const protocol = COINBASE.createProtocol({ restUrl: 'http://127.0.0.1:9' })
     const { burst, perSecond } = protocol.requestRate ?? { burst: Infinity, perSecond: Infinity }
     expect(burst + perSecond).toBeLessThanOrEqual(8)
     const symbols = Array.from({ length: 30 }, (_, index) => `P${index}-USD`)

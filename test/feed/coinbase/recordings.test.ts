@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import { readListings } from '../../../src/feed/coinbase/answer.ts'
 import type { CoinbaseBookData } from '../../../src/feed/coinbase/book.ts'
-import { createCoinbaseProtocol } from '../../../src/feed/coinbase/protocol.ts'
+import { COINBASE } from '../../../src/feed/coinbase/protocol.ts'
 import type { Listing, VenueBook } from '../../../src/feed/venue.ts'
 import { VenueTrades } from '../../../src/feed/venue-trades.ts'
 import { Book } from '../../../src/market/book.ts'
@@ -31,7 +31,7 @@ describe('what Coinbase sent', () => {
     const listings = recordedListings()
     const recordings = coinbaseRecordings()
     const symbols = recordings.map(({ product }) => product.product_id)
-    const protocol = createCoinbaseProtocol({ restUrl: '' })
+    const protocol = COINBASE.createProtocol({ restUrl: '' })
     for (const channel of ['book', 'trades'] as const) protocol.requests('subscribe', channel, symbols, Infinity)
     const books = new Map<string, FollowedBook>(
       symbols.map((symbol) => {

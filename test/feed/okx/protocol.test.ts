@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { createOkxProtocol } from '../../../src/feed/okx/protocol.ts'
+import { OKX } from '../../../src/feed/okx/protocol.ts'
 
-const protocol = createOkxProtocol({ restUrl: '' })
+const protocol = OKX.createProtocol({ restUrl: '' })
 
 describe('requests of OKX', () => {
   it('name all pairs of a channel at once', () => {
