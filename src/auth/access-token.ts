@@ -27,9 +27,6 @@ export const ALGORITHM = 'ES256'
 /** Longest that a token may live, and so how long a key has to verify after it has signed its last one. */
 export const TOKEN_SECONDS_MAX = 86_400
 
-/** Ours have about 700 characters, those of outside issuers up to some thousand; longer ones are refused unread. */
-export const TOKEN_CHARACTERS_MAX = 16_384
-
 const TYPE = 'at+jwt'
 /** The claim that carries the customer, private to this issuer. */
 const CUSTOMER_CLAIM = 'customer_id'

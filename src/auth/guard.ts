@@ -9,9 +9,10 @@ import { assert } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
 import { OPERATIONS, type Operation, type OperationId } from '../contract/operations.ts'
 import type { Scope } from '../contract/scopes.ts'
+import { insufficientScope, readBearerToken } from '../http/bearer.ts'
 import { Problem } from '../http/problem.ts'
 import { createRateLimitHook, RateLimiter } from '../http/rate-limit.ts'
-import { bearerTokenOf } from './bearer.ts'
+import { authenticateBearer } from './bearer-authentication.ts'
 import type { Directory } from './directory.ts'
 import type { AccessToken, TokenVerifier } from './token-verifier.ts'
 
@@ -50,11 +51,12 @@ export type Guard = (operationId: OperationId) => GuardedRoute
 /** How many seconds of its rate a client may use at once. */
 const BURST_SECONDS = 2
 /** Seconds after which a node that is not ready may be tried again. */
-const RETRY_AFTER_SECONDS = '1'
+const RETRY_AFTER_SECONDS = 1
 
 const callers = new WeakMap<FastifyRequest, Caller>()
 
 export function createGuard({ directory, verifier, clock, ratePerSecond }: GuardOptions): Guard {
+  const authentication = { directory, verifier, retryAfterSeconds: RETRY_AFTER_SECONDS }
   return (operationId) => {
     const { method, path, scope } = OPERATIONS[operationId]
     const name = operationId.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
@@ -65,7 +67,8 @@ export function createGuard({ directory, verifier, clock, ratePerSecond }: Guard
       url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
       config: { operationId },
       async onRequest(request: FastifyRequest, reply: FastifyReply) {
-        const token = await authenticate(request.headers.authorization, directory, verifier)
+        const token = await authenticateBearer(readBearerToken(request.headers.authorization), authentication)
+        if (token instanceof Problem) throw token
         refuseAccess(directory, token, scope)
         callers.set(request, { customerId: token.customerId, clientId: token.clientId })
         request.answeredClient = token.clientId
@@ -87,22 +90,6 @@ export function actorOf({ clientId }: Caller): string {
   return `client:${clientId}`
 }
 
-async function authenticate(
-  authorization: string | undefined,
-  directory: Directory,
-  verifier: TokenVerifier,
-): Promise<AccessToken> {
-  if (authorization === undefined) throw new Problem('unauthorized', 'a bearer token is required', challenge())
-  const text = bearerTokenOf(authorization)
-  if (text === undefined) throw invalidToken('the Authorization header is not of the form Bearer TOKEN, or too long')
-  // Without the directory no token can be judged: not the client's fault, so not a 401.
-  if (!directory.loaded) throw unavailable('the directory of clients is not loaded yet')
-  const verdict = await verifier.verify(text)
-  if (verdict.ok) return verdict.token
-  if (verdict.unavailable) throw unavailable(`the token cannot be verified: ${verdict.reason}`)
-  throw invalidToken(`the token is not valid: ${verdict.reason}`)
-}
-
 /**
  * By the directory as it is now: what was taken away since the token was issued counts.
  * @param scope undefined: the operation needs none
@@ -117,24 +104,5 @@ function refuseAccess(directory: Directory, token: AccessToken, scope: Scope | u
   }
   const held = [...token.scopes].filter((name) => client === undefined || client.scopes.has(name as Scope))
   if (scope === undefined || held.includes(scope)) return
-  throw new Problem(
-    'insufficient_scope',
-    `insufficient scopes: found '${held.join(' ')}', required one of '[${scope}]'`,
-    {
-      headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
-    },
-  )
-}
-
-function invalidToken(detail: string): Problem {
-  return new Problem('invalid_token', detail, challenge('invalid_token'))
-}
-
-/** RFC 6750 section 3: a request without a token is told nothing but what is wanted. */
-function challenge(error?: string): { readonly headers: Readonly<Record<string, string>> } {
-  return { headers: { 'www-authenticate': error === undefined ? 'Bearer' : `Bearer error="${error}"` } }
-}
-
-function unavailable(detail: string): Problem {
-  return new Problem('unavailable', detail, { headers: { 'retry-after': RETRY_AFTER_SECONDS } })
+  throw insufficientScope(`insufficient scopes: found '${held.join(' ')}', required one of '[${scope}]'`, scope)
 }

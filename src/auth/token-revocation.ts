@@ -4,8 +4,9 @@
  * what the token had opened is closed, here and on the other nodes, when the directory has it.
  */
 import type { Clock } from '../base/clock.ts'
+import { TOKEN_CHARACTERS_MAX } from '../http/bearer.ts'
 import { type Db, StoreUnavailable } from '../store/db.ts'
-import { readAccessToken, TOKEN_CHARACTERS_MAX } from './access-token.ts'
+import { readAccessToken } from './access-token.ts'
 import type { AuthenticatedRequest } from './client-authentication.ts'
 import type { Directory } from './directory.ts'
 import { revokeToken } from './revoked-tokens.ts'

@@ -7,7 +7,8 @@
  */
 import { createHash } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
-import { type AccessToken, readAccessToken, TOKEN_CHARACTERS_MAX } from './access-token.ts'
+import { TOKEN_CHARACTERS_MAX } from '../http/bearer.ts'
+import { type AccessToken, readAccessToken } from './access-token.ts'
 import type { Directory } from './directory.ts'
 
 export type { AccessToken } from './access-token.ts'

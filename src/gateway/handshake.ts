@@ -3,17 +3,19 @@
  * read memory only, so the store being down refuses nobody. A refusal is an HTTP answer before the upgrade.
  */
 import type { IncomingMessage } from 'node:http'
-import { bearerTokenOf } from '../auth/bearer.ts'
+import { authenticateBearer } from '../auth/bearer-authentication.ts'
 import type { Directory } from '../auth/directory.ts'
 import { streamRefusal } from '../auth/stream-access.ts'
 import type { AccessToken, TokenVerifier } from '../auth/token-verifier.ts'
 import { BEARER_SUBPROTOCOL_PREFIX, SUBPROTOCOLS } from '../contract/channels.ts'
 import { STREAM_SCOPE } from '../contract/scopes.ts'
+import { insufficientScope, invalidToken, readBearerToken } from '../http/bearer.ts'
 import { Problem } from '../http/problem.ts'
 import { originForm, refuseHead } from '../http/request-head.ts'
 
 /** Seconds after which a client that met a limit, or a node that is not ready, may be tried again. */
-const RETRY_AFTER = { headers: { 'Retry-After': '5' } }
+const RETRY_AFTER_SECONDS = 5
+const RETRY_AFTER = { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } }
 
 export interface Doorway {
   readonly directory: Directory
@@ -32,14 +34,8 @@ export function refuseRequest(request: IncomingMessage): Problem | undefined {
 
 /** Who asks: the verified token that the request carries, or why there is none. */
 export async function authenticate(request: IncomingMessage, doorway: Doorway): Promise<AccessToken | Problem> {
-  const text = bearerToken(request)
-  if (text === undefined) return new Problem('unauthorized', 'a bearer token is required', bearerChallenge())
-  // Without the directory no token can be judged: not the client's fault, so not a 401.
-  if (!doorway.directory.loaded) return notLoaded()
-  const verdict = await doorway.verifier.verify(text)
-  if (verdict.ok) return verdict.token
-  if (verdict.unavailable) return unavailable(`the token cannot be verified: ${verdict.reason}`)
-  return invalidToken(verdict.reason)
+  const { directory, verifier } = doorway
+  return authenticateBearer(credentials(request), { directory, verifier, retryAfterSeconds: RETRY_AFTER_SECONDS })
 }
 
 /**
@@ -99,12 +95,12 @@ function refuseSubprotocols(header: string | undefined): Problem | undefined {
 }
 
 /** The token of the Authorization header, else of the `bearer.` subprotocol entry (browsers cannot set headers). */
-function bearerToken(request: IncomingMessage): string | undefined {
+function credentials(request: IncomingMessage): string | Problem {
   const { authorization } = request.headers
-  if (authorization !== undefined) return bearerTokenOf(authorization) ?? ''
+  if (authorization !== undefined) return readBearerToken(authorization)
   const names = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim())
   const entry = names.find((name) => name.startsWith(BEARER_SUBPROTOCOL_PREFIX))
-  return entry?.slice(BEARER_SUBPROTOCOL_PREFIX.length)
+  return entry === undefined ? readBearerToken(undefined) : entry.slice(BEARER_SUBPROTOCOL_PREFIX.length)
 }
 
 function refuseAccess(token: AccessToken, doorway: Doorway): Problem | undefined {
@@ -115,11 +111,9 @@ function refuseAccess(token: AccessToken, doorway: Doorway): Problem | undefined
     case 'not-loaded':
       return notLoaded()
     case 'revoked':
-      return invalidToken('it has been revoked')
+      return invalidToken('the token is not valid: it has been revoked')
     case 'scope':
-      return new Problem('insufficient_scope', `the token lacks the scope ${STREAM_SCOPE}`, {
-        headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${STREAM_SCOPE}"` },
-      })
+      return insufficientScope(`the token lacks the scope ${STREAM_SCOPE}`, STREAM_SCOPE)
     case 'disabled':
       return new Problem('disabled', 'the client or its customer is disabled')
     case 'not-allowed':
@@ -139,14 +133,6 @@ function refuseCapacity(token: AccessToken, doorway: Doorway): Problem | undefin
 
 function isSubprotocol(name: string): boolean {
   return SUBPROTOCOLS.includes(name as (typeof SUBPROTOCOLS)[number])
-}
-
-function invalidToken(reason: string): Problem {
-  return new Problem('invalid_token', `the token is not valid: ${reason}`, bearerChallenge('invalid_token'))
-}
-
-function bearerChallenge(error?: string): { readonly headers: Record<string, string> } {
-  return { headers: { 'WWW-Authenticate': error === undefined ? 'Bearer' : `Bearer error="${error}"` } }
 }
 
 function badHandshake(detail: string): Problem {

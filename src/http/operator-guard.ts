@@ -5,6 +5,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { onRequestAsyncHookHandler } from 'fastify'
 import type { Clock } from '../base/clock.ts'
+import { invalidToken, readBearerToken } from './bearer.ts'
 import { addressBlock } from './client-address.ts'
 import { Problem } from './problem.ts'
 import { RateLimiter, rateLimited } from './rate-limit.ts'
@@ -24,12 +25,8 @@ export function createOperatorGuard({ token, clock, onGuess }: OperatorGuardOpti
   const limiter = new RateLimiter(clock, GUESSES)
   return async (request) => {
     const { headers, clientAddress } = request
-    const sent = /^bearer +([!-~]+) *$/i.exec(headers.authorization ?? '')?.[1]
-    if (sent === undefined) {
-      throw new Problem('unauthorized', 'Authorization: the operator token is required as a bearer token', {
-        headers: { 'www-authenticate': 'Bearer' },
-      })
-    }
+    const sent = readBearerToken(headers.authorization)
+    if (sent instanceof Problem) throw sent
     // Digests, because the comparison wants equal lengths.
     if (timingSafeEqual(digest(sent), expected)) {
       request.answeredClient = 'operator'
@@ -38,9 +35,7 @@ export function createOperatorGuard({ token, clock, onGuess }: OperatorGuardOpti
     onGuess(clientAddress)
     const verdict = limiter.take(addressBlock(clientAddress))
     if (!verdict.allowed) throw rateLimited(verdict)
-    throw new Problem('invalid_token', 'Authorization: this is not the operator token', {
-      headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
-    })
+    throw invalidToken('Authorization: this is not the operator token')
   }
 }
 

@@ -101,16 +101,14 @@ describe('the guard', () => {
     expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8')
   })
 
-  it.each(['', 'Bearer', 'Bearer ', 'Basic YTpi', 'Bearer a b', 'Bearer \u00e9', 'token', 'BearerX'])(
-    'refuses the header %j',
-    async (authorization) => {
-      expect(await ask(authorization)).toMatchObject({
-        status: 401,
-        challenge: 'Bearer error="invalid_token"',
-        body: { code: 'invalid_token' },
-      })
-    },
-  )
+  it.each([
+    ['Bearer', 'invalid_token', 'Bearer error="invalid_token"'],
+    ['Bearer a b', 'invalid_token', 'Bearer error="invalid_token"'],
+    ['Basic YTpi', 'unauthorized', 'Bearer'],
+    ['', 'unauthorized', 'Bearer'],
+  ])('refuses the header %j', async (authorization, code, challenge) => {
+    expect(await ask(authorization)).toMatchObject({ status: 401, challenge, body: { code } })
+  })
 
   it('takes any case of the scheme, and blanks around the token', async () => {
     verdicts.set('good', { ok: true, token: token('a1', [READ]) })

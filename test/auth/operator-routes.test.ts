@@ -55,6 +55,7 @@ describe('the guard', () => {
   it.each([
     ['nothing', {}, 'unauthorized', 'Bearer'],
     ['another scheme', { authorization: 'Basic YTpi' }, 'unauthorized', 'Bearer'],
+    ['two tokens', { authorization: 'Bearer a b' }, 'invalid_token', 'Bearer error="invalid_token"'],
     ['another token', { authorization: 'Bearer wrong' }, 'invalid_token', 'Bearer error="invalid_token"'],
   ])('refuses %s', async (_what, headers, code, challenge) => {
     const response = await fetch(`${side.url}/admin/v1/customers`, { headers: headers as Record<string, string> })

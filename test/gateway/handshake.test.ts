@@ -134,7 +134,7 @@ describe('a handshake', () => {
     ['bearer alone', { 'Sec-WebSocket-Protocol': 'bearer.good', Authorization: undefined }, '/', 400, 'bad_handshake'],
     ['no token', { Authorization: undefined }, '/', 401, 'unauthorized'],
     ['an empty token', { Authorization: 'Bearer ' }, '/', 401, 'invalid_token'],
-    ['another scheme', { Authorization: 'Basic Zm9vOmJhcg==' }, '/', 401, 'invalid_token'],
+    ['another scheme', { Authorization: 'Basic Zm9vOmJhcg==' }, '/', 401, 'unauthorized'],
     ['a wrong token', { Authorization: 'Bearer wrong' }, '/', 401, 'invalid_token'],
     ['a token in the URL only', { Authorization: undefined }, '/?access_token=good', 401, 'unauthorized'],
     ['no scope', { Authorization: 'Bearer scopeless' }, '/', 403, 'insufficient_scope'],
