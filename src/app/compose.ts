@@ -15,7 +15,6 @@ import { type Log, setLogLevel } from '../base/log.ts'
 import { createMetricsRegistry, type MetricsRegistry } from '../base/metrics.ts'
 import type { Bus } from '../channel/bus.ts'
 import { createMemoryBus } from '../channel/bus-memory.ts'
-import { readCommitFloors } from '../channel/commit-times.ts'
 import type { ConfigResult } from '../config/load.ts'
 import type { Config } from '../config/settings.ts'
 import { servedScopes } from '../contract/scopes.ts'
@@ -25,6 +24,8 @@ import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import { Hub } from '../gateway/hub.ts'
 import { createGatewayMetrics } from '../gateway/metrics.ts'
 import { LedgerUpkeep } from '../ledger/upkeep.ts'
+import { readCommitFloors } from '../markets/commit-times.ts'
+import { changeMarkets, type Markets } from '../markets/market-changes.ts'
 import { createWaitingMetrics } from '../orchestrations/metrics.ts'
 import type { Db } from '../store/db.ts'
 import { readSchemaState } from '../store/migrate.ts'
@@ -37,7 +38,6 @@ import { checkEncryptionKey, loadEncryptionKey } from './encryption-key.ts'
 import { createHealthMetrics } from './health-metrics.ts'
 import { Lifecycle, type Stoppable } from './lifecycle.ts'
 import type { Listener } from './listener.ts'
-import type { MarketData } from './market-data.ts'
 import { openStore } from './open-store.ts'
 import { OperatorGuesses } from './operator-guesses.ts'
 import { createOperatorListener } from './operator-listener.ts'
@@ -122,14 +122,14 @@ interface OperatedRooms {
   readonly storeClock: StoreClockWatch
   readonly encryptionKey: EncryptionKey | undefined
   readonly loader: DirectoryLoader
-  readonly marketData: MarketData
+  readonly markets: Markets
   readonly hub: Hub
   readonly ledger: LedgerUpkeep
 }
 
 /** What a configuration that was read anew is applied to. */
 interface ReloadedRooms {
-  readonly marketData: MarketData
+  readonly markets: Markets
   readonly hub: Hub
   readonly listener: PublicListener
   readonly ledger: LedgerUpkeep
@@ -138,7 +138,7 @@ interface ReloadedRooms {
 interface PublicRooms {
   readonly db: Db
   readonly loader: DirectoryLoader
-  readonly marketData: MarketData
+  readonly markets: Markets
   readonly hub: Hub
   readonly gateway: Gateway
 }
@@ -178,14 +178,14 @@ async function startParts(parts: Parts): Promise<Service> {
   lifecycle.started('store clock', () => storeClock.stop())
   const encryptionKey = await readFromStore(parts, 'encryption key', () => loadEncryptionKey(config, db))
   const loader = createDirectoryLoader(parts, db, encryptionKey)
-  const marketData = createMarkets(parts, db)
-  const { hub, gateway } = startGateway(parts, marketData)
+  const markets = createMarkets(parts, db)
+  const { hub, gateway } = startGateway(parts, markets)
   const ledger = new LedgerUpkeep({ ...parts, db })
-  const operated = { db, storeClock, encryptionKey, loader, marketData, hub, ledger }
+  const operated = { db, storeClock, encryptionKey, loader, markets, hub, ledger }
   const operator = await startOperatorListener(parts, operated)
   // Stopped after the public listener, whose drain goes on sending data.
-  lifecycle.started('sources', () => marketData.stopSources())
-  const listener = await startPublicListener(parts, { db, loader, marketData, hub, gateway })
+  lifecycle.started('sources', () => markets.writers.stop())
+  const listener = await startPublicListener(parts, { db, loader, markets, hub, gateway })
   // Who waits for a store that is away has to know where to ask why.
   log.info({ http: listener.url, operator: operator.url }, 'listening')
   const noteSchema = (schema: SchemaState): void => void Object.assign(state, { schema })
@@ -194,8 +194,8 @@ async function startParts(parts: Parts): Promise<Service> {
   await startLedger(parts, db, ledger)
   await loadDirectory(parts, loader)
   if (issuesTokens(config)) startUpkeep(parts, db, encryptionKey)
-  await startSources(parts, marketData, await readFromStore(parts, 'commit times', () => readCommitFloors(db)))
-  await startWorkers({ ...parts, db }, marketData)
+  await startSources(parts, markets.writers, await readFromStore(parts, 'commit times', () => readCommitFloors(db)))
+  await startWorkers({ ...parts, db }, markets.replicas)
   state.started = true
   const publicUrl = config['http.public_url'] || listener.url
   const addresses = { http: listener.url, ws: listener.url.replace(/^http/, 'ws'), operator: operator.url, publicUrl }
@@ -208,7 +208,7 @@ async function startParts(parts: Parts): Promise<Service> {
       return (config['http.drain_delay_seconds'] + config['stream.drain_seconds']) * 1000 + STOP_MILLISECONDS_MAX
     },
     reload(result) {
-      const apply = () => applyConfig(parts, { marketData, hub, listener, ledger })
+      const apply = () => applyConfig(parts, { markets, hub, listener, ledger })
       reloads.inc({ outcome: reload({ ...parts, apply, decimals: ledger.decimals }, result) })
     },
     stop() {
@@ -232,22 +232,22 @@ async function startParts(parts: Parts): Promise<Service> {
 function applyConfig({ live, log }: Parts, rooms: ReloadedRooms): void {
   const { config } = live
   setLogLevel(log, config['log.level'])
-  const { added, removed, refed } = rooms.marketData.change(config.markets)
+  const { added, removed, resourced } = changeMarkets(rooms.markets, config.markets)
   const symbols = added.map(({ market }) => market.symbol)
   for (const symbol of removed) rooms.hub.removeMarket(symbol, symbols.includes(symbol) ? 'changed' : 'removed')
   for (const replica of added) rooms.hub.addMarket(replica)
-  if (added.length + removed.length + refed.length > 0) {
-    log.info({ added: symbols, removed, sources_changed: refed }, 'markets changed')
+  if (added.length + removed.length + resourced.length > 0) {
+    log.info({ added: symbols, removed, sources_changed: resourced }, 'markets changed')
   }
   rooms.listener.reloadTls()
   rooms.ledger.registerSoon(config.assets)
 }
 
 async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promise<Listener> {
-  const { db, storeClock, encryptionKey, loader, marketData, hub, ledger } = rooms
+  const { db, storeClock, encryptionKey, loader, markets, hub, ledger } = rooms
   const { config, live, log, metrics, clock, directory, state, lifecycle } = parts
   const withoutAddresses = parts.hasTestSeed === true ? [] : networksWithoutAddresses(config)
-  const sourcesOf = (symbol: string) => marketData.sourcesOf(symbol)
+  const sourcesOf = (symbol: string) => markets.writers.sourcesOf(symbol)
   const readiness = () =>
     readinessOf({
       draining: state.draining,
@@ -255,9 +255,9 @@ async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promis
       storeProblem: db.problem,
       schema: state.schema,
       directoryLoaded: directory.loaded,
-      markets: marketData.replicas,
+      markets: markets.replicas.all,
       sourcesOf,
-      starting: marketData.starting,
+      starting: markets.writers.starting,
       withoutAddresses,
     })
   createHealthMetrics({
@@ -266,9 +266,9 @@ async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promis
     db,
     storeClock,
     directory: loader,
-    markets: () => marketData.replicas,
+    markets: () => markets.replicas.all,
     sourcesOf,
-    isSimulated: (symbol) => marketData.isSimulated(symbol),
+    isSimulated: (symbol) => markets.replicas.isSimulated(symbol),
     readiness,
     connectionsMax: () => live.config['stream.connections_max'],
   })
@@ -302,11 +302,11 @@ async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promis
   return listener
 }
 
-function startGateway(parts: Parts, marketData: MarketData): { readonly hub: Hub; readonly gateway: Gateway } {
+function startGateway(parts: Parts, { replicas }: Markets): { readonly hub: Hub; readonly gateway: Gateway } {
   const { config, live, bus, clock, log, directory, lifecycle } = parts
   const metrics = createGatewayMetrics(parts.metrics)
   const hub = new Hub({
-    replicas: marketData.replicas,
+    replicas: replicas.all,
     bus,
     clock,
     log,
@@ -350,7 +350,7 @@ function startGateway(parts: Parts, marketData: MarketData): { readonly hub: Hub
 
 /** Its stop is the drain: nobody new, then everyone who is there, spread over time. */
 async function startPublicListener(parts: Parts, rooms: PublicRooms): Promise<PublicListener> {
-  const { db, loader, marketData, hub, gateway } = rooms
+  const { db, loader, markets, hub, gateway } = rooms
   const { config, live, log, metrics, clock, directory, lifecycle, state } = parts
   const tls = tlsFilesOf(config)
   const listener = await createPublicListener({
@@ -381,8 +381,8 @@ async function startPublicListener(parts: Parts, rooms: PublicRooms): Promise<Pu
       db,
       ratePerSecond: config['rest.rate_per_second'],
       hub,
-      isSimulated: (symbol) => marketData.isSimulated(symbol),
-      instrumentOf: (symbol) => marketData.instrumentOf(symbol),
+      isSimulated: (symbol) => markets.replicas.isSimulated(symbol),
+      instrumentOf: (symbol) => markets.writers.instrumentOf(symbol),
     }),
     log,
     metrics,

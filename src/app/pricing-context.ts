@@ -8,6 +8,7 @@ import type { Replica } from '../channel/replica.ts'
 import { minorUnitsOf } from '../config/asset-amounts.ts'
 import type { Config } from '../config/settings.ts'
 import { BID } from '../market/event.ts'
+import type { MarketReplicas } from '../markets/market-replicas.ts'
 import {
   BASE_SCALE,
   LEVELS_MAX,
@@ -15,15 +16,14 @@ import {
   type PricingContext,
   type PricingLevel,
 } from '../orchestrations/pricing/context.ts'
-import type { MarketData } from './market-data.ts'
 
 export interface PricingParts {
   readonly config: Config
   readonly clock: Clock
-  readonly marketData: Pick<MarketData, 'replicaOf' | 'isFromVenues'>
+  readonly replicas: Pick<MarketReplicas, 'replicaOf' | 'isFromVenues'>
 }
 
-export function pricingContext({ config, clock, marketData }: PricingParts): PricingContext {
+export function pricingContext({ config, clock, replicas }: PricingParts): PricingContext {
   const { assets } = config
   const markets = config.markets.map(({ definition }) => definition)
   return {
@@ -40,11 +40,11 @@ export function pricingContext({ config, clock, marketData }: PricingParts): Pri
     },
     isSandbox: config['rest.sandbox'],
     bookOf(symbol) {
-      const replica = marketData.replicaOf(symbol)
+      const replica = replicas.replicaOf(symbol)
       const market = markets.find((candidate) => candidate.symbol === symbol)
       // A reload may have given the market other decimals since; its prices would be read in the wrong unit.
       if (replica === undefined || !isDeepStrictEqual(replica.market, market)) return undefined
-      return readBook(replica, clock, !marketData.isFromVenues(symbol))
+      return readBook(replica, clock, !replicas.isFromVenues(symbol))
     },
   }
 }

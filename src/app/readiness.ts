@@ -42,7 +42,7 @@ export interface ReadinessInput {
   }[]
   /** The sources of a market. */
   readonly sourcesOf: (symbol: string) => readonly ObservedSource[]
-  /** Symbols of the markets without a book of which a source has said nothing yet. */
+  /** Symbols of the markets without a book of which a source has sent no message yet. */
   readonly starting: ReadonlySet<string>
   /** Networks that no deposit address can be given of. */
   readonly withoutAddresses: readonly string[]

@@ -35,6 +35,7 @@ import { registerMarketRoutes } from '../gateway/market-routes.ts'
 import { registerStreamOperatorRoutes } from '../gateway/operator-routes.ts'
 import type { LedgerState } from '../ledger/upkeep.ts'
 import type { Instrument } from '../market/event.ts'
+import type { SourceState } from '../markets/market-writers.ts'
 import { registerOrchestrationOperatorRoutes } from '../orchestrations/operator-routes.ts'
 import { registerPricingOperatorRoutes } from '../orchestrations/pricing/operator-routes.ts'
 import type { RequestSettings } from '../orchestrations/request.ts'
@@ -47,7 +48,6 @@ import { registerTransferOperatorRoutes } from '../transfers/operator-routes.ts'
 import { registerTransferRoutes } from '../transfers/routes.ts'
 import { addressKeys } from './address-keys.ts'
 import { DELIVERY_OWNERS } from './delivery-owners.ts'
-import type { SourceState } from './market-data.ts'
 
 /** Declares the routes of one room. */
 export type Room = (app: FastifyInstance) => void

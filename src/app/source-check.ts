@@ -7,10 +7,10 @@ import type { Clock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
 import type { ConfigProblem } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
-import { isFed, sourceText } from '../config/sources.ts'
 import type { Listing } from '../feed/venue.ts'
 import { VENUES, type Venue } from '../feed/venues.ts'
 import type { MarketDefinition } from '../market/event.ts'
+import { isVenueSource, sourceText } from '../markets/configured-market.ts'
 
 export interface SourceCheck {
   readonly problems: readonly ConfigProblem[]
@@ -75,7 +75,7 @@ function placedSources({ markets }: Config): PlacedSource[] {
   return markets.flatMap(({ definition: market, sources }, index) =>
     sources.flatMap((source, place) => {
       const { feed, symbol } = source
-      return isFed(source) ? [{ key: `markets[${index}].sources[${place}]`, market, feed, symbol }] : []
+      return isVenueSource(source) ? [{ key: `markets[${index}].sources[${place}]`, market, feed, symbol }] : []
     }),
   )
 }

@@ -10,13 +10,13 @@ import { createRequestCounter } from '../deliveries/metrics.ts'
 import { SandboxExecutor } from '../deliveries/sandbox-executor.ts'
 import { WebhookSender } from '../deliveries/webhook-sender.ts'
 import { secretsOf } from '../deliveries/webhook-signature.ts'
+import type { MarketReplicas } from '../markets/market-replicas.ts'
 import { createStepMetrics } from '../orchestrations/metrics.ts'
 import { createPricingMetrics } from '../orchestrations/pricing/metrics.ts'
 import { OrchestrationRunner } from '../orchestrations/runner.ts'
 import type { Db } from '../store/db.ts'
 import { DELIVERY_OWNERS } from './delivery-owners.ts'
 import type { Lifecycle } from './lifecycle.ts'
-import type { MarketData } from './market-data.ts'
 import { pricingContext } from './pricing-context.ts'
 
 export interface WorkerParts {
@@ -31,8 +31,8 @@ export interface WorkerParts {
 }
 
 /** To be called when the store has its schema and the markets are there. */
-export async function startWorkers(parts: WorkerParts, marketData: MarketData): Promise<void> {
-  startRunner(parts, marketData)
+export async function startWorkers(parts: WorkerParts, replicas: MarketReplicas): Promise<void> {
+  startRunner(parts, replicas)
   if (parts.live.config['rest.sandbox']) await startSandboxExecutor(parts)
   else await startSender(parts)
 }
@@ -43,9 +43,9 @@ async function startSandboxExecutor(parts: WorkerParts): Promise<void> {
   parts.lifecycle.started('deliveries', () => executor.stop())
 }
 
-function startRunner(parts: WorkerParts, marketData: MarketData): void {
+function startRunner(parts: WorkerParts, replicas: MarketReplicas): void {
   const { live, clock, lifecycle, db, metrics } = parts
-  const pricing = () => pricingContext({ config: live.config, clock, marketData })
+  const pricing = () => pricingContext({ config: live.config, clock, replicas })
   createPricingMetrics(metrics, db, pricing)
   const runner = new OrchestrationRunner({
     ...parts,

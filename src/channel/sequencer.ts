@@ -153,6 +153,11 @@ export class Sequencer {
     })
   }
 
+  /** Time of the last commit, in milliseconds since the epoch; 0 before the first. */
+  get committedMilliseconds(): number {
+    return this.#version === 0 ? 0 : this.#lastMilliseconds
+  }
+
   /** Takes one whole source message. What it says is published with the market's next commit. */
   offer(event: MarketEvent): void {
     if (this.#stopped) return

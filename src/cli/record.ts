@@ -3,8 +3,8 @@
  * is told to stop, the time is over, or the file cannot be written any more. It opens no store and listens nowhere.
  */
 import type { Command } from 'commander'
-import type { Recorder } from '../app/recorder.ts'
 import { createLog } from '../base/log.ts'
+import type { Recorder } from '../markets/recorder.ts'
 import { addConfigFlags, readConfig } from './config-flags.ts'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './environment.ts'
 import { durationSeconds } from './option-values.ts'
@@ -69,7 +69,7 @@ async function record(command: Command, file: string, environment: CommandEnviro
     end = resolve
   })
   const start = clock.monotonicMilliseconds()
-  const { startRecorder } = await import('../app/recorder.ts')
+  const { startRecorder } = await import('../markets/recorder.ts')
   const recorder = await startRecorder({
     config,
     path: file,

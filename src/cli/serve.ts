@@ -6,7 +6,7 @@ import { startWatchdog } from '../app/watchdog.ts'
 import { createSystemClock } from '../base/clock.ts'
 import { createLog, type Log } from '../base/log.ts'
 import type { ConfigResult } from '../config/load.ts'
-import { type ConfiguredMarket, isSimulated } from '../config/markets.ts'
+import { type ConfiguredMarket, isSimulated } from '../markets/configured-market.ts'
 import { addConfigFlags, addTakeOverFlag, isTakeOver, readConfig, readConfigResult } from './config-flags.ts'
 
 export function registerServe(program: Command): void {

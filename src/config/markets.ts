@@ -4,23 +4,9 @@
  */
 import { nearest } from '../base/nearest.ts'
 import type { AggregationPolicy } from '../market/aggregate.ts'
-import type { MarketDefinition } from '../market/event.ts'
+import { type Aggregation, type ConfiguredMarket, isSimulator } from '../markets/configured-market.ts'
 import { given, type Problem, type Reading, type Setting } from './setting-kinds.ts'
-import { isSimulator, type MarketSource, maxAgeOf, readSources, showSource } from './sources.ts'
-
-export interface ConfiguredMarket {
-  readonly definition: MarketDefinition
-  /** At least one; several make one aggregated book. */
-  readonly sources: readonly MarketSource[]
-  /** How several sources make one book. */
-  readonly aggregation: Aggregation
-}
-
-interface Aggregation {
-  readonly policy: AggregationPolicy
-  /** Of sources that have none of their own; absent = no source is ever too old. */
-  readonly maxAgeMilliseconds?: number
-}
+import { maxAgeOf, readSources, showSource } from './sources.ts'
 
 /** What the simulator's prices and sizes can have without leaving the integers that are exact. */
 const SIMULATOR_DECIMALS_MAX = 8
@@ -56,11 +42,6 @@ export const DEMO_DEFAULTS = {
   'simulator.allowed': true,
   'rest.sandbox': true,
 } as const
-
-/** Whether the prices of a market come from the simulator, and so mean nothing. */
-export function isSimulated({ sources }: ConfiguredMarket): boolean {
-  return sources.some(isSimulator)
-}
 
 /** Where markets have the simulator as a source although it is not allowed, each with its place in the setting. */
 export function simulatorProblems(configured: readonly ConfiguredMarket[], isAllowed: boolean): readonly Problem[] {

@@ -3,18 +3,9 @@
  * of each kind of feed look like, not how a venue is spoken to.
  */
 import { VENUES } from '../feed/venues.ts'
+import { isSimulator, isVenueSource, type MarketSource, sourceText } from '../markets/configured-market.ts'
 import { type Feeds, unknownFeedText } from './feeds.ts'
 import { given, type Problem } from './setting-kinds.ts'
-
-/** Where a market's book comes from. */
-export interface MarketSource {
-  /** The name of a feed, `simulator` or `replay`. */
-  readonly feed: string
-  /** The venue's own symbol (`BTC/USD`), the path of a recording; empty for the simulator. */
-  readonly symbol: string
-  /** Its own maximum age in an aggregated book; absent = that of its market. */
-  readonly maxAgeMilliseconds?: number
-}
 
 /** Longest maximum age of a source, a day. */
 const MAX_AGE_MILLISECONDS_MAX = 86_400_000
@@ -22,23 +13,9 @@ const MAX_AGE_MILLISECONDS_MAX = 86_400_000
 /** More venues than there are, less than anybody can watch. */
 export const SOURCES_MAX = 8
 
-/** A source as the configuration names it: `kraken:BTC/USD`. */
-export function sourceText({ feed, symbol }: MarketSource): string {
-  return symbol === '' ? feed : `${feed}:${symbol}`
-}
-
-export function isSimulator({ feed }: MarketSource): boolean {
-  return feed === 'simulator'
-}
-
-/** Whether it is read from a venue, through a feed. */
-export function isFed({ feed }: MarketSource): boolean {
-  return feed !== 'simulator' && feed !== 'replay'
-}
-
 /** What is wrong with a source in the light of the feeds that there are. */
 export function feedProblem(source: MarketSource, feeds: Feeds): string | undefined {
-  if (!isFed(source)) return undefined
+  if (!isVenueSource(source)) return undefined
   const feed = feeds.get(source.feed)
   if (feed === undefined)
     return `names the feed ${source.feed}, which is not configured (${unknownFeedText(source.feed, feeds)})`

@@ -1,6 +1,5 @@
 /** What conversions are priced from, as the running service has it: settings, and books from source to price. */
 import { expect, it } from 'vitest'
-import { type CreateSource, MarketData } from '../../src/app/market-data.ts'
 import { pricingContext } from '../../src/app/pricing-context.ts'
 import { createLog } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
@@ -8,6 +7,10 @@ import { createMemoryBus } from '../../src/channel/bus-memory.ts'
 import { createSequencerMetrics } from '../../src/channel/sequencer.ts'
 import type { SourceMarket } from '../../src/feed/source.ts'
 import { ASK, BID, type LevelChange, type MarketEvent } from '../../src/market/event.ts'
+import { changeMarkets } from '../../src/markets/market-changes.ts'
+import { MarketReplicas } from '../../src/markets/market-replicas.ts'
+import { MarketWriters } from '../../src/markets/market-writers.ts'
+import type { CreateSource } from '../../src/markets/sources.ts'
 import { LEVELS_MAX } from '../../src/orchestrations/pricing/context.ts'
 import { pairsWithoutPeg, pegStates } from '../../src/orchestrations/pricing/pegs.ts'
 import { configOf } from '../support/rest.ts'
@@ -52,19 +55,21 @@ function setUp(flags: Readonly<Record<string, string>> = {}) {
       rebuild: nothing,
     }
   }
-  const marketData = new MarketData({
-    markets: config.markets,
-    executionsKept: 10,
-    bus: createMemoryBus(),
+  const { markets } = config
+  const bus = createMemoryBus()
+  const replicas = new MarketReplicas({ markets, bus, executionsKept: 10 })
+  const writers = new MarketWriters({
+    markets,
+    bus,
     clock,
     log: createLog('silent'),
     metrics: createSequencerMetrics(createMetricsRegistry()),
     createSource,
   })
-  void marketData.start(new Map())
+  void writers.start(new Map())
   const say = (source: string, event: MarketEvent) => fed.get(source)?.listener(event)
-  const context = pricingContext({ config, clock, marketData })
-  return { clock, context, say, config, marketData }
+  const context = pricingContext({ config, clock, replicas })
+  return { clock, context, say, config, markets: { writers, replicas } }
 }
 
 const USDC = 'kraken:USDC/USD'
@@ -112,14 +117,14 @@ it('reads a book as it is now: levels, version, times and sources', () => {
 })
 
 it('has no book of a market that was given other decimals meanwhile', () => {
-  const { clock, context, say, config, marketData } = setUp()
+  const { clock, context, say, config, markets } = setUp()
   say(USDC, { type: 'snapshot', levels: [bid(9_999, 100), ask(10_001, 250)] })
   clock.advance(10)
   const changed = config.markets.map((market) => ({
     ...market,
     definition: { ...market.definition, priceDecimals: 5 },
   }))
-  marketData.change(changed)
+  changeMarkets(markets, changed)
   say(USDC, { type: 'snapshot', levels: [bid(99_990, 100), ask(100_010, 250)] })
   clock.advance(10)
   expect(context.bookOf('USDCUSD')).toBeUndefined()

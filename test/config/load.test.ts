@@ -1,8 +1,9 @@
 /** The effective configuration: where values come from, what is refused, and what is said about it. */
 import { describe, expect, it } from 'vitest'
 import { type ConfigInput, describeProblem, loadConfig, variableOf } from '../../src/config/load.ts'
-import { DEMO_DEFAULTS, isSimulated, MARKETS_MAX } from '../../src/config/markets.ts'
+import { DEMO_DEFAULTS, MARKETS_MAX } from '../../src/config/markets.ts'
 import { SETTING_KEYS, SETTINGS } from '../../src/config/settings.ts'
+import { isSimulated } from '../../src/markets/configured-market.ts'
 
 function load(parts: Partial<ConfigInput> & { files?: Record<string, string> } = {}) {
   const { files = {}, ...rest } = parts

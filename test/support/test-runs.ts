@@ -22,6 +22,7 @@ export const SHARING_FOLDERS = [
   'http',
   'ledger',
   'market',
+  'markets',
   'orchestrations',
   'rest',
   'rules',

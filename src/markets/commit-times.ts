@@ -1,7 +1,8 @@
 /**
- * The time of each market's last commit, kept in the store, so that times go on rising over a restart even when the
- * wall clock was set back meanwhile. It writes what is known once a second, and exactly at the end; after a crash the
- * unknown last second is leapt over. A store that cannot be reached costs this protection for a while and nothing else.
+ * Keeps the time of each market's last commit in the store, so that commit times rise across a restart even when the
+ * wall clock was set back meanwhile. It writes the times once a second, and exactly when the service stops. After a
+ * crash the floor is raised by more than the times that were not written. While the store is unavailable this protection
+ * is missing, and nothing else.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -9,8 +10,8 @@ import type { Db } from '../store/db.ts'
 
 const WRITE_MILLISECONDS = 1_000
 
-/** How far the last commit of a crashed process can be beyond what it had written: one period and a slow write. */
-const UNKNOWN_MILLISECONDS_MAX = 3_000
+/** How much later than the last written time a crashed process can have committed: one period and a slow write. */
+const UNWRITTEN_MILLISECONDS_MAX = 3_000
 
 interface CommitTimesTables {
   commit_times: { market: string; milliseconds: string }
@@ -27,7 +28,7 @@ export interface CommitTimesOptions {
 /** The time, in milliseconds since the epoch, that every commit of a market has to be later than. */
 export async function readCommitFloors(db: Db): Promise<ReadonlyMap<string, number>> {
   const rows = await db.tables<CommitTimesTables>().selectFrom('commit_times').selectAll().execute()
-  return new Map(rows.map(({ market, milliseconds }) => [market, Number(milliseconds) + UNKNOWN_MILLISECONDS_MAX]))
+  return new Map(rows.map(({ market, milliseconds }) => [market, Number(milliseconds) + UNWRITTEN_MILLISECONDS_MAX]))
 }
 
 export class CommitTimes {
@@ -43,13 +44,13 @@ export class CommitTimes {
     this.#scheduleNext()
   }
 
-  /** Writes the last times, which are exact once the writers have stopped, and ends. */
+  /** Writes the last times, which are exact once the sequencers have stopped, and ends. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#timer?.cancel()
     await this.#writing
-    // What is known exactly needs no leap: the next start adds it, so it is taken off here.
-    await this.#write(UNKNOWN_MILLISECONDS_MAX)
+    // The next start adds the margin for unwritten times, so it is subtracted from exact ones.
+    await this.#write(UNWRITTEN_MILLISECONDS_MAX)
   }
 
   #scheduleNext(): void {
@@ -59,9 +60,9 @@ export class CommitTimes {
     })
   }
 
-  async #write(leapMilliseconds: number): Promise<void> {
+  async #write(marginMilliseconds: number): Promise<void> {
     const rows = [...this.#options.latest()]
-      .map(([market, milliseconds]) => ({ market, milliseconds: milliseconds - leapMilliseconds }))
+      .map(([market, milliseconds]) => ({ market, milliseconds: milliseconds - marginMilliseconds }))
       .filter(({ market, milliseconds }) => milliseconds > 0 && this.#written.get(market) !== milliseconds)
     if (rows.length === 0) return
     try {
@@ -76,7 +77,7 @@ export class CommitTimes {
       for (const { market, milliseconds } of rows) this.#written.set(market, milliseconds)
       this.#isFailing = false
     } catch (error) {
-      // The stream does not depend on the store; the next second tries again.
+      // The stream does not depend on the store; it is retried after a second.
       if (!this.#isFailing) this.#options.log.warn({ err: error }, 'commit times are not being kept')
       this.#isFailing = true
     }

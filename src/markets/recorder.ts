@@ -1,6 +1,6 @@
 /**
- * Records what the configured markets commit, without serving it: sources and writers as the service has them, on a bus
- * whose commits go to a file. It ends by itself when the file cannot be written any more.
+ * Records the commits of the configured markets without serving them: sources and sequencers as in the service, on a bus
+ * whose commits go to a file. It calls `onFailure` when the file can no longer be written.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -8,28 +8,33 @@ import { createMetricsRegistry } from '../base/metrics.ts'
 import { programVersion } from '../base/version.ts'
 import { createMemoryBus } from '../channel/bus-memory.ts'
 import { createSequencerMetrics } from '../channel/sequencer.ts'
-import type { Config } from '../config/settings.ts'
-import { sourceText } from '../config/sources.ts'
 import type { RecordingHeader } from '../feed/replay/recording.ts'
 import { openRecordingWriter, type RecordingCounts } from '../feed/replay/writer.ts'
 import { CommitRecorder } from './commit-recorder.ts'
-import { MarketData } from './market-data.ts'
-import { createSources } from './start-markets.ts'
+import { type ConfiguredMarket, sourceText } from './configured-market.ts'
+import { MarketReplicas } from './market-replicas.ts'
+import { MarketWriters } from './market-writers.ts'
+import { createSources, type SourceSettings } from './sources.ts'
 
-/** Whoever reads from a place reads what was recorded since the keyframe before it, and no more. */
+/** A replay that starts at a position reads the entries since the keyframe before it, and no more. */
 const KEYFRAME_MILLISECONDS = 60_000
-/** Readers of the service keep executions for those who are behind; here nobody reads. */
+/** Replicas keep executions for lagging subscribers; a recording has none. */
 const EXECUTIONS_KEPT = 1
 
+/** The settings of the same names. */
+export interface RecordedConfig extends SourceSettings {
+  readonly markets: readonly ConfiguredMarket[]
+}
+
 export interface RecorderOptions {
-  readonly config: Config
+  readonly config: RecordedConfig
   readonly path: string
-  /** Replace a file that is there. */
+  /** Whether an existing file is replaced. */
   readonly overwrites: boolean
   readonly clock: Clock
   readonly random: () => number
   readonly log: Log
-  /** The file cannot be written any more; it is whole up to what `counts` says. */
+  /** Called when the file can no longer be written; it is valid up to the entries in `counts`. */
   readonly onFailure: (error: Error) => void
 }
 
@@ -37,7 +42,7 @@ export interface Recorder {
   readonly counts: RecordingCounts
   /** Markets whose sources are not live now, with the reason. */
   readonly lost: readonly { readonly market: string; readonly reason: string }[]
-  /** Ends the recording; resolves when the file is whole on the disk. */
+  /** Ends the recording; resolves when the file is complete on disk. */
   stop(): Promise<void>
 }
 
@@ -47,9 +52,9 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
   const writer = await openRecordingWriter({ path, header, overwrites, clock, onFailure })
   const bus = createMemoryBus()
   const metrics = createMetricsRegistry()
-  const marketData = new MarketData({
+  const replicas = new MarketReplicas({ markets: config.markets, bus, executionsKept: EXECUTIONS_KEPT })
+  const writers = new MarketWriters({
     markets: config.markets,
-    executionsKept: EXECUTIONS_KEPT,
     bus,
     clock,
     log,
@@ -66,27 +71,27 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
     })
   }
   nextKeyframe()
-  // Nothing waits for the sources: what they say from now on is recorded, whenever it comes.
-  void marketData.start(new Map())
+  // Not awaited: messages are recorded whenever they arrive.
+  void writers.start(new Map())
   return {
     get counts() {
       return writer.counts
     },
     get lost() {
-      const lost = marketData.replicas.filter(({ live }) => !live)
+      const lost = replicas.all.filter(({ live }) => !live)
       return lost.map(({ market, reason }) => ({ market: market.symbol, reason }))
     },
     async stop() {
       keyframes.cancel()
-      await marketData.stopSources()
+      await writers.stop()
       recorder.stop()
-      marketData.stopReplicas()
+      replicas.stop()
       await writer.close()
     },
   }
 }
 
-function headerOf({ markets }: Config, clock: Clock): RecordingHeader {
+function headerOf({ markets }: RecordedConfig, clock: Clock): RecordingHeader {
   return {
     writtenBy: `tidegate ${programVersion()}`,
     startedAtMilliseconds: clock.wallInstant().milliseconds,

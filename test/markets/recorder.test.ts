@@ -4,11 +4,11 @@
  */
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { startRecorder } from '../../src/app/recorder.ts'
 import { createSystemClock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { createReplay } from '../../src/feed/replay/replay.ts'
+import { startRecorder } from '../../src/markets/recorder.ts'
 import { recordingFolder } from '../support/recording-file.ts'
 import { FedMarket } from '../support/venues/fed-market.ts'
 import { okxRecordings, renamed, startOkxServer } from '../support/venues/okx.ts'

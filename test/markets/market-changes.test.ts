@@ -1,13 +1,16 @@
-/** Markets from a source to a replica: who is fed by whom, who asks whom to rebuild, what stopping ends. */
+/** Markets from source to replica: which source feeds which market, who is asked for a snapshot, what stopping ends. */
 import { describe, expect, it } from 'vitest'
-import { type CreateSource, MarketData } from '../../src/app/market-data.ts'
 import { createLog } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { createMemoryBus } from '../../src/channel/bus-memory.ts'
 import { createSequencerMetrics } from '../../src/channel/sequencer.ts'
-import type { ConfiguredMarket } from '../../src/config/markets.ts'
 import type { Source, SourceMarket } from '../../src/feed/source.ts'
 import { ASK, BID, type Instrument, type MarketEvent } from '../../src/market/event.ts'
+import type { ConfiguredMarket } from '../../src/markets/configured-market.ts'
+import { changeMarkets } from '../../src/markets/market-changes.ts'
+import { MarketReplicas } from '../../src/markets/market-replicas.ts'
+import { MarketWriters } from '../../src/markets/market-writers.ts'
+import type { CreateSource } from '../../src/markets/sources.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 class ManualSource implements Source {
@@ -65,16 +68,17 @@ function setUp(markets: readonly ConfiguredMarket[] = [A, B, C]) {
     made.set(name, source)
     return source
   }
-  const data = new MarketData({
+  const bus = createMemoryBus()
+  const replicas = new MarketReplicas({ markets, bus, executionsKept: 10 })
+  const writers = new MarketWriters({
     markets,
-    executionsKept: 10,
-    bus: createMemoryBus(),
+    bus,
     clock,
     log: createLog('silent'),
     metrics: createSequencerMetrics(registry),
     createSource,
   })
-  const started = data.start(new Map([['CUSD', FLOOR]]))
+  const started = writers.start(new Map([['CUSD', FLOOR]]))
   const kraken = made.get('kraken') as ManualSource
   const feed = kraken.markets[1] as SourceMarket
   const snapshot = (bid: number, ask: number) =>
@@ -85,21 +89,22 @@ function setUp(markets: readonly ConfiguredMarket[] = [A, B, C]) {
         { side: ASK, price: ask, amount: 1 },
       ],
     })
-  const symbols = () => data.replicas.map((replica) => replica.market.symbol)
-  return { clock, registry, made, data, started, kraken, snapshot, symbols }
+  const symbols = () => replicas.all.map((replica) => replica.market.symbol)
+  const change = (next: readonly ConfiguredMarket[]) => changeMarkets({ writers, replicas }, next)
+  return { clock, registry, made, writers, replicas, change, started, kraken, snapshot, symbols }
 }
 
-it('makes one source a venue, with all of its markets', () => {
-  const { made, kraken, data } = setUp()
+it('creates one source per feed, with all of its markets', () => {
+  const { made, kraken, replicas } = setUp()
   expect([...made.keys()]).toEqual(['kraken', 'simulator'])
   expect(kraken.markets.map(({ venueSymbol }) => venueSymbol)).toEqual(['A/USD', 'C/USD'])
-  expect(data.replicas.map((replica) => replica.market.symbol)).toEqual(['AUSD', 'BUSD', 'CUSD'])
+  expect(replicas.all.map((replica) => replica.market.symbol)).toEqual(['AUSD', 'BUSD', 'CUSD'])
   expect(kraken.calls).toEqual(['start'])
 })
 
-it('knows which of its markets are simulated', () => {
-  const { data } = setUp()
-  expect(['AUSD', 'BUSD', 'CUSD', 'DUSD'].map((symbol) => data.isSimulated(symbol))).toEqual([
+it('reports which markets are simulated', () => {
+  const { replicas } = setUp()
+  expect(['AUSD', 'BUSD', 'CUSD', 'DUSD'].map((symbol) => replicas.isSimulated(symbol))).toEqual([
     false,
     true,
     false,
@@ -107,7 +112,7 @@ it('knows which of its markets are simulated', () => {
   ])
 })
 
-it('has started when every market has heard something from its source', async () => {
+it('has started when every source has sent a message', async () => {
   const { made, started: start } = setUp()
   let started = false
   void start.then(() => {
@@ -121,151 +126,151 @@ it('has started when every market has heard something from its source', async ()
   await start
 })
 
-it('leads what a source says to the replica of its market, and to no other', () => {
-  const { clock, data, snapshot } = setUp()
-  expect([...data.starting]).toEqual(['AUSD', 'BUSD', 'CUSD'])
+it('delivers the events of a source to the replica of its market, and to no other', () => {
+  const { clock, snapshot, replicas, writers } = setUp()
+  expect([...writers.starting]).toEqual(['AUSD', 'BUSD', 'CUSD'])
   snapshot(100, 101)
   clock.advance(5)
-  expect([...data.starting]).toEqual(['AUSD', 'BUSD'])
-  expect(data.replicas.map((replica) => replica.live)).toEqual([false, false, true])
-  expect(data.replicas[2]?.top.bid?.price).toBe(100)
+  expect([...writers.starting]).toEqual(['AUSD', 'BUSD'])
+  expect(replicas.all.map((replica) => replica.live)).toEqual([false, false, true])
+  expect(replicas.all[2]?.top.bid?.price).toBe(100)
 })
 
 it('commits later than what was committed before the start', () => {
-  const { clock, data, snapshot } = setUp()
+  const { clock, snapshot, replicas } = setUp()
   snapshot(100, 101)
   clock.advance(5)
-  expect(data.replicas[2]?.instant.milliseconds).toBe(FLOOR + 1)
+  expect(replicas.all[2]?.instant.milliseconds).toBe(FLOOR + 1)
 })
 
-it('asks the source of a market to rebuild a book that broke an invariant', () => {
+it('asks the source of a market for a snapshot when its book broke an invariant', () => {
   const { clock, kraken, snapshot } = setUp()
   snapshot(101, 100)
   clock.advance(5)
   expect(kraken.calls).toEqual(['start', 'rebuild CUSD'])
 })
 
-it('stops sources and writers; the last book stays', async () => {
-  const { clock, data, kraken, snapshot } = setUp()
+it('stops sources and sequencers; the last book stays', async () => {
+  const { clock, kraken, snapshot, replicas, writers } = setUp()
   snapshot(100, 101)
   clock.advance(5)
-  await data.stopSources()
+  await writers.stop()
   expect(kraken.calls).toEqual(['start', 'stop'])
   snapshot(200, 201)
   clock.advance(5)
-  expect(data.replicas[2]?.top.bid?.price).toBe(100)
-  data.stopReplicas()
+  expect(replicas.all[2]?.top.bid?.price).toBe(100)
+  replicas.stop()
 })
 
 describe('a changed configuration', () => {
-  it('lets markets come and go; those that stay are not touched', () => {
-    const { data, kraken, symbols, made, snapshot, clock } = setUp()
+  it('adds and removes markets; the others are not touched', () => {
+    const { kraken, symbols, made, snapshot, clock, replicas, change } = setUp()
     snapshot(100, 101)
     clock.advance(5)
-    const staying = data.replicas[2]
-    const { added, removed } = data.change([D, C, B])
+    const staying = replicas.all[2]
+    const { added, removed } = change([D, C, B])
     expect(added.map((replica) => replica.market.symbol)).toEqual(['DUSD'])
     expect(removed).toEqual(['AUSD'])
     expect(symbols()).toEqual(['DUSD', 'CUSD', 'BUSD'])
-    expect(data.replicas[1]).toBe(staying)
+    expect(replicas.all[1]).toBe(staying)
     expect(kraken.calls).toEqual(['start', 'remove AUSD', 'add DUSD'])
     expect(made.get('simulator')?.calls).toEqual(['start'])
   })
 
-  it('that is the same changes nothing, whatever its order', () => {
-    const { data, kraken, symbols } = setUp()
-    expect(data.change([structuredClone(C), A, B])).toEqual({ added: [], removed: [], refed: [] })
+  it('that differs only in order changes nothing', () => {
+    const { kraken, symbols, change } = setUp()
+    expect(change([structuredClone(C), A, B])).toEqual({ added: [], removed: [], resourced: [] })
     expect(kraken.calls).toEqual(['start'])
     expect(symbols()).toEqual(['CUSD', 'AUSD', 'BUSD'])
   })
 
-  it('takes a market that differs away and brings it anew', () => {
-    const { data, kraken } = setUp()
+  it('removes a market with another definition and adds it again', () => {
+    const { kraken, change } = setUp()
     const deeper = { ...A, definition: { ...A.definition, depth: 20 } }
-    const { added, removed } = data.change([deeper, B, C])
+    const { added, removed } = change([deeper, B, C])
     expect([added.map((replica) => replica.market.depth), removed]).toEqual([[20], ['AUSD']])
     expect(kraken.calls).toEqual(['start', 'remove AUSD', 'add AUSD'])
   })
 
-  it('of sources alone keeps writer and reader: the book is not trusted until one of them has given another', () => {
-    const { clock, data, kraken, made, snapshot } = setUp()
+  it('of sources alone keeps sequencer and replica: the market is stale until a new source has sent a snapshot', () => {
+    const { clock, kraken, made, snapshot, replicas, writers, change } = setUp()
     snapshot(100, 101)
     clock.advance(5)
-    const replica = data.replicas[2]!
+    const replica = replicas.all[2]!
     const { epoch } = replica
     const elsewhere: ConfiguredMarket = { ...C, sources: [{ feed: 'okx', symbol: 'C-USD' }] }
-    expect(data.change([A, B, elsewhere])).toEqual({ added: [], removed: [], refed: ['CUSD'] })
-    expect(data.replicas[2]).toBe(replica)
+    expect(change([A, B, elsewhere])).toEqual({ added: [], removed: [], resourced: ['CUSD'] })
+    expect(replicas.all[2]).toBe(replica)
     expect(kraken.calls).toEqual(['start', 'remove CUSD'])
     expect([replica.live, replica.top.bid?.price]).toEqual([false, 100])
-    // What the source of before still says is not taken.
+    // Events of the removed source are ignored.
     snapshot(200, 201)
     const okx = made.get('okx') as ManualSource
     okx.markets[0]?.listener({ type: 'snapshot', levels: [{ side: BID, price: 150, amount: 1 }] })
     clock.advance(5)
     expect([replica.live, replica.top.bid?.price, replica.epoch]).toEqual([true, 150, epoch])
-    expect(data.sourcesOf('CUSD')).toMatchObject([{ source: 'okx:C-USD', state: 'live' }])
+    expect(writers.sourcesOf('CUSD')).toMatchObject([{ source: 'okx:C-USD', state: 'live' }])
   })
 
-  it('begins a source with its first market, and ends it with its last', async () => {
-    const { data, made } = setUp()
-    data.change([A, C])
+  it('starts a source with its first market, and stops it with its last', async () => {
+    const { made, writers, change } = setUp()
+    change([A, C])
     const first = made.get('simulator')
     expect(first?.calls).toEqual(['start', 'remove BUSD', 'stop'])
-    data.change([A, B, C])
+    change([A, B, C])
     expect(made.get('simulator')).not.toBe(first)
     expect(made.get('simulator')?.calls).toEqual(['start'])
-    await data.stopSources()
+    await writers.stop()
     expect(first?.calls).toHaveLength(3)
   })
 
-  it('leads a market that came to its reader, which goes on later than it was when it went', () => {
-    const { clock, data, kraken, snapshot } = setUp()
+  it('gives a market that is added again later commit times than it had', () => {
+    const { clock, kraken, snapshot, change } = setUp()
     snapshot(100, 101)
     clock.advance(5)
-    data.change([A, B])
+    change([A, B])
     snapshot(200, 201)
     clock.stepWall(-60_000)
-    const [replica] = data.change([A, B, C]).added
+    const [replica] = change([A, B, C]).added
     kraken.markets.at(-1)?.listener({ type: 'snapshot', levels: [{ side: BID, price: 7, amount: 1 }] })
     clock.advance(5)
     expect(replica?.top.bid?.price).toBe(7)
     expect(replica?.instant.milliseconds).toBe(FLOOR + 2)
   })
 
-  it('keeps the time of a market that has gone, for the next start', () => {
-    const { clock, data, snapshot } = setUp()
+  it('keeps the commit time of a removed market for the next start', () => {
+    const { clock, snapshot, change, writers } = setUp()
     snapshot(100, 101)
     clock.advance(5)
-    data.change([A])
-    expect([...data.commitTimes()]).toEqual([
+    change([A])
+    expect([...writers.commitTimes()]).toEqual([
       ['AUSD', 0],
       ['CUSD', FLOOR + 1],
     ])
-    data.change([A, C])
-    expect([...data.commitTimes()]).toEqual([
+    change([A, C])
+    expect([...writers.commitTimes()]).toEqual([
       ['AUSD', 0],
       ['CUSD', 0],
     ])
   })
 
-  it('takes the numbers of a market that has gone out of the metrics', async () => {
-    const { clock, data, registry, snapshot } = setUp()
+  it('removes the series of a removed market from the metrics', async () => {
+    const { clock, registry, snapshot, change } = setUp()
     snapshot(100, 101)
     clock.advance(5)
     expect(await registry.metrics()).toContain('market="CUSD"')
-    data.change([A])
+    change([A])
     expect(await registry.metrics()).not.toContain('market="CUSD"')
     expect(await registry.metrics()).toContain('market="AUSD"')
   })
 
-  it('does not let a start wait for a market that has gone, nor for one that came', async () => {
-    const { data, made, started } = setUp()
+  it('does not let the start wait for a removed market, nor for an added one', async () => {
+    const { made, started, writers, change } = setUp()
     for (const source of made.values()) source.markets[0]?.listener({ type: 'lost', reason: 'not there' })
-    expect([...data.starting]).toEqual(['CUSD'])
-    data.change([A, B, D])
+    expect([...writers.starting]).toEqual(['CUSD'])
+    change([A, B, D])
     await started
-    expect(data.starting.size).toBe(0)
+    expect(writers.starting.size).toBe(0)
   })
 })
 
@@ -297,18 +302,18 @@ describe('a market with several sources', () => {
         { side: ASK, price: ask, amount: 1 },
       ],
     })
-    const replica = parts.data.replicas[0] as (typeof parts.data.replicas)[number]
+    const replica = parts.replicas.all[0] as (typeof parts.replicas.all)[number]
     const top = () => [replica.top.bid?.price, replica.top.ask?.price]
-    const states = () => parts.data.sourcesOf('AUSD').map(({ source, state, reason }) => [source, state, reason])
+    const states = () => parts.writers.sourcesOf('AUSD').map(({ source, state, reason }) => [source, state, reason])
     return { ...parts, kraken, okx, say, book, replica, top, states }
   }
 
-  it('keeps the listener of a source that stays, which goes on with its executions', () => {
-    const { kraken, okx, say, book, data, replica, top, states } = setUpBoth()
+  it('keeps the listener of a source that stays, which loses no execution', () => {
+    const { kraken, okx, say, book, replica, top, states, change } = setUpBoth()
     say(kraken, book(100, 103))
     say(okx, book(99, 102))
     const [listener] = kraken.markets
-    expect(data.change([A, C])).toMatchObject({ refed: ['AUSD'] })
+    expect(change([A, C])).toMatchObject({ resourced: ['AUSD'] })
     expect([kraken.calls, okx.calls]).toEqual([
       ['start', 'rebuild AUSD'],
       ['start', 'remove AUSD', 'stop'],
@@ -318,10 +323,10 @@ describe('a market with several sources', () => {
     expect(replica.executions.lastNumber).toBe(1)
     say(kraken, book(98, 104))
     expect([...top(), replica.live]).toEqual([98, 104, true])
-    expect(data.change([both, C])).toMatchObject({ refed: ['AUSD'] })
+    expect(change([both, C])).toMatchObject({ resourced: ['AUSD'] })
     expect(states()).toEqual([
       ['kraken:A/USD', 'live', ''],
-      ['okx:A-USD', 'starting', 'it has said nothing yet'],
+      ['okx:A-USD', 'starting', 'no message received yet'],
     ])
     say(kraken, book(97, 105))
     expect([...top(), replica.live]).toEqual([97, 105, true])
@@ -342,9 +347,9 @@ describe('a market with several sources', () => {
     expect([...top(), replica.live]).toEqual([50, 51, true])
   })
 
-  it('knows each of its sources, and since when it is so', () => {
-    const { clock, kraken, okx, say, book, states, data } = setUpBoth()
-    const silent = 'it has said nothing yet'
+  it('reports the state of each source, and since when', () => {
+    const { clock, kraken, okx, say, book, states, writers } = setUpBoth()
+    const silent = 'no message received yet'
     expect(states()).toEqual([
       ['kraken:A/USD', 'starting', silent],
       ['okx:A-USD', 'starting', silent],
@@ -360,13 +365,13 @@ describe('a market with several sources', () => {
       ['kraken:A/USD', 'live', ''],
       ['okx:A-USD', 'lost', 'still not listed'],
     ])
-    expect(data.sourcesOf('AUSD')[1]).toMatchObject({ sinceMilliseconds: since, notices: ['suspended'] })
-    expect(data.sourcesOf('NOUSD')).toEqual([])
+    expect(writers.sourcesOf('AUSD')[1]).toMatchObject({ sinceMilliseconds: since, notices: ['suspended'] })
+    expect(writers.sourcesOf('NOUSD')).toEqual([])
   })
 
-  it('trades where any of them trades, and names the source that says why it does not as usual', () => {
-    const { kraken, okx, data } = setUpBoth()
-    const instrument = () => data.instrumentOf('AUSD')
+  it('trades where any of them trades, and names the source of the reason when it does not', () => {
+    const { kraken, okx, writers } = setUpBoth()
+    const instrument = () => writers.instrumentOf('AUSD')
     expect(instrument()).toBeUndefined()
     okx.trading = { state: 'CLOSED', reason: 'not listed' }
     expect(instrument()).toEqual({ state: 'CLOSED', reason: 'okx:A-USD: not listed' })
@@ -376,21 +381,21 @@ describe('a market with several sources', () => {
     expect(instrument()).toEqual({ state: 'AUCTION', reason: 'okx:A-USD: auction' })
     kraken.trading = { state: 'OPEN', reason: '' }
     expect(instrument()).toEqual({ state: 'OPEN', reason: '' })
-    expect(data.instrumentOf('NOUSD')).toBeUndefined()
+    expect(writers.instrumentOf('NOUSD')).toBeUndefined()
   })
 
   it('has started with its first book, or when all of them have spoken', () => {
     const first = setUpBoth()
     first.say(first.kraken, { type: 'lost', reason: 'not listed' })
-    expect([...first.data.starting]).toContain('AUSD')
+    expect([...first.writers.starting]).toContain('AUSD')
     first.say(first.okx, { type: 'lost', reason: 'not listed' })
-    expect([...first.data.starting]).toEqual(['CUSD'])
+    expect([...first.writers.starting]).toEqual(['CUSD'])
     const second = setUpBoth()
     second.say(second.okx, second.book(1, 2))
-    expect([...second.data.starting]).toEqual(['CUSD'])
+    expect([...second.writers.starting]).toEqual(['CUSD'])
   })
 
-  it('throws out a source whose book is crossed, counts it, and asks that one alone to begin anew', async () => {
+  it('rejects a source whose book is crossed, counts it, and asks only that one for a snapshot', async () => {
     const { kraken, okx, say, book, top, states, registry } = setUpBoth()
     say(kraken, book(100, 103))
     say(okx, book(99, 98))
@@ -402,11 +407,11 @@ describe('a market with several sources', () => {
     expect(top()).toEqual([100, 102])
   })
 
-  it('asks all of them when its writer starts over, and gives it the whole book with the next word', () => {
-    const { data, kraken, okx, say, book, top } = setUpBoth()
+  it('asks all of them when its sequencer starts over, and publishes the whole book with the next message', () => {
+    const { kraken, okx, say, book, top, writers } = setUpBoth()
     say(kraken, book(100, 103))
     say(okx, book(99, 102))
-    data.written[0]?.sequencer.startOver('the test says so')
+    writers.sequencerOf('AUSD')?.startOver('by the test')
     expect([kraken.calls, okx.calls]).toEqual([
       ['start', 'rebuild AUSD'],
       ['start', 'rebuild AUSD'],
@@ -415,18 +420,18 @@ describe('a market with several sources', () => {
     expect(top()).toEqual([101, 102])
   })
 
-  it('comes and goes with all of its sources', async () => {
-    const { data, kraken, okx, made } = setUpBoth()
-    data.change([C])
+  it('is added and removed with all of its sources', async () => {
+    const { kraken, okx, made, writers, change } = setUpBoth()
+    change([C])
     expect([kraken.calls, okx.calls]).toEqual([
       ['start', 'remove AUSD'],
       ['start', 'remove AUSD', 'stop'],
     ])
-    data.change([both, C])
+    change([both, C])
     expect(kraken.calls.at(-1)).toBe('add AUSD')
     expect(made.get('okx')).not.toBe(okx)
-    data.change([{ ...both, sources: both.sources.slice(0, 1) }, C])
+    change([{ ...both, sources: both.sources.slice(0, 1) }, C])
     expect(kraken.calls.slice(-2)).toEqual(['add AUSD', 'rebuild AUSD'])
-    await data.stopSources()
+    await writers.stop()
   })
 })

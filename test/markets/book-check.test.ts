@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { checkBooks } from '../../src/app/book-check.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import { checkBooks } from '../../src/markets/book-check.ts'
 import { scriptKraken } from '../support/kraken-script.ts'
 import { listedPair, startListingVenue } from '../support/listing-venue.ts'
 import { startKrakenServer } from '../support/venues/kraken.ts'

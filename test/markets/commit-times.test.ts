@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createLog } from '../../src/base/log.ts'
-import { CommitTimes, readCommitFloors } from '../../src/channel/commit-times.ts'
+import { CommitTimes, readCommitFloors } from '../../src/markets/commit-times.ts'
 import { type Db, StoreUnavailable } from '../../src/store/db.ts'
 import { openTestStore } from '../support/test-store.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'

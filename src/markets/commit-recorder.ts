@@ -1,8 +1,8 @@
 /**
- * Turns what the writers of markets publish into entries of a recording: one commit one entry, one loss one entry; that
- * a lost book was withdrawn is not recorded, because whoever replays it does that by its own settings. It
- * follows every book, so that it can tell whole ones: where a source begins to vouch for it, and for keyframes. Times
- * are those of the monotonic clock since the start: a wall clock that is set must not stretch a recording.
+ * Turns the messages of sequencers into entries of a recording: one entry per commit, one per loss of a book. The
+ * withdrawal of a lost book is not recorded, because the replaying service withdraws it by its own settings. It keeps
+ * every book, so that it can record whole ones: when a market becomes live, and for keyframes. Times are those of the
+ * monotonic clock since the start: setting the wall clock does not stretch a recording.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Bus, Commit, MarketMessage } from '../channel/bus.ts'
@@ -21,7 +21,7 @@ export interface CommitRecorderOptions {
 interface Followed {
   readonly index: number
   readonly state: RecordedState
-  /** The last commit of this turn: whether it is one that a whole book made, the message behind it says. */
+  /** The last commit of this tick: the message after it shows whether a snapshot made it. */
   held: Commit | undefined
 }
 
@@ -31,7 +31,7 @@ export class CommitRecorder {
   readonly #endSubscriptions: readonly (() => void)[]
   readonly #startWallMilliseconds: number
   readonly #startMonotonicMilliseconds: number
-  #releasesSoon = false
+  #isReleaseScheduled = false
 
   constructor(options: CommitRecorderOptions) {
     const { markets, bus, clock } = options
@@ -45,7 +45,7 @@ export class CommitRecorder {
     })
   }
 
-  /** Writes the state of every market that has said something, so that reading can begin here. */
+  /** Writes the state of every market that has published something, so that a replay can begin here. */
   writeKeyframe(): void {
     this.#releaseAll()
     const states = this.#markets.flatMap(({ index, state }) => state.turns().map((events) => [index, events] as const))
@@ -68,12 +68,12 @@ export class CommitRecorder {
       return
     }
     followed.held = message
-    if (this.#releasesSoon) return
-    this.#releasesSoon = true
+    if (this.#isReleaseScheduled) return
+    this.#isReleaseScheduled = true
     this.#options.clock.endOfTurn(() => this.#releaseAll())
   }
 
-  /** The commit that is held was made by a whole book. */
+  /** The held commit was made by a snapshot. */
   #restore(followed: Followed): void {
     const { held, state } = followed
     followed.held = undefined
@@ -84,11 +84,11 @@ export class CommitRecorder {
   }
 
   #releaseAll(): void {
-    this.#releasesSoon = false
+    this.#isReleaseScheduled = false
     for (const followed of this.#markets) this.#release(followed)
   }
 
-  /** The commit that is held was an ordinary one. */
+  /** The held commit was an ordinary one. */
   #release(followed: Followed): void {
     const { held } = followed
     followed.held = undefined
@@ -112,7 +112,7 @@ export class CommitRecorder {
   }
 }
 
-/** What makes a writer commit the same; nothing for a commit that was only asked for. */
+/** The events that make a sequencer commit the same; none for a commit that was only requested. */
 function eventsOf(commit: Commit, changes: Commit['changes']): MarketEvent[] {
   const { executions, missedAt, book, withdraws } = commit
   const events: MarketEvent[] = book === undefined || withdraws ? [] : [{ type: 'snapshot', levels: book }]

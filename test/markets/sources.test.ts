@@ -1,9 +1,9 @@
 /** Two feeds of one kind in one process: each has its own connection, its own name and its own metrics. */
 import { afterEach, expect, it } from 'vitest'
-import { createFeedSource } from '../../src/app/venue-sources.ts'
 import { createLog } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import { createFeedSource } from '../../src/markets/sources.ts'
 import { type ListingVenue, listedPair, startListingVenue } from '../support/listing-venue.ts'
 import { SourceListener } from '../support/source-listener.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'

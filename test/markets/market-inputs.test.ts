@@ -1,13 +1,13 @@
-/** From several sources to what readers hold: aggregate, writer, bus and reader together, against the rule written naively. */
+/** From several sources to a replica: aggregate, sequencer, bus and replica together, compared with a naive implementation. */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { MarketFeed } from '../../src/app/market-feed.ts'
 import { createLog } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { createMemoryBus } from '../../src/channel/bus-memory.ts'
 import { Replica } from '../../src/channel/replica.ts'
 import { createSequencerMetrics, Sequencer } from '../../src/channel/sequencer.ts'
 import type { Execution, MarketDefinition } from '../../src/market/event.ts'
+import { MarketInputs } from '../../src/markets/market-inputs.ts'
 import { aggregateScript } from '../support/aggregate-script.ts'
 import { NaiveAggregate } from '../support/naive-aggregate.ts'
 import { propertySettings } from '../support/property.ts'
@@ -34,7 +34,7 @@ function setUp(sourceCount: number) {
     if (notice.type === 'commit') executions.push(...notice.executions)
   })
   const replica = new Replica({ market: MARKET, bus, executionsKept: 10 })
-  const writerComplaints: string[] = []
+  const sequencerViolations: string[] = []
   const sequencer = new Sequencer({
     market: MARKET,
     epoch: 'epoch',
@@ -43,10 +43,10 @@ function setUp(sourceCount: number) {
     log,
     metrics,
     floorMilliseconds: 0,
-    onRebuildNeeded: (reason) => writerComplaints.push(reason),
+    onRebuildNeeded: (reason) => sequencerViolations.push(reason),
   })
   const rebuilt: number[] = []
-  const feed = new MarketFeed({
+  const inputs = new MarketInputs({
     configured: {
       definition: MARKET,
       sources: Array.from({ length: sourceCount }, (_, index) => ({ feed: 'kraken', symbol: `A/USD${index}` })),
@@ -57,20 +57,20 @@ function setUp(sourceCount: number) {
     violations: metrics.violations,
     offer: (event) => sequencer.offer(event),
     onStarted: () => undefined,
-    rebuild: (input) => rebuilt.push(feed.inputs.indexOf(input)),
+    rebuild: (input) => rebuilt.push(inputs.list.indexOf(input)),
   })
-  return { clock, executions, replica, writerComplaints, rebuilt, feed }
+  return { clock, executions, replica, sequencerViolations, rebuilt, inputs }
 }
 
-it('leads readers to the book of the rule, whatever shares a commit, and loses no execution', () => {
+it('gives the replica the book of the naive aggregate, however commits group messages, and loses no execution', () => {
   const messageGap = fc.array(fc.constantFrom(0, 0, 1, 3), { minLength: 60, maxLength: 60 })
   const property = fc.property(aggregateScript(60), messageGap, ({ sourceCount, offers }, gaps) => {
-    const { clock, executions, replica, writerComplaints, rebuilt, feed } = setUp(sourceCount)
+    const { clock, executions, replica, sequencerViolations, rebuilt, inputs } = setUp(sourceCount)
     const naive = new NaiveAggregate(Array.from({ length: sourceCount }, () => MAX_AGE_MILLISECONDS))
     const executionsDue: Execution[] = []
     const rebuildsDue: number[] = []
     for (const [index, { source, event }] of offers.entries()) {
-      feed.inputs[source]?.fed.listener(event)
+      inputs.list[source]?.sourceMarket.listener(event)
       const due = naive.offer(source, event, clock.monotonicMilliseconds())
       executionsDue.push(...due.executions)
       if (due.violates) rebuildsDue.push(source)
@@ -78,13 +78,13 @@ it('leads readers to the book of the rule, whatever shares a commit, and loses n
       clock.advance(gaps[index]!)
       expect(replica.live).toBe(naive.liveCount > 0)
       if (replica.live) expect(replica.view.levels(Number.POSITIVE_INFINITY)).toEqual(naive.levels())
-      expect(feed.states.filter(({ state }) => state === 'live')).toHaveLength(naive.liveCount)
-      expect(feed.inputs.filter((_, place) => feed.noticesOf(place).length > 0)).toHaveLength(naive.excludedCount)
+      expect(inputs.states.filter(({ state }) => state === 'live')).toHaveLength(naive.liveCount)
+      expect(inputs.list.filter((_, place) => inputs.noticesOf(place).length > 0)).toHaveLength(naive.excludedCount)
     }
     clock.advance(5)
     expect(executions).toEqual(executionsDue)
     expect(rebuilt).toEqual(rebuildsDue)
-    expect(writerComplaints).toEqual([])
+    expect(sequencerViolations).toEqual([])
   })
   fc.assert(property, propertySettings(60))
 })

@@ -1,98 +1,97 @@
 /**
- * What feeds one market: a listener for each of its sources, what is known of each, and, where there are several, the
- * aggregate that makes one book of them. It promises that a source that breaks an invariant is counted, logged and
- * asked to begin again while the others continue, and that its sources can be changed under the same writer: the book
- * is not trusted from then on until one of the new ones has given a snapshot. It starts and stops nothing.
+ * The inputs of one market: a listener for each of its sources, the state of each, and, for several sources, the
+ * aggregate that makes one book of them. A source that breaks an invariant is counted, logged and asked for a fresh
+ * snapshot while the others continue. The sources can be changed behind the same sequencer; the market is then stale
+ * until one of the new sources has sent a snapshot. It starts and stops no source.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Counter } from '../base/metrics.ts'
-import type { ConfiguredMarket } from '../config/markets.ts'
-import { type MarketSource, sourceText } from '../config/sources.ts'
 import type { SourceMarket } from '../feed/source.ts'
 import { Aggregate } from '../market/aggregate.ts'
 import type { MarketEvent } from '../market/event.ts'
+import { type ConfiguredMarket, type MarketSource, sourceText } from './configured-market.ts'
 
-/** One source of the market, and how it is fed. */
+/** One source of the market, and what the source is given to feed it. */
 export interface MarketInput {
   readonly source: MarketSource
-  readonly fed: SourceMarket
+  readonly sourceMarket: SourceMarket
 }
 
-/** What is known of one source of a market. */
 export interface InputState {
-  /** `starting` until its first book, or the reason why there is none. */
+  /** `starting` until the source has sent its first snapshot, or the reason why it has none. */
   readonly state: 'starting' | 'live' | 'lost'
   /** Why it is not live. */
   readonly reason: string
-  /** Since when it has been so: milliseconds since the epoch, by the wall clock. */
+  /** When the state changed last: milliseconds since the epoch, by the wall clock. */
   readonly sinceMilliseconds: number
 }
 
-export interface MarketFeedOptions {
+export interface MarketInputsOptions {
   readonly configured: ConfiguredMarket
   readonly clock: Clock
   readonly log: Log
   readonly violations: Counter<'market'>
-  /** Takes what the market's writer is to be offered. */
+  /** Hands an event to the market's sequencer. */
   readonly offer: (event: MarketEvent) => void
-  /** One of the sources has given a book, or all have said something. */
+  /** Called when a source has sent a snapshot, or all sources have sent a message. */
   readonly onStarted: () => void
   /** Asks one source for a fresh snapshot. */
   readonly rebuild: (input: MarketInput, reason: string) => void
 }
 
-/** Which inputs a change of the sources has brought, ended and kept. */
+/** Which inputs a change of the sources added, removed and kept. */
 interface InputChanges {
   readonly added: readonly MarketInput[]
   readonly removed: readonly MarketInput[]
-  /** The same listeners as before; their sources are to be asked for fresh snapshots. */
+  /** With the same listeners as before; the caller asks their sources for fresh snapshots. */
   readonly kept: readonly MarketInput[]
 }
 
-/** Why a book is not trusted right after its sources were changed. */
+/** Why a market is stale right after its sources were changed. */
 export const SOURCES_CHANGED = 'the sources of the market were changed'
 
-export class MarketFeed {
-  readonly #options: MarketFeedOptions
+export class MarketInputs {
+  readonly #options: MarketInputsOptions
   #configured: ConfiguredMarket
   #inputs: readonly MarketInput[]
   #aggregate: Aggregate | undefined
   /** In the order of the inputs. */
   #states: InputState[]
+  /** Inputs without a message so far. */
   readonly #silent: Set<SourceMarket>
 
-  constructor(options: MarketFeedOptions) {
+  constructor(options: MarketInputsOptions) {
     const { configured } = options
     this.#options = options
     this.#configured = configured
     this.#inputs = configured.sources.map((source) => this.#createInput(source))
     this.#aggregate = createAggregate(configured)
     this.#states = this.#inputs.map(() => this.#initialState())
-    this.#silent = new Set(this.#inputs.map(({ fed }) => fed))
+    this.#silent = new Set(this.#inputs.map(({ sourceMarket }) => sourceMarket))
   }
 
   /** In the order of the configuration. */
-  get inputs(): readonly MarketInput[] {
+  get list(): readonly MarketInput[] {
     return this.#inputs
   }
 
-  /** In the order of `inputs`. */
+  /** In the order of `list`. */
   get states(): readonly InputState[] {
     return this.#states
   }
 
   /**
-   * Feeds the market from the sources of another configuration of the same definition. Nothing of the ended inputs is
-   * taken any more; those whose source stays keep their listener.
+   * Feeds the market from the sources of another configuration of the same definition. Events of removed inputs are
+   * ignored from now on; inputs whose source stays keep their listener.
    */
   change(configured: ConfiguredMarket): InputChanges {
     const before = new Map(this.#inputs.map((input, index) => [sourceText(input.source), { input, index }]))
     const states = this.#states
     this.#configured = configured
     this.#inputs = configured.sources.map((source) => {
-      const fed = before.get(sourceText(source))?.input.fed
-      return fed === undefined ? this.#createInput(source) : { source, fed }
+      const sourceMarket = before.get(sourceText(source))?.input.sourceMarket
+      return sourceMarket === undefined ? this.#createInput(source) : { source, sourceMarket }
     })
     this.#states = configured.sources.map((source) => {
       const known = before.get(sourceText(source))
@@ -100,10 +99,11 @@ export class MarketFeed {
     })
     this.#aggregate = createAggregate(configured)
     this.#options.offer({ type: 'lost', reason: SOURCES_CHANGED })
-    const isIn = (inputs: readonly MarketInput[]) => (input: MarketInput) => inputs.some(({ fed }) => fed === input.fed)
+    const isIn = (inputs: readonly MarketInput[]) => (input: MarketInput) =>
+      inputs.some(({ sourceMarket }) => sourceMarket === input.sourceMarket)
     const earlier = [...before.values()].map(({ input }) => input)
     const removed = earlier.filter((input) => !isIn(this.#inputs)(input))
-    for (const { fed } of removed) this.#silent.delete(fed)
+    for (const { sourceMarket } of removed) this.#silent.delete(sourceMarket)
     const wasThere = isIn(earlier)
     return {
       added: this.#inputs.filter((input) => !wasThere(input)),
@@ -112,14 +112,14 @@ export class MarketFeed {
     }
   }
 
-  /** What an operator should know of an input while it is live. */
+  /** What an operator should know of an input although it is live. */
   noticesOf(place: number): readonly string[] {
     if (this.#aggregate?.isExcluded(place) !== true) return []
     const milliseconds = maxAgeOf(this.#configured, this.#inputs[place]!.source)
     return [`excluded from the book: no book message for ${milliseconds} ms while other sources changed`]
   }
 
-  /** Asks all sources for fresh snapshots, because the writer found the book to be wrong. */
+  /** Asks all sources for fresh snapshots, because the sequencer found the book to be wrong. */
   rebuild(reason: string): void {
     this.#aggregate?.startOver()
     for (const input of this.#inputs) this.#options.rebuild(input, reason)
@@ -127,20 +127,24 @@ export class MarketFeed {
 
   #createInput(source: MarketSource): MarketInput {
     const { definition: market } = this.#configured
-    const fed: SourceMarket = { market, venueSymbol: source.symbol, listener: (event) => this.#take(fed, event) }
-    return { source, fed }
+    const sourceMarket: SourceMarket = {
+      market,
+      venueSymbol: source.symbol,
+      listener: (event) => this.#take(sourceMarket, event),
+    }
+    return { source, sourceMarket }
   }
 
   #initialState(): InputState {
     const sinceMilliseconds = this.#options.clock.wallInstant().milliseconds
-    return { state: 'starting', reason: 'it has said nothing yet', sinceMilliseconds }
+    return { state: 'starting', reason: 'no message received yet', sinceMilliseconds }
   }
 
-  #take(fed: SourceMarket, event: MarketEvent): void {
-    const index = this.#inputs.findIndex((input) => input.fed === fed)
+  #take(sourceMarket: SourceMarket, event: MarketEvent): void {
+    const index = this.#inputs.findIndex((input) => input.sourceMarket === sourceMarket)
     if (index === -1) return
     const { offer, onStarted } = this.#options
-    this.#silent.delete(fed)
+    this.#silent.delete(sourceMarket)
     if (event.type === 'snapshot') this.#note(index, 'live', '')
     if (event.type === 'lost') this.#note(index, 'lost', event.reason)
     if (event.type === 'snapshot' || this.#silent.size === 0) onStarted()
@@ -150,10 +154,10 @@ export class MarketFeed {
     }
     const { events, violation } = this.#aggregate.offer(index, event, this.#options.clock.monotonicMilliseconds())
     for (const aggregated of events) offer(aggregated)
-    if (violation !== undefined) this.#throwOut(index, violation)
+    if (violation !== undefined) this.#reject(index, violation)
   }
 
-  #throwOut(index: number, reason: string): void {
+  #reject(index: number, reason: string): void {
     const { violations, log, rebuild } = this.#options
     const input = this.#inputs[index]!
     const market = this.#configured.definition.symbol
@@ -171,7 +175,7 @@ export class MarketFeed {
   }
 }
 
-/** None for a single source: it goes straight to the writer, which holds it to the same invariants. */
+/** None for a single source: its events go straight to the sequencer, which enforces the same invariants. */
 function createAggregate(configured: ConfiguredMarket): Aggregate | undefined {
   if (configured.sources.length === 1) return undefined
   const inputs = configured.sources.map((source) => {

@@ -1,9 +1,9 @@
 /** What becomes of each message of a writer; that it leads to the same commits again, `feed/replay/replay` shows. */
 import { describe, expect, it } from 'vitest'
-import { CommitRecorder } from '../../src/app/commit-recorder.ts'
 import type { Commit } from '../../src/channel/bus.ts'
 import { createMemoryBus } from '../../src/channel/bus-memory.ts'
 import type { LevelChange } from '../../src/market/event.ts'
+import { CommitRecorder } from '../../src/markets/commit-recorder.ts'
 import { recordedMarket } from '../support/recording-file.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 

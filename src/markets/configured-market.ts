@@ -1,0 +1,46 @@
+/** A market as an operator configures it: its definition, its sources, and how several sources make one book. */
+import type { AggregationPolicy } from '../market/aggregate.ts'
+import type { MarketDefinition } from '../market/event.ts'
+
+export interface ConfiguredMarket {
+  readonly definition: MarketDefinition
+  /** At least one; several make one aggregated book. */
+  readonly sources: readonly MarketSource[]
+  readonly aggregation: Aggregation
+}
+
+/** Where a market's book comes from. */
+export interface MarketSource {
+  /** The name of a feed, `simulator` or `replay`. */
+  readonly feed: string
+  /** The venue's own symbol (`BTC/USD`) or the path of a recording; empty for the simulator. */
+  readonly symbol: string
+  /** Its own maximum age in an aggregated book, in milliseconds; absent = that of its market. */
+  readonly maxAgeMilliseconds?: number
+}
+
+/** How several sources make one book. */
+export interface Aggregation {
+  readonly policy: AggregationPolicy
+  /** For sources without a maximum age of their own, in milliseconds; absent = no source is ever too old. */
+  readonly maxAgeMilliseconds?: number
+}
+
+/** A source as the configuration names it: `kraken:BTC/USD`. */
+export function sourceText({ feed, symbol }: MarketSource): string {
+  return symbol === '' ? feed : `${feed}:${symbol}`
+}
+
+export function isSimulator({ feed }: MarketSource): boolean {
+  return feed === 'simulator'
+}
+
+/** Whether a source is a venue, read through a feed. */
+export function isVenueSource({ feed }: MarketSource): boolean {
+  return feed !== 'simulator' && feed !== 'replay'
+}
+
+/** Whether the prices of a market come from the simulator, and so mean nothing. */
+export function isSimulated({ sources }: ConfiguredMarket): boolean {
+  return sources.some(isSimulator)
+}

@@ -1,0 +1,31 @@
+/**
+ * Applies another list of markets to both sides in the order that keeps them consistent: a sequencer publishes its last
+ * commit to the replica that followed it, and a new sequencer publishes only once its replica has subscribed.
+ */
+import type { Replica } from '../channel/replica.ts'
+import type { ConfiguredMarket } from './configured-market.ts'
+import type { MarketReplicas } from './market-replicas.ts'
+import type { MarketWriters } from './market-writers.ts'
+
+/** Both sides of the markets, where they run in one process. */
+export interface Markets {
+  readonly writers: MarketWriters
+  readonly replicas: MarketReplicas
+}
+
+export interface MarketChanges {
+  /** Replicas of the added markets. */
+  readonly added: readonly Replica[]
+  /** Symbols of the removed markets; a market with another definition is in both. */
+  readonly removed: readonly string[]
+  /** Symbols of the markets that have other sources, or another aggregation, behind the same sequencer and replica. */
+  readonly resourced: readonly string[]
+}
+
+/** To be called after `writers.start`. Markets that do not differ are not touched. */
+export function changeMarkets({ writers, replicas }: Markets, markets: readonly ConfiguredMarket[]): MarketChanges {
+  writers.stopMissing(markets)
+  const { added, removed } = replicas.change(markets)
+  const resourced = writers.change(markets)
+  return { added, removed, resourced }
+}

@@ -1,0 +1,243 @@
+/**
+ * The writing side of the markets: one sequencer per configured market, one source per feed that feeds all markets that
+ * name it, and between them the inputs of each market. Markets are added and removed while it runs. A market that is
+ * added again continues with later commit times than it had.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import type { Clock } from '../base/clock.ts'
+import { newId } from '../base/ids.ts'
+import type { Log } from '../base/log.ts'
+import type { Bus } from '../channel/bus.ts'
+import { forgetMarket, Sequencer, type SequencerMetrics } from '../channel/sequencer.ts'
+import type { Source, SourceMarket } from '../feed/source.ts'
+import type { Instrument, InstrumentState } from '../market/event.ts'
+import { type ConfiguredMarket, sourceText } from './configured-market.ts'
+import { type InputState, type MarketInput, MarketInputs, SOURCES_CHANGED } from './market-inputs.ts'
+import type { CreateSource } from './sources.ts'
+
+/** State of a market with several sources: the first of these that any of them is in. */
+const OPENNESS: readonly InstrumentState[] = ['OPEN', 'AUCTION', 'HALTED', 'CLOSED']
+
+export interface MarketWritersOptions {
+  readonly markets: readonly ConfiguredMarket[]
+  /** How long a market may be without a live source before its book is withdrawn; undefined = it stays. */
+  readonly withdrawAfterMilliseconds?: number | undefined
+  readonly bus: Bus
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: SequencerMetrics
+  /** Called once for each feed, the simulator and the player of recordings, if a market names it. */
+  readonly createSource: CreateSource
+}
+
+interface WrittenMarket {
+  configured: ConfiguredMarket
+  readonly sequencer: Sequencer
+  readonly inputs: MarketInputs
+}
+
+/** One source of a market as it is now. */
+export interface SourceState extends InputState {
+  /** As the configuration names it: `kraken:BTC/USD`. */
+  readonly source: string
+  /** What an operator should know although it may be live. */
+  readonly notices: readonly string[]
+}
+
+export class MarketWriters {
+  readonly #options: MarketWritersOptions
+  readonly #markets = new Map<string, WrittenMarket>()
+  /** Times of the last commits of removed markets: milliseconds since the epoch. */
+  readonly #removedTimes = new Map<string, number>()
+  /** Sources without a market, until they have stopped. */
+  readonly #stopping = new Set<Promise<void>>()
+  #floors: ReadonlyMap<string, number> = new Map()
+  /** By the names of feeds. */
+  readonly #sources = new Map<string, Source>()
+  readonly #starting: Set<string>
+  #onStarted: () => void = () => undefined
+
+  constructor(options: MarketWritersOptions) {
+    this.#options = options
+    this.#starting = new Set(options.markets.map(({ definition }) => definition.symbol))
+  }
+
+  /** Undefined before `start` and for a market that is not configured. */
+  sequencerOf(symbol: string): Sequencer | undefined {
+    return this.#markets.get(symbol)?.sequencer
+  }
+
+  /** The sources of a market, in the order of its configuration; none before `start` or for an unknown market. */
+  sourcesOf(symbol: string): readonly SourceState[] {
+    const inputs = this.#markets.get(symbol)?.inputs
+    if (inputs === undefined) return []
+    return inputs.list.map(({ source, sourceMarket }, index) => ({
+      source: sourceText(source),
+      ...inputs.states[index]!,
+      notices: [...inputs.noticesOf(index), ...(this.#sources.get(source.feed)?.notices(sourceMarket) ?? [])],
+    }))
+  }
+
+  /**
+   * Whether a market's instrument trades: it does when it trades at any of its sources. Undefined while no source has
+   * reported it. The reason names its source.
+   */
+  instrumentOf(symbol: string): Instrument | undefined {
+    const inputs = this.#markets.get(symbol)?.inputs.list ?? []
+    const known = inputs.flatMap(({ source, sourceMarket }) => {
+      const instrument = this.#sources.get(source.feed)?.instrument(sourceMarket)
+      if (instrument === undefined) return []
+      const { state, reason } = instrument
+      return [{ state, reason: reason === '' ? '' : `${sourceText(source)}: ${reason}` }]
+    })
+    for (const state of OPENNESS) {
+      const found = known.find((instrument) => instrument.state === state)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+
+  /** Symbols of the markets that were configured at the start, have no book, and have sources that sent nothing yet. */
+  get starting(): ReadonlySet<string> {
+    return this.#starting
+  }
+
+  /** When each market was last committed, removed ones included: milliseconds since the epoch, 0 before the first. */
+  *commitTimes(): Iterable<readonly [market: string, milliseconds: number]> {
+    for (const [symbol, { sequencer }] of this.#markets) yield [symbol, sequencer.committedMilliseconds]
+    for (const entry of this.#removedTimes) if (!this.#markets.has(entry[0])) yield entry
+  }
+
+  /**
+   * Starts the sequencers, each committing later than its floor (milliseconds since the epoch, from before this start),
+   * then the sources. Resolves when each market has a book, or a message from each of its sources.
+   */
+  start(floors: ReadonlyMap<string, number>): Promise<void> {
+    const started = new Promise<void>((resolve) => {
+      this.#onStarted = resolve
+    })
+    this.#floors = floors
+    if (this.#starting.size === 0) this.#onStarted()
+    const bySource = new Map<string, SourceMarket[]>()
+    for (const configured of this.#options.markets) {
+      for (const { source, sourceMarket } of this.#write(configured)) {
+        bySource.set(source.feed, [...(bySource.get(source.feed) ?? []), sourceMarket])
+      }
+    }
+    for (const [name, list] of bySource) this.#sources.set(name, this.#options.createSource(name, list))
+    for (const source of this.#sources.values()) source.start()
+    return started
+  }
+
+  /** Stops the sequencers of the markets that are not in this list, or not with the same definition. */
+  stopMissing(markets: readonly ConfiguredMarket[]): void {
+    const wanted = new Map(markets.map(({ definition }) => [definition.symbol, definition]))
+    for (const [symbol, { configured }] of this.#markets) {
+      if (!isDeepStrictEqual(configured.definition, wanted.get(symbol))) this.#remove(symbol)
+    }
+  }
+
+  /**
+   * Starts the sequencers of added markets. A market that differs in its sources or their aggregation keeps its
+   * sequencer; their symbols are returned. To be called after `stopMissing`.
+   */
+  change(markets: readonly ConfiguredMarket[]): readonly string[] {
+    const resourced: string[] = []
+    const added: ConfiguredMarket[] = []
+    for (const configured of markets) {
+      const { symbol } = configured.definition
+      const market = this.#markets.get(symbol)
+      if (market === undefined) {
+        added.push(configured)
+      } else if (!isDeepStrictEqual(market.configured, configured)) {
+        this.#changeSources(market, configured)
+        resourced.push(symbol)
+      }
+    }
+    for (const configured of added) for (const input of this.#write(configured)) this.#addInput(input)
+    this.#stopIdleSources()
+    return resourced
+  }
+
+  /** Stops the sources, then the sequencers. */
+  async stop(): Promise<void> {
+    await Promise.all([...this.#stopping, ...[...this.#sources.values()].map((source) => source.stop())])
+    for (const { sequencer } of this.#markets.values()) sequencer.stop()
+  }
+
+  #addInput({ source, sourceMarket }: MarketInput): void {
+    const running = this.#sources.get(source.feed)
+    if (running === undefined) {
+      const created = this.#options.createSource(source.feed, [sourceMarket])
+      this.#sources.set(source.feed, created)
+      created.start()
+    } else {
+      running.add(sourceMarket)
+    }
+  }
+
+  /** A source that stays loses no execution. */
+  #changeSources(market: WrittenMarket, configured: ConfiguredMarket): void {
+    market.configured = configured
+    const { added, removed, kept } = market.inputs.change(configured)
+    for (const { source, sourceMarket } of removed) this.#sources.get(source.feed)?.remove(sourceMarket)
+    for (const input of added) this.#addInput(input)
+    for (const { source, sourceMarket } of kept) {
+      this.#sources.get(source.feed)?.rebuild(sourceMarket, SOURCES_CHANGED)
+    }
+  }
+
+  #remove(symbol: string): void {
+    const { sequencer, inputs } = this.#markets.get(symbol) as WrittenMarket
+    for (const { source, sourceMarket } of inputs.list) this.#sources.get(source.feed)?.remove(sourceMarket)
+    sequencer.stop()
+    if (sequencer.committedMilliseconds > 0) this.#removedTimes.set(symbol, sequencer.committedMilliseconds)
+    this.#markets.delete(symbol)
+    this.#noteStarted(symbol)
+    forgetMarket(this.#options.metrics, symbol)
+  }
+
+  #stopIdleSources(): void {
+    const markets = [...this.#markets.values()]
+    const names = new Set(markets.flatMap(({ configured }) => configured.sources.map(({ feed }) => feed)))
+    for (const [name, source] of this.#sources) {
+      if (names.has(name)) continue
+      this.#sources.delete(name)
+      const stopping = source.stop().finally(() => this.#stopping.delete(stopping))
+      this.#stopping.add(stopping)
+    }
+  }
+
+  #noteStarted(symbol: string): void {
+    if (this.#starting.delete(symbol) && this.#starting.size === 0) this.#onStarted()
+  }
+
+  /** Creates the sequencer of a market; returns the inputs that feed it. */
+  #write(configured: ConfiguredMarket): readonly MarketInput[] {
+    const { bus, clock, log, metrics, withdrawAfterMilliseconds } = this.#options
+    const { definition: market } = configured
+    const { symbol } = market
+    const sequencer = new Sequencer({
+      market,
+      epoch: newId(),
+      bus,
+      clock,
+      log,
+      metrics,
+      floorMilliseconds: Math.max(this.#removedTimes.get(symbol) ?? 0, this.#floors.get(symbol) ?? 0),
+      withdrawAfterMilliseconds,
+      onRebuildNeeded: (reason) => inputs.rebuild(reason),
+    })
+    const inputs = new MarketInputs({
+      configured,
+      clock,
+      log,
+      violations: metrics.violations,
+      offer: (event) => sequencer.offer(event),
+      onStarted: () => this.#noteStarted(symbol),
+      rebuild: ({ source, sourceMarket }, reason) => this.#sources.get(source.feed)?.rebuild(sourceMarket, reason),
+    })
+    this.#markets.set(symbol, { configured, sequencer, inputs })
+    return inputs.list
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * Creates the sources of markets from the settings: the simulator, the player of recordings, and one source for each
+ * feed, of the kind and at the addresses that its settings name.
+ */
+import { createReplay } from '../feed/replay/replay.ts'
+import { createSimulator, type SimulatedTrade } from '../feed/simulator/simulator.ts'
+import type { Source, SourceMarket } from '../feed/source.ts'
+import type { VenueAddresses } from '../feed/venue.ts'
+import { VENUES, type VenueName, type VenueSourceParts } from '../feed/venues.ts'
+
+/** The settings of the same names. */
+export interface SourceSettings extends FeedSettings {
+  readonly 'simulator.seed': number
+  readonly 'simulator.rate': number
+  readonly 'replay.speed': number
+  readonly 'replay.from_seconds': number
+  readonly 'replay.loop': boolean
+}
+
+export interface FeedSettings {
+  /** By name. */
+  readonly feeds: ReadonlyMap<string, { readonly kind: VenueName; readonly addresses: VenueAddresses }>
+}
+
+export interface SourceParts extends Omit<VenueSourceParts, 'name' | 'markets'> {
+  readonly config: SourceSettings
+  /** Called with every trade of the simulator before it is published. */
+  readonly onTrade?: (trade: SimulatedTrade) => void
+}
+
+/** Creates the source of a feed, the simulator or the player of recordings, for these markets. */
+export type CreateSource = (name: string, markets: readonly SourceMarket[]) => Source
+
+export function createSources({ config, onTrade, ...shared }: SourceParts): CreateSource {
+  const { clock, log } = shared
+  return (name, markets) => {
+    if (name === 'simulator') {
+      return createSimulator({
+        markets,
+        seed: config['simulator.seed'],
+        updatesPerSecond: config['simulator.rate'],
+        clock,
+        ...(onTrade === undefined ? {} : { onTrade }),
+      })
+    }
+    if (name !== 'replay') return createFeedSource(config, { ...shared, name, markets })
+    return createReplay({
+      markets,
+      speed: config['replay.speed'],
+      fromSeconds: config['replay.from_seconds'],
+      loops: config['replay.loop'],
+      clock,
+      log,
+    })
+  }
+}
+
+/**
+ * The feed must be configured, which `loadConfig` and `reload` check for every market.
+ * @throws {Error} when it is not
+ */
+export function createFeedSource({ feeds }: FeedSettings, parts: VenueSourceParts): Source {
+  const feed = feeds.get(parts.name)
+  if (feed === undefined) throw new Error(`there is no feed ${parts.name}`)
+  return VENUES[feed.kind].createSource(feed.addresses, parts)
+}
