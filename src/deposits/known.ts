@@ -1,9 +1,9 @@
 /** What is known of payments that are reported: their deposits, found by the report's own name or by the payment itself. */
 import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
+import { unnested } from '../store/unnested.ts'
 import type { PaymentTerms, Report } from './report.ts'
 import type { DepositsTable, DepositTables } from './tables.ts'
-import { unnested } from './unnested.ts'
 
 export type DepositRow = DepositsTable
 

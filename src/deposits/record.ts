@@ -229,22 +229,20 @@ async function postCredits<Tables>(transaction: Transaction<Tables>, moves: read
     deposit === undefined || credit === undefined ? [] : [{ deposit, credit, from: 'external' as const }],
   )
   const keys = credited.map(({ deposit }): BalanceKey => ({ profileId: deposit.owner.profileId, asset: deposit.asset }))
-  const balances = keys.length === 0 ? undefined : await lockBalances(transaction, keys)
-  const postings = creditPostings(credited, (key) => balances?.(key).receivable ?? 0n)
+  const balances = await lockBalances(transaction, keys)
+  const postings = creditPostings(credited, (key) => balances(key).receivable)
   const unattributed = moves.filter((move) => move.owner === undefined && becomesCompleted(move))
-  await post(transaction, [
-    ...postings,
-    ...unattributed.map(
-      ({ depositId: groupId, report }): Posting => ({
-        asset: report.asset,
-        amount: report.amount,
-        debit: { bucket: 'external' },
-        credit: { bucket: 'unattributed' },
-        groupId,
-        effectiveAt: report.occurredAt,
-      }),
-    ),
-  ])
+  const unknown = unattributed.map(
+    ({ depositId: groupId, report }): Posting => ({
+      asset: report.asset,
+      amount: report.amount,
+      debit: { bucket: 'external' },
+      credit: { bucket: 'unattributed' },
+      groupId,
+      effectiveAt: report.occurredAt,
+    }),
+  )
+  await post(transaction, [...postings, ...unknown], balances)
 }
 
 /** The entries of the customers' statements, and the orchestrations. */

@@ -5,9 +5,9 @@
  */
 import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
+import { unnested } from '../store/unnested.ts'
 import type { Report } from './report.ts'
 import type { DepositsTable } from './tables.ts'
-import { unnested } from './unnested.ts'
 
 /** Somebody else has stored the same payment since this transaction looked; nothing of this transaction is stored. */
 export class LostRace extends Error {

@@ -41,6 +41,9 @@ export interface BalanceKey {
   readonly asset: string
 }
 
+/** Throws for one that was not among those that were locked. */
+export type LockedBalances = (key: BalanceKey) => Balances
+
 type BalanceRow = { readonly profile_id: string; readonly asset: string } & Readonly<Record<ProfileBucket, string>>
 
 /**
@@ -50,8 +53,8 @@ type BalanceRow = { readonly profile_id: string; readonly asset: string } & Read
 export async function lockBalances<Tables>(
   transaction: Transaction<Tables>,
   keys: readonly BalanceKey[],
-): Promise<(key: BalanceKey) => Balances> {
-  let { rows } = await lockedRows(keys).execute(transaction)
+): Promise<LockedBalances> {
+  let { rows } = keys.length === 0 ? { rows: [] } : await lockedRows(keys).execute(transaction)
   if (rows.length === 0 && keys.length > 0) {
     await insertMissing(transaction, keys)
     rows = (await lockedRows(keys).execute(transaction)).rows
@@ -66,16 +69,21 @@ export async function lockBalances<Tables>(
 
 /**
  * Writes postings and the balances that they change. Throws `InsufficientBalance` before anything is written when a
- * bucket would go below zero.
+ * bucket would go below zero. `locked` are balances that `lockBalances` gave, all that are posted to, as nothing has
+ * changed since; without them they are locked here.
  *
  * The lock is a statement of its own: a statement that waits for a lock still sees other rows as they were before, so one
  * that locked and wrote at once would not always add to the balance that it locked. Ids of postings are taken behind the
  * locks, so those of one balance are in the order of commits.
  */
-export async function post<Tables>(transaction: Transaction<Tables>, postings: readonly Posting[]): Promise<void> {
+export async function post<Tables>(
+  transaction: Transaction<Tables>,
+  postings: readonly Posting[],
+  locked?: LockedBalances,
+): Promise<void> {
   if (postings.length === 0) return
   const changes = balanceChanges(postings)
-  const balances = await lockBalances(transaction, changes)
+  const balances = locked ?? (await lockBalances(transaction, changes))
   for (const change of changes) refuseOverdraft(change, balances(change))
   const profileOf = (account: Posting['debit']) => ('profileId' in account ? account.profileId : null)
   const now = sql`date_trunc('milliseconds', clock_timestamp())`

@@ -50,22 +50,27 @@ export async function lockClaimed<Tables>(
   transaction: Transaction<Tables>,
   claims: readonly Claim[],
 ): Promise<readonly ClaimedOrchestration[]> {
+  // The state is looked at behind the locks: the planner would otherwise begin with every row that is in this state.
   const { rows } = await sql<ClaimedRow>`
-    select orchestrations.id, orchestrations.customer_id as "customerId", orchestrations.profile_id as "profileId",
-      orchestrations.account_id as "accountId", source_asset as "sourceAsset", source_amount as "sourceAmount",
-      destination_asset as "destinationAsset", source, destination, target.id as "destinationAccountId",
-      orchestrations.metadata, expires_at + ${STOPPED_TIME} <= clock_timestamp() as "isExpired",
-      not exists (
-        select from orchestrations as tried where tried.id = orchestrations.retry_of and tried.fee_amount is not null
-      ) as "isCharged"
-    from ${listed(claims)}
-    join orchestration_queue as queue
-      on queue.orchestration_id = claims.orchestration_id and queue.attempt = claims.attempt
-    join orchestrations on orchestrations.id = claims.orchestration_id
-    left join accounts as target on target.profile_id = (destination -> 'profile' ->> 'profile_id')::uuid
-    where status = 'PROCESSING' and step = 'convert'
-    order by orchestrations.id
-    for update of orchestrations
+    with locked as materialized (
+      select orchestrations.id, orchestrations.customer_id as "customerId", orchestrations.profile_id as "profileId",
+        orchestrations.account_id as "accountId", source_asset as "sourceAsset", source_amount as "sourceAmount",
+        destination_asset as "destinationAsset", source, destination, target.id as "destinationAccountId",
+        orchestrations.metadata, expires_at + ${STOPPED_TIME} <= clock_timestamp() as "isExpired",
+        not exists (
+          select from orchestrations as tried where tried.id = orchestrations.retry_of and tried.fee_amount is not null
+        ) as "isCharged", orchestrations.status, orchestrations.step
+      from ${listed(claims)}
+      join orchestration_queue as queue
+        on queue.orchestration_id = claims.orchestration_id and queue.attempt = claims.attempt
+      join orchestrations on orchestrations.id = claims.orchestration_id
+      left join accounts as target on target.profile_id = (destination -> 'profile' ->> 'profile_id')::uuid
+      order by orchestrations.id
+      for update of orchestrations
+    )
+    select id, "customerId", "profileId", "accountId", "sourceAsset", "sourceAmount", "destinationAsset", source,
+      destination, "destinationAccountId", metadata, "isExpired", "isCharged"
+    from locked where status = 'PROCESSING' and step = 'convert' order by id
   `.execute(transaction)
   return rows.map(({ sourceAmount, ...row }) => ({ ...row, sourceAmount: BigInt(sourceAmount) }))
 }

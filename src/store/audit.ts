@@ -6,6 +6,7 @@ import type { Db, Transaction } from './db.ts'
 import { type PageOrder, recordsOf } from './page.ts'
 import { type ItemText, jsonbText, quotedText, readTextPage, type TextPage, timeText } from './page-text.ts'
 import { type Generated, sql } from './sql.ts'
+import { unnested } from './unnested.ts'
 
 /** An actor, an action and the record that it changed. */
 export interface AuditEntry {
@@ -51,11 +52,15 @@ export async function writeAudits<Tables>(
   entries: readonly AuditEntry[],
 ): Promise<void> {
   if (entries.length === 0) return
-  const ours = transaction as unknown as Transaction<AuditTables>
-  await ours
-    .insertInto('audit')
-    .values([...entries])
-    .execute()
+  await sql`
+    insert into audit (actor, action, subject, detail)
+    select * from ${unnested(entries, [
+      ['actor', 'text', ({ actor }) => actor],
+      ['action', 'text', ({ action }) => action],
+      ['subject', 'text', ({ subject }) => subject],
+      ['detail', 'jsonb', ({ detail }) => JSON.stringify(detail)],
+    ])}
+  `.execute(transaction)
 }
 
 export async function listAudit(

@@ -6,8 +6,8 @@ import { assert } from '../base/assert.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
 import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
+import { unnested } from '../store/unnested.ts'
 import type { TransferDirection, TransferSecondaryStatus, TransferStatus, TransferType } from './model.ts'
-import type { TransferTables } from './tables.ts'
 
 export interface NewTransfer {
   /** That of the deposit or the delivery where the entry is of one. */
@@ -55,9 +55,34 @@ export async function insertTransfers<Tables>(
   transfers: readonly NewTransfer[],
 ): Promise<void> {
   if (transfers.length === 0) return
-  // The caller's transaction knows the caller's tables; the table of this folder is in the same store.
-  const ours = transaction as unknown as Transaction<TransferTables>
-  await ours.insertInto('transfers').values(transfers.map(rowOf)).execute()
+  await sql`
+    insert into transfers (id, customer_id, profile_id, account_id, asset, amount, fee, direction, type, status,
+      secondary_status, disposition, crypto_network, crypto_tx_hash, crypto_tx_index, confirmations, destination_address,
+      memo, group_id, metadata, created_at, updated_at)
+    select *, created_at from ${unnested(transfers, [
+      ['id', 'uuid', ({ id }) => id],
+      ['customer_id', 'uuid', ({ customerId }) => customerId],
+      ['profile_id', 'uuid', ({ profileId }) => profileId],
+      ['account_id', 'uuid', ({ accountId }) => accountId],
+      ['asset', 'text', ({ asset }) => asset],
+      ['amount', 'numeric', ({ amount }) => amount],
+      ['fee', 'numeric', ({ fee }) => fee ?? 0n],
+      ['direction', 'text', ({ direction }) => direction],
+      ['type', 'text', ({ type }) => type],
+      ['status', 'text', ({ status }) => status],
+      ['secondary_status', 'text', ({ secondaryStatus }) => secondaryStatus ?? null],
+      ['disposition', 'text', ({ disposition }) => disposition ?? null],
+      ['crypto_network', 'text', ({ cryptoNetwork }) => cryptoNetwork ?? null],
+      ['crypto_tx_hash', 'text', ({ cryptoTxHash }) => cryptoTxHash ?? null],
+      ['crypto_tx_index', 'integer', ({ cryptoTxIndex }) => cryptoTxIndex ?? null],
+      ['confirmations', 'integer', ({ confirmations }) => confirmations ?? null],
+      ['destination_address', 'text', ({ destinationAddress }) => destinationAddress ?? null],
+      ['memo', 'text', ({ memo }) => memo ?? null],
+      ['group_id', 'uuid', ({ groupId }) => groupId],
+      ['metadata', 'jsonb', ({ metadata }) => JSON.stringify(metadata ?? {})],
+      ['created_at', 'timestamptz', ({ createdAt }) => createdAt],
+    ])}
+  `.execute(transaction)
 }
 
 /** Changes entries, in one statement; an id may be named once. Ids without an entry are passed over. */
@@ -91,31 +116,4 @@ export async function changeTransfers<Tables>(
       id, status, has_secondary_status, secondary_status, disposition, confirmations, fee, crypto_tx_hash)
     where transfers.id = changed.id
   `.execute(transaction)
-}
-
-function rowOf(transfer: NewTransfer) {
-  return {
-    id: transfer.id,
-    customer_id: transfer.customerId,
-    profile_id: transfer.profileId,
-    account_id: transfer.accountId,
-    asset: transfer.asset,
-    amount: String(transfer.amount),
-    fee: String(transfer.fee ?? 0n),
-    direction: transfer.direction,
-    type: transfer.type,
-    status: transfer.status,
-    secondary_status: transfer.secondaryStatus ?? null,
-    disposition: transfer.disposition ?? null,
-    crypto_network: transfer.cryptoNetwork ?? null,
-    crypto_tx_hash: transfer.cryptoTxHash ?? null,
-    crypto_tx_index: transfer.cryptoTxIndex ?? null,
-    confirmations: transfer.confirmations ?? null,
-    destination_address: transfer.destinationAddress ?? null,
-    memo: transfer.memo ?? null,
-    group_id: transfer.groupId,
-    metadata: JSON.stringify(transfer.metadata ?? {}),
-    created_at: transfer.createdAt,
-    updated_at: transfer.createdAt,
-  }
 }

@@ -1,5 +1,5 @@
 /** Many records as one table of a statement: an array per column, so the text of a statement is the same for any number. */
-import { type RawBuilder, sql } from '../store/sql.ts'
+import { type RawBuilder, sql } from './sql.ts'
 
 type Column<Item> = readonly [name: string, type: string, read: (item: Item, index: number) => unknown]
 
