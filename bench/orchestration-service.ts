@@ -1,13 +1,12 @@
 /**
- * The deposits service and the worker of one process on a store that is given, with customers, profiles, addresses and
- * rules that convert USDC into USDG at par for the same profile. Reports come as the operator API hands them in.
+ * The deposits service and the worker of one process on a store that is given. Reports come as the operator API hands
+ * them in.
  */
 import { randomBytes } from 'node:crypto'
 import { createSystemClock } from '../src/base/clock.ts'
 import { newId } from '../src/base/ids.ts'
 import { createLog } from '../src/base/log.ts'
 import { createMetricsRegistry } from '../src/base/metrics.ts'
-import { CRYPTO_NETWORKS } from '../src/contract/crypto-networks.ts'
 import { isReport, type Report, readReport } from '../src/deposits/report.ts'
 import { DepositReporter } from '../src/deposits/reporter.ts'
 import { createStepMetrics } from '../src/orchestrations/metrics.ts'
@@ -48,49 +47,6 @@ const CONVERT_SETTINGS = {
     isSandbox: false,
     bookOf: () => undefined,
   },
-}
-
-/** The addresses of as many customers as asked for, each with one profile, one address and one rule. */
-export async function createReceivers(db: Db, count: number): Promise<readonly string[]> {
-  // Digits alone: the same in every form of an address.
-  const addresses = Array.from({ length: count }, () => {
-    const digits = Array.from({ length: 40 }, () => Math.floor(Math.random() * 10)).join('')
-    return `0x${digits}`
-  })
-  const ids = () => addresses.map(() => newId())
-  const [customers, profiles, accounts, deposits, rules] = [ids(), ids(), ids(), ids(), ids()]
-  await db.transaction(async (transaction) => {
-    await sql`
-      insert into ledger_assets (symbol, decimals)
-      select * from unnest(${config.assets.map(({ symbol }) => symbol)}::text[],
-        ${config.assets.map(({ decimals }) => decimals)}::integer[]) on conflict do nothing
-    `.execute(transaction)
-    await sql`
-      with made as (
-        select * from unnest(${customers}::uuid[], ${profiles}::uuid[], ${accounts}::uuid[], ${deposits}::uuid[],
-          ${rules}::uuid[], ${addresses}::text[]) as made (customer, profile, account, address_id, rule, address)
-      ), customers as (
-        insert into customers (id, name, streaming) select customer, customer::text, false from made
-      ), profiles as (
-        insert into profiles (id, customer_id, type, created_at) select profile, customer, 'NORMAL', now() from made
-      ), accounts as (
-        insert into accounts (id, customer_id, identity_id, metadata, members, type, review_status, admin_disabled,
-          user_disabled, profile_id, created_at, updated_at)
-        select account, customer, 'receiver', '{}', '[]', 'BROKERAGE', 'APPROVED', false, false, profile, now(), now()
-        from made
-      ), addresses as (
-        insert into deposit_addresses (id, customer_id, profile_id, account_id, crypto_network, family, address,
-          conversion_target_asset, metadata, created_at)
-        select address_id, customer, profile, account, 'ETHEREUM', ${CRYPTO_NETWORKS.ETHEREUM}, address, 'NO_CONVERSION', '{}', now() from made
-      )
-      insert into rules (id, customer_id, ref_id, profile_id, account_id, status, source_asset, destination_asset, source,
-        destination, deposit_address_id, created_at)
-      select rule, customer, rule::text, profile, account, 'ACTIVE', 'USDC', 'USDG',
-        jsonb_build_object('crypto', jsonb_build_object('network', 'ETHEREUM', 'address_id', address_id, 'address', address)),
-        jsonb_build_object('profile', jsonb_build_object('profile_id', profile)), address_id, now() from made
-    `.execute(transaction)
-  })
-  return addresses
 }
 
 /** Both start working at once. */

@@ -12,14 +12,10 @@ import { migrate } from '../src/store/migrate.ts'
 import { openPostgres } from '../src/store/postgres.ts'
 import { sql } from '../src/store/sql.ts'
 import { hasPostgres, PostgresServer } from '../test/support/postgres.ts'
+import { createReceivers } from '../test/support/receivers.ts'
 import { ANCHOR_ACCOUNTS_CONTENDED, ANCHOR_ACCOUNTS_SPREAD, createLedgerAnchor } from './ledger-anchor.ts'
 import { measureClaims } from './orchestration-claim.ts'
-import {
-  createReceivers,
-  newReport,
-  type OrchestrationService,
-  startOrchestrationService,
-} from './orchestration-service.ts'
+import { newReport, type OrchestrationService, startOrchestrationService } from './orchestration-service.ts'
 import type { BenchResult } from './result.ts'
 
 /** The default of `store.connections_max`. */

@@ -1,0 +1,65 @@
+/**
+ * Customers as rows, each with one profile, one deposit address and one rule, for whatever needs many of them at once:
+ * benchmarks, and suites that stand on the store without a service.
+ */
+import { newId } from '../../src/base/ids.ts'
+import { CRYPTO_NETWORKS } from '../../src/contract/crypto-networks.ts'
+import { ensureLedgerAssets } from '../../src/ledger/assets.ts'
+import type { RuleDestination } from '../../src/rules/model.ts'
+import type { Db } from '../../src/store/db.ts'
+import { sql } from '../../src/store/sql.ts'
+
+const ASSETS = [
+  { symbol: 'USDC', decimals: 6 },
+  { symbol: 'USDG', decimals: 6 },
+]
+
+/**
+ * The addresses of as many customers as asked for, whose rules convert USDC into USDG at par.
+ * @param destination of the rules; absent: the customer's own profile
+ */
+export async function createReceivers(
+  db: Db,
+  count: number,
+  destination?: RuleDestination,
+): Promise<readonly string[]> {
+  // Digits alone: the same in every form of an address.
+  const addresses = Array.from({ length: count }, () => {
+    const digits = Array.from({ length: 40 }, () => Math.floor(Math.random() * 10)).join('')
+    return `0x${digits}`
+  })
+  const ids = () => addresses.map(() => newId())
+  const [customers, profiles, accounts, deposits, rules] = [ids(), ids(), ids(), ids(), ids()]
+  await db.transaction(async (transaction) => {
+    await ensureLedgerAssets(transaction, ASSETS)
+    await sql`
+      with made as (
+        select * from unnest(${customers}::uuid[], ${profiles}::uuid[], ${accounts}::uuid[], ${deposits}::uuid[],
+          ${rules}::uuid[], ${addresses}::text[]) as made (customer, profile, account, address_id, rule, address)
+      ), customers as (
+        insert into customers (id, name, streaming) select customer, customer::text, false from made
+      ), profiles as (
+        insert into profiles (id, customer_id, type, created_at) select profile, customer, 'NORMAL', now() from made
+      ), accounts as (
+        insert into accounts (id, customer_id, identity_id, metadata, members, type, review_status, admin_disabled,
+          user_disabled, profile_id, created_at, updated_at)
+        select account, customer, 'receiver', '{}', '[]', 'BROKERAGE', 'APPROVED', false, false, profile, now(), now()
+        from made
+      ), addresses as (
+        insert into deposit_addresses (id, customer_id, profile_id, account_id, crypto_network, family, address,
+          conversion_target_asset, metadata, created_at)
+        select address_id, customer, profile, account, 'ETHEREUM', ${CRYPTO_NETWORKS.ETHEREUM}, address,
+          'NO_CONVERSION', '{}', now()
+        from made
+      )
+      insert into rules (id, customer_id, ref_id, profile_id, account_id, status, source_asset, destination_asset, source,
+        destination, deposit_address_id, created_at)
+      select rule, customer, rule::text, profile, account, 'ACTIVE', 'USDC', 'USDG',
+        jsonb_build_object('crypto', jsonb_build_object('network', 'ETHEREUM', 'address_id', address_id, 'address', address)),
+        coalesce(${destination === undefined ? null : JSON.stringify(destination)}::jsonb,
+          jsonb_build_object('profile', jsonb_build_object('profile_id', profile))), address_id, now()
+      from made
+    `.execute(transaction)
+  })
+  return addresses
+}
