@@ -13,6 +13,7 @@ import type { TokenVerifier } from '../auth/token-verifier.ts'
 import type { Clock } from '../base/clock.ts'
 import { type Log, setLogLevel } from '../base/log.ts'
 import { createMetricsRegistry, type MetricsRegistry } from '../base/metrics.ts'
+import { wait } from '../base/time-limit.ts'
 import type { Bus } from '../channel/bus.ts'
 import { createMemoryBus } from '../channel/bus-memory.ts'
 import type { ConfigResult } from '../config/load.ts'
@@ -50,7 +51,7 @@ import { createDirectoryLoader, loadDirectory, startUpkeep } from './start-direc
 import { startLedger } from './start-ledger.ts'
 import { createMarkets, startSources } from './start-markets.ts'
 import { startWorkers } from './start-workers.ts'
-import { readFromStore, type SchemaState, wait, waitForSchema } from './store-wait.ts'
+import { readFromStore, type SchemaState, waitForSchema } from './store-wait.ts'
 import { tlsFilesOf } from './tls-settings.ts'
 import { createVerifier, issuesTokens } from './token-issuer.ts'
 
@@ -107,7 +108,6 @@ interface Parts extends ServiceOptions {
   readonly signal: AbortSignal
   readonly demoPage: DemoPage | undefined
   readonly state: {
-    /** What is known of the store's schema. */
     schema: SchemaState | undefined
     /** Set once, when the start is over. */
     started: boolean

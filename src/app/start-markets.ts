@@ -5,6 +5,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
+import { withTimeLimit } from '../base/time-limit.ts'
 import type { Bus } from '../channel/bus.ts'
 import { createSelfAuditMetrics, SelfAudit } from '../channel/self-audit.ts'
 import { createSequencerMetrics } from '../channel/sequencer.ts'
@@ -17,7 +18,7 @@ import { MarketWriters } from '../markets/market-writers.ts'
 import { createSources } from '../markets/sources.ts'
 import type { Db } from '../store/db.ts'
 import type { Lifecycle } from './lifecycle.ts'
-import { untilAborted, wait } from './store-wait.ts'
+import { untilAborted } from './store-wait.ts'
 
 export interface MarketParts {
   readonly config: Config
@@ -76,7 +77,7 @@ export async function startSources(
   writers: MarketWriters,
   floors: ReadonlyMap<string, number>,
 ): Promise<void> {
-  const patience = wait(clock, SOURCES_MILLISECONDS_MAX)
-  await untilAborted(signal, Promise.race([writers.start(floors), patience]))
+  const started = withTimeLimit(clock, SOURCES_MILLISECONDS_MAX, writers.start(floors), () => undefined)
+  await untilAborted(signal, started)
   if (writers.starting.size > 0) log.warn({ markets: [...writers.starting] }, 'no message from some sources yet')
 }

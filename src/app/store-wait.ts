@@ -4,8 +4,10 @@
  * it waits for and once that the wait is over, and gives up only when the start is given up. A store that this version
  * cannot work with ends the wait with an error.
  */
+import { backoff } from '../base/backoff.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { wait } from '../base/time-limit.ts'
 import { StoreUnavailable } from '../store/db.ts'
 
 export interface Waiting {
@@ -18,9 +20,8 @@ export interface Waiting {
 /** `current`, or the names of the migrations that nobody has applied yet. */
 export type SchemaState = 'current' | { readonly missing: readonly string[] }
 
-/** Waits between two attempts: doubling from the first to the second. */
-const RETRY_MILLISECONDS_MIN = 100
-const RETRY_MILLISECONDS_MAX = 5_000
+/** Backoff between two attempts. */
+const RETRY_MILLISECONDS = { first: 100, longest: 5_000 }
 
 /** Resolves when the schema is what this version needs; `note` is told of every state that was read. */
 export function waitForSchema(
@@ -51,21 +52,13 @@ export function untilAborted<Value>(signal: AbortSignal, promise: Promise<Value>
   })
 }
 
-/** Resolves after so long. */
-export function wait(clock: Clock, milliseconds: number): Promise<void> {
-  if (milliseconds === 0) return Promise.resolve()
-  return new Promise((resolve) => {
-    clock.schedule(milliseconds, resolve)
-  })
-}
-
 async function retry<Value>(
   { clock, log, signal }: Waiting,
   what: string,
   attempt: () => Promise<{ readonly value: Value } | { readonly obstacle: string }>,
 ): Promise<Value> {
   let told: string | undefined
-  for (let failures = 0; ; failures++) {
+  for (let failures = 1; ; failures++) {
     const outcome = await untilAborted(signal, attempt()).catch((error: unknown) => {
       if (!(error instanceof StoreUnavailable)) throw error
       return { obstacle: error.message }
@@ -76,7 +69,6 @@ async function retry<Value>(
     }
     if (outcome.obstacle !== told) log.warn({ what, reason: outcome.obstacle }, 'the start waits for the store')
     told = outcome.obstacle
-    const delay = Math.min(RETRY_MILLISECONDS_MIN * 2 ** Math.min(failures, 10), RETRY_MILLISECONDS_MAX)
-    await untilAborted(signal, wait(clock, delay))
+    await untilAborted(signal, wait(clock, backoff(RETRY_MILLISECONDS, failures)))
   }
 }

@@ -5,11 +5,12 @@
  * nothing can be learned from it. What it keeps is bounded and holds no address and no id.
  */
 import { createHash } from 'node:crypto'
+import { backoff } from '../base/backoff.ts'
 import type { Clock } from '../base/clock.ts'
 
 const WINDOW_MILLISECONDS = 60_000
 const FAILURES_FREE = 5
-const WAIT_MILLISECONDS_MAX = 60_000
+const WAIT_MILLISECONDS = { first: 1_000, longest: 60_000 }
 /**
  * Pairs of client and address that are kept, about 400 bytes each. When there are more, the pair that failed longest ago
  * is forgotten; its next five failures are free again, which is all that anybody gains by it.
@@ -103,7 +104,7 @@ export class AuthenticationFailures {
 
 function waitEnd({ level, waitFrom }: Failures): number {
   if (level === 0) return 0
-  return waitFrom + Math.min(1000 * 2 ** (level - 1), WAIT_MILLISECONDS_MAX)
+  return waitFrom + backoff(WAIT_MILLISECONDS, level)
 }
 
 /** What was sent as a client's id may be a secret in the wrong place, and as long as a body may be: 64 KiB, 0.1 ms. */

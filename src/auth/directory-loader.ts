@@ -9,6 +9,7 @@
  * Everything is read at most once a second; changes that are known are applied meanwhile. A read that fails leaves the
  * directory as it is, is logged, and is tried again with backoff.
  */
+import { backoff } from '../base/backoff.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Db } from '../store/db.ts'
@@ -28,9 +29,8 @@ export interface DirectoryLoaderOptions {
   readonly encryptionKey?: EncryptionKey | undefined
 }
 
-/** Waits before reads after a failed one: doubling from the first to the second. */
-const RETRY_MILLISECONDS_MIN = 100
-const RETRY_MILLISECONDS_MAX = 5_000
+/** Backoff after a failed read. */
+const RETRY_MILLISECONDS = { first: 100, longest: 5_000 }
 /** Between the starts of two reads of everything: 28 ms of work each with 2,500 clients. */
 const RELOAD_MILLISECONDS_MIN = 1_000
 /** Between two looks for changes that no notification announced. */
@@ -116,7 +116,7 @@ export class DirectoryLoader {
     } catch (error) {
       this.#failureCount += 1
       log.warn({ err: error, failures: ++this.#failures, loaded: directory.loaded }, 'directory not loaded')
-      this.#readAfter(Math.min(RETRY_MILLISECONDS_MIN * 2 ** (this.#failures - 1), RETRY_MILLISECONDS_MAX))
+      this.#readAfter(backoff(RETRY_MILLISECONDS, this.#failures))
     }
   }
 

@@ -3,7 +3,9 @@
  * asymmetric, long enough, and well formed. Every other key is skipped with the reason, so that one bad key costs the
  * tokens signed with it and nothing else. Pure; it never quotes a key.
  */
+
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
+import { isObject } from '../base/json-value.ts'
 
 export interface SkippedKey {
   /** `kid`, as far as it can be shown; absent when the key has none. */
@@ -86,8 +88,4 @@ function readPublicKey(key: Readonly<Record<string, unknown>>): KeyObject | unde
 function shownKeyId(key: unknown): { readonly keyId?: string } {
   if (!isObject(key) || typeof key.kid !== 'string') return {}
   return { keyId: key.kid.slice(0, KEY_ID_CHARACTERS_SHOWN).replace(/[^ -~]/g, '?') }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

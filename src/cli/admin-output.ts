@@ -2,6 +2,7 @@
  * Answers of the operator API as text for people: a list as a table, a record as one line per member. Nothing in a value
  * can steer the terminal. Pure.
  */
+import { isObject } from '../base/json-value.ts'
 import { printable } from './styled-line.ts'
 import { tableLines } from './table.ts'
 
@@ -28,7 +29,7 @@ export function recordText(document: Document): string {
     for (const [name, value] of Object.entries(members)) {
       const title = prefix + name.replaceAll('_', ' ')
       if (isRecords(value)) tables.push('', title, ...tableOf(value, columnsOf(value)))
-      else if (isDocument(value)) visit(value, `${title} `)
+      else if (isObject(value)) visit(value, `${title} `)
       else rows.push([printable(title), cellOf(value)])
     }
   }
@@ -47,11 +48,7 @@ function columnsOf(items: readonly Document[]): string[] {
 }
 
 function isRecords(value: unknown): value is readonly Document[] {
-  return Array.isArray(value) && value.length > 0 && value.every(isDocument)
-}
-
-function isDocument(value: unknown): value is Document {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return Array.isArray(value) && value.length > 0 && value.every(isObject)
 }
 
 function memberOf(item: Document, column: string): unknown {
@@ -61,6 +58,6 @@ function memberOf(item: Document, column: string): unknown {
 function cellOf(value: unknown): string {
   if (value === undefined) return '-'
   if (Array.isArray(value))
-    return printable(value.map((entry) => (isDocument(entry) ? JSON.stringify(entry) : String(entry))).join(' '))
+    return printable(value.map((entry) => (isObject(entry) ? JSON.stringify(entry) : String(entry))).join(' '))
   return printable(typeof value === 'object' ? JSON.stringify(value) : String(value))
 }

@@ -4,6 +4,7 @@
  * can hold their books, unless `--offline` is given. It compares decimals of
  * assets with the ledger where no process has the embedded store open, and a venue that does not answer is no problem of the configuration.
  */
+
 import type { Command } from 'commander'
 import { addressOrigins } from '../app/address-keys.ts'
 import { checkDecimals } from '../app/decimals-check.ts'
@@ -11,6 +12,7 @@ import { checkRecordings } from '../app/recording-check.ts'
 import { checkSources } from '../app/source-check.ts'
 import { checkTlsFiles } from '../app/tls-settings.ts'
 import { createSystemClock } from '../base/clock.ts'
+import { isObject } from '../base/json-value.ts'
 import type { ConfigResult } from '../config/load.ts'
 import type { Setting } from '../config/setting-kinds.ts'
 import { type Config, isLive, SETTING_KEYS, SETTINGS } from '../config/settings.ts'
@@ -134,7 +136,7 @@ function shown(result: GoodConfig, key: (typeof SETTING_KEYS)[number]): unknown 
 }
 
 function textOf(value: unknown): string {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return String(value)
+  if (!isObject(value)) return String(value)
   return Object.entries(value)
     .map(([name, member]) => `${name}: ${String(member)}`)
     .join(', ')

@@ -1,4 +1,5 @@
 /** The forms that texts on the wire must have, as the checker judges them. Pure. */
+import { isObject } from '../base/json-value.ts'
 import type { WireLevel } from './client-book.ts'
 import type { ViolationName } from './violations.ts'
 
@@ -11,10 +12,6 @@ const TIME_TEXT = {
   3: /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/,
   9: /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{9}Z$/,
 } as const
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 export function isDecimal(value: unknown): value is string {
   return typeof value === 'string' && DECIMAL_TEXT.test(value)
@@ -36,7 +33,7 @@ export function fractionDigits(decimal: string): number {
 
 /** The levels of one side as they were sent; undefined when they are not a list of {price, amount}. */
 export function levelList(value: unknown): { readonly price: unknown; readonly amount: unknown }[] | undefined {
-  if (!Array.isArray(value) || !value.every(isRecord)) return undefined
+  if (!Array.isArray(value) || !value.every(isObject)) return undefined
   return value.map(({ price, amount }) => ({ price, amount }))
 }
 

@@ -3,8 +3,9 @@
  * protocol of the stream does not say. It promises one request at a time, and silence about what goes wrong: a service
  * that does not serve the operation is never asked again, and without an answer nothing is known. It never ends a watch.
  */
+
 import type { Clock, Timer } from '../base/clock.ts'
-import { isRecord } from './checker-forms.ts'
+import { isObject } from '../base/json-value.ts'
 
 /** What the service reports of the market. */
 export interface ServedState {
@@ -71,7 +72,7 @@ async function request(
 
 /** `nowMilliseconds`: the time of the answer by the service's clock. */
 function servedState(body: unknown, market: string, nowMilliseconds: number, clock: Clock): ServedState | undefined {
-  const items = isRecord(body) && Array.isArray(body.items) ? body.items.filter(isRecord) : []
+  const items = isObject(body) && Array.isArray(body.items) ? body.items.filter(isObject) : []
   const item = items.find((each) => each.market === market)
   if (item === undefined || !STATES.includes(item.state) || typeof item.state_since !== 'string') return undefined
   const age = Math.max(0, nowMilliseconds - Date.parse(item.state_since)) || 0

@@ -2,9 +2,11 @@
  * What a person who watches one market wants to know, built up from the messages of the stream: the book, the last
  * trades with the side that took, rates and ages. Pure: the caller says when a message arrived.
  */
+
 import { formatDecimal, parseDecimal, type Scaled } from '../base/decimal.ts'
+import { isObject } from '../base/json-value.ts'
 import { PAYLOAD_TYPES } from '../contract/channels.ts'
-import { fractionDigits, isDecimal, isRecord, isZero, levelList } from './checker-forms.ts'
+import { fractionDigits, isDecimal, isZero, levelList } from './checker-forms.ts'
 import { BOOK_SIDES, ClientBook, comparePrices, type WireLevel } from './client-book.ts'
 import type { ServedState } from './market-state.ts'
 import { RateMeter } from './rate-meter.ts'
@@ -95,7 +97,7 @@ export class MarketView {
     this.lastMessageMilliseconds = nowMilliseconds
     const { channel, payload } = message
     if (channel === undefined) return this.#onReply(message, text)
-    if (!isRecord(payload)) throw unexpected(text)
+    if (!isObject(payload)) throw unexpected(text)
     if (channel === 'heartbeat') {
       this.lastHeartbeatMilliseconds = nowMilliseconds
       return { type: 'heartbeat', time: textOf(payload.timestamp, text) }
@@ -111,7 +113,7 @@ export class MarketView {
   }
 
   #onReply(message: Record<string, unknown>, text: string): ViewEvent {
-    const entries = Array.isArray(message.channels) ? message.channels.filter(isRecord) : []
+    const entries = Array.isArray(message.channels) ? message.channels.filter(isObject) : []
     // What is subscribed already is what was wanted.
     const refused = [message, ...entries].find(({ error }) => error !== undefined && error !== 'NO_EFFECT_ACTION')
     if (refused?.error === 'INTERNAL_SERVER_ERROR') return { type: 'failed', message: String(refused.message) }
@@ -206,7 +208,7 @@ function parseMessage(text: string): Record<string, unknown> {
   } catch {
     throw unexpected(text)
   }
-  if (!isRecord(value)) throw unexpected(text)
+  if (!isObject(value)) throw unexpected(text)
   return value
 }
 

@@ -4,9 +4,10 @@
  * judge each message once it was applied whole, and to say what the service ended, since markets may be removed and
  * changed. It never does I/O and reads no clock: the caller says when a message arrived.
  */
+import { isObject } from '../base/json-value.ts'
 import { CHANNELS, PAYLOAD_TYPES, REQUEST_TYPES } from '../contract/channels.ts'
 import { BookChecker } from './book-checker.ts'
-import { isDecimal, isRecord, isTimeText, isZero, type Report } from './checker-forms.ts'
+import { isDecimal, isTimeText, isZero, type Report } from './checker-forms.ts'
 import { HeartbeatChecker } from './heartbeat-checker.ts'
 import type { Violation, ViolationName } from './violations.ts'
 
@@ -117,11 +118,11 @@ export class StreamChecker {
   }
 
   #onReplyEntry(isSubscribed: boolean, entry: unknown): void {
-    if (!isRecord(entry) || typeof entry.type !== 'string' || typeof entry.success !== 'boolean') {
+    if (!isObject(entry) || typeof entry.type !== 'string' || typeof entry.success !== 'boolean') {
       this.#report('field-missing', undefined, `type or success in ${JSON.stringify(entry)}`)
       return
     }
-    const market = isRecord(entry.params) && typeof entry.params.market === 'string' ? entry.params.market : undefined
+    const market = isObject(entry.params) && typeof entry.params.market === 'string' ? entry.params.market : undefined
     if (!entry.success) {
       const isUnknown = entry.error === 'UNKNOWN_CHANNEL_PARAMS_CONFIGURATION'
       if (isUnknown && market !== undefined && this.#endedMarkets.has(market)) this.#removed.add(market)
@@ -138,7 +139,7 @@ export class StreamChecker {
   #onData(channel: string, payload: unknown, text: string): void {
     if (!Object.hasOwn(CHANNELS, channel)) {
       this.#report('channel-unknown', undefined, excerpt(text))
-    } else if (!isRecord(payload)) {
+    } else if (!isObject(payload)) {
       this.#report('field-missing', undefined, `payload in ${excerpt(text)}`)
     } else if (channel === 'heartbeat') {
       if (this.#mayCome(channel, undefined)) this.#onHeartbeat(payload)
@@ -221,7 +222,7 @@ function subscriptionKey(type: string, market: string | undefined): string {
 function parse(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return isRecord(value) ? value : undefined
+    return isObject(value) ? value : undefined
   } catch {
     return undefined
   }

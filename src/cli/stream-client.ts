@@ -5,6 +5,7 @@
  * looks into a message, and never puts a secret or a token into one.
  */
 import { WebSocket } from 'ws'
+import { type Jitter, jitteredBackoff } from '../base/backoff.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import { CLOSE_CODES, type CloseCause } from '../contract/stream-codes.ts'
 import type { StreamCredentials } from './stream-credentials.ts'
@@ -44,11 +45,11 @@ interface Refusal {
   readonly what: string
 }
 
-/** Delays before attempts after the first: doubling from the first to the second, each multiplied by 0.5 to 1.5. */
-const RETRY_MILLISECONDS_MIN = 250
-const RETRY_MILLISECONDS_MAX = 5_000
-/** The first delay where the close-code table says to wait a while first. */
-const RETRY_LATER_MILLISECONDS = 5_000
+/** Backoff between two attempts. */
+const RETRY_MILLISECONDS = { first: 250, longest: 5_000 }
+/** The same where the close-code table requires a longer delay from the first attempt on. */
+const RETRY_LATER_MILLISECONDS = { first: 5_000, longest: 5_000 }
+const RETRY_JITTER: Jitter = [0.5, 1.5]
 /** A service that answers the handshake later than this is not there. */
 const HANDSHAKE_MILLISECONDS_MAX = 10_000
 /** Servers ping and beat far more often; after this long without a byte the path is dead and nobody told us. */
@@ -236,9 +237,9 @@ export class StreamClient {
   #retryDelay(outcome: Outcome): number {
     const isLater = this.#retriesLater || adviceOf(outcome) === 'after backing off'
     this.#retriesLater = false
-    const growth = (isLater ? RETRY_LATER_MILLISECONDS : RETRY_MILLISECONDS_MIN) * 2 ** Math.min(this.#failures, 10)
+    const limits = isLater ? RETRY_LATER_MILLISECONDS : RETRY_MILLISECONDS
     this.#failures++
-    const jittered = Math.min(growth, RETRY_MILLISECONDS_MAX) * (0.5 + this.#options.random())
+    const jittered = jitteredBackoff(limits, RETRY_JITTER, this.#failures, this.#options.random)
     const asked = outcome.type === 'refused' ? outcome.retryAfterSeconds * 1000 : 0
     return Math.round(Math.max(jittered, asked))
   }

@@ -2,6 +2,7 @@
  * Gets an access token for the stream by the client credentials grant (RFC 6749 section 4.4). The secret travels in the
  * form body only and is in no error.
  */
+import { type JsonObject, membersOf } from '../base/json-value.ts'
 import { STREAM_SCOPE } from '../contract/scopes.ts'
 import type { StreamCredentials } from './stream-credentials.ts'
 
@@ -81,10 +82,9 @@ async function post(url: string, form: Record<string, string>, stop: AbortSignal
 }
 
 /** An answer that is no JSON object counts as one without members: the status says enough. */
-async function readJson(response: Response): Promise<Record<string, unknown>> {
+async function readJson(response: Response): Promise<JsonObject> {
   try {
-    const value: unknown = await response.json()
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+    return membersOf(await response.json())
   } catch {
     return {}
   }

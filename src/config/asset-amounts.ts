@@ -2,7 +2,9 @@
  * The kind of setting that gives assets an amount each: `{USD: 1000, BTC: "0.5"}`. Amounts are texts of plain decimals,
  * zero or above; whether an asset exists and has so many decimals is checked when a whole configuration is loaded.
  */
+
 import { parseDecimal } from '../base/decimal.ts'
+import { isObject } from '../base/json-value.ts'
 import type { Asset } from '../contract/assets.ts'
 import { isAssetSymbol } from './assets.ts'
 import { given, type Problem, type Setting } from './setting-kinds.ts'
@@ -22,7 +24,7 @@ export function assetAmounts(common: { readonly live?: true; readonly meaning: s
     show: (value) => Object.fromEntries(value),
     read(raw) {
       if (raw === null || raw === '') return { value: new Map() }
-      if (typeof raw !== 'object' || Array.isArray(raw)) {
+      if (!isObject(raw)) {
         return {
           problems: [{ path: '', message: `${given(raw)}, not a map of assets to amounts such as {USD: 1000}` }],
         }

@@ -2,6 +2,7 @@
  * The `assets` setting: what a configured asset looks like, every rule it must keep, and the assets that are there when
  * nobody configures any. Whether anybody holds one is not its business.
  */
+import { isObject } from '../base/json-value.ts'
 import { nearest } from '../base/nearest.ts'
 import type { Asset } from '../contract/assets.ts'
 import { CRYPTO_NETWORK_NAMES, type CryptoNetwork } from '../contract/crypto-networks.ts'
@@ -67,11 +68,11 @@ function readAssets(raw: unknown): Reading<readonly Asset[]> {
 /** What of an entry is right; what is not is added to `problems`. */
 function readAsset(entry: unknown, path: string, problems: Problem[]): Asset {
   const note = (member: string, message: string): void => void problems.push({ path: path + member, message })
-  if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) {
+  if (!isObject(entry)) {
     note('', 'is not an object')
     return { symbol: '', decimals: 0, networks: [] }
   }
-  const { symbol, decimals, networks = [] } = entry as Readonly<Record<string, unknown>>
+  const { symbol, decimals, networks = [] } = entry
   for (const member of Object.keys(entry)) {
     if (MEMBERS.includes(member)) continue
     const meant = nearest(member, MEMBERS)

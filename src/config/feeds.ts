@@ -4,6 +4,7 @@
  * it, is there without being configured. Flags, variables and flat keys of a file address single members of the map:
  * `feeds.NAME.url` and `feeds.NAME.rest_url`.
  */
+import { isObject } from '../base/json-value.ts'
 import { nearest } from '../base/nearest.ts'
 import type { VenueAddresses } from '../feed/venue.ts'
 import { VENUE_NAMES, VENUES, type VenueName } from '../feed/venues.ts'
@@ -159,8 +160,4 @@ function readFeed(name: string, entry: unknown, path: string, problems: Problem[
 
 function showFeed({ kind, addresses: { url: address, restUrl } }: Feed): unknown {
   return { kind, url: address, rest_url: restUrl }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

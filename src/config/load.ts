@@ -3,6 +3,7 @@
  * once (the first of very many), each with its key and where the value came from, and never repeats the value of a
  * secret.
  */
+import { isObject } from '../base/json-value.ts'
 import { nearest } from '../base/nearest.ts'
 import { fileErrorText } from '../base/regular-file.ts'
 import { assetAmountProblems } from './asset-amounts.ts'
@@ -273,7 +274,7 @@ function readConfigFile(input: ConfigInput, problems: ProblemList): Layer {
 
 /** Walks the file down to known keys: `http: {port: 1}` and `http.port: 1` are the same. */
 function collect(value: unknown, prefix: string, origin: string, layer: Layer, problems: ProblemList): void {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     const message = () => (prefix === '' ? 'does not hold keys and values' : unknownKey(prefix))
     problems.add({ key: prefix, origin, message })
     return

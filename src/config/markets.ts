@@ -2,6 +2,7 @@
  * The `markets` setting: what a configured market looks like, every rule it must keep, and the simulated markets that
  * `demo` serves when none are configured. No other verb has markets that nobody configured.
  */
+import { isObject, type JsonObject } from '../base/json-value.ts'
 import { nearest } from '../base/nearest.ts'
 import type { AggregationPolicy } from '../market/aggregate.ts'
 import { type Aggregation, type ConfiguredMarket, isSimulator } from '../markets/configured-market.ts'
@@ -104,13 +105,12 @@ function readMarkets(raw: unknown): Reading<readonly ConfiguredMarket[]> {
 /** Reads one entry, noting everything that is wrong with it. */
 class MarketReader {
   readonly problems: Problem[] = []
-  readonly #entry: Readonly<Record<string, unknown>> | undefined
+  readonly #entry: JsonObject | undefined
   readonly #path: string
 
   constructor(entry: unknown, path: string) {
     this.#path = path
-    const isObject = typeof entry === 'object' && entry !== null && !Array.isArray(entry)
-    this.#entry = isObject ? (entry as Record<string, unknown>) : undefined
+    this.#entry = isObject(entry) ? entry : undefined
   }
 
   read(): ConfiguredMarket | undefined {
@@ -146,11 +146,11 @@ class MarketReader {
   #aggregation(): Aggregation {
     const value = this.#entry?.aggregation
     if (value === undefined) return AGGREGATION_DEFAULT
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    if (!isObject(value)) {
       this.#note('.aggregation', `${given(value)}, not an object`)
       return AGGREGATION_DEFAULT
     }
-    const { policy = AGGREGATION_DEFAULT.policy, max_age_ms: age, ...rest } = value as Readonly<Record<string, unknown>>
+    const { policy = AGGREGATION_DEFAULT.policy, max_age_ms: age, ...rest } = value
     for (const member of Object.keys(rest)) {
       this.#note(`.aggregation.${member}`, 'is unknown (there are policy and max_age_ms)')
     }

@@ -2,6 +2,7 @@
  * The `sources` of a configured market: what each text means, and which may stand side by side. It knows what the symbols
  * of each kind of feed look like, not how a venue is spoken to.
  */
+import { isObject } from '../base/json-value.ts'
 import { VENUES } from '../feed/venues.ts'
 import { isSimulator, isVenueSource, type MarketSource, sourceText } from '../markets/configured-market.ts'
 import { type Feeds, unknownFeedText } from './feeds.ts'
@@ -87,10 +88,6 @@ export function readSources(value: unknown, path: string, problems: Problem[]): 
 /** A made-up book, or one of the past, added to a real one is a wrong book. */
 function standsAlone(source: MarketSource): boolean {
   return isSimulator(source) || source.feed === 'replay'
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** `{source, max_age_ms}`. */

@@ -3,6 +3,7 @@
  * anything: every other success means that the executor has the payment, and everything that is no success says nothing.
  * Pure.
  */
+import { membersOf, parseJson } from '../base/json-value.ts'
 import type { WebhookReply } from './webhook-request.ts'
 
 export type WebhookOutcome =
@@ -23,7 +24,7 @@ export function outcomeOf(reply: WebhookReply): WebhookOutcome {
   const { status: httpStatus, body } = reply
   // A status says nothing: a proxy may answer for an executor that has the payment already.
   if (httpStatus < 200 || httpStatus > 299) return { kind: 'unknown', detail: `answered with status ${httpStatus}` }
-  const { status, code, detail, reference } = membersOf(body)
+  const { status, code, detail, reference } = membersOf(parseJson(body))
   switch (status) {
     case 'REFUSED': {
       const reasons = [code, detail].flatMap((text) => (typeof text === 'string' && text !== '' ? [text] : []))
@@ -36,15 +37,6 @@ export function outcomeOf(reply: WebhookReply): WebhookOutcome {
       return { kind: 'accepted', detail: 'ACCEPTED' }
     default:
       return { kind: 'accepted', detail: `status ${httpStatus} without a known answer` }
-  }
-}
-
-function membersOf(body: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(body)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
-  } catch {
-    return {}
   }
 }
 

@@ -8,6 +8,7 @@ import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import type { Clock } from '../base/clock.ts'
+import { withTimeLimit } from '../base/time-limit.ts'
 import { addressesFault, isLoopbackHost } from './webhook-addresses.ts'
 
 /** For everything from the name to the last byte of the answer. */
@@ -47,14 +48,13 @@ export async function postWebhook(
 ): Promise<WebhookReply> {
   const ending = new AbortController()
   const timeOut = new RequestFault(`no complete answer within ${REQUEST_MILLISECONDS_MAX / 1000} seconds`)
-  const timer = clock.schedule(REQUEST_MILLISECONDS_MAX, () => ending.abort(timeOut))
   try {
-    return await Promise.race([exchange(request, resolve, ending.signal), rejectionOf(ending.signal)])
+    const replied = exchange(request, resolve, ending.signal)
+    return await withTimeLimit(clock, REQUEST_MILLISECONDS_MAX, replied, () => Promise.reject(timeOut))
   } catch (error) {
     if (error instanceof RequestFault) return { kind: 'failed', reason: error.message }
     return { kind: 'failed', reason: `no connection, or it broke: ${codeOf(error)}` }
   } finally {
-    timer.cancel()
     ending.abort(timeOut)
   }
 }
@@ -133,10 +133,4 @@ async function resolveByMachine(hostname: string): Promise<readonly string[]> {
 /** The word of the system, or of the TLS library, for what went wrong; its message could name what a peer sent. */
 function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException | null | undefined)?.code ?? 'unknown error'
-}
-
-function rejectionOf(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
 }

@@ -4,6 +4,7 @@
  * stops in between has sent something whose outcome is unknown; it is sent again, with the same id and the same bytes,
  * until the executor answers or the operator has to find out. It decides nothing about money itself.
  */
+import { type Jitter, jitteredBackoff } from '../base/backoff.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { LogLimit } from '../base/log-limit.ts'
@@ -46,9 +47,9 @@ export interface WebhookSenderOptions {
 const PARALLEL_MAX = 8
 /** Notifications announce what is new; this finds what is due again, and what a notification was lost for. */
 const POLL_MILLISECONDS = 5_000
-/** Seconds before the second request; doubled for each further one, up to the largest wait. */
-const REPEAT_SECONDS = 5
-const REPEAT_SECONDS_MAX = 900
+/** Backoff before a request is repeated. */
+const REPEAT_SECONDS = { first: 5, longest: 900 }
+const REPEAT_JITTER: Jitter = [0.5, 1.5]
 
 export class WebhookSender {
   readonly #options: WebhookSenderOptions
@@ -150,8 +151,8 @@ export class WebhookSender {
 
   async #record(request: DueRequest, outcome: WebhookOutcome): Promise<Recorded> {
     const { owners, random } = this.#options
-    const wait = Math.min(REPEAT_SECONDS * 2 ** Math.min(request.attempt - 1, 20), REPEAT_SECONDS_MAX)
-    const repeatSeconds = Math.round(wait * (0.5 + random()) * 1000) / 1000
+    const seconds = jitteredBackoff(REPEAT_SECONDS, REPEAT_JITTER, request.attempt, random)
+    const repeatSeconds = Math.round(seconds * 1000) / 1000
     const record = (result: WebhookOutcome) =>
       this.#write((transaction) => recordOutcome(transaction, owners, request, result, repeatSeconds))
     try {

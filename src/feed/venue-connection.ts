@@ -7,6 +7,7 @@
  * wait, in order, while the venue takes no more. It knows no venue's messages.
  */
 import { WebSocket } from 'ws'
+import { type Jitter, jitteredBackoff } from '../base/backoff.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
@@ -49,13 +50,12 @@ const OUTBOUND_BYTES_MAX = 1024 * 1024
 const REQUESTS_WAITING_MAX = 10_000
 /** A connection that stood for so long has proved itself: the next outage starts with the shortest delay again. */
 const PROVEN_MILLISECONDS = 60_000
-const RETRY_MILLISECONDS_MIN = 500
-const RETRY_MILLISECONDS_MAX = 30_000
+const RETRY_MILLISECONDS = { first: 500, longest: 30_000 }
+const RETRY_JITTER: Jitter = [0.5, 1]
 
-/** Whole milliseconds before attempt 0, 1, 2 … after a failure: doubling, bounded, at random from the upper half of that. */
-export function retryMilliseconds(attempt: number, random: () => number): number {
-  const most = Math.min(RETRY_MILLISECONDS_MAX, RETRY_MILLISECONDS_MIN * 2 ** Math.min(attempt, 16))
-  return Math.round((most * (1 + random())) / 2)
+/** Whole milliseconds to wait after a number (1, 2, 3 …) of failures in a row, of a connection or a request to a venue. */
+export function retryMilliseconds(failures: number, random: () => number): number {
+  return Math.round(jitteredBackoff(RETRY_MILLISECONDS, RETRY_JITTER, failures, random))
 }
 
 export class VenueConnection {
@@ -241,8 +241,8 @@ export class VenueConnection {
     const { venue, clock, log, onDown } = this.#options
     const opened = this.#openedMilliseconds
     if (opened !== undefined && clock.monotonicMilliseconds() - opened >= PROVEN_MILLISECONDS) this.#failures = 0
-    const delayMilliseconds = retryMilliseconds(this.#failures, this.#options.random)
     this.#failures += 1
+    const delayMilliseconds = retryMilliseconds(this.#failures, this.#options.random)
     this.#socket = undefined
     this.#timer?.cancel()
     this.#dropWaiting()

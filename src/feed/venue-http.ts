@@ -5,6 +5,7 @@
  * throws: what goes wrong is a problem that can be shown. It knows no venue's addresses.
  */
 import type { Clock } from '../base/clock.ts'
+import { withTimeLimit } from '../base/time-limit.ts'
 import { TokenBucket } from '../base/token-bucket.ts'
 import type { Fetched, VenueProtocol } from './venue.ts'
 
@@ -134,18 +135,13 @@ export class VenueRequests {
     const own = new AbortController()
     const onAbort = (): void => own.abort()
     signal.addEventListener('abort', onAbort, { once: true })
-    let limit: { cancel(): void } | undefined
-    const timeIsUp = new Promise<Fetched<Value>>((resolve) => {
-      limit = this.#clock.schedule(REQUEST_MILLISECONDS_MAX, () => {
-        resolve({ problem: `no answer within ${REQUEST_MILLISECONDS_MAX / 1000} s` })
-        own.abort()
-      })
-    })
     const answered = request(own.signal).catch((error: unknown) => ({ problem: describeError(error) }))
     try {
-      return await Promise.race([answered, timeIsUp])
+      return await withTimeLimit(this.#clock, REQUEST_MILLISECONDS_MAX, answered, () => {
+        own.abort()
+        return { problem: `no answer within ${REQUEST_MILLISECONDS_MAX / 1000} s` }
+      })
     } finally {
-      limit?.cancel()
       signal.removeEventListener('abort', onAbort)
     }
   }

@@ -170,8 +170,8 @@ export class VenueListings {
   #fail(asked: readonly string[], problem: string, retryAfterMilliseconds: number): void {
     const { random, log, onProblem } = this.#options
     for (const symbol of asked) this.#wanted.add(symbol)
-    const delayMilliseconds = Math.max(retryAfterMilliseconds, retryMilliseconds(this.#failures, random))
     this.#failures += 1
+    const delayMilliseconds = Math.max(retryAfterMilliseconds, retryMilliseconds(this.#failures, random))
     log.warn({ problem, retryMilliseconds: delayMilliseconds }, 'venue list of pairs not fetched')
     this.#plan(delayMilliseconds)
     onProblem(asked, `no list of pairs: ${problem}`)

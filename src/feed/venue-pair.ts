@@ -239,9 +239,9 @@ export class VenuePair<Data> {
     if (this.#state === 'live' && liveMilliseconds >= PROVEN_MILLISECONDS) this.#failures = 0
     metrics.countGap()
     this.#forget('waiting')
-    const ownMilliseconds = this.#failures === 0 ? 0 : retryMilliseconds(this.#failures, random)
-    const delayMilliseconds = Math.max(ownMilliseconds, patienceMilliseconds)
     this.#failures += 1
+    const ownMilliseconds = this.#failures === 1 ? 0 : retryMilliseconds(this.#failures, random)
+    const delayMilliseconds = Math.max(ownMilliseconds, patienceMilliseconds)
     log.warn({ symbol: this.symbol, reason, retryMilliseconds: delayMilliseconds }, 'venue book lost')
     if (delayMilliseconds === 0) this.#resubscribe()
     else this.#setTimer(delayMilliseconds, () => this.#resubscribe())

@@ -90,14 +90,14 @@ export class VenueSnapshot<Data> {
       fail(`no snapshot of ${symbol}: ${problem}`, patienceMilliseconds)
       return
     }
-    const delayMilliseconds = Math.max(patienceMilliseconds, retryMilliseconds(attempt, random))
+    const delayMilliseconds = Math.max(patienceMilliseconds, retryMilliseconds(attempt + 1, random))
     log.warn({ symbol, problem, retryMilliseconds: delayMilliseconds }, 'venue snapshot not fetched')
     this.#plan(delayMilliseconds, attempt + 1)
   }
 
   #repeat(attempt: number): void {
     const { symbol, random, isLive, fail } = this.#options
-    if (isLive() || attempt + 1 < FETCHES_MAX) this.#plan(retryMilliseconds(attempt, random), attempt + 1)
+    if (isLive() || attempt + 1 < FETCHES_MAX) this.#plan(retryMilliseconds(attempt + 1, random), attempt + 1)
     else fail(`no snapshot of ${symbol} that is new enough`, 0)
   }
 

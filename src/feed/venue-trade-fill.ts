@@ -194,8 +194,8 @@ export class VenueTradeFill {
   /** Asks again a little later, but not before the venue wants to be asked, and not after the time is over. */
   #retry(symbol: string, filling: Filling, problem: string, patienceMilliseconds: number): void {
     const { clock, random } = this.#options
-    const delayMilliseconds = Math.max(patienceMilliseconds, retryMilliseconds(filling.failures, random))
     filling.failures += 1
+    const delayMilliseconds = Math.max(patienceMilliseconds, retryMilliseconds(filling.failures, random))
     const leftMilliseconds = filling.deadlineMilliseconds - clock.monotonicMilliseconds()
     if (filling.failures >= FAILURES_MAX || delayMilliseconds >= leftMilliseconds) {
       this.#giveUp(symbol, filling, problem)

@@ -4,6 +4,7 @@
  * has an effect is decided by `subscriptions`. A reply is bounded by its request: at
  * most twice the bytes of each entry and 220 more, for at most `entriesMax` entries.
  */
+import { isObject } from '../base/json-value.ts'
 import {
   CHANNELS,
   type ChannelType,
@@ -209,10 +210,6 @@ const SHOWN_LENGTH_MAX = 40
 
 function shown(text: string): string {
   return JSON.stringify(text.length > SHOWN_LENGTH_MAX ? `${text.slice(0, SHOWN_LENGTH_MAX)}…` : text)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isRequestType(type: unknown): type is RequestType {

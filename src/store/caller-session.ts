@@ -5,6 +5,7 @@
  */
 import { assert } from '../base/assert.ts'
 import type { Clock, Timer } from '../base/clock.ts'
+import { withTimeLimit } from '../base/time-limit.ts'
 import { writeParameter } from './column-types.ts'
 import { STATEMENT_MILLISECONDS_MAX, StatementFailed, StoreUnavailable } from './db.ts'
 import { TRANSACTION_IDLE_MILLISECONDS_MAX } from './limits.ts'
@@ -157,23 +158,18 @@ export class CallerSession implements Session {
    */
   async #beforeDeadline<Value>(result: Promise<Value>): Promise<Value> {
     const { clock, deadlineMilliseconds } = this.#options
-    let timer: Timer | undefined
     let answered = false
-    const late = new Promise<never>((_, reject) => {
-      const giveUp = (): void => {
-        if (answered) return
-        if (this.#state === 'held') this.#takeAway('late')
-        reject(new StoreUnavailable(`the store did not answer within ${STATEMENT_MILLISECONDS_MAX} ms`))
-      }
-      // After a pause of our own process the answer may be there already, unread.
-      const wait = deadlineMilliseconds - clock.monotonicMilliseconds()
-      timer = clock.schedule(wait, () => clock.endOfTurn(giveUp))
-    })
+    const giveUp = (reject: (error: Error) => void): void => {
+      if (answered) return
+      if (this.#state === 'held') this.#takeAway('late')
+      reject(new StoreUnavailable(`the store did not answer within ${STATEMENT_MILLISECONDS_MAX} ms`))
+    }
+    // After a pause of this process the answer may have arrived without having been read yet.
+    const afterReading = () => new Promise<never>((_, reject) => clock.endOfTurn(() => giveUp(reject)))
     try {
-      return await Promise.race([result, late])
+      return await withTimeLimit(clock, deadlineMilliseconds - clock.monotonicMilliseconds(), result, afterReading)
     } finally {
       answered = true
-      timer?.cancel()
     }
   }
 

@@ -10,9 +10,11 @@ import { mkdir, rename, rm, statfs, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import { assert } from '../base/assert.ts'
+import { backoff } from '../base/backoff.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { startThread } from '../base/thread.ts'
+import { wait, withTimeLimit } from '../base/time-limit.ts'
 import type { StatementOutcome } from './caller-session.ts'
 import { StatementFailed, StoreUnavailable } from './db.ts'
 import type { WorkerAnswer, WorkerRequest, WorkerStart } from './embedded-worker.ts'
@@ -21,8 +23,7 @@ import {
   CLOSE_MILLISECONDS_MAX,
   FREE_BYTES_MIN,
   PROBE_BYTES,
-  RESTART_PAUSE_MILLISECONDS_MAX,
-  RESTART_PAUSE_MILLISECONDS_MIN,
+  RESTART_MILLISECONDS,
   START_MILLISECONDS_MAX,
 } from './limits.ts'
 import { copyTemplate } from './store-template.ts'
@@ -231,7 +232,7 @@ export class EmbeddedEngine {
     const { log, clock, folder, listener } = this.#options
     const startedMilliseconds = clock.monotonicMilliseconds()
     await lost.terminate()
-    for (let pause = RESTART_PAUSE_MILLISECONDS_MIN; !this.#closing; pause *= 2) {
+    for (let attempt = 1; !this.#closing; attempt++) {
       try {
         if (needsRoom) await requireFreeSpace(folder)
         const worker = await this.#startWorker(folder)
@@ -251,8 +252,7 @@ export class EmbeddedEngine {
         this.#isDown = true
         this.#problem = problem
         this.#firstRestartFailed()
-        const milliseconds = Math.min(pause, RESTART_PAUSE_MILLISECONDS_MAX)
-        await new Promise<void>((resolve) => clock.schedule(milliseconds, resolve))
+        await wait(clock, backoff(RESTART_MILLISECONDS, attempt))
       }
     }
   }
@@ -292,17 +292,9 @@ export class EmbeddedEngine {
     return worker
   }
 
-  /** What the promise gives, or undefined when it takes longer. */
-  async #before<Value>(milliseconds: number, promise: Promise<Value>): Promise<Value | undefined> {
-    let timer: Timer | undefined
-    const late = new Promise<undefined>((resolve) => {
-      timer = this.#options.clock.schedule(milliseconds, () => resolve(undefined))
-    })
-    try {
-      return await Promise.race([promise, late])
-    } finally {
-      timer?.cancel()
-    }
+  /** The value of the promise; undefined when it takes longer. */
+  #before<Value>(milliseconds: number, promise: Promise<Value>): Promise<Value | undefined> {
+    return withTimeLimit(this.#options.clock, milliseconds, promise, () => undefined)
   }
 }
 

@@ -1,4 +1,5 @@
 /** The limits of both engines, each with its reason. What callers may rely on is at `Db`. */
+import type { Jitter } from '../base/backoff.ts'
 
 /**
  * Callers that may wait for their turn. The embedded session answers some thousand statements a second, a pool some ten
@@ -20,8 +21,7 @@ export const CLOSE_MILLISECONDS_MAX = 5_000
 export const START_MILLISECONDS_MAX = 120_000
 
 /** Embedded: pause before a start that follows a failed one, doubled each time, so a full disk is not hammered. */
-export const RESTART_PAUSE_MILLISECONDS_MIN = 100
-export const RESTART_PAUSE_MILLISECONDS_MAX = 5_000
+export const RESTART_MILLISECONDS = { first: 100, longest: 5_000 }
 
 /**
  * Embedded: after a lack of resources, what must be free for a start: two segments of the log, so that the store does
@@ -53,5 +53,5 @@ export const HEARTBEAT_MILLISECONDS = 500
 export const HEARTBEAT_ANSWER_MILLISECONDS_MAX = 1_500
 
 /** PostgreSQL: pause before reconnecting after a failure: doubled each time, less up to a half at random. */
-export const RECONNECT_PAUSE_MILLISECONDS_MIN = 100
-export const RECONNECT_PAUSE_MILLISECONDS_MAX = 2_000
+export const RECONNECT_MILLISECONDS = { first: 100, longest: 2_000 }
+export const RECONNECT_JITTER: Jitter = [0.5, 1]

@@ -7,15 +7,17 @@
  * callers are refused at once, and hang nowhere), `closed`. A connection that is cut while up leads to `connecting`, a
  * silence to `down`; every attempt leads to `up` or `down`.
  */
+import { jitteredBackoff } from '../base/backoff.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { withTimeLimit } from '../base/time-limit.ts'
 import { StoreUnavailable } from './db.ts'
 import {
   CONNECT_MILLISECONDS_MAX,
   HEARTBEAT_ANSWER_MILLISECONDS_MAX,
   HEARTBEAT_MILLISECONDS,
-  RECONNECT_PAUSE_MILLISECONDS_MAX,
-  RECONNECT_PAUSE_MILLISECONDS_MIN,
+  RECONNECT_JITTER,
+  RECONNECT_MILLISECONDS,
 } from './limits.ts'
 import type { NotificationListeners } from './notification-listeners.ts'
 import { PostgresConnection } from './postgres-connection.ts'
@@ -63,7 +65,7 @@ export class PostgresWatch {
 
   /** Waits, at most that long, while it is not known whether the server is there; throws unless it is. */
   async ready(waitMillisecondsMax: number): Promise<void> {
-    if (this.#state === 'connecting') await this.#before(waitMillisecondsMax, this.#attempt)
+    if (this.#state === 'connecting') await this.#isInTime(waitMillisecondsMax, this.#attempt)
     if (this.#state !== 'up') throw new StoreUnavailable(`${UNREACHABLE}${this.#reason}`)
   }
 
@@ -75,7 +77,7 @@ export class PostgresWatch {
     const listening = this.#inTurn((connection) =>
       connection.run(`listen ${quoted(channel)}`, [], HEARTBEAT_ANSWER_MILLISECONDS_MAX),
     )
-    const inTime = await this.#before(deadline - clock.monotonicMilliseconds(), listening)
+    const inTime = await this.#isInTime(deadline - clock.monotonicMilliseconds(), listening)
     if (!inTime) throw new StoreUnavailable('the store did not answer in time')
   }
 
@@ -136,11 +138,8 @@ export class PostgresWatch {
     const { clock, log, random } = this.#options
     if (this.#failures++ === 0) log.warn({ err: error }, 'store unreachable')
     this.#down(error instanceof Error ? error.message.replace(UNREACHABLE, '') : String(error))
-    const pause = Math.min(
-      RECONNECT_PAUSE_MILLISECONDS_MIN * 2 ** Math.min(this.#failures - 1, 10),
-      RECONNECT_PAUSE_MILLISECONDS_MAX,
-    )
-    this.#timer = clock.schedule(pause * (1 - random() / 2), () => this.#reconnect())
+    const delayMilliseconds = jitteredBackoff(RECONNECT_MILLISECONDS, RECONNECT_JITTER, this.#failures, random)
+    this.#timer = clock.schedule(delayMilliseconds, () => this.#reconnect())
   }
 
   #down(reason: string): void {
@@ -194,17 +193,10 @@ export class PostgresWatch {
     return result
   }
 
-  /** Whether the promise settled by then; passes its failure on. */
-  async #before(milliseconds: number, promise: Promise<void>): Promise<boolean> {
-    let timer: Timer | undefined
-    const late = new Promise<boolean>((resolve) => {
-      timer = this.#options.clock.schedule(milliseconds, () => resolve(false))
-    })
-    try {
-      return await Promise.race([promise.then(() => true), late])
-    } finally {
-      timer?.cancel()
-    }
+  /** Whether the promise settled within the time; rejects as it does. */
+  #isInTime(milliseconds: number, promise: Promise<void>): Promise<boolean> {
+    const settled = promise.then(() => true)
+    return withTimeLimit(this.#options.clock, milliseconds, settled, () => false)
   }
 }
 

@@ -70,14 +70,14 @@ function follow(url: string, more: Partial<VenueConnectionOptions> = {}) {
 
 describe('the delay before the next attempt', () => {
   it('doubles up to a bound', () => {
-    expect([0, 1, 2, 3, 4, 5, 6, 7, 1e9].map((attempt) => retryMilliseconds(attempt, () => 1))).toEqual([
+    expect([1, 2, 3, 4, 5, 6, 7, 8, 1e9].map((failures) => retryMilliseconds(failures, () => 1))).toEqual([
       500, 1000, 2000, 4000, 8000, 16000, 30000, 30000, 30000,
     ])
   })
 
   it('is spread at random over the upper half of that', () => {
-    expect([0, 1, 6].map((attempt) => retryMilliseconds(attempt, () => 0))).toEqual([250, 500, 15_000])
-    expect(retryMilliseconds(1, () => 0.5)).toBe(750)
+    expect([1, 2, 7].map((failures) => retryMilliseconds(failures, () => 0))).toEqual([250, 500, 15_000])
+    expect(retryMilliseconds(2, () => 0.5)).toBe(750)
   })
 
   it('grows while nobody answers, and every failed attempt is told', async () => {

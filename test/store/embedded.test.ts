@@ -13,7 +13,7 @@ import { type Db, STATEMENT_MILLISECONDS_MAX, StoreUnavailable } from '../../src
 import { openEmbedded } from '../../src/store/embedded.ts'
 import {
   CLOSE_MILLISECONDS_MAX,
-  RESTART_PAUSE_MILLISECONDS_MIN,
+  RESTART_MILLISECONDS,
   TRANSACTION_IDLE_MILLISECONDS_MAX,
 } from '../../src/store/limits.ts'
 import { readSchemaState } from '../../src/store/migrate.ts'
@@ -163,7 +163,7 @@ describe('the embedded store', () => {
     expect(await waiting).toBeInstanceOf(StoreUnavailable)
     rmSync(folder)
     renameSync(away, folder)
-    clock.advance(RESTART_PAUSE_MILLISECONDS_MIN)
+    clock.advance(RESTART_MILLISECONDS.first)
     await reconnected.given
     expect(await marks()).toEqual([1])
   })

@@ -14,8 +14,7 @@ import {
   CONNECT_MILLISECONDS_MAX,
   HEARTBEAT_ANSWER_MILLISECONDS_MAX,
   HEARTBEAT_MILLISECONDS,
-  RECONNECT_PAUSE_MILLISECONDS_MAX,
-  RECONNECT_PAUSE_MILLISECONDS_MIN,
+  RECONNECT_MILLISECONDS,
 } from '../../src/store/limits.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { sql } from '../../src/store/sql.ts'
@@ -43,7 +42,7 @@ afterEach(async () => {
 
 function open(address: string): Db {
   clock = new VirtualClock()
-  db = openPostgres({ url: address, connectionsMax: 3, log, clock, random: () => 0 })
+  db = openPostgres({ url: address, connectionsMax: 3, log, clock, random: () => 1 })
   return db
 }
 
@@ -74,10 +73,9 @@ async function until(predicate: () => boolean): Promise<void> {
 
 /** Settles when the store is there again: time passes in the pauses between attempts, and stands still in them. */
 async function untilBack(store: Db): Promise<void> {
-  const pauses = [RECONNECT_PAUSE_MILLISECONDS_MAX]
-  for (let pause = RECONNECT_PAUSE_MILLISECONDS_MIN; pause < RECONNECT_PAUSE_MILLISECONDS_MAX; pause *= 2) {
-    pauses.push(pause)
-  }
+  const { first, longest } = RECONNECT_MILLISECONDS
+  const pauses = [longest]
+  for (let pause = first; pause < longest; pause *= 2) pauses.push(pause)
   await until(() => {
     if (store.available) return true
     for (const pause of pauses) if (clock.isDueIn(pause)) clock.advance(pause)
@@ -112,7 +110,7 @@ describe('without a server', () => {
     cleanups.push(() => again.close())
     again.listen(join(folder, '.s.PGSQL.5432'))
     await once(again, 'listening')
-    clock.advance(RECONNECT_PAUSE_MILLISECONDS_MIN)
+    clock.advance(RECONNECT_MILLISECONDS.first)
     await until(() => attempts.length > 0)
     for (const socket of attempts) socket.destroy()
   })

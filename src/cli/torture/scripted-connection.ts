@@ -2,10 +2,11 @@
  * One connection of the client under test: its session of the product, its transport with the disturbances, and a
  * record of what it requested, what it holds, and how it ended. It judges nothing.
  */
+
 import type { RawData, WebSocket } from 'ws'
+import { isObject } from '../../base/json-value.ts'
 import { EXTENDED_SUBPROTOCOL } from '../../contract/channels.ts'
 import type { Session } from '../../gateway/session.ts'
-import { isRecord } from '../checker-forms.ts'
 import type { ScriptedTransport } from './scripted-transport.ts'
 
 /** One entry of a request of the client. */
@@ -91,19 +92,19 @@ export class ScriptedConnection {
   /** Notes what the client was sent. */
   sent(text: string): void {
     const message: unknown = JSON.parse(text)
-    if (!isRecord(message)) return
+    if (!isObject(message)) return
     if (typeof message.channel === 'string') this.#noteData(message.channel, message)
     else if (message.type === 'subscribe' || message.type === 'unsubscribe') this.#noteReply(message)
   }
 
   #noteData(channel: string, { payload, stream }: Record<string, unknown>): void {
-    if (channel === 'heartbeat' || !isRecord(payload)) return
+    if (channel === 'heartbeat' || !isObject(payload)) return
     this.dataCount++
-    if (isRecord(stream)) this.cursors.set(`${channel} ${payload.market}`, String(stream.cursor))
+    if (isObject(stream)) this.cursors.set(`${channel} ${payload.market}`, String(stream.cursor))
   }
 
   #noteReply({ type, channels }: Record<string, unknown>): void {
-    for (const entry of Array.isArray(channels) ? channels.filter(isRecord) : []) {
+    for (const entry of Array.isArray(channels) ? channels.filter(isObject) : []) {
       if (entry.success === true) this.subscribed[type === 'subscribe' ? 'add' : 'delete'](keyOf(entry))
     }
   }
@@ -116,10 +117,10 @@ function readRequest(text: string): ClientRequest | undefined {
   } catch {
     return undefined
   }
-  if (!isRecord(value) || typeof value.type !== 'string') return undefined
-  const entries = Array.isArray(value.channels) ? value.channels.filter(isRecord) : []
+  if (!isObject(value) || typeof value.type !== 'string') return undefined
+  const entries = Array.isArray(value.channels) ? value.channels.filter(isObject) : []
   const channels = entries.map((entry) => {
-    const params = isRecord(entry.params) ? entry.params : {}
+    const params = isObject(entry.params) ? entry.params : {}
     const { market, resume } = params
     return {
       key: keyOf(entry),
@@ -131,7 +132,7 @@ function readRequest(text: string): ClientRequest | undefined {
 }
 
 function keyOf({ type, params }: Record<string, unknown>): string {
-  const market = isRecord(params) ? params.market : undefined
+  const market = isObject(params) ? params.market : undefined
   return typeof market === 'string' ? `${type} ${market}` : String(type)
 }
 

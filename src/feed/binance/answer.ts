@@ -3,6 +3,7 @@
  * (https://developers.binance.com/docs/binance-spot-api-docs/rest-api/market-data-endpoints). It promises that every
  * member it hands on has the type it should have, and that prices and amounts stay the text that the venue sent. Pure.
  */
+import { isObject, type JsonObject, membersOf, parseJson } from '../../base/json-value.ts'
 import type { InstrumentState } from '../../market/event.ts'
 import type { Fetched, Listing, VenueTrade } from '../venue.ts'
 import type { BinanceSnapshot } from './book.ts'
@@ -17,15 +18,13 @@ const INSTRUMENT_STATES: ReadonlyMap<string, InstrumentState> = new Map([
   ['POST_TRADING', 'CLOSED'],
   ['END_OF_DAY', 'CLOSED'],
 ])
-type Members = Readonly<Record<string, unknown>>
-
 /**
  * Prices are as fine as the pair's tick and amounts as its step, but for orders from before these became coarser, or
  * what is left of them, which stand in books for years: those are as fine as the assets. Pairs whose precisions make no
  * sense are left out, as if the venue did not list them.
  */
 export function readListings(text: string): Fetched<readonly Listing[]> {
-  const { symbols } = parseMembers(text)
+  const { symbols } = membersOf(parseJson(text))
   if (!Array.isArray(symbols)) return { problem: 'a list of pairs that cannot be read' }
   const listings: Listing[] = []
   for (const one of symbols as unknown[]) {
@@ -45,7 +44,7 @@ export function readListings(text: string): Fetched<readonly Listing[]> {
 }
 
 export function readSnapshot(text: string, limit: number): Fetched<BinanceSnapshot> {
-  const { lastUpdateId, bids, asks } = parseMembers(text)
+  const { lastUpdateId, bids, asks } = membersOf(parseJson(text))
   if (!Number.isSafeInteger(lastUpdateId) || !areLevels(bids) || !areLevels(asks)) {
     return { problem: 'a snapshot that cannot be read' }
   }
@@ -65,31 +64,13 @@ export function readTrades(text: string): Fetched<readonly VenueTrade[]> {
 }
 
 /** Fraction digits of a step such as `0.00010000`; nothing where the venue has switched it off. */
-function stepDecimals({ filters }: Members, filterType: string, member: string): number | undefined {
+function stepDecimals({ filters }: JsonObject, filterType: string, member: string): number | undefined {
   const all: readonly unknown[] = Array.isArray(filters) ? filters : []
-  const step = all.find((one): one is Members => isObject(one) && one.filterType === filterType)?.[member]
+  const step = all.find((one): one is JsonObject => isObject(one) && one.filterType === filterType)?.[member]
   const match = typeof step === 'string' ? /^[0-9]{1,40}(?:\.([0-9]{1,40}))?$/.exec(step) : null
   return match === null || !/[1-9]/.test(match[0]) ? undefined : (match[1] ?? '').replace(/0+$/, '').length
 }
 
 function areDecimals(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= DECIMALS_MAX
-}
-
-function parseMembers(text: string): Members {
-  const value = parseJson(text)
-  return isObject(value) ? value : {}
-}
-
-/** Text that is no JSON has nothing of what is asked for, which is what its readers then say. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

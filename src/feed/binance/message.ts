@@ -4,6 +4,7 @@
  * stay the text that the venue sent, and that every member it hands on has the type it should have. What a message
  * means for a book is not decided here. Pure.
  */
+import { isObject, type JsonObject } from '../../base/json-value.ts'
 import type { VenueMessage, VenueTrade } from '../venue.ts'
 import { onlyCapture } from '../venue-damage.ts'
 import type { BinanceBookData, BinanceLevel } from './book.ts'
@@ -24,8 +25,6 @@ const STREAM_MEMBER = /"stream"\s*:\s*"([^"\\]*)"/g
 
 /** Longest text of the venue that goes into a reason. */
 const REASON_CHARACTERS_MAX = 200
-
-type Members = Readonly<Record<string, unknown>>
 
 /** `takeRequest` gives the request that an answer belongs to, by its id, once. */
 export function readBinanceMessage(
@@ -50,7 +49,7 @@ export function readBinanceMessage(
 const SHUTDOWN_REASON = 'the venue is about to close the connection'
 
 /** Streams that nobody asked for say nothing. */
-function readStream(name: string, data: Members): readonly BinanceMessage[] {
+function readStream(name: string, data: JsonObject): readonly BinanceMessage[] {
   const at = name.indexOf('@')
   const stream = name.slice(at + 1)
   if (stream === STREAM_OF.book) return [readDiff(data) ?? unreadable(name, 'a book message that cannot be read')]
@@ -78,13 +77,13 @@ function unreadable(streamName: string, reason: string): BinanceMessage {
   }
 }
 
-function readDiff({ s: symbol, E, U, u, b, a }: Members): BinanceMessage | undefined {
+function readDiff({ s: symbol, E, U, u, b, a }: JsonObject): BinanceMessage | undefined {
   if (typeof symbol !== 'string' || !isId(U) || !isId(u) || U > u || !areLevels(b) || !areLevels(a)) return undefined
   const data = { kind: 'diff', firstUpdateId: U, lastUpdateId: u, bids: b, asks: a } as const
   return isId(E) ? { kind: 'book', symbol, data, eventMilliseconds: E } : { kind: 'book', symbol, data }
 }
 
-function readTrade(data: Members): BinanceMessage | undefined {
+function readTrade(data: JsonObject): BinanceMessage | undefined {
   const trade = readAggregateTrade(data)
   if (typeof data.s !== 'string' || trade === undefined) return undefined
   return { kind: 'trades', symbol: data.s, isRepeat: false, trades: [trade] }
@@ -104,7 +103,7 @@ export function readAggregateTrade(value: unknown): VenueTrade | undefined {
  * a member of its own or at the top, depending on the page of the documentation.
  */
 function readAnswer(
-  answer: Members,
+  answer: JsonObject,
   takeRequest: (id: unknown) => BinanceRequest | undefined,
 ): readonly BinanceMessage[] {
   const request = takeRequest(answer.id)
@@ -123,10 +122,6 @@ function readAnswer(
 
 function restart(reason: string): readonly BinanceMessage[] {
   return [{ kind: 'restart', reason }]
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Ids and times are whole numbers that are exact as a double. */

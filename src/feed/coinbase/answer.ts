@@ -3,8 +3,8 @@
  * (https://docs.cdp.coinbase.com/api-reference/advanced-trade-api/rest-api/public/list-public-products, read
  * 2026-11-22). It guarantees that every member it hands on has the type it should have. Pure.
  */
+import { isObject, type JsonObject } from '../../base/json-value.ts'
 import type { Fetched, Listing } from '../venue.ts'
-import { isObject, type Members } from './message.ts'
 
 /** Fraction digits that can be scaled exactly. */
 const DECIMALS_MAX = 18
@@ -57,7 +57,7 @@ function decimalsOf(increment: unknown): number | undefined {
  * `internal` products are not for the public yet. A status that is not known may well have a book. A product that is
  * `limit_only` trades as usual, for there is nothing else in a book.
  */
-function stateOf(product: Members): Pick<Listing, 'status' | 'state' | 'instrument'> {
+function stateOf(product: JsonObject): Pick<Listing, 'status' | 'state' | 'instrument'> {
   const status = typeof product.status === 'string' && product.status !== '' ? product.status : 'unknown'
   if (status === 'delisted' || status === 'internal') return { status, state: 'gone' }
   if (status !== 'online') return { status, state: 'restricted' }

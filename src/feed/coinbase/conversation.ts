@@ -7,8 +7,9 @@
  * Products that share a feed: the venue sends the data of `BTC-USD` for `BTC-USDC` too (`Listing.feedSymbol`). The feed
  * is subscribed once, and each of its messages is handed on for every symbol that reads it.
  */
+import { isObject, type JsonObject } from '../../base/json-value.ts'
 import type { Listing } from '../venue.ts'
-import { type CoinbaseMessage, isObject, type Members, readBookEvent, readTradesEvent } from './message.ts'
+import { type CoinbaseMessage, readBookEvent, readTradesEvent } from './message.ts'
 
 type Channel = 'book' | 'trades'
 
@@ -150,7 +151,7 @@ export class Conversation {
    * Where that asked for several books, any of them may be meant, and the others were refused with it; each is asked for
    * by itself when its snapshot has not come.
    */
-  #readRefusal({ message }: Members): readonly CoinbaseMessage[] {
+  #readRefusal({ message }: JsonObject): readonly CoinbaseMessage[] {
     const reason =
       typeof message === 'string' && message !== '' ? message.slice(0, REASON_CHARACTERS_MAX) : 'no reason given'
     const { action, channel, products = [] } = this.#unanswered.shift() ?? {}

@@ -4,12 +4,11 @@
  * guarantees that prices and sizes stay the text that the venue sent, and that every member it hands on has the type it
  * should have. Pure.
  */
+import { isObject, type JsonObject } from '../../base/json-value.ts'
 import type { VenueMessage, VenueTrade } from '../venue.ts'
 import type { CoinbaseBookData, CoinbaseLevel } from './book.ts'
 
 export type CoinbaseMessage = VenueMessage<CoinbaseBookData>
-export type Members = Readonly<Record<string, unknown>>
-
 const TRADE_ID = /^[0-9]{1,16}$/
 
 /** One event of `l2_data`: a whole message of one product's book. */
@@ -26,7 +25,7 @@ export function readBookEvent(event: unknown): CoinbaseMessage {
   }
   const data = { isSnapshot, levels: updates }
   // The levels of a snapshot bear times of their own, most of them long past.
-  const eventMilliseconds = isSnapshot ? Number.NaN : readTime((updates.at(-1) as Members | undefined)?.event_time)
+  const eventMilliseconds = isSnapshot ? Number.NaN : readTime((updates.at(-1) as JsonObject | undefined)?.event_time)
   return Number.isNaN(eventMilliseconds)
     ? { kind: 'book', symbol, data }
     : { kind: 'book', symbol, data, eventMilliseconds }
@@ -65,7 +64,7 @@ export function readTradesEvent(event: unknown): readonly CoinbaseMessage[] {
 }
 
 /** The members that the channel and the REST API have in common. */
-export function readTrade({ trade_id, price, size, time }: Members): VenueTrade | undefined {
+export function readTrade({ trade_id, price, size, time }: JsonObject): VenueTrade | undefined {
   const executedAtMilliseconds = readTime(time)
   if (typeof trade_id !== 'string' || !TRADE_ID.test(trade_id)) return undefined
   if (typeof price !== 'string' || typeof size !== 'string' || Number.isNaN(executedAtMilliseconds)) return undefined
@@ -81,8 +80,4 @@ function readTime(value: unknown): number {
 
 function unreadable(channel: string): CoinbaseMessage {
   return { kind: 'unreadable', reason: `a message of ${channel} that cannot be read` }
-}
-
-export function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

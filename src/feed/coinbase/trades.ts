@@ -6,9 +6,10 @@
  *
  * Built from the venue's pages; it has not been tried against the venue.
  */
+import { isObject } from '../../base/json-value.ts'
 import type { Fetched, TradeGap, VenueTrade } from '../venue.ts'
 import { fetchText } from '../venue-http.ts'
-import { isObject, readTrade } from './message.ts'
+import { readTrade } from './message.ts'
 
 /**
  * Trades of a page. The venue's pages name no limit; others have seen that 2,500 is answered with status 500

@@ -3,6 +3,7 @@
  * promises that prices and quantities stay the text that the venue sent: no floating point touches them. What a
  * message means for a book is not decided here. Pure.
  */
+import { isObject, type JsonObject } from '../../base/json-value.ts'
 import type { Listing, VenueLevel, VenueMessage, VenueTrade } from '../venue.ts'
 import { onlyCapture } from '../venue-damage.ts'
 
@@ -33,8 +34,6 @@ const SYMBOL_MEMBER = /"symbol"\s*:\s*"([^"\\]+)"/g
 
 /** Longest text of the venue that goes into a reason. */
 const REASON_CHARACTERS_MAX = 200
-
-type Members = Readonly<Record<string, unknown>>
 
 export function readKrakenMessage(text: string): readonly KrakenMessage[] {
   let value: unknown
@@ -72,7 +71,7 @@ function readDamaged(text: string, what: string): readonly KrakenMessage[] {
   return [{ kind: channel === 'book' ? 'unreadable-book' : 'unreadable-trades', symbol, reason }]
 }
 
-function readBooks({ type, data }: Members): readonly KrakenMessage[] {
+function readBooks({ type, data }: JsonObject): readonly KrakenMessage[] {
   if ((type !== 'snapshot' && type !== 'update') || !Array.isArray(data)) {
     return unreadable('a book message without type or data')
   }
@@ -108,7 +107,7 @@ function readLevels(value: unknown): VenueLevel[] | undefined {
 }
 
 /** A trade that cannot be read is left out: the number of the next one proves that it is missing. */
-function readTrades({ type, data }: Members): readonly KrakenMessage[] {
+function readTrades({ type, data }: JsonObject): readonly KrakenMessage[] {
   const bySymbol = new Map<string, VenueTrade[]>()
   for (const entry of Array.isArray(data) ? (data as unknown[]) : []) {
     if (!isObject(entry)) continue
@@ -124,7 +123,7 @@ function readTrades({ type, data }: Members): readonly KrakenMessage[] {
 }
 
 /** Pairs whose precisions make no sense are left out, as if the venue did not list them. */
-function readInstrument(message: Members): KrakenMessage {
+function readInstrument(message: JsonObject): KrakenMessage {
   const pairs = isObject(message.data) ? message.data.pairs : undefined
   const listings: Listing[] = []
   for (const pair of Array.isArray(pairs) ? (pairs as unknown[]) : []) {
@@ -154,14 +153,14 @@ function stateOf(status: string): Listing['state'] {
 }
 
 /** `online`, `maintenance`, `cancel_only`, `post_only`. */
-function readStatus({ data }: Members): readonly KrakenMessage[] {
+function readStatus({ data }: JsonObject): readonly KrakenMessage[] {
   const entry: unknown = Array.isArray(data) ? data[0] : undefined
   if (!isObject(entry) || typeof entry.system !== 'string') return []
   const status = entry.system.slice(0, REASON_CHARACTERS_MAX)
   return [{ kind: 'status', isOpen: status === 'online', status }]
 }
 
-function readAnswer(message: Members): readonly KrakenMessage[] {
+function readAnswer(message: JsonObject): readonly KrakenMessage[] {
   const result = isObject(message.result) ? message.result : {}
   if (message.success !== true) return [readRefusal(message, message.symbol ?? result.symbol)]
   if (result.channel !== 'book' || typeof result.symbol !== 'string') return []
@@ -171,7 +170,7 @@ function readAnswer(message: Members): readonly KrakenMessage[] {
 }
 
 /** Only the refusal of a subscription says something about the pair. */
-function readRefusal(message: Members, symbol: unknown): KrakenMessage {
+function readRefusal(message: JsonObject, symbol: unknown): KrakenMessage {
   const reason = typeof message.error === 'string' ? message.error.slice(0, REASON_CHARACTERS_MAX) : 'no reason given'
   if (message.method !== 'subscribe' || typeof symbol !== 'string') return { kind: 'refused', reason }
   const channel = message.req_id === TRADES_REQUEST_ID ? 'trades' : 'book'
@@ -182,10 +181,6 @@ function readRefusal(message: Members, symbol: unknown): KrakenMessage {
 function readTime(value: unknown): number | undefined {
   const milliseconds = typeof value === 'string' ? Date.parse(value) : Number.NaN
   return Number.isNaN(milliseconds) ? undefined : milliseconds
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Fraction digits that can be scaled exactly; no listed pair comes near 18. */

@@ -3,6 +3,7 @@
  * trades of a pair from a time on, at most 1,000 a request. It promises that prices and volumes stay the text that the
  * venue sent, and that a page that cannot be read whole is a problem. It keeps nothing between two requests.
  */
+import { membersOf, parseJson } from '../../base/json-value.ts'
 import type { Fetched, TradeGap, VenueTrade } from '../venue.ts'
 import { fetchText } from '../venue-http.ts'
 
@@ -64,16 +65,4 @@ function readTrade(entry: unknown): VenueTrade | undefined {
   const executedAtMilliseconds = Math.floor(Math.round(seconds * 1e6) / 1e3)
   if (!Number.isSafeInteger(executedAtMilliseconds)) return undefined
   return { firstId: id as number, lastId: id as number, price, amount, executedAtMilliseconds }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-function membersOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
 }

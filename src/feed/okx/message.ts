@@ -3,6 +3,7 @@
  * prices and amounts stay the text that the venue sent, that every member it passes on has been checked, and never to
  * throw. A frame that cannot be read is of the pair that it names, or else of any pair.
  */
+import { isObject, type JsonObject } from '../../base/json-value.ts'
 import type { Listing, VenueLevel, VenueMessage, VenueTrade } from '../venue.ts'
 import { onlyCapture } from '../venue-damage.ts'
 
@@ -41,8 +42,6 @@ const TOO_MANY_REQUESTS = '60014'
 
 const CHANNEL_MEMBER = /"channel"\s*:\s*"([^"\\]*)"/g
 const INSTRUMENT_MEMBER = /"instId"\s*:\s*"([^"\\]+)"/g
-
-type Members = Readonly<Record<string, unknown>>
 
 export function readOkxMessage(text: string): readonly OkxMessage[] {
   if (text === 'pong') return []
@@ -199,7 +198,7 @@ function readStatus(data: readonly unknown[]): readonly OkxMessage[] {
   return messages
 }
 
-function readEvent(frame: Members): readonly OkxMessage[] {
+function readEvent(frame: JsonObject): readonly OkxMessage[] {
   const arg = isObject(frame.arg) ? frame.arg : {}
   switch (frame.event) {
     case 'subscribe':
@@ -219,7 +218,7 @@ function readEvent(frame: Members): readonly OkxMessage[] {
 }
 
 /** https://www.okx.com/docs-v5/en/#error-code-websocket-public */
-function readError(frame: Members, arg: Members): readonly OkxMessage[] {
+function readError(frame: JsonObject, arg: JsonObject): readonly OkxMessage[] {
   const reason = `${venueText(frame.code)}: ${venueText(frame.msg)}`
   // The requests of this connection are used up for up to an hour; a new connection begins with all of them.
   if (frame.code === TOO_MANY_REQUESTS) return restart(reason)
@@ -252,8 +251,4 @@ function readInteger(value: unknown): number | undefined {
 function readStep(value: unknown): number | undefined {
   const match = typeof value === 'string' ? /^[0-9]{1,20}(?:\.([0-9]{0,17}[1-9])?0*)?$/.exec(value) : null
   return match === null || !/[1-9]/.test(match[0]) ? undefined : (match[1]?.length ?? 0)
-}
-
-export function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -6,9 +6,10 @@
  *
  * Built from the venue's pages; it has not been tried against the venue.
  */
+import { isObject } from '../../base/json-value.ts'
 import type { Fetched, Listing, TradeGap, VenueTrade } from '../venue.ts'
 import { fetchText } from '../venue-http.ts'
-import { isObject, type OkxBookData, readInstruments, readLevels, readTrade } from './message.ts'
+import { type OkxBookData, readInstruments, readLevels, readTrade } from './message.ts'
 
 /** Longest text of the venue that goes into a problem. */
 const PROBLEM_CHARACTERS_MAX = 200

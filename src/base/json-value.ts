@@ -1,0 +1,23 @@
+/** Reads JSON that comes from outside the program, without assuming anything about it. */
+
+/** A JSON object whose members have not been checked yet. */
+export type JsonObject = Readonly<Record<string, unknown>>
+
+/** Whether a value is an object and not an array or null. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The members of an object; none for any other value. */
+export function membersOf(value: unknown): JsonObject {
+  return isObject(value) ? value : {}
+}
+
+/** The value of a JSON text; undefined for text that is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

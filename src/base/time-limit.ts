@@ -1,0 +1,37 @@
+/** Waiting on the clock that is passed in: for a time, or for a promise with a time limit. No timer outlives the wait. */
+import type { Clock, Timer } from './clock.ts'
+
+/** Resolves after `milliseconds`; at once for 0. */
+export function wait(clock: Clock, milliseconds: number): Promise<void> {
+  if (milliseconds === 0) return Promise.resolve()
+  return new Promise((resolve) => {
+    clock.schedule(milliseconds, resolve)
+  })
+}
+
+/**
+ * Settles as `promise` does, or with the result of `onLate` when `promise` has not settled after `milliseconds`. What
+ * `promise` stands for continues: `onLate` has to end it where that is necessary. Rejects with what `onLate` throws.
+ */
+export async function withTimeLimit<Value, Late>(
+  clock: Clock,
+  milliseconds: number,
+  promise: Promise<Value>,
+  onLate: () => Late | Promise<Late>,
+): Promise<Value | Late> {
+  let timer: Timer | undefined
+  const late = new Promise<Late>((resolve, reject) => {
+    timer = clock.schedule(milliseconds, () => {
+      try {
+        resolve(onLate())
+      } catch (error) {
+        reject(error)
+      }
+    })
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    timer?.cancel()
+  }
+}
