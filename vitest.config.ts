@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { FAST_STORE_STARTS, wasBuiltForThisRun } from './test/support/command-line.ts'
 import { findPostgresPrograms } from './test/support/postgres-programs.ts'
-import { LongestFirst, SHARING_FOLDERS } from './test/support/test-runs.ts'
+import { ISOLATED_FILES, LongestFirst } from './test/support/test-runs.ts'
 
 /** Set by `npm run test:long`: long counts in the ordinary files, and the files that are nothing but long. */
 const long = process.env.TIDEGATE_LONG === '1'
@@ -47,8 +47,8 @@ const ON_EACH_ENGINE_LONG = [
   'test/rules/rule-approval.test.ts',
 ]
 
-/** Files of the whole run that share processes; a single file is one of the project `embedded` wherever it stands. */
-const SHARING = wasBuiltForThisRun ? SHARING_FOLDERS.map((folder) => `test/${folder}/**/*.test.ts`) : []
+/** In the whole run, files share processes; a single file is one of the project `embedded` wherever it stands. */
+const isSharing = wasBuiltForThisRun
 const BUILT_THREADS = new URL('test/support/built-thread.ts', import.meta.url).pathname
 const hasPostgres = findPostgresPrograms() !== undefined
 
@@ -57,7 +57,7 @@ export default defineConfig({
     globalSetup: ['test/support/store-template-setup.ts', 'test/support/postgres-setup.ts'],
     pool: 'forks',
     execArgv: FAST_STORE_STARTS,
-    // `npm test` has compiled the sources: threads then start from there, without a loader of their own.
+    // `npm test` has built the program: threads then start from there, without a loader of their own.
     alias: wasBuiltForThisRun ? [{ find: /^.*\/base\/thread\.ts$/, replacement: BUILT_THREADS }] : [],
     // One more than the two cores that a run is meant for: many files wait for seconds.
     maxWorkers: 3,
@@ -74,8 +74,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'embedded',
-          include: ['test/**/*.test.ts', ...(long ? ['test/**/*.long.ts'] : [])],
-          exclude: SHARING,
+          include: [...(isSharing ? ISOLATED_FILES : ['test/**/*.test.ts']), ...(long ? ['test/**/*.long.ts'] : [])],
           provide: { engine: 'embedded' },
         },
       },
@@ -83,7 +82,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'sharing a process',
-          include: SHARING,
+          include: isSharing ? ['test/**/*.test.ts'] : [],
+          exclude: ISOLATED_FILES,
           isolate: false,
           provide: { engine: 'embedded' },
         },
@@ -95,6 +95,7 @@ export default defineConfig({
           include: hasPostgres ? [...ON_EACH_ENGINE, ...(long ? ON_EACH_ENGINE_LONG : [])] : [],
           // Starts servers of its own.
           exclude: ['test/end-to-end/store-outage.test.ts'],
+          isolate: !isSharing,
           provide: { engine: 'postgres' },
         },
       },

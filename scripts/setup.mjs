@@ -20,6 +20,13 @@ const BUILD_STAMP = join(OUTPUT_FOLDER, '.build-stamp')
 const TEMPLATE_STAMP = join(OUTPUT_FOLDER, '.store-template-stamp')
 const MIGRATIONS_FOLDER = join(SOURCE_FOLDER, 'store/migrations')
 const PROGRAM = join(OUTPUT_FOLDER, 'main.js')
+/** Threads of the program, which start from a file of their own: path in dist without its ending, and source. */
+const THREADS = {
+  'program/embedded-worker': 'src/store/embedded-worker.ts',
+  'program/watchdog-thread': 'src/app/watchdog-thread.ts',
+}
+/** Packages that read files of their own folder, and one that `pg` looks for and does without. */
+const UNBUNDLED = ['@electric-sql/pglite', '@scalar/fastify-api-reference', 'pg-native']
 
 /** Ends the process with one line when something that the user must do is missing. */
 export function fail(message) {
@@ -103,21 +110,22 @@ function isForThisMachine(entry) {
   return fits(entry.os, process.platform) && fits(entry.cpu, process.arch)
 }
 
-/** Compiles src into dist when a source, a compiler setting or the lockfile changed since the last good build. */
+/**
+ * Bundles src with the packages it uses into dist when a source, this script or the lockfile changed since the last
+ * good build. A program that loads ten files instead of 1,800 starts in a third of the time.
+ */
 export async function ensureBuilt() {
   await ensureInstalled()
   const sources = sourceFiles()
   const stamp = hashOf([
     ...sources,
-    ...['tsconfig.json', 'tsconfig.build.json', 'package-lock.json'].map((name) => join(ROOT, name)),
+    ...['tsconfig.json', 'package-lock.json', 'scripts/setup.mjs'].map((name) => join(ROOT, name)),
   ])
   if (existsSync(BUILD_STAMP) && readFileSync(BUILD_STAMP, 'utf8') === stamp && existsSync(PROGRAM)) return
   rmSync(BUILD_STAMP, { force: true })
   const progress = showProgress((seconds) => `building, ${seconds} s`)
-  const { code } = await run(process.execPath, [TYPESCRIPT, '-p', 'tsconfig.build.json'], progress.note)
+  await bundle()
   progress.end()
-  if (code !== 0) fail('the build failed (tsc)')
-  removeOrphans(sources)
   // A link to it in a folder of PATH is the installed program.
   chmodSync(PROGRAM, 0o755)
   mkdirSync(OUTPUT_FOLDER, { recursive: true })
@@ -158,12 +166,44 @@ function hashOf(files) {
   return hash.digest('hex')
 }
 
-/** Deletes compiled files whose source is gone, so that nothing runs that is no longer written anywhere. */
-function removeOrphans(sources) {
-  const expected = new Set(sources.map((file) => relative(SOURCE_FOLDER, file).replace(/\.ts$/, '')))
+/**
+ * Writes `dist/main.js`, which loads what it needs from `dist/program/`: the code of the program and of its packages, in
+ * chunks, and one file for each thread. `import.meta.url` of a chunk is in that folder, which the threads, the version
+ * and the template of the store are found from. Types are checked by `npm run check` and `npm test`.
+ */
+async function bundle() {
+  const { build } = await import('esbuild')
+  const { metafile } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: { main: 'src/main.ts', ...THREADS },
+    outdir: 'dist',
+    chunkNames: 'program/[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    platform: 'node',
+    format: 'esm',
+    target: `node${NODE_MINIMUM.join('.')}`,
+    sourcemap: 'linked',
+    sourcesContent: false,
+    legalComments: 'linked',
+    keepNames: true,
+    external: UNBUNDLED,
+    // For packages in CommonJS form: a module has no `require` by itself.
+    banner: {
+      js: "import { createRequire as createRequireOfModule } from 'node:module'; const require = createRequireOfModule(import.meta.url);",
+    },
+    metafile: true,
+    logLevel: 'warning',
+  }).catch(() => fail('the build failed (esbuild)'))
+  removeAllBut(new Set(Object.keys(metafile.outputs).map((path) => join(ROOT, path))))
+}
+
+/** Deletes files of earlier builds, so that nothing runs that is no longer written anywhere. */
+function removeAllBut(outputs) {
   for (const entry of readdirSync(OUTPUT_FOLDER, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile() || !/\.js(\.map)?$/.test(entry.name)) continue
     const file = join(entry.parentPath, entry.name)
-    if (!expected.has(relative(OUTPUT_FOLDER, file).replace(/\.js(\.map)?$/, ''))) rmSync(file)
+    const isOutput =
+      /\.(js|js\.map|LEGAL\.txt)$/.test(entry.name) && !file.startsWith(join(OUTPUT_FOLDER, 'store-template'))
+    if (entry.isFile() && isOutput && !outputs.has(file)) rmSync(file)
   }
 }

@@ -1,6 +1,6 @@
-/** In place of `src/base/thread.ts` where the sources were compiled for this run: starts a thread from its compiled file. */
+/** In place of `src/base/thread.ts` where the program was built for this run: starts a thread from its built file. */
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 
-export function startThread(file: string, base: string, options: WorkerOptions): Worker {
-  return new Worker(new URL(`${file}.js`, base.replace('/src/', '/dist/')), { ...options, execArgv: [] })
+export function startThread(file: string, _base: string, options: WorkerOptions): Worker {
+  return new Worker(new URL(`../../dist/program/${file}.js`, import.meta.url), { ...options, execArgv: [] })
 }

@@ -5,28 +5,19 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * Suites whose files change nothing that a process has once (test/structure looks for that). A few processes run them
- * all, so that what they import is loaded a few times instead of two hundred times.
+ * Files that replace a module, count what the whole process holds, or start little but other programs. All others share
+ * a few processes, so that what they import is loaded a few times instead of three hundred times; they must leave what a
+ * process has once as they found it (test/structure looks for that).
  */
-export const SHARING_FOLDERS = [
-  'auth',
-  'base',
-  'channel',
-  'config',
-  'controls',
-  'deliveries',
-  'deposits',
-  'description',
-  'feed',
-  'gateway',
-  'http',
-  'ledger',
-  'market',
-  'markets',
-  'orchestrations',
-  'rest',
-  'rules',
-  'transfers',
+export const ISOLATED_FILES = [
+  'test/examples/*.test.ts',
+  'test/hostile/*.test.ts',
+  'test/power-loss/*.test.ts',
+  'test/store/data-lock.test.ts',
+  'test/store/durable-files.test.ts',
+  'test/store/embedded-engine.test.ts',
+  'test/store/embedded-resources.test.ts',
+  'test/store/embedded.test.ts',
 ]
 
 /** Half a minute each on two cores, and mostly waiting: begun last, one would run alone. */
