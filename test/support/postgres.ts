@@ -99,7 +99,11 @@ export class PostgresServer {
     chmodSync(folder, 0o755)
     if (server.#user !== undefined) chownSync(folder, server.#user.uid, server.#user.gid)
     const passwordFile = join(folder, 'password')
-    if (password !== undefined) writeFileSync(passwordFile, password)
+    if (password !== undefined) {
+      writeFileSync(passwordFile, password)
+      // Whatever the umask is, which a service that ran in this process has changed.
+      chmodSync(passwordFile, 0o644)
+    }
     const authentication =
       password === undefined ? ['--auth=trust'] : ['--auth=scram-sha-256', `--pwfile=${passwordFile}`]
     execFileSync(
