@@ -36,6 +36,13 @@ const ON_EACH_ENGINE = [
   'test/transfers/*.test.ts',
 ]
 
+/** Callers at the same moment, which the embedded store's one session serves in turn: there in the long run alone. */
+const ON_POSTGRES_ALONE = [
+  'test/accounts/account-changes.test.ts',
+  'test/auth/directory-changes.test.ts',
+  'test/deposit-instructions/allocation.test.ts',
+]
+
 /** What has a store but does nothing with it that an engine could do differently: on each in the long run. */
 const ON_EACH_ENGINE_LONG = [
   'test/accounts/*.test.ts',
@@ -83,7 +90,7 @@ export default defineConfig({
         test: {
           name: 'sharing a process',
           include: isSharing ? ['test/**/*.test.ts'] : [],
-          exclude: ISOLATED_FILES,
+          exclude: [...ISOLATED_FILES, ...(hasPostgres && !long ? ON_POSTGRES_ALONE : [])],
           isolate: false,
           provide: { engine: 'embedded' },
         },

@@ -47,7 +47,7 @@ export const longQueries: Attack = {
   holds: `with a token each costs at most ${WITH_TOKEN_MILLISECONDS_MAX} ms of processor time, without one ${WITHOUT_TOKEN_MILLISECONDS_MAX} ms`,
   cases: Object.keys(QUERIES),
   isolation: 'own',
-  isInTests: true,
+  isInTests: false,
   settings: { 'rest.rate_per_second': '100000' },
   async run({ stage, random, scale, round }) {
     const findings = new Findings()

@@ -86,7 +86,7 @@ export const creationFloods: Attack = {
   holds:
     'beyond the total 403 quota_exceeded with limit and used, beyond the day 429 with Retry-After; another customer creates on',
   isolation: 'own',
-  isInTests: true,
+  isInTests: false,
   settings: {
     'quotas.accounts_max': String(ACCOUNTS_MAX),
     'quotas.creations_per_day': String(CREATIONS_PER_DAY),

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CHROMIUM, titleWith } from '../support/foreign-programs.ts'
-import { DEEP_MARKET, type Stands, TRANSPORTS } from './stands.ts'
+import { DEEP_MARKET, type Stands, transportsOf } from './stands.ts'
 
 const PAGE_FILE = pathToFileURL(join(import.meta.dirname, '../../examples/browser/index.html')).href
 
@@ -79,7 +79,7 @@ export function browserSuite(stands: () => Stands): void {
       await browser?.close()
     })
 
-    describe.each(TRANSPORTS)('over %s', (transport) => {
+    describe.each(transportsOf('TCP'))('over %s', (transport) => {
       const stand = () => stands().of(transport)
       const address = () => `${stand().credentials.ws_url}/`
 

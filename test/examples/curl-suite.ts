@@ -2,13 +2,13 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { CURL, startExample, titleWith } from '../support/foreign-programs.ts'
-import { type Stands, TRANSPORTS } from './stands.ts'
+import { type Stands, transportsOf } from './stands.ts'
 
 const FOLDER = join(import.meta.dirname, '../../examples/curl')
 
 export function curlSuite(stands: () => Stands): void {
   describe.skipIf(CURL.isSkipped)(titleWith('curl', CURL, 'curl'), () => {
-    describe.each(TRANSPORTS)('over %s', (transport) => {
+    describe.each(transportsOf('TLS'))('over %s', (transport) => {
       async function run(script: string, variables: Readonly<Record<string, string>> = {}): Promise<string> {
         const { credentialsPath, environment } = stands().of(transport)
         const { code, stdout, stderr } = await startExample('sh', [join(FOLDER, script), credentialsPath], {

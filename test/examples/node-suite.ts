@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { CURL, PYTHON, startExample, titleWith } from '../support/foreign-programs.ts'
-import { type Stands, TRANSPORTS } from './stands.ts'
+import { type Stands, transportsOf } from './stands.ts'
 import { firstLines, flawsOf } from './stream-lines.ts'
 
 const FOLDER = join(import.meta.dirname, '../../examples')
@@ -10,7 +10,7 @@ const FOLDER = join(import.meta.dirname, '../../examples')
 export const BUILTIN_FLAGS = typeof WebSocket === 'undefined' ? ['--experimental-websocket', '--no-warnings'] : []
 
 export function nodeSuite(stands: () => Stands): void {
-  describe.each(TRANSPORTS)('Node over %s', (transport) => {
+  describe.each(transportsOf('TLS'))('Node over %s', (transport) => {
     const stand = () => stands().of(transport)
     const node = (...args: string[]) =>
       startExample(process.execPath, [...args, 'BTCUSD', stand().credentialsPath], stand().environment)
@@ -39,7 +39,7 @@ export function nodeSuite(stands: () => Stands): void {
   })
 
   describe.skipIf(CURL.isSkipped)(titleWith('wscat', CURL, 'curl for its token'), () => {
-    describe.each(TRANSPORTS)('over %s', (transport) => {
+    describe.each(transportsOf('TLS'))('over %s', (transport) => {
       it.each(['header', 'subprotocol'])('prints the stream, with the token as a %s', async (tokenAs) => {
         const { credentialsPath, environment } = stands().of(transport)
         const wscat = startExample('sh', [join(FOLDER, 'wscat/stream.sh'), 'BTCUSD', credentialsPath], {

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { PYTHON, startExample, titleWith } from '../support/foreign-programs.ts'
-import { DEEP_LEVELS, DEEP_MARKET, type Stand, type Stands, TRANSPORTS } from './stands.ts'
+import { DEEP_LEVELS, DEEP_MARKET, type Stand, type Stands, transportsOf } from './stands.ts'
 import { firstLines, flawsOf } from './stream-lines.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -16,7 +16,7 @@ function python(stand: Stand, path: string, ...args: string[]) {
 
 export function pythonSuite(stands: () => Stands): void {
   describe.skipIf(PYTHON.isSkipped)(titleWith('Python', PYTHON, NEEDS), () => {
-    describe.each(TRANSPORTS)('over %s', (transport) => {
+    describe.each(transportsOf('TLS'))('over %s', (transport) => {
       const stand = () => stands().of(transport)
 
       it('keeps a book with stream.py', async () => {

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { CURL, startExample, titleWith } from '../support/foreign-programs.ts'
-import { type Stands, TRANSPORTS } from './stands.ts'
+import { type Stands, transportsOf } from './stands.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const FOLDER = join(ROOT, 'examples/rest')
@@ -12,7 +12,7 @@ const BITCOIN_ADDRESS = 'bc1q[02-9ac-hj-np-z]{38}'
 
 export function restSuite(stands: () => Stands): void {
   describe.skipIf(CURL.isSkipped)(titleWith('REST with curl', CURL, 'curl'), () => {
-    it.each(TRANSPORTS)('does the first ten minutes over %s', async (transport) => {
+    it.each(transportsOf('TCP'))('does the first ten minutes over %s', async (transport) => {
       const { credentialsPath, environment } = stands().of(transport)
       const script = join(FOLDER, 'first-ten-minutes.sh')
       const { code, stdout, stderr } = await startExample('sh', [script, credentialsPath], environment).result

@@ -25,6 +25,11 @@ import { type KrakenServer, startKrakenServer } from '../support/venues/kraken.t
 export const TRANSPORTS = ['TCP', 'TLS'] as const
 type TransportName = (typeof TRANSPORTS)[number]
 
+/** The transports that a client is run over: both in the long run, otherwise one. */
+export function transportsOf(ordinary: TransportName): readonly TransportName[] {
+  return process.env.TIDEGATE_LONG === '1' ? TRANSPORTS : [ordinary]
+}
+
 /** Snapshots of this market are over the 64 KiB at which messages are cut into fragments. */
 export const DEEP_MARKET = 'DEEPUSD'
 export const DEEP_LEVELS = 1000

@@ -15,7 +15,7 @@ const CPU_MILLISECONDS_MAX = 150
 /** The compiler and the garbage collector run when they want: of so many measurements of one request the least counts. */
 const MEASUREMENTS_MAX = 3
 /** Of the places in a body every so many is tried with one value, others with the next; all of them in the long run. */
-const PLACES_STEP = process.env.TIDEGATE_LONG === '1' ? 1 : 5
+const PLACES_STEP = process.env.TIDEGATE_LONG === '1' ? 1 : 12
 /** An answer repeats nothing that is long. */
 const ANSWER_CHARACTERS_MAX = 3_000
 
