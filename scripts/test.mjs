@@ -82,8 +82,8 @@ function createTestFolder() {
   }
   const folder = join(MEMORY_FOLDER, `tidegate-test-${process.pid}`)
   mkdirSync(folder)
-  // Servers of PostgreSQL run as another user.
-  chmodSync(folder, 0o755)
+  // Like the system's own: servers of PostgreSQL run as another user, who removes what is theirs.
+  chmodSync(folder, 0o1777)
   return folder
 }
 

@@ -52,12 +52,18 @@ export async function listenOnSocket(folder: string, nonce: string, log: Log): P
     )
     return undefined
   }
+  let closed: Promise<void> | undefined
+  const closeOnce = async (): Promise<void> => {
+    await close(server)
+    await rm(path, { force: true })
+    // Node removes the socket by the path it was given, so that has to stay valid until now.
+    reach.close()
+  }
   return {
-    async close() {
-      await close(server)
-      await rm(path, { force: true })
-      // Node removes the socket by the path it was given, so that has to stay valid until now.
-      reach.close()
+    close() {
+      // A second call must not close a descriptor that something else has by then.
+      closed ??= closeOnce()
+      return closed
     },
   }
 }
