@@ -1,4 +1,4 @@
-/** A condition of our own code that does not hold: a bug. It crashes the process unless an edge answers it as one. */
+/** A condition of our own code does not hold: a bug. It ends the process, unless a listener answers it as `internal`. */
 export class AssertionError extends Error {
   override name = 'AssertionError'
 }

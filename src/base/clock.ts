@@ -1,7 +1,7 @@
 /**
- * Time as a thing that is handed in. Everything that waits, stamps or paces takes a `Clock`, so that a test can own
- * time. The system clock reads the monotonic clock of the process and follows steps of the wall clock within a
- * millisecond.
+ * The clock that is passed to everything that waits, times out or writes timestamps, so that tests control time. The
+ * system clock advances with the monotonic clock of the process and follows a step of the wall clock when it is next read.
+ * Also formats the timestamps of the API.
  */
 
 /** A wall-clock instant: whole milliseconds since the Unix epoch and the nanoseconds (0..999999) inside that millisecond. */
@@ -18,15 +18,15 @@ export interface Timer {
 export interface Clock {
   /** The wall clock, which may step in both directions. */
   wallInstant(): Instant
-  /** Milliseconds, with fractions, of a clock that never goes back; its origin means nothing. */
+  /** Milliseconds, with fractions, of a clock that never goes backwards; only differences are meaningful. */
   monotonicMilliseconds(): number
   /** Runs `callback` once after at least `delayMilliseconds`. A pending timer does not keep the process alive. */
   schedule(delayMilliseconds: number, callback: () => void): Timer
-  /** Runs `callback` once when the I/O events that are ready in this turn of the event loop have been handled. */
+  /** Runs `callback` once, at the end of this event-loop tick: after the I/O events that are ready now. */
   endOfTurn(callback: () => void): void
 }
 
-/** How far the derived wall clock may differ from the operating system's before it is taken anew. */
+/** How far the derived wall clock may differ from the operating system's before it is read again. */
 const WALL_TOLERANCE_MILLISECONDS = 2
 
 export function createSystemClock(): Clock {

@@ -2,8 +2,8 @@
 import { uuidv7 } from 'uuidv7'
 
 /**
- * A new identifier. It is read back from bytes, because text that was put together character by character takes 800
- * bytes for as long as nobody reads it whole, and a connection keeps its identifier as long as it lives.
+ * A new identifier. It is copied through a buffer: the library concatenates it character by character, and V8 keeps such
+ * a string as a tree of 800 bytes until something flattens it. A connection keeps its identifier as long as it lives.
  */
 export function newId(): string {
   return Buffer.from(uuidv7(), 'latin1').toString('latin1')

@@ -1,6 +1,6 @@
 /**
- * Finds pieces of a JSON text without reading their values, so that they can be repeated as they were sent: numbers
- * keep their digits, nesting its depth. Works on text that `JSON.parse` has accepted; pure.
+ * Finds the parts of a JSON text without parsing their values, so that they can be repeated exactly as they were sent,
+ * numbers with all their digits. The text must be one that `JSON.parse` accepts. Pure.
  */
 
 const QUOTE = 0x22
@@ -11,7 +11,7 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** The members of an object as name and text of the value; of a repeated name the last, as `JSON.parse` has it. */
+/** The members of an object as name and text of the value; of a repeated name the last, as with `JSON.parse`. */
 export function memberTexts(object: string): Map<string, string> {
   const members = new Map<string, string>()
   let position = skipBlank(object, skipBlank(object, 0) + 1)
@@ -39,14 +39,14 @@ export function elementTexts(array: string): string[] {
 }
 
 /**
- * The same value in the shortest usual form: no blanks between tokens, every string without needless escapes, numbers
- * as they are; and how deep objects and arrays are nested, an outermost one being the first level.
+ * The same value without blanks between tokens and without needless escapes, numbers unchanged; and the depth to which
+ * objects and arrays are nested: 0 for a scalar, 1 for an outermost object or array.
  */
 export function compactText(text: string): { readonly text: string; readonly levels: number } {
   let compact = ''
   let depth = 0
   let levels = 0
-  // What begins here and has neither blanks nor strings is copied in one piece.
+  // A run without blanks and strings begins here; it is copied as a whole.
   let pieceStart = skipBlank(text, 0)
   let position = pieceStart
   while (position < text.length) {

@@ -1,22 +1,22 @@
 /**
- * Writes lines to a descriptor without ever waiting for its reader: lines of one event-loop tick are written together,
- * what the reader does not take is kept up to a number of bytes, and lines beyond that are dropped and counted. Only
- * `flush` waits, for a bounded time. A descriptor that fails (nobody reads it any more, the disk is full) drops lines
- * and is tried again with the next one.
+ * Writes lines to a file descriptor without waiting for its reader. The lines of one event-loop tick are written
+ * together; lines that the reader does not take are buffered up to `bytesMax`, and further ones are dropped and counted.
+ * Only `flush` waits, for a bounded time. After an error (a closed pipe, a full disk) the pending lines are dropped, and
+ * the next line is written again.
  */
 import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
 
 export interface LineWriterOptions {
-  /** Bytes that are kept while the reader takes nothing. */
+  /** Size of the buffer in bytes. */
   readonly bytesMax: number
   /** The line that reports how many lines were dropped. */
   readonly droppedLine: (lines: number) => string
 }
 
-/** How often a descriptor that takes nothing is tried again. */
+/** Time between attempts to write to a descriptor that is full. */
 const RETRY_MILLISECONDS = 50
-/** The same within `flush`. */
+/** The same, during `flush`. */
 const FLUSH_PAUSE_MILLISECONDS = 5
 const LINE_BREAK = 0x0a
 
@@ -24,16 +24,16 @@ export class LineWriter {
   readonly #descriptor: number
   readonly #bytesMax: number
   readonly #droppedLine: (lines: number) => string
-  /** What is being written, from `#offset` on; a descriptor may take a part of it. */
+  /** Being written, from `#offset`; a descriptor may accept a part of it. */
   #current = Buffer.alloc(0)
   #offset = 0
   #lines: string[] = []
-  /** Of `#lines`. */
+  /** Size of `#lines`. */
   #bytes = 0
   #dropped = 0
-  /** Of `#dropped`, those that no line has reported yet. */
+  /** Dropped lines that no line has reported yet. */
   #unreported = 0
-  /** How many the report in `#current` names; 0: there is none. */
+  /** Number of dropped lines that the report in `#current` names; 0: it contains no report. */
   #reporting = 0
   #isScheduled = false
 
@@ -52,7 +52,7 @@ export class LineWriter {
     return this.#dropped
   }
 
-  /** Keeps the line, which ends with a line break, for the end of this tick; or drops it. */
+  /** Buffers the line, which must end with a line break, until the end of this tick; drops it when the buffer is full. */
   write(line: string): void {
     const bytes = Buffer.byteLength(line)
     if (this.#bytes + this.#current.length - this.#offset + bytes > this.#bytesMax) {
@@ -66,7 +66,7 @@ export class LineWriter {
     setImmediate(() => this.#run())
   }
 
-  /** Writes what is kept, and waits for the reader at most so long; what it has not taken then stays. */
+  /** Writes the buffer, blocking for at most `millisecondsMax`; unwritten lines stay buffered. */
   flush(millisecondsMax: number): void {
     const end = performance.now() + millisecondsMax
     const pause = new Int32Array(new SharedArrayBuffer(4))
@@ -81,7 +81,7 @@ export class LineWriter {
     setTimeout(() => this.#run(), RETRY_MILLISECONDS).unref()
   }
 
-  /** Writes as much as the reader takes at once; false when something is left. */
+  /** Writes until the descriptor is full; false when something is left. */
   #writeAll(): boolean {
     for (;;) {
       if (this.#offset === this.#current.length && !this.#fill()) return true
@@ -95,7 +95,7 @@ export class LineWriter {
     }
   }
 
-  /** Takes all lines that wait, and before them the report of dropped ones; false when there is nothing to write. */
+  /** Moves the buffered lines to `#current`, after a report of dropped ones; false when there is nothing to write. */
   #fill(): boolean {
     const report = this.#unreported > 0 ? this.#droppedLine(this.#unreported) : ''
     this.#current = Buffer.from(report + this.#lines.join(''))
@@ -107,7 +107,7 @@ export class LineWriter {
     return this.#current.length > 0
   }
 
-  /** The next line that can be written reports how many are missing. */
+  /** The next line that is written is preceded by a report of how many are missing. */
   #dropCurrent(): void {
     const rest = this.#current.subarray(this.#offset)
     let lines = 0
@@ -126,8 +126,8 @@ export class LineWriter {
 }
 
 /**
- * A descriptor for stderr to which writes never wait for a reader: of a pipe or a terminal a description of its own,
- * because its flags are shared with every other process that has it otherwise. Files are written as they are.
+ * A descriptor of stderr whose writes never block. A pipe or terminal is opened again, because the flags of descriptor 2
+ * are shared with the other processes that have it. Files are written through descriptor 2.
  */
 export function openStderr(): number {
   const stats = fstatSync(2)
@@ -135,11 +135,11 @@ export function openStderr(): number {
     try {
       return openSync('/proc/self/fd/2', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
     } catch (error) {
-      // Another user's pipe, or a system without /proc: then with the shared flags.
+      // Another user's pipe, or a system without /proc: descriptor 2 is used.
       if ((error as NodeJS.ErrnoException).code === undefined) throw error
     }
   }
-  // The runtime makes pipes and sockets non-blocking when it makes a stream of them.
+  // Node makes pipes and sockets non-blocking when the stream is first used.
   if (stats.isFIFO() || stats.isSocket()) void process.stderr
   return 2
 }

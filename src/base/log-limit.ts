@@ -1,13 +1,14 @@
 /**
- * Limits how many lines of one kind reach the log, so that whoever is refused cannot fill it: a token bucket per kind,
- * and the number of suppressed lines for the next one that passes. Kinds are words of the program, never of a client.
+ * Limits the lines of one kind in the log, so that rejected requests cannot fill it: a token bucket per kind. The first
+ * line after a suppression carries the number of suppressed lines. Kinds are constants of the program, never client input,
+ * so their number is bounded.
  */
 import type { Clock } from './clock.ts'
 import { TokenBucket } from './token-bucket.ts'
 
-/** Enough to see who is refused and why; a flood adds nothing but its number. */
+/** Enough to see which clients are rejected and why; of a flood the number is enough. */
 const LINES_PER_SECOND = 10
-/** What may come at once: a fleet of clients that is misconfigured is seen as a whole. */
+/** Lines of a burst: one for each client of a fleet that is misconfigured. */
 const LINES_BURST = 100
 
 interface Kind {
@@ -24,8 +25,8 @@ export class LogLimit {
   }
 
   /**
-   * Counts one line of `kind`. Undefined: it must not be written. Otherwise fields to write with it: how many lines of
-   * this kind were suppressed since the last one, where there were any.
+   * Counts one line of `kind`. Undefined: it must not be written. Otherwise the fields to add to it: how many lines of
+   * this kind were suppressed since the last one, if any.
    */
   admit(kind: string | number): { readonly suppressed?: number } | undefined {
     let known = this.#kinds.get(kind)

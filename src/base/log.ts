@@ -1,8 +1,8 @@
 /**
- * The log: one JSON line an event on stderr. The event name is a fixed text that can be searched for; what varies goes
- * into fields. Fields that could carry a secret are cut out by name as a last line of defence. A reader that does not
- * read never stops the process: lines beyond a buffer are dropped, counted and reported when writing works again. What
- * is in the buffer when the process ends, or crashes, is written for a bounded time.
+ * The log: one line of JSON per event on stderr. The event name is a constant that can be searched for; variable parts are
+ * fields. Fields that may carry a secret are redacted by name, as a last line of defence. A slow reader never blocks the
+ * process: when the buffer is full, lines are dropped, counted, and reported once writing works again. At the end of the
+ * process, also after a crash, the buffer is written for a bounded time.
  */
 import { type Logger, levels, pino } from 'pino'
 import { LineWriter, openStderr } from './line-writer.ts'
@@ -11,15 +11,15 @@ export type Log = Logger
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
-/** Names of members that are never written, at the top or one level down. */
+/** Names of fields that are never written, at the top level or one level below. */
 const SECRET_MEMBERS = ['authorization', 'token', 'access_token', 'client_secret', 'secret', 'password', 'pepper']
 
-/** About 4,000 lines: some seconds of a busy node, and nothing to the memory of the process. */
+/** About 4,000 lines: some seconds of a busy node. */
 const BUFFER_BYTES_MAX = 1_048_576
-/** How long the end of the process waits for a reader of the log. */
+/** Longest that the end of the process waits for the reader of the log. */
 const FLUSH_MILLISECONDS_MAX = 1_000
 
-/** The level below which nothing is written, of every log that was created here. */
+/** The threshold of each log that was created here. */
 const thresholds = new WeakMap<Log, { least: number }>()
 
 /** The one writer of stderr, made with the first line. */
@@ -29,7 +29,7 @@ export function createLog(level: LogLevel): Log {
   const threshold = { least: severityOf(level) }
   const log = pino(
     {
-      // The threshold decides, not the level of the logger: its children have copies of that, which nobody could reach.
+      // The threshold decides, not the level of the logger: child loggers copy the level and cannot be changed later.
       level: 'debug',
       hooks: {
         logMethod(args, method, severity) {
@@ -48,13 +48,13 @@ export function createLog(level: LogLevel): Log {
   return log
 }
 
-/** From now on `log`, which `createLog` made, and all its children write from this level on. */
+/** Sets the level of `log`, which `createLog` made, and of all its child loggers. */
 export function setLogLevel(log: Log, level: LogLevel): void {
   const threshold = thresholds.get(log)
   if (threshold !== undefined) threshold.least = severityOf(level)
 }
 
-/** Lines of all logs of this process that were dropped because nobody read them. */
+/** Lines of all logs of this process that were dropped because stderr was not read. */
 export function droppedLogLines(): number {
   return writer?.dropped ?? 0
 }
@@ -73,7 +73,7 @@ function stderrWriter(): LineWriter {
 }
 
 function droppedLine(lines: number): string {
-  return `${JSON.stringify({ level: 'warn', time: now(), lines, event: 'log lines dropped: nobody read them' })}\n`
+  return `${JSON.stringify({ level: 'warn', time: now(), lines, event: 'log lines dropped: stderr was not read' })}\n`
 }
 
 function now(): string {

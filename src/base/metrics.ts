@@ -1,5 +1,5 @@
 /**
- * The metrics registry. A room makes its own metrics on the registry it is handed, named `tidegate_<noun>_<unit>`;
+ * The metrics registry. A module creates its own metrics on the registry it is passed, named `tidegate_<noun>_<unit>`;
  * `/metrics` writes the whole registry as OpenMetrics text.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type OpenMetricsContentType, Registry } from 'prom-client'
@@ -7,22 +7,22 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, type OpenMetricsConte
 export { Counter, Gauge, Histogram }
 export type MetricsRegistry = Registry<OpenMetricsContentType>
 
-/** A registry of its own a process (never the library's global one, so that tests can run several services). */
+/** A new registry, never the library's global one, so that tests can run several services in one process. */
 export function createMetricsRegistry(): MetricsRegistry {
   const registry = new Registry<OpenMetricsContentType>()
   registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE)
   return registry
 }
 
-/** The library calls these gauges `_total`, which is a counter's ending and nothing else's; they count little of use. */
+/** Gauges that the library names `_total`, a suffix that OpenMetrics reserves for counters; they are of little use. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
 
 /**
- * Adds what the process itself shows, under the names that every Node dashboard knows: CPU, memory, open files, garbage
- * collection, and how late the event loop runs. Once a registry; the observers live as long as the process.
+ * Adds the metrics of the process under the names that Node dashboards expect: CPU, memory, open files, garbage
+ * collection, event-loop delay. Call it once per registry; the observers live as long as the process.
  */
 export function observeProcess(registry: MetricsRegistry): void {
-  // The library types its own kind of registry here; what it does with it is the same for both kinds of text.
+  // The library's type names the registry of the other text format; it uses both in the same way.
   collectDefaultMetrics({ register: registry as unknown as Registry })
   for (const name of MISNAMED) registry.removeSingleMetric(name)
 }

@@ -1,21 +1,21 @@
 /**
- * Reads a file whole, when it is one: a pipe, a device or a directory in its place is an error instead of a wait without
- * end, and so is a file that is larger than what it is read for can be.
+ * Reads a whole regular file of a limited size. A pipe, device or directory in its place is an error, where reading it
+ * could block for ever.
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 
 /**
- * @throws what `node:fs` throws; an Error without a code where it is no regular file, or too large. Neither quotes the
- *   content.
+ * @throws the errors of `node:fs`, and an Error without a code when it is not a regular file or too large. None quotes
+ *   the content.
  */
 export function readRegularFile(path: string, bytesMax: number): Buffer {
-  // Without O_NONBLOCK, opening a pipe waits until somebody writes to it.
+  // Without O_NONBLOCK, opening a pipe blocks until it has a writer.
   const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
   try {
     if (!fstatSync(descriptor).isFile()) throw new Error('it is not a regular file')
     const content = Buffer.alloc(bytesMax + 1)
     let length = 0
-    // The size that a file says it has may be none (below /proc), or change.
+    // The reported size may be 0 (files of /proc), or change meanwhile.
     for (let count = -1; count !== 0 && length <= bytesMax; length += count) {
       count = readSync(descriptor, content, length, content.length - length, null)
     }
@@ -26,7 +26,7 @@ export function readRegularFile(path: string, bytesMax: number): Buffer {
   }
 }
 
-/** Why a file could not be read: the code of the system, or what is wrong with it. */
+/** Why a file could not be read: the system's error code, or the reason that `readRegularFile` gives. */
 export function fileErrorText(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   return code ?? message

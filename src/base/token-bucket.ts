@@ -1,10 +1,10 @@
 /**
- * A token bucket: it holds up to `burst` tokens, gets `perSecond` of them back a second, evenly, and starts full. The
- * one pace of everything that is limited by rate. It reads the clock that it is given and never sets a timer.
+ * A token bucket: it holds up to `burst` tokens, starts full, and is refilled evenly with `perSecond` tokens per second.
+ * Every rate limit uses it. It reads the clock and sets no timer.
  */
 import type { Clock } from './clock.ts'
 
-/** Fractions of tokens are rounded; a wait for so little would be too short to be measured. */
+/** Tolerance for rounding errors, in tokens. */
 const ROUNDING = 1e-9
 
 export class TokenBucket {
@@ -22,7 +22,7 @@ export class TokenBucket {
     this.#refilledMilliseconds = clock.monotonicMilliseconds()
   }
 
-  /** Takes a token: 0 when there was one; else none is taken, and the milliseconds until there is one. */
+  /** Takes a token and returns 0; or takes none and returns the milliseconds until there is one. */
   take(): number {
     this.#refill()
     if (this.#tokens < 1 - ROUNDING) return ((1 - this.#tokens) / this.#perSecond) * 1000
@@ -30,22 +30,22 @@ export class TokenBucket {
     return 0
   }
 
-  /** Gives back a token that was taken for something that does not count. */
+  /** Returns a token that was taken for something that does not count. */
   giveBack(): void {
     this.#refill()
     this.#tokens = Math.min(this.#burst, this.#tokens + 1)
   }
 
   /**
-   * Takes tokens that need not be there: `take` waits until they are back. No more than a burst is owed, so that the
-   * wait is bounded by (burst + 1) / perSecond.
+   * Takes tokens that the bucket may not have: its balance becomes negative, down to -burst, so the longest wait for the
+   * next token is (burst + 1) / perSecond seconds.
    */
   charge(tokens: number): void {
     this.#refill()
     this.#tokens = Math.max(-this.#burst, this.#tokens - tokens)
   }
 
-  /** Whole tokens that were left after the last `take`: none when it took none, however long ago that was. */
+  /** Whole tokens that were left after the last call; the refill since then is not counted. */
   get left(): number {
     return Math.floor(this.#tokens)
   }

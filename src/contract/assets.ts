@@ -1,24 +1,24 @@
 /**
- * What can be deposited, converted and delivered: assets as the configuration names them, and the ways of money that
- * is at a bank. An asset that no crypto network carries is such money, and arrives and leaves over FIAT_NETWORKS. Pure.
+ * Assets that can be deposited, converted and delivered, as the setting `assets` defines them, and the bank networks. An
+ * asset that no crypto network carries is fiat: it is deposited and delivered over FIAT_NETWORKS. Pure.
  */
 import type { CryptoNetwork } from './crypto-networks.ts'
 
 export interface Asset {
   /** Capital letters and digits: `BTC`. */
   readonly symbol: string
-  /** Digits behind the point that an amount of it can have. */
+  /** Fraction digits of an amount. */
   readonly decimals: number
-  /** The crypto networks that carry it; none: money at a bank. */
+  /** The crypto networks that carry it; none: fiat. */
   readonly networks: readonly CryptoNetwork[]
 }
 
-/** Between banks. */
+/** Networks between banks. */
 export const FIAT_NETWORKS = ['WIRE', 'CUBIX'] as const
 
 export type FiatNetwork = (typeof FIAT_NETWORKS)[number]
 
-/** How the account that money is paid into is numbered. */
+/** The numbering scheme of the bank account that fiat is paid into. */
 export const FIAT_ACCOUNT_TYPES = ['SWIFT', 'ABA'] as const
 
 export type FiatAccountType = (typeof FIAT_ACCOUNT_TYPES)[number]
@@ -27,7 +27,7 @@ export function isFiat({ networks }: Asset): boolean {
   return networks.length === 0
 }
 
-/** What can be converted and what carries it, as the configuration in force has it. */
+/** What can be converted, by the current configuration. */
 export interface Conversions {
   readonly assets: readonly Asset[]
   /** The setting `conversion.par_assets`. */
@@ -35,7 +35,7 @@ export interface Conversions {
   readonly markets: readonly { readonly baseAsset: string; readonly quoteAsset: string }[]
 }
 
-/** Whether `source` becomes `destination`: they are the same, both at par, or the two sides of a market. */
+/** Whether `source` can become `destination`: both are the same, both at par, or the two assets of a market. */
 export function isConvertible(source: string, destination: string, { parAssets, markets }: Conversions): boolean {
   if (source === destination) return true
   if (parAssets.includes(source) && parAssets.includes(destination)) return true

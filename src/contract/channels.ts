@@ -1,6 +1,6 @@
 /**
  * The channels of the stream: their names on the wire, whether they belong to a market, and the params that they take
- * beside `market` on the extended wire.
+ * beside `market` in the extended protocol.
  */
 export const CHANNELS = {
   market_data: { perMarket: true, extendedParams: ['depth', 'interval_ms', 'resume'] },
@@ -19,16 +19,16 @@ export const REQUEST_TYPES = ['subscribe', 'unsubscribe', 'subscription_list'] a
 
 export type RequestType = (typeof REQUEST_TYPES)[number]
 
-/** Subprotocols of the handshake. `tidegate.default` is the plain wire, also spoken when none is offered. */
+/** Subprotocols of the handshake. `tidegate.default` is the base protocol, also used when none is offered. */
 export const SUBPROTOCOLS = ['tidegate.default', 'tidegate.v1'] as const
 
-/** The subprotocol of the extended wire: cursors in every data message, depths, intervals, resume, digests. */
+/** The extended protocol: cursors in every data message, depths, intervals, resume, digests. */
 export const EXTENDED_SUBPROTOCOL: (typeof SUBPROTOCOLS)[number] = 'tidegate.v1'
 
-/** Levels a side that `depth` may ask for on the extended wire, as far as the market publishes so many. */
+/** Levels per side that `depth` may request in the extended protocol, up to the market's published depth. */
 export const EXTENDED_DEPTHS: readonly number[] = [1, 5, 10, 25, 50, 100, 500, 1000]
 
-/** What `interval_ms` may ask for on the extended wire, in milliseconds; each is a multiple of the first. */
+/** Values of `interval_ms` in the extended protocol, in milliseconds; each is a multiple of the first. */
 export const EXTENDED_INTERVALS: readonly number[] = [50, 100, 250, 500, 1000]
 
 /** Prefix of the subprotocol entry that carries a browser's token; never selected, never echoed. */

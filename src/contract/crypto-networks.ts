@@ -1,6 +1,6 @@
 /**
  * The crypto networks that deposits come from and deliveries go to, each with its address family: networks of one
- * family share their addresses. The family is also what key material is for.
+ * family share their addresses. Key material is configured per family.
  */
 export const CRYPTO_NETWORKS = {
   BITCOIN: 'bitcoin',
@@ -38,7 +38,7 @@ export const REQUESTED_NETWORK_NAMES: readonly RequestedNetwork[] = [
   ...(Object.keys(NETWORK_ALIASES) as (keyof typeof NETWORK_ALIASES)[]),
 ]
 
-/** The network that a request means. */
+/** The network that a name in a request stands for. */
 export function networkNamed(name: RequestedNetwork): CryptoNetwork {
   return name in NETWORK_ALIASES ? NETWORK_ALIASES[name as keyof typeof NETWORK_ALIASES] : (name as CryptoNetwork)
 }

@@ -1,12 +1,12 @@
 /**
- * Every operation of the public REST API: what it is called, where it is, and which scope it needs. The guard, the
- * routes, the rate limits and the description of the API are made from this one table.
+ * Every operation of the public REST API: its name, method, path and scope. The guard, the routes, the rate limits and
+ * the API description are made from this table.
  */
 import type { Scope } from './scopes.ts'
 
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** With `{name}` for each parameter in it. */
+  /** With `{name}` for each path parameter. */
   readonly path: string
   /** Undefined: any valid token may call it. */
   readonly scope: Scope | undefined

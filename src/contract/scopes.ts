@@ -1,7 +1,7 @@
 /**
- * Every scope of an operation, with what it opens. This one table drives `invalid_scope` at the token endpoint, the
- * guards, the description of the API, what the operator can grant, and what the demo client holds. A scope that a client
- * holds in the store and that is not in the table, or whose operation is not served, has no effect.
+ * Every scope, with the operation that it permits. The token endpoint's `invalid_scope`, the guards, the API description,
+ * the scopes that the operator can grant and those of the demo client come from this table. A stored scope of a client
+ * that is not in the table, or whose operation is not served, has no effect.
  */
 export const SCOPES = {
   'exchange:read_aggregated_marketdata_stream': 'WebSocket connection',

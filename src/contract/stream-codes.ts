@@ -1,4 +1,4 @@
-/** Error codes of WebSocket requests, with the situation each one names. */
+/** Error codes of WebSocket requests, with their meanings. */
 export const STREAM_ERRORS = {
   UNKNOWN_ACTION: 'The requested action type is not recognized',
   INTERNAL_SERVER_ERROR: 'Unexpected server error',
@@ -10,7 +10,10 @@ export const STREAM_ERRORS = {
 
 export type StreamErrorCode = keyof typeof STREAM_ERRORS
 
-/** Close codes of the stream, with the reason text sent and what a client should do (RFC 6455 section 7.4, 4000-4999 ours). */
+/**
+ * Close codes of the stream, with the reason text and whether a client should reconnect. Codes from 4000 are ours, the
+ * others those of RFC 6455.
+ */
 export const CLOSE_CODES = {
   operator: { code: 1001, reason: 'closed by the operator', reconnect: 'yes' },
   flood: { code: 1008, reason: 'too many control frames', reconnect: 'after backing off' },

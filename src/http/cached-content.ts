@@ -1,6 +1,6 @@
 /**
- * Content that is the same for everybody who asks: its bytes, their compressed form and their entity tag, each made once
- * (RFC 9110 sections 8.8.3, 12.5.3, 13.1.2). Compression runs beside the event loop.
+ * Content that is the same in every answer: its bytes, their gzip form and their entity tag, each computed once (RFC 9110
+ * sections 8.8.3, 12.5.3, 13.1.2). Compression runs in the thread pool, not on the event loop.
  */
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -8,7 +8,7 @@ import { gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 const compress = promisify(gzip)
-/** Longer fields are not searched: no client sends any. */
+/** Longer header fields are ignored: no client sends any. */
 const FIELD_CHARACTERS_MAX = 1_000
 
 export class CachedContent {
@@ -21,7 +21,7 @@ export class CachedContent {
     this.#tag = createHash('sha256').update(this.#bytes).digest('base64url')
   }
 
-  /** Sets what the answer to this request needs; resolves to its body, null when the client has it already (304). */
+  /** Sets status and headers of the answer; resolves to its body, or null when the client has the content already (304). */
   async answer({ headers }: FastifyRequest, reply: FastifyReply): Promise<Buffer | null> {
     const isCompressed = acceptsGzip(headers['accept-encoding'] ?? '')
     const tag = `"${this.#tag}${isCompressed ? '-gzip' : ''}"`
@@ -37,7 +37,7 @@ export class CachedContent {
   }
 }
 
-/** An answer may depend on other fields too, as on `Origin`. */
+/** Adds to a `Vary` field that is already set, such as `Origin`. */
 function varyWith(present: unknown): string {
   return typeof present === 'string' && present !== '' ? `${present}, Accept-Encoding` : 'Accept-Encoding'
 }
@@ -53,7 +53,7 @@ function acceptsGzip(field: string): boolean {
   return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0
 }
 
-/** Whether `If-None-Match` names the tag; by weak comparison, as the RFC has it. */
+/** Whether `If-None-Match` names the tag, by weak comparison (RFC 9110 section 13.1.2). */
 function names(field: string, tag: string): boolean {
   if (field.length > FIELD_CHARACTERS_MAX) return false
   return field.split(',').some((entry) => ['*', tag].includes(entry.trim().replace(/^W\//, '')))

@@ -1,18 +1,18 @@
 /**
- * Whose request it is: the address of the peer, or, when the peer is a proxy that the operator trusts, the one that
- * this proxy named in `X-Forwarded-For`, hop by hop from the right until somebody who is not trusted. What an untrusted
- * peer wrote is never believed, and what is not an address is never an answer.
+ * The client's address of a request: the peer's, or, when the peer is a trusted proxy, the one that the proxy wrote into
+ * `X-Forwarded-For`, followed hop by hop from the right up to the first hop that is not trusted. Entries written by an
+ * untrusted peer are never used, and neither are entries that are not addresses.
  */
 import type { IncomingMessage } from 'node:http'
 import { isIP, isIPv6 } from 'node:net'
 import { all, compile } from '@fastify/proxy-addr'
 
-/** Tells whose request it is. An address without a port; IPv4 in dotted form, also where it came mapped into IPv6. */
+/** Returns the client's address without a port; IPv4 in dotted form, also when it was mapped into IPv6. */
 export type ClientAddress = (request: IncomingMessage) => string
 
-/** What a socket that is gone already has. */
+/** The address of a request whose socket is closed already. */
 const UNKNOWN = 'unknown'
-/** The end of the field, which the nearest proxies wrote: room for a hundred hops. */
+/** Only the end of the field is read, which the nearest proxies wrote: enough for a hundred hops. */
 const FORWARDED_CHARACTERS_MAX = 4_096
 const RANGE_NAMES = ['loopback', 'linklocal', 'uniquelocal']
 const MAPPED_PREFIX = /^::ffff:(?=\d+\.)/i
@@ -39,7 +39,7 @@ export function createClientAddress(
       onUntrusted(bareAddress(peer))
       return bareAddress(peer)
     }
-    // From the peer back to the first who is not trusted; a hop that is no address ends the trail before it.
+    // From the peer back to the first untrusted hop; an entry that is not an address ends the path before it.
     const nearest = { socket, headers: { 'x-forwarded-for': String(forwarded).slice(-FORWARDED_CHARACTERS_MAX) } }
     const named = all(nearest as unknown as IncomingMessage, isProxy).map(bareAddress)
     const firstFault = named.findIndex((address) => isIP(address) === 0)
@@ -47,10 +47,10 @@ export function createClientAddress(
   }
 }
 
-/** Whether `text` can stand in the list of trusted proxies. */
+/** Whether `text` is a valid entry of the list of trusted proxies. */
 export function isProxyRange(text: string): boolean {
   const [address = ''] = text.split('/', 1)
-  // The library reads abbreviations too (`10.1` as 10.0.0.1), which hardly anybody means.
+  // The library also accepts abbreviations (`10.1` as 10.0.0.1), which are more likely mistakes.
   if (isIP(address) === 0 && !RANGE_NAMES.includes(text)) return false
   try {
     compile(text)
@@ -61,7 +61,7 @@ export function isProxyRange(text: string): boolean {
   }
 }
 
-/** What limits count by: an IPv4 address, or the /64 of an IPv6 address. */
+/** The key of limits per address: an IPv4 address, or the /64 of an IPv6 address. */
 export function addressBlock(address: string): string {
   if (!isIPv6(address)) return address
   const [head = '', tail] = (address.split('%', 1)[0] as string).split('::')
@@ -73,12 +73,12 @@ export function addressBlock(address: string): string {
   return `${network.join(':')}::/64`
 }
 
-/** A dotted IPv4 address at the end of an IPv6 address stands for two groups. */
+/** A dotted IPv4 address at the end of an IPv6 address counts as two groups. */
 function groupsOf(back: readonly string[]): number {
   return back.length + (back.at(-1)?.includes('.') ? 1 : 0)
 }
 
-/** Some proxies name ports too: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+/** Some proxies write the port too: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 function bareAddress(hop: string): string {
   const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(hop)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(hop)?.[1] ?? hop
   return bare.replace(MAPPED_PREFIX, '')

@@ -1,9 +1,9 @@
 /**
- * The connections of a listener that are not streams (yet): how many there may be, how much of unfinished and unanswered
- * requests they may hold together, how slowly a request may arrive, and what is answered on one where the parser, not a
- * route, found the fault. It guarantees that an error of a socket ends that connection and nothing else, that a fault is
- * never answered in the place of a request that was sound, and that a body which breaks off is answered by the route it
- * was sent to. An upgraded connection is handed over; only its error listener stays.
+ * The connections of a listener that are not WebSocket streams. It limits their number, the bytes of unfinished and
+ * unanswered requests that they hold, and how slowly a request may arrive, and it answers requests that the HTTP parser
+ * rejects. It guarantees that a socket error ends only that connection, that a parser error is never sent as the answer to
+ * a valid request, and that the route of a request answers when its body ends early. After an upgrade only the error
+ * listener remains on the socket.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -13,7 +13,7 @@ import { newId } from '../base/ids.ts'
 import { Intake, IntakeBudget } from './intake.ts'
 import { Problem, problemResponse } from './problem.ts'
 
-/** Why connections were cut without an answer. */
+/** The limit for which connections were cut without an answer. */
 export type CutReason = 'connections' | 'unfinished_bytes'
 
 export interface ConnectionsOptions {
@@ -22,7 +22,7 @@ export interface ConnectionsOptions {
   readonly connectionsMax: number
   /** Bytes of unfinished and unanswered requests that all connections hold together; above it the oldest are cut. */
   readonly unfinishedBytesMax: number
-  /** Notified of every answer that no route gave. */
+  /** Called for every answer that no route sent. */
   readonly onAnswer: (problem: Problem, requestId: string) => void
   readonly onCut: (reason: CutReason, count: number) => void
   /** Takes the connection of a WebSocket handshake. Absent: handshakes are requests like any other, and routes answer. */
@@ -32,28 +32,30 @@ export interface ConnectionsOptions {
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
 
 /**
- * When one more comes, the one on which nothing was asked or answered for the longest time goes: whoever connects and
- * waits loses to whoever asks, so a crowd of silent peers keeps nobody out.
+ * One more connection cuts the one without a request or an answer for the longest time, so idle connections cannot keep
+ * active clients out.
  */
 export const CONNECTIONS_MAX = 8_192
-/** Requests that a client may send ahead of their answers; no client that we know sends more than one. */
+/** Pipelined requests of one connection; no known client pipelines more than one. */
 const AHEAD_MAX = 100
-/** After an answer to a broken request: how long a peer may be silent until it is cut. Cutting at once could take the
- * answer from it. */
+/**
+ * After the answer to a request that the parser rejected, a connection is cut when the peer is silent for so long. Cutting
+ * it at once could lose the answer.
+ */
 const FAREWELL_SILENCE_MILLISECONDS = 2_000
-/** And how long it may stay at all, whatever it sends or reads. */
+/** And after so long, whatever the peer sends or reads. */
 const FAREWELL_MILLISECONDS = 5_000
-/** How often rates are looked at. */
+/** Time between two checks of the rates. */
 const CHECK_MILLISECONDS = 1_000
 
 export class Connections {
   readonly #options: ConnectionsOptions
   readonly #budget: IntakeBudget
-  /** By the peer's address and port: a raw socket, and the encrypted one over it in its place. Least recent first. */
+  /** By addresses and ports: a raw socket, replaced by the TLS socket over it. The least recently used comes first. */
   readonly #sockets = new Map<string, Socket>()
   readonly #places = new WeakMap<Socket, string>()
   readonly #intakes = new WeakMap<Socket, Intake>()
-  /** Listeners that all sockets share; they are called on the socket. */
+  /** Listeners that all sockets share; `this` is the socket. */
   readonly #onClose: (this: Socket) => void
   readonly #onData: (this: Socket, chunk: Buffer) => void
   #isOverTls = false
@@ -80,7 +82,7 @@ export class Connections {
     return this.#budget.heldBytes
   }
 
-  /** To be called before the server has other listeners: requests are counted before they are handled. */
+  /** Must be called before the server has other listeners: requests are counted before they are handled. */
   watch(server: Server): void {
     const { upgrade } = this.#options
     this.#isOverTls = 'setSecureContext' in server
@@ -89,32 +91,32 @@ export class Connections {
     server.on('request', (request, response) => this.#asked(request, response))
     if (upgrade !== undefined) {
       server.on('upgrade', (request, socket, head) => {
-        this.#letGo(socket as Socket)
+        this.#release(socket as Socket)
         upgrade(request, socket, head)
       })
     }
-    // Without a listener the parser would hand it over as a request, or cut it without a word.
+    // Without a listener, CONNECT would reach a route, or be cut without an answer.
     server.on('connect', (_request, socket) => {
-      this.#answer(socket as Socket, new Problem('invalid_request', 'CONNECT: this is no proxy'))
+      this.#answer(socket as Socket, new Problem('invalid_request', 'CONNECT: this server is not a proxy'))
     })
     this.#checkRates(server)
   }
 
-  /** Cuts the connections that have not finished a TLS handshake: nothing was asked, and the server would wait for them. */
+  /** Cuts the connections that have not finished a TLS handshake: they have no request, and closing would wait for them. */
   cutHandshakes(): void {
     if (!this.#isOverTls) return
     for (const socket of this.#sockets.values()) if (!('encrypted' in socket)) socket.destroy()
   }
 
-  /** What the parser refused: a head too large or too slow, a body that breaks off, what is not HTTP. */
+  /** Answers a request that the parser rejected: a head that is too large or too slow, an incomplete body, not HTTP. */
   answerFault(error: NodeJS.ErrnoException, socket: Socket): void {
     const intake = this.#intakes.get(socket)
-    // No HTTP was spoken (a TLS handshake that failed), or nobody is there to read.
+    // Not HTTP (a failed TLS handshake), or the peer is gone.
     if (intake === undefined || error.code === 'ECONNRESET' || socket.destroyed) {
       socket.destroy()
       return
     }
-    // The parser is done with this connection and reports an error for every further byte.
+    // The parser has failed on this connection and reports an error for every further byte.
     if (intake.isEnding) return
     const problem = faultProblem(error.code)
     const { latest, open } = intake
@@ -125,7 +127,7 @@ export class Connections {
     else {
       intake.isEnding = true
       this.#cutInTheEnd(socket)
-      // Whoever reads the body answers, in its own way; the connection ends with that.
+      // The route that reads the body answers; the connection ends with its answer.
       latest.response.setHeader('connection', 'close')
       latest.request.emit('error', problem)
     }
@@ -141,8 +143,8 @@ export class Connections {
     socket.on('close', this.#onClose)
     if (speaksHttp) {
       this.#intakes.set(socket, new Intake(socket, this.#budget))
-      // Before the parser's own listener: a chunk is counted, then parsed. With this listener the runtime hands every
-      // chunk over instead of parsing it out of our sight; that costs about a microsecond a request.
+      // Before the parser's own listener: a chunk is counted, then parsed. With this listener Node passes every chunk
+      // through JavaScript instead of parsing it natively, which costs about a microsecond per request.
       socket.prependListener('data', this.#onData)
     }
     if (this.#sockets.size <= this.#options.connectionsMax) return
@@ -171,7 +173,7 @@ export class Connections {
     if (intake.open.size > AHEAD_MAX) socket.destroy()
   }
 
-  /** The runtime limits how long a head and a request may take; a peer that sends next to nothing is cut before that. */
+  /** Node limits the duration of a head and of a request; a peer that sends too slowly is cut before that. */
   #checkRates(server: Server): void {
     const { clock } = this.#options
     const check = (): void => {
@@ -197,8 +199,8 @@ export class Connections {
     this.#intakes.get(socket)?.release()
   }
 
-  /** Keeps nothing of a socket that is a stream from now on: there may be very many, and they live long. */
-  #letGo(socket: Socket): void {
+  /** Releases everything that is held for a socket that becomes a stream: there may be very many, and they live long. */
+  #release(socket: Socket): void {
     this.#forget(socket)
     this.#places.delete(socket)
     this.#intakes.delete(socket)
@@ -211,7 +213,7 @@ export class Connections {
     if (intake !== undefined) intake.isEnding = true
     const requestId = newId()
     this.#options.onAnswer(problem, requestId)
-    // The parser gets nothing more: a request that becomes complete after all is not handled.
+    // The parser receives no more data, so no further request on this connection is handled.
     socket.removeAllListeners('data')
     socket.resume()
     socket.setTimeout(FAREWELL_SILENCE_MILLISECONDS, () => socket.destroy())
@@ -231,7 +233,7 @@ export class Connections {
 
 const TOO_SLOW: NodeJS.ErrnoException = Object.assign(new Error('too slow'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
 
-/** A reset is how many connections end; the runtime destroys the socket by itself, and 'close' follows. */
+/** Many connections end with a reset. 'close' follows. */
 function endConnection(this: Socket): void {
   this.destroy()
 }
@@ -245,6 +247,6 @@ function faultProblem(code: string | undefined): Problem {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new Problem('request_timeout', 'the request did not arrive in time')
     default:
-      return new Problem('invalid_request', 'this is not HTTP/1.1')
+      return new Problem('invalid_request', 'the request is not valid HTTP/1.1')
   }
 }

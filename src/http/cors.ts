@@ -1,24 +1,23 @@
 /**
- * Which browser pages of other origins may read answers (CORS, https://fetch.spec.whatwg.org/#http-cors-protocol). No
- * credentials are ever allowed: there are no cookies, and a token is sent by the page itself. Without origins there is
- * no header field at all. A preflight is answered only where there is something at its path, so 404 and 405 stay what
- * they are; the WebSocket handshake is not its business.
+ * CORS: which pages of other origins may read answers (https://fetch.spec.whatwg.org/#http-cors-protocol). Credentials are
+ * never allowed: there are no cookies, and a page sends the token itself. Without configured origins no header is sent. A
+ * preflight is answered only for a path that exists, so 404 and 405 are unchanged. WebSocket handshakes are not affected.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
-/** What a page may read beside the body and the fields that every page may. */
+/** Header fields that a page may read in addition to those that are always readable. */
 const EXPOSED = 'X-Request-Id, RateLimit, RateLimit-Policy, Retry-After, Tidegate-Ignored-Parameters'
 
 const PREFLIGHT = {
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE',
   'access-control-allow-headers': 'Authorization, Content-Type',
-  // Two hours is the most that Chromium remembers.
+  // Two hours, the longest that Chromium caches.
   'access-control-max-age': '7200',
 }
 
 /**
  * @param origins exact origins, or `*`
- * @param isKnown whether there is a resource at a URL
+ * @param isKnown whether a resource exists at a URL
  */
 export function allowOrigins(
   app: FastifyInstance,
@@ -28,7 +27,7 @@ export function allowOrigins(
   if (origins.length === 0) return
   const isOpen = origins.includes('*')
   app.addHook('onRequest', async (request, reply) => {
-    // The answer differs by origin, also for who sends none: caches must know.
+    // The answer depends on the origin, also when none is sent: caches must know.
     if (!isOpen) reply.header('vary', 'Origin')
     const { origin } = request.headers
     if (origin === undefined || !(isOpen || origins.includes(origin))) return
@@ -37,7 +36,7 @@ export function allowOrigins(
   })
 }
 
-/** Any other OPTIONS request is one for the resource, which answers that it has no such method. */
+/** Any other OPTIONS request reaches the resource, which answers 405. */
 function isPreflight({ method, headers }: FastifyRequest): boolean {
   return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined
 }

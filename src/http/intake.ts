@@ -1,9 +1,9 @@
 /**
- * The bytes that the peers of a listener have sent and that are still in memory: heads and bodies that are not
- * complete, requests that are not answered yet, and the last head of an idle connection, which the runtime's parser
- * keeps until the next one begins (measured with Node 20: 500 connections that had sent a head of 500 KB each held
- * 215 MB after their answers). An `Intake` counts for one connection, an `IntakeBudget` for the listener; when the
- * budget is exceeded, it names the connections to cut. Only sizes are kept here, never what was sent.
+ * Counts the received bytes that a listener holds in memory: incomplete heads and bodies, requests that are not answered
+ * yet, and the last head of an idle connection, which Node's parser keeps until the next one begins (measured with Node 20:
+ * 500 connections that had each sent a head of 500 KB held 215 MB after their answers). An `Intake` counts for one
+ * connection, an `IntakeBudget` for the listener; when the budget is exceeded, it selects the connections to cut. Only
+ * sizes are kept here, never data.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -13,38 +13,38 @@ export interface Exchange {
   readonly response: ServerResponse
   /** Bytes of the request that are held until it is answered. */
   heldBytes: number
-  /** Bytes of its body that were thrown away, since it was answered without them. */
+  /** Bytes of its body that were discarded because it had been answered already. */
   discardedBytes: number
-  /** Whether its body has arrived completely, and is counted. */
+  /** Whether its complete body has been counted. */
   isCounted: boolean
 }
 
-/** How long a message may take before its rate is looked at. */
+/** A message is not checked for its rate before it has taken so long. */
 const RATE_GRACE_MILLISECONDS = 5_000
-/** Least mean rate of a message after that. The slowest mobile links carry more than ten times as much. */
+/** Minimum mean rate of a message. The slowest mobile links are more than ten times as fast. */
 const RATE_BYTES_PER_SECOND_MIN = 512
 /** Cutting ends at this share of the budget, so that connections are not searched again for every chunk. */
 const SHARE_LEFT = 7 / 8
 const HEAD_END = Buffer.from('\r\n\r\n')
 
-/** What one connection holds. */
+/** The bytes that one connection holds. */
 export class Intake {
   readonly socket: Socket
   /** Requests whose answer is not complete, in the order they came. */
   readonly open = new Set<Exchange>()
   latest: Exchange | undefined
-  /** It was answered on account of a fault, and is only waited for. */
+  /** A parser error was answered, and the connection is about to end. */
   isEnding = false
-  /** Everything that the connection holds. */
+  /** All bytes that the connection holds. */
   heldBytes = 0
   readonly #budget: IntakeBudget
-  /** Arrived after the last request that was counted: an unfinished body or head. */
+  /** Received since the last request that was counted: an unfinished body or head. */
   #pendingBytes = 0
-  /** The last complete head. */
+  /** Size of the last complete head, which the parser keeps. */
   #parserBytes = 0
-  /** A message has begun whose head is not complete. */
+  /** A message has begun, and its head is not complete. */
   #isHeadOpen = false
-  /** Of the message in progress: when it began, and what has arrived of it. */
+  /** Of the message in progress: when it began, and the bytes received. */
   #startMilliseconds = 0
   #messageBytes = 0
   #lastChunkBytes = 0
@@ -56,19 +56,19 @@ export class Intake {
     this.#budget = budget
   }
 
-  /** Whether the next step is the peer's: a message is unfinished, or none is in progress. */
+  /** Whether we wait for the peer: a message is unfinished, or none is in progress. */
   get waitsForPeer(): boolean {
     return this.#isHeadOpen || this.open.size === 0 || this.latest?.request.complete === false
   }
 
-  /** To be called with each chunk before it is parsed. */
+  /** Must be called with each chunk before it is parsed. */
   received(chunk: Buffer, nowMilliseconds: number): void {
     this.#count(true)
     const bytes = chunk.length
     const isBodyOpen = this.latest?.request.complete === false
     this.#endsClean = endsClean(chunk)
     if (!isBodyOpen && !this.#isHeadOpen) {
-      // Old clients send a line end after a body; it begins nothing.
+      // Old clients send a line end after a body; it does not begin a message.
       if (this.#endsClean && bytes <= 2) return
       this.#isHeadOpen = true
       this.#start(nowMilliseconds)
@@ -80,7 +80,7 @@ export class Intake {
     this.#hold(bytes)
   }
 
-  /** To be called when a head is complete. */
+  /** Must be called when a head is complete. */
   requested(request: IncomingMessage, response: ServerResponse, nowMilliseconds: number): Exchange {
     this.#count(false)
     this.#isHeadOpen = false
@@ -95,7 +95,7 @@ export class Intake {
     return exchange
   }
 
-  /** To be called when an answer is complete or cannot be sent any more. */
+  /** Must be called when an answer is complete or cannot be sent any more. */
   answered(exchange: Exchange): void {
     this.#count(true)
     this.open.delete(exchange)
@@ -104,7 +104,7 @@ export class Intake {
     this.#discard()
   }
 
-  /** Whether the message in progress arrives more slowly than is allowed. Time in which we do not read does not count. */
+  /** Whether the message in progress arrives too slowly. A body that we are not reading is never too slow. */
   isTooSlow(nowMilliseconds: number): boolean {
     const request = this.latest?.request
     const isReadingBody = request?.complete === false && request.readableFlowing === true
@@ -113,7 +113,7 @@ export class Intake {
     return this.#messageBytes * 1000 < milliseconds * RATE_BYTES_PER_SECOND_MIN
   }
 
-  /** To be called when the connection is closed, or no longer HTTP. */
+  /** Must be called when the connection is closed or upgraded. */
   release(): void {
     this.#budget.remove(this)
     this.heldBytes = 0
@@ -146,14 +146,14 @@ export class Intake {
     this.#hold(bodyBytes)
   }
 
-  /** The rest of a body whose request is answered is thrown away as it comes. */
+  /** The rest of a body whose request is answered is discarded as it arrives. */
   #discard(): void {
     const { latest } = this
     if (latest === undefined || latest.request.complete || this.open.has(latest)) return
     latest.discardedBytes += this.#takePending(this.#pendingBytes)
   }
 
-  /** Takes up to `bytes` out of what is pending. */
+  /** Takes up to `bytes` of the pending bytes. */
   #takePending(bytes: number): number {
     const taken = Math.min(bytes, this.#pendingBytes)
     this.#pendingBytes -= taken
@@ -166,10 +166,10 @@ export class Intake {
   }
 }
 
-/** What all connections of a listener hold together. */
+/** The bytes that all connections of a listener hold. */
 export class IntakeBudget {
   readonly #bytesMax: number
-  /** The one whose message in progress, or last message, began first comes first. */
+  /** In the order in which their current or last messages began. */
   readonly #intakes = new Set<Intake>()
   #heldBytes = 0
 
@@ -186,14 +186,14 @@ export class IntakeBudget {
     return this.#intakes
   }
 
-  /** Answers whether the connection still counts. */
+  /** Returns whether the connection is still counted. */
   hold(intake: Intake, bytes: number): boolean {
     if (!this.#intakes.has(intake)) return false
     this.#heldBytes += bytes
     return true
   }
 
-  /** A message has begun on the connection: it is the youngest now. */
+  /** A message has begun on the connection: it moves to the end of the order. */
   renew(intake: Intake): void {
     if (!this.#intakes.has(intake) && intake.socket.destroyed) return
     this.#intakes.delete(intake)
@@ -205,10 +205,9 @@ export class IntakeBudget {
   }
 
   /**
-   * The connections to cut so that the budget holds; they no longer count. The oldest go first, those that wait for the
-   * peer before those that wait for us, but never one that holds less than half of the mean: whoever sends small requests
-   * is not cut on account of those who send large ones. Together the others hold more than half of everything, so that
-   * one pass is always enough.
+   * Selects the connections to cut so that the budget is kept, and stops counting them. The oldest come first, those that
+   * wait for the peer before those that wait for us. A connection that holds less than half of the mean is never cut, so
+   * small requests do not suffer from large ones. The others hold more than half of all bytes, so one pass is enough.
    */
   takeExcess(): Intake[] {
     if (this.#heldBytes <= this.#bytesMax) return []
@@ -227,7 +226,7 @@ export class IntakeBudget {
   }
 }
 
-/** What a head takes in the form in which clients write it: `NAME: VALUE`, one blank between the words. */
+/** Size of a head as clients write it, `NAME: VALUE` with one space. */
 function headBytesOf({ method = '', url = '', rawHeaders }: IncomingMessage): number {
   let bytes = method.length + url.length + ' '.length + ' HTTP/1.1\r\n\r\n'.length
   for (const text of rawHeaders) bytes += text.length + 2

@@ -1,8 +1,8 @@
 /**
- * Strict reading of JSON bodies: valid UTF-8, valid JSON, no member twice, no text that cannot be stored (U+0000, lone
- * surrogates), a bounded number of values and levels. `JSON.parse` decides what is JSON; one pass over the text before it
- * finds what it would silently accept, and stops at the limits, so that a hostile body is neither parsed nor validated.
- * `__proto__` is a member like any other: `JSON.parse` makes it an own member, and schemas decide where it may be. Pure.
+ * Strict parsing of JSON bodies: valid UTF-8, valid JSON, no duplicate member, no text that cannot be stored (U+0000, lone
+ * surrogates), a bounded number of values and nesting levels. `JSON.parse` decides what is JSON. A scan of the text before
+ * it finds what `JSON.parse` accepts silently and stops at the limits, so a hostile body is neither parsed nor validated.
+ * `__proto__` is a member like any other: `JSON.parse` creates an own property, and schemas decide where it is allowed.
  */
 import type { FieldError } from './problem.ts'
 
@@ -10,10 +10,10 @@ export type JsonReading =
   | { readonly ok: true; readonly value: unknown; readonly text: string }
   | { readonly ok: false; readonly error: FieldError }
 
-/** An object or array that is open at the present place of the text. */
+/** An object or array that is open at the current position. */
 interface Frame {
   readonly isObject: boolean
-  /** Names seen so far; absent before the second member, because most objects of a hostile body have none. */
+  /** Names so far; absent before the second member, because most objects of a hostile body have at most one. */
   names: Set<string> | undefined
   /** The current member or element. */
   step: string | number
@@ -21,7 +21,7 @@ interface Frame {
   hasMember: boolean
 }
 
-/** What the pass over the text found; a limit makes parsing the rest pointless. */
+/** A fault that the scan found. After a limit, the text is not parsed. */
 interface Finding {
   readonly error: FieldError
   readonly isLimit: boolean
@@ -49,7 +49,7 @@ export function readJson(bytes: Uint8Array): JsonReading {
   try {
     text = decoder.decode(bytes)
   } catch (error) {
-    return refuse('', `is not UTF-8 (${nameOf(error)})`)
+    return reject('', `is not UTF-8 (${nameOf(error)})`)
   }
   const finding = new Scan(text).run()
   if (finding?.isLimit) return { ok: false, error: finding.error }
@@ -58,12 +58,12 @@ export function readJson(bytes: Uint8Array): JsonReading {
     value = JSON.parse(text)
   } catch (error) {
     // The parser's message quotes the text, which may hold a secret.
-    return refuse('', `is not valid JSON (${nameOf(error)})`)
+    return reject('', `is not valid JSON (${nameOf(error)})`)
   }
   return finding === undefined ? { ok: true, value, text } : { ok: false, error: finding.error }
 }
 
-function refuse(pointer: string, detail: string): JsonReading {
+function reject(pointer: string, detail: string): JsonReading {
   return { ok: false, error: { pointer, detail } }
 }
 
@@ -71,11 +71,11 @@ function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : 'error'
 }
 
-/** One pass over a text, string by string. Of text that is not JSON it finds anything or nothing, and always ends. */
+/** Scans a text once, string by string. Its result for text that is not JSON is arbitrary; it always ends. */
 class Scan {
   readonly #text: string
   readonly #frames: Frame[] = []
-  /** Position of the first backslash that is not behind the pass. */
+  /** Position of the first backslash at or after the current position. */
   #backslash: number
   #entries = 0
 
@@ -135,16 +135,16 @@ class Scan {
   }
 
   #stringFault(start: number, end: number, hasEscape: boolean, isName: boolean): string | undefined {
-    // Text without an escape cannot hold what is looked for: UTF-8 has no surrogates, and JSON no control characters.
+    // Without an escape there is nothing to find: UTF-8 has no surrogates, and JSON no control characters.
     if (!hasEscape && !isName) return undefined
     const value = hasEscape ? parsedString(this.#text.slice(start, end + 1)) : this.#text.slice(start + 1, end)
     const frame = this.#frames.at(-1)
     const nameFault = isName && frame !== undefined ? enterMember(frame, value) : undefined
-    return nameFault ?? (hasEscape && UNSTORABLE.test(value) ? 'holds U+0000 or a lone surrogate' : undefined)
+    return nameFault ?? (hasEscape && UNSTORABLE.test(value) ? 'contains U+0000 or a lone surrogate' : undefined)
   }
 }
 
-/** Empty for what is no JSON: then the parser rejects the whole text. */
+/** Empty when the string is not valid JSON: `JSON.parse` then rejects the whole text. */
 function parsedString(text: string): string {
   try {
     return JSON.parse(text) as string
@@ -164,7 +164,7 @@ function limit(detail: string): Finding {
 }
 
 function tooManyEntries(): Finding {
-  return limit(`must hold at most ${BODY_ENTRIES_MAX} members and elements`)
+  return limit(`must have at most ${BODY_ENTRIES_MAX} members and elements`)
 }
 
 function enterMember(frame: Frame, name: string): string | undefined {
@@ -173,7 +173,7 @@ function enterMember(frame: Frame, name: string): string | undefined {
   frame.hasMember = true
   if (!hasMember) return undefined
   frame.names ??= new Set([String(earlier)])
-  if (frame.names.has(name)) return 'stands twice in one object'
+  if (frame.names.has(name)) return 'is a duplicate member'
   frame.names.add(name)
   return undefined
 }

@@ -1,8 +1,8 @@
 /**
- * The query strings of lists. A list declares its parameters once, as a table; that table gives the reading of a query
- * string, the types of what was read, and the parameters for the description of the API. Every list has `limit`,
- * `order` and `page_cursor` too. The first twenty faults are reported at once; parameters that a list does not have are
- * collected, so that its answer can name them. Pure, but for the one function that ties it to a route.
+ * The query strings of lists. A list declares its parameters once, as a table, from which the parser, the types of the
+ * parsed values and the parameters in the API description are made. Every list also has `limit`, `order` and
+ * `page_cursor`. Up to twenty errors are reported at once; unknown parameters are ignored and named in a header of the
+ * answer. Lists bypass the schema validator: it would report only the first error.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isUuid } from '../base/ids.ts'
@@ -10,7 +10,7 @@ import { readTimeRange, TIME_COMPARISONS, type TimeRange } from './list-times.ts
 import { QueryFaults } from './query-faults.ts'
 import { type QueryValues, queryValues } from './query-values.ts'
 
-/** One row of a list's table; `times` stands for five parameters, `NAME.lt` to `NAME.gt`. */
+/** One row of a list's table; `times` declares five parameters, `NAME.lt` to `NAME.gt`. */
 export type ListParameter =
   | { readonly kind: 'text' | 'texts' | 'uuids' | 'times'; readonly meaning: string }
   | { readonly kind: 'order_by' | 'choices'; readonly meaning: string; readonly values: readonly string[] }
@@ -27,7 +27,7 @@ type ValueOf<Parameter> = Parameter extends { kind: 'order_by' }
         ? string
         : readonly string[]
 
-/** A query as it was read: what was not given is not there. */
+/** A parsed query; filters that were not given are absent. */
 export interface ListQuery<Parameters extends ListParameters> {
   readonly filters: { readonly [Name in keyof Parameters]?: ValueOf<Parameters[Name]> }
   /** 1..1000. */
@@ -40,15 +40,15 @@ export interface ListQuery<Parameters extends ListParameters> {
   readonly ignored: readonly string[]
 }
 
-/** What a reader of one parameter needs: its values in order, and where to say what is wrong. */
-type Complain = (detail: string) => undefined
+/** Reports an error of one parameter. */
+type Reject = (detail: string) => undefined
 
 const LIMIT_DEFAULT = 100
 const LIMIT_MAX = 1_000
 const ENTRIES_MAX = 100
 const TEXT_CHARACTERS_MAX = 200
 const ORDERS = ['DESC', 'ASC'] as const
-/** U+0000 cannot be stored; half a surrogate pair does not come out of UTF-8, and is not looked for. */
+/** Cannot be stored. Lone surrogates cannot occur in decoded UTF-8. */
 const UNSTORABLE = '\0'
 const IGNORED_HEADER = 'tidegate-ignored-parameters'
 const IGNORED_CHARACTERS_MAX = 1_000
@@ -63,29 +63,29 @@ export function texts(meaning: string) {
   return { kind: 'texts', meaning } as const
 }
 
-/** UUIDs, any of which may match; given back in lower case. */
+/** UUIDs, any of which may match; converted to lower case. */
 export function uuids(meaning: string) {
   return { kind: 'uuids', meaning } as const
 }
 
-/** The order of a list that has only one: may be said, and changes nothing. */
+/** The sort column of a list that has only one: accepted, without effect. */
 export function orderBy<const Values extends readonly string[]>(values: Values, meaning: string) {
   return { kind: 'order_by', meaning, values } as const
 }
 
-/** Some of a few words, any of which may match. */
+/** Values of an enumeration, any of which may match. */
 export function choices<const Values extends readonly string[]>(values: Values, meaning: string) {
   return { kind: 'choices', meaning, values } as const
 }
 
-/** A time, compared in up to five ways. */
+/** A time, with up to five comparisons. */
 export function times(meaning: string) {
   return { kind: 'times', meaning } as const
 }
 
 /**
- * Options of a route that is a list: its handler finds the query read at `request.query`, and the answer names what was
- * ignored. Its schema for the description is `listQuerySchema`, which validates nothing.
+ * Options of a list's route: `request.query` is the parsed query, and a header of the answer names the ignored parameters.
+ * `listQuerySchema` is its schema for the API description and validates nothing.
  */
 export function readsListQuery<Parameters extends ListParameters>(parameters: Parameters) {
   return {
@@ -98,11 +98,11 @@ export function readsListQuery<Parameters extends ListParameters>(parameters: Pa
   }
 }
 
-/** @param url the request's target; what follows its `?` is read */
+/** @param url the request target; the part after its `?` is parsed */
 function readListQuery<Parameters extends ListParameters>(parameters: Parameters, url: string): ListQuery<Parameters> {
   const faults = new QueryFaults()
-  const complain =
-    (parameter: string): Complain =>
+  const reject =
+    (parameter: string): Reject =>
     (detail) => {
       faults.add(parameter, detail)
       return undefined
@@ -110,15 +110,15 @@ function readListQuery<Parameters extends ListParameters>(parameters: Parameters
   const values = queryValues(url, faults)
   const filters: Record<string, unknown> = {}
   for (const [name, parameter] of Object.entries(parameters)) {
-    const value = readParameter(name, parameter, values, complain)
+    const value = readParameter(name, parameter, values, reject)
     if (value !== undefined) filters[name] = value
   }
-  const limit = readLimit(values.take('limit'), complain('limit'))
-  const order = readChoice(values.take('order'), ORDERS, complain('order'))
-  const pageCursor = readSingle(values.take('page_cursor'), complain('page_cursor'))
+  const limit = readLimit(values.take('limit'), reject('limit'))
+  const order = readChoice(values.take('order'), ORDERS, reject('order'))
+  const pageCursor = readSingle(values.take('page_cursor'), reject('page_cursor'))
   faults.throwIfAny()
   return {
-    // The loop above has read each member by the kind that its type stands for.
+    // The loop above has parsed each member by its kind, from which its type is derived.
     filters: filters as ListQuery<Parameters>['filters'],
     limit: limit ?? LIMIT_DEFAULT,
     order: order ?? 'DESC',
@@ -129,7 +129,7 @@ function readListQuery<Parameters extends ListParameters>(parameters: Parameters
   }
 }
 
-/** The parameters as a JSON schema, for the description of the API. */
+/** The parameters as a JSON schema, for the API description. */
 export function listQuerySchema(parameters: ListParameters): object {
   const properties = Object.entries(parameters).flatMap(([name, parameter]) => describe(name, parameter))
   return {
@@ -142,12 +142,12 @@ export function listQuerySchema(parameters: ListParameters): object {
         minimum: 1,
         maximum: LIMIT_MAX,
         default: LIMIT_DEFAULT,
-        description: 'Largest number of results: a page also ends at 2 MiB',
+        description: 'Maximum number of items: a page also ends at 2 MiB',
       },
       order: { type: 'string', enum: ORDERS, default: 'DESC', description: 'Sort by created_at' },
       page_cursor: {
         type: 'string',
-        description: 'Cursor for the next page: next_page_cursor of the page before. Empty means the first page',
+        description: 'Cursor of the next page: next_page_cursor of the previous page. Empty means the first page',
       },
     },
   }
@@ -157,72 +157,72 @@ function readParameter(
   name: string,
   parameter: ListParameter,
   values: QueryValues,
-  complain: (name: string) => Complain,
+  reject: (name: string) => Reject,
 ): unknown {
   switch (parameter.kind) {
     case 'text':
-      return readText(values.take(name), complain(name))
+      return readText(values.take(name), reject(name))
     case 'order_by':
-      readChoice(values.take(name), parameter.values, complain(name))
+      readChoice(values.take(name), parameter.values, reject(name))
       return undefined
     case 'texts':
-      return readEach(values.takeAll(name), complain(name), textFault)
+      return readEach(values.takeAll(name), reject(name), textFault)
     case 'uuids':
       return readEach(
         values.takeSplit(name, ENTRIES_MAX + 1).map((id) => id.toLowerCase()),
-        complain(name),
+        reject(name),
         uuidFault,
       )
     case 'choices':
-      return readEach(values.takeSplit(name, ENTRIES_MAX + 1), complain(name), (value) =>
+      return readEach(values.takeSplit(name, ENTRIES_MAX + 1), reject(name), (value) =>
         choiceFault(value, parameter.values),
       )
     case 'times': {
       const read = (comparison: string) =>
-        readSingle(values.take(`${name}.${comparison}`), complain(`${name}.${comparison}`))
-      return readTimeRange(read, (comparison, detail) => complain(`${name}.${comparison}`)(detail))
+        readSingle(values.take(`${name}.${comparison}`), reject(`${name}.${comparison}`))
+      return readTimeRange(read, (comparison, detail) => reject(`${name}.${comparison}`)(detail))
     }
   }
 }
 
-function readSingle(given: readonly string[], complain: Complain): string | undefined {
-  if (given.length > 1) return complain('stands more than once')
+function readSingle(given: readonly string[], reject: Reject): string | undefined {
+  if (given.length > 1) return reject('must not be repeated')
   return given[0]
 }
 
-function readText(given: readonly string[], complain: Complain): string | undefined {
-  const value = readSingle(given, complain)
+function readText(given: readonly string[], reject: Reject): string | undefined {
+  const value = readSingle(given, reject)
   const fault = value === undefined ? undefined : textFault(value)
-  return fault === undefined ? value : complain(fault)
+  return fault === undefined ? value : reject(fault)
 }
 
 function readChoice<Value extends string>(
   given: readonly string[],
   allowed: readonly Value[],
-  complain: Complain,
+  reject: Reject,
 ): Value | undefined {
-  const value = readSingle(given, complain)
+  const value = readSingle(given, reject)
   if (value === undefined) return undefined
-  return allowed.find((candidate) => candidate === value) ?? complain(choiceFault(value, allowed) as string)
+  return allowed.find((candidate) => candidate === value) ?? reject(choiceFault(value, allowed) as string)
 }
 
-function readLimit(given: readonly string[], complain: Complain): number | undefined {
-  const value = readSingle(given, complain)
+function readLimit(given: readonly string[], reject: Reject): number | undefined {
+  const value = readSingle(given, reject)
   if (value === undefined) return undefined
   const limit = /^[0-9]{1,4}$/.test(value) ? Number(value) : 0
-  return limit >= 1 && limit <= LIMIT_MAX ? limit : complain(`must be a whole number from 1 to ${LIMIT_MAX}`)
+  return limit >= 1 && limit <= LIMIT_MAX ? limit : reject(`must be a whole number from 1 to ${LIMIT_MAX}`)
 }
 
-/** The entries of an array, each without a fault; `undefined` when there are none, or one has. */
+/** The valid entries of an array; `undefined` when there are none, or one is invalid. */
 function readEach(
   given: readonly string[],
-  complain: Complain,
+  reject: Reject,
   faultOf: (value: string) => string | undefined,
 ): readonly string[] | undefined {
   if (given.length === 0) return undefined
-  if (given.length > ENTRIES_MAX) return complain(`must have at most ${ENTRIES_MAX} entries`)
+  if (given.length > ENTRIES_MAX) return reject(`must have at most ${ENTRIES_MAX} entries`)
   const fault = given.map(faultOf).find((found) => found !== undefined)
-  return fault === undefined ? [...new Set(given)] : complain(fault)
+  return fault === undefined ? [...new Set(given)] : reject(fault)
 }
 
 function bindingOf(value: unknown): string | readonly string[] {
@@ -232,10 +232,10 @@ function bindingOf(value: unknown): string | readonly string[] {
 }
 
 function textFault(value: string): string | undefined {
-  // A character is one or two units; a text with more units than that is not taken apart to count them.
+  // A code point is one or two UTF-16 units; a much longer text is not split to count its code points.
   const length = value.length > 2 * TEXT_CHARACTERS_MAX ? value.length : [...value].length
   if (length < 1 || length > TEXT_CHARACTERS_MAX) return `must have 1 to ${TEXT_CHARACTERS_MAX} characters`
-  return value.includes(UNSTORABLE) ? 'must not hold U+0000' : undefined
+  return value.includes(UNSTORABLE) ? 'must not contain U+0000' : undefined
 }
 
 function uuidFault(value: string): string | undefined {
@@ -246,11 +246,11 @@ function choiceFault(value: string, allowed: readonly string[]): string | undefi
   return allowed.includes(value) ? undefined : `must be ${allowed.length === 1 ? '' : 'one of '}${allowed.join(', ')}`
 }
 
-/** Names come from outside: anything that a header field cannot carry is percent-encoded, and the list has an end. */
+/** Names come from the client: characters that a header field cannot carry are percent-encoded, and the length is limited. */
 function ignoredField(names: readonly string[]): string {
   let field = ''
   for (const name of names) {
-    // Half a character at the end of what was cut off cannot be encoded.
+    // A surrogate pair that was cut in half cannot be encoded.
     const start = name.slice(0, IGNORED_CHARACTERS_MAX).replace(/[\uD800-\uDBFF]$/, '')
     field += `${field === '' ? '' : ', '}${encodeURIComponent(start)}`
     if (field.length > IGNORED_CHARACTERS_MAX) return `${field.slice(0, IGNORED_CHARACTERS_MAX)}...`

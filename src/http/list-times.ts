@@ -1,10 +1,10 @@
 /**
- * Comparisons of times in list queries. Records have times of whole milliseconds; a filter may be finer, so each
- * comparison is brought to the grid of milliseconds exactly: before 12:00:00.0005 is at or before 12:00:00.000. All
- * comparisons of one time together are one range. Integers only, so nothing is rounded. Pure.
+ * Comparisons of times in list queries. Records have times of whole milliseconds and a filter may be finer, so each
+ * comparison is converted exactly to milliseconds: before 12:00:00.0005 means at or before 12:00:00.000. All comparisons
+ * of one time form one range. Integers only, so nothing is rounded. Pure.
  */
 
-/** The comparisons, with their words for the description of the API. */
+/** The comparisons, with their wording in the API description. */
 export const TIME_COMPARISONS = {
   lt: 'strictly before',
   lte: 'at or before',
@@ -15,38 +15,39 @@ export const TIME_COMPARISONS = {
 
 type Comparison = keyof typeof TIME_COMPARISONS
 
-/** From one millisecond to another, both included; an end that is not there is open. RFC 3339 in UTC. */
+/** From one millisecond to another, both inclusive; an absent end is open. RFC 3339 in UTC. */
 export interface TimeRange {
   readonly from?: string
   readonly until?: string
-  /** No time is in it. */
+  /** The range contains no time. */
   readonly isEmpty: boolean
 }
 
-/** An instant between two milliseconds, or on one. */
+/** An instant, possibly between two milliseconds. */
 export interface Instant {
-  /** The whole milliseconds before it, since the epoch. */
+  /** Whole milliseconds since the epoch, rounded down. */
   readonly milliseconds: number
   readonly isWhole: boolean
 }
 
-/** The times that a store can hold: the years 0001 to 9999. */
+/** The times that the store accepts: the years 0001 to 9999. */
 const EARLIEST = Date.parse('0001-01-01T00:00:00.000Z')
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
 const MINUTE_MILLISECONDS = 60_000
-/** What a text has to be to be a time. */
+/** The rule in error details. */
 export const TIME_RULE = 'must be an RFC 3339 time such as 2006-01-02T15:04:05Z, with at most 9 fraction digits'
 
-/** RFC 3339 section 5.6. The sign of an offset is a blank where a `+` was not encoded. */
+/** RFC 3339 section 5.6. The sign of an offset is a space where a `+` was not percent-encoded. */
 const TIME = /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([-+ ])(\d{2}):(\d{2}))$/
 
 /**
- * The range that all given comparisons leave; `undefined` when none is given.
- * @param read the text of one comparison, when it is given
+ * The range that satisfies all given comparisons; `undefined` when none is given.
+ * @param read returns the text of one comparison, when it is given
+ * @param reject called for a comparison that is not a time
  */
 export function readTimeRange(
   read: (comparison: Comparison) => string | undefined,
-  complain: (comparison: Comparison, detail: string) => void,
+  reject: (comparison: Comparison, detail: string) => void,
 ): TimeRange | undefined {
   let from = Number.NEGATIVE_INFINITY
   let until = Number.POSITIVE_INFINITY
@@ -56,7 +57,7 @@ export function readTimeRange(
     if (text === undefined) continue
     isGiven = true
     const instant = readInstant(text)
-    if (instant === undefined) complain(comparison, TIME_RULE)
+    if (instant === undefined) reject(comparison, TIME_RULE)
     else {
       const [first, last] = range(comparison, instant)
       from = Math.max(from, first)
@@ -71,7 +72,7 @@ export function readTimeRange(
   }
 }
 
-/** A single time, RFC 3339 in UTC, brought to the next whole millisecond; `undefined` when the text is none. */
+/** Parses one time and rounds it up to a whole millisecond: RFC 3339 in UTC; `undefined` when the text is not a time. */
 export function readTime(text: string): string | undefined {
   const instant = readInstant(text)
   if (instant === undefined) return undefined
@@ -79,7 +80,7 @@ export function readTime(text: string): string | undefined {
   return milliseconds < EARLIEST || milliseconds > LATEST ? undefined : new Date(milliseconds).toISOString()
 }
 
-/** The first and the last whole millisecond that compare so with an instant. */
+/** The first and the last whole millisecond for which the comparison with an instant holds. */
 function range(comparison: Comparison, { milliseconds, isWhole }: Instant): [first: number, last: number] {
   const next = milliseconds + 1
   switch (comparison) {
@@ -96,7 +97,7 @@ function range(comparison: Comparison, { milliseconds, isWhole }: Instant): [fir
   }
 }
 
-/** Reads an RFC 3339 time; undefined: it is none. */
+/** Parses an RFC 3339 time; undefined when the text is not one. */
 export function readInstant(text: string): Instant | undefined {
   const match = TIME.exec(text)
   if (match === null) return undefined
@@ -113,7 +114,7 @@ export function readInstant(text: string): Instant | undefined {
   ] = match
   const midnight = Date.parse(`${date}T00:00:00.000Z`)
   const exists = !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(date)
-  // Second 60 is a leap second; it is the one after 59, as clocks that know none have it.
+  // Second 60 is a leap second; like most clocks, it is read as the first second of the next minute.
   const isClock = hour <= '23' && minute <= '59' && second <= '60' && offsetHour <= '23' && offsetMinute <= '59'
   if (!exists || !isClock) return undefined
   const offsetMinutes = (Number(offsetHour) * 60 + Number(offsetMinute)) * (sign === '-' ? -1 : 1)

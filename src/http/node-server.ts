@@ -1,6 +1,6 @@
 /**
- * The runtime's HTTP server under a listener, plain or over TLS: its limits of size and time in one place, and who is
- * handed what. TLS 1.2 and later, HTTP/1.1 only. Faults of TLS handshakes end their connection and nothing else.
+ * Node's HTTP server of a listener, plain or over TLS (1.2 and later), HTTP/1.1 only: all its limits of size and time, and
+ * its event listeners. A failed TLS handshake ends only its connection.
  */
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
@@ -15,7 +15,7 @@ import { PlainUnlessWebSocket } from './upgrade.ts'
 export interface NodeServerOptions {
   /** Largest head of a request. */
   readonly headerBytesMax: number
-  /** Longest a client may take to send a whole request; a fifth of it for a TLS handshake. */
+  /** Longest that a client may take to send a whole request; a TLS handshake may take a fifth of it. */
   readonly requestMilliseconds: number
   /** Certificate and key; absent = no TLS. */
   readonly tls: SecureContextOptions | undefined
@@ -24,14 +24,14 @@ export interface NodeServerOptions {
   readonly clock: Clock
 }
 
-/** Between two lines of the log about connections that could not be accepted. */
+/** Time between two log lines about connections that could not be accepted. */
 const ACCEPT_LOG_MILLISECONDS = 60_000
 
-/** Longest a client may take to send a head, which even a slow one sends in one go. */
+/** Longest that a client may take to send a head, which even a slow client sends at once. */
 const HEAD_MILLISECONDS_MAX = 10_000
-/** Longer than a balancer's 60 s, so that it is the balancer who closes an idle connection. */
+/** Longer than the 60 s of load balancers, so that the balancer closes idle connections. */
 const KEEP_ALIVE_MILLISECONDS = 72_000
-/** How long a peer may take nothing of an answer. */
+/** A connection without any traffic for so long is closed. */
 const STALLED_MILLISECONDS = 60_000
 const CHECKING_MILLISECONDS = 1_000
 
@@ -45,7 +45,7 @@ export function createNodeServer(options: NodeServerOptions, handle: RequestList
     headersTimeout: Math.min(HEAD_MILLISECONDS_MAX, requestMilliseconds),
     keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
     connectionsCheckingInterval: Math.min(CHECKING_MILLISECONDS, requestMilliseconds),
-    // We check it ourselves: the runtime's answer has no document.
+    // `refuseHead` checks it: Node's own answer is not a problem document.
     requireHostHeader: false,
   }
   const server =
@@ -56,16 +56,16 @@ export function createNodeServer(options: NodeServerOptions, handle: RequestList
           ...tls,
           handshakeTimeout: Math.ceil(requestMilliseconds / 5),
         })
-  // One more than is allowed, so that too many are seen and refused; what is beyond is never even collected.
+  // One more than allowed, so that too many are seen and rejected; further ones are not stored.
   server.maxHeadersCount = HEAD_FIELDS_MAX + 1
   server.setTimeout(STALLED_MILLISECONDS)
   surviveAcceptErrors(server, options)
   connections.watch(server)
   server.on('request', handle)
-  // Expectations reach the routes like any request: the checks that need no body come before `100 Continue`.
+  // Requests with `Expect` reach the routes like any other: checks that need no body precede `100 Continue`.
   server.on('checkContinue', (request, response) => server.emit('request', request, response))
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
-  // Scanners and old clients cause these all day long.
+  // Scanners and old clients cause these continually.
   server.on('tlsClientError', (error: NodeJS.ErrnoException) => {
     log.debug({ reason: error.code ?? error.message }, 'TLS handshake failed')
   })
@@ -74,7 +74,7 @@ export function createNodeServer(options: NodeServerOptions, handle: RequestList
 
 /**
  * Without descriptors or memory (EMFILE, ENFILE, ENOBUFS) a connection cannot be accepted; the next one may be. Any other
- * error that nobody listens for ends the process.
+ * error without a listener ends the process.
  */
 function surviveAcceptErrors(server: Server, { log, clock }: NodeServerOptions): void {
   const throttle = new Throttle(clock, ACCEPT_LOG_MILLISECONDS)
@@ -86,16 +86,16 @@ function surviveAcceptErrors(server: Server, { log, clock }: NodeServerOptions):
 }
 
 /**
- * The runtime keeps up to 1,000 parsers of closed connections for the next ones, each with the head that it was reading:
- * 1,000 connections that were cut 500 KB into a head left 500 MB that nothing gave back (measured with Node 20, in which a
- * new parser takes no time that could be measured). The list has no public name; where it is not there, nothing happens.
+ * Node keeps up to 1,000 parsers of closed connections for reuse, each with the head that it was reading: 1,000
+ * connections that were cut 500 KB into a head left 500 MB that was never freed (measured with Node 20, where creating a
+ * parser takes no measurable time). The list is not a public API; where it does not exist, nothing is changed.
  */
 function keepNoParsers(): void {
   const common = process.getBuiltinModule('_http_common') as { readonly parsers?: { max: number } } | undefined
   if (common?.parsers !== undefined) common.parsers.max = 0
 }
 
-/** Puts another certificate in place, for connections that come from now on. */
+/** Replaces the certificate for new connections. */
 export function replaceCertificate(server: Server, context: SecureContextOptions): void {
   ;(server as TlsServer).setSecureContext(context)
 }

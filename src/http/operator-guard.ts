@@ -1,6 +1,6 @@
 /**
- * The guard of the operator API: lets in whoever sends the operator's token, compared in constant time. Wrong tokens are
- * limited by source address; the right one is never held up by them, so nobody can lock the operator out by guessing.
+ * The guard of the operator API: accepts requests with the operator token, compared in constant time. Wrong tokens are
+ * limited per source address; the right one is never delayed, so guessing cannot lock the operator out.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { onRequestAsyncHookHandler } from 'fastify'
@@ -13,11 +13,11 @@ import { RateLimiter, rateLimited } from './rate-limit.ts'
 export interface OperatorGuardOptions {
   readonly token: string
   readonly clock: Clock
-  /** Notified of every wrong token. */
+  /** Called for every wrong token. */
   readonly onGuess: (clientAddress: string) => void
 }
 
-/** A person who mistypes, or a script with an old token, is told what is wrong; a guesser gets one answer a second. */
+/** A typing error or a script with an old token gets a 401 with a reason; guessing is limited to one answer per second. */
 const GUESSES = { name: 'operator-token', perSecond: 1, burst: 10 }
 
 export function createOperatorGuard({ token, clock, onGuess }: OperatorGuardOptions): onRequestAsyncHookHandler {
@@ -27,7 +27,7 @@ export function createOperatorGuard({ token, clock, onGuess }: OperatorGuardOpti
     const { headers, clientAddress } = request
     const sent = readBearerToken(headers.authorization)
     if (sent instanceof Problem) throw sent
-    // Digests, because the comparison wants equal lengths.
+    // Digests, because the comparison requires equal lengths.
     if (timingSafeEqual(digest(sent), expected)) {
       request.answeredClient = 'operator'
       return

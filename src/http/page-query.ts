@@ -1,4 +1,4 @@
-/** The query parameters of every list: `limit`, `order`, `page_cursor`; and its answer, where the items are text. Pure. */
+/** The query parameters of the operator's lists (`limit`, `order`, `page_cursor`), and the answers of all lists. */
 import { type Static, Type } from 'typebox'
 import { invalidRequest } from './problem.ts'
 import { RawJson } from './raw-json.ts'
@@ -7,7 +7,7 @@ import { textChoice } from './text-choice.ts'
 const LIMIT_DEFAULT = 100
 const LIMIT_MAX = 1_000
 
-/** Text only: a repeated parameter arrives as an array and is refused by its type. */
+/** Strings only: a repeated parameter is an array, which its type rejects. */
 export const PageQuery = Type.Object({
   limit: Type.Optional(Type.String()),
   order: Type.Optional(textChoice(['ASC', 'DESC'])),
@@ -20,18 +20,18 @@ export interface PageParameters {
   readonly pageCursor?: string
 }
 
-/** Of every page's schema. */
+/** The schema of `next_page_cursor` of every page. */
 export const NextPageCursor = Type.String({
   description: 'Absent on the last page, and only there: a page may hold fewer items than `limit`, as it ends at 2 MiB',
 })
 
-/** For lists whose items no document describes: those of the operator. */
+/** For lists whose items are in no API description: those of the operator. */
 export const PageAnswer = Type.Object({
   items: Type.Array(Type.Unknown()),
   next_page_cursor: Type.Optional(NextPageCursor),
 })
 
-/** What the store gives for a page. */
+/** A page as the store returns it. */
 interface PageParts {
   /** Parts of the items' texts, commas included. */
   readonly itemTexts: readonly string[]
@@ -45,7 +45,7 @@ export function readPageQuery(query: Static<typeof PageQuery>): PageParameters {
   return pageCursor === undefined || pageCursor === '' ? { limit, order } : { limit, order, pageCursor }
 }
 
-/** The answer of a list whose items are text already; its route is one that WRITES_RAW_JSON. */
+/** The answer of a list whose items are JSON text already; its route needs WRITES_RAW_JSON. */
 export function pageDocument({ itemTexts, next_page_cursor }: PageParts) {
   const items = new RawJson('[', ...itemTexts, ']')
   return next_page_cursor === undefined ? { items } : { items, next_page_cursor }

@@ -1,12 +1,12 @@
 /**
- * Problems: the one shape of every HTTP error except the token endpoint's (RFC 9457). The table of codes is here, so is
- * the writing of the document. A detail names the field and the rule, and never quotes a secret.
+ * Problems (RFC 9457): the form of every HTTP error except those of the token endpoint. Contains the table of codes and
+ * writes the documents. A detail names the field and the rule, and never quotes a secret.
  */
 import { STATUS_CODES } from 'node:http'
 import { writeJson } from './raw-json.ts'
 import { securityHeaders } from './security-headers.ts'
 
-/** Every problem code with its status and what it means. Codes are stable: clients may switch on them. */
+/** Every problem code with its status and meaning. Codes are stable: clients may switch on them. */
 export const PROBLEMS = {
   invalid_request: {
     status: 400,
@@ -90,19 +90,19 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS
 
-/** One broken rule: of a parameter in the URL, or of a body member by its JSON pointer (RFC 6901). */
+/** One violated rule: of a URL parameter, or of a body member by its JSON pointer (RFC 6901). */
 export type FieldError =
   | { readonly parameter: string; readonly detail: string }
   | { readonly pointer: string; readonly detail: string }
 
 interface ProblemExtras {
   readonly errors?: readonly FieldError[]
-  /** What a client needs to go on: `existing` of already_exists, `current` of invalid_state, `summary_status` of account_blocked, `limit` and `used` of quotas. */
+  /** What a client needs to react: `existing` of already_exists, `current` of invalid_state, `limit` and `used` of quotas. */
   readonly meta?: Readonly<Record<string, unknown>>
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** An answer that a handler throws. It is no fault of ours and is not logged as one. */
+/** An error answer that a handler throws. It is not our failure and is not logged as one. */
 export class Problem extends Error {
   override name = 'Problem'
   readonly code: ProblemCode
@@ -121,14 +121,14 @@ export class Problem extends Error {
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json; charset=utf-8'
 
-/** The document of RFC 9457 section 3; `about:blank` means that the title is the status' own phrase. */
+/** The document of RFC 9457 section 3; `about:blank` means that the title is the standard phrase of the status. */
 export function problemDocument(problem: Problem, requestId: string): object {
   const { status, code, message: detail, extras } = problem
   const { errors, meta } = extras
   return { type: 'about:blank', title: STATUS_CODES[status], status, detail, code, request_id: requestId, errors, meta }
 }
 
-/** A whole HTTP answer as text, for a bare socket: before there is a request, and before an upgrade. */
+/** A complete HTTP answer as text, for a raw socket: when there is no request object, and before an upgrade. */
 export function problemResponse(problem: Problem, requestId: string, socket: object): string {
   const body = writeJson(problemDocument(problem, requestId))
   const headers = {
@@ -150,7 +150,7 @@ export function invalidRequest(errors: readonly [FieldError, ...FieldError[]]): 
   return new Problem('invalid_request', `${shortened(field)}: ${first.detail}`, { errors: errors.map(withShortField) })
 }
 
-/** Longest field that an answer repeats, in UTF-16 code units; names that clients invent have no limit of their own. */
+/** Longest field name that an answer repeats, in UTF-16 code units; clients can send names of any length. */
 const FIELD_CHARACTERS_MAX = 500
 
 function withShortField(error: FieldError): FieldError {

@@ -1,21 +1,21 @@
-/** What is wrong with a query, one entry for each fault that was found: reading is over with the last that is reported. */
+/** Collects the errors of a query string, up to FAULTS_MAX; the last one ends the parsing. */
 import { type FieldError, invalidRequest, Problem } from './problem.ts'
 
-/** More would help nobody. */
+/** Errors that one answer reports. */
 const FAULTS_MAX = 20
-/** Of a parameter's name in a fault: it comes from outside and may be as long as the query. */
+/** Longest parameter name in an error: it comes from the client and may be as long as the query. */
 const NAME_CHARACTERS_MAX = 200
 
 export class QueryFaults {
   readonly #errors: FieldError[] = []
 
-  /** Notes a fault. */
+  /** Adds an error; throws when there are FAULTS_MAX. */
   add(parameter: string, detail: string): void {
     this.#errors.push({ parameter: parameter.slice(0, NAME_CHARACTERS_MAX), detail })
     if (this.#errors.length === FAULTS_MAX) this.throwIfAny()
   }
 
-  /** A fault of the query as a whole, which is not read further. */
+  /** Rejects the whole query. */
   reject(detail: string): never {
     throw new Problem('invalid_request', `query: ${detail}`)
   }

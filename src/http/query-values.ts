@@ -1,6 +1,6 @@
 /**
- * The parts of a query string: names and values, decoded strictly. Values are taken by name, and what nobody took can be
- * asked for. A query string may be as long as a head, so the number of its parameters has a limit. Pure.
+ * The parameters of a query string, strictly decoded. Values are taken by name; the names that were not taken are the
+ * ignored parameters. A query string may be as long as a head, so the number of its parameters is limited. Pure.
  */
 import type { QueryFaults } from './query-faults.ts'
 
@@ -29,7 +29,7 @@ export class QueryValues {
     return [...this.take(name), ...this.take(`${name}[]`)]
   }
 
-  /** As `takeAll`, where one value may also hold several, with commas between them; of more than `countMax`, the first. */
+  /** As `takeAll`, where a value may contain several, separated by commas; at most the first `countMax`. */
   takeSplit(name: string, countMax: number): readonly string[] {
     const split: string[] = []
     for (const value of this.takeAll(name)) {
@@ -39,18 +39,18 @@ export class QueryValues {
     return split
   }
 
-  /** Names that nobody took. */
+  /** Names that were not taken. */
   left(): readonly string[] {
     return [...this.#values.keys()]
   }
 
-  /** As schemas describe a query: a name that stands once has a text, one that is repeated an array. */
+  /** In the form that schemas describe: a string for a single parameter, an array for a repeated one. */
   plain(): Readonly<Record<string, unknown>> {
     return Object.fromEntries([...this.#values].map(([name, values]) => [name, values.length > 1 ? values : values[0]]))
   }
 }
 
-/** The values in a request's target; each that is not percent-encoded UTF-8 is a fault. */
+/** The parameters of a request target; each that is not percent-encoded UTF-8 is reported. */
 export function queryValues(url: string, faults: QueryFaults): QueryValues {
   const values = new QueryValues()
   let count = 0

@@ -1,7 +1,7 @@
 /**
- * Rate limits: a token bucket a key, and what the answers say about it: the `RateLimit` and `RateLimit-Policy` fields
- * of draft-ietf-httpapi-ratelimit-headers (structured fields), `Retry-After` when refused. The number of keys is
- * bounded. It never waits, and knows nothing of what a key stands for.
+ * Rate limits: one token bucket per key, and its header fields: `RateLimit` and `RateLimit-Policy` of
+ * draft-ietf-httpapi-ratelimit-headers (structured fields), and `Retry-After` when a request is rejected. The number of
+ * keys is bounded. It never waits and does not interpret keys.
  */
 import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
 import type { Clock } from '../base/clock.ts'
@@ -12,29 +12,29 @@ export interface RateLimit {
   /** Name of the policy in the header fields: lower-case letters, digits and `-`. */
   readonly name: string
   readonly perSecond: number
-  /** What may come at once after a rest. */
+  /** Requests that are accepted at once after an idle period. */
   readonly burst: number
-  /** Keys that are remembered; the reason stands at `KEYS_MAX`. */
+  /** Keys that are remembered; default KEYS_MAX. */
   readonly keysMax?: number
 }
 
 export interface RateVerdict {
   readonly allowed: boolean
-  /** Whole seconds until the next request is let through; 0 when this one was. */
+  /** Whole seconds until the next request is accepted; 0 when this one was. */
   readonly retryAfterSeconds: number
-  /** Fields of the answer, whatever it is; `retry-after` among them when refused. */
+  /** Header fields of the answer; includes `retry-after` when the request is rejected. */
   readonly headers: Readonly<Record<string, string>>
 }
 
 /**
- * About 30 MB of keys and buckets. When more are seen, the least recently used is forgotten: it is the one that is full
- * first, and forgetting a full bucket changes nothing. Only when more keys than this come within the time that a bucket
- * takes to fill (burst / rate) does a forgotten one get a new burst; refusing strangers instead would let whoever owns
- * many addresses shut everybody out.
+ * About 30 MB of keys and buckets. Beyond that the least recently used is dropped: it is the first to be full, and a full
+ * bucket is the same as a new one. Only when more keys than this appear within the time that a bucket takes to fill
+ * (burst / rate) does a dropped one get a new burst. Rejecting new keys instead would let the owner of many addresses shut
+ * out all other clients.
  */
 const KEYS_MAX = 100_000
-/** Full buckets that go with every new key: more than one, so that the memory of a flood is given back. */
-const FORGOTTEN_AT_ONCE_MAX = 2
+/** Full buckets that are dropped with every new key: more than one, so that the memory of a flood is released. */
+const DROPPED_AT_ONCE_MAX = 2
 
 export class RateLimiter {
   readonly #clock: Clock
@@ -52,18 +52,18 @@ export class RateLimiter {
     this.#policy = `"${name}";q=${burst};w=${Math.ceil(burst / perSecond)}`
   }
 
-  /** Keys that are remembered now. */
+  /** Number of keys that are remembered. */
   get size(): number {
     return this.#buckets.size
   }
 
-  /** Counts one request of `key`. A refused one costs nothing. */
+  /** Counts one request of `key`. A rejected request takes no token. */
   take(key: string): RateVerdict {
     const bucket = this.#bucketOf(key)
     const waitMilliseconds = bucket.take()
     const allowed = waitMilliseconds === 0
     const retryAfterSeconds = Math.ceil(waitMilliseconds / 1000)
-    // Until the quota is whole again; when refused, not later than what Retry-After names, as the draft asks.
+    // Until the bucket is full again; when rejected, not later than Retry-After, as the draft requires.
     const resetSeconds = allowed ? Math.ceil(bucket.fullInMilliseconds / 1000) : retryAfterSeconds
     const headers = {
       'ratelimit-policy': this.#policy,
@@ -73,32 +73,32 @@ export class RateLimiter {
     return { allowed, retryAfterSeconds, headers }
   }
 
-  /** Takes back the count of one request of `key`; one whose bucket was forgotten meanwhile has a full one. */
+  /** Undoes the count of one request of `key`; a key that was dropped meanwhile has a full bucket anyway. */
   giveBack(key: string): void {
     this.#buckets.get(key)?.giveBack()
   }
 
   #bucketOf(key: string): TokenBucket {
     const present = this.#buckets.get(key)
-    if (present === undefined) this.#forget()
+    if (present === undefined) this.#drop()
     const bucket = present ?? new TokenBucket(this.#clock, this.#limit.perSecond, this.#limit.burst)
     this.#buckets.delete(key)
     this.#buckets.set(key, bucket)
     return bucket
   }
 
-  #forget(): void {
-    let forgotten = 0
+  #drop(): void {
+    let dropped = 0
     for (const [key, bucket] of this.#buckets) {
       const isFull = bucket.fullInMilliseconds === 0
-      if (forgotten === FORGOTTEN_AT_ONCE_MAX || (!isFull && this.#buckets.size < this.#keysMax)) return
+      if (dropped === DROPPED_AT_ONCE_MAX || (!isFull && this.#buckets.size < this.#keysMax)) return
       this.#buckets.delete(key)
-      forgotten++
+      dropped++
     }
   }
 }
 
-/** A hook that counts a request before its body is read, and refuses it with `rate_limited` when there are too many. */
+/** A hook that counts a request before its body is read, and rejects it with `rate_limited` over the limit. */
 export function createRateLimitHook(
   limiter: RateLimiter,
   keyOf: (request: FastifyRequest) => string,
@@ -110,7 +110,7 @@ export function createRateLimitHook(
   }
 }
 
-/** The answer to a request that was not let through. */
+/** The answer to a rejected request. */
 export function rateLimited({ retryAfterSeconds, headers }: RateVerdict): Problem {
   const seconds = `${retryAfterSeconds} second${retryAfterSeconds === 1 ? '' : 's'}`
   return new Problem('rate_limited', `too many requests: try again in ${seconds}`, { headers })

@@ -1,22 +1,22 @@
 /**
- * Writes JSON in which some values are text already: what a customer stored comes back with every digit of its numbers,
- * which a round trip through `JSON.parse` would lose, and what the store has written is not parsed again. The runtime
- * writes all the rest, several times as fast as a loop over members could: raw values leave a mark in its text, and take
- * their places afterwards. Long texts stay the parts that they came in; nothing copies them before they are sent. Pure.
+ * Writes JSON in which some values are JSON text already: metadata is returned with every digit of its numbers, which
+ * parsing would lose, and records that the store wrote as JSON are not parsed again. `JSON.stringify` writes everything
+ * else, several times as fast as a loop over members: it writes a placeholder for each raw value, which is replaced
+ * afterwards. Long texts are kept as parts and not copied before they are sent. Pure.
  */
 import { assert } from '../base/assert.ts'
 
 /**
- * What stands for a raw value. No string can hold its text, since a quote in a string is written with a backslash; no
- * object of ours has such a member.
+ * The placeholder of a raw value. No string contains its text, since quotes in strings are escaped, and no object of ours
+ * has such a member.
  */
-const MARK = { '\0raw': 0 }
-const MARK_TEXT = JSON.stringify(MARK)
+const PLACEHOLDER = { '\0raw': 0 }
+const PLACEHOLDER_TEXT = JSON.stringify(PLACEHOLDER)
 
-/** Of what is being written now, in the order in which they come; absent: somebody else writes. */
+/** The raw values of the document that is being written, in order; undefined while another caller uses `JSON.stringify`. */
 let rawValues: RawJson[] | undefined
 
-/** The text of one JSON value, known to be valid; parts of it follow each other. */
+/** The text of one valid JSON value, in consecutive parts. */
 export class RawJson {
   readonly parts: readonly string[]
 
@@ -27,11 +27,11 @@ export class RawJson {
   toJSON(): unknown {
     if (rawValues === undefined) return JSON.parse(this.parts.join(''))
     rawValues.push(this)
-    return MARK
+    return PLACEHOLDER
   }
 }
 
-/** A JSON text that is too long to be copied at once. It is not a payload of fastify: `unread-answers` sends it. */
+/** A JSON text that is too long to be copied at once. fastify does not accept it as a payload: `unread-answers` sends it. */
 export class LongJson {
   readonly parts: readonly string[]
 
@@ -44,8 +44,8 @@ export class LongJson {
 const PARTS_CHARACTERS_MIN = 65_536
 
 /**
- * Options of a route whose answers hold raw values: its schema describes them and does not write them. The framework's
- * type knows only serialisers that give text; what they give is passed to the hooks unseen.
+ * Options of a route whose answers contain raw values: its schema describes them, and `writeAnswer` serialises them. The
+ * cast is needed because fastify's type allows only strings, while it passes any result to the hooks unchanged.
  */
 export const WRITES_RAW_JSON = { serializerCompiler: () => writeAnswer as (value: unknown) => string }
 
@@ -55,7 +55,7 @@ function writeAnswer(value: unknown): string | LongJson {
   return length < PARTS_CHARACTERS_MIN ? parts.join('') : new LongJson(parts)
 }
 
-/** As `JSON.stringify`, with raw values as they are. */
+/** As `JSON.stringify`, with raw values inserted unchanged. */
 export function writeJson(value: unknown): string {
   return writeParts(value).join('')
 }
@@ -63,15 +63,15 @@ export function writeJson(value: unknown): string {
 function writeParts(value: unknown): readonly string[] {
   const values: RawJson[] = []
   rawValues = values
-  let marked: string
+  let written: string
   try {
-    marked = JSON.stringify(value)
+    written = JSON.stringify(value)
   } finally {
     rawValues = undefined
   }
-  if (values.length === 0) return [marked]
-  const pieces = marked.split(MARK_TEXT)
-  assert(pieces.length === values.length + 1, 'what stands for a raw value is nothing else')
+  if (values.length === 0) return [written]
+  const pieces = written.split(PLACEHOLDER_TEXT)
+  assert(pieces.length === values.length + 1, 'the placeholder of a raw value occurs nowhere else')
   const parts = [pieces[0] as string]
   for (const [index, raw] of values.entries()) parts.push(...raw.parts, pieces[index + 1] as string)
   return parts

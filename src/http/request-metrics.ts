@@ -1,6 +1,6 @@
 /**
- * What the listeners count: requests by route and status, connections that are not streams, what unfinished requests
- * hold, and what was cut. All listeners of a process share the metrics, and the name of a listener is a label.
+ * Metrics of the listeners: requests by route and status, connections that are not streams, bytes of unfinished requests,
+ * connections that were cut. All listeners of a process share them; the listener is a label.
  */
 import { Counter, Gauge, Histogram, type MetricsRegistry } from '../base/metrics.ts'
 import type { Connections } from './connections.ts'
@@ -9,13 +9,13 @@ export interface RequestMetrics {
   readonly requests: Counter<'listener' | 'method' | 'route' | 'status'>
   readonly seconds: Histogram<'listener' | 'route'>
   readonly cuts: Counter<'listener' | 'reason'>
-  /** By the name of its listener; the last one of a name counts. */
+  /** By the name of the listener; a later listener of the same name replaces it. */
   readonly listeners: Map<string, Connections>
 }
 
 const metricsByRegistry = new WeakMap<MetricsRegistry, RequestMetrics>()
 
-/** The metrics of a registry; the first listener makes them. */
+/** The metrics of a registry, created on the first call. */
 export function requestMetrics(metrics: MetricsRegistry): RequestMetrics {
   const known = metricsByRegistry.get(metrics)
   if (known !== undefined) return known
@@ -26,19 +26,19 @@ export function requestMetrics(metrics: MetricsRegistry): RequestMetrics {
     listeners,
     cuts: new Counter({
       name: 'tidegate_http_connections_cut_total',
-      help: 'Connections cut without an answer to keep a limit, by listener and limit: connections, unfinished_bytes',
+      help: 'Connections closed without an answer to enforce a limit, by listener and limit: connections, unfinished_bytes',
       labelNames: ['listener', 'reason'],
       registers,
     }),
     requests: new Counter({
       name: 'tidegate_http_requests_total',
-      help: 'Requests answered, by listener, method, pattern of the route and status',
+      help: 'Requests answered, by listener, method, route pattern and status',
       labelNames: ['listener', 'method', 'route', 'status'],
       registers,
     }),
     seconds: new Histogram({
       name: 'tidegate_http_request_seconds',
-      help: 'From the head of a request to the end of its answer, by listener and pattern of the route',
+      help: 'Time from the head of a request to the end of its answer, by listener and route pattern',
       labelNames: ['listener', 'route'],
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
       registers,
@@ -60,7 +60,7 @@ function observeConnections(metrics: MetricsRegistry, listeners: ReadonlyMap<str
   })
   new Gauge({
     name: 'tidegate_http_unfinished_bytes',
-    help: 'Bytes of requests that are unfinished or unanswered, by listener',
+    help: 'Bytes of incomplete and unanswered requests, by listener',
     labelNames: ['listener'],
     registers: [metrics],
     collect() {

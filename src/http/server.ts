@@ -1,9 +1,8 @@
 /**
- * The HTTP server under both listeners: fastify with our problems instead of its errors, strict JSON bodies, request
- * ids, limits of size and time, 405 with Allow, one log line and one count a request (a limited number of lines for
- * requests that are rejected). It promises that every error is a
- * problem document that names field and rule, and that neither a URL's query nor a header reaches the log. It knows no
- * other module: what their errors mean is given to it.
+ * The HTTP server of both listeners: fastify with problem documents as errors, strict JSON bodies, request ids, limits of
+ * size and time, 405 with Allow, one metric sample and one log line per request (a limited number of lines for rejected
+ * ones). It guarantees that every error is a problem document that names field and rule, and that neither a URL's query
+ * nor a header reaches the log. It imports no product module: `translate` maps their errors.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { SecureContextOptions } from 'node:tls'
@@ -33,44 +32,44 @@ import { validationErrors } from './validation.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whose request it is: the peer, or who a trusted proxy says it is. */
+    /** The client's address: the peer's, or the one that a trusted proxy names. */
     clientAddress: string
-    /** A JSON body as it was sent: its numbers have digits that the parsed value may have lost. */
+    /** The text of a JSON body: its numbers have digits that the parsed value may have lost. */
     bodyText: string
   }
   interface FastifyContextConfig {
-    /** Asked every few seconds by machines: its successes are logged at debug level. */
+    /** Requested every few seconds by monitoring: successes are logged at debug level. */
     isProbe?: true
   }
 }
 
-/** Turns an error that this folder does not know into a problem, when it is one. */
+/** Maps an error that this folder does not know to a problem; undefined when it is a bug. */
 export type TranslateError = (error: unknown) => Problem | undefined
 
 export interface HttpServerOptions {
-  /** Which listener this is, in logs and metrics. */
+  /** The name of the listener in logs and metrics. */
   readonly listener: 'public' | 'operator'
   readonly log: Log
   readonly metrics: MetricsRegistry
   /** Largest head of a request; more is 431. */
   readonly headerBytesMax: number
-  /** Longest a client may take to send a whole request; more is 408. */
+  /** Longest that a client may take to send a whole request; more is 408. */
   readonly requestMilliseconds: number
-  /** What an error of a room below stands for; `undefined`: nothing, it is a bug. */
+  /** Maps the errors of product modules. */
   readonly translate: TranslateError
   /** Certificate and key; absent = plain HTTP. */
   readonly tls?: SecureContextOptions
-  /** Whose requests they are; absent = the peers', and no proxy is believed. */
+  /** How client addresses are determined; absent = the peers', and no proxy is trusted. */
   readonly clientAddress?: ClientAddress
   /** Browser origins that may read answers; absent = none. */
   readonly corsOrigins?: readonly string[]
-  /** What is kept of answers that are not read; absent = `UNREAD_LIMITS`. */
+  /** Limits of answers that clients do not read; absent = `UNREAD_LIMITS`. */
   readonly limits?: UnreadLimits
   /** Connections that are not streams; absent = `CONNECTIONS_MAX`. */
   readonly connectionsMax?: number
   /** Bytes of unfinished and unanswered requests, of all connections; absent = `UNFINISHED_BYTES_MAX`. */
   readonly unfinishedBytesMax?: number
-  /** Takes WebSocket handshakes; absent = they are requests like any other, and the connection ends with the answer. */
+  /** Handles WebSocket handshakes; absent = routes answer them, and the connection ends with the answer. */
   readonly upgrade?: Upgrade
   /** Absent = the system's. */
   readonly clock?: Clock
@@ -79,11 +78,11 @@ export interface HttpServerOptions {
 /** Largest body of a request, where its route has no limit of its own; more is 413. */
 export const BODY_BYTES_MAX = 1_048_576
 
-/** What a request has as its query until it is read. */
+/** The query of a request until it is parsed. */
 const NO_QUERY = Object.freeze({})
-/** Where no setting says otherwise: 32 of the largest heads, or ten thousand ordinary ones. */
+/** Default: 32 of the largest heads, or ten thousand ordinary ones. */
 const UNFINISHED_BYTES_MAX = 16_777_216
-/** Between two lines of the log about cut connections. */
+/** Time between two log lines about cut connections. */
 const CUT_LOG_MILLISECONDS = 60_000
 
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
@@ -96,9 +95,9 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     logger: false,
     bodyLimit: BODY_BYTES_MAX,
     genReqId: newId,
-    // A client's own `X-Request-Id` is not taken over: ids in the log are ours, and unique.
+    // A client's `X-Request-Id` is ignored: ids in the log are ours and unique.
     requestIdHeader: false,
-    // A draining server finishes what arrived; the balancer was told by /readyz.
+    // A draining server answers the requests that it has received; /readyz has notified the load balancer.
     return503OnClosing: false,
     routerOptions: { querystringParser: () => NO_QUERY },
     rewriteUrl: ({ url }) => withoutUselessQuery(originForm(url ?? '/'), methods),
@@ -109,7 +108,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
         coerceTypes: false,
         removeAdditional: false,
         useDefaults: false,
-        // One fault is answered: collecting all of them lets a small request cost minutes.
+        // Only the first error is reported: collecting all of them lets a small request take minutes.
         allErrors: false,
         verbose: true,
       },
@@ -161,7 +160,7 @@ function createConnections(
   return connections
 }
 
-/** The problem that an error of a handler, of fastify, or of validation stands for; `undefined`: a bug of ours. */
+/** The problem for an error of a handler, of fastify, or of validation; `undefined`: a bug of ours. */
 export function problemOf(
   error: unknown,
   { routeOptions }: FastifyRequest,
@@ -174,12 +173,12 @@ export function problemOf(
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new Problem('body_too_large', `body: must not be over ${routeOptions.bodyLimit} bytes`)
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return new Problem('unsupported_media_type', 'Content-Type: is not one that this resource takes')
+      return new Problem('unsupported_media_type', 'Content-Type: is not supported by this resource')
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new Problem('invalid_request', 'Content-Length: does not match the body')
     case 'ECONNRESET':
-      // Nobody is there to read the answer, but the log has to know that it is no fault of ours.
-      return new Problem('invalid_request', 'body: its sender disappeared')
+      // The client is gone, but the log must show that it was not our failure.
+      return new Problem('invalid_request', 'body: the client closed the connection')
     default:
       return translate(error)
   }
@@ -198,15 +197,15 @@ function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Prob
   const { headers } = problem.extras
   reply
     .status(problem.status)
-    // The framework's own refusals come before any hook.
+    // Errors of fastify itself occur before any hook.
     .headers({ ...securityHeaders(request.raw.socket), 'x-request-id': request.id, ...headers })
     .type(PROBLEM_MEDIA_TYPE)
     .send(writeJson(problemDocument(problem, request.id)))
 }
 
 /**
- * A query is read only where the schema of a route describes one, and after every check that needs no more than the
- * head: reading half a megabyte takes milliseconds. A route with a validator of its own reads its query itself.
+ * A query is parsed only where a route's schema has one, and after every check that needs only the head: parsing half a
+ * megabyte takes milliseconds. A route with its own validator parses its query itself.
  */
 function readQueries(app: FastifyInstance): void {
   const read = async (request: FastifyRequest): Promise<void> => {
@@ -217,18 +216,18 @@ function readQueries(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     if (route.schema?.querystring === undefined || route.validatorCompiler !== undefined) return
     const others = [route.preValidation ?? []].flat()
-    // The route for HEAD is made from the one for GET.
+    // The route for HEAD is copied from the one for GET and has the hook already.
     if (!others.includes(read)) route.preValidation = [read, ...others]
   })
 }
 
-/** Only JSON, only UTF-8, never encoded: what a body expands to has no bound. An empty body is none. */
+/** Only JSON in UTF-8, without Content-Encoding: the size of a decompressed body has no bound. An empty body is no body. */
 function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.decorateRequest('bodyText', '')
   app.addHook('preParsing', async ({ headers }) => {
     if (headers['content-encoding'] !== undefined && hasBody(headers)) {
-      throw new Problem('unsupported_media_type', 'Content-Encoding: bodies are taken without one')
+      throw new Problem('unsupported_media_type', 'Content-Encoding: is not supported')
     }
     const charset = /^application\/json\s*;.*charset="?([^";\s]+)/i.exec(headers['content-type'] ?? '')?.[1]
     if (charset !== undefined && charset.toLowerCase() !== 'utf-8') {
@@ -242,7 +241,7 @@ function readJsonBodies(app: FastifyInstance): void {
     request.bodyText = reading.text
     return reading.value
   })
-  // So that a missing body is answered with the members that are missing.
+  // So that the errors of a missing body name the missing members.
   app.addHook('preValidation', async (request) => {
     if (request.body === undefined && request.routeOptions.schema?.body !== undefined) request.body = {}
   })
@@ -253,8 +252,8 @@ function hasBody(headers: IncomingHttpHeaders): boolean {
 }
 
 /**
- * The router parses the query of a path that does not exist, and half a megabyte of it takes tens of milliseconds.
- * A path that is percent-encoded may stand for another one, and keeps its query.
+ * Removes the query of a path that does not exist: the router would parse it, and half a megabyte takes tens of
+ * milliseconds. A percent-encoded path may be equal to an existing one and keeps its query.
  */
 function withoutUselessQuery(url: string, methods: RouteMethods): string {
   const end = url.indexOf('?')
@@ -280,7 +279,7 @@ function answerErrors(
     }
     sendProblem(request, reply, problem ?? new Problem('internal', 'an error on our side; quote request_id'))
   })
-  // Not in the handler of what was not found, which comes when the body has been read and judged.
+  // Not in fastify's not-found handler, which runs after the body has been read and validated.
   app.addHook('preParsing', async (request) => {
     if (!request.is404) return
     const allowed = methods.at(request.url)
@@ -289,20 +288,20 @@ function answerErrors(
   })
 }
 
-/** 405 with the methods that a resource has. */
+/** 405 with the methods of a resource. */
 export function methodNotAllowed(allowed: readonly string[]): Problem {
   const list = allowed.join(', ')
-  return new Problem('method_not_allowed', `this resource takes ${list}`, { headers: { allow: list } })
+  return new Problem('method_not_allowed', `this resource supports ${list}`, { headers: { allow: list } })
 }
 
-/** What every answer begins with, and the checks that come before the path is looked at. */
+/** The header fields of every answer, and the checks that precede those of the path. */
 function startAnswers(app: FastifyInstance, clientAddress: ClientAddress): void {
   app.decorateRequest('clientAddress', '')
   app.addHook('onRequest', async (request, reply) => {
     const { raw } = request
     request.clientAddress = clientAddress(raw)
     reply.headers({ ...securityHeaders(raw.socket), 'x-request-id': request.id })
-    // Who was not told to go on may send the body or not: what comes next could be either.
+    // A client that waits for `100 Continue` may send the body or not, so the next bytes could be either.
     if (endsConnection(raw) || awaitsContinue(request)) reply.header('connection', 'close')
     const refusal = refuseHead(raw)
     if (refusal !== undefined) throw refusal
@@ -327,7 +326,7 @@ function observeRequests(
 ): void {
   app.addHook('onResponse', async (request, reply) => {
     const { method, id, clientAddress: client_address } = request
-    // The route's pattern, never the URL: what a client put into it may be a secret.
+    // The route's pattern, never the URL, which may contain a secret.
     const route = request.routeOptions.url ?? 'none'
     const status = reply.statusCode
     observed.requests.inc({ listener, method, route, status })

@@ -1,6 +1,6 @@
 /**
- * The schema of a text that is one of a few words. Its type stands next to the list: without it the validator compares
- * whatever was sent with every word, and finds repeated entries of an array in quadratic time.
+ * The schema of a string enumeration. It states `type: string` next to `enum`: without it the validator compares values of
+ * any type with every word, and finds repeated entries of an array in quadratic time.
  */
 import { type TEnum, Type } from 'typebox'
 

@@ -1,6 +1,5 @@
 /**
- * The certificate of a listener: reading it with its key, and saying exactly which file is wrong. Nothing here is a
- * secret that could be shown: faults name the file and the rule, never what is in it.
+ * Reads the certificate and the key of a listener. An error names the file and the rule, and never quotes the content.
  */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { statSync } from 'node:fs'
@@ -16,13 +15,13 @@ export interface TlsFiles {
 
 export interface TlsIdentity {
   readonly context: SecureContextOptions
-  /** When the certificate ends, milliseconds since the epoch. */
+  /** Expiry of the certificate, milliseconds since the epoch. */
   readonly endsMilliseconds: number
-  /** What should be put right although it works: one phrase each. */
+  /** Defects that do not prevent its use. */
   readonly warnings: readonly string[]
 }
 
-/** A file that cannot serve as what it is named for. */
+/** A file that cannot be used. */
 export class TlsFileError extends Error {
   override name = 'TlsFileError'
   readonly part: keyof TlsFiles
@@ -35,12 +34,12 @@ export class TlsFileError extends Error {
 }
 
 const READABLE_BY_OTHERS = 0o077
-/** A chain of certificates has some kilobytes. */
+/** A certificate chain has some kilobytes. */
 const FILE_BYTES_MAX = 1_048_576
 
 /**
  * Reads both files.
- * @param nowMilliseconds wall clock, to judge whether the certificate is in force
+ * @param nowMilliseconds wall clock, to check the validity period
  * @throws TlsFileError
  */
 export function readTlsFiles(files: TlsFiles, nowMilliseconds: number): TlsIdentity {
@@ -53,7 +52,7 @@ export function readTlsFiles(files: TlsFiles, nowMilliseconds: number): TlsIdent
     throw new TlsFileError('keyFile', keyFile, `is not the key of the certificate in ${certFile}`)
   }
   const context = { cert, key, minVersion: 'TLSv1.2' } as const
-  parse('certFile', certFile, 'is refused by the TLS library', () => createSecureContext(context))
+  parse('certFile', certFile, 'is rejected by the TLS library', () => createSecureContext(context))
   const endsMilliseconds = Date.parse(certificate.validTo)
   return {
     context,
@@ -84,13 +83,13 @@ function keyOf(pem: Buffer): KeyObject {
 
 function datesOf(certificate: X509Certificate, path: string, nowMilliseconds: number): string[] {
   const { validFrom, validTo } = certificate
-  if (nowMilliseconds > Date.parse(validTo)) return [`${path}: the certificate ended on ${validTo}`]
-  if (nowMilliseconds < Date.parse(validFrom)) return [`${path}: the certificate begins on ${validFrom} only`]
+  if (nowMilliseconds > Date.parse(validTo)) return [`${path}: the certificate expired on ${validTo}`]
+  if (nowMilliseconds < Date.parse(validFrom)) return [`${path}: the certificate is not valid before ${validFrom}`]
   return []
 }
 
 function modeOf(path: string): string[] {
   const mode = statSync(path).mode & 0o777
   if ((mode & READABLE_BY_OTHERS) === 0) return []
-  return [`${path}: others than its owner may open the private key (mode ${mode.toString(8)})`]
+  return [`${path}: other users can read the private key (mode ${mode.toString(8)})`]
 }

@@ -1,9 +1,9 @@
 /**
- * Answers that their peers have not read yet: how many bytes of them are kept for each client and in all, and how slowly
- * a peer may read. A client that uses its budget up is refused before its next request costs anything, and so is an
- * answer to a read that no longer fits; an answer to a write is never replaced, because the write has been done. What is
- * long is handed to the socket slice by slice, so that no tick of the event loop encodes a whole page, and so that the
- * progress of a slow peer can be seen. Answers of requests that belong to no client have no budget, only the rate.
+ * Limits the answers that peers have not read yet: their bytes per client and in total, and how slowly a peer may read. A
+ * client over its budget is rejected before its next request costs anything, and so is the answer to a GET that does not
+ * fit; the answer to a write is never replaced, because the write has been done. Long answers are passed to the socket in
+ * slices, so that no event-loop tick encodes a whole page and the progress of a slow peer is visible. Requests without a
+ * client have no budget, only the minimum rate.
  */
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
@@ -16,21 +16,21 @@ import { LongJson } from './raw-json.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whose budget of unread answers the answer belongs to, set by the guard; empty: nobody's. */
+    /** The client whose budget the answer counts against, set by the guard; empty: none. */
     answeredClient: string
   }
 }
 
 export interface UnreadLimits {
-  /** Bytes of answers that one client has not read: above this, 429. An answer larger than this is sent when it is alone. */
+  /** Unread bytes per client; more is 429. A single answer may be larger. */
   readonly clientBytesMax: number
-  /** The same of all clients together: above this, 503. */
+  /** Unread bytes of all clients; more is 503. */
   readonly bytesMax: number
-  /** A peer that reads slower than this, over READ_WINDOW_MILLISECONDS, is cut. */
+  /** A peer that reads more slowly, measured over READ_WINDOW_MILLISECONDS, is cut. */
   readonly bytesPerSecondMin: number
 }
 
-/** Of the operator's listener, and the defaults of the public one: eight of the largest pages for a client, 128 kbit/s. */
+/** The operator listener's limits and the public one's defaults: eight of the largest pages per client, 128 kbit/s. */
 export const UNREAD_LIMITS: UnreadLimits = {
   clientBytesMax: 16_777_216,
   bytesMax: 134_217_728,
@@ -38,11 +38,11 @@ export const UNREAD_LIMITS: UnreadLimits = {
 }
 
 /**
- * Over so long a peer's rate is measured. The operating system takes several hundred kilobytes for a peer before it
- * shows any progress, so a shorter window would cut peers that read steadily.
+ * The window in which a peer's rate is measured. The kernel accepts several hundred kilobytes at once and then shows no
+ * progress for a while, so a shorter window would cut peers that read steadily.
  */
 const READ_WINDOW_MILLISECONDS = 30_000
-/** Characters or bytes that are handed to the socket at once: up to 192 KiB of UTF-8. */
+/** Characters or bytes that are passed to the socket at once: up to 192 KiB of UTF-8. */
 const SLICE_LENGTH = 65_536
 const RETRY_AFTER = { headers: { 'retry-after': '1' } }
 
@@ -54,21 +54,21 @@ export interface UnreadAnswersOptions {
   readonly metrics: MetricsRegistry
 }
 
-/** A connection with answers on it that its peer has not read to the end. */
-interface Reader {
-  /** Bytes handed out and not taken by the operating system. */
+/** A connection with unread answers. */
+interface UnreadConnection {
+  /** Bytes of answers that the kernel has not accepted yet. */
   unread: number
-  /** Bytes taken in the present window, and bytes that were there to be taken when it began. */
+  /** Bytes accepted in the current window, and bytes that were waiting when it began. */
   taken: number
   unreadAtStart: number
-  /** Ends the present window; absent before the first answer and after the last. */
+  /** Ends the current window; absent while there is no answer. */
   window: Timer | undefined
 }
 
 export class UnreadAnswers {
   readonly #options: UnreadAnswersOptions
   readonly #byClient = new Map<string, number>()
-  readonly #readers = new Map<Socket, Reader>()
+  readonly #connections = new Map<Socket, UnreadConnection>()
   readonly #slow: Counter<'listener'>
   #bytes = 0
 
@@ -81,18 +81,18 @@ export class UnreadAnswers {
     slow.inc({ listener }, 0)
   }
 
-  /** To be called before any other hook reads the body. */
+  /** Must be called before any other hook reads the body. */
   watch(app: FastifyInstance): void {
     app.decorateRequest('answeredClient', '')
-    // The guard has said whose request it is, and the body has not been read.
+    // The guard has set the client, and the body has not been read.
     app.addHook('preParsing', async ({ answeredClient }) => this.#refuse(answeredClient, 0))
     const send = async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
-      // A long text has just been read: its sending is the work of a tick of its own.
+      // A long text has just been read from the store: it is sent in the next tick.
       if (payload instanceof LongJson) await nextTick()
       return this.#send(request, reply, payload)
     }
-    // Hooks of a route run after those of the scopes around it, which still need the answer in one piece; for HEAD the
-    // framework's own, which counts the bytes and drops them, comes last.
+    // A route's hooks run after those of the enclosing scopes, which need the answer as a whole; for HEAD, fastify's own
+    // hook, which counts and drops the bytes, must run last.
     app.addHook('onRoute', (route) => {
       const others = [route.onSend ?? []].flat().filter((hook) => hook !== send)
       route.onSend = route.method === 'HEAD' ? [send, ...others] : [...others, send]
@@ -106,10 +106,10 @@ export class UnreadAnswers {
     const bytes = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0)
     const { answeredClient: client } = request
     if (request.method === 'GET' && reply.statusCode === 200) this.#refuse(client, bytes)
-    const reader = this.#count(request.raw.socket, reply, client, bytes)
+    const connection = this.#count(request.raw.socket, reply, client, bytes)
     if (parts.length === 1 && (parts[0] as string | Buffer).length <= SLICE_LENGTH) return parts[0]
     reply.header('content-length', bytes)
-    return Readable.from(slices(parts, reader), { objectMode: false, highWaterMark: 1 })
+    return Readable.from(slices(parts, connection), { objectMode: false, highWaterMark: 1 })
   }
 
   #refuse(client: string, bytes: number): void {
@@ -119,19 +119,19 @@ export class UnreadAnswers {
     if (unread > 0 && unread + bytes > clientBytesMax) {
       throw new Problem(
         'too_many_unread_answers',
-        `answers of ${unread} bytes to this client have not been read: read them, or ask for smaller pages`,
+        `this client has ${unread} bytes of unread answers: read them, or request smaller pages`,
         RETRY_AFTER,
       )
     }
     if (this.#bytes > 0 && this.#bytes + bytes > bytesMax) {
-      throw new Problem('unavailable', 'too many bytes of answers to all clients have not been read', RETRY_AFTER)
+      throw new Problem('unavailable', 'too many bytes of answers are unread by all clients', RETRY_AFTER)
     }
   }
 
   #count(socket: Socket, reply: FastifyReply, client: string, bytes: number): AnswerProgress {
-    const reader = this.#readers.get(socket) ?? { unread: 0, taken: 0, unreadAtStart: 0, window: undefined }
-    reader.unread += bytes
-    if (reader.window === undefined) this.#startWindow(socket, reader)
+    const connection = this.#connections.get(socket) ?? { unread: 0, taken: 0, unreadAtStart: 0, window: undefined }
+    connection.unread += bytes
+    if (connection.window === undefined) this.#startWindow(socket, connection)
     if (client !== '') {
       this.#byClient.set(client, (this.#byClient.get(client) ?? 0) + bytes)
       this.#bytes += bytes
@@ -139,13 +139,13 @@ export class UnreadAnswers {
     let left = bytes
     const take = (taken: number): void => {
       left -= taken
-      reader.unread -= taken
-      reader.taken += taken
+      connection.unread -= taken
+      connection.taken += taken
     }
-    // Emitted when the operating system has taken the answer, or its connection is lost; all of it is kept until then.
+    // Emitted when the kernel has accepted the whole answer, or the connection is lost.
     reply.raw.once('close', () => {
       take(left)
-      if (reader.unread === 0) this.#endWindow(socket, reader)
+      if (connection.unread === 0) this.#endWindow(socket, connection)
       if (client === '') return
       this.#bytes -= bytes
       const rest = (this.#byClient.get(client) as number) - bytes
@@ -155,48 +155,48 @@ export class UnreadAnswers {
     return { take }
   }
 
-  #startWindow(socket: Socket, reader: Reader): void {
+  #startWindow(socket: Socket, connection: UnreadConnection): void {
     const { clock } = this.#options
-    this.#readers.set(socket, reader)
-    reader.taken = 0
-    reader.unreadAtStart = reader.unread
-    // After a pause of this process, what was taken meanwhile is learnt first.
-    const check = () => clock.endOfTurn(() => this.#check(socket, reader))
-    reader.window = clock.schedule(READ_WINDOW_MILLISECONDS, check)
+    this.#connections.set(socket, connection)
+    connection.taken = 0
+    connection.unreadAtStart = connection.unread
+    // After a pause of this process, pending write completions are handled first.
+    const check = () => clock.endOfTurn(() => this.#check(socket, connection))
+    connection.window = clock.schedule(READ_WINDOW_MILLISECONDS, check)
   }
 
-  #check(socket: Socket, reader: Reader): void {
+  #check(socket: Socket, connection: UnreadConnection): void {
     const { limits, listener, log } = this.#options
-    if (reader.window === undefined) return
-    const wanted = Math.min((limits.bytesPerSecondMin * READ_WINDOW_MILLISECONDS) / 1000, reader.unreadAtStart)
-    if (reader.taken >= wanted) {
-      this.#startWindow(socket, reader)
+    if (connection.window === undefined) return
+    const wanted = Math.min((limits.bytesPerSecondMin * READ_WINDOW_MILLISECONDS) / 1000, connection.unreadAtStart)
+    if (connection.taken >= wanted) {
+      this.#startWindow(socket, connection)
       return
     }
     this.#slow.inc({ listener })
-    log.info({ listener, unread_bytes: reader.unread, taken_bytes: reader.taken }, 'slow reader cut')
+    log.info({ listener, unread_bytes: connection.unread, taken_bytes: connection.taken }, 'slow reader cut')
     socket.destroy()
   }
 
-  #endWindow(socket: Socket, reader: Reader): void {
-    reader.window?.cancel()
-    reader.window = undefined
-    this.#readers.delete(socket)
+  #endWindow(socket: Socket, connection: UnreadConnection): void {
+    connection.window?.cancel()
+    connection.window = undefined
+    this.#connections.delete(socket)
   }
 }
 
-/** Told of bytes of one answer that its connection has taken. */
+/** Receives the number of bytes of an answer that the connection has accepted. */
 interface AnswerProgress {
   take(bytes: number): void
 }
 
-/** The parts of an answer; undefined for a stream, which is sent as it is, and for no answer. */
+/** The parts of an answer; undefined for a stream, which is sent unchanged, and for an empty answer. */
 function partsOf(payload: unknown): readonly (string | Buffer)[] | undefined {
   if (payload instanceof LongJson) return payload.parts
   return typeof payload === 'string' || Buffer.isBuffer(payload) ? [payload] : undefined
 }
 
-/** Slices of about SLICE_LENGTH, one a tick; the next one is made when the connection has taken the one before. */
+/** Slices of about SLICE_LENGTH, one per tick; the next is encoded when the connection has accepted the previous one. */
 async function* slices(parts: readonly (string | Buffer)[], { take }: AnswerProgress): AsyncGenerator<Buffer> {
   let waiting: Buffer[] = []
   let bytes = 0
@@ -205,7 +205,7 @@ async function* slices(parts: readonly (string | Buffer)[], { take }: AnswerProg
       if (bytes > 0 && bytes + slice.length > SLICE_LENGTH) {
         yield Buffer.concat(waiting)
         take(bytes)
-        // A connection that takes everything at once would have the whole answer encoded in one tick.
+        // Otherwise a connection that accepts everything at once would have the whole answer encoded in one tick.
         await nextTick()
         waiting = []
         bytes = 0
@@ -220,7 +220,7 @@ async function* slices(parts: readonly (string | Buffer)[], { take }: AnswerProg
 function* slicesOf(part: string | Buffer): Generator<Buffer> {
   for (let start = 0; start < part.length; ) {
     let end = Math.min(start + SLICE_LENGTH, part.length)
-    // A surrogate pair stays in one slice: its halves have no encoding.
+    // A surrogate pair must stay in one slice: its halves cannot be encoded.
     if (typeof part === 'string' && isHighSurrogate(part.charCodeAt(end - 1))) end++
     yield typeof part === 'string' ? Buffer.from(part.slice(start, end)) : part.subarray(start, end)
     start = end
@@ -242,7 +242,7 @@ interface UnreadMetrics {
 
 const metricsByRegistry = new WeakMap<MetricsRegistry, UnreadMetrics>()
 
-/** The listeners of a process share them: the first makes them. */
+/** The metrics of a registry, created on the first call. */
 function metricsOf(registry: MetricsRegistry): UnreadMetrics {
   const known = metricsByRegistry.get(registry)
   if (known !== undefined) return known
@@ -250,7 +250,7 @@ function metricsOf(registry: MetricsRegistry): UnreadMetrics {
   const registers = [registry]
   new Gauge({
     name: 'tidegate_http_unread_bytes',
-    help: 'Bytes of answers to clients that they have not read yet',
+    help: 'Bytes of answers that clients have not read yet',
     labelNames: ['listener'],
     registers,
     collect() {
@@ -259,7 +259,7 @@ function metricsOf(registry: MetricsRegistry): UnreadMetrics {
   })
   const slow = new Counter({
     name: 'tidegate_http_slow_readers_total',
-    help: 'Connections that were cut because their peer read its answers too slowly',
+    help: 'Connections that were closed because the peer read its answers too slowly',
     labelNames: ['listener'],
     registers,
   })

@@ -1,13 +1,14 @@
 /**
- * Which requests count as an upgrade: WebSocket ones, and CONNECT, behind which nothing is HTTP. A server with an `upgrade` listener is handed every request
- * that offers any upgrade, and a client that offers HTTP/2 in plain text (`h2c`, as Java's does with every first
- * request) would never reach its route; RFC 9110 section 7.8 lets a server ignore such an offer and answer normally.
+ * Which requests are treated as upgrades: WebSocket handshakes, and CONNECT, after which the connection is no longer HTTP.
+ * Node passes every request that offers any upgrade to an `upgrade` listener, so a client that offers HTTP/2 in plain text
+ * (`h2c`, as Java's does with its first request) would never reach its route; RFC 9110 section 7.8 allows a server to
+ * ignore the offer and answer normally.
  */
 import { IncomingMessage } from 'node:http'
 
 export class PlainUnlessWebSocket extends IncomingMessage {
-  // The property that the server decides by. It is first set by the constructor of the base class, which is why what it
-  // holds cannot be a private member.
+  // The value that Node's parser sets. The constructor of the base class sets it first, before a private member of this
+  // class would exist.
   declare _offersUpgrade: boolean | null
 
   get upgrade(): boolean {
@@ -21,8 +22,8 @@ export class PlainUnlessWebSocket extends IncomingMessage {
 }
 
 /**
- * Whether the connection of a request must end with its answer: behind an offer that was ignored the parser does not
- * read another request.
+ * Whether the connection of a request must end with its answer: after an ignored offer, the parser reads no further
+ * request.
  */
 export function endsConnection(request: IncomingMessage): boolean {
   return request.headers.upgrade !== undefined

@@ -1,14 +1,14 @@
 /**
- * Turns what the schema validator reports into the errors of a problem: the field by its name or JSON pointer, and the
- * rule in words. The validator stops at the first fault: collecting all of them cost up to 97 s for one body of a
- * mebibyte. Pure. Values are quoted only where they are one of a known list's candidates, and cut short.
+ * Converts the errors of the schema validator to those of a problem: the field by its name or JSON pointer, and the rule.
+ * The validator stops at the first error: collecting all of them took up to 97 s for one body of 1 MiB. A value is quoted
+ * only where an enumeration rejects it, and shortened. Pure.
  */
 import type { FastifySchemaValidationError } from 'fastify'
 import type { FieldError } from './problem.ts'
 
 const QUOTED_CHARACTERS_MAX = 100
 
-/** @param context which part of the request was validated, as the framework names it */
+/** @param context the part of the request that was validated, as fastify names it */
 export function validationErrors(
   errors: readonly FastifySchemaValidationError[],
   context: string | undefined,
@@ -22,7 +22,7 @@ export function validationErrors(
   return fields as [FieldError, ...FieldError[]]
 }
 
-/** With `verbose`, the validator adds what it judged, and the schema around the broken rule. */
+/** With `verbose`, the validator adds the validated value and the enclosing schema. */
 type VerboseError = FastifySchemaValidationError & {
   readonly data?: unknown
   readonly schema?: unknown
@@ -34,8 +34,8 @@ interface Alternative {
 }
 
 /**
- * Of a schema with alternatives (`oneOf`) the validator reports what each of them lacks. What counts is the alternative
- * whose required members are all there, else the first.
+ * For a schema with alternatives (`oneOf`) the validator reports the errors of each. Those of the alternative whose
+ * required members are all present are used, else those of the first.
  */
 function errorsOfBranch(errors: readonly VerboseError[]): readonly VerboseError[] {
   const last = errors.at(-1)
@@ -47,7 +47,7 @@ function errorsOfBranch(errors: readonly VerboseError[]): readonly VerboseError[
   return ofBranch.length > 0 ? ofBranch : [last]
 }
 
-/** The number of members is judged before their names; a required one that is missing says more than their number. */
+/** The validator checks the number of members first; a missing required member is the more helpful error. */
 function missingBeforeFew(error: VerboseError): VerboseError {
   if (error.keyword !== 'minProperties') return error
   const { data, parentSchema } = error
@@ -55,7 +55,7 @@ function missingBeforeFew(error: VerboseError): VerboseError {
   return missingProperty === undefined ? error : { ...error, keyword: 'required', params: { missingProperty } }
 }
 
-/** A missing or unknown member is reported at the object around it; the field is the member. */
+/** A missing or unknown member is reported at the enclosing object; the field is the member. */
 function memberStep({ keyword, params }: FastifySchemaValidationError): string {
   const member = keyword === 'required' ? params.missingProperty : params.additionalProperty
   return typeof member === 'string' ? `/${member.replaceAll('~', '~0').replaceAll('/', '~1')}` : ''
@@ -82,7 +82,7 @@ function ruleOf(error: FastifySchemaValidationError): string {
       return `must have at most ${params.limit} entries`
     case 'uniqueItems': {
       const [first, second] = [Number(params.i), Number(params.j)].sort((left, right) => left - right)
-      return `entries ${first} and ${second} are the same`
+      return `entries ${first} and ${second} are equal`
     }
     case 'enum':
       return `${quote(error)} is none of ${(params.allowedValues as readonly string[] | undefined)?.join(', ')}`
@@ -93,7 +93,7 @@ function ruleOf(error: FastifySchemaValidationError): string {
 
 /** The rejected value itself. */
 function quote({ data }: VerboseError): string {
-  // Only text gets as far as a list of allowed values: the type is checked before it.
+  // Only strings reach `enum`: the type is checked first.
   const text = String(data)
   const isLong = text.length > QUOTED_CHARACTERS_MAX
   return JSON.stringify(text.slice(0, QUOTED_CHARACTERS_MAX)) + (isLong ? '…' : '')

@@ -178,24 +178,24 @@ function rulesOf(
 ): PageRecords<RuleRow> {
   const { ids, status: statuses, profile_id, source_asset, destination_asset } = filters
   const query = matchingRules(tables, customerId, filters)
+  const hasOther = [profile_id, source_asset, destination_asset].some((value) => value !== undefined)
+  if (statuses !== undefined && ids === undefined && !hasOther) {
+    return recordsOfEach(
+      [{ values: statuses, type: 'text', namesOne: false }],
+      (status) => query.where(sql<boolean>`status = ${status}`),
+      { ...request, indexes: 'filter' },
+    )
+  }
+  // Beside another filter the status is checked on the rules which that filter finds.
+  const matching = statuses === undefined ? query : query.where('status', 'in', statuses)
   if (ids !== undefined) {
-    // An id finds one rule, whatever else is asked.
-    const matching = statuses === undefined ? query : query.where('status', 'in', statuses)
     return recordsOfEach(
       [{ values: ids, type: 'uuid', namesOne: true }],
       (id) => matching.where(sql<boolean>`id = ${id}`),
       request,
     )
   }
-  const others = [profile_id, source_asset, destination_asset].filter((value) => value !== undefined).length
-  if (statuses !== undefined) {
-    return recordsOfEach(
-      [{ values: statuses, type: 'text', namesOne: false }],
-      (status) => query.where(sql<boolean>`status = ${status}`),
-      { ...request, indexes: others > 0 ? 'filters' : 'filter' },
-    )
-  }
-  return recordsOf(query, { ...request, indexes: others > 1 ? 'filters' : others > 0 ? 'filter' : 'owner' })
+  return recordsOf(matching, { ...request, indexes: hasOther ? 'filter' : 'owner' })
 }
 
 /** By everything but ids and statuses. */

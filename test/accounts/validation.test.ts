@@ -76,7 +76,7 @@ const OUTSIDE: readonly (readonly [string, unknown, string, string])[] = [
     '/0/roles/0',
     '"OWNER" is none of BENEFICIAL_OWNER, AUTHORIZED_USER, FINANCIAL_ADVISOR',
   ],
-  ['members', [member('x', ['AUTHORIZED_USER', 'AUTHORIZED_USER'])], '/0/roles', 'entries 0 and 1 are the same'],
+  ['members', [member('x', ['AUTHORIZED_USER', 'AUTHORIZED_USER'])], '/0/roles', 'entries 0 and 1 are equal'],
   ['members', [member('x'), member('y'), member('x', [])], '/2/identity_id', 'is a member already'],
   ['members', Array.from({ length: 101 }, (_, index) => member(`${index}`)), '', 'must have at most 100 entries'],
   ['profile_id', 'x', '', 'is not a known member'],
@@ -218,13 +218,13 @@ describe('an account', () => {
       'with a member twice',
       '{"account":{"identity_id":"a","identity_id":"b"}}',
       '/account/identity_id',
-      'stands twice in one object',
+      'is a duplicate member',
     ],
     [
       'with metadata twice',
       '{"account":{"identity_id":"a","metadata":{},"metadat\\u0061":{}}}',
       '/account/metadata',
-      'stands twice in one object',
+      'is a duplicate member',
     ],
     [
       'with a prototype',
@@ -236,13 +236,13 @@ describe('an account', () => {
       'with U+0000',
       '{"account":{"identity_id":"a\\u0000"}}',
       '/account/identity_id',
-      'holds U+0000 or a lone surrogate',
+      'contains U+0000 or a lone surrogate',
     ],
     [
       'with half a pair in metadata',
       '{"account":{"identity_id":"a","metadata":{"x":"\\ud800"}}}',
       '/account/metadata/x',
-      'holds U+0000 or a lone surrogate',
+      'contains U+0000 or a lone surrogate',
     ],
     [
       'with a constructor',
@@ -304,7 +304,7 @@ it('a body has no Content-Encoding, whatever it is', async () => {
     expect([encoding, status, problem.detail]).toEqual([
       encoding,
       415,
-      'Content-Encoding: bodies are taken without one',
+      'Content-Encoding: is not supported',
     ])
   }
   const form = await fetch(`${node.url}/oauth2/token`, {

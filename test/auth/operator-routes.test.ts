@@ -136,9 +136,9 @@ describe('customers', () => {
     ['an unknown member', { name: 'x', strange: 1 }, '/strange', 'is not a known member'],
     ['an array', [], '', 'must be of type object'],
     ['no JSON', '{"name":', '', 'is not valid JSON (SyntaxError)'],
-    ['a member twice', '{"name":"x","name":"y"}', '/name', 'stands twice in one object'],
+    ['a member twice', '{"name":"x","name":"y"}', '/name', 'is a duplicate member'],
     ['__proto__', '{"name":"x","__proto__":{}}', '/__proto__', 'is not a known member'],
-    ['U+0000', '{"name":"a\\u0000"}', '/name', 'holds U+0000 or a lone surrogate'],
+    ['U+0000', '{"name":"a\\u0000"}', '/name', 'contains U+0000 or a lone surrogate'],
   ])('refuse %s with pointer and rule', async (_what, body, pointer, detail) => {
     const answer = await ask('POST', '/customers', body)
     expect(answer.status).toBe(400)
@@ -256,7 +256,7 @@ describe('clients', () => {
     expect(unknown).toMatchObject({ status: 400, body: { errors: [{ pointer: '/scopes/1' }] } })
     expect(unknown.body.detail).toContain('"exchange:rule" is none of exchange:read_aggregated_marketdata_stream, ')
     const twice = await ask('POST', `/customers/${id}/clients`, { name: 'x', scopes: [STREAM, STREAM] })
-    expect(twice.body.detail).toBe('/scopes: entries 0 and 1 are the same')
+    expect(twice.body.detail).toBe('/scopes: entries 0 and 1 are equal')
     expect((await ask('POST', `/customers/${NO_ONE}/clients`, { name: 'x', scopes: [] })).status).toBe(404)
     expect((await ask('GET', `/customers/${NO_ONE}/clients`)).status).toBe(404)
     expect((await ask('PATCH', `/clients/${NO_ONE}`, { enabled: false })).status).toBe(404)

@@ -313,7 +313,7 @@ describe('files', () => {
   it.each<[string, number, string, string]>([
     ['has long to live', 90, 'ok', '89 days left'],
     ['ends soon', 10, 'warn', 'ends in 9 days'],
-    ['has ended', -1, 'warn', 'the certificate ended on'],
+    ['has ended', -1, 'warn', 'the certificate expired on'],
   ])('a certificate that %s', async (_what, days, verdict, detail) => {
     const { cert, privateKey } = await certificate(days)
     const [finding] = await certificateFindings(cert, privateKey)

@@ -120,11 +120,11 @@ describe('a request with two readings', () => {
 })
 
 describe('Host', () => {
-  it('must be there exactly once in HTTP/1.1', async () => {
+  it('must be present exactly once in HTTP/1.1', async () => {
     expectProblem(await onlyAnswer(`GET /things HTTP/1.1\r\n${CLOSE}\r\n`), 400, 'invalid_request')
     const twice = await onlyAnswer(`GET /things HTTP/1.1\r\nHost: a\r\nhOST: b\r\n${CLOSE}\r\n`)
     expectProblem(twice, 400, 'invalid_request')
-    expect(twice.body).toContain('Host: must be there exactly once')
+    expect(twice.body).toContain('Host: must be present exactly once')
     expect(seen).toEqual([])
   })
 

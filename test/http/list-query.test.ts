@@ -99,16 +99,16 @@ describe('the query of a list', () => {
     ['limit=%2B1', 'limit', 'must be a whole number from 1 to 1000'],
     ['limit=1e2', 'limit', 'must be a whole number from 1 to 1000'],
     ['limit=%D9%A1', 'limit', 'must be a whole number from 1 to 1000'],
-    ['limit=1&limit=1', 'limit', 'stands more than once'],
+    ['limit=1&limit=1', 'limit', 'must not be repeated'],
     ['order=asc', 'order', 'must be one of DESC, ASC'],
-    ['order=ASC&order=ASC', 'order', 'stands more than once'],
+    ['order=ASC&order=ASC', 'order', 'must not be repeated'],
     ['order_by=UPDATED_AT', 'order_by', 'must be CREATED_AT'],
-    ['page_cursor=a&page_cursor=a', 'page_cursor', 'stands more than once'],
+    ['page_cursor=a&page_cursor=a', 'page_cursor', 'must not be repeated'],
     ['identity_id=', 'identity_id', 'must have 1 to 200 characters'],
     [`identity_id=${'x'.repeat(201)}`, 'identity_id', 'must have 1 to 200 characters'],
     [`identity_id=${'%F0%9F%A6%80'.repeat(201)}`, 'identity_id', 'must have 1 to 200 characters'],
-    ['identity_id=a&identity_id=a', 'identity_id', 'stands more than once'],
-    ['identity_id=a%00', 'identity_id', 'must not hold U+0000'],
+    ['identity_id=a&identity_id=a', 'identity_id', 'must not be repeated'],
+    ['identity_id=a%00', 'identity_id', 'must not contain U+0000'],
     ['identity_id=%ED%A0%80', 'identity_id', 'is not percent-encoded UTF-8'],
     ['identity_id=%FF', 'identity_id', 'is not percent-encoded UTF-8'],
     ['identity_id=%', 'identity_id', 'is not percent-encoded UTF-8'],
@@ -291,7 +291,7 @@ describe('times', () => {
 
   it('may be given once each', async () => {
     expect(await faults(`created_at.lt=${T}&created_at.lt=${T}`)).toEqual([
-      { parameter: 'created_at.lt', detail: 'stands more than once' },
+      { parameter: 'created_at.lt', detail: 'must not be repeated' },
     ])
   })
 

@@ -62,14 +62,14 @@ describe('a certificate and its key', () => {
 
   it('that work but should be put right give warnings', () => {
     expect(readTlsFiles(files, DAYS.to.getTime() + 1_000).warnings).toEqual([
-      expect.stringContaining('the certificate ended on Jul  1'),
+      expect.stringContaining('the certificate expired on Jul  1'),
     ])
     expect(readTlsFiles(files, DAYS.from.getTime() - 1_000).warnings).toEqual([
-      expect.stringContaining('the certificate begins on May  1'),
+      expect.stringContaining('the certificate is not valid before May  1'),
     ])
     chmodSync(files.keyFile, 0o644)
     expect(readTlsFiles(files, NOW).warnings).toEqual([
-      `${files.keyFile}: others than its owner may open the private key (mode 644)`,
+      `${files.keyFile}: other users can read the private key (mode 644)`,
     ])
     chmodSync(files.keyFile, 0o600)
   })

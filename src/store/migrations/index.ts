@@ -23,6 +23,7 @@ import { deposits } from './202611221510-deposits.ts'
 import { orchestrations } from './202611221520-orchestrations.ts'
 import { deliveries } from './202611221530-deliveries.ts'
 import { sandbox } from './202611221540-sandbox.ts'
+import { ruleIndexes } from './202611221845-rule-indexes.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -49,4 +50,5 @@ export const MIGRATIONS: readonly Migration[] = [
   orchestrations,
   deliveries,
   sandbox,
+  ruleIndexes,
 ]
