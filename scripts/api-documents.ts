@@ -3,7 +3,7 @@
  * the tables without a store. `npm run docs` writes them; a test wants the committed ones to be equal.
  */
 
-import { publicRooms, type Room } from '../src/app/rooms.ts'
+import { publicModules, type ModuleRoutes } from '../src/app/modules.ts'
 import { Directory } from '../src/auth/directory.ts'
 import { createSystemClock } from '../src/base/clock.ts'
 import { createLog } from '../src/base/log.ts'
@@ -24,7 +24,7 @@ const DEFAULT_URL = `http://${config['http.host']}:${config['http.port']}`
 /** Path from the root, and text, of both. */
 export async function apiDocuments(): Promise<[path: string, text: string][]> {
   const about = { url: DEFAULT_URL, version: programVersion(), issuesTokens: true, scopes: servedScopes(true) }
-  const openApi = openApiDocument({ ...about, paths: await pathsOfRooms() })
+  const openApi = openApiDocument({ ...about, paths: await pathsOfModules() })
   return [
     ['docs/reference/openapi.json', textOf(openApi)],
     ['docs/reference/asyncapi.json', textOf(asyncApiDocument(about))],
@@ -36,7 +36,7 @@ function textOf(document: unknown): string {
   return `${JSON.stringify(document, null, 2)}\n`
 }
 
-async function pathsOfRooms() {
+async function pathsOfModules() {
   const app = createHttpServer({
     listener: 'public',
     log: createLog('warn'),
@@ -46,16 +46,16 @@ async function pathsOfRooms() {
     translate: () => undefined,
   })
   await describeOperations(app)
-  for (const registerRoutes of roomsWithoutStore()) registerRoutes(app)
+  for (const registerRoutes of modulesWithoutStore()) registerRoutes(app)
   await app.ready()
   const paths = describedPaths(app)
   await app.close()
   return paths
 }
 
-/** The rooms of the public listener, to be looked at: no request can be answered. */
-export function roomsWithoutStore(): readonly Room[] {
-  return publicRooms({
+/** The modules of the public listener, to be looked at: no request can be answered. */
+export function modulesWithoutStore(): readonly ModuleRoutes[] {
+  return publicModules({
     db: absent(),
     directory: new Directory(),
     verifier: absent(),

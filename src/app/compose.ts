@@ -1,6 +1,6 @@
 /**
  * Puts the service together from its configuration: with `start-markets` and `open-store` the only file that names
- * concrete engines and sources. It starts the rooms in the order they need each other and stops them in reverse; a start
+ * concrete engines and sources. It starts the modules in the order they need each other and stops them in reverse; a start
  * that fails leaves nothing behind. The doors open first and say 503 while what stands behind them waits for the store:
  * its schema, the directory, and the times of earlier commits, before which no market is written.
  */
@@ -39,6 +39,7 @@ import { checkEncryptionKey, loadEncryptionKey } from './encryption-key.ts'
 import { createHealthMetrics } from './health-metrics.ts'
 import { Lifecycle, type Stoppable } from './lifecycle.ts'
 import type { Listener } from './listener.ts'
+import { operatorModules, publicModules } from './modules.ts'
 import { openStore } from './open-store.ts'
 import { OperatorGuesses } from './operator-guesses.ts'
 import { createOperatorListener } from './operator-listener.ts'
@@ -46,7 +47,6 @@ import { readOperatorToken } from './operator-token.ts'
 import { createPublicListener, type PublicListener } from './public-listener.ts'
 import { readinessOf } from './readiness.ts'
 import { createReloadCounter, reload } from './reload.ts'
-import { operatorRooms, publicRooms } from './rooms.ts'
 import { createDirectoryLoader, loadDirectory, startUpkeep } from './start-directory.ts'
 import { startLedger } from './start-ledger.ts'
 import { createMarkets, startSources } from './start-markets.ts'
@@ -95,7 +95,7 @@ export interface Service extends Stoppable {
 /** Time for everything that a shutdown does beside the two waits that are configured. */
 const STOP_MILLISECONDS_MAX = 15_000
 
-/** What the rooms share while they are put together. */
+/** What the modules share while they are put together. */
 interface Parts extends ServiceOptions {
   /** What is in force now: `config` is what it was at the start, for what needs a restart. */
   readonly live: { config: Config }
@@ -117,7 +117,7 @@ interface Parts extends ServiceOptions {
 }
 
 /** What the operator API is about. */
-interface OperatedRooms {
+interface OperatedModules {
   readonly db: Db
   readonly storeClock: StoreClockWatch
   readonly encryptionKey: EncryptionKey | undefined
@@ -128,14 +128,14 @@ interface OperatedRooms {
 }
 
 /** What a configuration that was read anew is applied to. */
-interface ReloadedRooms {
+interface ReloadedModules {
   readonly markets: Markets
   readonly hub: Hub
   readonly listener: PublicListener
   readonly ledger: LedgerUpkeep
 }
 
-interface PublicRooms {
+interface PublicModules {
   readonly db: Db
   readonly loader: DirectoryLoader
   readonly markets: Markets
@@ -229,22 +229,22 @@ async function startParts(parts: Parts): Promise<Service> {
 }
 
 /** What a reload changes by itself; the rest is read from the live configuration where it is used. */
-function applyConfig({ live, log }: Parts, rooms: ReloadedRooms): void {
+function applyConfig({ live, log }: Parts, modules: ReloadedModules): void {
   const { config } = live
   setLogLevel(log, config['log.level'])
-  const { added, removed, resourced } = changeMarkets(rooms.markets, config.markets)
+  const { added, removed, resourced } = changeMarkets(modules.markets, config.markets)
   const symbols = added.map(({ market }) => market.symbol)
-  for (const symbol of removed) rooms.hub.removeMarket(symbol, symbols.includes(symbol) ? 'changed' : 'removed')
-  for (const replica of added) rooms.hub.addMarket(replica)
+  for (const symbol of removed) modules.hub.removeMarket(symbol, symbols.includes(symbol) ? 'changed' : 'removed')
+  for (const replica of added) modules.hub.addMarket(replica)
   if (added.length + removed.length + resourced.length > 0) {
     log.info({ added: symbols, removed, sources_changed: resourced }, 'markets changed')
   }
-  rooms.listener.reloadTls()
-  rooms.ledger.registerSoon(config.assets)
+  modules.listener.reloadTls()
+  modules.ledger.registerSoon(config.assets)
 }
 
-async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promise<Listener> {
-  const { db, storeClock, encryptionKey, loader, markets, hub, ledger } = rooms
+async function startOperatorListener(parts: Parts, modules: OperatedModules): Promise<Listener> {
+  const { db, storeClock, encryptionKey, loader, markets, hub, ledger } = modules
   const { config, live, log, metrics, clock, directory, state, lifecycle } = parts
   const withoutAddresses = parts.hasTestSeed === true ? [] : networksWithoutAddresses(config)
   const sourcesOf = (symbol: string) => markets.writers.sourcesOf(symbol)
@@ -286,7 +286,7 @@ async function startOperatorListener(parts: Parts, rooms: OperatedRooms): Promis
     metrics,
     clock,
     readiness,
-    rooms: operatorRooms({
+    modules: operatorModules({
       ...parts,
       db,
       encryptionKey,
@@ -349,8 +349,8 @@ function startGateway(parts: Parts, { replicas }: Markets): { readonly hub: Hub;
 }
 
 /** Its stop is the drain: nobody new, then everyone who is there, spread over time. */
-async function startPublicListener(parts: Parts, rooms: PublicRooms): Promise<PublicListener> {
-  const { db, loader, markets, hub, gateway } = rooms
+async function startPublicListener(parts: Parts, modules: PublicModules): Promise<PublicListener> {
+  const { db, loader, markets, hub, gateway } = modules
   const { config, live, log, metrics, clock, directory, lifecycle, state } = parts
   const tls = tlsFilesOf(config)
   const listener = await createPublicListener({
@@ -376,7 +376,7 @@ async function startPublicListener(parts: Parts, rooms: PublicRooms): Promise<Pu
     refreshDirectory: () => loader.refresh(),
     directory,
     gateway,
-    rooms: publicRooms({
+    modules: publicModules({
       ...parts,
       db,
       ratePerSecond: config['rest.rate_per_second'],

@@ -1,6 +1,6 @@
 /**
  * The state of the node as metrics: readiness and each of its checks, every market, the store with its statements, the
- * directory, the process, the version. It reads what the rooms say of themselves when somebody asks for the metrics;
+ * directory, the process, the version. It reads what the modules say of themselves when somebody asks for the metrics;
  * it judges nothing and keeps nothing, statement times excepted.
  */
 import type { Clock } from '../base/clock.ts'

@@ -11,8 +11,8 @@ import { createHostCheck } from '../http/host-check.ts'
 import { createOperatorGuard } from '../http/operator-guard.ts'
 import { createHttpServer } from '../http/server.ts'
 import { type Listener, listen, REQUEST_MILLISECONDS_MAX, translateStoreError } from './listener.ts'
+import type { ModuleRoutes } from './modules.ts'
 import type { Readiness } from './readiness.ts'
-import type { Room } from './rooms.ts'
 
 export interface OperatorListenerOptions {
   readonly host: string
@@ -27,7 +27,7 @@ export interface OperatorListenerOptions {
   readonly clock: Clock
   readonly readiness: () => Readiness
   /** Each declares the operator's calls of one module, relative to `/admin/v1`. */
-  readonly rooms: readonly Room[]
+  readonly modules: readonly ModuleRoutes[]
 }
 
 const HEADER_BYTES_MAX = 16_384
@@ -55,7 +55,7 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
   app.register(
     async (scope) => {
       scope.addHook('onRequest', createOperatorGuard(options))
-      for (const registerRoutes of options.rooms) registerRoutes(scope)
+      for (const registerRoutes of options.modules) registerRoutes(scope)
     },
     { prefix: '/admin/v1' },
   )

@@ -21,7 +21,7 @@ import { readTlsFiles, TlsFileError, type TlsFiles } from '../http/tls.ts'
 import { UNREAD_LIMITS, type UnreadLimits } from '../http/unread-answers.ts'
 import type { DemoPage, Page } from './demo-page.ts'
 import { type Listener, listen, REQUEST_MILLISECONDS_MAX, translateStoreError } from './listener.ts'
-import type { Room } from './rooms.ts'
+import type { ModuleRoutes } from './modules.ts'
 import { tlsSettingOf } from './tls-settings.ts'
 
 export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addressOf'> {
@@ -44,8 +44,8 @@ export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addre
   /** The setting `http.public_url`. */
   readonly publicUrl: string
   readonly gateway: Pick<Gateway, 'upgrade' | 'judge'>
-  /** Each declares the operations of one room of the REST API. */
-  readonly rooms: readonly Room[]
+  /** Each declares the operations of one module of the REST API. */
+  readonly modules: readonly ModuleRoutes[]
   /** Of the demo; absent = a browser gets the page with links. */
   readonly demoPage?: DemoPage
 }
@@ -84,7 +84,7 @@ export async function createPublicListener(options: PublicListenerOptions): Prom
     registerWellKnownRoutes(app, options)
   }
   await describeOperations(app)
-  for (const registerRoutes of options.rooms) registerRoutes(app)
+  for (const registerRoutes of options.modules) registerRoutes(app)
   registerDescription(app, options)
   options.demoPage?.register(app)
   registerStreamDoor(app, options)

@@ -33,7 +33,7 @@ const start = (host: string, port: number): Promise<Listener> =>
     metrics: createMetricsRegistry(),
     clock,
     readiness: () => ({ ready: isReady, checks: [] }),
-    rooms: [(app) => void app.get('/things', async () => ({ fine: true }))],
+    modules: [(app) => void app.get('/things', async () => ({ fine: true }))],
   })
 
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { type Browser, chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { roomsWithoutStore } from '../../scripts/api-documents.ts'
+import { modulesWithoutStore } from '../../scripts/api-documents.ts'
 import type { Listener } from '../../src/app/listener.ts'
 import { CHANNELS } from '../../src/contract/channels.ts'
 import { OPERATIONS } from '../../src/contract/operations.ts'
@@ -18,7 +18,7 @@ const PATIENCE_MILLISECONDS = 120_000
 let listener: Listener
 
 beforeAll(async () => {
-  listener = await openPublicDoor({ rooms: roomsWithoutStore() })
+  listener = await openPublicDoor({ modules: modulesWithoutStore() })
 })
 afterAll(() => listener.close())
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { validate } from '@scalar/openapi-parser'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { roomsWithoutStore } from '../../scripts/api-documents.ts'
+import { modulesWithoutStore } from '../../scripts/api-documents.ts'
 import { METADATA_BYTES_MAX, METADATA_LEVELS_MAX } from '../../src/accounts/metadata.ts'
 import type { Listener } from '../../src/app/listener.ts'
 import { OPERATIONS } from '../../src/contract/operations.ts'
@@ -21,10 +21,10 @@ import { configOf } from '../support/rest.ts'
 const committed: Node = JSON.parse(readFileSync(join(import.meta.dirname, '../../docs/reference/openapi.json'), 'utf8'))
 const document = new ApiDocument(committed)
 
-const rooms = roomsWithoutStore()
+const modules = modulesWithoutStore()
 let listener: Listener
 beforeAll(async () => {
-  listener = await openPublicDoor({ rooms })
+  listener = await openPublicDoor({ modules })
 })
 afterAll(() => listener.close())
 
@@ -180,7 +180,7 @@ describe('/openapi.json', () => {
   })
 
   it('names the public address where there is one, and may be kept then', async () => {
-    const own = await openPublicDoor({ rooms, publicUrl: 'https://api.example/' })
+    const own = await openPublicDoor({ modules, publicUrl: 'https://api.example/' })
     const response = await fetch(`${own.url}/openapi.json`)
     expect(response.headers.get('cache-control')).toBe('public, max-age=300')
     const { servers, components } = (await response.json()) as Node
@@ -190,7 +190,7 @@ describe('/openapi.json', () => {
   })
 
   it('has no token endpoint where tokens are issued by somebody else', async () => {
-    const own = await openPublicDoor({ rooms, issuesTokens: false })
+    const own = await openPublicDoor({ modules, issuesTokens: false })
     const served = (await (await fetch(`${own.url}/openapi.json`)).json()) as Node
     await own.close()
     expect(Object.keys(served.paths).filter((path) => !path.startsWith('/v2/'))).toEqual([])

@@ -89,7 +89,7 @@ export class AuthNode {
       tokenRatePerSecond: 1_000,
       issuesTokens: options.verifierOf === undefined,
       publicUrl,
-      rooms: [],
+      modules: [],
       db,
       refreshDirectory: () => loader.refresh(),
       directory,

@@ -69,7 +69,7 @@ export async function openOperatorSide(encryptionKey?: EncryptionKey): Promise<O
     allowedHosts: () => [],
     onGuess: () => undefined,
     readiness: () => ({ ready: directory.loaded, checks: [] }),
-    rooms: [
+    modules: [
       (app) =>
         registerAuthOperatorRoutes(app, {
           db,

@@ -18,7 +18,7 @@ export function openPublicDoor(options: Partial<PublicListenerOptions> = {}): Pr
     corsOrigins: [],
     issuesTokens: true,
     publicUrl: '',
-    rooms: [],
+    modules: [],
     headerBytesMax: 16_384,
     unfinishedBytesMax: 67_108_864,
     tokenSeconds: 3600,

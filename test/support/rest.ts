@@ -1,12 +1,12 @@
 /**
- * The REST API of one node on the store of the test project: the public listener with its rooms, the operator's
+ * The REST API of one node on the store of the test project: the public listener with its modules, the operator's
  * listener, and customers with tokens, made as an operator and a client make them. Time is real.
  */
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { createQuotas } from '../../src/app/customer-quotas.ts'
+import { operatorModules, publicModules } from '../../src/app/modules.ts'
 import { createOperatorListener } from '../../src/app/operator-listener.ts'
 import { createPublicListener } from '../../src/app/public-listener.ts'
-import { operatorRooms, publicRooms } from '../../src/app/rooms.ts'
 import { Directory } from '../../src/auth/directory.ts'
 import { DirectoryLoader } from '../../src/auth/directory-loader.ts'
 import { createTokenVerifier } from '../../src/auth/token-verifier.ts'
@@ -130,9 +130,9 @@ export class RestNode {
       issuesTokens: true,
       publicUrl: '',
       gateway: { judge: async () => undefined, upgrade: (_request, socket) => socket.destroy() },
-      rooms: [
+      modules: [
         noteRoutes('public', routes),
-        ...publicRooms({ ...shared, live, verifier, ratePerSecond, hasTestSeed, hub, isSimulated, instrumentOf }),
+        ...publicModules({ ...shared, live, verifier, ratePerSecond, hasTestSeed, hub, isSimulated, instrumentOf }),
       ],
     })
     const operatorListener = await createOperatorListener({
@@ -142,9 +142,9 @@ export class RestNode {
       onGuess: () => undefined,
       readiness: () => ({ ready: directory.loaded, checks: [] }),
       // Its calls about the stream are not asked for here.
-      rooms: [
+      modules: [
         noteRoutes('operator', routes),
-        ...operatorRooms({
+        ...operatorModules({
           ...shared,
           live,
           hasTestSeed,

@@ -1,6 +1,6 @@
 /**
- * Which rooms the two listeners have, each with what it needs: the operations of the public REST API behind the guard,
- * and the operator's calls. It starts nothing and keeps nothing.
+ * The modules of the two listeners, each with its dependencies: the operations of the public REST API behind the guard, and
+ * the operator's calls. It starts nothing and keeps no state.
  */
 import type { FastifyInstance } from 'fastify'
 import { registerAccountOperatorRoutes } from '../accounts/operator-routes.ts'
@@ -49,20 +49,20 @@ import { registerTransferRoutes } from '../transfers/routes.ts'
 import { addressKeys } from './address-keys.ts'
 import { DELIVERY_OWNERS } from './delivery-owners.ts'
 
-/** Declares the routes of one room. */
-export type Room = (app: FastifyInstance) => void
+/** Declares the routes of one module. */
+export type ModuleRoutes = (app: FastifyInstance) => void
 
-/** What keys, settings and limits are taken from. */
+/** The source of keys, settings and limits. */
 interface Configured {
-  /** What is in force now. */
+  /** The current configuration. */
   readonly live: { readonly config: Config }
-  /** What a customer may create; both listeners have the same one. */
+  /** How many records a customer may create; both listeners share one instance. */
   readonly quotas: Quotas
-  /** Whether what no key is given for is derived from a seed for testing. */
+  /** Whether addresses without a configured key are derived from a seed for testing. */
   readonly hasTestSeed?: boolean
 }
 
-export interface PublicRoomsOptions extends Configured {
+export interface PublicModulesOptions extends Configured {
   readonly db: Db
   readonly directory: Directory
   readonly verifier: TokenVerifier
@@ -74,23 +74,23 @@ export interface PublicRoomsOptions extends Configured {
   instrumentOf(symbol: string): Instrument | undefined
 }
 
-export interface OperatorRoomsOptions extends Configured {
+export interface OperatorModulesOptions extends Configured {
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
   readonly metrics: MetricsRegistry
   readonly issuesTokens: boolean
-  /** Those that clients may hold. */
+  /** Scopes that clients may hold. */
   readonly scopes: readonly Scope[]
   readonly encryptionKey?: EncryptionKey | undefined
   refreshDirectory(): Promise<void>
   readonly hub: Hub
   sourcesOf(symbol: string): readonly SourceState[]
-  /** What the last comparison of the ledger found. */
+  /** The result of the last comparison of balances with postings. */
   ledgerState(): LedgerState
 }
 
-export function publicRooms(options: PublicRoomsOptions): readonly Room[] {
+export function publicModules(options: PublicModulesOptions): readonly ModuleRoutes[] {
   const { db, live, quotas } = options
   const guard = createGuard(options)
   const supply = supplyOf(options)
@@ -112,7 +112,7 @@ export function publicRooms(options: PublicRoomsOptions): readonly Room[] {
 }
 
 /** Relative to `/admin/v1`. */
-export function operatorRooms(options: OperatorRoomsOptions): readonly Room[] {
+export function operatorModules(options: OperatorModulesOptions): readonly ModuleRoutes[] {
   const { db, live, quotas } = options
   const supply = supplyOf(options)
   const settings = () => depositSettings(live.config)
@@ -134,7 +134,7 @@ export function operatorRooms(options: OperatorRoomsOptions): readonly Room[] {
   ]
 }
 
-/** What waited because something was paused is looked at again. */
+/** Resumes the orchestrations and deliveries that waited because something was paused. */
 async function wakeAll<Tables>(transaction: Transaction<Tables>): Promise<void> {
   await wakePaused(transaction)
   await wakePausedDeliveries(transaction)
