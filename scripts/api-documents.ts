@@ -3,7 +3,7 @@
  * the tables without a store. `npm run docs` writes them; a test wants the committed ones to be equal.
  */
 
-import { publicModules, type ModuleRoutes } from '../src/app/modules.ts'
+import { type ModuleRoutes, publicModules } from '../src/app/modules.ts'
 import { Directory } from '../src/auth/directory.ts'
 import { createSystemClock } from '../src/base/clock.ts'
 import { createLog } from '../src/base/log.ts'

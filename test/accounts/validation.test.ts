@@ -301,11 +301,7 @@ it('a body has no Content-Encoding, whatever it is', async () => {
   const body = JSON.stringify({ account: { identity_id: 'a' } })
   for (const encoding of ['gzip', 'identity', 'x', '']) {
     const { status, body: problem } = await customer.call('POST', PATH, body, { 'content-encoding': encoding })
-    expect([encoding, status, problem.detail]).toEqual([
-      encoding,
-      415,
-      'Content-Encoding: is not supported',
-    ])
+    expect([encoding, status, problem.detail]).toEqual([encoding, 415, 'Content-Encoding: is not supported'])
   }
   const form = await fetch(`${node.url}/oauth2/token`, {
     method: 'POST',
