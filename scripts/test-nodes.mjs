@@ -8,12 +8,14 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ensureBuilt, fail, ROOT, VITEST } from './setup.mjs'
+import { createTestFolder } from './test-folder.mjs'
 
 const LINES = ['20', '22', '24', '26']
 /** What depends on the runtime: streams, sockets, threads, the store, cryptography, and the program as a whole. */
 const CORE_SUITES = [
   'base',
   'market',
+  'markets',
   'channel',
   'gateway',
   'store',
@@ -55,8 +57,15 @@ function nodeOf(line) {
 
 function runSuites(program) {
   const suites = CORE_SUITES.map((name) => `test/${name}`)
-  const options = ['run', '--project', 'embedded', '--reporter=default']
-  return spawnSync(program, [VITEST, ...options, ...suites], { cwd: ROOT, stdio: ['ignore', 2, 2] }).status === 0
+  const projects = ['embedded', 'sharing a process'].flatMap((name) => ['--project', name])
+  const folder = createTestFolder()
+  const { status } = spawnSync(program, [VITEST, 'run', '--reporter=default', ...projects, ...suites], {
+    cwd: ROOT,
+    env: { ...process.env, TESTS_ARE_BUILT: '1', TMPDIR: folder },
+    stdio: ['ignore', 2, 2],
+  })
+  rmSync(folder, { recursive: true, force: true })
+  return status === 0
 }
 
 /** Whether the program makes a store, checks it and ends well. */

@@ -5,18 +5,14 @@
  * without any test count as failed, so that the line alone is enough.
  */
 import { spawn } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
-import { freemem, tmpdir } from 'node:os'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { BIOME, ensureBuilt, ensureInstalled, fail, ROOT, TSX, TYPESCRIPT, VITEST } from './setup.mjs'
+import { createTestFolder } from './test-folder.mjs'
 import { summarise, timeReport } from './test-report.mjs'
 
 /** What a run of the tests is told by variables. */
 const RUN_VARIABLES = /^TIDEGATE_(LONG|SEED|SOAK_\w+)$/
-
-/** Files here are in memory (tmpfs). */
-const MEMORY_FOLDER = '/dev/shm'
-const MEMORY_BYTES_MIN = 2_000_000_000
 
 const args = process.argv.slice(2)
 const long = args.includes('--long')
@@ -65,32 +61,6 @@ async function runTests(vitestArguments) {
   // Errors outside of any test (an unhandled rejection) fail the run without failing a test.
   if (code !== 0 && summary.failures.length === 0) summary.failures.push('vitest: an error outside of the tests')
   return summary
-}
-
-/**
- * The folder for everything that tests write: in memory where the machine has enough of it. The files of a new embedded
- * store take 0.8 s of processor time on a disk and 0.05 s in memory. What a loss of power leaves is proved by
- * test/power-loss, which has disks of its own.
- */
-function createTestFolder() {
-  if (!hasRoomInMemory()) return mkdtempSync(join(tmpdir(), 'tidegate-test-'))
-  // A run that was killed leaves its folder, and with it the memory.
-  for (const name of readdirSync(MEMORY_FOLDER)) {
-    const [, pid] = /^tidegate-test-(\d+)$/.exec(name) ?? []
-    if (pid !== undefined && !existsSync(`/proc/${pid}`))
-      rmSync(join(MEMORY_FOLDER, name), { recursive: true, force: true })
-  }
-  const folder = join(MEMORY_FOLDER, `tidegate-test-${process.pid}`)
-  mkdirSync(folder)
-  // Like the system's own: servers of PostgreSQL run as another user, who removes what is theirs.
-  chmodSync(folder, 0o1777)
-  return folder
-}
-
-function hasRoomInMemory() {
-  if (process.platform !== 'linux' || !existsSync(MEMORY_FOLDER)) return false
-  const { bavail, bsize } = statfsSync(MEMORY_FOLDER)
-  return bavail * bsize >= MEMORY_BYTES_MIN && freemem() >= 2 * MEMORY_BYTES_MIN
 }
 
 /** The environment without configuration of a service, which the shell may have for another purpose. */
