@@ -195,12 +195,12 @@ function listen(hub: Hub, sockets: Sockets, transportOf: (webSocket: WebSocket, 
 /** Publishes as fast as the others take it until the first `count` connections are behind. */
 async function prime(count: number, sockets: Sockets, publish: Publish, metrics: GatewayMetrics): Promise<Answer> {
   const until = performance.now() + 30_000
-  while (metrics.totals.behind < count) {
-    if (performance.now() > until) throw new Error(`${metrics.totals.behind} connections are behind, not ${count}`)
+  while (metrics.totals.lagging < count) {
+    if (performance.now() > until) throw new Error(`${metrics.totals.lagging} connections are behind, not ${count}`)
     if (sockets.areDrained(count)) publish(100, nowMicroseconds())
     await new Promise((resolve) => setImmediate(resolve))
   }
-  return { behind: metrics.totals.behind }
+  return { behind: metrics.totals.lagging }
 }
 
 /** Lets every connection fall behind at a version of its own, releases all in one turn, and times the way back. */
@@ -218,7 +218,7 @@ async function catchUpFromEverywhere(
   }
   publish(1, nowMicroseconds())
   await turn()
-  const behind = metrics.totals.behind
+  const behind = metrics.totals.lagging
   const messages = metrics.totals.messages
   clock.reset()
   clock.time(() => {

@@ -69,7 +69,7 @@ export interface PublicModulesOptions extends Configured {
   readonly clock: Clock
   /** The setting `rest.rate_per_second`. */
   readonly ratePerSecond: number
-  readonly hub: Pick<Hub, 'channels'>
+  readonly hub: Pick<Hub, 'markets'>
   isSimulated(symbol: string): boolean
   instrumentOf(symbol: string): Instrument | undefined
 }

@@ -1,30 +1,29 @@
 /**
- * The last executions of a market, numbered without gaps, each encoded once when somebody needs it. A reader that fell
- * behind takes them from here; what has fallen out is lost to it, and it is told so, never silently skipped. So is who
- * stands before a hole, which are executions that nobody could have: a hole takes a number, and whatever is older than
- * the newest hole counts as fallen out.
+ * The last executions of a market, numbered from 1, each encoded once per encoding when it is first needed. Lagging
+ * subscribers read them from here. An execution that the log has dropped is lost to them, and so is one that the source
+ * missed: a miss takes a number, and everything older than the newest miss counts as dropped. Nothing is skipped
+ * silently: the log reports its first number, and a subscriber before it has to be closed.
  */
 import type { Execution, MarketDefinition } from '../market/event.ts'
 import type { Commit } from './bus.ts'
 import { Cursors } from './cursor.ts'
-import { executionText, extendedText, textFrame } from './frame.ts'
+import { BASE, type Encoding, executionText, extendedText, textFrame } from './frame.ts'
 
 interface Entry {
   readonly execution: Execution
   readonly commitMilliseconds: number
-  frame: Buffer | undefined
-  extendedFrame: Buffer | undefined
+  readonly frames: [base: Buffer | undefined, extended: Buffer | undefined]
 }
 
 export class ExecutionLog {
   readonly #market: MarketDefinition
   readonly #kept: number
-  /** A ring: number n stands at (n - 1) modulo the size; a hole stands there as undefined. */
+  /** A ring: number n is at (n - 1) modulo the size; undefined = a miss. */
   readonly #entries: (Entry | undefined)[] = []
   readonly #cursors: Cursors
   #epoch = ''
   #lastNumber = 0
-  #holeNumber = 0
+  #missNumber = 0
 
   constructor(market: MarketDefinition, kept: number) {
     this.#market = market
@@ -32,47 +31,41 @@ export class ExecutionLog {
     this.#cursors = new Cursors(market.symbol, 'execution_data', 0)
   }
 
-  /** Number of the newest execution or hole; 0 before the first. */
+  /** Number of the newest execution or miss; 0 before the first. */
   get lastNumber(): number {
     return this.#lastNumber
   }
 
-  /** Number of the oldest execution that is still here; `lastNumber + 1` when none is. */
+  /** Number of the oldest execution that is kept; `lastNumber + 1` when none is. */
   get firstNumber(): number {
-    return Math.max(this.#lastNumber - this.#kept, this.#holeNumber) + 1
+    return Math.max(this.#lastNumber - this.#kept, this.#missNumber) + 1
   }
 
-  /** Number that the newest hole took; 0 when there never was one. */
-  get holeNumber(): number {
-    return this.#holeNumber
+  /** Number of the newest miss; 0 when there was none. */
+  get missNumber(): number {
+    return this.#missNumber
   }
 
   append(commit: Commit): void {
     this.#epoch = commit.epoch
     const { executions, milliseconds, missedAt } = commit
     for (const [place, execution] of executions.entries()) {
-      if (place === missedAt) this.#appendHole()
-      this.#append({ execution, commitMilliseconds: milliseconds, frame: undefined, extendedFrame: undefined })
+      if (place === missedAt) this.#appendMiss()
+      this.#append({ execution, commitMilliseconds: milliseconds, frames: [undefined, undefined] })
     }
-    if (missedAt === executions.length) this.#appendHole()
+    if (missedAt === executions.length) this.#appendMiss()
   }
 
-  /** The finished frame of an execution that is still here. */
-  frame(number: number): Buffer {
+  /** The frame of an execution that is kept. `isFirst`: for a subscription that was sent no execution before. */
+  frame(number: number, encoding: Encoding, isFirst: boolean): Buffer {
     const entry = this.#entries[(number - 1) % this.#kept] as Entry
-    entry.frame ??= unpooled(textFrame(this.#text(entry)))
-    return entry.frame
+    if (encoding !== BASE && isFirst) return this.#encode(entry, number, encoding, undefined)
+    const { frames } = entry
+    frames[encoding] ??= unpooled(this.#encode(entry, number, encoding, this.#cursors.token(this.#epoch, number - 1)))
+    return frames[encoding]
   }
 
-  /** The same on the extended wire; `isFirst`: for a subscription that has been sent none before. */
-  extendedFrame(number: number, isFirst: boolean): Buffer {
-    const entry = this.#entries[(number - 1) % this.#kept] as Entry
-    if (isFirst) return this.#extended(entry, number, undefined)
-    entry.extendedFrame ??= unpooled(this.#extended(entry, number, this.#cursors.token(this.#epoch, number - 1)))
-    return entry.extendedFrame
-  }
-
-  /** The number that a cursor names when every execution after it is still here; undefined when that is not so. */
+  /** The number that a cursor names if every execution after it is kept. */
   resumable(cursor: string): number | undefined {
     const number = this.#cursors.position(this.#epoch, cursor)
     if (number === undefined || number > this.#lastNumber || number + 1 < this.firstNumber) return undefined
@@ -84,24 +77,22 @@ export class ExecutionLog {
     this.#lastNumber += 1
   }
 
-  #appendHole(): void {
+  #appendMiss(): void {
     this.#append(undefined)
-    this.#holeNumber = this.#lastNumber
+    this.#missNumber = this.#lastNumber
   }
 
-  #extended(entry: Entry, number: number, prev: string | undefined): Buffer {
+  #encode(entry: Entry, number: number, encoding: Encoding, prev: string | undefined): Buffer {
+    const text = executionText(this.#market, entry.execution, entry.commitMilliseconds)
+    if (encoding === BASE) return textFrame(text)
     const cursor = this.#cursors.token(this.#epoch, number)
-    return textFrame(extendedText(this.#text(entry), { cursor, prev, covers: 1 }))
-  }
-
-  #text(entry: Entry): string {
-    return executionText(this.#market, entry.execution, entry.commitMilliseconds)
+    return textFrame(extendedText(text, { cursor, prev, covers: 1 }))
   }
 }
 
 /**
- * A frame in memory of its own. Small buffers are cut from slabs of 8 KiB that are shared with frames of a moment: one
- * that is kept keeps its slab, 30 times its size (0.1 MB a second in a soak of four venues).
+ * A copy in its own memory. Small buffers are cut from shared slabs of 8 KiB: a frame that is kept would keep its slab,
+ * 30 times its size (0.1 MB per second in a soak of four venues).
  */
 function unpooled(frame: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(frame.length)

@@ -1,7 +1,8 @@
 /**
- * The wire of the stream: turns what happened into finished WebSocket bytes, once for all who get them. Texts have the
- * member order of the public documentation; numbers carry exactly the market's decimals; server frames are unmasked
- * (RFC 6455 section 5). A message over `FRAGMENT_BYTES_MAX` becomes several frames, so that a large one can be paced.
+ * The messages of the stream as finished WebSocket frames, in both encodings: the base protocol (`tidegate.default`) and
+ * the extended protocol (`tidegate.v1`), which adds a `stream` member to every data message. Members have the order of
+ * the public documentation; numbers have exactly the market's decimals; server frames are unmasked (RFC 6455 section 5).
+ * A message longer than `FRAGMENT_BYTES_MAX` becomes several frames, so that a large one can be written in parts.
  */
 import { type Instant, millisecondText, nanosecondText } from '../base/clock.ts'
 import { formatDecimal } from '../base/decimal.ts'
@@ -13,6 +14,14 @@ export const FRAGMENT_BYTES_MAX = 65_536
 
 /** One message as the frames that carry it: one, unless it is longer than a fragment may be. Shared, never changed. */
 export type Message = readonly Buffer[]
+
+/** The encodings of a message; each indexes pairs like `EncodedFrame`. */
+export const BASE = 0
+export const EXTENDED = 1
+export type Encoding = typeof BASE | typeof EXTENDED
+
+/** A message as one frame per encoding; undefined where it was not encoded. */
+export type EncodedFrame = readonly [base: Buffer | undefined, extended: Buffer | undefined]
 
 const FIN = 0x80
 const OPCODE_CONTINUATION = 0x0
@@ -34,57 +43,61 @@ export function textFrame(text: string): Buffer {
   return frame
 }
 
-/** What the extended wire adds to a data message; documented in docs/extended-stream.md. */
+/** The `stream` member of the extended protocol; documented in docs/extended-stream.md. */
 export interface StreamMember {
   readonly cursor: string
-  /** Cursor of the message before in this subscription; undefined in the first. */
+  /** Cursor of the previous message of the subscription; undefined in the first. */
   readonly prev: string | undefined
-  /** Commits that changed the channel and are merged into the message; 0 when it states everything anew. */
+  /** Commits that changed the channel and are contained in the message; 0 in a message that replaces everything. */
   readonly covers: number
 }
 
-/** What stands between the end of the plain text of a data message and the end of the extended one. */
-export function streamTail({ cursor, prev, covers }: StreamMember): string {
-  const before = prev === undefined ? '' : `"prev":"${prev}",`
-  return `,"stream":{"cursor":"${cursor}",${before}"covers":${covers}}}`
-}
-
 /** The extended text of a data message. */
-export function extendedText(plain: string, stream: StreamMember): string {
-  return plain.slice(0, -1) + streamTail(stream)
+export function extendedText(base: string, stream: StreamMember): string {
+  return base.slice(0, -1) + streamTail(stream)
 }
 
-/** A long message without its end: its frames are shared by all messages that differ only in what stands there. */
+/** The extended form of a long message; the frames of its levels are shared by all messages made from one head. */
+export function extendedMessage(head: MessageHead, stream: StreamMember): Message {
+  const tail = streamTail(stream)
+  if (head.frames.length === 0) return textMessage(head.text + tail)
+  return [...head.frames, frameOf(FIN | OPCODE_CONTINUATION, Buffer.from(tail))]
+}
+
+/** A data message without its last byte, the closing brace. */
 export interface MessageHead {
+  /** All of it, if it is short. */
   readonly text: string
+  /** All of it as frames, if it is long. */
   readonly frames: Message
 }
 
-/** Prepares the plain text of a data message, so that each tail given to `completeMessage` costs little. */
-export function messageHead(plain: string): MessageHead {
-  const text = plain.slice(0, -1)
-  if (text.length <= FRAGMENT_BYTES_MAX) return { text, frames: [] }
-  return { text: '', frames: fragments(Buffer.from(text), false) }
+export function messageHead(base: Message): MessageHead {
+  const last = base.at(-1) as Buffer
+  const rest = last.subarray(headerLengthOf(last), -1)
+  if (base.length === 1) return { text: rest.toString('latin1'), frames: [] }
+  const frames = base.slice(0, -1)
+  if (rest.length > 0) frames.push(frameOf(OPCODE_CONTINUATION, rest))
+  return { text: '', frames }
 }
 
-/** The message that begins with `head` and ends with `tail`. */
-export function completeMessage(head: MessageHead, tail: string): Message {
-  if (head.frames.length === 0) return textMessage(head.text + tail)
-  return [...head.frames, frameOf(FIN | OPCODE_CONTINUATION, Buffer.from(tail))]
+/** What replaces the closing brace of the base text. */
+function streamTail({ cursor, prev, covers }: StreamMember): string {
+  const before = prev === undefined ? '' : `"prev":"${prev}",`
+  return `,"stream":{"cursor":"${cursor}",${before}"covers":${covers}}}`
 }
 
 /** A text message as frames of at most `FRAGMENT_BYTES_MAX` payload bytes. */
 export function textMessage(text: string): Message {
   if (text.length <= FRAGMENT_BYTES_MAX) return [textFrame(text)]
-  return fragments(Buffer.from(text), true)
+  return fragments(Buffer.from(text))
 }
 
-/** The frames of a message, or of the part of it that comes before its last frame. */
-function fragments(payload: Buffer, isWhole: boolean): Buffer[] {
+function fragments(payload: Buffer): Buffer[] {
   const frames: Buffer[] = []
   for (let start = 0; start < payload.length; start += FRAGMENT_BYTES_MAX) {
     const part = payload.subarray(start, start + FRAGMENT_BYTES_MAX)
-    const isLast = isWhole && start + part.length === payload.length
+    const isLast = start + part.length === payload.length
     frames.push(frameOf((isLast ? FIN : 0) | (start === 0 ? OPCODE_TEXT : OPCODE_CONTINUATION), part))
   }
   return frames
@@ -96,6 +109,13 @@ function frameOf(firstByte: number, payload: Buffer): Buffer {
   writeHeader(frame, firstByte, payload.length)
   payload.copy(frame, header)
   return frame
+}
+
+/** Bytes of the header of a finished frame. */
+function headerLengthOf(frame: Buffer): number {
+  const length = frame[1] as number
+  if (length < 126) return 2
+  return length === 126 ? 4 : 10
 }
 
 function headerLength(payloadLength: number): number {
@@ -134,10 +154,7 @@ export function bookText(
   return `{"channel":"market_data","payload":{"market":"${market.symbol}","type":"${PAYLOAD_TYPES[type]}","time":"${millisecondText(milliseconds)}","bids":[${bids}],"asks":[${asks}]}}`
 }
 
-/**
- * An UPDATE with these levels, bids first (as the view orders them). `textOf` gives the text of an entry to who knows it
- * already.
- */
+/** An UPDATE with these levels, bids first (as the view orders them). `textOf` returns the text of one entry. */
 export function updateText(
   market: MarketDefinition,
   milliseconds: number,
@@ -171,25 +188,25 @@ export function heartbeatText(instant: Instant): string {
   return `{"channel":"heartbeat","payload":{"timestamp":"${nanosecondText(instant.milliseconds, instant.nanoseconds)}"}}`
 }
 
-/** The heartbeat of the extended protocol; `books` are texts of `bookStatusText`. */
+/** The heartbeat of the extended protocol; `books` are results of `bookStatusText`. */
 export function extendedHeartbeatText(instant: Instant, books: readonly string[]): string {
   const timestamp = nanosecondText(instant.milliseconds, instant.nanoseconds)
   return `{"channel":"heartbeat","payload":{"timestamp":"${timestamp}","books":[${books.join()}]}}`
 }
 
-/** What a heartbeat reports of one book that a client holds. */
+/** What a heartbeat reports about one subscribed book. */
 export interface BookStatus {
-  /** That of the last message of the subscription. */
+  /** Cursor of the last message of the subscription. */
   readonly cursor: string
-  /** Of the book after that message; undefined while no source of the market is trusted. */
+  /** Digest of the book after that message; undefined while the market is stale. */
   readonly digest: string | undefined
-  /** When the market last became live, or stopped being live: wall clock, milliseconds. */
+  /** When the market last became live or stale: wall clock, milliseconds. */
   readonly sinceMilliseconds: number
 }
 
 export function bookStatusText(market: MarketDefinition, status: BookStatus): string {
   const { cursor, digest, sinceMilliseconds } = status
-  const confirmed = digest === undefined ? '' : `"digest":"${digest}",`
+  const digestMember = digest === undefined ? '' : `"digest":"${digest}",`
   const since = millisecondText(sinceMilliseconds)
-  return `{"market":"${market.symbol}","cursor":"${cursor}",${confirmed}"live":${digest !== undefined},"since":"${since}"}`
+  return `{"market":"${market.symbol}","cursor":"${cursor}",${digestMember}"live":${digest !== undefined},"since":"${since}"}`
 }

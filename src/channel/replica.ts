@@ -143,9 +143,9 @@ export class Replica {
     return this.#reason
   }
 
-  /** A book that must not be shown: crossed, or with an amount that is not above zero. */
-  get isSound(): boolean {
-    return !this.#book.isCrossed()
+  /** Whether the best bid is not below the best ask: such a book must not be sent. */
+  get isCrossed(): boolean {
+    return this.#book.isCrossed()
   }
 
   /** The view of `depth` levels a side, which must be fewer than are published; it is kept up until `closeView`. */

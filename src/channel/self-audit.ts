@@ -33,7 +33,7 @@ const WAITED_TURNS_MAX = 500
 
 /** One market with its writer and its reader, both in this process. */
 export interface AuditedMarket {
-  readonly replica: Pick<Replica, 'market' | 'view' | 'version' | 'live' | 'isSound' | 'listen'>
+  readonly replica: Pick<Replica, 'market' | 'view' | 'version' | 'live' | 'isCrossed' | 'listen'>
   readonly sequencer: Pick<Sequencer, 'settledBook' | 'startOver'>
 }
 
@@ -258,7 +258,7 @@ class MarketAudit {
     const published = replica.view.levelsBehind(this.#side, this.#price, SLICE_LEVELS)
     const written = levelsBehind(book, replica.view.depth, this.#side, this.#price, SLICE_LEVELS)
     this.#compare('the view', written, published)
-    if (!replica.isSound) this.#difference ??= 'the view is crossed'
+    if (replica.isCrossed) this.#difference ??= 'the view is crossed'
     if (this.#stage === 'loading') {
       this.#read(this.#follower, published)
       this.#read(this.#sleeper, published)

@@ -1,8 +1,8 @@
 /**
- * All connections of this node and the markets they read. What happens in one turn of the event loop goes out at its
- * end, in this order: the turn's frames to everyone who is current (one write a connection), then requests, then
- * catch-up of those who are not, then a slice of whatever snapshot is being encoded. The last three have a budget of
- * time each turn and take turns between connections, so that no connection delays the others beyond it.
+ * All sessions of this node and the markets they subscribe to. At the end of an event-loop tick it does, in this order:
+ * fan-out of the tick's frames to current subscribers (one write per session), replies to requests, catch-up of lagging
+ * subscribers, and slices of SNAPSHOTs. The last three each have a time budget per tick and serve sessions round robin,
+ * so that no session delays the others by more than that.
  */
 import type { AccessToken } from '../auth/token-verifier.ts'
 import type { Clock } from '../base/clock.ts'
@@ -12,24 +12,24 @@ import { heartbeatText, textFrame } from '../channel/frame.ts'
 import type { Replica } from '../channel/replica.ts'
 import type { ChannelType } from '../contract/channels.ts'
 import type { CloseCause } from '../contract/stream-codes.ts'
-import { MarketChannel } from './market-channel.ts'
+import { MarketStream } from './market-stream.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { Outbox, OutboxTotals } from './outbox.ts'
 import { type MarketEnd, marketListText } from './protocol.ts'
-import { Session, type SessionHost } from './session.ts'
-import type { Beat, SessionLimits } from './session-limits.ts'
-import type { ChannelReader } from './subscription.ts'
+import type { SessionLimits } from './requests.ts'
+import { type Heartbeat, Session, type SessionHost } from './session.ts'
+import type { Subscriber } from './subscription.ts'
 import { Ticker } from './ticker.ts'
 import type { TransportPort } from './transport.ts'
 import { Wheel } from './wheel.ts'
 
-/** What requests, catch-up and snapshot encoding may each take from one turn. */
+/** Time that requests, catch-up and SNAPSHOT encoding may each take per tick. */
 const REQUESTS_MILLISECONDS = 2
 const CATCH_UP_MILLISECONDS = 2
 const ENCODE_MILLISECONDS = 4
 
-/** Requests of one connection answered before the next connection has its turn. */
-const REQUESTS_A_ROUND = 8
+/** Requests of one session answered before the next session is served. */
+const REQUESTS_PER_ROUND = 8
 
 /** Settings of the stream; each is the setting `stream.*` of the same name. */
 export interface HubSettings extends SessionLimits {
@@ -48,7 +48,7 @@ export interface HubOptions {
   readonly log: Log
   readonly metrics: GatewayMetrics
   readonly settings: HubSettings
-  /** A number in [0, 1), to spread what should not happen at once. */
+  /** Returns a number in [0, 1); spreads the closes of a drain. */
   readonly random: () => number
 }
 
@@ -58,21 +58,22 @@ export class Hub implements SessionHost {
   readonly limits: SessionLimits
   readonly totals: OutboxTotals
   readonly #options: Omit<HubOptions, 'replicas'>
-  readonly #channels = new Map<string, MarketChannel>()
-  /** Made when it is first asked for. */
+  readonly #markets = new Map<string, MarketStream>()
+  /** Created when it is first needed. */
   #marketList: string | undefined
   readonly #sessions = new Set<Session>()
   readonly #sessionsOfClient = new Map<string, number>()
   readonly #heartbeats: Wheel<Session>
   readonly #pings: Wheel<Session>
   readonly #ticker: Ticker
-  /** Intervals, in milliseconds, that were over in this turn. */
-  #ticked = new Set<number>()
-  #dirty: MarketChannel[] = []
+  /** Throttle intervals, in milliseconds, that ended in this tick. */
+  #endedIntervals = new Set<number>()
+  /** Markets with something for the end of the tick. */
+  #dirty: MarketStream[] = []
   #requestQueue = new Set<Session>()
   #catchUpQueue = new Set<Session>()
   #isScheduled = false
-  #encodeTurn = 0
+  #workRound = 0
   #onEmpty: (() => void) | undefined
 
   constructor({ replicas, ...options }: HubOptions) {
@@ -83,11 +84,11 @@ export class Hub implements SessionHost {
     this.limits = settings
     this.totals = metrics.totals
     for (const replica of replicas) this.addMarket(replica)
-    this.#heartbeats = new Wheel(clock, settings.heartbeatSeconds * 1000, (sessions) => this.#beat(sessions))
+    this.#heartbeats = new Wheel(clock, settings.heartbeatSeconds * 1000, (sessions) => this.#sendHeartbeats(sessions))
     this.#pings = new Wheel(clock, settings.pingSeconds * 1000, (sessions) => {
       for (const session of sessions) session.checkLife(settings.silenceSeconds * 1000)
     })
-    this.#ticker = new Ticker(clock, (intervals) => this.#tick(intervals))
+    this.#ticker = new Ticker(clock, (intervals) => this.#endIntervals(intervals))
     metrics.observe(this)
   }
 
@@ -99,7 +100,7 @@ export class Hub implements SessionHost {
     return this.#sessionsOfClient.get(clientId) ?? 0
   }
 
-  /** Takes over an accepted connection. */
+  /** Creates the session of an accepted connection. */
   open(transport: TransportPort, token: AccessToken): Session {
     const session = new Session(this, transport, token)
     this.#sessions.add(session)
@@ -108,7 +109,7 @@ export class Hub implements SessionHost {
     return session
   }
 
-  /** Closes every connection for which `cause` says why. */
+  /** Closes every session for which `cause` returns a cause. */
   closeWhere(cause: (session: Session) => CloseCause | undefined): void {
     for (const session of this.#sessions) {
       const found = cause(session)
@@ -116,7 +117,7 @@ export class Hub implements SessionHost {
     }
   }
 
-  /** Closes all connections, spread at random over `seconds`, and resolves when none is left. */
+  /** Closes all sessions, spread at random over `seconds`, and resolves when none is left. */
   drain(seconds: number): Promise<void> {
     if (this.#sessions.size === 0) return Promise.resolve()
     for (const session of this.#sessions) {
@@ -131,45 +132,41 @@ export class Hub implements SessionHost {
     this.#heartbeats.stop()
     this.#pings.stop()
     this.#ticker.stop()
-    for (const channel of this.#channels.values()) channel.stop()
+    for (const market of this.#markets.values()) market.stop()
     for (const session of this.#sessions) session.cut()
   }
 
-  get channels(): Iterable<MarketChannel> {
-    return this.#channels.values()
+  get markets(): Iterable<MarketStream> {
+    return this.#markets.values()
   }
 
-  channel(market: string): MarketChannel | undefined {
-    return this.#channels.get(market)
+  market(symbol: string): MarketStream | undefined {
+    return this.#markets.get(symbol)
   }
 
   get marketList(): string {
-    this.#marketList ??= marketListText(this.#channels.keys())
+    this.#marketList ??= marketListText(this.#markets.keys())
     return this.#marketList
   }
 
-  /** Serves one more market from now on. */
+  /** Serves a market from now on. */
   addMarket(replica: Replica): void {
     this.#marketList = undefined
-    this.#channels.set(replica.market.symbol, this.#createChannel(replica))
+    this.#markets.set(replica.market.symbol, this.#createMarket(replica))
   }
 
   /**
-   * Stops serving a market. Its subscribers are notified behind what they were sent, with the reason, and get nothing
-   * more of it. One that was changed is added again in the same tick, so that they can subscribe again at once.
+   * Stops serving a market. Its subscribers get a notice with the reason after the data they were sent, and nothing more
+   * of it. A changed market is added again in the same tick, so that they can subscribe again at once.
    */
   removeMarket(symbol: string, end: MarketEnd): void {
-    const channel = this.#channels.get(symbol)
-    if (channel === undefined) return
-    this.#channels.delete(symbol)
+    const market = this.#markets.get(symbol)
+    if (market === undefined) return
+    this.#markets.delete(symbol)
     this.#marketList = undefined
-    channel.stop()
-    // Everyone, not the subscribers alone: who was one before still remembers the market's whole book.
+    market.stop()
+    // All sessions, not only current subscribers: former ones keep an empty subscription to the market.
     for (const session of this.#sessions) session.endMarket(symbol, end)
-  }
-
-  requestCommit(market: string): boolean {
-    return this.#options.bus.requestCommit(market)
   }
 
   queueRequests(session: Session): void {
@@ -183,16 +180,12 @@ export class Hub implements SessionHost {
   }
 
   startHeartbeat(session: Session): void {
-    session.beat(this.#newBeat())
+    session.sendHeartbeat(this.#newHeartbeat())
     this.#heartbeats.add(session)
   }
 
   stopHeartbeat(session: Session): void {
     this.#heartbeats.remove(session)
-  }
-
-  countMerged(): void {
-    this.#options.metrics.mergedMessages.inc()
   }
 
   countSubscription(type: ChannelType, difference: 1 | -1): void {
@@ -219,20 +212,21 @@ export class Hub implements SessionHost {
     if (this.#sessions.size === 0) this.#onEmpty?.()
   }
 
-  #createChannel(replica: Replica): MarketChannel {
-    const { staleSeconds, closesStale } = this.#options.settings
-    return new MarketChannel({
+  #createMarket(replica: Replica): MarketStream {
+    const { bus, settings } = this.#options
+    return new MarketStream({
       replica,
       clock: this.clock,
-      closeStaleSeconds: closesStale ? staleSeconds : 0,
-      onDirty: (channel) => {
-        this.#dirty.push(channel)
+      closeStaleSeconds: settings.closesStale ? settings.staleSeconds : 0,
+      requestCommit: () => bus.requestCommit(replica.market.symbol),
+      onDirty: (market) => {
+        this.#dirty.push(market)
         this.#schedule()
       },
-      onPaced: () => this.#ticker.start(),
-      onStale: (subscriptions) => {
-        const readers = new Set(subscriptions.map((subscription) => subscription.reader))
-        this.closeWhere((session) => (readers.has(session.reader) ? 'stale' : undefined))
+      onThrottled: () => this.#ticker.start(),
+      onStaleTooLong: (subscriptions) => {
+        const subscribers = new Set<Subscriber>(subscriptions.map(({ subscriber }) => subscriber))
+        this.closeWhere((session) => (subscribers.has(session) ? 'stale' : undefined))
       },
     })
   }
@@ -242,49 +236,48 @@ export class Hub implements SessionHost {
     this.#isScheduled = true
     this.clock.endOfTurn(() => {
       this.#isScheduled = false
-      this.#endTurn()
+      this.#endTick()
     })
   }
 
-  #endTurn(): void {
+  #endTick(): void {
     this.#fanOut()
     this.#answerRequests()
     this.#catchUp()
-    this.#encode()
+    this.#work()
   }
 
   #fanOut(): void {
-    if (this.#dirty.length === 0 && this.#ticked.size === 0) return
+    if (this.#dirty.length === 0 && this.#endedIntervals.size === 0) return
     const dirty = this.#dirty
     this.#dirty = []
     const outboxes: Outbox[] = []
-    const onFirst = (reader: ChannelReader) => void outboxes.push(reader.outbox)
-    for (const channel of dirty) channel.fanOut(onFirst)
+    for (const market of dirty) market.fanOut(outboxes)
+    // Throttled messages are late on request and do not count as latency.
     const isWritten = outboxes.length > 0
-    this.#fanOutTicks(onFirst)
+    this.#fanOutThrottled(outboxes)
     for (const outbox of outboxes) outbox.flush()
-    // What waited for a tick is late as its reader wishes.
     if (isWritten) this.#observeLatency(dirty)
   }
 
-  #fanOutTicks(onFirst: (reader: ChannelReader) => void): void {
-    if (this.#ticked.size === 0) return
-    for (const channel of this.#channels.values()) channel.tick(this.#ticked, onFirst)
-    this.#ticked = new Set()
+  #fanOutThrottled(outboxes: Outbox[]): void {
+    if (this.#endedIntervals.size === 0) return
+    for (const market of this.#markets.values()) market.fanOutThrottled(this.#endedIntervals, outboxes)
+    this.#endedIntervals = new Set()
   }
 
-  /** Leaves the tick to the end of the turn; returns whether anybody wants the next. */
-  #tick(intervals: ReadonlySet<number>): boolean {
-    for (const interval of intervals) this.#ticked.add(interval)
+  /** Notes the intervals for the end of the tick; returns whether there are still throttled subscriptions. */
+  #endIntervals(intervals: ReadonlySet<number>): boolean {
+    for (const interval of intervals) this.#endedIntervals.add(interval)
     this.#schedule()
-    for (const channel of this.#channels.values()) if (channel.isPaced) return true
+    for (const market of this.#markets.values()) if (market.isThrottling) return true
     return false
   }
 
-  #observeLatency(channels: readonly MarketChannel[]): void {
+  #observeLatency(markets: readonly MarketStream[]): void {
     const { milliseconds, nanoseconds } = this.clock.wallInstant()
     const now = milliseconds + nanoseconds / 1_000_000
-    for (const { replica } of channels) {
+    for (const { replica } of markets) {
       this.#options.metrics.deliverySeconds.observe(Math.max(0, now - replica.receivedMilliseconds) / 1000)
     }
   }
@@ -292,7 +285,7 @@ export class Hub implements SessionHost {
   #answerRequests(): void {
     const until = this.clock.monotonicMilliseconds() + REQUESTS_MILLISECONDS
     this.#requestQueue = this.#visit(this.#requestQueue, until, (session) =>
-      session.answerRequests(REQUESTS_A_ROUND, until),
+      session.answerRequests(REQUESTS_PER_ROUND, until),
     )
   }
 
@@ -302,8 +295,8 @@ export class Hub implements SessionHost {
   }
 
   /**
-   * Visits the sessions of a queue in turn until the time is up. Those not reached keep their place, those with more to
-   * do go to the end, and the queue that is left is worked on in the next turn.
+   * Visits the sessions of a queue until the time is up. Sessions not reached keep their place, those with more to do go
+   * to the end; the rest of the queue is visited in the next tick.
    */
   #visit(queue: Set<Session>, untilMilliseconds: number, visit: (session: Session) => boolean): Set<Session> {
     for (const session of queue) {
@@ -315,27 +308,26 @@ export class Hub implements SessionHost {
     return queue
   }
 
-  #encode(): void {
+  #work(): void {
     const until = this.clock.monotonicMilliseconds() + ENCODE_MILLISECONDS
-    const encoding = [...this.#channels.values()].filter((channel) => channel.working)
-    if (encoding.length === 0) return
+    const working = [...this.#markets.values()].filter((market) => market.isWorking)
+    if (working.length === 0) return
     this.#schedule()
-    // Each turn another market goes first, so that none waits for all the others.
-    const first = this.#encodeTurn++ % encoding.length
-    for (const channel of [...encoding.slice(first), ...encoding.slice(0, first)]) {
-      channel.work(until)
-      if (!channel.working) channel.wakeWaiting()
+    // Another market is first in each tick, so that none waits for all the others.
+    const first = this.#workRound++ % working.length
+    for (const market of [...working.slice(first), ...working.slice(0, first)]) {
+      market.work(until)
       if (this.clock.monotonicMilliseconds() >= until) break
     }
   }
 
-  #newBeat(): Beat {
+  #newHeartbeat(): Heartbeat {
     const instant = this.clock.wallInstant()
     return { instant, frame: textFrame(heartbeatText(instant)) }
   }
 
-  #beat(sessions: ReadonlySet<Session>): void {
-    const beat = this.#newBeat()
-    for (const session of sessions) session.beat(beat)
+  #sendHeartbeats(sessions: ReadonlySet<Session>): void {
+    const heartbeat = this.#newHeartbeat()
+    for (const session of sessions) session.sendHeartbeat(heartbeat)
   }
 }

@@ -9,11 +9,11 @@ import type { Guard } from '../auth/guard.ts'
 import { millisecondText } from '../base/clock.ts'
 import { INSTRUMENT_STATES, type Instrument } from '../market/event.ts'
 import type { Hub } from './hub.ts'
-import { MARKET_STATES, type MarketChannel } from './market-channel.ts'
+import { MARKET_STATES, type MarketStream } from './market-stream.ts'
 
 export interface MarketRoutesOptions {
   readonly guard: Guard
-  readonly hub: Pick<Hub, 'channels'>
+  readonly hub: Pick<Hub, 'markets'>
   /** Whether the prices of a market come from the simulator. */
   isSimulated(symbol: string): boolean
   /** Whether the instrument of a market trades; undefined while that is not known. */
@@ -62,20 +62,20 @@ export function registerMarketRoutes(
     ...guard('listMarkets'),
     schema: { response: { 200: MarketList } },
     async handler() {
-      const channels = [...hub.channels].sort((left, right) => (left.symbol < right.symbol ? -1 : 1))
+      const markets = [...hub.markets].sort((left, right) => (left.symbol < right.symbol ? -1 : 1))
       return {
-        items: channels.map((channel) => marketOf(channel, isSimulated(channel.symbol), instrumentOf(channel.symbol))),
+        items: markets.map((market) => marketOf(market, isSimulated(market.symbol), instrumentOf(market.symbol))),
       }
     },
   })
 }
 
 function marketOf(
-  channel: MarketChannel,
+  { replica, state, stateSinceMilliseconds }: MarketStream,
   simulated: boolean,
   instrument: Instrument | undefined,
 ): Static<typeof Market> {
-  const { symbol, baseAsset, quoteAsset, priceDecimals, amountDecimals, depth } = channel.replica.market
+  const { symbol, baseAsset, quoteAsset, priceDecimals, amountDecimals, depth } = replica.market
   return {
     market: symbol,
     base_asset: baseAsset,
@@ -83,8 +83,8 @@ function marketOf(
     price_decimals: priceDecimals,
     amount_decimals: amountDecimals,
     depth,
-    state: channel.state,
-    state_since: millisecondText(channel.stateSinceMilliseconds),
+    state,
+    state_since: millisecondText(stateSinceMilliseconds),
     simulated,
     ...(instrument === undefined ? {} : { instrument_state: instrument.state }),
     ...(instrument === undefined || instrument.reason === '' ? {} : { instrument_reason: instrument.reason }),

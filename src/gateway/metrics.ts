@@ -1,4 +1,4 @@
-/** The metrics of the stream. What is counted for every write is a plain number, read when somebody asks. */
+/** The metrics of the stream. What is counted on every write is a plain number, read when the metrics are scraped. */
 import { Counter, Gauge, Histogram, type MetricsRegistry } from '../base/metrics.ts'
 import { CHANNELS } from '../contract/channels.ts'
 import type { OutboxTotals } from './outbox.ts'
@@ -10,18 +10,17 @@ interface Observed {
 export interface GatewayMetrics {
   readonly totals: OutboxTotals
   readonly subscriptions: Gauge<'channel'>
-  readonly mergedMessages: Counter
   readonly internalErrors: Counter
   readonly handshakes: Counter<'status'>
   readonly closes: Counter<'cause'>
   readonly deliverySeconds: Histogram
-  /** Reads connection counts from the hub when the metrics are asked for. */
+  /** Reads session counts from the hub when the metrics are scraped. */
   observe(hub: Observed): void
 }
 
 export function createGatewayMetrics(registry: MetricsRegistry): GatewayMetrics {
   const registers = [registry]
-  const totals: OutboxTotals = { messages: 0, bytes: 0, behind: 0 }
+  const totals: OutboxTotals = { messages: 0, bytes: 0, conflated: 0, lagging: 0 }
   observeTotals(registry, totals)
   const made: GatewayMetrics = {
     totals,
@@ -29,11 +28,6 @@ export function createGatewayMetrics(registry: MetricsRegistry): GatewayMetrics 
       name: 'tidegate_subscriptions',
       help: 'Subscriptions by channel',
       labelNames: ['channel'],
-      registers,
-    }),
-    mergedMessages: new Counter({
-      name: 'tidegate_merged_messages_total',
-      help: 'UPDATE messages that merged what a reader had missed',
       registers,
     }),
     internalErrors: new Counter({
@@ -49,13 +43,13 @@ export function createGatewayMetrics(registry: MetricsRegistry): GatewayMetrics 
     }),
     closes: new Counter({
       name: 'tidegate_closes_total',
-      help: 'Connections that this side closed, by cause',
+      help: 'Connections closed by the server, by cause',
       labelNames: ['cause'],
       registers,
     }),
     deliverySeconds: new Histogram({
       name: 'tidegate_delivery_seconds',
-      help: 'From the arrival of a source message to the write to the sockets of those who are current',
+      help: 'From the arrival of a source message to the write to the sockets of current subscribers',
       buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
       registers,
     }),
@@ -63,7 +57,7 @@ export function createGatewayMetrics(registry: MetricsRegistry): GatewayMetrics 
       observeHub(registry, hub)
     },
   }
-  // Zero is a fact too: a rate needs the series to be there before the first of its kind.
+  // A rate needs the series to exist before its first increment.
   made.handshakes.inc({ status: '101' }, 0)
   for (const channel of Object.keys(CHANNELS)) made.subscriptions.set({ channel }, 0)
   return made
@@ -71,32 +65,32 @@ export function createGatewayMetrics(registry: MetricsRegistry): GatewayMetrics 
 
 function observeTotals(registry: MetricsRegistry, totals: OutboxTotals): void {
   const registers = [registry]
-  let seenMessages = 0
-  let seenBytes = 0
-  new Counter({
-    name: 'tidegate_messages_out_total',
-    help: 'Messages written to connections',
-    registers,
-    collect() {
-      this.inc(totals.messages - seenMessages)
-      seenMessages = totals.messages
-    },
-  })
-  new Counter({
-    name: 'tidegate_bytes_out_total',
-    help: 'Bytes of frames written to connections',
-    registers,
-    collect() {
-      this.inc(totals.bytes - seenBytes)
-      seenBytes = totals.bytes
-    },
-  })
+  const count = (name: string, help: string, total: () => number): void => {
+    let seen = 0
+    new Counter({
+      name,
+      help,
+      registers,
+      collect() {
+        const now = total()
+        this.inc(now - seen)
+        seen = now
+      },
+    })
+  }
+  count('tidegate_messages_out_total', 'Messages written to connections', () => totals.messages)
+  count('tidegate_bytes_out_total', 'Bytes of frames written to connections', () => totals.bytes)
+  count(
+    'tidegate_merged_messages_total',
+    'Conflated UPDATE messages sent to lagging subscribers',
+    () => totals.conflated,
+  )
   new Gauge({
     name: 'tidegate_connections_behind',
-    help: 'Connections over the mark of unsent bytes',
+    help: 'Connections above their high-water mark of unsent bytes',
     registers,
     collect() {
-      this.set(totals.behind)
+      this.set(totals.lagging)
     },
   })
 }
@@ -113,7 +107,7 @@ function observeHub(registry: MetricsRegistry, hub: Observed): void {
   })
   new Gauge({
     name: 'tidegate_send_queue_bytes',
-    help: 'Bytes that wait in this process for slow connections',
+    help: 'Bytes waiting in this process for slow connections',
     registers,
     collect() {
       let bytes = 0

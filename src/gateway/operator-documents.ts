@@ -6,7 +6,7 @@
 import { millisecondText, nanosecondText } from '../base/clock.ts'
 import { formatDecimal } from '../base/decimal.ts'
 import { ASK, BID, type LevelChange, type MarketDefinition, type Side } from '../market/event.ts'
-import type { MarketChannel } from './market-channel.ts'
+import type { MarketStream } from './market-stream.ts'
 import type { Session } from './session.ts'
 
 export interface ConnectionDocument {
@@ -98,18 +98,18 @@ export function connectionDocument(session: Session): ConnectionDocument {
     ...(subprotocol === '' ? {} : { subprotocol }),
     created_at: millisecondText(session.createdMilliseconds),
     subscriptions: session.subscriptionCount,
-    behind: session.isBehind,
+    behind: session.isLagging,
     queued_bytes: session.queuedBytes,
     bytes_out: bytesWritten,
   }
 }
 
-export function marketDocument(channel: MarketChannel, sources: readonly ObservedSource[]): MarketDocument {
-  const { replica, state, stateSinceMilliseconds } = channel
+export function marketDocument(stream: MarketStream, sources: readonly ObservedSource[]): MarketDocument {
+  const { replica, state, stateSinceMilliseconds } = stream
   const { market, view, top, instant, version } = replica
   return {
     symbol: market.symbol,
-    ...statusOf(channel),
+    ...statusOf(stream),
     ...(state === 'STALE' ? { stale_since: millisecondText(stateSinceMilliseconds) } : {}),
     sources: sources.map(({ source }) => source),
     source_states: sources.map(sourceDocument),
@@ -120,7 +120,7 @@ export function marketDocument(channel: MarketChannel, sources: readonly Observe
     ask_levels: view.levelCount(ASK),
     ...(top.bid === undefined ? {} : { best_bid: levelDocument(market, top.bid) }),
     ...(top.ask === undefined ? {} : { best_ask: levelDocument(market, top.ask) }),
-    subscribers: channel.subscriptions.length,
+    subscribers: stream.subscriptions.length,
   }
 }
 
@@ -130,14 +130,14 @@ function sourceDocument({ source, state, reason, sinceMilliseconds, notices }: O
 }
 
 /** @param depth levels a side at most, the best */
-export function bookDocument(channel: MarketChannel, depth: number): BookDocument {
-  const { market, view, instant, version } = channel.replica
+export function bookDocument(stream: MarketStream, depth: number): BookDocument {
+  const { market, view, instant, version } = stream.replica
   const levels = view.levels(depth)
   const side = (wanted: Side): LevelDocument[] =>
     levels.filter((level) => level.side === wanted).map((level) => levelDocument(market, level))
   return {
     symbol: market.symbol,
-    ...statusOf(channel),
+    ...statusOf(stream),
     version,
     ...(version === 0 ? {} : { time: millisecondText(instant.milliseconds) }),
     bids: side(BID),
@@ -145,7 +145,7 @@ export function bookDocument(channel: MarketChannel, depth: number): BookDocumen
   }
 }
 
-function statusOf({ replica: { live, reason } }: MarketChannel): { readonly live: boolean; readonly reason?: string } {
+function statusOf({ replica: { live, reason } }: MarketStream): { readonly live: boolean; readonly reason?: string } {
   return live ? { live } : { live, reason }
 }
 

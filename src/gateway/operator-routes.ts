@@ -13,7 +13,7 @@ import type { Db } from '../store/db.ts'
 import type { Page } from '../store/page.ts'
 import { pageInMemory } from '../store/page-memory.ts'
 import type { Hub } from './hub.ts'
-import type { MarketChannel } from './market-channel.ts'
+import type { MarketStream } from './market-stream.ts'
 import {
   type BookDocument,
   bookDocument,
@@ -110,7 +110,7 @@ function createCloser(db: Db): (session: Session) => Promise<ConnectionDocument>
 
 function registerMarketRoutes(app: FastifyInstance, { hub, sourcesOf }: StreamOperatorRoutesOptions): void {
   app.get('/markets', async (): Promise<{ items: MarketDocument[] }> => {
-    return { items: [...hub.channels].map((channel) => marketDocument(channel, sourcesOf(channel.symbol))) }
+    return { items: [...hub.markets].map((market) => marketDocument(market, sourcesOf(market.symbol))) }
   })
   app.get<{ Params: { symbol: string }; Querystring: Static<typeof BookQuery> }>(
     '/markets/:symbol/book',
@@ -122,10 +122,10 @@ function registerMarketRoutes(app: FastifyInstance, { hub, sourcesOf }: StreamOp
   )
 }
 
-function marketOf(hub: Hub, symbol: string): MarketChannel {
-  const channel = hub.channel(symbol)
-  if (channel === undefined) throw new Problem('not_found', `there is no market with this symbol; ${hub.marketList}`)
-  return channel
+function marketOf(hub: Hub, symbol: string): MarketStream {
+  const market = hub.market(symbol)
+  if (market === undefined) throw new Problem('not_found', `there is no market with this symbol; ${hub.marketList}`)
+  return market
 }
 
 function readDepth(text: string | undefined): number {

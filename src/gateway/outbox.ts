@@ -1,34 +1,37 @@
 /**
- * What one socket may still take. It writes finished frames, at most one write a turn for what is fanned out, and it
- * is `blocked` while more than the mark waits in this process or while a long message is under way in fragments;
- * nothing may be handed to a blocked outbox. Memory it can hold: the mark, plus what one turn or one answer put on top.
+ * The write side of one socket: write coalescing and backpressure. Frames fanned out in a tick leave in one write. The
+ * outbox is blocked while more bytes than the high-water mark wait in this process, or while a long message is written
+ * in fragments; a blocked outbox must be given nothing. It holds at most the high-water mark plus what one tick or one
+ * reply added.
  */
 import type { Message } from '../channel/frame.ts'
 import type { TransportPort } from './transport.ts'
 
-/** Finished frames of one or more messages, shared by all connections that get the same. */
+/** Finished frames of one or more messages, shared by all sessions that get the same. */
 export interface Chunk {
   readonly frames: Buffer
   readonly messageCount: number
 }
 
-/** Totals over all connections, in plain numbers because they are counted for every write. */
+/** Totals over all sessions; plain numbers, because they are counted on every write. */
 export interface OutboxTotals {
   messages: number
   bytes: number
-  /** Connections that are over the mark now. */
-  behind: number
+  /** Conflated UPDATEs. */
+  conflated: number
+  /** Sessions above their high-water mark. */
+  lagging: number
 }
 
 export interface OutboxOptions {
   readonly transport: TransportPort
-  /** Bytes in this process from which a connection counts as behind. */
-  readonly markBytes: number
+  /** Bytes waiting in this process above which the session is lagging. */
+  readonly highWaterBytes: number
   readonly totals: OutboxTotals
   readonly owner: OutboxOwner
 }
 
-/** Who is told when an outbox takes no more, and when it does again: methods, which all connections share. */
+/** Notified when the outbox blocks and unblocks. Methods, not closures: closures of each session would take memory. */
 export interface OutboxOwner {
   onBlocked(): void
   onUnblocked(): void
@@ -36,21 +39,22 @@ export interface OutboxOwner {
 
 export class Outbox {
   readonly #transport: TransportPort
-  readonly #markBytes: number
+  readonly #highWaterBytes: number
   readonly #totals: OutboxTotals
   readonly #owner: OutboxOwner
-  /** Made by the first write that is waited for, which most connections never have. */
+  /** Created by the first write that is waited for, which most sessions never have. */
   #onWritten: (() => void) | undefined
   readonly #chunks: Chunk[] = []
   #blocked = false
-  #behind = false
+  #generation = 1
+  #lagging = false
   #ended = false
   #fragments: Message | undefined
   #nextFragment = 0
 
-  constructor({ transport, markBytes, totals, owner }: OutboxOptions) {
+  constructor({ transport, highWaterBytes, totals, owner }: OutboxOptions) {
     this.#transport = transport
-    this.#markBytes = markBytes
+    this.#highWaterBytes = highWaterBytes
     this.#totals = totals
     this.#owner = owner
   }
@@ -59,17 +63,22 @@ export class Outbox {
     return this.#blocked
   }
 
-  /** Whether more waits in this process than the mark allows, and has not drained to half of it since. */
-  get isBehind(): boolean {
-    return this.#behind
+  /** Increases whenever the outbox blocks: what was current in an earlier generation missed messages since. */
+  get generation(): number {
+    return this.#generation
   }
 
-  /** Adds to what this turn writes. True for the turn's first chunk: the caller then calls `flush` at its end. */
+  /** From exceeding the high-water mark until half of it has drained. */
+  get isLagging(): boolean {
+    return this.#lagging
+  }
+
+  /** Adds a chunk to the write of this tick. True for the first chunk: the caller then calls `flush` once. */
   add(chunk: Chunk): boolean {
     return this.#chunks.push(chunk) === 1
   }
 
-  /** Writes what was added in this turn, with one write. */
+  /** Writes the chunks of this tick with one write. */
   flush(): void {
     const chunks = this.#chunks
     if (chunks.length === 1) this.#write(chunks[0] as Chunk)
@@ -81,7 +90,7 @@ export class Outbox {
     this.#blockIfFull()
   }
 
-  /** Sends one message now; a message of several frames blocks until its last frame is with the kernel. */
+  /** Writes one message now; a message of several frames blocks the outbox until the kernel has its last frame. */
   send(message: Message): void {
     if (message.length === 1) {
       this.sendChunk({ frames: message[0] as Buffer, messageCount: 1 })
@@ -94,29 +103,33 @@ export class Outbox {
     }
   }
 
-  /** Sends a chunk now. */
+  countConflated(): void {
+    this.#totals.conflated += 1
+  }
+
+  /** Writes a chunk now. */
   sendChunk(chunk: Chunk): void {
     this.#write(chunk)
     this.#blockIfFull()
   }
 
-  /** Ends it: nothing is written any more, late callbacks do nothing. */
+  /** Nothing is written after this; late callbacks do nothing. */
   end(): void {
     if (this.#ended) return
     this.#ended = true
     this.#blocked = true
     this.#fragments = undefined
     this.#chunks.length = 0
-    if (this.#behind) this.#totals.behind -= 1
-    this.#behind = false
+    if (this.#lagging) this.#totals.lagging -= 1
+    this.#lagging = false
   }
 
   #write(chunk: Chunk): void {
     const { frames } = chunk
     this.#totals.messages += chunk.messageCount
     this.#totals.bytes += frames.length
-    // A callback costs a sixth of a write, and only what lies beyond half the mark can be what unblocking waits for.
-    const isWaitedFor = this.#transport.queuedBytes + frames.length > this.#markBytes / 2
+    // A callback costs a sixth of a write, and unblocking waits only for bytes above half of the high-water mark.
+    const isWaitedFor = this.#transport.queuedBytes + frames.length > this.#highWaterBytes / 2
     if (isWaitedFor) this.#onWritten ??= () => this.#unblockIfDrained()
     this.#transport.write(frames, isWaitedFor ? this.#onWritten : undefined)
   }
@@ -136,24 +149,25 @@ export class Outbox {
   }
 
   #blockIfFull(): void {
-    if (this.#ended || this.#transport.queuedBytes <= this.#markBytes) return
-    if (!this.#behind) this.#totals.behind += 1
-    this.#behind = true
+    if (this.#ended || this.#transport.queuedBytes <= this.#highWaterBytes) return
+    if (!this.#lagging) this.#totals.lagging += 1
+    this.#lagging = true
     this.#block()
   }
 
   #block(): void {
     if (this.#blocked) return
     this.#blocked = true
+    this.#generation += 1
     this.#owner.onBlocked()
   }
 
   #unblockIfDrained(): void {
     if (!this.#blocked || this.#ended || this.#fragments !== undefined) return
-    // Half the mark: a connection that hovers at it would otherwise be woken for every few bytes.
-    if (this.#transport.queuedBytes > this.#markBytes / 2) return
-    if (this.#behind) this.#totals.behind -= 1
-    this.#behind = false
+    // Half of the mark: a session near it would otherwise be woken for every few bytes.
+    if (this.#transport.queuedBytes > this.#highWaterBytes / 2) return
+    if (this.#lagging) this.#totals.lagging -= 1
+    this.#lagging = false
     this.#blocked = false
     this.#owner.onUnblocked()
   }

@@ -15,10 +15,10 @@ import {
 } from '../contract/channels.ts'
 import { STREAM_ERRORS, type StreamErrorCode } from '../contract/stream-codes.ts'
 import { entryEchoes } from './json-slices.ts'
-import type { Wishes } from './subscription.ts'
+import type { ChannelParams } from './subscription.ts'
 
 /** A channel of one market, or the heartbeat (market is then empty), with what the extended wire lets ask for. */
-export interface ChannelKey extends Wishes {
+export interface ChannelKey extends ChannelParams {
   readonly type: ChannelType
   readonly market: string
 }
@@ -171,12 +171,15 @@ function readMarketParams(
   const unknownMarket = judgeMarket(market)
   if (unknownMarket !== undefined) return unknownMarket
   if (extended === undefined) return { type, market }
-  const wishes = readWishes(params, extended.publishedDepth(market))
-  return 'error' in wishes ? wishes : { type, market, ...wishes }
+  const more = readExtendedParams(params, extended.publishedDepth(market))
+  return 'error' in more ? more : { type, market, ...more }
 }
 
 /** The params of the extended wire beside market; those that the channel does not know have been refused. */
-function readWishes(params: Readonly<Record<string, unknown>>, publishedDepth: number): Wishes | EntryProblem {
+function readExtendedParams(
+  params: Readonly<Record<string, unknown>>,
+  publishedDepth: number,
+): ChannelParams | EntryProblem {
   const { depth, interval_ms: interval, resume } = params
   if (depth !== undefined) {
     if (!isOneOf(EXTENDED_DEPTHS, depth)) {

@@ -1,79 +1,84 @@
 /**
- * One connection: answers its requests in the order received and at the pace allowed, lets its reader catch up, and ends
- * it with the close code that gives the reason. It never disconnects a book reader for being slow: while its outbox is
- * blocked it is not read, its heartbeats are skipped, and the timer of silence is paused.
+ * One session: a client's connection to the stream. It answers requests in the order received and at the allowed rate,
+ * runs the catch-up of its lagging subscriptions, and closes with the code of the cause. Backpressure: while its outbox
+ * is blocked its socket is not read, its heartbeats are skipped and its silence timer is paused. A session that
+ * subscribes only to books is never closed for being slow.
  */
 import type { AccessToken } from '../auth/token-verifier.ts'
 import type { Clock, Instant, Timer } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
-import { extendedHeartbeatText, textFrame } from '../channel/frame.ts'
+import { BASE, EXTENDED, extendedHeartbeatText, textFrame } from '../channel/frame.ts'
 import { EXTENDED_SUBPROTOCOL } from '../contract/channels.ts'
 import { CLOSE_CODES, type CloseCause } from '../contract/stream-codes.ts'
+import { CatchUp } from './catch-up.ts'
 import { type InboundMessage, Inbox } from './inbox.ts'
 import { Outbox, type OutboxOwner, type OutboxTotals } from './outbox.ts'
 import { type ExtendedRules, internalErrorReply, type MarketEnd } from './protocol.ts'
-import { Reader, type ReaderOwner } from './reader.ts'
-import type { Beat } from './session-limits.ts'
-import { Subscriptions, type SubscriptionsHost, type SubscriptionsOwner } from './subscriptions.ts'
+import { Requests, type RequestsHost } from './requests.ts'
+import type { MarketSubscription, Subscriber } from './subscription.ts'
 import { CLOSE_MILLISECONDS_MAX, type TransportPort } from './transport.ts'
 
-/** A connection whose token or access was revoked is gone within a second, whether its peer answers the close or not. */
+/** A session whose token or access was revoked ends within a second, whether its peer answers the close or not. */
 const REVOKED_CUT_MILLISECONDS = 1_000
 const REVOCATIONS: ReadonlySet<CloseCause> = new Set(['tokenRevoked', 'revoked'])
 
-/** Longest wait that a timer of the platform can hold (about 24 days). */
+/** Longest delay of a timer of the platform (about 24 days). */
 const TIMER_MILLISECONDS_MAX = 2_147_483_647
 
 /** Control frames (ping, pong) a peer may send in one second; more is a flood (close code 1008). */
 const CONTROL_FRAMES_PER_SECOND_MAX = 100
 
 /**
- * So many entries of a request, or of a list in its answer, cost as much of the budget (`stream.inbound_per_second`) as
- * one message. An entry takes about 4 µs: a connection that spends its whole budget on entries uses 1 % of a core.
+ * This many entries of a request or of a list in its reply cost as much of the rate (`stream.inbound_per_second`) as one
+ * message. An entry takes about 4 µs: a session that spends its whole rate on entries uses 1 % of a core.
  */
 const ENTRIES_PER_MESSAGE = 50
 
-/** What a session needs of the hub it belongs to. */
-export interface SessionHost extends SubscriptionsHost {
+/** One heartbeat: its instant, and the frame that all sessions of the base protocol share. */
+export interface Heartbeat {
+  readonly instant: Instant
+  readonly frame: Buffer
+}
+
+/** What a session needs of the hub. */
+export interface SessionHost extends RequestsHost {
   readonly clock: Clock
   readonly log: Log
   readonly totals: OutboxTotals
-  requestCommit(market: string): boolean
-  /** Calls `answerRequests` at the end of the turn. */
+  /** Calls `answerRequests` at the end of the tick. */
   queueRequests(session: Session): void
-  /** Calls `catchUp` at the end of the turn. */
+  /** Calls `catchUp` at the end of the tick. */
   queueCatchUp(session: Session): void
   startHeartbeat(session: Session): void
   stopHeartbeat(session: Session): void
-  countMerged(): void
   countInternalError(): void
   countClose(cause: CloseCause): void
   ended(session: Session): void
 }
 
-export class Session implements OutboxOwner, ReaderOwner, SubscriptionsOwner {
+export class Session implements OutboxOwner, Subscriber {
   readonly id = newId()
   readonly token: AccessToken
   /** When it was opened, milliseconds of the wall clock. */
   readonly createdMilliseconds: number
   readonly #host: SessionHost
   readonly #transport: TransportPort
-  readonly #outbox: Outbox
-  readonly reader: Reader
+  readonly outbox: Outbox
+  readonly #catchUp: CatchUp
   readonly #inbox: Inbox
-  readonly #subscriptions: Subscriptions
-  /** Only on the extended wire. */
+  readonly #requests: Requests
+  /** Only with the extended protocol. */
   readonly #extended: ExtendedRules | undefined
-  #paceTimer: Timer | undefined
+  #rateTimer: Timer | undefined
   #expiryTimer: Timer | undefined
   #isReading = true
   #lastArrivalMilliseconds: number
   #controlFrames = 0
   #controlSecond = 0
-  /** Data of the ping that waits for an answer: a pong is never queued behind what a slow peer has not taken. */
+  /** Data of the ping that is not answered yet: a pong is never queued behind bytes that a slow peer has not read. */
   #owedPong: Buffer | undefined
-  /** What the peer has to be told unasked, once the outbox can take it; at most one for each market it had. */
+  /** Unsolicited notices for when the outbox is not blocked; at most one per market. */
   #notices: string[] = []
   #state: 'open' | 'closing' | 'ended' = 'open'
 
@@ -82,34 +87,25 @@ export class Session implements OutboxOwner, ReaderOwner, SubscriptionsOwner {
     this.#host = host
     this.#transport = transport
     if (transport.subprotocol === EXTENDED_SUBPROTOCOL) {
-      this.#extended = { publishedDepth: (market) => host.channel(market)?.replica.market.depth ?? 0 }
+      this.#extended = { publishedDepth: (market) => host.market(market)?.replica.market.depth ?? 0 }
     }
     this.createdMilliseconds = host.clock.wallInstant().milliseconds
     this.#lastArrivalMilliseconds = host.clock.monotonicMilliseconds()
     this.#inbox = new Inbox(host.clock, host.limits.inboundPerSecond, host.limits.inboundBurst)
-    this.#outbox = new Outbox({
-      transport,
-      markBytes: host.limits.outboxBytesMax,
-      totals: host.totals,
-      owner: this,
-    })
-    this.reader = new Reader({ host, owner: this, outbox: this.#outbox, isExtended: this.#extended !== undefined })
-    this.#subscriptions = new Subscriptions({
-      host,
-      reader: this.reader,
-      extended: this.#extended,
-      owner: this,
-    })
+    const { outboxBytesMax: highWaterBytes } = host.limits
+    this.outbox = new Outbox({ transport, highWaterBytes, totals: host.totals, owner: this })
+    this.#catchUp = new CatchUp(host.clock, this, this.#extended === undefined ? BASE : EXTENDED)
+    this.#requests = new Requests({ host, catchUp: this.#catchUp, extended: this.#extended })
     if (host.limits.closesExpired) this.#expireLater()
   }
 
-  /** False from the moment its close begins. */
+  /** False once its close has begun. */
   get isOpen(): boolean {
     return this.#state === 'open'
   }
 
-  get isBehind(): boolean {
-    return this.#outbox.isBehind
+  get isLagging(): boolean {
+    return this.outbox.isLagging
   }
 
   get transport(): Pick<TransportPort, 'clientAddress' | 'subprotocol' | 'bytesWritten'> {
@@ -121,27 +117,28 @@ export class Session implements OutboxOwner, ReaderOwner, SubscriptionsOwner {
   }
 
   get subscriptionCount(): number {
-    return this.#subscriptions.count
+    return this.#requests.subscriptionCount
   }
 
   onBlocked(): void {
-    this.reader.makeAllStale()
     this.#setReading()
   }
 
   onUnblocked(): void {
-    this.#payPong()
+    this.#sendPong()
     this.#sendNotices()
     this.#host.queueCatchUp(this)
     this.#host.queueRequests(this)
     this.#setReading()
   }
 
-  onStale(): void {
+  owe(subscription: MarketSubscription): void {
+    if (this.#state !== 'open') return
+    this.#catchUp.owe(subscription)
     this.#host.queueCatchUp(this)
   }
 
-  /** Takes a message from the socket; it is answered at the end of the turn, or later if the pace says so. */
+  /** Takes a message from the socket; it is answered at the end of the tick, or later when it exceeds the rate. */
   receive(message: InboundMessage): void {
     if (this.#state !== 'open') return
     this.#arrived()
@@ -150,7 +147,7 @@ export class Session implements OutboxOwner, ReaderOwner, SubscriptionsOwner {
     this.#setReading()
   }
 
-  /** Takes a ping (with its data, to be answered) or a pong from the socket. */
+  /** Takes a ping (its data, which the pong repeats) or a pong (undefined) from the socket. */
   receiveControl(pingData: Buffer | undefined): void {
     if (this.#state !== 'open') return
     this.#arrived()
@@ -163,21 +160,21 @@ export class Session implements OutboxOwner, ReaderOwner, SubscriptionsOwner {
     } else if (pingData !== undefined) {
       // RFC 6455 section 5.5.3: of several pings only the most recent has to be answered.
       this.#owedPong = pingData
-      if (!this.#outbox.isBlocked) this.#payPong()
+      if (!this.outbox.isBlocked) this.#sendPong()
     }
   }
 
   /**
-   * Answers up to `countMax` messages that wait, and no further one from `untilMilliseconds` of the monotonic clock on.
-   * True when more could be answered at once.
+   * Answers up to `countMax` waiting messages, and starts none after `untilMilliseconds` of the monotonic clock. True
+   * when more can be answered at once.
    */
   answerRequests(countMax: number, untilMilliseconds: number): boolean {
     for (let count = 0; count < countMax && this.#canAnswer; count++) {
       if (count > 0 && this.#host.clock.monotonicMilliseconds() >= untilMilliseconds) break
       const taken = this.#inbox.take() as InboundMessage | { readonly waitMilliseconds: number }
       if ('waitMilliseconds' in taken) {
-        this.#paceTimer ??= this.#host.clock.schedule(taken.waitMilliseconds, () => {
-          this.#paceTimer = undefined
+        this.#rateTimer ??= this.#host.clock.schedule(taken.waitMilliseconds, () => {
+          this.#rateTimer = undefined
           this.#host.queueRequests(this)
         })
         break
@@ -185,37 +182,39 @@ export class Session implements OutboxOwner, ReaderOwner, SubscriptionsOwner {
       this.#answer(taken)
     }
     this.#setReading()
-    return this.#canAnswer && this.#paceTimer === undefined
+    return this.#canAnswer && this.#rateTimer === undefined
   }
 
-  /** Goes on with what is stale; true when more is left for the next turn. */
+  /** Sends what lagging subscriptions are owed; true when more is left for the next tick. */
   catchUp(untilMilliseconds: number): boolean {
     if (this.#state !== 'open') return false
     try {
-      return this.reader.catchUp(untilMilliseconds)
+      const outcome = this.#catchUp.run(untilMilliseconds)
+      if (outcome === 'done' || outcome === 'more') return outcome === 'more'
+      this.close(outcome)
     } catch (error) {
-      // Nobody knows any more what this client holds: it has to start anew. The others are not concerned.
-      this.noteInternalError(error)
+      // What this client holds is unknown now, so it has to reconnect. Other sessions are not affected.
+      this.#noteInternalError(error)
       this.close('internal')
-      return false
     }
+    return false
   }
 
-  /** Sends a beat, unless the socket cannot take it now: a beat is never queued behind data. */
-  beat({ instant, frame: plain }: Beat): void {
-    if (this.#state !== 'open' || this.#outbox.isBlocked || this.#transport.isSaturated) return
-    const frame = this.#extended === undefined ? plain : this.#extendedBeat(instant)
-    this.#outbox.sendChunk({ frames: frame, messageCount: 1 })
+  /** Sends a heartbeat, unless the socket cannot take it now: a heartbeat is never queued behind data. */
+  sendHeartbeat({ instant, frame: shared }: Heartbeat): void {
+    if (this.#state !== 'open' || this.outbox.isBlocked || this.#transport.isSaturated) return
+    const frame = this.#extended === undefined ? shared : this.#extendedHeartbeat(instant)
+    this.outbox.sendChunk({ frames: frame, messageCount: 1 })
   }
 
-  #extendedBeat(instant: Instant): Buffer {
-    const books = this.reader.bookStatuses()
-    // The digest of a large book is made in slices, at the ends of turns: there has to be one.
+  #extendedHeartbeat(instant: Instant): Buffer {
+    const books = this.#catchUp.bookStatuses()
+    // The digest of a large book is made in slices at the ends of ticks: this schedules one.
     this.#host.queueCatchUp(this)
     return textFrame(extendedHeartbeatText(instant, books))
   }
 
-  /** Pings the peer, and drops a connection on which nothing has arrived for `silenceMilliseconds`. */
+  /** Pings the peer; drops the connection when nothing has arrived for `silenceMilliseconds`. */
   checkLife(silenceMilliseconds: number): void {
     if (this.#state !== 'open' || !this.#isReading) return
     if (this.#host.clock.monotonicMilliseconds() - this.#lastArrivalMilliseconds > silenceMilliseconds) {
@@ -228,13 +227,13 @@ export class Session implements OutboxOwner, ReaderOwner, SubscriptionsOwner {
 
   /** Ends the subscriptions of a market that was removed or changed, and notifies the peer after what it was sent. */
   endMarket(market: string, end: MarketEnd): void {
-    const notice = this.#subscriptions.endMarket(market, end)
+    const notice = this.#requests.endMarket(market, end)
     if (notice === undefined) return
     this.#notices.push(notice)
     this.#sendNotices()
   }
 
-  /** Ends the connection: no data any more, then the close frame; a peer that does not answer is cut. */
+  /** Sends no more data, then the close frame; the connection of a peer that does not answer it is cut. */
   close(cause: CloseCause): void {
     if (this.#state !== 'open') return
     this.#state = 'closing'
@@ -244,12 +243,12 @@ export class Session implements OutboxOwner, ReaderOwner, SubscriptionsOwner {
     this.#transport.close(code, reason, REVOCATIONS.has(cause) ? REVOKED_CUT_MILLISECONDS : CLOSE_MILLISECONDS_MAX)
   }
 
-  /** Cuts the connection without a word. */
+  /** Cuts the connection without a close frame. */
   cut(): void {
     this.#transport.cut()
   }
 
-  /** To be called when the socket is gone. */
+  /** To be called when the socket has closed. */
   end(): void {
     if (this.#state === 'ended') return
     this.#state = 'ended'
@@ -259,7 +258,7 @@ export class Session implements OutboxOwner, ReaderOwner, SubscriptionsOwner {
   }
 
   get #canAnswer(): boolean {
-    return this.#state === 'open' && !this.#outbox.isBlocked && !this.#inbox.isEmpty
+    return this.#state === 'open' && !this.outbox.isBlocked && !this.#inbox.isEmpty
   }
 
   #expireLater(): void {
@@ -272,17 +271,17 @@ export class Session implements OutboxOwner, ReaderOwner, SubscriptionsOwner {
   }
 
   #release(): void {
-    this.#paceTimer?.cancel()
+    this.#rateTimer?.cancel()
     this.#expiryTimer?.cancel()
     this.#inbox.clear()
     this.#notices = []
-    this.#subscriptions.clear()
+    this.#requests.clear()
     this.#host.stopHeartbeat(this)
-    this.reader.end()
-    this.#outbox.end()
+    this.#catchUp.end()
+    this.outbox.end()
   }
 
-  #payPong(): void {
+  #sendPong(): void {
     if (this.#owedPong !== undefined) this.#transport.pong(this.#owedPong)
     this.#owedPong = undefined
   }
@@ -293,43 +292,44 @@ export class Session implements OutboxOwner, ReaderOwner, SubscriptionsOwner {
 
   #setReading(): void {
     if (this.#state !== 'open') return
-    const shouldRead = this.#inbox.isEmpty && !this.#outbox.isBlocked
+    const shouldRead = this.#inbox.isEmpty && !this.outbox.isBlocked
     if (shouldRead === this.#isReading) return
     this.#isReading = shouldRead
     if (shouldRead) {
-      // What the peer sent while it was not read counts from now on.
+      // Silence is measured from now on: while the socket was not read, nothing could arrive.
       this.#arrived()
-      this.#transport.goOnReading()
+      this.#transport.resumeReading()
     } else {
-      this.#transport.stopReading()
+      this.#transport.pauseReading()
     }
   }
 
   #answer(message: InboundMessage): void {
     try {
-      const { text, entryCount, heartbeat } = this.#subscriptions.answer(message)
+      const { text, entryCount, heartbeat, errors } = this.#requests.answer(message)
+      for (const error of errors) this.#noteInternalError(error)
       this.#inbox.charge(entryCount / ENTRIES_PER_MESSAGE)
       if (heartbeat === 'stop') this.#host.stopHeartbeat(this)
       this.#reply(text)
       if (heartbeat === 'start') this.#host.startHeartbeat(this)
     } catch (error) {
-      // A bug of ours costs this request, not the connection.
-      this.noteInternalError(error)
+      // A bug of the server fails this request, not the session.
+      this.#noteInternalError(error)
       this.#reply(internalErrorReply())
     }
   }
 
-  noteInternalError(error: unknown): void {
+  #noteInternalError(error: unknown): void {
     this.#host.countInternalError()
     this.#host.log.error({ connection: this.id, err: error }, 'internal error of a connection')
   }
 
-  /** Those that are left wait for the outbox to drain: no data comes before them, since catch-up waits for it too. */
+  /** Notices wait while the outbox is blocked; catch-up waits too, so no data is sent before them. */
   #sendNotices(): void {
-    while (this.#notices.length > 0 && !this.#outbox.isBlocked) this.#reply(this.#notices.shift() as string)
+    while (this.#notices.length > 0 && !this.outbox.isBlocked) this.#reply(this.#notices.shift() as string)
   }
 
   #reply(text: string): void {
-    this.#outbox.sendChunk({ frames: textFrame(text), messageCount: 1 })
+    this.outbox.sendChunk({ frames: textFrame(text), messageCount: 1 })
   }
 }

@@ -1,88 +1,126 @@
 /**
- * What one connection reads of one market, and how far it has come.
+ * What one session has subscribed to in one market, and how far each channel has been sent.
  *
- * States: nothing subscribed (`channels` 0, kept because of `laterThan`); stale (`generation` differs from the
- * reader's: catch-up owes it something); current (it gets the chunk of every turn for the channels in `delivered`,
- * which lacks those that wait for the market to be live).
+ * A subscription is current (it gets the frames of every tick for the channels in `delivered`), lagging (`generation`
+ * differs from the outbox's: catch-up owes it something), or empty (no channels; kept because of `laterThan`).
  */
+import type { EncodedFrame, Encoding } from '../channel/frame.ts'
+import type { ViewCommit } from '../channel/replica.ts'
+import type { ViewFeed } from '../channel/view-feed.ts'
 import type { ChannelType } from '../contract/channels.ts'
-import type { ExtendedView } from './extended-view.ts'
-import type { Outbox } from './outbox.ts'
+import type { Chunk, Outbox } from './outbox.ts'
 
-/** The channels of a market as bits, so that a set of them is a number below `CHANNEL_SETS`. */
-export const BOOK = 1
-export const TOP = 2
-export const EXECUTIONS = 4
-export const CHANNEL_SETS = 8
-
-export const CHANNEL_BITS: Readonly<Record<Exclude<ChannelType, 'heartbeat'>, number>> = {
-  market_data: BOOK,
-  'market_data.top_of_book': TOP,
-  execution_data: EXECUTIONS,
-}
-
-/** Who reads: what a market needs to know of a connection. */
-export interface ChannelReader {
+/** What a market needs of a session. */
+export interface Subscriber {
   readonly outbox: Outbox
-  /** Moves on whenever the outbox blocks: every subscription of an older generation is stale. */
-  readonly generation: number
-  /** Leaves the subscription to catch-up. */
-  makeStale(subscription: MarketSubscription): void
+  /** Leaves the subscription to the session's catch-up. */
+  owe(subscription: MarketSubscription): void
 }
 
-/** What a subscribe request of the extended wire asks for beside the market; undefined = not asked for. */
-export interface Wishes {
+/** Parameters of a subscribe request of the extended protocol; undefined = absent. */
+export interface ChannelParams {
   readonly depth?: number | undefined
   readonly intervalMilliseconds?: number | undefined
-  /** A cursor to go on from. */
+  /** A cursor to continue from. */
   readonly resume?: string | undefined
 }
 
-/**
- * What a subscription of the extended wire knows besides. A channel with an interval is paced: when it is current it
- * gets nothing until a tick finds that it changed, or makes it due, which lets catch-up lead it once.
- */
-export interface ExtendedState {
-  /** The view of market_data; undefined while that is not subscribed. */
-  view: ExtendedView | undefined
-  /** Intervals of the paced channels, in milliseconds; 0 = not paced. */
-  bookInterval: number
-  topInterval: number
-  /** Paced channels, as bits. */
-  paced: number
-  /** Paced channels that may be sent what they are owed, as bits. */
-  due: number
-  /** Change version that the last market_data message named; 0 = none was sent yet. */
-  bookCursor: number
-  /** The same of the top. */
-  topCursor: number
-  /** Number of the last execution that a message named; -1 = none was sent yet. */
-  executionCursor: number
+/** How far one channel of a subscription has been sent. */
+export interface ChannelState {
+  /** What the client holds: a version of the book, a number of the top or of an execution; NONE = owed the first. */
+  position: number
+  /** What the last message named as its cursor; NONE before the first. */
+  cursor: number
+  /** Of a throttled channel: whether catch-up may send now what is owed. */
+  isDue: boolean
 }
 
 export interface MarketSubscription {
-  /** Only on the extended wire. */
-  readonly extended: ExtendedState | undefined
-  readonly reader: ChannelReader
+  readonly subscriber: Subscriber
+  readonly encoding: Encoding
   /** Channels subscribed, as bits. */
   channels: number
-  /** Channels that get what happens now, as bits; the others are owed something. */
+  /** Channels that get the frames of a tick, as bits; the others of `channels` wait for the market. */
   delivered: number
+  /** Channels that get messages only at intervals, as bits. */
+  throttled: number
+  /** That of the outbox when the subscription was last current. */
   generation: number
-  /** Version of the book that the client holds; 0 = it is owed a SNAPSHOT. */
-  bookVersion: number
-  /** Whether the client holds a book at all, also one of a version that the journal no longer reaches. */
+  /** By place of the channel in its market; undefined where it was never subscribed. */
+  readonly states: (ChannelState | undefined)[]
+  /** The view of market_data; the published one until another depth is subscribed. */
+  view: ViewFeed
+  /** Whether the client holds a book, even of a version that the journal no longer reaches. */
   holdsBook: boolean
-  /** A SNAPSHOT must be of a later version than this one, because of what was sent on this connection before. */
+  /** A book must be of a later version than this one, because of what was sent on this connection before. */
   laterThan: number
-  /** Number of the top that the client holds; -1 = it is owed one. */
-  topNumber: number
-  /** Number of the last execution sent. */
-  executionNumber: number
-  /** Place in the market's list; -1 when not there. */
-  position: number
+  /** Place in the market's list; -1 when not in it. */
+  place: number
 }
 
-export interface ExtendedSubscription extends MarketSubscription {
-  readonly extended: ExtendedState
+/** Frames of a message of the current tick. */
+export interface TickFrame {
+  readonly bit: number
+  /** Only the subscribers of this view get it; undefined = all. */
+  readonly view: ViewFeed | undefined
+  readonly frames: EncodedFrame
+}
+
+/**
+ * Outcome of catch-up for one channel: it is current (`done`), it waits for the market to have something to send
+ * (`waiting`), the outbox takes no more (`blocked`), or the connection has to be closed with this cause.
+ */
+export type CaughtUp = 'done' | 'waiting' | 'blocked' | 'executionGap' | 'executionsMissed'
+
+/** Subscriptions of one channel with the same view and interval, which share one conflated message per interval. */
+export interface ThrottleGroup {
+  readonly channel: MarketChannel
+  readonly view: ViewFeed | undefined
+  readonly intervalMilliseconds: number
+  readonly subscriptions: Set<MarketSubscription>
+  /** Position and cursor of the last message. */
+  position: number
+  cursor: number
+}
+
+/**
+ * One channel of one market. Markets, catch-up and throttling treat all channels alike through these methods; to add a
+ * channel is to implement them. `state` is always the subscription's state of this channel.
+ */
+export interface MarketChannel {
+  readonly type: ChannelType
+  /** A power of two. */
+  readonly bit: number
+  /** Place in the market's list of channels and in `MarketSubscription.states`. */
+  readonly place: number
+  /** Sets the first position. Returns whether it continues from the cursor in `params.resume`. */
+  subscribe(subscription: MarketSubscription, state: ChannelState, params: ChannelParams): boolean
+  unsubscribe(subscription: MarketSubscription, state: ChannelState): void
+  /** Adds the frames of a commit, in the encodings that have subscribers. */
+  encodeCommit(
+    commit: ViewCommit,
+    hasSubscribers: readonly [base: boolean, extended: boolean],
+    frames: TickFrame[],
+  ): void
+  /** Whether the frames of the tick come next for a current subscription. */
+  continues(subscription: MarketSubscription, state: ChannelState): boolean
+  /** Notes that the frames of the tick were sent. */
+  advance(subscription: MarketSubscription, state: ChannelState): void
+  endTick(): void
+  /**
+   * Sends a lagging subscription what it is owed. `waiting`: the state of an earlier channel of the market that waits.
+   */
+  catchUp(subscription: MarketSubscription, state: ChannelState, waiting: ChannelState | undefined): CaughtUp
+  /** Of channels that can be throttled: the view that a group has in common. */
+  groupView?(subscription: MarketSubscription): ViewFeed | undefined
+  /**
+   * Moves a group to the current position. Returns the message that its subscriptions share, 'unchanged' when there is
+   * none, or 'by-catch-up' when each of them has to be sent its own. A group without subscriptions gets its start.
+   */
+  conflate?(group: ThrottleGroup): Chunk | 'unchanged' | 'by-catch-up'
+}
+
+/** Whether catch-up may send a channel now: always, unless it is throttled and its interval has not passed. */
+export function isDue({ throttled }: MarketSubscription, bit: number, state: ChannelState): boolean {
+  return (throttled & bit) === 0 || state.isDue
 }

@@ -64,11 +64,11 @@ export class Transport {
     this.#socket.uncork()
   }
 
-  stopReading(): void {
+  pauseReading(): void {
     if (this.isOpen) this.#webSocket.pause()
   }
 
-  goOnReading(): void {
+  resumeReading(): void {
     if (this.isOpen) this.#webSocket.resume()
   }
 

@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
 import { ExecutionLog } from '../../src/channel/execution-log.ts'
-import { textFrame } from '../../src/channel/frame.ts'
+import { BASE, EXTENDED, textFrame } from '../../src/channel/frame.ts'
 import { testMarket } from '../support/stream-simulation.ts'
 import { commitOf } from './bus-conformance.ts'
 
 interface LogWith {
   readonly log: ExecutionLog
   readonly append: (count: number, milliseconds?: number) => void
-  /** Appends a commit with a hole at this place of its executions. */
+  /** Appends a commit with a miss at this place of its executions. */
   readonly miss: (count: number, missedAt: number) => void
 }
 
-/** An execution has its number as its amount, holes counted. */
+/** An execution has its number as its amount, misses counted. */
 function logWith(kept: number): LogWith {
   const log = new ExecutionLog(testMarket('AAAUSD', 0), kept)
   let next = 1
@@ -35,7 +35,7 @@ function text(number: number, time = '1970-01-01T00:00:00.000Z'): string {
   return `{"channel":"execution_data","payload":{"market":"AAAUSD","price":"1.00","amount":"${amount}","executed_at":"${time}"}}`
 }
 
-test('numbers rise from 1 without gaps; the oldest fall out', () => {
+test('numbers rise from 1 without gaps; the oldest are dropped', () => {
   const { log, append } = logWith(5)
   expect([log.firstNumber, log.lastNumber]).toEqual([1, 0])
   append(3)
@@ -54,48 +54,50 @@ test('each number gives its own execution, over many rounds of the ring', () => 
   for (let round = 0; round < 30; round++) {
     append((round % 4) + 1)
     for (let number = log.firstNumber; number <= log.lastNumber; number++) {
-      expect(log.frame(number)).toEqual(textFrame(text(number)))
+      expect(log.frame(number, BASE, false)).toEqual(textFrame(text(number)))
     }
   }
 })
 
-test('a frame is made once, with the commit time where the source gives none', () => {
+test('a frame is encoded once, with the commit time where the source gives none', () => {
   const { log, append } = logWith(3)
   append(1, 86_400_001)
   append(1, 86_400_002)
-  expect(log.frame(1)).toEqual(textFrame(text(1, '1970-01-02T00:00:00.001Z')))
-  expect(log.frame(2)).toEqual(textFrame(text(2, '1970-01-02T00:00:00.002Z')))
-  expect(log.frame(1)).toBe(log.frame(1))
+  expect(log.frame(1, BASE, false)).toEqual(textFrame(text(1, '1970-01-02T00:00:00.001Z')))
+  expect(log.frame(2, BASE, false)).toEqual(textFrame(text(2, '1970-01-02T00:00:00.002Z')))
+  expect(log.frame(1, BASE, false)).toBe(log.frame(1, BASE, false))
 })
 
-test('a hole takes a number, wherever it stands among the executions of a commit, and nothing before it is left', () => {
+test('a miss takes a number wherever it is among the executions of a commit, and everything before it is dropped', () => {
   for (const missedAt of [0, 1, 2, 3]) {
     const { log, append, miss } = logWith(10)
     append(4)
-    expect(log.holeNumber).toBe(0)
+    expect(log.missNumber).toBe(0)
     miss(3, missedAt)
-    expect([log.holeNumber, log.firstNumber, log.lastNumber]).toEqual([5 + missedAt, 6 + missedAt, 8])
+    expect([log.missNumber, log.firstNumber, log.lastNumber]).toEqual([5 + missedAt, 6 + missedAt, 8])
     append(1)
-    for (let number = log.firstNumber; number <= 9; number++) expect(log.frame(number)).toEqual(textFrame(text(number)))
+    for (let number = log.firstNumber; number <= 9; number++)
+      expect(log.frame(number, BASE, false)).toEqual(textFrame(text(number)))
   }
 })
 
-test('a hole falls out like an execution, and comes alone as well', () => {
+test('a miss is dropped like an execution, and may come alone', () => {
   const { log, append, miss } = logWith(3)
   miss(0, 0)
-  expect([log.holeNumber, log.firstNumber, log.lastNumber]).toEqual([1, 2, 1])
+  expect([log.missNumber, log.firstNumber, log.lastNumber]).toEqual([1, 2, 1])
   append(2)
   expect([log.firstNumber, log.lastNumber]).toEqual([2, 3])
   append(2)
-  expect([log.holeNumber, log.firstNumber, log.lastNumber]).toEqual([1, 3, 5])
-  for (const number of [3, 4, 5]) expect(log.frame(number)).toEqual(textFrame(text(number)))
+  expect([log.missNumber, log.firstNumber, log.lastNumber]).toEqual([1, 3, 5])
+  for (const number of [3, 4, 5]) expect(log.frame(number, BASE, false)).toEqual(textFrame(text(number)))
 })
 
-test('a cursor from before a hole is no place to go on from; one from behind it is', () => {
+test('a cursor from before a miss cannot be resumed; one after it can', () => {
   const { log, append, miss } = logWith(10)
   append(3)
   const cursorOf = (number: number) =>
-    (JSON.parse(log.extendedFrame(number, true).subarray(4).toString()) as { stream: { cursor: string } }).stream.cursor
+    (JSON.parse(log.frame(number, EXTENDED, true).subarray(4).toString()) as { stream: { cursor: string } }).stream
+      .cursor
   const before = cursorOf(3)
   expect(log.resumable(before)).toBe(3)
   miss(2, 0)
@@ -103,10 +105,10 @@ test('a cursor from before a hole is no place to go on from; one from behind it 
   expect(log.resumable(cursorOf(5))).toBe(5)
 })
 
-test('a frame that is kept keeps no memory but its own', () => {
+test('a kept frame keeps only its own memory', () => {
   const { log, append } = logWith(5)
   append(1)
-  for (const frame of [log.frame(1), log.extendedFrame(1, false)]) {
+  for (const frame of [log.frame(1, BASE, false), log.frame(1, EXTENDED, false)]) {
     expect(frame.buffer.byteLength).toBe(frame.length)
   }
 })

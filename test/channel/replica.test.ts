@@ -122,15 +122,15 @@ describe('a replica', () => {
     expect([replica.liveVersion, replica.isWithdrawn]).toEqual([4, false])
   })
 
-  test('says when its book must not be shown', () => {
+  test('reports a crossed book', () => {
     const { replica, commit } = follow()
     commit([bid(100, 1), ask(200, 1)])
-    expect(replica.isSound).toBe(true)
+    expect(replica.isCrossed).toBe(false)
     commit([bid(200, 1)])
-    expect(replica.isSound).toBe(false)
+    expect(replica.isCrossed).toBe(true)
   })
 
-  test('crashes on a hole, a repetition and another writer, instead of guessing', () => {
+  test('crashes on a gap, a repetition and another epoch', () => {
     for (const [version, epoch] of [
       [3, 'e1'],
       [1, 'e1'],

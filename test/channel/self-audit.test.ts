@@ -132,8 +132,8 @@ class AuditedStream {
         get live() {
           return replica.live
         },
-        get isSound() {
-          return replica.isSound
+        get isCrossed() {
+          return replica.isCrossed
         },
         listen: (listener) =>
           replica.listen({

@@ -168,7 +168,7 @@ it('a key that needs a restart is named and keeps its value; a live one does not
   await client.until('both answers', () => answers().length === 2)
   expect(answers().flatMap(({ channels }) => channels)).toMatchObject([
     { success: true },
-    { success: false, error: 'NO_EFFECT_ACTION', message: 'the limit of 1 subscriptions a connection is reached' },
+    { success: false, error: 'NO_EFFECT_ACTION', message: 'the limit of 1 subscriptions per connection is reached' },
   ])
   client.socket.close()
 })

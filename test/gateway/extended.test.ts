@@ -306,7 +306,7 @@ test('both wires side by side: a market that goes, and one that grows stale', ()
   const { stream, connect } = startStream({ settings: { staleSeconds: 5, closesStale: true } })
   const gone = connect()
   gone.subscribe(entry(BOOK, { depth: 1, interval_ms: 50 }), entry(EXECUTIONS))
-  expect(stream.hub.channel('AAAUSD')?.subscriptions).toHaveLength(1)
+  expect(stream.hub.market('AAAUSD')?.subscriptions).toHaveLength(1)
   stream.removeMarket('AAAUSD')
   const end = '"success":true,"message":"the market was removed: it is no longer served"}'
   expect(gone.client.read()).toEqual([
@@ -323,7 +323,7 @@ test('both wires side by side: a market that goes, and one that grows stale', ()
   expect(stale.client.transport.closed?.code).toBe(4002)
   stale.client.session.end()
   gone.client.session.end()
-  expect(stream.hub.channel('AAAUSD')?.subscriptions).toEqual([])
+  expect(stream.hub.market('AAAUSD')?.subscriptions).toEqual([])
 })
 
 test('who slept through a change and its return is told the next one behind the message it was sent last', () => {

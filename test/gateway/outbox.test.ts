@@ -2,15 +2,15 @@ import { expect, test } from 'vitest'
 import { Outbox, type OutboxTotals } from '../../src/gateway/outbox.ts'
 import { FakeTransport } from '../support/fake-transport.ts'
 
-const MARK_BYTES = 1_000
+const HIGH_WATER_BYTES = 1_000
 
 function outboxWith(kernelBytes: number) {
   const transport = new FakeTransport(kernelBytes, () => undefined)
-  const totals: OutboxTotals = { messages: 0, bytes: 0, behind: 0 }
+  const totals: OutboxTotals = { messages: 0, bytes: 0, conflated: 0, lagging: 0 }
   const events: string[] = []
   const outbox = new Outbox({
     transport,
-    markBytes: MARK_BYTES,
+    highWaterBytes: HIGH_WATER_BYTES,
     totals,
     owner: {
       onBlocked: () => events.push('blocked'),
@@ -32,33 +32,33 @@ function outboxWith(kernelBytes: number) {
   return { outbox, transport, totals, events, send, read }
 }
 
-test('blocks when more than the mark waits, and unblocks at half of it', () => {
+test('blocks above the high-water mark, and unblocks at half of it', () => {
   const { outbox, totals, events, send, read } = outboxWith(200)
   for (let count = 0; count < 5; count++) send(200)
-  expect([outbox.isBlocked, totals.behind]).toEqual([false, 0])
+  expect([outbox.isBlocked, totals.lagging]).toEqual([false, 0])
   send(200)
-  expect([outbox.isBlocked, totals.behind]).toEqual([true, 1])
+  expect([outbox.isBlocked, totals.lagging]).toEqual([true, 1])
   while (events.length < 2) read()
   expect(events).toEqual(['blocked', 'unblocked at 400'])
-  expect([outbox.isBlocked, totals.behind]).toEqual([false, 0])
+  expect([outbox.isBlocked, totals.lagging]).toEqual([false, 0])
   read()
   expect(events).toHaveLength(2)
-  expect(totals).toEqual({ messages: 6, bytes: 1_200, behind: 0 })
+  expect(totals).toEqual({ messages: 6, bytes: 1_200, conflated: 0, lagging: 0 })
 })
 
-test('ended while behind it is not counted as behind, and late callbacks do nothing', () => {
+test('ended while lagging it is no longer counted, and late callbacks do nothing', () => {
   const { outbox, totals, events, send, read } = outboxWith(200)
   for (let count = 0; count < 10; count++) send(200)
-  expect(totals.behind).toBe(1)
+  expect(totals.lagging).toBe(1)
   outbox.end()
   outbox.end()
-  expect(totals.behind).toBe(0)
+  expect(totals.lagging).toBe(0)
   for (let count = 0; count < 10; count++) read()
   expect(events).toEqual(['blocked'])
   expect(outbox.isBlocked).toBe(true)
 })
 
-test('what one turn adds goes out in one write', () => {
+test('the chunks of one tick leave in one write', () => {
   const { outbox, transport } = outboxWith(10_000)
   const chunk = { frames: Buffer.from([0x81, 0x00]), messageCount: 1 }
   expect([outbox.add(chunk), outbox.add(chunk), outbox.add(chunk)]).toEqual([true, false, false])

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { MarketChannel } from '../../src/gateway/market-channel.ts'
+import type { MarketStream } from '../../src/gateway/market-stream.ts'
 import { BID } from '../../src/market/event.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { type LiveClient, LiveStream, WorkingClock } from './live-stream.ts'
@@ -286,12 +286,12 @@ describe('a bug of ours', () => {
     const stream = new LiveStream()
     stream.snapshot()
     const client = stream.connect()
-    const { channel } = stream.hub
-    stream.hub.channel = broken
+    const { market } = stream.hub
+    stream.hub.market = broken
     expect(client.ask(request('market_data'))).toEqual([
       '{"type":"error","error":"INTERNAL_SERVER_ERROR","message":"Unexpected server error"}',
     ])
-    stream.hub.channel = channel
+    stream.hub.market = market
     expect(client.ask(request('market_data'))).toHaveLength(2)
     expect(await stream.registry.metrics()).toContain('tidegate_stream_internal_errors_total 1')
   })
@@ -301,9 +301,9 @@ describe('a bug of ours', () => {
     stream.snapshot()
     stream.snapshot(undefined, 'BBBUSD')
     const client = stream.connect()
-    const market = stream.hub.channel('AAAUSD') as MarketChannel
-    const { add } = market
-    market.add = broken
+    const market = stream.hub.market('AAAUSD') as MarketStream
+    const { subscribe } = market
+    market.subscribe = broken
     const [reply] = client.subscribe('AAAUSD market_data', 'BBBUSD market_data')
     const channels = JSON.parse(reply as string).channels
     expect(channels[0]).toEqual({
@@ -315,7 +315,7 @@ describe('a bug of ours', () => {
     })
     expect(channels[1].success).toBe(true)
     expect(JSON.parse(client.ask(LIST)[0] as string).channels).toHaveLength(1)
-    market.add = add
+    market.subscribe = subscribe
     const again = client.subscribe('AAAUSD market_data')
     expect(JSON.parse(again[0] as string).channels[0].success).toBe(true)
     expect(again).toHaveLength(2)
@@ -327,8 +327,8 @@ describe('a bug of ours', () => {
     stream.snapshot(undefined, 'BBBUSD')
     const [client, other] = [stream.connect(), stream.connect()]
     other.subscribe('BBBUSD market_data')
-    const market = stream.hub.channel('AAAUSD') as MarketChannel
-    market.catchUp.snapshot = broken
+    const market = stream.hub.market('AAAUSD') as MarketStream
+    market.channelOf('market_data').catchUp = broken
     client.subscribe('AAAUSD market_data')
     expect(client.transport.closed).toEqual({ code: 1011, reason: 'internal error' })
     stream.update([{ side: BID, price: 100, amount: 5 }], [], 'BBBUSD')
@@ -365,12 +365,12 @@ describe('the end of a connection', () => {
     expect(metrics).not.toMatch(/tidegate_closes_total\{cause="revoked"\}/)
   })
 
-  test('of one that was behind is no longer counted as behind', async () => {
+  test('of a lagging session: it is no longer counted as lagging', async () => {
     const { stream, client } = blockedClient()
     expect(await stream.registry.metrics()).toContain('tidegate_connections_behind 1')
     client.session.close('operator')
     expect(await stream.registry.metrics()).toContain('tidegate_connections_behind 0')
-    expect(stream.hub.channel('AAAUSD')?.subscriptions).toEqual([])
+    expect(stream.hub.market('AAAUSD')?.subscriptions).toEqual([])
   })
 
   test.each(['tokenRevoked', 'revoked'] as const)('a connection that ends as %s is cut after one second', (cause) => {

@@ -80,7 +80,7 @@ describe('subscribe', () => {
       params: { market: 'AAAUSD' },
       success: false,
       error: 'NO_EFFECT_ACTION',
-      message: 'the limit of 3 subscriptions a connection is reached',
+      message: 'the limit of 3 subscriptions per connection is reached',
     })
     client.unsubscribe('heartbeat')
     expect(outcomes(client.subscribe(EXECUTIONS)[0])).toEqual([true])

@@ -134,7 +134,7 @@ describe('a connection over a real socket', () => {
     const { transport, client, webSocket } = await open()
     const received: string[] = []
     webSocket.on('message', (data) => received.push(String(data)))
-    transport.stopReading()
+    transport.pauseReading()
     await new Promise<void>((resolve) => client.send('held back', () => resolve()))
     // Round trips the other way: in each of them the server's loop could have read.
     for (let count = 0; count < 20; count++) {
@@ -143,7 +143,7 @@ describe('a connection over a real socket', () => {
       await pinged
     }
     expect(received).toEqual([])
-    transport.goOnReading()
+    transport.resumeReading()
     await expect.poll(() => received).toEqual(['held back'])
   })
 })
@@ -176,7 +176,7 @@ describe('closing', () => {
 
   test('reads the answer of a peer that was not read', async () => {
     const { transport, client, webSocket } = await open()
-    transport.stopReading()
+    transport.pauseReading()
     client.send('waits')
     let code: number | undefined
     webSocket.on('close', (found) => {

@@ -62,11 +62,11 @@ export class FakeTransport implements TransportPort {
     this.#gathering = false
   }
 
-  stopReading(): void {
+  pauseReading(): void {
     this.isReading = false
   }
 
-  goOnReading(): void {
+  resumeReading(): void {
     this.isReading = true
   }
 

@@ -63,7 +63,7 @@ export interface RestNodeOptions {
   /** Addresses for which there is no key come from a seed in the setting `data_dir`. */
   readonly hasTestSeed?: boolean
   /** Whose markets are listed; absent = there are none. */
-  readonly hub?: Pick<Hub, 'channels'>
+  readonly hub?: Pick<Hub, 'markets'>
   /** Whether the instrument of a market trades; absent = that is not known. */
   readonly instrumentOf?: (symbol: string) => Instrument | undefined
 }
@@ -114,7 +114,7 @@ export class RestNode {
     const refreshDirectory = () => loader.refresh()
     const quotas = createQuotas(metrics, live)
     const routes: DeclaredRoute[] = []
-    const hub = options.hub ?? { channels: [] }
+    const hub = options.hub ?? { markets: [] }
     const isSimulated = (symbol: string) => symbol.startsWith('SIM')
     const instrumentOf = options.instrumentOf ?? (() => undefined)
     const shared = { quotas, db, directory, clock, log, metrics, refreshDirectory, host: '127.0.0.1', port: 0 }

@@ -25,7 +25,7 @@ test('readers that come and go in any order get what they are subscribed to, and
       }
     }
     for (const { client, subscribed } of clients) if (subscribed) client.session.close('operator')
-    expect(stream.hub.channel('AAAUSD')?.subscriptions).toEqual([])
+    expect(stream.hub.market('AAAUSD')?.subscriptions).toEqual([])
   }
 })
 

@@ -1,0 +1,223 @@
+/**
+ * market_data of one market: its views, one per subscribed depth, and their delivery. A new subscriber gets a SNAPSHOT,
+ * a current one the UPDATE of every commit, and a lagging or throttled one a single conflated UPDATE, or a SNAPSHOT
+ * where the journal of the view no longer reaches back. It never sends a book that is not later than what the connection
+ * was sent before.
+ */
+import type { Clock, Timer } from '../base/clock.ts'
+import { EXTENDED } from '../channel/frame.ts'
+import type { Replica, ViewCommit } from '../channel/replica.ts'
+import { NONE, ViewFeed } from '../channel/view-feed.ts'
+import type { Chunk } from './outbox.ts'
+import {
+  type CaughtUp,
+  type ChannelParams,
+  type ChannelState,
+  isDue,
+  type MarketChannel,
+  type MarketSubscription,
+  type ThrottleGroup,
+  type TickFrame,
+} from './subscription.ts'
+
+/** How long a view without subscribers is kept, so that a client that reconnects can resume. */
+const VIEW_LINGER_MILLISECONDS = 60_000
+
+export interface BookChannelOptions {
+  readonly replica: Replica
+  readonly clock: Clock
+  readonly place: number
+  /** Requests an empty commit, so that a SNAPSHOT can be later than what was sent; false when there is no sequencer. */
+  readonly requestCommit: () => boolean
+}
+
+export class BookChannel implements MarketChannel {
+  readonly type = 'market_data'
+  readonly bit: number
+  readonly place: number
+  /** The view of the published depth. */
+  readonly published: ViewFeed
+  readonly #options: BookChannelOptions
+  readonly #replica: Replica
+  /** By depth. */
+  readonly #views: Map<number, ViewFeed>
+  readonly #lingerTimers = new Map<number, Timer>()
+
+  constructor(options: BookChannelOptions) {
+    const { replica, clock, place } = options
+    this.#options = options
+    this.#replica = replica
+    this.place = place
+    this.bit = 1 << place
+    this.published = new ViewFeed(replica, replica.view, clock)
+    this.#views = new Map([[replica.market.depth, this.published]])
+  }
+
+  subscribe(subscription: MarketSubscription, state: ChannelState, { depth, resume }: ChannelParams): boolean {
+    // Tops and executions were sent up to the current version: an earlier SNAPSHOT would go back in time.
+    if (subscription.delivered !== 0) this.#demandLater(subscription, this.#replica.version - 1)
+    const view = this.#openView(depth ?? this.#replica.market.depth)
+    const version = resume === undefined ? undefined : view.resumable(resume)
+    view.join(subscription.encoding)
+    subscription.view = view
+    state.position = version ?? NONE
+    state.cursor = version ?? NONE
+    subscription.holdsBook = version !== undefined
+    return version !== undefined
+  }
+
+  unsubscribe(subscription: MarketSubscription, state: ChannelState): void {
+    this.#demandLater(subscription, state.position)
+    subscription.holdsBook = false
+    subscription.view.leave(subscription.encoding)
+    this.#lingerIfUnused(subscription.view)
+    subscription.view = this.published
+  }
+
+  encodeCommit(commit: ViewCommit, _hasSubscribers: readonly [boolean, boolean], frames: TickFrame[]): void {
+    for (const [depth, view] of this.#views) {
+      const changes = depth === this.#replica.market.depth ? commit.changes : (commit.changesAt.get(depth) ?? [])
+      const encoded = view.encodeCommit(changes, commit.startsOver)
+      if (encoded !== undefined) frames.push({ bit: this.bit, view, frames: encoded })
+    }
+  }
+
+  continues({ view, encoding }: MarketSubscription, state: ChannelState): boolean {
+    return !view.hasMoved || view.continues(encoding, state.cursor)
+  }
+
+  advance({ view }: MarketSubscription, state: ChannelState): void {
+    state.position = this.#replica.version
+    if (view.hasMoved) state.cursor = view.view.changeVersion
+  }
+
+  endTick(): void {
+    for (const view of this.#views.values()) view.endTick()
+  }
+
+  catchUp(subscription: MarketSubscription, state: ChannelState): CaughtUp {
+    const { live, isCrossed, isWithdrawn, version } = this.#replica
+    if (isCrossed) return 'waiting'
+    if (state.position !== NONE) {
+      if (!isDue(subscription, this.bit, state)) return 'done'
+      const outcome = this.#sendUpdate(subscription, state)
+      if (outcome !== 'too-old') return outcome
+      this.#demandLater(subscription, state.position)
+      state.position = NONE
+    }
+    // A stale market sends one SNAPSHOT only: the empty one that removes a withdrawn book, which no UPDATE can.
+    if (!live && !(isWithdrawn && subscription.holdsBook)) return 'waiting'
+    if (version <= subscription.laterThan) {
+      if (this.#options.requestCommit()) return 'waiting'
+      // No later commit can be made: the same book with the same time is better than none.
+      subscription.laterThan = version - 1
+    }
+    return this.#sendSnapshot(subscription, state)
+  }
+
+  groupView({ view }: MarketSubscription): ViewFeed {
+    return view
+  }
+
+  conflate(group: ThrottleGroup): Chunk | 'unchanged' | 'by-catch-up' {
+    const { position, cursor } = group
+    const feed = group.view as ViewFeed
+    const { version, changeVersion } = feed.view
+    group.position = version
+    group.cursor = changeVersion
+    if (changeVersion === cursor || group.subscriptions.size === 0) return 'unchanged'
+    const conflated = feed.conflated(EXTENDED, position, cursor)
+    if (typeof conflated === 'string' || conflated.message.length > 1) return 'by-catch-up'
+    return { frames: conflated.message[0] as Buffer, messageCount: 1 }
+  }
+
+  /** What a heartbeat reports about the book of a current subscription, if its digest is known. */
+  statusText({ view }: MarketSubscription, state: ChannelState, sinceMilliseconds: number): string | undefined {
+    return state.cursor === NONE ? undefined : view.statusText(state.position, state.cursor, sinceMilliseconds)
+  }
+
+  get isWorking(): boolean {
+    for (const view of this.#views.values()) if (view.isWorking) return true
+    return false
+  }
+
+  /** Continues what is made in slices until `untilMilliseconds` of the monotonic clock. */
+  work(untilMilliseconds: number): void {
+    for (const view of this.#views.values()) {
+      if (this.#options.clock.monotonicMilliseconds() >= untilMilliseconds) break
+      if (view.isWorking) view.work(untilMilliseconds)
+    }
+  }
+
+  stop(): void {
+    for (const timer of this.#lingerTimers.values()) timer.cancel()
+    this.#lingerTimers.clear()
+    this.#views.clear()
+  }
+
+  /** Sends the one UPDATE that leads to the current version; nothing when no level differs. */
+  #sendUpdate(subscription: MarketSubscription, state: ChannelState): CaughtUp | 'too-old' {
+    const { version } = this.#replica
+    const { view, encoding } = subscription
+    const { outbox } = subscription.subscriber
+    if (state.position === version) {
+      state.isDue = false
+      return 'done'
+    }
+    const conflated = view.conflated(encoding, state.position, state.cursor)
+    if (conflated === 'too-old') return 'too-old'
+    // A resumed subscription may hold less than this connection was sent before; its UPDATE has to be later than that.
+    const mustBeLater = conflated !== 'nothing' && version <= subscription.laterThan
+    if (mustBeLater && this.#options.requestCommit()) return 'waiting'
+    state.isDue = false
+    state.position = version
+    if (conflated === 'nothing') return 'done'
+    state.cursor = view.view.changeVersion
+    outbox.countConflated()
+    outbox.send(conflated.message)
+    return outbox.isBlocked ? 'blocked' : 'done'
+  }
+
+  #sendSnapshot(subscription: MarketSubscription, state: ChannelState): CaughtUp {
+    const { view, encoding, laterThan } = subscription
+    const { outbox } = subscription.subscriber
+    const snapshot = view.snapshot(encoding, laterThan)
+    if (snapshot === undefined) return 'waiting'
+    const message = view.snapshotMessage(encoding, snapshot, state.cursor)
+    state.position = snapshot.version
+    state.cursor = snapshot.changeVersion
+    subscription.holdsBook = true
+    outbox.send(message)
+    if (outbox.isBlocked) return 'blocked'
+    const outcome = this.#sendUpdate(subscription, state)
+    return outcome === 'too-old' ? 'waiting' : outcome
+  }
+
+  #demandLater(subscription: MarketSubscription, version: number): void {
+    subscription.laterThan = Math.max(subscription.laterThan, version)
+  }
+
+  #openView(depth: number): ViewFeed {
+    this.#lingerTimers.get(depth)?.cancel()
+    this.#lingerTimers.delete(depth)
+    let view = this.#views.get(depth)
+    if (view === undefined) {
+      view = new ViewFeed(this.#replica, this.#replica.openView(depth), this.#options.clock)
+      this.#views.set(depth, view)
+    }
+    return view
+  }
+
+  #lingerIfUnused(view: ViewFeed): void {
+    const { depth } = view.view
+    // The subscriptions of a stopped market end after it: they must not start a timer.
+    const isOpen = this.#views.get(depth) === view
+    if (!isOpen || view === this.published || view.subscriberCount > 0) return
+    const timer = this.#options.clock.schedule(VIEW_LINGER_MILLISECONDS, () => {
+      this.#lingerTimers.delete(depth)
+      this.#views.delete(depth)
+      this.#replica.closeView(depth)
+    })
+    this.#lingerTimers.set(depth, timer)
+  }
+}
