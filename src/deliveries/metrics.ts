@@ -1,7 +1,7 @@
 /** What an operator watches of deliveries: how many are not final, how long they wait, and what came out of requests. */
 import { Counter, Gauge, type MetricsRegistry } from '../base/metrics.ts'
 import { type Db, StatementFailed, StoreUnavailable } from '../store/db.ts'
-import { sql } from '../store/sql.ts'
+import { type RawBuilder, sql } from '../store/sql.ts'
 
 export interface DeliveryMetrics {
   readonly lateSettles: Counter
@@ -12,34 +12,38 @@ const OPEN_STATUSES = ['WAITING', 'CLAIMED', 'SENT', 'NEEDS_OPERATOR'] as const
 /** So that a look costs the same however many there are. */
 const COUNTED_MAX = 10_000
 
-interface OpenRow {
-  readonly status: string
-  readonly count: number
-  readonly oldest_seconds: number
-}
+/** What there is now of one state, whose name is `statuses.status`. */
+type Sample = RawBuilder<number>
+
+const OPEN = sql`deliveries.status = statuses.status and deliveries.status not in ('SETTLED', 'FAILED')`
 
 export function createDeliveryMetrics(registry: MetricsRegistry, db: Db): DeliveryMetrics {
-  const oldest = new Gauge({
-    name: 'tidegate_deliveries_oldest_seconds',
-    help: 'Age of the oldest delivery in each state that is not final; 0 when there is none',
-    labelNames: ['status'],
-    registers: [registry],
-  })
-  new Gauge({
-    name: 'tidegate_deliveries_open',
-    help: `Deliveries in each state that is not final, counted up to ${COUNTED_MAX}; NEEDS_OPERATOR ones wait for you`,
-    labelNames: ['status'],
-    registers: [registry],
-    async collect() {
-      const rows = await readOpen(db)
-      this.reset()
-      oldest.reset()
-      for (const { status, count, oldest_seconds } of rows) {
-        this.set({ status }, count)
-        oldest.set({ status }, oldest_seconds)
-      }
-    },
-  })
+  // Each reads for itself: the registry writes a gauge as soon as its own reading is done.
+  const gauge = (name: string, help: string, sample: Sample): void => {
+    new Gauge({
+      name,
+      help,
+      labelNames: ['status'],
+      registers: [registry],
+      async collect() {
+        const rows = await readOpen(db, sample)
+        this.reset()
+        for (const { status, value } of rows) this.set({ status }, value)
+      },
+    })
+  }
+  gauge(
+    'tidegate_deliveries_oldest_seconds',
+    'Age of the oldest delivery in each state that is not final; 0 when there is none',
+    sql`greatest(0, coalesce(extract(epoch from clock_timestamp() - (
+      select min(created_at) from deliveries where ${OPEN}
+    )), 0))::float8`,
+  )
+  gauge(
+    'tidegate_deliveries_open',
+    `Deliveries in each state that is not final, counted up to ${COUNTED_MAX}; NEEDS_OPERATOR ones wait for you`,
+    sql`(select count(*)::integer from (select from deliveries where ${OPEN} limit ${COUNTED_MAX}) as open)`,
+  )
   const lateSettles = new Counter({
     name: 'tidegate_deliveries_late_settles_total',
     help: 'Deliveries that were settled after they had failed, and their money had gone back to the profile',
@@ -59,20 +63,14 @@ export function createRequestCounter(registry: MetricsRegistry): Counter<'outcom
 }
 
 /** Nothing while the store is away (which other metrics tell) or has no tables yet. */
-async function readOpen(db: Db): Promise<readonly OpenRow[]> {
+async function readOpen(
+  db: Db,
+  sample: Sample,
+): Promise<readonly { readonly status: string; readonly value: number }[]> {
   if (!db.available) return []
   try {
-    const { rows } = await sql<OpenRow>`
-      select status, (
-        select count(*)::integer from (
-          select from deliveries where deliveries.status = statuses.status
-            and deliveries.status not in ('SETTLED', 'FAILED') limit ${COUNTED_MAX}
-        ) as open
-      ) as count, greatest(0, coalesce(extract(epoch from clock_timestamp() - (
-        select min(created_at) from deliveries where deliveries.status = statuses.status
-          and deliveries.status not in ('SETTLED', 'FAILED')
-      )), 0))::float8 as oldest_seconds
-      from unnest(${[...OPEN_STATUSES]}::text[]) as statuses (status)
+    const { rows } = await sql<{ readonly status: string; readonly value: number }>`
+      select status, ${sample} as value from unnest(${[...OPEN_STATUSES]}::text[]) as statuses (status)
     `.execute(db.tables())
     return rows
   } catch (error) {

@@ -1,6 +1,8 @@
 /** Executors that claim deliveries and report their results: each is paid once, and each result moves the money once. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { type NewDelivery, releaseDelivery } from '../../src/deliveries/create.ts'
+import { createDeliveryMetrics } from '../../src/deliveries/metrics.ts'
 import {
   type ClaimRequest,
   claimDeliveries,
@@ -305,6 +307,17 @@ describe('a late settlement', () => {
     expect((await transferOf(db, id))?.status).toBe('COMPLETED')
     expect(owners.calls.at(-1)).toMatchObject({ call: 'settled', delivery: { late: true } })
   })
+})
+
+it('shows how many are in each state, and how long the oldest waits, at the first look', async () => {
+  const [id = ''] = await addDeliveries(db, owner, 2)
+  await sql`update deliveries set created_at = created_at - interval '1 hour' where id = ${id}`.execute(db.tables())
+  const registry = createMetricsRegistry()
+  createDeliveryMetrics(registry, db)
+  const text = await registry.metrics()
+  const sampleOf = (name: string) => Number(text.split(`${name}{status="WAITING"} `)[1]?.split('\n')[0])
+  expect(sampleOf('tidegate_deliveries_open')).toBe(2)
+  expect(sampleOf('tidegate_deliveries_oldest_seconds')).toBeGreaterThanOrEqual(3_600)
 })
 
 describe('the list', () => {
