@@ -65,6 +65,14 @@ export async function createDeliveries<Tables>(
 }
 
 /**
+ * Holds the delivery of an orchestration until the transaction ends. Whoever reports the result of a delivery holds that
+ * before its orchestration, so whoever decides about the orchestration asks for this first.
+ */
+export async function lockDeliveryOf<Tables>(transaction: Transaction<Tables>, orchestrationId: string): Promise<void> {
+  await sql`select from deliveries where orchestration_id = ${orchestrationId} for update`.execute(transaction)
+}
+
+/**
  * The operator decided that the delivery of an orchestration leaves whatever the state of its account: it is handed out
  * next time, unless something is paused.
  * @returns whether it has one that is not handed out yet

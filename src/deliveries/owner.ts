@@ -1,7 +1,7 @@
 /**
  * What a delivery is for learns of its result through this contract: the orchestration that it ends, or the deposit that
- * it returns. Calls happen in the transaction that changes the delivery, after its postings and its transfer are written;
- * an error rolls all of it back.
+ * it returns. Calls happen in the transaction that changes the delivery, before its postings are written, because records
+ * are locked before balances; an error rolls all of it back.
  */
 import type { Transaction } from '../store/db.ts'
 import type { Delivery, DeliveryFailure, DeliveryWait } from './model.ts'

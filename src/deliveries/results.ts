@@ -1,7 +1,8 @@
 /**
  * What becomes of a delivery, in the caller's transaction and on a row that is locked: its state by the table in `model`,
- * the postings, the entry of the customer's statement, its last attempt, and what its owner does about it. Who reports a
- * result, and whether it is of the present attempt, is decided by the callers.
+ * the postings, the entry of the customer's statement, its last attempt, and what its owner does about it. The row of the
+ * owner is locked behind that of the delivery and before any balance. Who reports a result, and whether it is of the
+ * present attempt, is decided by the callers.
  */
 import { assert } from '../base/assert.ts'
 import { lockBalances, post } from '../ledger/ledger.ts'
@@ -49,13 +50,13 @@ export async function settle<Tables>(
     fee = ${fee === undefined ? null : String(fee)}::numeric
   `,
   )
+  const delivery = deliveryOf(settled)
+  await ownerOf(owners, delivery).settled(transaction, delivery)
   await post(transaction, late ? await latePostings(transaction, row) : [postingOf(row, { bucket: 'external' })])
   const hash = 'crypto' in row.destination && TRANSACTION_HASH.test(reference) ? { cryptoTxHash: reference } : {}
   const paid: TransferChange = { id: row.id, status: 'COMPLETED', ...hash, ...(fee === undefined ? {} : { fee }) }
   await changeTransfers(transaction, [paid])
   await endAttempts(transaction, [row], { outcome: 'SETTLED' })
-  const delivery = deliveryOf(settled)
-  await ownerOf(owners, delivery).settled(transaction, delivery)
 }
 
 /** They were not paid, and will not be: their amounts go back to their profiles. */
@@ -71,6 +72,7 @@ export async function failAll<Tables>(
     const set = sql`status = ${next(row, 'fail')}, fail_code = ${code}, fail_detail = ${detail}`
     failed.push(await change(transaction, row, set))
   }
+  for (const delivery of failed.map(deliveryOf)) await ownerOf(owners, delivery).failed(transaction, delivery, failure)
   await post(transaction, await returnPostings(transaction, rows))
   await changeTransfers(
     transaction,
@@ -80,7 +82,6 @@ export async function failAll<Tables>(
     outcome: failure.code === 'REFUSED' ? 'REFUSED' : 'FAILED',
     detail: failure.detail,
   })
-  for (const delivery of failed.map(deliveryOf)) await ownerOf(owners, delivery).failed(transaction, delivery, failure)
 }
 
 /** The webhook was handed over: the executor will pay, and reports the result itself. */

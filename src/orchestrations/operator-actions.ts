@@ -4,7 +4,7 @@
  */
 import { newId } from '../base/ids.ts'
 import { readGates } from '../controls/gates.ts'
-import { releaseDelivery } from '../deliveries/create.ts'
+import { lockDeliveryOf, releaseDelivery } from '../deliveries/create.ts'
 import { Problem } from '../http/problem.ts'
 import { readDecimals } from '../ledger/assets.ts'
 import { lockBalances, post } from '../ledger/ledger.ts'
@@ -128,8 +128,9 @@ export async function rejectOrchestration<Tables>(
   return await textOf(transaction, id)
 }
 
-/** The row, held against the worker and other callers until the transaction ends. */
+/** The row, held against the worker, results of its delivery and other callers until the transaction ends. */
 async function lock<Tables>(transaction: Transaction<Tables>, id: string): Promise<Row> {
+  await lockDeliveryOf(transaction, id)
   // The caller's transaction knows the caller's tables; those of this folder are in the same store.
   const ours = transaction as unknown as Transaction<OrchestrationTables>
   const row = await ours.selectFrom('orchestrations').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()

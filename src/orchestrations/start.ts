@@ -88,11 +88,13 @@ export async function notifyWork<Tables>(transaction: Transaction<Tables>): Prom
   await sql`select pg_notify(${WORK_CHANNEL}, '')`.execute(transaction)
 }
 
-/** Makes what waits for the end of a pause due at once. */
+/** Makes what waits for the end of a pause due at once. As everywhere, orchestrations are locked before their work. */
 export async function wakePaused<Tables>(transaction: Transaction<Tables>): Promise<void> {
   await sql`
-    update orchestration_queue set next_attempt_at = clock_timestamp()
-    from orchestrations where id = orchestration_id and waiting_for = 'PAUSED'
+    with paused as (
+      select id from orchestrations where waiting_for = 'PAUSED' and step = 'convert' order by id for update
+    )
+    update orchestration_queue set next_attempt_at = clock_timestamp() from paused where orchestration_id = paused.id
   `.execute(transaction)
   await notifyWork(transaction)
 }

@@ -1,0 +1,102 @@
+/**
+ * Everybody locks the records of a payment in one order: the delivery, then what it is for, then balances. Two
+ * transactions that meet wait for each other in turn, never in a circle. The embedded store has one session.
+ */
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { DELIVERY_OWNERS } from '../../src/app/delivery-owners.ts'
+import { newId } from '../../src/base/ids.ts'
+import { reportFailed } from '../../src/deliveries/reports.ts'
+import { lockBalances } from '../../src/ledger/ledger.ts'
+import { convertBatch } from '../../src/orchestrations/convert.ts'
+import { releaseOrchestration } from '../../src/orchestrations/operator-actions.ts'
+import { claimWork } from '../../src/orchestrations/queue.ts'
+import type { Db, Transaction } from '../../src/store/db.ts'
+import { sql } from '../../src/store/sql.ts'
+import { addDeliveries, PAYEE } from '../support/deliveries.ts'
+import { captureLog } from '../support/door.ts'
+import { addAssets, addOwner, type Owner } from '../support/ledger.ts'
+import {
+  convertSettings,
+  newOrchestration,
+  ORCHESTRATED_ASSETS,
+  orchestrationRow,
+  startAll,
+} from '../support/orchestrations.ts'
+import { openTestStore } from '../support/test-store.ts'
+
+type Work = (transaction: Transaction<unknown>) => Promise<unknown>
+
+describe.skipIf(inject('engine') === 'embedded')('transactions that meet at one payment (needs PostgreSQL)', () => {
+  let db: Db
+  let owner: Owner
+  beforeAll(async () => {
+    db = await openTestStore({ log: captureLog().log })
+    await addAssets(db, ORCHESTRATED_ASSETS)
+    owner = await addOwner(db)
+  })
+  afterAll(() => db?.close())
+
+  /** The first one takes what it takes first, the second comes as far as it can, and the first one goes on. */
+  async function meet([takeFirst, goOn]: readonly [Work, Work], second: Work): Promise<void> {
+    let coming: Promise<unknown> = Promise.resolve()
+    const limits = { statementMillisecondsMax: 60_000 }
+    await db.transaction(async (transaction) => {
+      await takeFirst(transaction)
+      const pid = sql<{ pid: number }>`select pg_backend_pid() as pid`
+      let waiting: number | undefined
+      coming = db.transaction(async (other) => {
+        waiting = (await pid.execute(other)).rows[0]?.pid
+        await second(other)
+      }, limits)
+      coming.catch(() => undefined)
+      await expect
+        .poll(async () => {
+          const blocked = sql<{ is: boolean }>`select cardinality(pg_blocking_pids(${waiting ?? 0})) > 0 as is`
+          return (await blocked.execute(db.tables())).rows[0]?.is
+        })
+        .toBe(true)
+      await goOn(transaction)
+    }, limits)
+    await coming
+  }
+
+  it('an executor claims what the operator releases', async () => {
+    const destination = { crypto: { address: PAYEE, network: 'ETHEREUM' } } as const
+    const [id = ''] = await startAll(db, [newOrchestration(owner, { destination })])
+    const claims = await claimWork(db, { kinds: ['convert'], limit: 1, claimSeconds: 60 })
+    await db.transaction((transaction) => convertBatch(transaction, claims, convertSettings()))
+    await sql`
+      update orchestrations set waiting_for = 'HOLD', waiting_since = created_at where id = ${id}
+    `.execute(db.tables())
+    await meet(
+      [
+        (transaction) =>
+          sql`select from deliveries where orchestration_id = ${id} for update skip locked`.execute(transaction),
+        (transaction) => sql`select from orchestrations where id = ${id} for update`.execute(transaction),
+      ],
+      (transaction) => releaseOrchestration(transaction, 'operator', id),
+    )
+    expect(await orchestrationRow(db, id)).toMatchObject({ step: 'deliver', waiting_for: null })
+  })
+
+  it('the return of a deposit fails while the deposit is dealt with', async () => {
+    const depositId = newId()
+    const [id = ''] = await addDeliveries(db, owner, 1, { owner: { depositId } })
+    await sql`
+      insert into deposits (id, customer_id, profile_id, asset, amount, status, secondary_status, disposition, network,
+        bank_reference, delivery_id, occurred_at, created_at, updated_at)
+      values (${depositId}, ${owner.customerId}, ${owner.profileId}, 'USDC', 1500000, 'COMPLETED', 'RETURNED', 'NO_RULE',
+        'WIRE', ${depositId}, ${id}, now(), now(), now())
+    `.execute(db.tables())
+    await meet(
+      [
+        (transaction) => sql`select from deposits where id = ${depositId} for update`.execute(transaction),
+        (transaction) => lockBalances(transaction, [{ profileId: owner.profileId, asset: 'USDC' }]),
+      ],
+      (transaction) =>
+        reportFailed(transaction, DELIVERY_OWNERS, 'operator', id, { reason: 'the account is closed', attempt: 0 }),
+    )
+    const { rows } = await sql`select secondary_status from deposits where id = ${depositId}`.execute(db.tables())
+    expect(rows).toEqual([{ secondary_status: null }])
+  })
+})
