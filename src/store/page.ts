@@ -213,15 +213,16 @@ export function cursorAfter({ created_at, id }: Placed, request: PageRequest): s
   return encodeCursor({ createdAt: created_at, id }, request)
 }
 
-/** What `query` gives behind the cursor, in order: the page and one record more. */
+/** What `query` gives behind the cursor, in order: the page and one record more, or so many. */
 export function pageQuery<Database, Table extends keyof Database, Row>(
   query: SelectQueryBuilder<Database, Table, Row>,
   request: PageRequest,
+  count = limitOf(request) + 1,
 ): SelectQueryBuilder<Database, Table, Row> {
   const { createdAt, id } = columnsOf(request)
   return behindCursor(query, request)
     .orderBy(orderOf(request.order, request.indexes ?? 'owner', createdAt, id))
-    .limit(limitOf(request) + 1)
+    .limit(count)
 }
 
 /** What `query` gives behind the cursor. */

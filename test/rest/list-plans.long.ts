@@ -8,8 +8,8 @@ import { CRYPTO_NETWORK_NAMES } from '../../src/contract/crypto-networks.ts'
 import type { Db } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
-import { PostgresConnection } from '../../src/store/postgres-connection.ts'
 import { sql } from '../../src/store/sql.ts'
+import { type Explained, type ExplainedStatements, explainStatements, summaryOf } from '../support/explained.ts'
 import { ACCOUNTS_A_PROFILE, analyze, fill, fillAccounts, idOf } from '../support/many-records.ts'
 import { createPatientClock } from '../support/patient-clock.ts'
 import { hasPostgres, PostgresServer } from '../support/postgres.ts'
@@ -25,24 +25,6 @@ const FIRST_MILLISECONDS = Date.parse('2026-01-01T00:00:00Z')
 const PLACES = isLong ? [0.5, 0.99] : [0.99]
 /** Blocks of one way down an index, and of the records: generous, and far from what a list has. */
 const BLOCKS_A_PROBE = 8
-
-interface PlanNode {
-  readonly 'Node Type': string
-  readonly 'Relation Name'?: string
-  readonly 'Index Name'?: string
-  readonly 'Actual Rows': number
-  readonly 'Actual Loops': number
-  readonly 'Rows Removed by Filter'?: number
-  readonly 'Rows Removed by Index Recheck'?: number
-  readonly 'Shared Hit Blocks': number
-  readonly 'Shared Read Blocks': number
-  readonly Plans?: readonly PlanNode[]
-}
-
-interface Explained {
-  readonly text: string
-  readonly plan: PlanNode
-}
 
 type Parameters = readonly (readonly [name: string, value: string])[]
 
@@ -89,21 +71,7 @@ const CHANGES_FILTERS = [
 /** The directory reads other tables, whenever it hears of a change. */
 const A_LIST = /^\s*select\b.*\b(accounts|account_changes|deposit_addresses|rules)\b/s
 
-/** While it is there, statements that read lists are explained before they run. */
-let explained: Explained[] | undefined
-const run = PostgresConnection.prototype.run
-
-function explainStatements(): void {
-  PostgresConnection.prototype.run = async function (text, parameters, millisecondsMax) {
-    if (explained !== undefined && A_LIST.test(text)) {
-      const given = explained
-      const { rows } = await run.call(this, `explain (analyze, buffers, format json) ${text}`, parameters, 60_000)
-      const [{ Plan: plan }] = rows[0]!['QUERY PLAN'] as [{ Plan: PlanNode }]
-      given.push({ text, plan })
-    }
-    return await run.call(this, text, parameters, millisecondsMax)
-  }
-}
+let plans: ExplainedStatements | undefined
 
 describe.skipIf(!hasPostgres)('pages of lists on PostgreSQL, explained (needs its server programs)', () => {
   let server: PostgresServer
@@ -137,24 +105,21 @@ describe.skipIf(!hasPostgres)('pages of lists on PostgreSQL, explained (needs it
     await fill(db, { customerId: later.customerId, count: COUNT * 0.1, firstMilliseconds: FIRST_MILLISECONDS + COUNT })
     await fill(db, { customerId: small.customerId, count: COUNT * 0.02, firstMilliseconds: FIRST_MILLISECONDS })
     if (arePlannedFor) await analyze(db)
-    explainStatements()
+    plans = explainStatements(A_LIST)
   }
 
   afterEach(async () => {
-    PostgresConnection.prototype.run = run
+    plans?.stop()
     await node?.close()
     await db?.close()
     await server?.remove()
   })
 
   async function explainPage(call: () => Promise<{ status: number; text: string }>): Promise<Explained> {
-    explained = []
-    const answer = await call()
-    const found = explained
-    explained = undefined
+    const { answer, found } = await (plans as ExplainedStatements).during(call)
     expect(answer.status, answer.text).toBe(200)
     expect(found).toHaveLength(1)
-    return found[0]!
+    return found[0] as Explained
   }
 
   const cases = async (customer: RestCustomer): Promise<ListCase[]> => {
@@ -318,7 +283,7 @@ describe.skipIf(!hasPostgres)('pages of lists on PostgreSQL, explained (needs it
         await fillAccounts(db, { customerId, changed, count: CHANGES_COUNT, firstMilliseconds: FIRST_MILLISECONDS })
       }
       if (arePlannedFor) await analyze(db)
-      explainStatements()
+      plans = explainStatements(A_LIST)
       const problems: string[] = []
       for (const [changed, customer] of customers) {
         for (const filter of CHANGES_FILTERS) {
@@ -368,7 +333,7 @@ describe.skipIf(!hasPostgres)('pages of lists on PostgreSQL, explained (needs it
           where customer_id = ${customerId}`.execute(transaction),
       { statementMillisecondsMax: 600_000 },
     )
-    explainStatements()
+    plans = explainStatements(A_LIST)
     // 2 MiB are 256 blocks; reading all values would take 6,000 more. By changes every record is looked up by its id.
     for (const [query, blocksMax] of [
       ['limit=1000', 2_000],
@@ -393,22 +358,3 @@ describe.skipIf(!hasPostgres)('pages of lists on PostgreSQL, explained (needs it
     return Buffer.from([digest, time, id].join('|')).toString('base64url')
   }
 })
-
-/** What the scans of tables read, all their turns together, and how much was given to look up. */
-function summaryOf(plan: PlanNode): { rows: number; blocks: number; scans: string[]; slices: number } {
-  let rows = 0
-  let slices = 0
-  const scans: string[] = []
-  const visit = (node: PlanNode): void => {
-    // What a bitmap was made for is counted where its records are read.
-    if (node['Relation Name'] !== undefined) {
-      const { 'Rows Removed by Filter': filtered = 0, 'Rows Removed by Index Recheck': rechecked = 0 } = node
-      rows += (node['Actual Rows'] + filtered + rechecked) * node['Actual Loops']
-      scans.push(`${node['Node Type']} ${node['Index Name'] ?? node['Relation Name']}`)
-    }
-    if (node['Node Type'] === 'Function Scan') slices += node['Actual Rows']
-    for (const inner of node.Plans ?? []) visit(inner)
-  }
-  visit(plan)
-  return { rows: Math.round(rows), blocks: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], scans, slices }
-}

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../src/base/ids.ts'
 import { post } from '../../src/ledger/ledger.ts'
 import { nextCreationTime, nextCreationTimes } from '../../src/store/creation-time.ts'
+import { sql } from '../../src/store/sql.ts'
 import { changeTransfers, insertTransfers, type NewTransfer } from '../../src/transfers/store.ts'
 import { credit } from '../support/ledger.ts'
 import { type RestCustomer, RestNode } from '../support/rest.ts'
@@ -207,6 +208,34 @@ describe('the list', () => {
 })
 
 describe('a customer', () => {
+  it('ends a page early where very many match a filter and few the others, and leads to each of those once', async () => {
+    const other = await node.newCustomer()
+    // The oldest, the newest and one in between are of another asset; pages look at 5,000.
+    await sql`
+      insert into transfers (id, customer_id, profile_id, asset, amount, direction, type, status, group_id, metadata,
+        created_at, updated_at)
+      select gen_random_uuid(), ${other.customerId}::uuid, ${profileId}::uuid,
+        case when i in (1, 6000, 11000) then 'BTC' else 'USDC' end, i, 'CREDIT', 'CONVERSION', 'COMPLETED',
+        gen_random_uuid(), '{}', timestamptz '2026-01-01' + i * interval '1 millisecond', now()
+      from generate_series(1, 11000) as i
+    `.execute(node.db.tables())
+    const expected = ['0.00000001', '0.00006', '0.00011']
+    for (const order of ['ASC', 'DESC']) {
+      const query = `${TRANSFERS}?profile_id=${profileId}&status=COMPLETED&asset=BTC&order=${order}`
+      const found: string[] = []
+      const counts: number[] = []
+      let cursor: string | undefined = ''
+      while (cursor !== undefined) {
+        const { body } = await other.call('GET', `${query}&page_cursor=${cursor}`)
+        found.push(...body.items.map(({ amount }: { amount: string }) => amount))
+        counts.push(body.items.length)
+        cursor = body.next_page_cursor
+      }
+      expect(found).toEqual(order === 'ASC' ? expected : expected.toReversed())
+      expect(counts).toEqual([1, 1, 1])
+    }
+  })
+
   it('finds no transfers and balances of others, and needs the scopes', async () => {
     const [id = ''] = await write(customer, [{}])
     const other = await node.newCustomer()

@@ -1,0 +1,83 @@
+/**
+ * What PostgreSQL does for statements: the very ones that are sent are explained, with what they read, on the connection
+ * that runs them.
+ */
+import { PostgresConnection } from '../../src/store/postgres-connection.ts'
+
+interface PlanNode {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Index Name'?: string
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly 'Rows Removed by Index Recheck'?: number
+  readonly 'Shared Hit Blocks': number
+  readonly 'Shared Read Blocks': number
+  readonly Plans?: readonly PlanNode[]
+}
+
+export interface Explained {
+  readonly text: string
+  readonly plan: PlanNode
+  readonly milliseconds: number
+}
+
+export interface ExplainedStatements {
+  /** What the statements that match came to while this ran. */
+  during<Answer>(
+    work: () => Promise<Answer>,
+  ): Promise<{ readonly answer: Answer; readonly found: readonly Explained[] }>
+  stop(): void
+}
+
+/** Explains statements that match, before they run, in every connection of this process until `stop`. */
+export function explainStatements(matching: RegExp): ExplainedStatements {
+  const run = PostgresConnection.prototype.run
+  let explained: Explained[] | undefined
+  PostgresConnection.prototype.run = async function (text, parameters, millisecondsMax) {
+    if (explained !== undefined && matching.test(text)) {
+      const given = explained
+      const { rows } = await run.call(this, `explain (analyze, buffers, format json) ${text}`, parameters, 60_000)
+      type Answer = [{ readonly Plan: PlanNode; readonly 'Execution Time': number }]
+      const [{ Plan: plan, 'Execution Time': milliseconds }] = (rows[0] as { readonly 'QUERY PLAN': Answer })[
+        'QUERY PLAN'
+      ]
+      given.push({ text, plan, milliseconds })
+    }
+    return await run.call(this, text, parameters, millisecondsMax)
+  }
+  return {
+    async during(work) {
+      explained = []
+      const found = explained
+      try {
+        return { answer: await work(), found }
+      } finally {
+        explained = undefined
+      }
+    },
+    stop() {
+      PostgresConnection.prototype.run = run
+    },
+  }
+}
+
+/** What the scans of tables read, all their turns together, and how much was given to look up. */
+export function summaryOf(plan: PlanNode): { rows: number; blocks: number; scans: string[]; slices: number } {
+  let rows = 0
+  let slices = 0
+  const scans: string[] = []
+  const visit = (node: PlanNode): void => {
+    // What a bitmap was made for is counted where its records are read.
+    if (node['Relation Name'] !== undefined) {
+      const { 'Rows Removed by Filter': filtered = 0, 'Rows Removed by Index Recheck': rechecked = 0 } = node
+      rows += (node['Actual Rows'] + filtered + rechecked) * node['Actual Loops']
+      scans.push(`${node['Node Type']} ${node['Index Name'] ?? node['Relation Name']}`)
+    }
+    if (node['Node Type'] === 'Function Scan') slices += node['Actual Rows']
+    for (const inner of node.Plans ?? []) visit(inner)
+  }
+  visit(plan)
+  return { rows: Math.round(rows), blocks: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], scans, slices }
+}
