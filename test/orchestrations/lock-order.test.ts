@@ -38,26 +38,30 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at one 
 
   /** The first one takes what it takes first, the second comes as far as it can, and the first one goes on. */
   async function meet([takeFirst, goOn]: readonly [Work, Work], second: Work): Promise<void> {
-    let coming: Promise<unknown> = Promise.resolve()
+    const [taken, met] = [signal(), signal()]
     const limits = { statementMillisecondsMax: 60_000 }
-    await db.transaction(async (transaction) => {
+    const going = db.transaction(async (transaction) => {
       await takeFirst(transaction)
-      const pid = sql<{ pid: number }>`select pg_backend_pid() as pid`
-      let waiting: number | undefined
-      coming = db.transaction(async (other) => {
-        waiting = (await pid.execute(other)).rows[0]?.pid
-        await second(other)
-      }, limits)
-      coming.catch(() => undefined)
-      await expect
-        .poll(async () => {
-          const blocked = sql<{ is: boolean }>`select cardinality(pg_blocking_pids(${waiting ?? 0})) > 0 as is`
-          return (await blocked.execute(db.tables())).rows[0]?.is
-        })
-        .toBe(true)
+      taken.give()
+      await met.given
       await goOn(transaction)
     }, limits)
-    await coming
+    await taken.given
+    let pid = 0
+    const coming = db.transaction(async (transaction) => {
+      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(transaction)
+      pid = rows[0]?.pid ?? 0
+      await second(transaction)
+    }, limits)
+    const waits = async () => {
+      const { rows } = await sql<{ is: boolean }>`
+        select cardinality(pg_blocking_pids(${pid}::integer)) > 0 as is
+      `.execute(db.tables())
+      return rows[0]?.is
+    }
+    await Promise.race([expect.poll(waits).toBe(true), coming])
+    met.give()
+    await Promise.all([going, coming])
   }
 
   it('an executor claims what the operator releases', async () => {
@@ -100,3 +104,12 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at one 
     expect(rows).toEqual([{ secondary_status: null }])
   })
 })
+
+/** A promise and what settles it. */
+function signal() {
+  let give: () => void = () => undefined
+  const given = new Promise<void>((resolve) => {
+    give = resolve
+  })
+  return { give, given }
+}
