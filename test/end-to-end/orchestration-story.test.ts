@@ -7,7 +7,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { crc32 } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { WebSocketServer } from 'ws'
+import { type WebSocket, WebSocketServer } from 'ws'
 import { servedScopes } from '../../src/contract/scopes.ts'
 import { ALL_KEYS } from '../support/address-keys.ts'
 import { ETHEREUM_ADDRESS } from '../support/rules.ts'
@@ -23,13 +23,17 @@ let executor: Server
 let service: ServiceInside
 let token: string
 let profileId: string
+let accountId: string
 let payments = 0
 let refs = 0
 /** What the executor does with requests; undefined: it cuts the connection. */
 let answer: object | undefined = { status: 'ACCEPTED' }
 const requests: Json[] = []
+/** The best bid of USDC at the venue, and the connection that reads it. */
+let pegPrice = '0.9999'
+let pegSocket: WebSocket | undefined
 
-/** Lists one pair and gives its book: 1.0 at the best bid of 100,000.0. */
+/** Lists two pairs and gives their books: 1.0 BTC at the best bid of 100,000.0, and USDC at its peg. */
 function startVenue(): WebSocketServer {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
   server.on('connection', (socket) =>
@@ -37,19 +41,63 @@ function startVenue(): WebSocketServer {
       const { method, params, req_id } = JSON.parse(String(data))
       if (method !== 'subscribe') return
       if (params.channel === 'instrument') {
-        const pair = '{"symbol":"BTC/USD","status":"online","price_precision":1,"qty_precision":1}'
-        socket.send(`{"channel":"instrument","type":"snapshot","data":{"assets":[],"pairs":[${pair}]}}`)
+        const pairs = [pairOf('BTC/USD', 1), pairOf('USDC/USD', 4)].join()
+        socket.send(`{"channel":"instrument","type":"snapshot","data":{"assets":[],"pairs":[${pairs}]}}`)
       }
       if (params.channel !== 'book') return
-      const result = { channel: 'book', symbol: 'BTC/USD', depth: params.depth }
-      socket.send(JSON.stringify({ method, success: true, result, req_id }))
-      const levels =
-        '"bids":[{"price":100000.0,"qty":1.0},{"price":99999.0,"qty":2.0}],"asks":[{"price":100001.0,"qty":1.5}]'
-      const checksum = crc32('1000010' + '15' + '1000000' + '10' + '999990' + '20')
-      socket.send(`{"channel":"book","type":"snapshot","data":[{"symbol":"BTC/USD",${levels},"checksum":${checksum}}]}`)
+      for (const symbol of params.symbol) {
+        const result = { channel: 'book', symbol, depth: params.depth }
+        socket.send(JSON.stringify({ method, success: true, result, req_id }))
+        if (symbol === 'USDC/USD') {
+          pegSocket = socket
+          socket.send(bookMessage('snapshot', symbol, [[pegPrice, '5.0']], [[nextPrice(pegPrice), '5.0']]))
+        } else {
+          const bids = [
+            ['100000.0', '1.0'],
+            ['99999.0', '2.0'],
+          ] as const
+          socket.send(bookMessage('snapshot', symbol, bids, [['100001.0', '1.5']]))
+        }
+      }
     }),
   )
   return server
+}
+
+type Level = readonly [price: string, amount: string]
+
+function pairOf(symbol: string, precision: number): string {
+  return `{"symbol":"${symbol}","status":"online","price_precision":${precision},"qty_precision":1}`
+}
+
+/** @param gone levels that are no longer there; the checksum is of the others */
+function bookMessage(
+  type: 'snapshot' | 'update',
+  symbol: string,
+  bids: readonly Level[],
+  asks: readonly Level[],
+  gone: { readonly bids: readonly Level[]; readonly asks: readonly Level[] } = { bids: [], asks: [] },
+): string {
+  const digits = (text: string) => text.replace('.', '').replace(/^0+/, '')
+  const checksum = crc32([...asks, ...bids].map(([price, amount]) => digits(price) + digits(amount)).join(''))
+  const side = (levels: readonly Level[]) =>
+    `[${levels.map(([price, amount]) => `{"price":${price},"qty":${amount}}`).join()}]`
+  const levels = `"bids":${side([...gone.bids, ...bids])},"asks":${side([...gone.asks, ...asks])}`
+  const time = type === 'update' ? `,"timestamp":"${new Date().toISOString()}"` : ''
+  return `{"channel":"book","type":"${type}","data":[{"symbol":"${symbol}",${levels},"checksum":${checksum}${time}}]}`
+}
+
+function nextPrice(price: string): string {
+  return (Number(price) + 0.0001).toFixed(4)
+}
+
+/** The price of USDC at the venue becomes this one; resolves when the service has seen it. */
+async function movePeg(price: string, isInside: boolean): Promise<void> {
+  const gone = { bids: [[pegPrice, '0.0']], asks: [[nextPrice(pegPrice), '0.0']] } as const
+  pegPrice = price
+  pegSocket?.send(bookMessage('update', 'USDC/USD', [[price, '5.0']], [[nextPrice(price), '5.0']], gone))
+  const holds = () => service.operator.metric('tidegate_peg_holds{market="USDCUSD"}')
+  await expect.poll(holds).toBe(isInside ? 1 : 0)
 }
 
 function startExecutor(): Server {
@@ -137,15 +185,19 @@ beforeAll(async () => {
   venue = startVenue()
   executor = startExecutor().listen(0, '127.0.0.1')
   await Promise.all([once(venue, 'listening'), once(executor, 'listening')])
-  service = await startServiceInside(folder.path, [market('BTC', 1, 10, 'kraken:BTC/USD', 1)], {
-    ...ALL_KEYS,
-    'feeds.kraken.url': `ws://${await addressOf(venue)}`,
-    'rules.approval': 'required',
-    // The book of the test never changes.
-    'conversion.book_age_seconds_max': 3_600,
-    'deliveries.webhook_url': `http://${await addressOf(executor)}/pay`,
-    'deliveries.webhook_secrets': 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
-  })
+  service = await startServiceInside(
+    folder.path,
+    [market('BTC', 1, 10, 'kraken:BTC/USD', 1), market('USDC', 4, 10, 'kraken:USDC/USD', 1)],
+    {
+      ...ALL_KEYS,
+      'feeds.kraken.url': `ws://${await addressOf(venue)}`,
+      'rules.approval': 'required',
+      // The books of the test hardly ever change.
+      'conversion.book_age_seconds_max': 3_600,
+      'deliveries.webhook_url': `http://${await addressOf(executor)}/pay`,
+      'deliveries.webhook_secrets': 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+    },
+  )
   const { id: customerId } = await service.operator.call<Json>('POST', '/customers', { name: 'story' })
   const scopes = servedScopes(false)
   const client = await service.operator.call<Json>('POST', `/customers/${customerId}/clients`, {
@@ -159,6 +211,7 @@ beforeAll(async () => {
     create_profile: true,
   })
   profileId = account.profile_id
+  accountId = account.id
 })
 
 afterAll(async () => {
@@ -280,8 +333,64 @@ describe('an orchestration that the customer asks for', () => {
     expect(done).toMatchObject({ status: 'COMPLETED', destination_amount: '45.000001' })
     expect(await balances()).toMatchObject({ USDC: '0 0 0', USDG: '25.5 0 0' })
   })
+})
 
-  it('leaves a ledger that adds up', async () => {
-    expect(await service.operator.metric('tidegate_ledger_imbalance')).toBe(0)
+describe('a rule at par inside a peg that is watched', () => {
+  let place: Json
+  const waits = (reason: string) => (found: Json) => found.waiting_for === reason
+  const control = (assets: readonly string[]) => service.operator.call('PATCH', '/controls', { paused: { assets } })
+  const review = (admin_disabled: boolean) =>
+    service.operator.call('PATCH', `/accounts/${accountId}`, { admin_disabled })
+
+  beforeAll(async () => {
+    const rule = await approve(await newRule({ source_asset: 'USDC', destination_asset: 'USD' }))
+    place = rule.source.crypto
   })
+
+  it('waits while the price is at 0.97, and continues when it is back at 0.999', async () => {
+    await movePeg('0.9700', false)
+    const arrived = await deposit(place, 'USDC', '7')
+    const waiting = await orchestration(ofDeposit(arrived), waits('PEG'))
+    expect(waiting).toMatchObject({ status: 'PROCESSING' })
+    expect(await balances()).toMatchObject({ USDC: '0 7 0', USD: '149999.5 0 0' })
+    await movePeg('0.9990', true)
+    const done = await orchestration(ofDeposit(arrived), isFinal)
+    expect(done).toMatchObject({ status: 'COMPLETED', destination_amount: '7', price: '1' })
+    expect(await balances()).toMatchObject({ USDC: '0 0 0', USD: '150006.5 0 0' })
+  })
+
+  it('credits only while something of it is paused; what was started before waits, and continues', async () => {
+    await movePeg('0.9700', false)
+    const before = await deposit(place, 'USDC', '3')
+    await orchestration(ofDeposit(before), waits('PEG'))
+    await control(['USDC'])
+    expect(await deposit(place, 'USDC', '2')).toMatchObject({ disposition: { code: 'PAUSED' } })
+    expect(await balances()).toMatchObject({ USDC: '2 3 0' })
+    await orchestration(ofDeposit(before), waits('PAUSED'))
+    await movePeg('0.9990', true)
+    await control([])
+    expect(await orchestration(ofDeposit(before), isFinal)).toMatchObject({ status: 'COMPLETED' })
+    expect(await balances()).toMatchObject({ USDC: '2 0 0', USD: '150009.5 0 0' })
+  })
+
+  it('credits only while the account is blocked; what was started before is held until the operator releases it', async () => {
+    await movePeg('0.9700', false)
+    const before = await deposit(place, 'USDC', '4')
+    const { id } = await orchestration(ofDeposit(before), waits('PEG'))
+    await review(true)
+    expect(await deposit(place, 'USDC', '1')).toMatchObject({ disposition: { code: 'ACCOUNT_BLOCKED' } })
+    await orchestration(ofDeposit(before), waits('HOLD'))
+    const release = () => service.operator.call('POST', `/orchestrations/${id}/release`, {})
+    await expect(release()).rejects.toThrow(/409.*it would be held again/)
+    await movePeg('0.9990', true)
+    await review(false)
+    expect(await orchestration(ofDeposit(before), () => true)).toMatchObject({ waiting_for: 'HOLD' })
+    await release()
+    expect(await orchestration(ofDeposit(before), isFinal)).toMatchObject({ status: 'COMPLETED' })
+    expect(await balances()).toMatchObject({ USDC: '3 0 0', USD: '150013.5 0 0' })
+  })
+})
+
+it('the ledger adds up in the end', async () => {
+  expect(await service.operator.metric('tidegate_ledger_imbalance')).toBe(0)
 })
