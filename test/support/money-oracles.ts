@@ -122,12 +122,14 @@ async function deskViolations(db: Db, limits: Readonly<Record<string, bigint>>):
 
 /**
  * Orchestrations that neither are final nor name what they wait for, or wait for what is there again; empty once
- * everything that can be done is done, nothing is paused, and every book is live and inside its peg.
+ * everything that can be done is done, nothing is paused or on hold, and every book is live and inside its peg.
  */
 export async function unexplained(db: Db): Promise<readonly string[]> {
   const { rows } = await sql<{ what: string }>`
     select id || ' ' || step as what from orchestrations where status = 'PROCESSING'
-      and (waiting_for is null or waiting_for in ('PAUSED', 'PEG', 'PRICE'))
+      and (waiting_for is null or waiting_for in ('PAUSED', 'PEG', 'PRICE') or (waiting_for = 'HOLD' and not exists (
+        select from balances where balances.profile_id = orchestrations.profile_id and receivable > 0
+      )))
       and not exists (
         select from deliveries where orchestration_id = orchestrations.id
           and deliveries.status in ('WAITING', 'CLAIMED', 'SENT', 'NEEDS_OPERATOR')

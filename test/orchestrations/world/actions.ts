@@ -2,12 +2,15 @@
  * What happens in a simulated world, each with its weight: what customers, operators, sources and executors do, and what
  * the market does meanwhile. An action may find nothing to do. None decides what is right: oracles do.
  */
+import { convertBatch } from '../../../src/orchestrations/convert.ts'
+import { claimWork, returnWork } from '../../../src/orchestrations/queue.ts'
+import { CONVERT_KIND } from '../../../src/orchestrations/start.ts'
+import { transactionWithRetries } from '../../../src/store/retry.ts'
 import { sql } from '../../../src/store/sql.ts'
 import { ETHEREUM_ADDRESS, RULES } from '../../support/rules.ts'
+import { DELIVERY_ACTIONS, execute } from './delivery-actions.ts'
 import { amount, hex, mangled, type Payment, SOURCES } from './model.ts'
-import type { Party, World } from './world.ts'
-
-type Action = (world: World) => Promise<void>
+import type { Action, Party, World } from './world.ts'
 
 const DECIMALS: Readonly<Record<string, number>> = { BTC: 8, USD: 2, USDC: 6, USDG: 6, USDP: 6 }
 const UNITS_MAX: Readonly<Record<string, number>> = { BTC: 2 }
@@ -46,13 +49,14 @@ const TEMPLATES: readonly Template[] = [
 
 let refs = 0
 
-/** One rule of each kind, so that a world begins with something to do. */
+/** One rule of each kind, so that a world begins with something to do, and one that every party has: they meet there. */
 export async function createFirstRules(world: World): Promise<void> {
-  for (const template of TEMPLATES) await createRule(world, template)
+  const [first, ...others] = TEMPLATES as readonly [Template, ...Template[]]
+  for (const party of world.parties) await createRule(world, first, party)
+  for (const template of others) await createRule(world, template)
 }
 
-async function createRule(world: World, template: Template): Promise<void> {
-  const party = world.random.pick(world.parties)
+async function createRule(world: World, template: Template, party = world.random.pick(world.parties)): Promise<void> {
   const { source_asset, destination_asset, source, destination } = template
   const isElsewhere = destination === undefined && world.random.chance(0.3)
   const others = world.parties.filter(({ customer }) => customer === party.customer)
@@ -152,15 +156,9 @@ const reportDifferent: Action = async (world) => {
     throw new Error(`a report of ${payment.amount} with another amount was taken: ${answer.text}`)
 }
 
-/** One of the records that a query finds, at random. */
-async function pickId(world: World, query: string): Promise<string | undefined> {
-  const { rows } = await sql.raw<{ id: string }>(`${query} order by id limit 200`).execute(world.db.tables())
-  return rows.length === 0 ? undefined : world.random.pick(rows).id
-}
-
 const changeDeposit: Action = async (world) => {
   const { random } = world
-  const id = await pickId(world, `select id from deposits where created_at > '2026-01-01'`)
+  const id = await world.pickId(`select id from deposits where created_at > '2026-01-01'`)
   if (id === undefined) return
   const action = random.pick(['hold', 'hold', 'release', 'release', 'reject', 'reverse', 'return', 'assign'])
   const bodies: Readonly<Record<string, object>> = {
@@ -174,8 +172,7 @@ const changeDeposit: Action = async (world) => {
 
 /** Takes back what has been spent already, when there is such a deposit. */
 const reverseSpent: Action = async (world) => {
-  const id = await pickId(
-    world,
+  const id = await world.pickId(
     `select deposits.id from deposits join orchestrations on deposit_id = deposits.id where orchestrations.status = 'COMPLETED'`,
   )
   if (id !== undefined) await world.operator('POST', `/deposits/${id}/reverse`, { reason: 'recalled' })
@@ -204,17 +201,17 @@ const tryLoop: Action = async (world) => {
 const pause: Action = async (world) => {
   const { random } = world
   const paused = {
-    assets: random.chance(0.3) ? [random.pick(['BTC', 'USDC'])] : [],
-    networks: random.chance(0.3) ? ['ETHEREUM'] : [],
-    pairs: random.chance(0.3) ? ['USDC/USDG'] : [],
-    deliveries: random.chance(0.3),
+    assets: random.chance(0.15) ? [random.pick(['BTC', 'USDC'])] : [],
+    networks: random.chance(0.15) ? ['ETHEREUM'] : [],
+    pairs: random.chance(0.15) ? ['USDC/USDG'] : [],
+    deliveries: random.chance(0.15),
   }
   await world.operator('PATCH', '/controls', { paused })
 }
 
 const review: Action = async (world) => {
   const { account } = world.random.pick(world.parties)
-  const admin_disabled = world.random.chance(0.4)
+  const admin_disabled = world.random.chance(0.25)
   await world.operator('PATCH', `/accounts/${account.accountId}`, { admin_disabled })
 }
 
@@ -259,53 +256,14 @@ const moveOut: Action = async (world) => {
 const operateOrchestration: Action = async (world) => {
   const verb = world.random.pick(['retry', 'release', 'reject'])
   const state = verb === 'retry' ? `status = 'FAILED'` : `waiting_for = 'HOLD'`
-  const id = await pickId(world, `select id from orchestrations where ${state}`)
+  const id = await world.pickId(`select id from orchestrations where ${state}`)
   if (id === undefined) return
   await world.operator('POST', `/orchestrations/${id}/${verb}`, verb === 'reject' ? { reason: 'not wanted' } : {})
 }
 
-/** An executor claims, and settles, fails, forgets, or is late; what was not answered is repeated later. */
-const execute: Action = async (world) => {
-  const { random } = world
-  const executor = random.pick(['one', 'two'])
-  const lease_seconds = random.pick([10, 60])
-  const answer = await world.operator('POST', '/deliveries/claim', {
-    executor,
-    limit: 1 + random.integer(5),
-    lease_seconds,
-  })
-  if (answer.status !== 200) return
-  for (const { id, attempt } of answer.body.items) {
-    const result = random.pick(['settle', 'settle', 'settle', 'fail', 'forget', 'late'])
-    if (result === 'forget') continue
-    if (result === 'late') await world.advance(120_000)
-    await finish(world, id, attempt, result === 'fail' ? 'fail' : 'settle')
-  }
-}
-
-/** A result of an earlier claim, or of a delivery that has its result. */
-const executeAgain: Action = async (world) => {
-  const id = await pickId(world, 'select id from deliveries where attempt > 0')
-  if (id !== undefined) await finish(world, id, 1 + world.random.integer(2), world.random.pick(['settle', 'fail']))
-}
-
-async function finish(world: World, id: string, attempt: number, result: 'settle' | 'fail'): Promise<void> {
-  const body =
-    result === 'fail'
-      ? { reason: 'the bank says no', attempt }
-      : {
-          reference: `payment ${id} of attempt ${attempt}`,
-          attempt,
-          ...(world.random.chance(0.2) ? { late: true } : {}),
-        }
-  const answer = await world.operator('POST', `/deliveries/${id}/${result}`, body)
-  if (answer.status !== 200 || result === 'fail') return
-  if (answer.body.attempt !== attempt) throw new Error(`a settlement of attempt ${attempt} was taken: ${answer.text}`)
-}
-
 /** A row of a batch that no step can deal with: it must not keep back the others. */
 const poison: Action = async (world) => {
-  const id = await pickId(world, `select id from orchestrations where status = 'PROCESSING' and step = 'convert'`)
+  const id = await world.pickId(`select id from orchestrations where status = 'PROCESSING' and step = 'convert'`)
   if (id === undefined) return
   await sql`update orchestrations set destination = '{"profile": {"profile_id": "none"}}' where id = ${id}
     and status = 'PROCESSING' and step = 'convert' and converted_amount is null`.execute(world.db.tables())
@@ -332,6 +290,27 @@ const workTogether: Action = async (world) => {
   await Promise.all(world.workers.map((worker) => worker.step()))
 }
 
+/** A worker that stands still until its claims are over and somebody else's: then it must not do anything any more. */
+const stall: Action = async (world) => {
+  const claim = () => claimWork(world.db, { kinds: [CONVERT_KIND], limit: 50, claimSeconds: 60 })
+  const claimed = await claim()
+  if (claimed.length === 0) return
+  await world.advance(61_000)
+  const taken = await claim()
+  const ids = new Set(taken.map(({ orchestrationId }) => orchestrationId))
+  for (const lost of claimed.filter(({ orchestrationId }) => ids.has(orchestrationId))) {
+    const counts = await transactionWithRetries(world.db, (transaction) =>
+      convertBatch(transaction, [lost], world.settings()),
+    ).catch(() => ({ completed: 0, delivering: 0, waiting: 0, failed: 0 }))
+    if (Object.values(counts).some((count) => count > 0)) {
+      world.wrongs.push(
+        `a worker went on with a claim that was over: ${lost.orchestrationId} ${JSON.stringify(counts)}`,
+      )
+    }
+  }
+  await returnWork(world.db, taken)
+}
+
 /** Everybody at once, with the same few balances. */
 const crowd: Action = async (world) => {
   await reportMany(world)
@@ -354,13 +333,13 @@ export const ACTIONS: readonly (readonly [weight: number, action: Action])[] = [
   [5, passTime],
   [4, moveOut],
   [2, operateOrchestration],
-  [6, execute],
-  [2, executeAgain],
   [1, poison],
   [1, stray],
   [10, work],
   [6, workTogether],
-  [4, crowd],
+  [2, stall],
+  [6, crowd],
+  ...DELIVERY_ACTIONS,
 ]
 
 const WEIGHT = ACTIONS.reduce((sum, [weight]) => sum + weight, 0)
@@ -388,5 +367,9 @@ export async function calm(world: World): Promise<void> {
     update orchestrations set destination = jsonb_build_object('profile', jsonb_build_object('profile_id', profile_id))
     where status = 'PROCESSING' and destination -> 'profile' ->> 'profile_id' = 'none'
   `.execute(world.db.tables())
+  const { rows } = await sql<{ id: string }>`
+    select id from orchestrations where waiting_for = 'HOLD' order by id
+  `.execute(world.db.tables())
+  for (const { id } of rows) await world.operator('POST', `/orchestrations/${id}/release`, {})
   await world.repeatUnanswered()
 }

@@ -10,6 +10,8 @@ export async function coverage({ db }: World): Promise<Readonly<Record<string, n
     union all select 'delivery ' || case when late then 'late' else status end, count(*)::int from deliveries group by 1
     union all select 'conversion ' || kind, count(*)::int from conversions group by 1
     union all select 'receivable', count(*)::int from postings where debit_bucket = 'receivable'
+    union all select 'attempt ' || outcome, count(*)::int from delivery_attempts where executor = 'webhook' group by 1
+    union all select action, count(*)::int from audit where action ~ '^(deposit|delivery|orchestration)[.]' group by 1
   `.execute(db.tables())
   return Object.fromEntries(rows.map(({ what, count }) => [what, count]))
 }

@@ -1,7 +1,12 @@
 /** Runs a simulated world: random actions, some of them at once, some in processes that die; then calm, and judgement. */
+
+import { LedgerComparison } from '../../../src/ledger/comparison.ts'
 import { sql } from '../../../src/store/sql.ts'
 import { moneyViolations, unexplained } from '../../support/money-oracles.ts'
+import type { FaultyStore } from '../../support/store-faults.ts'
 import { calm, createFirstRules, pickAction } from './actions.ts'
+import { finishDeliveries } from './delivery-actions.ts'
+import { deliveryViolations, unfinishedDeliveries } from './delivery-oracles.ts'
 import { DESK_LIMITS } from './settings.ts'
 import type { World } from './world.ts'
 
@@ -10,16 +15,19 @@ const CRASH_POINTS_MAX = 60
 /** Rounds of calm: what waits the longest between two attempts waits half a minute. */
 const CALM_ROUNDS = 12
 const CALM_STEP_MILLISECONDS = 40_000
+/** Rounds of payments: what waits the longest between two requests waits 22 minutes. */
+const PAYMENT_ROUNDS = 3
+const PAYMENT_STEP_MILLISECONDS = 1_400_000
 
 /** What is wrong after so many actions; empty when nothing is. Ends early at the first violation. */
 export async function runWorld(world: World, rounds: number): Promise<readonly string[]> {
   if (world.rules.length === 0) await createFirstRules(world)
+  world.useWebhook(world.random.chance(0.5))
   for (let round = 0; round < rounds; round++) {
     mayCrash(world)
     const together = world.random.chance(0.3) ? 1 + world.random.integer(4) : 1
     await Promise.all(Array.from({ length: together }, () => pickAction(world)(world)))
-    for (const { diedAt } of [world.api, ...world.workers.map(({ store }) => store)])
-      if (diedAt !== undefined) world.crashes++
+    for (const { diedAt } of storesOf(world)) if (diedAt !== undefined) world.crashes++
     if (world.api.diedAt !== undefined) world.api.restart()
     if (round % 20 === 19) {
       const violations = await judge(world)
@@ -29,28 +37,48 @@ export async function runWorld(world: World, rounds: number): Promise<readonly s
   return await settle(world)
 }
 
-function mayCrash({ random, api, workers }: World): void {
-  if (!random.chance(0.3)) return
-  const store = random.pick([api, ...workers.map((worker) => worker.store)])
-  store.crash({ after: random.integer(CRASH_POINTS_MAX) })
+function mayCrash(world: World): void {
+  if (!world.random.chance(0.3)) return
+  world.random.pick(storesOf(world)).crash({ after: world.random.integer(CRASH_POINTS_MAX) })
+}
+
+/** Of every process of the world. */
+function storesOf({ api, workers, senders }: World): readonly FaultyStore[] {
+  return [api, ...[...workers, ...senders].map(({ store }) => store)]
 }
 
 /** No more faults: what can be done gets done, and the rest says why not. */
 async function settle(world: World): Promise<readonly string[]> {
-  world.api.restart()
-  for (const { store } of world.workers) store.restart()
+  for (const store of storesOf(world)) store.restart()
   await calm(world)
   for (let round = 0; round < CALM_ROUNDS; round++) {
     for (const worker of world.workers) await worker.step()
     await world.advance(CALM_STEP_MILLISECONDS)
   }
-  return [...(await judge(world)), ...(await unexplained(world.db))]
+  for (let round = 0; round < PAYMENT_ROUNDS; round++) {
+    await finishDeliveries(world)
+    await world.advance(PAYMENT_STEP_MILLISECONDS)
+  }
+  return [...(await judge(world)), ...(await unexplained(world.db)), ...(await unfinishedDeliveries(world.db))]
 }
 
 async function judge(world: World): Promise<readonly string[]> {
   const deadlocks =
     world.deadlocks === 0 ? [] : [`transactions never wait for each other in a circle: ${world.deadlocks} did`]
-  return [...(await moneyViolations(world.db, DESK_LIMITS)), ...deadlocks, ...(await lost(world))]
+  return [
+    ...(await moneyViolations(world.db, DESK_LIMITS)),
+    ...(await differences(world)),
+    ...(await deliveryViolations(world)),
+    ...deadlocks,
+    ...(await lost(world)),
+  ]
+}
+
+/** What the service's own comparison of balances with postings finds. */
+async function differences({ db }: World): Promise<readonly string[]> {
+  const comparison = new LedgerComparison(db)
+  while (await comparison.step());
+  return comparison.differences.map(({ account, asset }) => `the imbalance of the ledger is zero: ${account} ${asset}`)
 }
 
 /** Payments that a source was told to be COMPLETED, and that are not. */

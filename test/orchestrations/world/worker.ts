@@ -1,13 +1,19 @@
 /**
- * A worker of a simulated world, which does what is due when it is asked to and dies when its store does. Its clock is
- * its own, and may be wrong.
+ * The processes of a simulated world that work by themselves: they do what is due when they are asked to, and die when
+ * their stores do. The clock of a worker is its own, and may be wrong.
  */
+
+import { DELIVERY_OWNERS } from '../../../src/app/delivery-owners.ts'
 import { type Clock, createSystemClock } from '../../../src/base/clock.ts'
 import { createLog } from '../../../src/base/log.ts'
 import { createMetricsRegistry } from '../../../src/base/metrics.ts'
+import { createRequestCounter } from '../../../src/deliveries/metrics.ts'
+import { WebhookSender } from '../../../src/deliveries/webhook-sender.ts'
 import { createStepMetrics } from '../../../src/orchestrations/metrics.ts'
 import { OrchestrationRunner, type RunnerOptions } from '../../../src/orchestrations/runner.ts'
 import type { FaultyStore } from '../../support/store-faults.ts'
+import { VirtualClock } from '../../support/virtual-clock.ts'
+import type { Executor } from './executor.ts'
 
 export interface Worker {
   readonly store: FaultyStore
@@ -46,6 +52,29 @@ export function createWorker(
       runner.start()
       await isIdle
       await runner.stop()
+    },
+  }
+}
+
+const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
+
+/** Sends what is due to the executor; when there is no address, what is overdue is given up. */
+export function createSender(store: FaultyStore, executor: Executor, url: () => string): Worker {
+  const log = createLog('silent')
+  const requests = createRequestCounter(createMetricsRegistry())
+  const settings = () => ({ url: url(), secrets: [SECRET], allowPrivate: false })
+  return {
+    store,
+    async step() {
+      if (store.diedAt !== undefined) store.restart()
+      const clock = new VirtualClock()
+      const common = { db: store.db, owners: DELIVERY_OWNERS, clock, log, requests, random: () => 0.5 }
+      const sender = new WebhookSender({ ...common, settings })
+      executor.clocks.add(clock)
+      await sender.start()
+      await sender.settled()
+      await sender.stop()
+      executor.clocks.delete(clock)
     },
   }
 }

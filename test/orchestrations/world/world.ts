@@ -1,7 +1,8 @@
 /**
  * A whole service in one process for simulations: the public and the operator API over a store whose process can die,
- * workers with stores of their own on the same engine, a scripted book, and a clock of the store that the world sets.
- * Every call is made as operators, customers and executors make it; who gets no answer asks again.
+ * workers and senders of deliveries with stores of their own on the same engine, an executor behind a bad network, a
+ * scripted book, and a clock of the store that the world sets. Every call is made as operators, customers and executors
+ * make it; who gets no answer asks again.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,10 +10,12 @@ import { join } from 'node:path'
 import { inject } from 'vitest'
 import { createLog } from '../../../src/base/log.ts'
 import { ensureLedgerAssets } from '../../../src/ledger/assets.ts'
+import type { ConvertSettings } from '../../../src/orchestrations/convert.ts'
 import type { PricingBook } from '../../../src/orchestrations/pricing/context.ts'
 import type { Db } from '../../../src/store/db.ts'
 import { migrate } from '../../../src/store/migrate.ts'
 import { openPostgres } from '../../../src/store/postgres.ts'
+import { sql } from '../../../src/store/sql.ts'
 import { captureLog } from '../../support/door.ts'
 import { createPatientClock } from '../../support/patient-clock.ts'
 import { sharedDatabase, withClient } from '../../support/postgres.ts'
@@ -22,9 +25,10 @@ import { newAccount, type TestAccount } from '../../support/rules.ts'
 import { createFaultyStore, type FaultyStore } from '../../support/store-faults.ts'
 import { createStoreClock, prepareStoreClock, setStoreClock } from '../../support/store-time.ts'
 import { dropSchema, openTemporaryStore } from '../../support/test-store.ts'
+import { Executor } from './executor.ts'
 import type { Payment } from './model.ts'
 import { convertSettings } from './settings.ts'
-import { createWorker, type Worker } from './worker.ts'
+import { createSender, createWorker, type Worker } from './worker.ts'
 
 const START_MILLISECONDS = Date.UTC(2026, 5, 1)
 const CONNECTIONS_MAX = 5
@@ -58,19 +62,32 @@ export interface WorldRule {
   readonly place: Readonly<Record<string, unknown>>
 }
 
+export type Action = (world: World) => Promise<void>
+
 export class World {
   readonly random: Random
   readonly node: RestNode
   /** The store that the API stands on. */
   readonly api: FaultyStore
   readonly workers: readonly Worker[]
+  /** Processes that send deliveries. */
+  readonly senders: readonly Worker[]
+  readonly executor: Executor
   readonly parties: readonly Party[]
+  /** What workers convert by. */
+  readonly settings: () => ConvertSettings
   /** Of the engine, without faults: what oracles read. */
   readonly db: Db
   /** What the API logged. */
   readonly lines: readonly string[]
   readonly rules: WorldRule[] = []
   readonly payments: Payment[] = []
+  /** Deliveries that somebody has reported as failed, right or wrong. */
+  readonly failed = new Set<string>()
+  /** Claims that executors got, which are of one executor each. */
+  readonly claims = new Set<string>()
+  /** What the service did to callers that it must never do. */
+  readonly wrongs: string[] = []
   /** Calls that were not answered: whoever made them repeats them. */
   unanswered: (() => Promise<unknown>)[] = []
   /** Processes that died. */
@@ -83,14 +100,20 @@ export class World {
   readonly #close: () => Promise<void>
 
   private constructor(
-    parts: Pick<World, 'random' | 'node' | 'api' | 'workers' | 'parties' | 'db' | 'lines'>,
+    parts: Pick<
+      World,
+      'random' | 'node' | 'api' | 'workers' | 'senders' | 'executor' | 'parties' | 'settings' | 'db' | 'lines'
+    >,
     close: () => Promise<void>,
   ) {
     this.random = parts.random
     this.node = parts.node
     this.api = parts.api
     this.workers = parts.workers
+    this.senders = parts.senders
+    this.executor = parts.executor
     this.parties = parts.parties
+    this.settings = parts.settings
     this.db = parts.db
     this.lines = parts.lines
     this.#close = close
@@ -125,8 +148,14 @@ export class World {
     const workers = workerStores.map((store, index) =>
       createWorker(createFaultyStore(store), settings, index * CLOCK_SKEW_MILLISECONDS),
     )
-    world = new World({ random, node, api, workers, parties, db, lines: kept.lines }, async () => {
+    const executor = await Executor.open(random)
+    const senders = workerStores.map((store) =>
+      createSender(createFaultyStore(store), executor, () => node.live.config['deliveries.webhook_url']),
+    )
+    const parts = { random, node, api, workers, senders, executor, parties, settings, db, lines: kept.lines }
+    world = new World(parts, async () => {
       await node.close()
+      await executor.close()
       for (const store of new Set(stores)) await store.close()
       rmSync(folder, { recursive: true, force: true })
     })
@@ -164,6 +193,18 @@ export class World {
   async advance(milliseconds: number): Promise<void> {
     this.milliseconds += milliseconds
     await setStoreClock(this.db, this.milliseconds)
+  }
+
+  /** Whether deliveries that nobody has tried yet are sent to the executor, or wait for claims. */
+  useWebhook(isUsed: boolean): void {
+    const { live } = this.node
+    live.config = { ...live.config, 'deliveries.webhook_url': isUsed ? this.executor.url : '' }
+  }
+
+  /** One of the records that a query finds, at random. */
+  async pickId(query: string): Promise<string | undefined> {
+    const { rows } = await sql.raw<{ id: string }>(`${query} order by id limit 200`).execute(this.db.tables())
+    return rows.length === 0 ? undefined : this.random.pick(rows).id
   }
 
   /** A call that only the death of the process may leave without an answer; then it is made again later. */
