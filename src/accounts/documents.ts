@@ -1,4 +1,4 @@
-/** What accounts look like to those who ask: one row of the store, as each answer shows it. Pure. */
+/** Converts rows of accounts to the documents of the API. Pure. */
 import { RawJson } from '../http/raw-json.ts'
 import { type AccountMember, type AccountType, type ReviewStatus, type SummaryStatus, summaryStatus } from './model.ts'
 

@@ -1,8 +1,7 @@
 /**
- * Lists of accounts in pages, a customer's own and the operator's over all customers: which accounts match, and how they
- * are found without reading the others. One filter leads to an index in the order of the list, and what is found is held
- * to the other filters. The operator's filter `updated_at` without `customer_id` has no index: accounts are then read in
- * the order of the list until the page is full.
+ * Lists of accounts, a customer's own and the operator's over all customers. One filter selects an index in the order of the
+ * list, and the other filters are checked on each account. The operator's filter `updated_at` without `customer_id` has no
+ * index: accounts are then read in the order of the list until the page is full.
  */
 import { isUuid } from '../base/ids.ts'
 import type { ListQuery } from '../http/list-query.ts'
@@ -52,7 +51,7 @@ export async function listAllAccounts(
   const { customer_id: customerId } = filters
   const records =
     customerId === undefined
-      ? recordsOfEveryone(tables, filters, request)
+      ? recordsOfAllCustomers(tables, filters, request)
       : recordsOfCustomer(tables, customerId, filters, request)
   return await readTextPage(tables, records, REVIEWED_ACCOUNT_ITEM, request)
 }
@@ -65,7 +64,7 @@ function recordsOfCustomer(
 ): PageRecords<AccountRow> {
   const { identity_id, created_at, updated_at, summary_status } = filters
   const all = tables.selectFrom('accounts').select(ACCOUNT_COLUMNS)
-  // Text that is no id of ours, byte by byte, matches nothing.
+  // A text that is not one of our ids, compared byte by byte, matches nothing.
   if (!isUuid(customerId) || customerId !== customerId.toLowerCase()) {
     return recordsOf(all.where(sql<boolean>`false`), request)
   }
@@ -81,12 +80,12 @@ function recordsOfCustomer(
   return recordsOf(query, { ...request, indexes: identity_id === undefined ? 'owner' : 'filter' })
 }
 
-function recordsOfEveryone(
+function recordsOfAllCustomers(
   tables: Kysely<AccountTables>,
   { identity_id, created_at, updated_at, summary_status }: Filters,
   { ...paging }: PageRequest,
 ): PageRecords<AccountRow> {
-  const request = { ...paging, indexes: 'everyone' } as const
+  const request = { ...paging, indexes: 'all' } as const
   let query = tables.selectFrom('accounts').select(ACCOUNT_COLUMNS)
   if (created_at !== undefined) query = query.where(isMadeWithin(created_at))
   if (updated_at !== undefined) query = query.where(isChangedWithin(updated_at))

@@ -1,6 +1,6 @@
 /**
  * The metadata of accounts: any JSON object of a customer's own, kept as text, because a number in it may have more
- * digits than a program's numbers have. What comes back is equal to what was sent. Pure.
+ * digits than a program's numbers have. What comes back is equal to what was sent.
  */
 import { compactText } from '../base/json-text.ts'
 import { invalidRequest } from '../http/problem.ts'

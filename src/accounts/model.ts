@@ -1,9 +1,9 @@
 /**
- * What an account is, and how its review goes on. Pure.
+ * The model of an account and the state machine of its review. Pure.
  *
  * The review of an account has four states, and the operator moves it along REVIEW_STEPS; DENIED is final. What is shown
  * as `summary_status` is that state, except that DISABLED covers it while the operator or the customer has disabled the
- * account; when neither has any more, the state that was there before is seen again. The review goes on underneath.
+ * account; when neither does, the review state is shown again. The review itself is not affected.
  */
 
 /** What somebody besides the primary identity may be to an account. */
@@ -53,10 +53,10 @@ export function summaryStatus({ review_status, admin_disabled, user_disabled }: 
   return admin_disabled || user_disabled ? 'DISABLED' : review_status
 }
 
-/** The state of the review after the operator asked for `wanted`; `undefined`: there is no such step. */
+/** The state of the review after the operator requested `wanted`; `undefined`: there is no such transition. */
 export function reviewAfter(account: ReviewedAccount, wanted: SummaryStatus): ReviewStatus | undefined {
   const { review_status: present } = account
-  // Nobody moves a review to DISABLED; it may only be what is seen already.
+  // A review has no state DISABLED; requesting it succeeds only when it is shown already.
   if (wanted === present || wanted === summaryStatus(account)) return present
   const steps: readonly SummaryStatus[] = REVIEW_STEPS[present]
   return wanted !== 'DISABLED' && steps.includes(wanted) ? wanted : undefined

@@ -107,7 +107,7 @@ function refuseRepeatedMembers(members: readonly NewMember[], pointer: string): 
   const seen = new Set<string>()
   for (const [index, { identity_id }] of members.entries()) {
     if (seen.has(identity_id)) {
-      throw invalidRequest([{ pointer: `${pointer}/${index}/identity_id`, detail: 'is a member already' }])
+      throw invalidRequest([{ pointer: `${pointer}/${index}/identity_id`, detail: 'is a duplicate' }])
     }
     seen.add(identity_id)
   }

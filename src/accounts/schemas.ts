@@ -6,7 +6,7 @@ import { textChoice } from '../http/text-choice.ts'
 import { METADATA_BYTES_MAX, METADATA_LEVELS_MAX } from './metadata.ts'
 import { ACCOUNT_TYPES, MEMBER_ROLES, SUMMARY_STATUSES } from './model.ts'
 
-/** An account has some; nobody means thousands. */
+/** Members of an account. */
 const MEMBERS_MAX = 100
 
 const strict = { additionalProperties: false }
@@ -16,7 +16,7 @@ const Metadata = Type.Object({}, { additionalProperties: true })
 const Roles = Type.Array(textChoice(MEMBER_ROLES), { uniqueItems: true, maxItems: MEMBER_ROLES.length })
 const NewMembers = Type.Array(Type.Object({ identity_id: Name, roles: Roles }, strict), {
   maxItems: MEMBERS_MAX,
-  description: 'Each identity once',
+  description: 'At most one entry per identity',
 })
 const NewMetadata = Type.Object(
   {},
@@ -118,7 +118,7 @@ export const ACCOUNT_FILTERS = {
   updated_at: times('Last updated'),
 }
 
-/** A profile as its customer sees it. */
+/** A profile in the customer's API. */
 export const Profile = Type.Object(
   {
     id: Type.String(),

@@ -1,4 +1,4 @@
-/** The tables of this room, as the query builder sees them; `accounts` and `account-changes` define them. */
+/** The tables of this module for the query builder; the migrations `accounts` and `account-changes` define them. */
 import type { ColumnType } from '../store/sql.ts'
 import type { AccountMember, AccountType, ReviewStatus } from './model.ts'
 

@@ -161,7 +161,7 @@ export async function listDeliveries(
   }
   const filters = { status, profile_id, orchestration_id, executor }
   const binding = { operation: 'deliveries', owner: 'operator', filters, idType: 'uuid' } as const
-  const list = { ...request, ...binding, indexes: 'everyone' } as const
+  const list = { ...request, ...binding, indexes: 'all' } as const
   return await readTextPage(tables, recordsOf(query, list), ITEM, list)
 }
 

@@ -1,4 +1,4 @@
-/** The tables of this room, as the query builder sees them; the migration `deposit-addresses` defines them. */
+/** The tables of this module for the query builder; the migration `deposit-addresses` defines them. */
 import type { AddressFamily, CryptoNetwork } from '../contract/crypto-networks.ts'
 import type { Generated } from '../store/sql.ts'
 

@@ -104,7 +104,7 @@ export async function listDeposits(db: Db, filters: DepositFilters, paging: Page
     owner: 'operator',
     filters: given,
     idType: 'uuid',
-    indexes: customer_id === undefined ? 'everyone' : 'owner',
+    indexes: customer_id === undefined ? 'all' : 'owner',
   } as const
   return await readTextPage(tables, recordsOf(query, request), DEPOSIT_ITEM, request)
 }

@@ -1,6 +1,5 @@
 /**
- * The parts of answers that all operations share, as the OpenAPI document has them: header fields, and the answers that
- * are problems. They are components, each named once and referred to. Pure.
+ * The parts of answers that all operations share in the OpenAPI document, as components: header fields and problem answers.
  */
 import { PROBLEMS, type ProblemCode } from '../http/problem.ts'
 
@@ -9,7 +8,7 @@ export type Json = { readonly [name: string]: unknown }
 
 export const HEADERS = {
   'X-Request-Id': {
-    description: 'Id of the request, in our log too: quote it when you ask about an answer',
+    description: 'Id of the request, also in the service log: quote it in support requests',
     required: true,
     schema: { type: 'string', format: 'uuid' },
   },
@@ -20,7 +19,7 @@ export const HEADERS = {
     schema: { type: 'string', examples: ['"list-accounts";q=100;w=2'] },
   },
   RateLimit: {
-    description: 'What is left of the quota: r requests now, the whole of it in t seconds',
+    description: 'The rest of the quota: r requests now, the full quota in t seconds',
     required: true,
     schema: { type: 'string', examples: ['"list-accounts";r=99;t=1'] },
   },
@@ -29,11 +28,11 @@ export const HEADERS = {
     schema: { type: 'string', pattern: '^[0-9]+$' },
   },
   'WWW-Authenticate': {
-    description: 'What the request lacks (RFC 6750 section 3)',
+    description: 'The reason for the rejection (RFC 6750 section 3)',
     schema: { type: 'string', examples: ['Bearer error="invalid_token"'] },
   },
   'Tidegate-Ignored-Parameters': {
-    description: 'Names of query parameters that this operation does not have; absent when there are none',
+    description: 'Names of unknown query parameters; absent when there are none',
     schema: { type: 'string' },
   },
 } as const
@@ -42,18 +41,18 @@ type HeaderName = keyof typeof HEADERS
 
 export const PROBLEM_SCHEMA = {
   type: 'object',
-  description: 'RFC 9457. `code` is stable: switch on it, not on words.',
+  description: 'RFC 9457. `code` is stable: switch on it, not on the texts.',
   required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
   properties: {
     type: { type: 'string', const: 'about:blank' },
-    title: { type: 'string', description: 'The phrase of the status' },
+    title: { type: 'string', description: 'The standard phrase of the status' },
     status: { type: 'integer', minimum: 400, maximum: 599 },
-    detail: { type: 'string', description: 'Which field breaks which rule, for people' },
+    detail: { type: 'string', description: 'The field and the rule that it violates, for people' },
     code: { type: 'string', enum: Object.keys(PROBLEMS) },
     request_id: { type: 'string', format: 'uuid' },
     errors: {
       type: 'array',
-      description: 'Every rule that was broken, up to 20',
+      description: 'The violated rules, up to 20',
       items: {
         type: 'object',
         required: ['detail'],
@@ -69,10 +68,10 @@ export const PROBLEM_SCHEMA = {
       properties: {
         existing: {
           type: 'object',
-          description: 'Of `already_exists`: the record that is there',
+          description: 'Of `already_exists`: the existing record',
           additionalProperties: true,
         },
-        current: { type: 'string', description: 'Of `invalid_state`: the present state' },
+        current: { type: 'string', description: 'Of `invalid_state`: the current state' },
         summary_status: {
           type: 'string',
           enum: ['DISABLED', 'DENIED', 'ERROR'],
@@ -91,13 +90,13 @@ export const PROBLEM_SCHEMA = {
   },
 } as const
 
-/** Fields of every answer that the rate limit has let through. */
+/** Header fields of every answer after the rate limit. */
 const LIMITED: readonly HeaderName[] = ['X-Request-Id', 'RateLimit-Policy', 'RateLimit']
 
-/** Statuses of answers that come before the rate limit, or from the socket itself. */
+/** Statuses of answers that precede the rate limit. */
 const BEFORE_LIMIT: ReadonlySet<number> = new Set([400, 401, 403, 408, 431, 500, 503])
 
-/** Fields of a status beyond those of every answer. */
+/** Additional header fields by status. */
 const OF_STATUS: Readonly<Record<number, readonly HeaderName[]>> = {
   401: ['WWW-Authenticate'],
   403: ['WWW-Authenticate'],
@@ -110,7 +109,7 @@ export function headersOf(names: readonly HeaderName[]): Json {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-/** Header fields of a success: of a list also the names it ignored. */
+/** Header fields of a success; lists also name ignored parameters. */
 export function successHeaders(isList: boolean): Json {
   return headersOf(isList ? [...LIMITED, 'Tidegate-Ignored-Parameters'] : LIMITED)
 }

@@ -1,6 +1,6 @@
 /**
- * The page at `/docs/`, which shows the OpenAPI document and lets a reader try it. Everything comes from our own origin,
- * and the page may reach nothing else: no fonts, no proxy, no telemetry, no script that is not one of the two here.
+ * The page at `/docs/`, which shows the OpenAPI document and can send requests. Everything is loaded from our own origin,
+ * and the page's policy allows nothing else: no fonts, no proxy, no telemetry, and no scripts but these two.
  */
 import { createHash } from 'node:crypto'
 import scalar from '@scalar/fastify-api-reference'
@@ -8,7 +8,7 @@ import type { FastifyInstance } from 'fastify'
 import { CachedContent } from '../http/cached-content.ts'
 
 export const DOCS_PREFIX = '/docs'
-/** The script is megabytes, and changes only with a release. */
+/** The script has several megabytes and changes only with a release. */
 const SCRIPT_CACHE = 'public, max-age=3600'
 
 /** @param documentPath where the OpenAPI document is */
@@ -28,7 +28,7 @@ export function registerApiPage(app: FastifyInstance, documentPath: string): voi
       }
       if (!type.startsWith('application/javascript')) return payload
       reply.header('cache-control', SCRIPT_CACHE)
-      // One copy for all who load it at a time, however slowly.
+      // One copy in memory for all concurrent downloads.
       script ??= new CachedContent(payload)
       return await script.answer(request, reply)
     })
@@ -48,7 +48,7 @@ export function registerApiPage(app: FastifyInstance, documentPath: string): voi
   })
 }
 
-/** The content security policy of a page: inline scripts run only when they are those of the page as we send it. */
+/** The content security policy of a page: only the inline scripts of the page itself run. */
 export function policyOf(page: string): string {
   const texts = [...page.matchAll(/<script[^>]*>([\s\S]*?)<\/script>/g)].map(([, text = '']) => text)
   const hashes = texts

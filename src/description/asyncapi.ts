@@ -16,18 +16,18 @@ import { nameSchemas } from './named-schemas.ts'
 import { ANSWERS, DATA, ERROR, REQUESTS, type StreamMessage } from './stream-messages.ts'
 
 export interface AsyncApiOptions {
-  /** The address that customers use over HTTP, without a slash at its end. */
+  /** The public HTTP address, without a trailing slash. */
   readonly url: string
   /** Version of the program. */
   readonly version: string
-  /** Whether tokens are issued here, and not by somebody else. */
+  /** Whether this service issues tokens, not an external issuer. */
   readonly issuesTokens: boolean
 }
 
 const DESCRIPTION = `Exact live order books, trades and a heartbeat over one WebSocket. All messages are JSON text.
 
 The handshake carries an access token with the scope \`${STREAM_SCOPE}\` in \`Authorization: Bearer TOKEN\`. A browser,
-which cannot set headers, offers it as the subprotocol \`${BEARER_SUBPROTOCOL_PREFIX}TOKEN\` beside \`${SUBPROTOCOLS[0]}\`.
+which cannot set headers, offers it as the subprotocol \`${BEARER_SUBPROTOCOL_PREFIX}TOKEN\` next to \`${SUBPROTOCOLS[0]}\`.
 
 Requests are answered in the order received, and their entries each independently. A lagging subscriber is not closed and
 gets no wrong book: it receives what it missed as one exact UPDATE, and every trade.
@@ -119,9 +119,9 @@ function operations(): Json {
 
 function messageObject(name: string, { summary, payload, example, extendedExample }: StreamMessage): Json {
   if (extendedExample === undefined) return { name, summary, payload, examples: [{ payload: example }] }
-  const [plain] = SUBPROTOCOLS
+  const [base] = SUBPROTOCOLS
   const examples = [
-    { name: plain, payload: example },
+    { name: base, payload: example },
     { name: EXTENDED_SUBPROTOCOL, payload: extendedExample },
   ]
   return { name, summary, payload, examples }

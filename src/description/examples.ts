@@ -1,15 +1,15 @@
 /**
- * What a schema cannot say of an operation: in words what it answers, and one request and one answer as they are on the
- * wire. Tests hold the examples to the schemas of their operations. Pure data.
+ * Descriptions and examples of the operations: what a schema cannot express, with one request and one answer each. Tests
+ * validate the examples against the schemas of their operations. Pure.
  */
 import type { OperationId } from '../contract/operations.ts'
 
 export interface OperationExample {
-  /** What is to be known beyond the summary. */
+  /** The description, in addition to the summary. */
   readonly description: string
-  /** What the answer is. */
+  /** The description of the answer. */
   readonly answered: string
-  /** The body of a request, where there is one. */
+  /** The body of a request, if it has one. */
   readonly request?: unknown
   readonly answer: unknown
 }
@@ -169,8 +169,8 @@ const ORCHESTRATION = {
 export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   listMarkets: {
     description:
-      'Every market of this node, ordered by name, in one response: there are at most 2,000. What they publish comes over ' +
-      'the WebSocket.',
+      'Every market of this node, ordered by name, in one response: there are at most 2,000. Their data is ' +
+      'sent over the WebSocket.',
     answered: 'All markets',
     answer: {
       items: [
@@ -195,7 +195,7 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   },
   createAccount: {
     description:
-      'With `create_profile`, a profile of type NORMAL comes into being with the account, and its id is `profile_id`. ' +
+      'With `create_profile`, a profile of type NORMAL is created with the account; its id is `profile_id`. ' +
       'A `ref_id` that was used before is 409, and nothing is created.',
     answered: 'The account',
     request: {
@@ -210,8 +210,8 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
     answer: ACCOUNT,
   },
   updateAccount: {
-    description: 'What is absent stays as it is; `metadata` and `members` are replaced as a whole.',
-    answered: 'The account as it is now',
+    description: 'Absent members are not changed; `metadata` and `members` are replaced as a whole.',
+    answered: 'The changed account',
     request: { id: ACCOUNT_ID, description: 'Savings of 2026', set_user_disabled: false },
     answer: { ...ACCOUNT, description: 'Savings of 2026', updated_at: '2026-11-20T12:05:00.000Z' },
   },
@@ -226,57 +226,57 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   getProfile: { description: '', answered: 'The profile', answer: PROFILE },
   listBalances: {
     description:
-      'One item for each asset that the profile ever had. `available` can be used now, `in_transit` is reserved by an ' +
-      'orchestration or a withdrawal, `held` is on hold. Amounts are decimal text without needless zeros.',
+      'One item for each asset that the profile has ever had. `available` can be used now, `in_transit` is reserved by an ' +
+      'orchestration or a withdrawal, `held` is on hold. Amounts are decimal text without trailing zeros.',
     answered: 'The balances of the profile, by asset',
     answer: { items: [{ asset: 'USDC', available: '250.5', in_transit: '0', held: '0' }] },
   },
   listTransfers: {
     description:
-      'Everything that changed, or will change, the balances of the customer: deposits, withdrawals, conversions, and ' +
-      'transfers between profiles. A deposit is listed from PENDING on; its `id` stays the same. `total` is `amount` and ' +
-      '`fee` together.',
+      'All transfers that changed, or will change, the balances of the customer: deposits, withdrawals, conversions, and ' +
+      'transfers between profiles. A deposit is listed from PENDING on; its `id` stays the same. `total` is the sum of ' +
+      '`amount` and `fee`.',
     answered: 'One page of transfers',
     answer: { items: [TRANSFER] },
   },
   getTransfer: { description: '', answered: 'The transfer', answer: TRANSFER },
   listDepositAddresses: {
-    description: 'Deposit addresses of the customer, those of its rules among them.',
+    description: 'Deposit addresses of the customer, including those of its rules.',
     answered: 'One page of deposit addresses',
     answer: { items: [DEPOSIT_ADDRESS] },
   },
   createDepositAddress: {
     description:
-      'A new address of the network, which is never given to anybody else. The networks of the EVM share one address: ' +
-      '`compatible_crypto_networks` names all networks on which it is valid. A deposit that no rule of the address converts ' +
-      'is converted into its `conversion_target_asset`, unless that is NO_CONVERSION.',
+      'Allocates a new address of the network, which is never reused. EVM networks share one address: ' +
+      '`compatible_crypto_networks` names all networks on which it is valid. A deposit without a matching rule is converted ' +
+      'into the `conversion_target_asset` of the address, unless that is NO_CONVERSION.',
     answered: 'The deposit address',
     request: { profile_id: PROFILE_ID, crypto_network: 'BITCOIN', ref_id: 'address-1001' },
     answer: DEPOSIT_ADDRESS,
   },
   listRules: {
-    description: 'Rules in every status, unless `status` names some.',
+    description: 'Rules in every status, unless filtered by `status`.',
     answered: 'One page of rules',
     answer: { rules: [RULE], items: [RULE] },
   },
   createRule: {
     description:
-      '`source` has exactly one member, so has `destination`; without it, the destination is the profile of the rule. The ' +
-      'answer fills the source with its deposit instructions. A rule never changes: delete it and create another. ' +
+      '`source` and `destination` have exactly one member each; the default destination is the profile of the rule. In the ' +
+      'answer, the source contains its deposit instructions. A rule never changes: delete it and create another. ' +
       'While it is ACTIVE, every deposit that matches its source and source_asset is converted into destination_asset and ' +
-      'delivered to the destination. Later deposits are credited only.',
-    answered: 'The rule: ACTIVE, or PENDING where the operator approves rules first',
+      'delivered to the destination. After that, deposits are only credited.',
+    answered: 'The rule: ACTIVE, or PENDING if the operator must approve rules',
     request: NEW_RULE,
     answer: { rule: RULE },
   },
   createSandboxDeposit: {
     description:
-      'Only with the setting `rest.sandbox`. The deposit arrives as one of a real source would: it is credited, and a ' +
-      'rule that matches it converts and delivers it, without a payment. Without `crypto_address` it arrives at the newest ' +
-      'address of the profile on the network; without `memo_id`, money at a bank arrives at the profile itself. Some ' +
+      'Only with the setting `rest.sandbox`. The deposit is handled like a real one: it is credited, and a matching rule ' +
+      'converts and delivers it, without a real payment. Without `crypto_address` it is sent to the newest address of ' +
+      'the profile on the network; without `memo_id`, a fiat deposit is credited to the profile. Some ' +
       'amounts force an outcome: 11.01 is held, 11.02 fails, 11.03 is below the minimum, and a delivery of 11.04 is ' +
-      'refused, one of 11.05 has an unknown outcome for some seconds and is then settled. So do destinations: the address ' +
-      '`0x000000000000000000000000000000000000dEaD` and the bank account `sandbox-refused` are refused, ' +
+      'refused, one of 11.05 has an unknown outcome for some seconds and is then settled. Some destinations do too: ' +
+      '`0x000000000000000000000000000000000000dEaD` and the bank account `sandbox-refused` are refused; ' +
       '`0x00000000000000000000000000000000DeaDBeef` and `sandbox-unknown` have an unknown outcome first.',
     answered: 'The deposit as a transfer',
     request: { asset: 'USDC', amount: '100', crypto_network: 'ETHEREUM' },
@@ -284,13 +284,13 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   },
   deleteRule: {
     description: 'A deleted rule stays in the list. Deleting it again is 200 and changes nothing.',
-    answered: 'The rule, DELETED',
+    answered: 'The rule, with status DELETED',
     answer: { rule: { ...RULE, status: 'DELETED' } },
   },
   listOrchestrations: {
     description:
-      'What was done, or is being done, with deposits that matched a rule, and what was asked for. A PROCESSING one that ' +
-      'cannot proceed says in `waiting_for` why: PRICE, PEG, SLIPPAGE and DESK_LIMIT wait for the market, HOLD, PAUSED and ' +
+      'The conversions and deliveries of deposits that matched a rule, and those that the customer requested. `waiting_for` ' +
+      'names why a PROCESSING one cannot proceed: PRICE, PEG, SLIPPAGE and DESK_LIMIT wait for the market, HOLD, PAUSED and ' +
       'OPERATOR for the operator.',
     answered: 'One page of orchestrations',
     answer: { orchestrations: [ORCHESTRATION], items: [ORCHESTRATION], next_page_cursor: CURSOR },
@@ -298,10 +298,10 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   createOrchestration: {
     description:
       'Takes `source_amount` from the available balance of the profile, converts it where the assets differ, and sends it ' +
-      'to the destination; without a destination it stays with the profile. The amount is reserved at once. A `ref_id` ' +
-      'that was used before is 409 with that record in `meta.existing`, and nothing is moved, so a repetition is safe. ' +
-      'What fails puts the amount back.',
-    answered: 'The orchestration, PROCESSING',
+      'to the destination, or keeps it in the profile if there is none. The amount is reserved at once. A `ref_id` that was ' +
+      'used before is 409 with that record in `meta.existing`, and nothing is moved, so a request can be repeated safely. ' +
+      'A failed orchestration returns the amount.',
+    answered: 'The orchestration, with status PROCESSING',
     request: NEW_ORCHESTRATION,
     answer: STARTED_ORCHESTRATION,
   },

@@ -1,14 +1,14 @@
 /**
- * Schemas under their names: a schema with a title is written once among the components of a document and referred to
- * from everywhere else, so that generators name their types as the document does. Pure.
+ * Moves every schema with a title to the components of a document and replaces it by a reference, so that code generators
+ * use the title as the name of the type. Pure.
  */
 import { assert } from '../base/assert.ts'
 import type { Json } from './answers.ts'
 
 /**
- * Puts a reference in the place of each schema with a title, and the schema under that name among the components.
- * @param members names of the members of `value` that hold schemas, at any depth
- * @param schemas the components by name; those found are added. Two different schemas of one name are a bug
+ * Replaces each schema with a title by a reference, and adds it to the components.
+ * @param members names of the members of `value` that contain schemas, at any depth
+ * @param schemas the components by name, to which schemas are added. Two different schemas of one name are a bug
  */
 export function nameSchemas(value: Json, members: readonly string[], schemas: Map<string, Json>): Json {
   return hoist(value, { members, schemas }, false) as Json

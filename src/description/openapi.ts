@@ -1,7 +1,6 @@
 /**
- * The OpenAPI 3.1 document: what the routes say of themselves, completed by the tables that hold for all of them
- * (scopes, problems, header fields) and by the token endpoint. Schemas with a title become components of that name.
- * Pure: the same input gives the same document.
+ * The OpenAPI 3.1 document: the schemas of the routes, completed with the tables that apply to all operations (scopes,
+ * problems, header fields) and with the token endpoint. Schemas with a title become components of that name.
  */
 import { assert } from '../base/assert.ts'
 import { SCOPES, type Scope } from '../contract/scopes.ts'
@@ -19,64 +18,64 @@ import { TOKEN_PATHS, TOKEN_SCHEMAS } from './token-paths.ts'
 
 export interface OpenApiOptions {
   readonly paths: DescribedPaths
-  /** The address that customers use, without a slash at its end. */
+  /** The public address, without a trailing slash. */
   readonly url: string
   /** Version of the program. */
   readonly version: string
-  /** Whether tokens are issued here; with an outside issuer there are no endpoints for them. */
+  /** Whether this service issues tokens; with an external issuer there is no token endpoint. */
   readonly issuesTokens: boolean
-  /** Those of the operations that are served. */
+  /** Scopes of the served operations. */
   readonly scopes: readonly Scope[]
 }
 
 const description = (
   url: string,
-) => `Accounts, profiles, deposit addresses and orchestration rules; deposits, and what rules make of them.
+) => `Accounts, profiles, deposit addresses and orchestration rules; deposits, and the orchestrations that rules start for them.
 
 A deposit is credited to the profile of its address or memo. Where an ACTIVE rule matches, it is converted and delivered:
-to a balance, to an address, or to a bank account. \`GET /v2/transfer/transfers\` is the statement of all of it.
+to a balance, to an address, or to a bank account. \`GET /v2/transfer/transfers\` lists every change of a balance.
 
-Every operation needs an access token, with its scope where it has one, sent as \`Authorization: Bearer TOKEN\`.
+Every operation requires an access token, with its scope if it has one, sent as \`Authorization: Bearer TOKEN\`.
 
 ## The stream
-Live order books and trades come over a WebSocket at \`/\`: [its requests and messages](${url}/docs/stream), and the same
-for programs at \`/asyncapi.json\`.
+Live order books and trades are sent over a WebSocket at \`/\`: see [its requests and messages](${url}/docs/stream), or
+\`/asyncapi.json\` for tools.
 
 ## Lists, errors, limits
 
-**Lists** are pages, newest first: as long as there is a \`next_page_cursor\`, send it as \`page_cursor\` for the next one,
-with the same filters and order. A page ends at \`limit\` items or at 2 MiB, whichever comes first (it has one item at
-least): only the absence of \`next_page_cursor\` marks the end. Array parameters repeat their name (\`ids=A&ids=B\`); unknown parameters are ignored and
-named in \`Tidegate-Ignored-Parameters\`.
+**Lists** are returned in pages, newest first. While the answer has a \`next_page_cursor\`, send it as \`page_cursor\` with
+the same filters and order to get the next page. A page ends at \`limit\` items or at 2 MiB, whichever comes first, and has
+at least one item: only the absence of \`next_page_cursor\` marks the end. Array parameters repeat their name
+(\`ids=A&ids=B\`); unknown parameters are ignored and named in \`Tidegate-Ignored-Parameters\`.
 
-**Errors** are \`application/problem+json\`; those of the token endpoint are \`{error, error_description}\`. Creating what
-has a \`ref_id\` can be repeated safely: 409 \`already_exists\` carries the record that is there in \`meta.existing\`.
+**Errors** are \`application/problem+json\`; those of the token endpoint are \`{error, error_description}\`. A create
+request with a \`ref_id\` can be repeated safely: 409 \`already_exists\` contains the existing record in \`meta.existing\`.
 
-Times are RFC 3339 in UTC with milliseconds. Fields without a value are left out.
+Times are RFC 3339 in UTC with milliseconds. Fields without a value are omitted.
 
-**Limits** beside those of the schemas. A body has at most ${BODY_BYTES_MAX} bytes (413), ${BODY_ENTRIES_MAX} members and
-elements and ${BODY_LEVELS_MAX} levels (400), no \`Content-Encoding\` (415), no member twice in one object, and no text with U+0000
-or half a surrogate pair (400). The head of a request has at most ${HEAD_FIELDS_MAX} fields and, unless the operator has set another
-size, 524288 bytes (431); it arrives within 10 s, the whole request within 30 s, and both at no less than 512 bytes a
-second (408). A query has at most ${QUERY_PAIRS_MAX} parameters (400). A page has at most ${PAGE_BYTES_MAX} bytes of items, or one item.
-Requests are limited for each client and operation: \`RateLimit-Policy\` names the rate (429). Lengths count code points.`
+**Limits** in addition to those of the schemas. A body has at most ${BODY_BYTES_MAX} bytes (413), ${BODY_ENTRIES_MAX} members and
+elements and ${BODY_LEVELS_MAX} levels (400), no \`Content-Encoding\` (415), no duplicate members, and no text with U+0000
+or a lone surrogate (400). The head of a request has at most ${HEAD_FIELDS_MAX} fields and, unless the operator has set another
+size, 524288 bytes (431); it must arrive within 10 s, the whole request within 30 s, and both at no less than 512
+bytes per second (408). A query has at most ${QUERY_PAIRS_MAX} parameters (400). A page has at most ${PAGE_BYTES_MAX} bytes of items, or one item.
+Requests are limited per client and operation: \`RateLimit-Policy\` names the rate (429). Lengths count code points.`
 
 /** By the first two steps of a path. */
 const TAGS: Readonly<Record<string, { readonly name: string; readonly description: string }>> = {
-  '/v2/markets': { name: 'Markets', description: 'What the stream serves' },
-  '/v2/identity': { name: 'Accounts', description: 'Whom money belongs to' },
-  '/v2/profiles': { name: 'Profiles', description: 'What deposit addresses and rules belong to' },
+  '/v2/markets': { name: 'Markets', description: 'The markets of the stream' },
+  '/v2/identity': { name: 'Accounts', description: 'The owners of profiles and balances' },
+  '/v2/profiles': { name: 'Profiles', description: 'The holders of balances, deposit addresses and rules' },
   '/v2/transfer': {
     name: 'Transfers',
-    description: 'Deposit addresses, each of one profile, and everything that arrived or left',
+    description: 'Deposit addresses, each of one profile, and deposits, withdrawals and conversions',
   },
   '/v2/orchestration': {
     name: 'Orchestration',
-    description: 'What becomes of deposits: rules, and what they and their customers have started',
+    description: 'Rules that convert and deliver deposits, and the orchestrations that they or the customer started',
   },
   '/v2/sandbox': { name: 'Sandbox', description: 'Deposits for testing; only with the setting `rest.sandbox`' },
 }
-const TOKEN_TAG = { name: 'Tokens', description: 'OAuth 2: who may call' }
+const TOKEN_TAG = { name: 'Tokens', description: 'OAuth 2 access tokens' }
 
 export function openApiDocument(options: OpenApiOptions): Json {
   const { url, version, issuesTokens } = options
@@ -131,8 +130,8 @@ function securitySchemes({ url, issuesTokens, scopes }: OpenApiOptions): Json {
 
 function completeOperation(path: string, operation: DescribedOperation, responses: Map<string, Json>): Json {
   const { operationId, parameters = [], requestBody, responses: described, ...rest } = operation
-  const [, version, room] = path.split('/')
-  const tag = TAGS[`/${version}/${room}`]
+  const [, version, area] = path.split('/')
+  const tag = TAGS[`/${version}/${area}`]
   assert(tag !== undefined, `no tag for ${path}`)
   const isList = parameters.some(({ name }) => name === 'page_cursor')
   const { description, answered, request, answer } = EXAMPLES[operationId]

@@ -1,6 +1,6 @@
 /**
- * Which problems each operation of the REST API may answer with: one table, from which the description of the API lists
- * every status. What every operation has in common is said once; the rest follows from its shape or stands in a row.
+ * The problems that each operation of the REST API can return, from which the API description lists every status. Problems
+ * of all operations are stated once; others follow from method and path, or are a row of the table.
  */
 import { OPERATIONS, type OperationId } from '../contract/operations.ts'
 import { PROBLEMS, type ProblemCode } from '../http/problem.ts'
@@ -19,10 +19,10 @@ const EVERYWHERE: readonly ProblemCode[] = [
   'unavailable',
 ]
 
-/** A body is read, and judged by its type and size, whatever the operation does with it. */
+/** Problems of every operation with a body. */
 const WITH_BODY: readonly ProblemCode[] = ['body_too_large', 'unsupported_media_type']
 
-/** What creates a deposit address for a profile, or may. */
+/** Problems of operations that may create a deposit address. */
 const ADDRESS_CREATION: readonly ProblemCode[] = [
   'not_found',
   'account_blocked',
@@ -34,7 +34,7 @@ const ADDRESS_CREATION: readonly ProblemCode[] = [
   'pool_reserved',
 ]
 
-/** What neither holds everywhere nor follows from method and path. */
+/** Problems that do not follow from method and path. */
 const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
   listMarkets: [],
   listAccounts: ['invalid_cursor'],

@@ -1,7 +1,6 @@
 /**
- * Collects what the routes say of themselves: paths, parameters, bodies and answers, from the very schemas that
- * validate and serialise. A route counts when it names a row of the table of operations; others are not described.
- * `describeOperations` has to come before the first route.
+ * Collects paths, parameters, bodies and answers from the schemas of the routes. A route is described when it names a row of
+ * the table of operations. `describeOperations` must be called before the first route is declared.
  */
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
@@ -15,7 +14,7 @@ declare module 'fastify' {
   }
 }
 
-/** The paths of the OpenAPI document, with what the routes alone know. */
+/** The paths of the OpenAPI document, with the parts that come from the routes. */
 export type DescribedPaths = Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>
 
 export interface DescribedOperation {
@@ -30,7 +29,7 @@ export const TOKEN_SCHEME = 'token'
 
 export async function describeOperations(app: FastifyInstance): Promise<void> {
   await app.register(swagger, {
-    // Under this name the page at /docs does not find it: it would serve documents of its own.
+    // A name that the package of the page at /docs does not look for: it would serve its own documents.
     decorator: 'describedOperations' as 'swagger',
     convertConstToEnum: false,
     openapi: {

@@ -1,7 +1,7 @@
 /**
- * The description of the API, for everybody: `/openapi.json`, `/asyncapi.json`, and the pages at `/docs`. No token is
- * needed, and nothing depends on who asks. A document is made once for each address that it is served at, and the number
- * of addresses has a limit. `describeOperations` comes before the routes of the modules, these come after.
+ * The public API description: `/openapi.json`, `/asyncapi.json`, and the pages at `/docs`. They require no token and are the
+ * same for all clients. A document is created once for each address that it is served at, for a limited number of
+ * addresses. These routes must be declared after those of the modules.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { programVersion } from '../base/version.ts'
@@ -16,23 +16,23 @@ import { describedPaths } from './operations-document.ts'
 import { streamPage } from './stream-page.ts'
 
 export interface DescriptionOptions {
-  /** The address that customers use; empty: the one that the request was sent to, where it is one of ours. */
+  /** The public address; empty: the address that the request was sent to, if it is one of ours. */
   readonly publicUrl: string
-  /** Whether tokens are issued here; with an outside issuer there are no endpoints for them. */
+  /** Whether this service issues tokens; with an external issuer there is no token endpoint. */
   readonly issuesTokens: boolean
-  /** Those of the operations that are served. */
+  /** Scopes of the served operations. */
   readonly scopes: readonly Scope[]
 }
 
-/** As long as a release that changes it may go unnoticed. */
+/** Clients may see a new release this much later. */
 const CACHE = 'public, max-age=300'
 const OPENAPI_PATH = '/openapi.json'
 const ASYNCAPI_PATH = '/asyncapi.json'
 const JSON_TYPE = 'application/json; charset=utf-8'
-/** Documents are kept for so many addresses, each about 200 KB; whoever asks at further ones gets the first. */
+/** Addresses for which documents are kept, each about 200 KB; requests to further ones get those of the first. */
 const ADDRESSES_MAX = 16
 
-/** A document as it is served at an address. */
+/** A document for an address. */
 interface Rendered {
   readonly text: string
   /** Header fields of its own. */
@@ -77,13 +77,13 @@ function registerDocument(
     // The first is the listener's own.
     if (publicUrl === '' && contents.size === 0) contentAt(listenerAddressOf(request))
     const { content, fields } = contentAt(publicUrl === '' ? addressOf(request) : publicUrl.replace(/\/$/, ''))
-    // Without a public address it may be another one's the next time.
+    // Without a public address the document depends on the address of the request.
     reply.header('cache-control', publicUrl === '' ? 'no-cache' : CACHE).headers(fields)
     return reply.send(await content.answer(request, reply))
   })
 }
 
-/** The address that the client used, when nobody else can have made it up: a name may be any that resolves to us. */
+/** The address in `Host` when it is local, else the listener's own: any name could resolve to this machine. */
 function addressOf(request: FastifyRequest): string {
   const { protocol, host } = request
   return isLocalHost(host) ? `${protocol}://${host}` : listenerAddressOf(request)

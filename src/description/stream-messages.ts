@@ -1,7 +1,7 @@
 /**
- * The messages of the stream as schemas with an example each, both ways: what a client may send, what it is answered,
- * and the data of every channel. Names come from the tables of the contract, so a channel, a param or a code that is added
- * there has to be described here. What only the extended wire has is optional: a message of either conforms. Pure data.
+ * The messages of the stream as schemas with examples: requests, answers and the data of every channel. Names come from the
+ * tables of the contract, so a channel, param or code that is added there must be described here. Members of the extended
+ * protocol are optional, so that messages of both protocols conform. Pure.
  */
 import {
   CHANNELS,
@@ -17,10 +17,10 @@ import type { Json } from './answers.ts'
 
 export interface StreamMessage {
   readonly summary: string
-  /** Every object, choice and list of words in it has a title, by which it is a component of the document. */
+  /** Every object, union and enumeration in it has a title, its name among the components of the document. */
   readonly payload: Json
   readonly example: unknown
-  /** The same on the extended wire, where it differs. */
+  /** The example in the extended protocol, where it differs. */
   readonly extendedExample?: unknown
 }
 
@@ -35,7 +35,7 @@ const channelTypes = Object.keys(CHANNELS) as ChannelType[]
 const marketChannels = channelTypes.filter((type) => CHANNELS[type].perMarket)
 const freeChannels = channelTypes.filter((type) => !CHANNELS[type].perMarket)
 
-/** What schemas are called by. */
+/** Names of schemas. */
 const NAMES = {
   market_data: 'MarketData',
   'market_data.top_of_book': 'TopOfBook',
@@ -68,7 +68,7 @@ const EXTENDED_PARAMS: Readonly<Record<ExtendedParam, Json>> = {
   resume: text(extended('The cursor to resume from, of the same market, channel and depth')),
 }
 
-/** Entries of requests: what they are about. */
+/** Entries of requests. */
 const marketEntries = marketChannels.map((type) => {
   const own = CHANNELS[type].extendedParams.map((name) => [name, EXTENDED_PARAMS[name]])
   const properties = { market, ...Object.fromEntries(own) }
@@ -98,7 +98,7 @@ const listedMarket = object('ListedMarketEntry', {
   },
 })
 const listedFree = freeChannels.map((type) => object(`Listed${NAMES[type]}Entry`, { type: word(type) }))
-/** An entry of an answer echoes what was sent, whatever that was. */
+/** An entry of an answer echoes `type` and `params` of the request, whatever they were. */
 const answeredEntry = {
   title: 'AnsweredEntry',
   type: 'object',
@@ -109,50 +109,55 @@ const answeredEntry = {
     success: { type: 'boolean' },
     resumed: {
       type: 'boolean',
-      description: extended('Of executions that were to go on from a cursor: whether they do, and none is left out'),
+      description: extended('For executions with `resume`: whether they continue from the cursor without a gap'),
     },
     error: code,
     message: text(
-      'Of an entry that failed: why, for people. Of a market that was removed or changed: which of the two',
+      'Of a failed entry: the reason, for people. Of a market that was removed or changed: which of the two',
     ),
   },
 }
 
 const level = (title: string, amount: string) => object(title, { price, amount: { ...text(amount), pattern: DECIMAL } })
-const LEVEL = level('Level', 'What the level holds now; 0 removes it')
-const BEST_LEVEL = level('BestLevel', 'What the level holds')
+const LEVEL = level('Level', 'Total amount of the level; 0 removes it')
+const BEST_LEVEL = level('BestLevel', 'Total amount of the level')
 const bids = (items: Json) => ({ type: 'array', description: 'Best price first: descending', items })
 const asks = (items: Json) => ({ type: 'array', description: 'Best price first: ascending', items })
 
-/** What comes before a data message of a market, and what is merged into it. */
+/** The position of a data message in its subscription, and the number of commits in it. */
 const STREAM_MEMBER = {
   title: 'StreamPosition',
   type: 'object',
-  description: extended('Where the channel stands'),
+  description: extended('The position of the message in its subscription'),
   required: ['cursor', 'covers'],
   properties: {
-    cursor: text('Where the channel stands after this message; opaque'),
-    prev: text('The cursor of the message before in this subscription; absent in the first'),
-    covers: { type: 'integer', minimum: 0, description: 'Commits since prev that are merged into this message' },
+    cursor: text('The position after this message; opaque'),
+    prev: text('The cursor of the previous message of this subscription; absent in the first'),
+    covers: { type: 'integer', minimum: 0, description: 'Number of commits since prev that this message contains' },
   },
 }
 
 const BOOK_STATUSES = {
   type: 'array',
-  description: extended('Each market_data subscription that is current'),
+  description: extended('The market_data subscriptions that are up to date'),
   items: withOptional(
     object('BookStatus', {
       market,
-      cursor: text('That of the last message of the subscription'),
+      cursor: text('The cursor of the last message of the subscription'),
       live: { type: 'boolean', description: 'Whether a source of the market is trusted now' },
-      since: { ...milliseconds, description: 'When live changed last, in RFC 3339, UTC, 3 fraction digits' },
+      since: { ...milliseconds, description: 'Time of the last change of live: RFC 3339, UTC, 3 fraction digits' },
     }),
-    { digest: { ...text('Of the book that has to be held; absent unless live'), pattern: '^[0-9a-f]{16}$' } },
+    {
+      digest: {
+        ...text('Digest of the book that the client must have; absent unless live'),
+        pattern: '^[0-9a-f]{16}$',
+      },
+    },
   ),
 }
 
 const BTCUSD = { type: 'market_data', params: { market: 'BTCUSD' } }
-const PACED = { type: 'market_data', params: { market: 'BTCUSD', depth: 10, interval_ms: 100 } }
+const THROTTLED = { type: 'market_data', params: { market: 'BTCUSD', depth: 10, interval_ms: 100 } }
 const RESUMED = { type: 'execution_data', params: { market: 'BTCUSD', resume: 'KbYAR8_u.3' } }
 const WRONG = { type: 'market_data', params: { market: 'NOSUCH' } }
 
@@ -161,7 +166,7 @@ export const REQUESTS: Readonly<Record<RequestType, StreamMessage>> = {
     summary: 'Subscribe to one or more channels',
     payload: request('subscribe'),
     example: { type: 'subscribe', channels: [BTCUSD, { type: 'heartbeat' }] },
-    extendedExample: { type: 'subscribe', channels: [PACED, RESUMED] },
+    extendedExample: { type: 'subscribe', channels: [THROTTLED, RESUMED] },
   },
   unsubscribe: {
     summary: 'End one or more subscriptions',
@@ -169,7 +174,7 @@ export const REQUESTS: Readonly<Record<RequestType, StreamMessage>> = {
     example: { type: 'unsubscribe', channels: [BTCUSD] },
   },
   subscription_list: {
-    summary: 'Ask for all subscriptions of the connection',
+    summary: 'List all subscriptions of the connection',
     payload: object('SubscriptionListRequest', { type: word('subscription_list') }),
     example: { type: 'subscription_list' },
   },
@@ -177,7 +182,7 @@ export const REQUESTS: Readonly<Record<RequestType, StreamMessage>> = {
 
 export const ANSWERS: Readonly<Record<RequestType, StreamMessage>> = {
   subscribe: {
-    summary: 'Which entries of the request are subscribed now, each on its own',
+    summary: 'The result of each entry of the request',
     payload: answer('subscribe'),
     example: {
       type: 'subscribe',
@@ -194,13 +199,14 @@ export const ANSWERS: Readonly<Record<RequestType, StreamMessage>> = {
     extendedExample: {
       type: 'subscribe',
       channels: [
-        { ...PACED, success: true },
+        { ...THROTTLED, success: true },
         { ...RESUMED, success: true, resumed: true },
       ],
     },
   },
   unsubscribe: {
-    summary: 'Which entries of the request have ended; also sent unasked when a market was removed or changed',
+    summary:
+      'The result of each entry of the request; also sent without a request when a market was removed or changed',
     payload: answer('unsubscribe'),
     example: { type: 'unsubscribe', channels: [{ ...BTCUSD, success: true }] },
   },
@@ -211,13 +217,13 @@ export const ANSWERS: Readonly<Record<RequestType, StreamMessage>> = {
       channels: { type: 'array', items: { title: 'ListedEntry', oneOf: [listedMarket, ...listedFree] } },
     }),
     example: { type: 'subscription_list', channels: [BTCUSD, { type: 'heartbeat' }] },
-    extendedExample: { type: 'subscription_list', channels: [PACED, { type: 'heartbeat' }] },
+    extendedExample: { type: 'subscription_list', channels: [THROTTLED, { type: 'heartbeat' }] },
   },
 }
 
 export const ERROR: StreamMessage = {
-  summary: 'The request failed as a whole; the connection stays',
-  payload: object('ErrorMessage', { type: word('error'), error: code, message: text('Why, for people') }),
+  summary: 'The request failed as a whole; the connection stays open',
+  payload: object('ErrorMessage', { type: word('error'), error: code, message: text('The reason, for people') }),
   example: { type: 'error', error: 'MALFORMED_REQUEST', message: 'the message is not valid JSON' },
 }
 
@@ -245,7 +251,7 @@ const EXECUTION = {
   channel: 'execution_data',
   payload: { market: 'BTCUSD', price: '60001.00', amount: '0.10000000', executed_at: '2026-11-20T12:00:00.123Z' },
 }
-const BEAT = { channel: 'heartbeat', payload: { timestamp: '2026-11-20T12:00:01.000000000Z' } }
+const HEARTBEAT = { channel: 'heartbeat', payload: { timestamp: '2026-11-20T12:00:01.000000000Z' } }
 const LIVE_BOOK = {
   market: 'BTCUSD',
   cursor: 'KbYAR8_u.3',
@@ -262,7 +268,7 @@ export const DATA: Readonly<Record<ChannelType, StreamMessage>> = {
     payload: data('market_data', {
       market,
       type: { title: 'BookMessageType', type: 'string', enum: [PAYLOAD_TYPES.snapshot, PAYLOAD_TYPES.update] },
-      time: { ...milliseconds, description: 'Strictly later than that of the message before' },
+      time: { ...milliseconds, description: 'Strictly later than that of the previous message' },
       bids: bids(LEVEL),
       asks: asks(LEVEL),
     }),
@@ -270,7 +276,7 @@ export const DATA: Readonly<Record<ChannelType, StreamMessage>> = {
     extendedExample: { ...UPDATE, stream: THIRD },
   },
   'market_data.top_of_book': {
-    summary: 'The best price of each side, at once and then whenever it or its amount changes',
+    summary: 'The best price of each side, after the subscription and whenever it or its amount changes',
     payload: data('market_data.top_of_book', {
       market,
       type: word(PAYLOAD_TYPES.topOfBook),
@@ -282,26 +288,26 @@ export const DATA: Readonly<Record<ChannelType, StreamMessage>> = {
     extendedExample: { ...TOP_OF_BOOK, stream: THIRD },
   },
   execution_data: {
-    summary: 'Every trade, in order, none left out',
+    summary: 'Every trade, in order, without gaps',
     payload: data('execution_data', { market, price, amount: price, executed_at: milliseconds }),
     example: EXECUTION,
     extendedExample: { ...EXECUTION, stream: THIRD },
   },
   heartbeat: {
-    summary: 'The service is alive and the connection carries data',
+    summary: 'Sent periodically while the connection works',
     payload: object('HeartbeatMessage', {
       channel: word('heartbeat'),
       payload: withOptional(object('HeartbeatPayload', { timestamp: nanoseconds }), { books: BOOK_STATUSES }),
     }),
-    example: BEAT,
+    example: HEARTBEAT,
     extendedExample: {
-      ...BEAT,
-      payload: { ...BEAT.payload, books: [LIVE_BOOK, STALE_BOOK] },
+      ...HEARTBEAT,
+      payload: { ...HEARTBEAT.payload, books: [LIVE_BOOK, STALE_BOOK] },
     },
   },
 }
 
-/** An object that has all of these members; others may come, and are to be ignored. */
+/** An object with these required members; further members may be added, and clients must ignore them. */
 function object(title: string, properties: Json): Json {
   return { title, type: 'object', required: Object.keys(properties), properties }
 }
@@ -326,7 +332,7 @@ function data(channel: Exclude<ChannelType, 'heartbeat'>, members: Json): Json {
   return withOptional(message, { stream: STREAM_MEMBER })
 }
 
-/** The object, with members that may be there. */
+/** The object, with optional members. */
 function withOptional(described: Json, members: Json): Json {
   return { ...described, properties: { ...(described.properties as Json), ...members } }
 }

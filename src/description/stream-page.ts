@@ -1,12 +1,12 @@
 /**
  * The page at `/docs/stream`: the AsyncAPI document for people. It shows how to connect, every request with its answer,
  * every channel, the errors, the close codes, and the members of every schema. It has no script and loads nothing. All
- * text of the document is escaped. Pure: the same document gives the same page.
+ * text of the document is escaped. Pure.
  */
 import { CLOSE_CODES, STREAM_ERRORS } from '../contract/stream-codes.ts'
 import type { Json } from './answers.ts'
 
-/** What the page shows of the document that `asyncApiDocument` makes. */
+/** The parts of the document of `asyncApiDocument` that the page shows. */
 interface StreamDocument {
   readonly info: { readonly title: string; readonly version: string; readonly description: string }
   readonly servers: {
@@ -49,7 +49,7 @@ interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>
 }
 
-/** Both colour schemes of a reader; no font and no picture is loaded. */
+/** Light and dark colour schemes; no font and no image is loaded. */
 const STYLE = `:root{color-scheme:light dark}
 body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1rem}
 nav a{margin-right:1rem}
@@ -60,7 +60,7 @@ table{border-collapse:collapse;width:100%}
 th,td{text-align:left;vertical-align:top;padding:.25rem .75rem .25rem 0;border-bottom:1px solid #8884}`
 
 /**
- * @param document as `asyncApiDocument` makes it
+ * @param document the result of `asyncApiDocument`
  * @param links where the page of the REST API and the document itself are
  */
 export function streamPage(document: Json, links: { readonly rest: string; readonly document: string }): string {
@@ -151,7 +151,7 @@ function link(schemaName: string): string {
   return `<a href="#schema-${escaped(schemaName)}"><code>${escaped(schemaName)}</code></a>`
 }
 
-/** The last step of a reference. */
+/** The schema name in a reference. */
 function nameIn(reference: string): string {
   return reference.slice(reference.lastIndexOf('/') + 1)
 }
@@ -170,7 +170,7 @@ function prose(text: string): string {
     .join('\n')
 }
 
-/** Text in which only code is marked, between backquotes. */
+/** Text with code between backquotes. */
 function inline(text: string): string {
   return escaped(text).replace(/`([^`]*)`/g, '<code>$1</code>')
 }

@@ -1,6 +1,6 @@
 /**
- * The token endpoint, the revocation endpoint and what is known of the issuer, as paths of the OpenAPI document. Their
- * parameters come as forms, which no schema of a route describes; errors come from the endpoint's own table. Pure.
+ * The token endpoint, the revocation endpoint and the issuer's metadata as paths of the OpenAPI document. Their parameters
+ * are forms, which no route schema describes, and their errors come from the table in `auth/token-errors`.
  */
 import { TOKEN_ERRORS, type TokenErrorCode } from '../auth/token-errors.ts'
 import { headersOf, type Json } from './answers.ts'
@@ -18,13 +18,13 @@ const TOKEN_REQUEST = {
   properties: {
     grant_type: { type: 'string', const: 'client_credentials' },
     ...CREDENTIALS,
-    scope: { type: 'string', description: 'One scope by its exact name; several are separated by blanks' },
+    scope: { type: 'string', description: 'One scope, or several separated by spaces' },
   },
   examples: [
     {
       grant_type: 'client_credentials',
       client_id: '01932b5e-7d1c-7a10-9a54-6f1d2c9b8e01',
-      client_secret: 'shown-once-when-it-was-made',
+      client_secret: 'shown-once-when-it-was-created',
       scope: 'identity:read_account',
     },
   ],
@@ -54,7 +54,7 @@ export const TOKEN_SCHEMAS = {
   },
 }
 
-/** Which codes each status carries; where HTTP has a better status than the code's own, that one. */
+/** The error codes of each status; some codes have a more specific HTTP status than RFC 6749 assigns. */
 const TOKEN_STATUSES: Readonly<Record<number, readonly TokenErrorCode[]>> = {
   400: ['invalid_request', 'unsupported_grant_type', 'invalid_scope'],
   401: ['invalid_client'],
@@ -65,14 +65,14 @@ const TOKEN_STATUSES: Readonly<Record<number, readonly TokenErrorCode[]>> = {
   503: ['temporarily_unavailable'],
 }
 
-const REVOKED = 'The token is good for nothing from now on; so it is if it never was one of this client'
+const REVOKED = 'The token is no longer accepted. Also sent for a token that is unknown, expired or not of this client'
 
 export const TOKEN_PATHS: Json = {
   '/oauth2/token': {
     post: {
       operationId: 'grantToken',
       summary: 'Get an access token',
-      description: 'OAuth 2 client credentials grant (RFC 6749 section 4.4). A body holds at most 64 KiB.',
+      description: 'OAuth 2 client credentials grant (RFC 6749 section 4.4). A body has at most 64 KiB.',
       tags: ['Tokens'],
       security: [{}, { client: [] }],
       requestBody: { required: true, content: contents(FORMS, TOKEN_REQUEST) },
@@ -84,7 +84,7 @@ export const TOKEN_PATHS: Json = {
       operationId: 'revokeToken',
       summary: 'Revoke an access token',
       description:
-        'RFC 7009. Only tokens of the same client; streams that it opened are closed. A body holds at most 64 KiB.',
+        'RFC 7009. Revokes a token of the same client and closes the streams that it opened. A body has at most 64 KiB.',
       tags: ['Tokens'],
       security: [{}, { client: [] }],
       requestBody: {
@@ -127,7 +127,7 @@ export const TOKEN_PATHS: Json = {
   '/.well-known/jwks.json': {
     get: {
       operationId: 'getKeys',
-      summary: 'Public keys of the tokens',
+      summary: 'Public keys that verify tokens',
       description: 'RFC 7517.',
       tags: ['Tokens'],
       security: [],

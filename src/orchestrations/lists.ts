@@ -68,7 +68,7 @@ export async function listAllOrchestrations(
   { filters, binding, ...paging }: ListQuery<typeof OPERATOR_ORCHESTRATION_FILTERS>,
 ): Promise<TextPage> {
   const tables = db.tables<OrchestrationTables>()
-  const common = { operation: 'orchestrations', owner: 'operator', idType: 'uuid', indexes: 'everyone' } as const
+  const common = { operation: 'orchestrations', owner: 'operator', idType: 'uuid', indexes: 'all' } as const
   return await readFilteredPage(tables, {
     query: tables.selectFrom('orchestrations').selectAll(),
     filters: [

@@ -1,5 +1,5 @@
 /**
- * What an orchestration rule is, and how it goes from state to state. Pure.
+ * The model of an orchestration rule and its state machine. Pure.
  *
  * A rule is born ACTIVE, or PENDING where the operator has to approve it. From then on STEPS is all that can happen to
  * it: REJECTED and DELETED are final, and nothing else about a rule ever changes but that the deposit instructions of
@@ -20,7 +20,7 @@ const STEPS: Readonly<Record<RuleStatus, readonly RuleStatus[]>> = {
   DELETED: [],
 }
 
-/** What asking for `wanted` does to a rule: a step, nothing because it is there already, or there is no such step. */
+/** The effect of requesting the state `wanted`: a transition, nothing because the rule is in it already, or an error. */
 export function stepTo(present: RuleStatus, wanted: RuleStatus): 'step' | 'unchanged' | 'impossible' {
   if (present === wanted) return 'unchanged'
   return STEPS[present].includes(wanted) ? 'step' : 'impossible'

@@ -14,7 +14,7 @@ import { createRule, deleteRule } from './service.ts'
 import { listRules, noRule, type RuleTables, ruleDocument } from './store.ts'
 import { termsFaults } from './terms.ts'
 
-/** What is in force now; read anew for every request. */
+/** The current settings; read for every request. */
 export interface RuleSettings {
   readonly terms: Conversions
   /** The setting `rules.approval`. */

@@ -45,7 +45,7 @@ const NewSource = Type.Object(
     ),
     profile: Type.Optional(Profile),
   },
-  { ...oneOfThree, description: 'Which deposits the rule is about: exactly one of crypto, fiat, profile' },
+  { ...oneOfThree, description: 'The deposits that the rule matches: exactly one of crypto, fiat, profile' },
 )
 
 function destinationOver<Network extends TSchema>(network: Network) {
@@ -60,7 +60,7 @@ function destinationOver<Network extends TSchema>(network: Network) {
       ),
       profile: Type.Optional(Profile),
     },
-    { ...oneOfThree, description: 'Where the destination asset goes: exactly one of crypto, fiat, profile' },
+    { ...oneOfThree, description: 'Where the destination asset is delivered: exactly one of crypto, fiat, profile' },
   )
 }
 
@@ -69,7 +69,11 @@ export const RequestedDestination = destinationOver(RequestedNetworkName)
 
 export const NewRule = Type.Object(
   {
-    ref_id: Type.String({ minLength: 1, maxLength: 200, description: 'Your own id: a second rule with it is 409' }),
+    ref_id: Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Your own id, unique among your rules: 409 if it was used before',
+    }),
     nickname: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
     profile_id: Id,
     identity_id: Type.Optional(Id),
@@ -144,7 +148,7 @@ const Rule = Type.Object(
     identity_id: Type.Optional(Type.String()),
     account_id: Type.Optional(Type.String()),
     status: textChoice(RULE_STATUSES),
-    reject_reason: Type.Optional(Type.String({ description: 'Why a REJECTED rule was rejected' })),
+    reject_reason: Type.Optional(Type.String({ description: 'The reason for the rejection of a REJECTED rule' })),
     source_asset: Type.String(),
     destination_asset: Type.String(),
     source: Source,
@@ -157,7 +161,7 @@ const Rule = Type.Object(
 export const RuleAnswer = Type.Object({ rule: Rule })
 
 export const RuleList = Type.Object({
-  rules: Type.Optional(Type.Array(Rule, { deprecated: true, description: 'The same as `items`; use that' })),
+  rules: Type.Optional(Type.Array(Rule, { deprecated: true, description: 'Same as `items`; use `items` instead' })),
   items: Type.Array(Rule),
   next_page_cursor: Type.Optional(NextPageCursor),
 })

@@ -1,6 +1,6 @@
 /**
- * Rules in the store: rows and how they are shown, one at a time and in lists. What may happen to a rule is decided
- * elsewhere; nothing here changes one but by a step that was decided.
+ * Rules in the store: reading and writing rows, single and in lists, and converting them to documents. State transitions
+ * are decided in `model` and `service`; this file only stores their results.
  */
 import { isUuid } from '../base/ids.ts'
 import type { ListQuery } from '../http/list-query.ts'
@@ -50,14 +50,14 @@ interface RulesTable {
   created_at: string
 }
 
-/** The tables of this room, as the query builder sees them; the migration `rules` defines them. */
+/** The tables of this module for the query builder; the migration `rules` defines them. */
 export interface RuleTables {
   rules: RulesTable
 }
 
 export type RuleRow = Omit<RulesTable, 'deposit_address_id' | 'fiat_instructions_id'>
 
-/** What a rule's source is once something was made for it. */
+/** A rule's source with its deposit instructions. */
 export interface InstructedSource {
   readonly source: RuleSource
   readonly depositAddressId: string | null
@@ -94,7 +94,7 @@ export async function insertRule(
     .executeTakeFirstOrThrow()
 }
 
-/** The rule that used this `ref_id`; none is ever free again. */
+/** The rule with this `ref_id`; a `ref_id` is never free again. */
 export async function ruleWithRefId(
   transaction: Transaction<RuleTables>,
   customerId: string,
@@ -108,12 +108,12 @@ export async function ruleWithRefId(
     .executeTakeFirst()
 }
 
-/** The rule of any customer. */
+/** A rule of any customer. */
 export async function getRule(db: Db, id: string): Promise<RuleRow | undefined> {
   return await db.tables<RuleTables>().selectFrom('rules').select(COLUMNS).where('id', '=', id).executeTakeFirst()
 }
 
-/** The rule, held against other writers until the transaction ends; of one customer, or of any. */
+/** Locks the rule until the transaction ends; of one customer, or of any. */
 export async function lockRule(
   transaction: Transaction<RuleTables>,
   id: string,
@@ -123,7 +123,7 @@ export async function lockRule(
   return await (customerId === undefined ? query : query.where('customer_id', '=', customerId)).executeTakeFirst()
 }
 
-/** Takes a step that was decided on the locked row. */
+/** Stores a state transition of a locked rule. */
 export async function setStatus(
   transaction: Transaction<RuleTables>,
   id: string,
@@ -149,8 +149,8 @@ export async function setStatus(
 }
 
 /**
- * A customer's rules, whatever is filtered by: no filter finds a row of another.
- * @param copies how often the answer shows each item
+ * A page of a customer's rules; no filter can match a rule of another customer.
+ * @param copies how often the answer contains each item, which divides the size of a page
  */
 export async function listRules(
   db: Db,
@@ -198,7 +198,7 @@ function rulesOf(
   return recordsOf(matching, { ...request, indexes: hasOther ? 'filter' : 'owner' })
 }
 
-/** By everything but ids and statuses. */
+/** All filters but ids and statuses. */
 function matchingRules(
   tables: Kysely<RuleTables>,
   customerId: string,
@@ -206,7 +206,7 @@ function matchingRules(
 ) {
   let query = tables.selectFrom('rules').select(COLUMNS).where(isOwnedBy(customerId))
   if (profile_id !== undefined) {
-    // Text that is no id of ours, byte by byte, matches nothing.
+    // A text that is not one of our ids, compared byte by byte, matches nothing.
     const isPossible = isUuid(profile_id) && profile_id === profile_id.toLowerCase()
     query = isPossible ? query.where(isEqual('profile_id', profile_id, 'uuid')) : query.where(sql<boolean>`false`)
   }
@@ -225,7 +225,7 @@ export async function listAllRules(
   const all = tables.selectFrom('rules').select(COLUMNS)
   const query = status === undefined ? all : all.where('status', '=', status)
   const binding = { operation: 'rules', owner: 'operator', filters: { status } }
-  const list = { ...request, ...binding, idType: 'uuid', indexes: 'everyone' } as const
+  const list = { ...request, ...binding, idType: 'uuid', indexes: 'all' } as const
   return await readTextPage(tables, recordsOf(query, list), OPERATOR_RULE_ITEM, list)
 }
 

@@ -1,6 +1,6 @@
 /**
  * Whether the terms of a new rule or orchestration make sense: assets that are there, a pair that can be converted, networks that carry
- * the assets, and a destination address that is one. Pure: what is configured is handed in.
+ * the assets, and a destination address that is one.
  */
 import { type Asset, type Conversions, FIAT_NETWORKS, isConvertible, isFiat } from '../contract/assets.ts'
 import { addressFault } from '../deposit-instructions/derivation/address-validity.ts'
@@ -51,7 +51,7 @@ function carriageFaults(
     return [{ pointer: `${pointer}/crypto/network`, detail: `does not carry ${symbol}; ${carriers}` }]
   }
   if (fiat !== undefined && !isFiat(asset)) {
-    return [{ pointer: `${pointer}/fiat`, detail: `does not carry ${symbol}, which is no money at a bank` }]
+    return [{ pointer: `${pointer}/fiat`, detail: `does not carry ${symbol}, which is not a fiat asset` }]
   }
   return []
 }

@@ -1,7 +1,7 @@
 /**
- * One caller's turn at an engine's connection: its statements in order, its transaction, its limits; the same on both
- * engines. Whatever happens in it, the connection is given back exactly once and without an open transaction, and the
- * caller hears within its time, also when the connection needs longer.
+ * One caller's use of an engine's connection: its statements in order, its transaction, its deadlines; the same on both
+ * engines. The connection is always given back exactly once and without an open transaction, and the caller gets its
+ * result or an error by its deadline, also when the connection needs longer.
  */
 import { assert } from '../base/assert.ts'
 import type { Clock, Timer } from '../base/clock.ts'
@@ -18,22 +18,22 @@ export interface StatementOutcome extends StatementResult {
   readonly command: string
 }
 
-/** What a session needs of its engine: one connection, for as long as the turn lasts. */
+/** The engine's side: one connection, until `giveBack`. */
 export interface HeldConnection {
-  /** False when it is lost, and its transaction with it. */
+  /** False when it is lost, together with its transaction. */
   readonly isAlive: boolean
   /** Begins a transaction whose statements take at most the time that `run` is given for each. */
   readonly beginText: string
   /**
-   * Has the engine itself cancel the later statements of the transaction after so long; undefined where the limit in
-   * force is short enough, or where the engine cannot cancel.
+   * The SQL that limits the later statements of the transaction; undefined when the current limit is short enough, or
+   * when the engine cannot cancel statements.
    */
   limitText(millisecondsMax: number): string | undefined
-  /** One statement at a time; over its time the connection is lost. */
+  /** Runs one statement at a time; after `millisecondsMax` the connection is lost. */
   run(text: string, parameters: WrittenParameters, millisecondsMax: number): Promise<StatementOutcome>
   /**
-   * Called once, when nothing runs any more. Settles when what was committed is durable; rejects when that is not known,
-   * and then the caller's work may or may not be stored.
+   * Called once, when no statement runs. Resolves when the committed work is durable; rejects when that is unknown: the
+   * work may or may not be stored.
    */
   giveBack(): Promise<void>
 }
@@ -42,20 +42,20 @@ export interface CallerSessionOptions {
   readonly connection: HeldConnection
   readonly clock: Clock
   /**
-   * Until then, on the monotonic clock, the first statement must have answered, because the caller has waited already;
-   * and the whole transaction, unless `isFirstStatementOnly`.
+   * On the monotonic clock: the deadline of the whole transaction, or with `isFirstStatementOnly` of its first statement.
+   * It includes the caller's wait for the connection.
    */
   readonly deadlineMilliseconds: number
   readonly isFirstStatementOnly: boolean
   readonly statementMillisecondsMax: number
 }
 
-/** `held` until the caller is done, or has got an error; the connection follows when it is quiet. */
+/** `held` until the caller has finished or got an error; the connection is given back when no statement runs. */
 type State = 'held' | 'taken-back' | 'late' | 'released'
 
 const REFUSALS: Readonly<Partial<Record<State, string>>> = {
-  'taken-back': 'the transaction took too long while it waited for something else, and was rolled back',
-  late: 'the store did not answer in time, and the caller got an error',
+  'taken-back': 'the transaction was idle for too long and was rolled back',
+  late: 'the store did not answer in time',
 }
 
 export class CallerSession implements Session {
@@ -63,7 +63,7 @@ export class CallerSession implements Session {
   #state: State = 'held'
   #inTransaction = false
   #statements = 0
-  /** Settles when the last statement that was handed over has answered; never rejects. */
+  /** Settles when the last statement has finished; never rejects. */
   #last: Promise<unknown> = Promise.resolve()
   #running = 0
   #idleSinceMilliseconds = 0
@@ -86,14 +86,14 @@ export class CallerSession implements Session {
   async commit(): Promise<void> {
     const { command } = await this.#run('commit', [])
     this.#inTransaction = false
-    // PostgreSQL answers the commit of a failed transaction with a rollback and calls it a success.
+    // PostgreSQL reports success for the commit of a failed transaction, with the command tag ROLLBACK.
     if (command === 'ROLLBACK') {
       throw new StatementFailed('a statement of the transaction had failed, nothing was stored', '25P02')
     }
   }
 
   async rollback(): Promise<void> {
-    // A session that was lost or taken back has no transaction left, which is what was asked for.
+    // A lost connection or an expired session has no transaction to roll back.
     if (this.#state !== 'held' || !this.#options.connection.isAlive) return
     await this.#run('rollback', [])
     this.#inTransaction = false
@@ -106,7 +106,7 @@ export class CallerSession implements Session {
     await this.#end()
   }
 
-  /** Waits for what still runs, ends what is still open, gives the connection back. */
+  /** Waits for the running statement, rolls an open transaction back, gives the connection back. */
   async #end(): Promise<void> {
     const { connection, statementMillisecondsMax } = this.#options
     await this.#last
@@ -117,14 +117,14 @@ export class CallerSession implements Session {
     }
   }
 
-  /** Ends it while the caller still believes to have it. */
+  /** Ends the session while the caller still holds it. */
   #takeAway(state: 'taken-back' | 'late'): void {
     this.#state = state
-    // It fails only when the connection is lost, and the transaction with it.
+    // Fails only when the connection is lost, and the transaction with it.
     this.#end().catch(() => undefined)
   }
 
-  /** @param isOfWork false for what begins and ends transactions: the server must be able to do that at any time */
+  /** @param isOfWork false for `begin`, `commit` and `rollback`, to which the caller's limit does not apply */
   #run(text: string, parameters: readonly unknown[], isOfWork = false): Promise<StatementOutcome> {
     assert(this.#state !== 'released', 'a transaction was used after its end')
     const refusal = REFUSALS[this.#state]
@@ -141,7 +141,7 @@ export class CallerSession implements Session {
     return isFirst || !this.#options.isFirstStatementOnly ? this.#beforeDeadline(result) : result
   }
 
-  /** Runs a statement when those before it have answered. */
+  /** Runs a statement; the previous ones have finished. */
   async #runNow(text: string, parameters: WrittenParameters, isOfWork: boolean): Promise<StatementOutcome> {
     const { connection, clock, deadlineMilliseconds, isFirstStatementOnly, statementMillisecondsMax } = this.#options
     if (isOfWork && this.#inTransaction && !isFirstStatementOnly) {
@@ -152,9 +152,9 @@ export class CallerSession implements Session {
   }
 
   /**
-   * The caller's own limit includes the time it waited for its session and the statements before, so it may end before
-   * the statement's. The statement continues then, because ending the connection would harm other callers; no
-   * caller waits for it, and the transaction is rolled back when it has answered.
+   * The caller's deadline includes its wait for the connection and earlier statements, so it may pass while a statement
+   * runs. The caller then gets an error. The statement continues, because closing the connection would affect other
+   * callers, and the transaction is rolled back afterwards.
    */
   async #beforeDeadline<Value>(result: Promise<Value>): Promise<Value> {
     const { clock, deadlineMilliseconds } = this.#options

@@ -1,32 +1,31 @@
 /**
- * The contract of the store: one SQL dialect (PostgreSQL 15), two engines behind it (`embedded`, and PostgreSQL
- * through a pool). Both give int8 and numeric as text, timestamptz as RFC 3339 text in UTC, and json as parsed values,
- * so no module can tell which engine it uses; `column-types` is the whole list, parameters included.
+ * The contract of the store: one SQL dialect (PostgreSQL 15), and two engines (`embedded`, and PostgreSQL
+ * through a pool). Both return int8 and numeric as text, timestamptz as RFC 3339 text in UTC, and json as parsed values,
+ * so modules do not depend on the engine; `column-types` has the full list, parameters included.
  *
- * Promises: a transaction is all or nothing and sees no half of another; what was committed survives `kill -9` of the
- * process; a call answers or fails with `StoreUnavailable` within `STATEMENT_MILLISECONDS_MAX`, it never hangs, and a
- * transaction that has not been committed by then is rolled back;
- * notifications sent in a transaction arrive after its commit, in order, in this process and every other.
+ * Guarantees: a transaction is atomic and sees no partial transaction; what was committed survives `kill -9` of the
+ * process; a call returns or fails with `StoreUnavailable` within `STATEMENT_MILLISECONDS_MAX`, and a transaction that has
+ * not been committed by then is rolled back; notifications sent in a transaction arrive after its commit, in order, in this process and every other.
  */
 import type { Kysely, Queries, Transaction } from './sql.ts'
 
 export type { Kysely, Transaction }
 
 /**
- * Longest a caller waits for one statement or one whole transaction, its wait for a session included; a store that needs
- * longer counts as unreachable.
+ * Longest that a caller waits for one statement or one whole transaction, including its wait for a connection; a slower
+ * store is treated as unreachable.
  */
 export const STATEMENT_MILLISECONDS_MAX = 2_000
 
-/** The store cannot be reached or did not answer in time. The caller's work is not done, or not known to be done. */
+/** The store cannot be reached or did not answer in time. It is not known whether the caller's work was stored. */
 export class StoreUnavailable extends Error {
   override name = 'StoreUnavailable'
 }
 
-/** The store refused a statement. The message may quote values, so it belongs into the log, never into an answer. */
+/** The store rejected a statement. The message may quote values: it may be logged, and must not be sent to a client. */
 export class StatementFailed extends Error {
   override name = 'StatementFailed'
-  /** The five characters of PostgreSQL's appendix A, such as `23505` for a duplicate. */
+  /** SQLSTATE, as in appendix A of PostgreSQL's documentation: `23505` for a duplicate. */
   readonly sqlState: string
   /** The constraint that was violated, by its name in the migration. */
   readonly constraint: string | undefined
@@ -40,24 +39,24 @@ export class StatementFailed extends Error {
 
 export interface NotificationListener {
   onNotify(payload: string): void
-  /** The connection was lost and is back: notifications in between are lost, so read everything again. */
+  /** The connection was lost and restored: notifications may have been lost, so the listener must reload its data. */
   onReconnect(): void
 }
 
 /**
  * `tables` is the query builder over the tables that the calling module owns. `transaction` runs `work` in one
- * transaction; a throw rolls it back and is passed on. A statement that failed inside fails the whole, even when the
- * work caught its error. Work waits for nothing but the store: a transaction left idle is taken back.
+ * transaction; an error rolls it back and is rethrown. A failed statement fails the transaction, even when `work` caught
+ * its error. `work` must not wait for anything but the store: an idle transaction is rolled back.
  */
 export interface Db extends Queries {
   readonly engine: 'embedded' | 'postgres'
   /** False while the store is known to be unreachable. */
   readonly available: boolean
-  /** Why it is not available; undefined while it is. It names files and servers, so it is for the operator alone. */
+  /** Why it is not available; undefined while it is. It names files and servers, so it is shown only to the operator. */
   readonly problem: string | undefined
-  /** Turns at the engine's sessions: how many are taken now, and how many callers wait for one. */
+  /** The engine's connections: how many are in use, and how many callers wait for one. */
   readonly turns: { readonly taken: number; readonly waiting: number }
-  /** Listens on a notification channel (sent with `pg_notify`); the returned function ends that. */
+  /** Listens on a notification channel (sent with `pg_notify`); the returned function stops listening. */
   listen(channel: string, listener: NotificationListener): Promise<() => Promise<void>>
   close(): Promise<void>
 }

@@ -1,6 +1,6 @@
 /**
- * Who listens on which notification channel of a store. A listener that throws is logged and keeps nothing from the
- * next one; the listeners of a channel are called in the order in which they began.
+ * The listeners of each notification channel of a store, called in the order in which they were added. An error of one
+ * listener is logged and does not affect the others.
  */
 import type { Log } from '../base/log.ts'
 import type { NotificationListener } from './db.ts'

@@ -28,7 +28,7 @@ export const PAGE_BYTES_MAX = 2_097_152
  * - `filter`: (owner, column, created_at nulls first, id), for one filter;
  * - `filters`: (owner, column, column, created_at, id nulls first), for two, or for a filter that is the condition of the
  *   index itself;
- * - `everyone`: (created_at nulls first, id nulls first), for those of all owners.
+ * - `all`: (created_at nulls first, id nulls first), for the records of all owners.
  */
 export type PageIndexes = keyof typeof NULLS
 
@@ -36,7 +36,7 @@ const NULLS = {
   owner: { createdAtFirst: false, idFirst: false },
   filter: { createdAtFirst: true, idFirst: false },
   filters: { createdAtFirst: false, idFirst: true },
-  everyone: { createdAtFirst: true, idFirst: true },
+  all: { createdAtFirst: true, idFirst: true },
 } as const
 
 export interface PageRequest extends PageBinding {
@@ -56,7 +56,7 @@ export interface Page<Row> {
   readonly next_page_cursor?: string
 }
 
-/** The records of a list in order, behind the cursor: one more than the page may hold, to know whether there is a next. */
+/** The records of a list after the cursor, in order: one more than the page may have, to know whether there is a next. */
 export interface PageRecords<Row> {
   readonly query: RawBuilder<Row>
   /** What the order is written for. */
@@ -143,7 +143,7 @@ export function recordsOfEach<Database, Table extends keyof Database, Row extend
   return {
     query: sql<Row>`
       select page.* from ${sql.join(lists, sql` cross join `)}
-      cross join lateral ${namesOne ? behindCursor(query, request).limit(1) : pageQuery(query, request)} as page
+      cross join lateral ${namesOne ? afterCursor(query, request).limit(1) : pageQuery(query, request)} as page
       order by ${orderIn('page', request.order, 'owner')}
       limit ${limitOf(request) + 1}`,
     indexes: 'owner',
@@ -220,13 +220,13 @@ export function pageQuery<Database, Table extends keyof Database, Row>(
   count = limitOf(request) + 1,
 ): SelectQueryBuilder<Database, Table, Row> {
   const { createdAt, id } = columnsOf(request)
-  return behindCursor(query, request)
+  return afterCursor(query, request)
     .orderBy(orderOf(request.order, request.indexes ?? 'owner', createdAt, id))
     .limit(count)
 }
 
-/** What `query` gives behind the cursor. */
-function behindCursor<Database, Table extends keyof Database, Row>(
+/** The records of `query` after the cursor. */
+function afterCursor<Database, Table extends keyof Database, Row>(
   query: SelectQueryBuilder<Database, Table, Row>,
   request: PageRequest,
 ): SelectQueryBuilder<Database, Table, Row> {

@@ -1,7 +1,7 @@
 /**
- * One connection to a PostgreSQL server, and the only file that knows its driver. It turns the driver's rows and errors
- * into the store's, and holds the server to its time: a statement that is not answered loses the connection. It never
- * reconnects, never repeats a statement, and keeps the address, which may hold a password, out of every message.
+ * One connection to a PostgreSQL server; the only file that uses the driver. It converts the driver's rows and errors to
+ * the store's, and enforces deadlines: a statement that is not answered in time closes the connection. It never
+ * reconnects, never repeats a statement, and never repeats the address, which may contain a password, in a message.
  */
 import { Socket } from 'node:net'
 import { Client, DatabaseError, type QueryArrayResult } from 'pg'
@@ -9,19 +9,19 @@ import type { Clock } from '../base/clock.ts'
 import type { StatementOutcome, WrittenParameters } from './caller-session.ts'
 import { affectedRowsOf, ColumnTypeProblem, namedRows, SESSION_SETTINGS } from './column-types.ts'
 import { STATEMENT_MILLISECONDS_MAX, StatementFailed, StoreUnavailable } from './db.ts'
-import { CANCEL_LEAD_MILLISECONDS, CLOSE_MILLISECONDS_MAX, TRANSACTION_IDLE_MILLISECONDS_MAX } from './limits.ts'
+import { CANCEL_MARGIN_MILLISECONDS, CLOSE_MILLISECONDS_MAX, TRANSACTION_IDLE_MILLISECONDS_MAX } from './limits.ts'
 
 export interface ConnectionOptions {
   readonly url: string
   readonly clock: Clock
   readonly onNotification?: (channel: string, payload: string) => void
-  /** Called once, when a connection that was open is lost without having been asked to end: cut, or fallen silent. */
+  /** Called once, when an open connection is lost without `end`: cut, or without an answer in time (`wasSilent`). */
   readonly onLost?: (connection: PostgresConnection, reason: string, wasSilent: boolean) => void
 }
 
 /**
- * Codes of PostgreSQL (appendix A) for statements that are right and that the server cannot execute now; a
- * class of two characters, or a whole code. Beside these, whatever ends the session (FATAL, PANIC) is one of them.
+ * SQLSTATE codes, or classes of two characters, of valid statements that the server cannot execute now. Every error that
+ * ends the connection (FATAL, PANIC) is treated like them.
  */
 const UNAVAILABLE: Readonly<Record<string, string>> = {
   '08': 'connection exception',
@@ -36,19 +36,19 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
   '57P05': 'the session was idle for too long',
 }
 
-/** Every value stays the server's text until `column-types` reads it. */
+/** Values stay text: `column-types` converts them. */
 const AS_TEXT = { getTypeParser: () => (text: string) => text }
 
-/** What the runtime reads at once from a socket that has more, and over TLS one record. */
+/** Size of a full read from a socket, and of a TLS record. */
 const FULL_READ_BYTES = 16_384
 
 /**
- * Statements here take milliseconds. Where the planner expects more, because a table has no statistics yet, compiling one
- * takes 30 to 130 ms, every time.
+ * Our statements take milliseconds. Without statistics the planner expects more, and JIT compilation would take 30 to
+ * 130 ms each time.
  */
 const JIT_OFF = 'set jit = off'
 
-/** A backstop behind our own limit, for when this process cannot act any more. */
+/** The server's limit, in case this process can no longer enforce ours. */
 const SERVER_IDLE_MILLISECONDS_MAX = TRANSACTION_IDLE_MILLISECONDS_MAX * 2
 
 export class PostgresConnection {
@@ -56,13 +56,13 @@ export class PostgresConnection {
   readonly #socket: Socket
   readonly #options: ConnectionOptions
   #state: 'opening' | 'open' | 'ending' | 'lost' = 'opening'
-  /** Why we cut it ourselves; absent when it was cut from outside. */
+  /** Why `cut` was called; absent when the connection was lost otherwise. */
   #cutBecause: string | undefined
   #wasSilent = false
 
   private constructor(options: ConnectionOptions) {
     this.#options = options
-    // Our own socket, because the driver has no way to give a connection up whose server is silent.
+    // Our own socket: the driver cannot abandon a connection whose server is silent.
     this.#socket = new Socket()
     this.#client = new Client({
       connectionString: options.url,
@@ -76,7 +76,7 @@ export class PostgresConnection {
     this.#client.on('notification', ({ channel, payload }) => options.onNotification?.(channel, payload ?? ''))
   }
 
-  /** Connects, and prepares the session; fails with `StoreUnavailable` when that takes longer. */
+  /** Connects and sets the parameters of the connection; fails with `StoreUnavailable` after `millisecondsMax`. */
   static async open(options: ConnectionOptions, millisecondsMax: number): Promise<PostgresConnection> {
     const connection = new PostgresConnection(options)
     await connection.#within(millisecondsMax, async () => {
@@ -99,18 +99,18 @@ export class PostgresConnection {
     return this.#state === 'open'
   }
 
-  /** Whether nothing of a transaction is left, so that somebody else can use it. */
+  /** Whether no transaction is open, so that another caller can use it. */
   get isClean(): boolean {
     return this.isAlive && this.#client.getTransactionStatus() === 'I'
   }
 
-  /** One statement, or several without parameters; the next one only when this one has answered. */
+  /** Runs one statement, or several without parameters; the previous call must have returned. */
   async run(text: string, parameters: WrittenParameters, millisecondsMax: number): Promise<StatementOutcome> {
     if (!this.isAlive) throw new StoreUnavailable('the connection to the store was lost')
     const answer = await this.#within(millisecondsMax, () =>
       this.#client.query<(string | null)[]>({ text, values: [...parameters], rowMode: 'array' }),
     )
-    // Several statements in one text give a result each, which the driver's types leave out.
+    // Several statements in one text return an array of results, which the driver's types omit.
     const result = [answer].flat().at(-1) as QueryArrayResult<(string | null)[]>
     const { command, fields, rows, rowCount } = result
     try {
@@ -121,7 +121,7 @@ export class PostgresConnection {
     }
   }
 
-  /** Ends the session; a server that does not answer is left. */
+  /** Closes the connection; after CLOSE_MILLISECONDS_MAX without waiting for the server. */
   async end(): Promise<void> {
     if (this.#state !== 'open') return
     this.#state = 'ending'
@@ -130,7 +130,7 @@ export class PostgresConnection {
     patience.cancel()
   }
 
-  /** Gives it up at once; what runs on it fails, and may or may not have been done. */
+  /** Destroys the connection at once; a running statement fails, and may or may not have been executed. */
   cut(reason: string): void {
     this.#cutBecause ??= reason
     this.#socket.destroy(new Error(reason))
@@ -138,8 +138,8 @@ export class PostgresConnection {
   }
 
   /**
-   * One full read for each tick of the event loop: a long answer is not decoded all at once, however fast the server is.
-   * Over TLS the driver reads from a stream of its own.
+   * Limits reading to one full read per event-loop tick, so that a long answer of a fast server is not decoded at once.
+   * Over TLS the driver reads from the TLS stream.
    */
   #paceReading(): void {
     const { stream } = this.#client.connection
@@ -154,7 +154,7 @@ export class PostgresConnection {
     const { clock } = this.#options
     let answered = false
     const timer = clock.schedule(millisecondsMax, () => {
-      // After a pause of our own process the answer may be there already, unread.
+      // After a pause of this process the answer may have arrived and not been read yet.
       clock.endOfTurn(() => {
         if (answered) return
         this.#wasSilent = true
@@ -182,9 +182,11 @@ export class PostgresConnection {
 
   #problemOf(error: unknown): Error {
     if (!(error instanceof DatabaseError)) {
-      const reason = this.#cutBecause ?? (error instanceof Error ? error.message : 'for no reason that it named')
+      const reason = this.#cutBecause ?? (error instanceof Error ? error.message : 'no reason given')
       const what =
-        this.#state === 'opening' ? 'the store cannot be reached' : 'lost while it may or may not have been done'
+        this.#state === 'opening'
+          ? 'the store cannot be reached'
+          : 'connection lost; the statement may or may not have been executed'
       return new StoreUnavailable(`${what}: ${reason}`, { cause: error })
     }
     const { message, code = '', severity, constraint } = error
@@ -197,18 +199,18 @@ export class PostgresConnection {
   }
 }
 
-/** What begins a transaction whose statements the server gives that long. */
+/** The SQL that begins a transaction with this limit per statement. */
 export function beginTextFor(statementMillisecondsMax: number): string {
   if (statementMillisecondsMax === STATEMENT_MILLISECONDS_MAX) return 'begin'
   return `begin; ${limitTextFor(serverMilliseconds(statementMillisecondsMax))}`
 }
 
-/** What has the server cancel later statements of the transaction after so long. */
+/** The SQL that sets the server's limit for the later statements of the transaction. */
 export function limitTextFor(milliseconds: number): string {
   return `set local statement_timeout = ${milliseconds}`
 }
 
-/** How long the server may take for a statement, so that it cancels before its caller gives up. */
+/** The server's limit for a statement, so that it cancels before the caller's deadline. */
 export function serverMilliseconds(callerMilliseconds: number): number {
-  return Math.max(1, Math.floor(callerMilliseconds - CANCEL_LEAD_MILLISECONDS))
+  return Math.max(1, Math.floor(callerMilliseconds - CANCEL_MARGIN_MILLISECONDS))
 }

@@ -1,6 +1,7 @@
 /**
- * The connections that callers take turns at: opened when somebody needs one, kept, and given up when they cannot be
- * trusted. It never opens more than its number, and knows nothing of what is done with them.
+ * The pool of connections: opened on demand, up to `connectionsMax`, reused, and dropped when they are not clean or when
+ * the server was lost. Waiting callers are served in order, each up to its own deadline; their number is bounded.
+ * `docs/decisions/` has the reasons for a pool of our own.
  */
 import type { Clock } from '../base/clock.ts'
 import { CLOSE_MILLISECONDS_MAX } from './limits.ts'
@@ -17,7 +18,7 @@ export class PostgresPool {
   readonly #options: PoolOptions
   readonly #turns: TurnQueue
   readonly #connections = new Set<PostgresConnection>()
-  /** Those that no caller uses; the one used last is the next to be used. */
+  /** Connections without a caller; the most recently used one is taken first. */
   readonly #idle: PostgresConnection[] = []
   #closed = false
 
@@ -30,7 +31,7 @@ export class PostgresPool {
     return this.#turns
   }
 
-  /** Waits for a turn and a connection; it is the caller's until `giveBack`. */
+  /** Waits for a connection; it belongs to the caller until `giveBack`. */
   async take(waitMillisecondsMax: number, connectMillisecondsMax: number): Promise<PostgresConnection> {
     const { clock } = this.#options
     const deadlineMilliseconds = clock.monotonicMilliseconds() + waitMillisecondsMax
@@ -46,21 +47,21 @@ export class PostgresPool {
 
   giveBack(connection: PostgresConnection): void {
     if (connection.isClean && !this.#closed) this.#idle.push(connection)
-    else connection.cut('it is not needed any more')
+    else connection.cut('it is no longer needed')
     this.#turns.pass()
   }
 
-  /** Gives up the connections that no caller uses: the server they lead to was lost. */
+  /** Drops the idle connections, because the server was lost. */
   distrust(): void {
     for (const connection of this.#idle.splice(0)) connection.cut('the server was lost')
   }
 
-  /** Refuses all callers that wait. */
+  /** Rejects all waiting callers. */
   refuseWaiting(reason: string): void {
     this.#turns.refuseWaiting(reason)
   }
 
-  /** Refuses callers that wait and later ones; what runs gets its time, and then is cut. */
+  /** Rejects waiting and later callers, waits CLOSE_MILLISECONDS_MAX for running ones, then cuts their connections. */
   async close(): Promise<void> {
     this.#closed = true
     const patience = this.#options.clock.schedule(CLOSE_MILLISECONDS_MAX, () => {

@@ -1,11 +1,10 @@
 /**
- * The one connection to a PostgreSQL server that listens, and that knows whether the server is there: it sends a
- * heartbeat, so a server or a path that fell silent is noticed, and reconnects for as long as it takes. Nothing of what
- * callers store goes over it.
+ * The connection to a PostgreSQL server that receives notifications and watches the server: heartbeats detect a server or
+ * a network path that is silent, and it reconnects until it succeeds. Callers' statements never use it.
  *
- * States: `connecting` (not known; callers wait), `up`, `down` (the last attempt failed or the server fell silent;
- * callers are refused at once, and hang nowhere), `closed`. A connection that is cut while up leads to `connecting`, a
- * silence to `down`; every attempt leads to `up` or `down`.
+ * States: `connecting` (unknown; callers wait), `up`, `down` (the last attempt failed or the server is silent; callers are
+ * rejected at once), `closed`. A lost connection changes `up` to `connecting`, a missed heartbeat to `down`; every attempt
+ * ends in `up` or `down`.
  */
 import { jitteredBackoff } from '../base/backoff.ts'
 import type { Clock, Timer } from '../base/clock.ts'
@@ -30,9 +29,9 @@ export interface WatchOptions {
   readonly clock: Clock
   readonly log: Log
   readonly random: () => number
-  /** The connection was lost: others to the same server are not to be trusted either. */
+  /** The connection was lost: other connections to the server are probably lost too. */
   readonly onLost: () => void
-  /** The server is known to be unreachable. */
+  /** The server is unreachable. */
   readonly onDown: (reason: string) => void
 }
 
@@ -44,9 +43,9 @@ export class PostgresWatch {
   #timer: Timer | undefined
   #failures = 0
   #wasUp = false
-  /** Settles with the attempt that runs; never rejects. */
+  /** The running attempt; never rejects. */
   #attempt: Promise<void>
-  /** Settles when what was asked on the connection has answered: one question at a time, in order. */
+  /** The last statement on the connection: statements run one at a time, in order. */
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(options: WatchOptions) {
@@ -58,18 +57,18 @@ export class PostgresWatch {
     return this.#state === 'up'
   }
 
-  /** Why it is not known to be there; undefined when it is. */
+  /** Why the server is not known to be reachable; undefined when it is. */
   get problem(): string | undefined {
     return this.isUp ? undefined : this.#reason
   }
 
-  /** Waits, at most that long, while it is not known whether the server is there; throws unless it is. */
+  /** Waits for the result of a running attempt, up to `waitMillisecondsMax`; throws unless the server is reachable. */
   async ready(waitMillisecondsMax: number): Promise<void> {
     if (this.#state === 'connecting') await this.#isInTime(waitMillisecondsMax, this.#attempt)
     if (this.#state !== 'up') throw new StoreUnavailable(`${UNREACHABLE}${this.#reason}`)
   }
 
-  /** Listens, as soon as it is known whether the server is there. */
+  /** Listens on a channel, after the running attempt. */
   async listen(channel: string, waitMillisecondsMax: number): Promise<void> {
     const { clock } = this.#options
     const deadline = clock.monotonicMilliseconds() + waitMillisecondsMax
@@ -81,7 +80,7 @@ export class PostgresWatch {
     if (!inTime) throw new StoreUnavailable('the store did not answer in time')
   }
 
-  /** Ends that, unless somebody listens again by then; a connection that is lost listens to nothing anyway. */
+  /** Stops listening, unless a listener was added meanwhile; a lost connection needs no `unlisten`. */
   async unlisten(channel: string): Promise<void> {
     try {
       await this.#inTurn(async (connection) => {
@@ -153,7 +152,7 @@ export class PostgresWatch {
   }
 
   #lost(connection: PostgresConnection, next: 'connecting' | 'down', reason: string): void {
-    // While it is being prepared, the attempt itself sees to what follows.
+    // While an attempt prepares the connection, it handles the loss itself.
     if (connection !== this.#connection || this.#state !== 'up') return
     this.#connection = undefined
     this.#timer?.cancel()
@@ -200,7 +199,7 @@ export class PostgresWatch {
   }
 }
 
-/** A small question that the server answers without reading a table, and whose answer matters. */
+/** The heartbeat: a query without a table, whose answer also shows whether the server accepts writes. */
 async function refuseReadOnly(connection: PostgresConnection): Promise<void> {
   const { rows } = await connection.run('show transaction_read_only', [], HEARTBEAT_ANSWER_MILLISECONDS_MAX)
   if (rows[0]?.transaction_read_only !== 'off') throw new StoreUnavailable('the server takes no writes')

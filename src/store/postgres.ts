@@ -1,8 +1,7 @@
 /**
- * The PostgreSQL engine of the store: a pool of connections for callers, and one more that listens and watches. What it
- * promises is written at `Db`. It never needs the server to be there: it opens at once, refuses callers while the
- * server cannot be reached, and continues by itself when it can. It does not migrate; several processes may share the
- * server.
+ * The PostgreSQL engine of the store: a pool of connections for callers, and one more connection for notifications and
+ * heartbeats. Its guarantees are documented at `Db`. It opens without a server, rejects callers while the server is
+ * unreachable, and recovers automatically. It does not migrate; several processes may share the server.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -15,13 +14,13 @@ import { PostgresWatch } from './postgres-watch.ts'
 import { createQueries, type Session, type TransactionOptions } from './sql.ts'
 
 export interface PostgresOptions {
-  /** `postgres://user:password@host:port/database?sslmode=…`; session connections, so no pooler that shares them. */
+  /** `postgres://user:password@host:port/database?sslmode=…`; connections of its own, so no pooler in transaction mode. */
   readonly url: string
-  /** Connections for callers; one more listens. */
+  /** Connections for callers; one more receives notifications. */
   readonly connectionsMax: number
   readonly log: Log
   readonly clock: Clock
-  /** A number in [0, 1), so that many processes do not come back at the same moment. */
+  /** A number in [0, 1): jitter, so that many processes do not reconnect at the same moment. */
   readonly random: () => number
 }
 

@@ -1,15 +1,15 @@
 /**
- * Transactions that are run again when the store ended them because they stood in each other's way: a serialization
- * failure (40001) or a deadlock (40P01). Nothing of the failed attempt was stored, so a repetition is the first one.
+ * Retries transactions that the store aborted because they conflicted with others: a serialization failure (40001) or a
+ * deadlock (40P01). Nothing of a failed attempt is stored.
  */
 import { type Db, StatementFailed, type Transaction } from './db.ts'
 
-/** Attempts in all; a conflict that outlives them is passed on. */
+/** Attempts in total; the error of the last one is rethrown. */
 const ATTEMPTS_MAX = 5
 
 const CONFLICTS: ReadonlySet<string> = new Set(['40001', '40P01'])
 
-/** `work` may run several times; everything that it does outside the transaction must bear that. */
+/** Runs `work` up to ATTEMPTS_MAX times; its effects outside the transaction must be idempotent. */
 export async function transactionWithRetries<Tables, Result>(
   db: Pick<Db, 'transaction'>,
   work: (transaction: Transaction<Tables>) => Promise<Result>,

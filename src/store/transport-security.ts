@@ -1,16 +1,16 @@
 /**
  * Whether the connection to a PostgreSQL server on another machine is protected by TLS with a checked certificate, as
- * its address requires. Pure; the address, which may hold a password, is never repeated.
+ * its address requires. The address, which may contain a password, is never repeated in a message. Pure.
  */
 
-/** With these the certificate is checked; `prefer` and `allow` promise nothing in PostgreSQL's own tools. */
+/** With these the certificate is checked; with `prefer` and `allow`, PostgreSQL's own tools do not check it. */
 const CHECKED_MODES = ['verify-full', 'verify-ca', 'require']
 const LOOPBACK = /^(|localhost|127(\.[0-9]{1,3}){3}|::1)$/
 
-/** What is wrong, with what to do, in one line; undefined when it is protected, or stays on this machine. */
+/** The problem and its remedy, in one line; undefined when the connection is protected, or local. */
 export function transportProblem(url: string): string | undefined {
   if (url === '') return undefined
-  // An address whose host is in the query alone, which `URL` does not take as it is.
+  // An address whose host is only in the query, which `URL` cannot parse.
   const parsed = new URL(URL.canParse(url) ? url : url.replace('@/', '@localhost/'))
   const query = parsed.searchParams
   const host = (query.get('host') ?? decodeURIComponent(parsed.hostname)).replace(/^\[(.*)\]$/, '$1')

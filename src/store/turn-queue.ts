@@ -1,6 +1,6 @@
 /**
- * Turns at the sessions of an engine, one or several at a time: first come, first served, a bounded number waiting for
- * a bounded time. It hands out turns and knows nothing of what is done in them.
+ * A queue for the connections of an engine: up to `turnsMax` callers hold a turn at the same time, the others wait in order
+ * of arrival. The number of waiting callers and the time that each waits are bounded.
  */
 import type { Clock } from '../base/clock.ts'
 import { StoreUnavailable } from './db.ts'
@@ -14,7 +14,7 @@ interface Waiter {
 export class TurnQueue {
   readonly #clock: Clock
   readonly #turnsMax: number
-  /** In order of arrival; a waiter whose time ran out leaves from the middle. */
+  /** In order of arrival; a waiter whose time has run out is removed from any position. */
   readonly #waiters = new Set<Waiter>()
   #taken = 0
   #closed = false
@@ -34,7 +34,7 @@ export class TurnQueue {
     return this.#waiters.size
   }
 
-  /** Waits for the turn, which is the caller's until `pass`. */
+  /** Waits for a turn, which the caller holds until `pass`; rejects with `StoreUnavailable` after the wait. */
   take(waitMillisecondsMax: number): Promise<void> {
     if (this.#closed) return Promise.reject(new StoreUnavailable('the store is closed'))
     if (this.#taken < this.#turnsMax) {
@@ -42,12 +42,12 @@ export class TurnQueue {
       return Promise.resolve()
     }
     if (this.#waiters.size >= WAITERS_MAX) {
-      return Promise.reject(new StoreUnavailable(`${WAITERS_MAX} callers wait for the store already`))
+      return Promise.reject(new StoreUnavailable(`${WAITERS_MAX} callers are waiting for the store already`))
     }
     return new Promise((resolve, reject) => {
       const timer = this.#clock.schedule(waitMillisecondsMax, () => {
         this.#waiters.delete(waiter)
-        reject(new StoreUnavailable(`no turn at the store within ${Math.round(waitMillisecondsMax)} ms`))
+        reject(new StoreUnavailable(`no connection to the store was free within ${Math.round(waitMillisecondsMax)} ms`))
       })
       const waiter: Waiter = {
         grant() {
@@ -74,13 +74,13 @@ export class TurnQueue {
     next.grant()
   }
 
-  /** Refuses all callers that wait now; later ones wait again. */
+  /** Rejects all callers that wait now; later ones may wait again. */
   refuseWaiting(reason: string): void {
     for (const waiter of this.#waiters) waiter.refuse(new StoreUnavailable(reason))
     this.#waiters.clear()
   }
 
-  /** Refuses all callers that wait and all later ones; settles when every turn that was given has been passed. */
+  /** Rejects all waiting and all later callers; settles when no turn is held any more. */
   close(): Promise<void> {
     this.#closed = true
     this.refuseWaiting('the store is closed')

@@ -77,7 +77,7 @@ const OUTSIDE: readonly (readonly [string, unknown, string, string])[] = [
     '"OWNER" is none of BENEFICIAL_OWNER, AUTHORIZED_USER, FINANCIAL_ADVISOR',
   ],
   ['members', [member('x', ['AUTHORIZED_USER', 'AUTHORIZED_USER'])], '/0/roles', 'entries 0 and 1 are equal'],
-  ['members', [member('x'), member('y'), member('x', [])], '/2/identity_id', 'is a member already'],
+  ['members', [member('x'), member('y'), member('x', [])], '/2/identity_id', 'is a duplicate'],
   ['members', Array.from({ length: 101 }, (_, index) => member(`${index}`)), '', 'must have at most 100 entries'],
   ['profile_id', 'x', '', 'is not a known member'],
   ['admin_disabled', true, '', 'is not a known member'],
@@ -202,7 +202,7 @@ describe('an account', () => {
       'a member twice inside',
       { account: { id: 'ID', members: ['a', 'a'].map((identity_id) => ({ identity_id, roles: [] })) } },
       '/account/members/1/identity_id',
-      'is a member already',
+      'is a duplicate',
     ],
   ])('is not changed by %s', async (_what, body, pointer, detail) => {
     const answer = await customer.call('PUT', PATH, JSON.stringify(body).replaceAll('ID', existing))

@@ -99,7 +99,7 @@ describe('the way that an asset comes', () => {
     const source = { fiat: { network: 'WIRE', account_type: 'ABA' } } as const
     expect(faults({ source_asset: 'USD', destination_asset: 'USDC', source })).toEqual([])
     expect(faults({ source_asset: 'USDC', source })).toEqual([
-      '/source/fiat: does not carry USDC, which is no money at a bank',
+      '/source/fiat: does not carry USDC, which is not a fiat asset',
     ])
   })
 })
