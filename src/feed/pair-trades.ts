@@ -1,36 +1,36 @@
 /**
- * The trades of one pair, from what the venue sends to what its readers receive: new executions and gaps, counted and
- * logged, and what the venue refused, which is asked for again. It promises that a refusal is named until trades come.
+ * The trades of one pair: publishes new executions and gaps to its markets, counts and logs them, and subscribes again
+ * after a refusal. A refusal is reported as a notice until trades arrive.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import type { PairMarkets } from './pair-markets.ts'
 import type { VenueTrade } from './venue.ts'
 import type { PairMetrics } from './venue-metrics.ts'
-import type { VenueReaders } from './venue-readers.ts'
 import type { VenueTrades } from './venue-trades.ts'
 
 export interface PairTradesOptions {
-  /** The venue's name as in the settings: `kraken`. */
+  /** Name of the feed as in the settings: `kraken`. */
   readonly venue: string
   readonly symbol: string
-  /** The numbers of the trades, which outlive the pair. */
+  /** The trade numbers. They are kept when the pair is replaced. */
   readonly trades: VenueTrades
-  readonly readers: VenueReaders
+  readonly pairMarkets: PairMarkets
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Pick<PairMetrics, 'countTrades' | 'countMissedTrades'>
   /** Subscribes the trades again. */
   readonly subscribe: () => void
-  /** New trades that the venue did not repeat, before readers receive them. */
+  /** Called with new trades that are not repetitions, before the markets receive them. */
   readonly onNew: (trades: readonly VenueTrade[]) => void
 }
 
-/** How long after a refusal by the venue the trades are asked for again. */
+/** Delay before trades are subscribed again after a refusal. */
 const REFUSED_MILLISECONDS = 60_000
 
 export class PairTrades {
   readonly #options: PairTradesOptions
-  /** Runs until the trades, which were refused, are subscribed again. */
+  /** Runs until the refused trades are subscribed again. */
   #timer: Timer | undefined
   #refusal: string | undefined
 
@@ -38,29 +38,29 @@ export class PairTrades {
     this.#options = options
   }
 
-  /** What an operator should know; absent when trades come. */
+  /** Notice for the operator; undefined when trades arrive. */
   get notice(): string | undefined {
     return this.#refusal
   }
 
-  /** Takes in trades as the venue sent them. */
+  /** Takes trades as the venue sent them. */
   take(trades: readonly VenueTrade[], isRepeat: boolean): void {
-    const { symbol, readers, metrics, log, onNew } = this.#options
+    const { symbol, pairMarkets, metrics, log, onNew } = this.#options
     this.#refusal = undefined
     for (const step of this.#options.trades.take(trades, isRepeat)) {
       if (step.kind === 'trades') {
         if (!isRepeat) onNew(step.trades)
         metrics.countTrades(step.trades.length)
-        readers.execute(step.trades)
+        pairMarkets.execute(step.trades)
       } else {
         metrics.countMissedTrades(step.count)
         log.warn({ symbol, count: step.count, reason: step.reason }, 'venue trades missed')
-        readers.miss(step.reason)
+        pairMarkets.miss(step.reason)
       }
     }
   }
 
-  /** The venue refused to subscribe them. */
+  /** The venue refused the subscription. */
   refuse(reason: string): void {
     const { venue, symbol, clock, subscribe } = this.#options
     this.#refusal = `${venue} refused the trades of ${symbol}: ${reason}`
@@ -68,7 +68,7 @@ export class PairTrades {
     this.#timer = clock.schedule(REFUSED_MILLISECONDS, subscribe)
   }
 
-  /** They are not subscribed any more. */
+  /** The trades are not subscribed any more. */
   end(): void {
     this.#timer?.cancel()
     this.#refusal = undefined

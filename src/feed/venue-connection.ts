@@ -1,10 +1,12 @@
 /**
- * The life of one WebSocket connection to a venue, the same for every venue: it connects, keeps reconnecting with a
- * growing delay, takes a connection on which nothing arrives for dead, and counts what it sees. It is the one place
- * where the `ws` client is used. It promises that `onMessage` is called only between an `onOpen` and its `onDown`,
- * that every outage is told once an attempt, and that nothing is called after `stop`. It never queues a message of
- * the venue: each is handed on while the socket is read, so TCP holds back a venue that is faster than we are. Requests
- * wait, in order, while the venue takes no more. It knows no venue's messages.
+ * One WebSocket connection to a venue, the same for all venues: it connects, reconnects with backoff and jitter, ends a
+ * connection on which nothing arrives, and counts messages. It is the only file of this folder that uses the `ws`
+ * client.
+ *
+ * It guarantees that `onMessage` is called only between an `onOpen` and its `onDown`, that `onDown` is called once for
+ * each connection or attempt that ended, and that nothing is called after `stop`. It does not queue received messages:
+ * each is processed while the socket is read, so TCP slows down a venue that sends faster than it is read. Requests are
+ * queued in order, up to a limit, while the venue's request rate is used up. It knows no venue's messages.
  */
 import { WebSocket } from 'ws'
 import { type Jitter, jitteredBackoff } from '../base/backoff.ts'
@@ -15,40 +17,42 @@ import { TokenBucket } from '../base/token-bucket.ts'
 import { type VenueMetrics, venueMetrics } from './venue-metrics.ts'
 
 export interface VenueConnectionOptions {
-  /** The venue's name as in the settings: `kraken`. */
+  /** Name of the feed as in the settings: `kraken`. The label `venue` of the metrics. */
   readonly venue: string
   readonly url: string
-  /** After so long without a message or a protocol ping the connection is dead; the first may take longer. */
+  /**
+   * After this long without a message or a protocol ping the connection is closed; the first message may take longer.
+   */
   readonly silenceMilliseconds: number
-  /** Sent when nothing arrived for so long, so that a venue that only answers shows that it lives. */
+  /** Sent after this long without a message, for venues that otherwise send nothing on a quiet connection. */
   readonly keepAlive?: { readonly text: string; readonly milliseconds: number }
-  /** As many requests at once, and a second from then on, as the venue takes. */
+  /** Token bucket for requests: how many may be sent at once, and how many per second after that. */
   readonly requestRate?: { readonly burst: number; readonly perSecond: number }
   readonly clock: Clock
-  /** A number in [0, 1): processes that lost a venue together do not come back together. */
+  /** A number in [0, 1): the jitter that keeps processes from reconnecting at the same instant. */
   readonly random: () => number
   readonly log: Log
   readonly metrics: MetricsRegistry
   readonly onOpen: () => void
   readonly onMessage: (text: string) => void
-  /** A connection, or an attempt at one, has ended; the next attempt is already planned. */
+  /** A connection, or an attempt to connect, has ended; the next attempt is already scheduled. */
   readonly onDown: (reason: string) => void
 }
 
-/** Time for the connection to open and the first message to arrive, over a slow network. */
+/** Time for the connection to open and the first message to arrive over a slow network. */
 const OPENING_MILLISECONDS_MIN = 15_000
 /**
- * A check for silence that runs so late proves that this process was busy or stopped: what arrived meanwhile is not read
- * yet, so the silence is judged once it could be.
+ * A silence check that runs this late means that the process was busy or suspended: messages may have arrived that have
+ * not been read yet, so the check is repeated after they could be.
  */
 const LATE_MILLISECONDS = 500
-/** Largest frame that is taken; Kraken's list of all its pairs, the largest we ask for, is under 1 MiB. */
+/** Largest frame that is accepted; the list of all pairs of Kraken, the largest in use, is under 1 MiB. */
 const FRAME_BYTES_MAX = 16 * 1024 * 1024
-/** A venue that lets so much of what we say pile up does not read any more. */
+/** Bytes waiting in the socket above which the venue counts as not reading. */
 const OUTBOUND_BYTES_MAX = 1024 * 1024
-/** Requests that wait for the venue's rate; more could not be sent while anyone waits for an answer. */
-const REQUESTS_WAITING_MAX = 10_000
-/** A connection that stood for so long has proved itself: the next outage starts with the shortest delay again. */
+/** Queued requests. The rate of the venue does not allow more within the time in which an answer is expected. */
+const REQUESTS_QUEUED_MAX = 10_000
+/** A connection that lasted this long resets the backoff. */
 const PROVEN_MILLISECONDS = 60_000
 const RETRY_MILLISECONDS = { first: 500, longest: 30_000 }
 const RETRY_JITTER: Jitter = [0.5, 1]
@@ -61,24 +65,24 @@ export function retryMilliseconds(failures: number, random: () => number): numbe
 export class VenueConnection {
   readonly #options: VenueConnectionOptions
   readonly #metrics: VenueMetrics
-  /** Sockets whose end has not come yet, the current one included. */
+  /** Sockets that have not emitted `close` yet, including the current one. */
   readonly #sockets = new Set<WebSocket>()
   #socket: WebSocket | undefined
   #timer: Timer | undefined
   readonly #rate: TokenBucket | undefined
-  #waiting: string[] = []
+  #queue: string[] = []
   #requestTimer: Timer | undefined
   #openedMilliseconds: number | undefined
-  /** When the last message arrived, of whichever connection. */
+  /** When the last message arrived, on any connection. */
   #messageMilliseconds: number
-  /** When the present connection last showed life: its last message or ping, or its begin. */
-  #lifeMilliseconds: number
-  /** Whether the present connection has shown any life. */
-  #hasHeard = false
-  /** When the present check for silence was due. */
+  /** When the current connection last received a message or a ping, or was started. */
+  #receiptMilliseconds: number
+  /** Whether anything has arrived on the current connection. */
+  #hasReceived = false
+  /** When the scheduled silence check is due. */
   #checkDueMilliseconds = 0
-  /** When the venue was last asked whether it lives. */
-  #askedMilliseconds = 0
+  /** When the last keep-alive was sent. */
+  #keepAliveMilliseconds = 0
   #failures = 0
   #isStopped = false
   #ended: Promise<void> | undefined
@@ -88,7 +92,7 @@ export class VenueConnection {
   constructor(options: VenueConnectionOptions) {
     this.#options = options
     this.#messageMilliseconds = options.clock.monotonicMilliseconds()
-    this.#lifeMilliseconds = this.#messageMilliseconds
+    this.#receiptMilliseconds = this.#messageMilliseconds
     const { requestRate: rate } = options
     this.#rate = rate === undefined ? undefined : new TokenBucket(options.clock, rate.perSecond, rate.burst)
     this.#metrics = venueMetrics(options.metrics)
@@ -102,25 +106,28 @@ export class VenueConnection {
     this.#connect()
   }
 
-  /** Sends one message as JSON text. Without an open connection it does nothing: `onOpen` says it all anew. */
+  /**
+   * Queues one message, sent as JSON text. Does nothing without an open connection: the owner repeats its requests in
+   * `onOpen`.
+   */
   send(message: object): void {
     if (this.#socket?.readyState !== WebSocket.OPEN) return
-    this.#waiting.push(JSON.stringify(message))
-    if (this.#waiting.length > REQUESTS_WAITING_MAX) this.restart('more is to be asked than the venue takes')
-    else if (this.#requestTimer === undefined) this.#sendWaiting()
+    this.#queue.push(JSON.stringify(message))
+    if (this.#queue.length > REQUESTS_QUEUED_MAX) this.restart('too many requests wait for the rate limit of the venue')
+    else if (this.#requestTimer === undefined) this.#sendQueue()
   }
 
-  /** Gives up the present connection because it cannot be trusted; the next one follows by itself. */
+  /** Ends the current connection because it cannot be trusted; the next attempt is scheduled as after any other end. */
   restart(reason: string): void {
     if (this.#socket !== undefined) this.#down(this.#socket, reason)
   }
 
-  /** Ends the connection and its attempts; resolves when no socket is left. */
+  /** Ends the connection and all attempts. Resolves when every socket is closed. */
   stop(): Promise<void> {
     this.#isStopped = true
     this.#timer?.cancel()
-    this.#dropWaiting()
-    // A successor of the same venue may have taken the place already.
+    this.#clearQueue()
+    // A new source of the same feed may have registered its age already.
     const { ages } = this.#metrics
     if (ages.get(this.#options.venue) === this.#ageSeconds) ages.delete(this.#options.venue)
     for (const socket of this.#sockets) socket.terminate()
@@ -131,44 +138,44 @@ export class VenueConnection {
     return this.#ended
   }
 
-  #sendWaiting(): void {
+  #sendQueue(): void {
     const socket = this.#socket
-    for (let text = this.#waiting[0]; text !== undefined; text = this.#waiting[0]) {
+    for (let text = this.#queue[0]; text !== undefined; text = this.#queue[0]) {
       if (socket === undefined || socket.readyState !== WebSocket.OPEN) return
       const delayMilliseconds = this.#rate?.take() ?? 0
       if (delayMilliseconds > 0) {
         this.#requestTimer = this.#options.clock.schedule(delayMilliseconds, () => {
           this.#requestTimer = undefined
-          this.#sendWaiting()
+          this.#sendQueue()
         })
         return
       }
-      this.#waiting.shift()
+      this.#queue.shift()
       socket.send(text)
       if (socket.bufferedAmount > OUTBOUND_BYTES_MAX) {
-        this.restart('the venue does not read what it is sent')
+        this.restart('the venue does not read its requests')
         return
       }
     }
   }
 
-  #dropWaiting(): void {
-    this.#waiting = []
+  #clearQueue(): void {
+    this.#queue = []
     this.#requestTimer?.cancel()
     this.#requestTimer = undefined
   }
 
   #connect(): void {
     const { venue, url, clock } = this.#options
-    // Without compression the limit of a frame is also the limit of what it takes in memory.
+    // Without compression, the limit of the frame is also the limit of the memory it needs.
     const socket = new WebSocket(url, { maxPayload: FRAME_BYTES_MAX, perMessageDeflate: false, followRedirects: false })
     let failure = ''
     this.#socket = socket
     this.#sockets.add(socket)
     this.#openedMilliseconds = undefined
-    this.#lifeMilliseconds = clock.monotonicMilliseconds()
-    this.#hasHeard = false
-    this.#checkDueMilliseconds = this.#lifeMilliseconds
+    this.#receiptMilliseconds = clock.monotonicMilliseconds()
+    this.#hasReceived = false
+    this.#checkDueMilliseconds = this.#receiptMilliseconds
     socket.on('error', (error) => {
       failure = error.message
     })
@@ -183,18 +190,18 @@ export class VenueConnection {
       this.#options.log.info({ venue }, 'venue connected')
       this.#options.onOpen()
     })
-    const noteLife = (): void => {
+    const noteReceipt = (): void => {
       if (socket !== this.#socket) return
-      this.#hasHeard = true
-      this.#lifeMilliseconds = clock.monotonicMilliseconds()
+      this.#hasReceived = true
+      this.#receiptMilliseconds = clock.monotonicMilliseconds()
     }
-    socket.on('ping', noteLife)
-    socket.on('pong', noteLife)
+    socket.on('ping', noteReceipt)
+    socket.on('pong', noteReceipt)
     socket.on('message', (data) => {
       if (socket !== this.#socket || this.#isStopped) return
       this.#messageMilliseconds = clock.monotonicMilliseconds()
-      this.#lifeMilliseconds = this.#messageMilliseconds
-      this.#hasHeard = true
+      this.#receiptMilliseconds = this.#messageMilliseconds
+      this.#hasReceived = true
       this.#metrics.messages.inc({ venue })
       this.#options.onMessage(String(data))
     })
@@ -208,8 +215,8 @@ export class VenueConnection {
       this.#planCheck(socket, LATE_MILLISECONDS)
       return
     }
-    const silent = now - this.#lifeMilliseconds
-    const limitMilliseconds = this.#hasHeard
+    const silent = now - this.#receiptMilliseconds
+    const limitMilliseconds = this.#hasReceived
       ? silenceMilliseconds
       : Math.max(silenceMilliseconds, OPENING_MILLISECONDS_MIN)
     if (silent >= limitMilliseconds) {
@@ -217,14 +224,14 @@ export class VenueConnection {
       return
     }
     let next = limitMilliseconds - silent
-    // The limit shrinks with the first message.
-    if (!this.#hasHeard) next = Math.min(next, silenceMilliseconds)
+    // The limit becomes shorter with the first message.
+    if (!this.#hasReceived) next = Math.min(next, silenceMilliseconds)
     if (keepAlive !== undefined) {
-      if (now - Math.max(this.#lifeMilliseconds, this.#askedMilliseconds) >= keepAlive.milliseconds) {
-        this.#askedMilliseconds = now
+      if (now - Math.max(this.#receiptMilliseconds, this.#keepAliveMilliseconds) >= keepAlive.milliseconds) {
+        this.#keepAliveMilliseconds = now
         if (socket.readyState === WebSocket.OPEN) socket.send(keepAlive.text)
       }
-      const since = now - Math.max(this.#lifeMilliseconds, this.#askedMilliseconds)
+      const since = now - Math.max(this.#receiptMilliseconds, this.#keepAliveMilliseconds)
       next = Math.min(next, keepAlive.milliseconds - since)
     }
     this.#planCheck(socket, next)
@@ -245,7 +252,7 @@ export class VenueConnection {
     const delayMilliseconds = retryMilliseconds(this.#failures, this.#options.random)
     this.#socket = undefined
     this.#timer?.cancel()
-    this.#dropWaiting()
+    this.#clearQueue()
     socket.terminate()
     log.warn({ venue, reason, retryMilliseconds: delayMilliseconds }, 'venue connection down')
     this.#timer = clock.schedule(delayMilliseconds, () => {

@@ -1,9 +1,12 @@
 /**
- * What a frame that cannot be parsed still names. A frame that names one channel and one pair is of that pair, so only
- * that pair has to be resynchronised; a frame that names none, or several, may have changed any book. Pure.
+ * Finds the channel and the pair that a malformed frame names. A frame that names exactly one channel and one pair
+ * requires a resync of that pair only; a frame that names none, or several, may have changed any book. Pure.
  */
 
-/** The text that the first group of a global pattern captures, where every match captures the same; else nothing. */
+/**
+ * The text captured by the first group of a global pattern when every match captures the same text; otherwise
+ * undefined.
+ */
 export function onlyCapture(text: string, pattern: RegExp): string | undefined {
   let captured: string | undefined
   for (const match of text.matchAll(pattern)) {

@@ -1,34 +1,35 @@
 /**
- * HTTP requests to venues: one text by its address, and the queue that keeps one venue's requests apart. It promises
- * that an answer is never larger than a limit, that one request at a time is under way and no more than the venue takes a
- * second, that none lasts longer than a limit, and that a venue which asks for patience (`Retry-After`) gets it for every request that waits. It never
- * throws: what goes wrong is a problem that can be shown. It knows no venue's addresses.
+ * HTTP requests to venues: `fetchText` performs one GET request; `VenueRequests` is the request queue of one venue.
+ *
+ * It guarantees that a response body is never larger than a limit, that one request of a queue runs at a time, within
+ * the rate and a time limit, and that `Retry-After` delays every queued request. It never throws: every failure is
+ * returned as a problem. It contains no addresses.
  */
 import type { Clock } from '../base/clock.ts'
 import { withTimeLimit } from '../base/time-limit.ts'
 import { TokenBucket } from '../base/token-bucket.ts'
 import type { Fetched, VenueProtocol } from './venue.ts'
 
-/** Largest answer; a full book is about 5 MiB, a list of all pairs of a large venue about 20. */
+/** Largest response body; a full book is about 5 MiB, the list of all pairs of a large venue about 20. */
 const BODY_BYTES_MAX = 64 * 1024 * 1024
-/** Longest part of a venue's answer that goes into a problem. */
+/** Longest part of a response that is quoted in a problem. */
 const PROBLEM_CHARACTERS_MAX = 200
-/** From the moment a request leaves the queue. */
+/** Measured from the moment at which a request leaves the queue. */
 const REQUEST_MILLISECONDS_MAX = 10_000
-/** Requests of a venue that wait: a snapshot a pair, and lists. */
+/** Queued requests of one venue: a snapshot for each pair, and lists. */
 const WAITING_MAX = 10_000
-/** However long a venue asks for; bans of three days are on record, but an address may change before. */
-const PATIENCE_MILLISECONDS_MAX = 86_400_000
+/** Longest `Retry-After` that is honoured. Bans of three days are documented, but the address may change earlier. */
+const RETRY_AFTER_MILLISECONDS_MAX = 86_400_000
 
 /**
- * The text behind an address, as GET. Anything but a status of 200 is a problem that begins `HTTP 429` and goes on with
- * the begin of what the venue says, with the time to wait where the venue gives one.
+ * Performs a GET request. Any status other than 200 is a problem that begins with `HTTP 429`, followed by the beginning
+ * of the response, and has the time to wait where the venue sent one.
  */
 export async function fetchText(url: string, signal: AbortSignal): Promise<Fetched<string>> {
   try {
     const response = await fetch(url, { signal, redirect: 'error', headers: { accept: 'application/json' } })
     const text = await readLimited(response)
-    if (text === undefined) return { problem: `an answer of more than ${BODY_BYTES_MAX} bytes` }
+    if (text === undefined) return { problem: `a response of more than ${BODY_BYTES_MAX} bytes` }
     if (response.status === 200) return { value: text }
     const problem = `HTTP ${response.status} ${text.slice(0, PROBLEM_CHARACTERS_MAX)}`.trimEnd()
     const retryAfterMilliseconds = readRetryAfter(response.headers)
@@ -50,7 +51,7 @@ async function readLimited(response: Response): Promise<string | undefined> {
   return text + decoder.decode()
 }
 
-/** Seconds, or a date, which is measured from the date of the answer. RFC 9110, 10.2.3. */
+/** Seconds, or a date, which is compared with the date of the response (RFC 9110, 10.2.3). */
 function readRetryAfter(headers: Headers): number | undefined {
   const value = headers.get('retry-after')
   if (value === null) return undefined
@@ -59,19 +60,19 @@ function readRetryAfter(headers: Headers): number | undefined {
   return Number.isNaN(milliseconds) ? undefined : Math.max(0, milliseconds)
 }
 
-/** What `fetch` says of a failed connection stands in its cause. */
+/** `fetch` puts the reason of a failed connection into `cause`. */
 function describeError(error: unknown): string {
   if (!(error instanceof Error)) return 'the request failed'
   return error.cause instanceof Error && error.cause.message !== '' ? error.cause.message : error.message
 }
 
-/** The requests of one venue, one after the other. */
+/** The request queue of one venue. Requests run one after another. */
 export class VenueRequests {
   readonly #clock: Clock
   readonly #rate: TokenBucket
   #waiting = 0
   #last: Promise<void> = Promise.resolve()
-  /** By the monotonic clock: when the venue wants to be asked again. */
+  /** Monotonic time before which no request is sent, because of a `Retry-After`. */
   #resumeMilliseconds = Number.NEGATIVE_INFINITY
 
   constructor(clock: Clock, { perSecond, burst }: VenueProtocol<unknown>['httpRate']) {
@@ -79,12 +80,15 @@ export class VenueRequests {
     this.#rate = new TokenBucket(clock, perSecond, burst)
   }
 
-  /** Makes the request when its turn has come; the signal given to it ends it when `signal` does, or the time is over. */
+  /**
+   * Runs the request when those queued before it have ended. The signal passed to it aborts with `signal`, or when the
+   * time limit is reached.
+   */
   async run<Value>(
     request: (signal: AbortSignal) => Promise<Fetched<Value>>,
     signal: AbortSignal,
   ): Promise<Fetched<Value>> {
-    if (this.#waiting >= WAITING_MAX) return { problem: `${WAITING_MAX} requests wait already` }
+    if (this.#waiting >= WAITING_MAX) return { problem: `${WAITING_MAX} requests are already queued` }
     this.#waiting += 1
     const before = this.#last
     let release: () => void = () => undefined
@@ -99,11 +103,11 @@ export class VenueRequests {
         if (delayMilliseconds === 0) break
         await this.#wait(delayMilliseconds, signal)
       }
-      if (signal.aborted) return { problem: 'the request is not wanted any more' }
+      if (signal.aborted) return { problem: 'the request was cancelled' }
       const fetched = await this.#within(request, signal)
-      const patience = 'problem' in fetched ? fetched.retryAfterMilliseconds : undefined
-      if (patience !== undefined) {
-        const milliseconds = Math.min(patience, PATIENCE_MILLISECONDS_MAX)
+      const retryAfter = 'problem' in fetched ? fetched.retryAfterMilliseconds : undefined
+      if (retryAfter !== undefined) {
+        const milliseconds = Math.min(retryAfter, RETRY_AFTER_MILLISECONDS_MAX)
         this.#resumeMilliseconds = this.#clock.monotonicMilliseconds() + milliseconds
       }
       return fetched

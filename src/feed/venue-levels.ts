@@ -1,12 +1,12 @@
 /**
- * The levels of one pair for venues that serve the best N of each side: at the venue's precision, sorted, cut to the
- * depth after each whole message. It promises to report exactly the levels that differ after a message, those included
- * that fell out of the depth, and to keep each level as the venue sent it, because checksums are over that text. What
- * proves a message is its venue's business. Pure.
+ * The levels of one pair for venues that send the best N of each side: at the venue's precision, sorted, cut to the
+ * depth after each message. It returns exactly the levels that differ after a message, including those that fell out of
+ * the depth, and keeps each level as the text that the venue sent, because checksums are computed over that text.
+ * Checking a message against its checksum or number is left to the folder of the venue. Pure.
  *
- * A price that readers cannot hold (an ask a million times the best one, in a market of many decimals) is kept for the
- * checksum and counts towards the depth, but is not reported. All that is behind it is higher still, so it is the end of
- * the known book on its side.
+ * A price that a market cannot hold (an ask a million times the best one, in a market with many decimals) is kept for
+ * the checksum and counts towards the depth, but is not reported. All levels beyond it are higher still, so the known
+ * book ends there on its side.
  */
 import { parseDecimal, type Scaled } from '../base/decimal.ts'
 import { ASK, BID, type LevelChange, type Side } from '../market/event.ts'
@@ -17,7 +17,7 @@ interface LevelsSide {
   /** Ascending on both sides: the price of an ask, minus the price of a bid. */
   readonly keys: Scaled[]
   readonly amounts: Scaled[]
-  /** As the venue sent each of them last. */
+  /** The text that the venue last sent for each level. */
   readonly sent: VenueLevel[]
 }
 
@@ -32,7 +32,7 @@ export class VenueLevels {
     this.#options = options
   }
 
-  /** Of each side the best level that readers cannot hold. */
+  /** The best level of each side that a market cannot hold. */
   get unfit(): readonly UnfitLevel[] {
     const unfit: UnfitLevel[] = []
     for (const side of [BID, ASK] as const) {
@@ -43,7 +43,7 @@ export class VenueLevels {
     return unfit
   }
 
-  /** The best prices that readers can hold. */
+  /** The best prices that every market can hold. */
   get best(): BestPrices {
     const [[bid], [ask]] = [this.#sides[BID].keys, this.#sides[ASK].keys]
     return { ...(bid === undefined ? {} : { bid: priceOf(bid) }), ...(ask === undefined ? {} : { ask: priceOf(ask) }) }
@@ -54,8 +54,8 @@ export class VenueLevels {
   }
 
   /**
-   * Replaces the whole book by a snapshot, and returns its levels and what differs from the book before. A text tells
-   * what is wrong with the snapshot: the levels are then undefined.
+   * Replaces the whole book with a snapshot. Returns all its levels, and the levels that differ from the book before;
+   * or the reason why the snapshot is invalid, after which the levels are undefined.
    */
   replace(
     bids: readonly VenueLevel[],
@@ -76,8 +76,9 @@ export class VenueLevels {
   }
 
   /**
-   * Applies a whole message (the last entry wins a price), cuts to the depth, and returns what differs; after `clear`
-   * that is the complete book. A text tells what is wrong with the message: the levels are then undefined.
+   * Applies one message (the last entry for a price wins), cuts to the depth, and returns the levels that differ; after
+   * `clear` that is the complete book. Returns the reason when the message is invalid, after which the levels are
+   * undefined.
    */
   apply(bids: readonly VenueLevel[], asks: readonly VenueLevel[]): LevelChange[] | string {
     const changes: LevelChange[] = []
@@ -85,7 +86,7 @@ export class VenueLevels {
     return problem ?? changes
   }
 
-  /** The levels of a side as they are now, for checksums. */
+  /** The current levels of a side, for checksums. */
   side(side: Side): { readonly [Name in keyof LevelsSide]: Readonly<LevelsSide[Name]> } {
     return this.#sides[side]
   }
@@ -105,7 +106,7 @@ export class VenueLevels {
       if (!amountsBefore.has(key)) amountsBefore.set(key, amounts[index] as Scaled)
     }
     if (keys.length > depth) cut(own, depth)
-    // Behind a bid that fits all bids fit; in front of an ask that fits all asks do.
+    // Every bid below one that fits, fits; every ask below one that fits, fits.
     const [best] = keys
     if (best !== undefined && !this.#fits(best)) return `cannot take the best price ${own.sent[0]?.price}`
     for (const [key, before] of amountsBefore) {
@@ -143,7 +144,7 @@ export class VenueLevels {
     return undefined
   }
 
-  /** What readers hold of a side, by price. */
+  /** Amounts that the markets hold on a side, by price. */
   #amounts(side: Side): Map<number, Scaled> {
     const { keys, amounts } = this.#sides[side]
     const held = keys.flatMap((key, index) =>
@@ -157,7 +158,7 @@ export class VenueLevels {
   }
 }
 
-/** The price behind a key, of either side. */
+/** The price of a key, of either side. */
 export function priceOf(key: Scaled): Scaled {
   return key < 0 ? -key : key
 }

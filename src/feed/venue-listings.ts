@@ -1,7 +1,8 @@
 /**
- * How a source learns how its venue lists the pairs that are read: on the connection, or by HTTP (also where the
- * connection does not say it), again until it has worked and from time to time. It promises that each symbol that is asked for is answered, listed or not listed, or
- * that its problem is told while it goes on trying. It is alive while the connection is, and says nothing after `close`.
+ * The listings of one source: how the venue lists the pairs that the markets use. They are read on the connection, or
+ * by HTTP (also where the connection does not answer), with retries, and refreshed periodically. It guarantees that
+ * each requested symbol is reported as listed or not listed, or that the problem is reported while it retries. It is
+ * active from `open` to `close`.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -15,29 +16,29 @@ export interface VenueListingsOptions {
   readonly random: () => number
   readonly log: Log
   readonly requests: VenueRequests
-  /** The symbols that are read at present. */
+  /** The symbols that the markets use now. */
   readonly symbols: () => readonly string[]
   readonly send: (request: object) => void
-  /** How pairs are listed, and which of those that are read the venue does not have. */
+  /** Listings, and those of the used symbols that the venue does not list. */
   readonly onListings: (listings: readonly Listing[], missing: readonly string[]) => void
-  /** Nothing could be learnt of these symbols for now. */
+  /** The listings of these symbols could not be read yet. */
   readonly onProblem: (symbols: readonly string[], reason: string) => void
-  /** The connection does not say what it was asked. */
+  /** The connection did not send the list that was requested. */
   readonly onSilence: (reason: string) => void
 }
 
-/** A list of all pairs takes about a second. */
+/** A list of all pairs takes about a second on a connection. */
 const LIST_MILLISECONDS_MAX = 10_000
-/** How long a connection is waited for whose list can be fetched instead. */
+/** How long the connection is given before the list is fetched by HTTP instead. */
 export const INSTEAD_MILLISECONDS = 5_000
-/** How often a list that is fetched is fetched again, to see what has been listed, halted or delisted meanwhile. */
+/** How often a fetched list is refreshed, to notice pairs that were listed, halted or delisted. */
 const REFRESH_MILLISECONDS = 300_000
 
 export class VenueListings {
   readonly #options: VenueListingsOptions
-  /** What the connection has told, by the venue's symbols; absent until it has. */
+  /** The listings of this connection by symbol; undefined before the first complete list. */
   #known: Map<string, Listing> | undefined
-  /** Symbols to be fetched with the next request. */
+  /** Symbols of the next request. */
   readonly #wanted = new Set<string>()
   #fetching: AbortController | undefined
   #timer: Timer | undefined
@@ -48,7 +49,7 @@ export class VenueListings {
     this.#options = options
   }
 
-  /** The connection is open: asks for everything that is read. */
+  /** The connection is open: requests the listings of all used symbols. */
   open(): void {
     const { listings, clock, symbols, send, onSilence } = this.#options
     this.#isOpen = true
@@ -66,7 +67,7 @@ export class VenueListings {
         : clock.schedule(INSTEAD_MILLISECONDS, () => this.#fetchInstead())
   }
 
-  /** The connection has ended, and what it told with it. */
+  /** The connection has ended: its listings are dropped. */
   close(): void {
     this.#isOpen = false
     this.#timer?.cancel()
@@ -77,11 +78,11 @@ export class VenueListings {
     this.#fetching = undefined
   }
 
-  /** One more symbol is read. */
+  /** Another symbol is used now. */
   ask(symbol: string): void {
     if (!this.#isOpen) return
     if ('fetch' in this.#options.listings) {
-      // A request that waits because the last one failed takes this symbol along.
+      // The retry after a failed request includes this symbol.
       if (this.#failures > 0) this.#wanted.add(symbol)
       else this.#refresh([symbol])
     } else if (this.#known !== undefined) {
@@ -91,7 +92,10 @@ export class VenueListings {
     }
   }
 
-  /** Takes in what the connection says; a change before the first complete list is part of it. */
+  /**
+   * Takes listings that the connection sent. Changes before the first complete list are ignored: the list contains
+   * them.
+   */
   take(listings: readonly Listing[], isComplete: boolean): void {
     const how = this.#options.listings
     const isWhole = isComplete || (this.#known === undefined && 'requests' in how && how.isFirstComplete === true)
@@ -109,7 +113,7 @@ export class VenueListings {
     this.#options.onListings(listings, missing)
   }
 
-  /** The connection is asked for its list, and does not send it: the whole list is fetched, now and from time to time. */
+  /** The connection did not send the list: fetches the whole list, now and periodically. */
   #fetchInstead(): void {
     const { listings, clock, log, requests, onSilence } = this.#options
     if ('fetch' in listings || listings.fetchInstead === undefined) return
@@ -177,7 +181,7 @@ export class VenueListings {
     onProblem(asked, `no list of pairs: ${problem}`)
   }
 
-  /** The next request: for what is wanted, or else for everything. */
+  /** Schedules the next request: for the wanted symbols, or for all when there are none. */
   #plan(delayMilliseconds: number): void {
     this.#timer?.cancel()
     this.#timer = this.#options.clock.schedule(delayMilliseconds, () => {

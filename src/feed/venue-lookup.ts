@@ -1,6 +1,6 @@
 /**
- * Asks a venue once how it lists some pairs, for who has no source running. It promises an answer or a problem within a
- * time limit, and that nothing of it is left open then. It shows up in no metrics of the process.
+ * Reads once how a venue lists some pairs, without a running source. It guarantees a result or a problem within a time
+ * limit, and leaves no connection open. It is not counted in the metrics of the process.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -20,10 +20,10 @@ export interface LookupOptions<Data> {
 
 type Listings = Fetched<readonly Listing[]>
 
-/** From the beginning to the list, however it is had: people wait, but Coinbase sends its list every few seconds only. */
+/** Time limit for the whole lookup. A person waits for it, but Coinbase sends its list only every few seconds. */
 const LOOKUP_MILLISECONDS_MAX = 12_000
 
-/** How the venue lists these symbols; one that is not in the answer is not listed. */
+/** How the venue lists these symbols; a symbol that is missing from the result is not listed. */
 export async function lookUpListings<Data>(
   options: LookupOptions<Data>,
   symbols: readonly string[],
@@ -74,7 +74,7 @@ async function listOnConnection<Data>(
     },
     onDown: (problem) => answer({ problem }),
   })
-  limit.addEventListener('abort', () => answer({ problem: 'the time is over' }), { once: true })
+  limit.addEventListener('abort', () => answer({ problem: 'the time limit was reached' }), { once: true })
   connection.start()
   const timer = clock.schedule(INSTEAD_MILLISECONDS, () => {
     if (fetchInstead !== undefined) {

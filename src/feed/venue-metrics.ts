@@ -1,6 +1,6 @@
 /**
- * The metrics that all venues of a process share, told apart by the label `venue`. They are made once a registry, so
- * that a source can be replaced by a new one of the same venue while the process runs.
+ * Metrics of the venues, with the feed's name as the label `venue`. They are created once per registry, so that a
+ * source can be replaced by a new one of the same feed while the process runs.
  */
 import { Counter, Gauge, Histogram, type MetricsRegistry } from '../base/metrics.ts'
 
@@ -16,7 +16,7 @@ export interface VenueMetrics {
   readonly missedTrades: Counter<'venue' | 'symbol'>
   readonly pairLive: Gauge<'venue' | 'symbol'>
   readonly lagSeconds: Histogram<'venue'>
-  /** By venue: seconds since its last message, asked when the metrics are written. */
+  /** Age of the last message in seconds, by venue; evaluated when the metrics are read. */
   readonly ages: Map<string, () => number>
 }
 
@@ -30,28 +30,23 @@ export function venueMetrics(registry: MetricsRegistry): VenueMetrics {
   const made: VenueMetrics = {
     ages,
     messages: counter(registry, 'tidegate_feed_messages_total', 'Messages received from a venue.', ['venue']),
-    reconnects: counter(
-      registry,
-      'tidegate_feed_reconnects_total',
-      'Attempts to connect to a venue after a connection or an attempt had ended.',
-      ['venue'],
-    ),
+    reconnects: counter(registry, 'tidegate_feed_reconnects_total', 'Attempts to reconnect to a venue.', ['venue']),
     unreadable: counter(
       registry,
       'tidegate_feed_unreadable_messages_total',
-      'Messages of a venue that could not be read, by what had to be resynchronised: their pair, or all pairs.',
+      'Messages of a venue that could not be parsed, by what was resynchronised: their pair, or all pairs.',
       ['venue', 'resynchronised'],
     ),
     ...pairCounters(registry),
     pairLive: new Gauge({
       name: 'tidegate_feed_pair_live',
-      help: '1 while the book of a pair is vouched for.',
+      help: '1 while the book of a pair is in sync with the venue.',
       labelNames: ['venue', 'symbol'],
       registers,
     }),
     lagSeconds: new Histogram({
       name: 'tidegate_feed_lag_seconds',
-      help: 'From the time that a venue gives a message to its arrival; both clocks count.',
+      help: 'Seconds from the time stamp of a venue message to its arrival. Clock skew between the venue and this host is included.',
       labelNames: ['venue'],
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
       registers,
@@ -71,41 +66,41 @@ export function venueMetrics(registry: MetricsRegistry): VenueMetrics {
   return made
 }
 
-/** What is counted per pair. */
+/** The counters that have the label `symbol`. */
 function pairCounters(registry: MetricsRegistry) {
   return {
     checksumMismatches: counter(
       registry,
       'tidegate_feed_checksum_mismatches_total',
-      'Messages after which the book did not have the checksum that the venue sent.',
+      'Messages after which the book did not match the checksum that the venue sent.',
       ['venue', 'symbol'],
     ),
     gaps: counter(
       registry,
       'tidegate_feed_gaps_total',
-      'Books that could not be followed any further (a message missing, wrong or unreadable) and were fetched anew.',
+      'Books that lost sync (a message was missing, wrong or unreadable) and were subscribed again.',
       ['venue', 'symbol'],
     ),
     silences: counter(
       registry,
       'tidegate_feed_silences_total',
-      'Books that went silent on a live connection: proved wrong, or suspicious and therefore subscribed again.',
+      'Books that went silent on a live connection: proved wrong, or suspicious and subscribed again.',
       ['venue', 'symbol', 'verdict'],
     ),
     reconciliations: counter(
       registry,
       'tidegate_feed_reconciliations_total',
-      'Live books that were compared with a fresh snapshot of the venue, by whether they differed.',
+      'Live books that were compared with a new snapshot of the venue, by result.',
       ['venue', 'symbol', 'result'],
     ),
-    trades: counter(registry, 'tidegate_feed_trades_total', 'Trades of a venue that were passed on as executions.', [
+    trades: counter(registry, 'tidegate_feed_trades_total', 'Trades of a venue that were published as executions.', [
       'venue',
       'symbol',
     ]),
     missedTrades: counter(
       registry,
       'tidegate_feed_missed_trades_total',
-      'Trades of a venue that its numbers prove to be missing.',
+      'Trades of a venue that are missing according to the trade numbers.',
       ['venue', 'symbol'],
     ),
   }
@@ -120,7 +115,7 @@ function counter<Label extends string>(
   return new Counter({ name, help, labelNames: [...labelNames], registers: [registry] })
 }
 
-/** The metrics of one pair, which are there from the beginning: zero is a fact too. */
+/** The metrics of one pair. Every counter starts at 0 when the pair is created. */
 export interface PairMetrics {
   readonly countMismatch: () => void
   readonly countGap: () => void
@@ -152,7 +147,7 @@ export function pairMetrics(metrics: VenueMetrics, venue: string, symbol: string
   }
 }
 
-/** Takes the numbers of a pair that nobody reads any more out of the metrics. */
+/** Removes the metrics of a pair that no market uses any more. */
 export function forgetPair(metrics: VenueMetrics, venue: string, symbol: string): void {
   const { checksumMismatches, gaps, trades, missedTrades, pairLive } = metrics
   for (const metric of [checksumMismatches, gaps, trades, missedTrades, pairLive]) metric.remove({ venue, symbol })

@@ -1,4 +1,4 @@
-/** What an operator should know of a pair although it is fed: in words, for `/readyz` and `check-config`. Pure. */
+/** Notices about a pair that has a book but deserves attention: text for `/readyz` and `check-config`. Pure. */
 import { BID, type MarketDefinition } from '../market/event.ts'
 import type { Listing, UnfitLevel } from './venue.ts'
 
@@ -6,16 +6,16 @@ export interface NoticedPair {
   readonly venue: string
   readonly symbol: string
   readonly listing: Listing | undefined
-  /** Levels per side that were asked for, and that are served. */
+  /** Levels per side that were requested, and that the venue serves. */
   readonly depthAsked: number
   readonly depthServed: number
   readonly unfit: readonly UnfitLevel[]
 }
 
-/** So much is shown of a price or an amount that cannot be held. */
+/** Digits that are shown of a price or an amount that a market cannot hold. */
 const DIGITS_SHOWN_MAX = 40
 
-/** What there is to know of a pair for one market that reads it. */
+/** The notices of a pair for one market that uses it. */
 export function pairNotices(pair: NoticedPair, market: MarketDefinition): string[] {
   const { venue, symbol, listing, depthAsked, depthServed, unfit } = pair
   const notices: string[] = []

@@ -1,43 +1,45 @@
 /**
- * One pair of a venue and the markets that read it: what state its book is in, when it is subscribed again, and what its
- * listeners are told of book and trades. It promises that nothing is published that the venue's book does not prove. It
- * knows no socket: it says what to send and what to fetch. What a book is made of is its venue's own matter.
+ * One pair of a venue: the state of its book, when it is subscribed again, and which events its markets receive. It
+ * guarantees that no book is published that the venue's messages do not prove. It opens no connection: it calls the
+ * functions it was given to send requests and to fetch snapshots. How messages change the book is defined by the folder
+ * of the venue.
  *
  * States:
- * - `unlisted`: no connection, not listed, or every market refused: messages are ignored. A listing makes it `waiting`.
- * - `waiting`: subscribed, or about to be. Trades are passed on, the book is not; a `snapshot` makes it `live`.
- * - `live`: updates are published. Anything wrong makes it `waiting`; the end of the connection makes it `unlisted`. A
+ * - `unlisted`: no connection, not listed, or refused by every market: messages are ignored. A listing leads to
+ *   `waiting`.
+ * - `waiting`: subscribed, or about to be. Trades are published, the book is not; a `snapshot` leads to `live`.
+ * - `live`: updates are published. Any fault leads to `waiting`; the end of the connection leads to `unlisted`. A
  *   refresh (`venue-watch`) subscribes the book again while it stays live, and publishes what the snapshot changes.
  *
- * Acknowledgements never take a live book away. But behind an acknowledged unsubscribe, changes may be missing that a
- * checksum over ten levels cannot see. So where the book begins on the connection, an acknowledgement, like a request of
- * ours, must be followed by a snapshot within `SNAPSHOT_MILLISECONDS`; otherwise the pair is lost and subscribed again.
- * One snapshot answers all acknowledgements before it. Where the book's beginning is fetched, an acknowledgement begins
- * that (`isFallback`: later), and numbers prove what is missing.
+ * An acknowledgement never ends a live book. But after an acknowledged unsubscribe, changes may be missing that a
+ * checksum over ten levels cannot detect. Where the book begins on the connection, every subscription and every
+ * acknowledgement must therefore be followed by a snapshot within `SNAPSHOT_MILLISECONDS`; otherwise the pair is lost
+ * and subscribed again. One snapshot satisfies all acknowledgements before it. Where the snapshot is fetched, an
+ * acknowledgement starts the request (`isFallback`: later), and the numbers of the messages prove that none is missing.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { PairMarkets } from './pair-markets.ts'
 import { PairTrades } from './pair-trades.ts'
 import type { SourceMarket } from './source.ts'
 import type { Fetched, Listing, PairProtocol, VenueBook, VenueTrade } from './venue.ts'
 import { retryMilliseconds } from './venue-connection.ts'
 import type { PairMetrics } from './venue-metrics.ts'
 import { pairNotices } from './venue-notices.ts'
-import { VenueReaders } from './venue-readers.ts'
 import { type SnapshotNeed, VenueSnapshot } from './venue-snapshot.ts'
 import type { VenueTrades } from './venue-trades.ts'
 import { VenueWatch } from './venue-watch.ts'
 
 export interface VenuePairOptions<Data> {
-  /** The venue's name as in the settings: `kraken`. */
+  /** Name of the feed as in the settings: `kraken`. */
   readonly venue: string
   readonly symbol: string
-  /** The markets that read the pair, at least one. */
+  /** The markets of the pair, at least one. */
   readonly markets: readonly SourceMarket[]
   readonly protocol: PairProtocol<Data>
-  /** The numbers of its trades, which outlive it. */
+  /** The trade numbers of the symbol. They are kept when the pair is replaced. */
   readonly trades: VenueTrades
-  /** Whether its trades are subscribed already, by the pair whose place it takes. */
+  /** Whether the trades are already subscribed, by the pair that this one replaces. */
   readonly hasTrades: boolean
   readonly clock: Clock
   readonly random: () => number
@@ -45,36 +47,36 @@ export interface VenuePairOptions<Data> {
   readonly metrics: PairMetrics
   /** Sends a request for this pair alone. */
   readonly request: (action: 'subscribe' | 'unsubscribe', channel: 'book' | 'trades', depth: number) => void
-  /** Fetches the book's beginning, for venues that do not send it on the connection. Never rejects. */
+  /** Fetches a snapshot, for venues that do not send it on the connection. Never rejects. */
   readonly fetchSnapshot?: (depth: number, signal: AbortSignal) => Promise<Fetched<Data>>
 }
 
-/** A snapshot comes within a second of its acknowledgement. */
+/** Longest time from an acknowledgement to its snapshot, which usually takes less than a second. */
 const SNAPSHOT_MILLISECONDS = 10_000
-/** How long after a refusal by the venue the pair is tried again. */
+/** Delay before the pair is subscribed again after the venue refused it. */
 const REFUSED_MILLISECONDS = 60_000
-/** A book that was live for so long has proved itself: the next fault is answered without delay again. */
+/** A book that was live this long resets the backoff: the next fault is retried at once. */
 const PROVEN_MILLISECONDS = 60_000
 
 export class VenuePair<Data> {
   readonly symbol: string
-  /** The depth to ask for: the smallest on offer that covers every market, the largest if none does. */
+  /** The depth to request: the smallest offered one that covers every market, or the largest. */
   readonly depthAsked: number
   readonly #options: VenuePairOptions<Data>
-  readonly #readers: VenueReaders
+  readonly #markets: PairMarkets
   #state: 'unlisted' | 'waiting' | 'live' = 'unlisted'
   #listing: Listing | undefined
-  /** The depth that the venue's last acknowledgement named. */
+  /** The depth named by the last acknowledgement of the venue. */
   #depth: number
   #book: VenueBook<Data> | undefined
-  /** Runs while a snapshot is due, or until a planned subscription. */
+  /** Runs while a snapshot is expected, or until a scheduled subscription. */
   #timer: Timer | undefined
-  /** For venues whose books begin with something fetched. */
+  /** Defined for venues whose snapshots are fetched. */
   readonly #snapshot: VenueSnapshot<Data> | undefined
   /** Whether the subscription of such a book was acknowledged. */
   #isAcknowledged = false
   readonly #watch: VenueWatch
-  /** Whether the live book was subscribed again. */
+  /** Whether the live book was subscribed again for a refresh. */
   #isRefreshing = false
   #hasTrades: boolean
   readonly #trades: PairTrades
@@ -86,44 +88,43 @@ export class VenuePair<Data> {
     const { venue, symbol, markets, protocol, log } = options
     this.#options = options
     this.symbol = symbol
-    this.#readers = new VenueReaders(venue, markets)
+    this.#markets = new PairMarkets(venue, markets)
     this.#hasTrades = options.hasTrades
-    const wanted = this.#readers.depthWanted
+    const wanted = this.#markets.depthWanted
     this.depthAsked = protocol.depths.find((depth) => depth >= wanted) ?? (protocol.depths.at(-1) as number)
     this.#depth = this.depthAsked
     this.#snapshot = this.#createSnapshot()
     this.#watch = this.#createWatch()
     this.#trades = new PairTrades({
       ...options,
-      readers: this.#readers,
+      pairMarkets: this.#markets,
       subscribe: () => options.request('subscribe', 'trades', 0),
       onNew: (trades) => this.#watchTrades(trades),
     })
     if (wanted > this.depthAsked) log.warn({ symbol, depth: this.depthAsked }, 'venue offers no deeper book than this')
   }
 
-  /** Whether its trades are subscribed on the present connection. */
+  /** Whether the trades are subscribed on the current connection. */
   get hasTrades(): boolean {
     return this.#hasTrades
   }
 
-  /** How the venue lists the pair while it is subscribed; nothing while it is not. */
+  /** The listing of the pair while it is subscribed. */
   get subscribedListing(): Listing | undefined {
     return this.#state === 'unlisted' ? undefined : this.#listing
   }
 
-  /** What an operator should know of a market that reads the pair. */
+  /** Notices for the operator about one of the markets. */
   notices({ market }: SourceMarket): readonly string[] {
     const { venue } = this.#options
     const { symbol, depthAsked } = this
     const unfit = this.#book?.unfit ?? []
     const pair = { venue, symbol, listing: this.#listing, depthAsked, depthServed: this.#depth, unfit }
     const notices = pairNotices(pair, market)
-    const { notice } = this.#trades
-    return notice === undefined ? notices : [...notices, notice]
+    return this.#trades.notice === undefined ? notices : [...notices, this.#trades.notice]
   }
 
-  /** Takes in how the venue lists the pair; true when it has to be subscribed now, and `subscribed` be called. */
+  /** Takes a listing. Returns true when the pair has to be subscribed now, after which `subscribed` must be called. */
   list(listing: Listing): boolean {
     if (this.#isStopped) return false
     const known = this.#listing
@@ -138,7 +139,7 @@ export class VenuePair<Data> {
     }
     const isSame = known?.priceDecimals === listing.priceDecimals && known.amountDecimals === listing.amountDecimals
     if (isSame && this.#state !== 'unlisted') return false
-    if (!this.#readers.accept(listing)) {
+    if (!this.#markets.accept(listing)) {
       this.#unsubscribe()
       this.#forget('unlisted')
       return false
@@ -152,37 +153,37 @@ export class VenuePair<Data> {
     return false
   }
 
-  /** Book and trades have been subscribed: they are due. */
+  /** Book and trades have been subscribed: a snapshot is expected. */
   subscribed(): void {
     this.#hasTrades = true
     this.#expectSnapshot()
   }
 
-  /** The connection has ended: nothing is subscribed any more. */
+  /** The connection has ended, and every subscription with it. */
   disconnect(reason: string): void {
     this.#hasTrades = false
     this.#forget('unlisted')
-    this.#readers.loseAll(reason)
+    this.#markets.loseAll(reason)
   }
 
-  /** The pair is out of reach while the connection stands, until it is listed again. */
+  /** The pair is unavailable on this connection until it is listed again. */
   unlist(reason: string): void {
     this.#unsubscribe()
     this.#forget('unlisted')
-    this.#readers.loseAll(reason)
+    this.#markets.loseAll(reason)
   }
 
-  /** The pair cannot be listed yet; one that is subscribed goes on as it is. */
+  /** The listing is not known yet; a pair that is subscribed continues unchanged. */
   postpone(reason: string): void {
-    if (this.#state === 'unlisted') this.#readers.loseAll(reason)
+    if (this.#state === 'unlisted') this.#markets.loseAll(reason)
   }
 
-  /** The book was subscribed or unsubscribed, with the depth that is served: a beginning is due. */
+  /** A subscription or its end was acknowledged, with the depth that is served: a snapshot is expected. */
   acknowledge(depthServed?: number): void {
     if (this.#state === 'unlisted') return
     if (depthServed !== undefined && depthServed !== this.#depth) {
       this.#depth = depthServed
-      // A book that is not live yet begins with the depth that is served.
+      // A book that is not live yet starts with the served depth.
       if (this.#state === 'waiting') this.#book = undefined
       const { symbol, depthAsked } = this
       if (depthServed < depthAsked) {
@@ -197,42 +198,42 @@ export class VenuePair<Data> {
       this.#isAcknowledged = true
       this.#snapshot.begin()
     } else {
-      // Its numbers prove what was missed while it was subscribed again.
+      // The message numbers prove whether anything was missed during the refresh.
       this.#endWait()
       this.#isRefreshing = false
     }
   }
 
-  /** The venue refused to subscribe the pair. A live book is not touched by it. */
+  /** The venue refused a subscription. A live book continues. */
   refuse(channel: 'book' | 'trades', reason: string): void {
     if (channel === 'book') {
       if (this.#state !== 'waiting') return
       this.#setTimer(REFUSED_MILLISECONDS, () => this.#subscribe())
-      this.#readers.lose(`${this.#options.venue} refused ${this.symbol}: ${reason}`)
+      this.#markets.lose(`${this.#options.venue} refused ${this.symbol}: ${reason}`)
     } else if (this.#state !== 'unlisted') {
       this.#trades.refuse(reason)
     }
   }
 
-  /** Takes in a whole message of the pair's book. */
+  /** Takes one message of the book. */
   apply(data: Data): void {
-    // What comes before the acknowledgement may belong to an earlier subscription, with a gap behind it.
+    // Messages before the acknowledgement may belong to an earlier subscription and be followed by a gap.
     if (this.#snapshot?.isFallback === false && !this.#isAcknowledged) return
-    if (this.#state === 'live') this.#watch.heardBook()
+    if (this.#state === 'live') this.#watch.noteBook()
     const need = this.#take(data)
     if (need !== 'none' && this.#state === 'live') this.#snapshot?.renew()
   }
 
-  /** Takes in trades as the venue sent them. */
+  /** Takes trades as the venue sent them. */
   trade(trades: readonly VenueTrade[], isRepeat: boolean): void {
     if (this.#state !== 'unlisted') this.#trades.take(trades, isRepeat)
   }
 
   /**
-   * The book cannot be vouched for: says so, and subscribes anew, at once the first time, later and later then, but
-   * not before the venue wants to be asked again.
+   * Reports the loss of sync and subscribes again: at once after the first fault, with backoff later, after the
+   * minimum.
    */
-  fail(reason: string, patienceMilliseconds = 0): void {
+  fail(reason: string, delayMillisecondsMin = 0): void {
     if (this.#state === 'unlisted') return
     const { clock, random, log, metrics } = this.#options
     const liveMilliseconds = clock.monotonicMilliseconds() - this.#liveSinceMilliseconds
@@ -240,36 +241,36 @@ export class VenuePair<Data> {
     metrics.countGap()
     this.#forget('waiting')
     this.#failures += 1
-    const ownMilliseconds = this.#failures === 1 ? 0 : retryMilliseconds(this.#failures, random)
-    const delayMilliseconds = Math.max(ownMilliseconds, patienceMilliseconds)
+    const backoffMilliseconds = this.#failures === 1 ? 0 : retryMilliseconds(this.#failures, random)
+    const delayMilliseconds = Math.max(backoffMilliseconds, delayMillisecondsMin)
     log.warn({ symbol: this.symbol, reason, retryMilliseconds: delayMilliseconds }, 'venue book lost')
     if (delayMilliseconds === 0) this.#resubscribe()
     else this.#setTimer(delayMilliseconds, () => this.#resubscribe())
-    this.#readers.lose(reason)
+    this.#markets.lose(reason)
   }
 
-  /** A market found its book broken: a live book is fetched anew; one that is due anyway will do. */
+  /** A market found an invalid book: a live book is subscribed again. */
   rebuild(market: SourceMarket, reason: string): void {
-    if (this.#state !== 'live' || !this.#readers.has(market)) return
-    this.fail(`${market.market.symbol} has to be rebuilt: ${reason}`)
+    if (this.#state !== 'live' || !this.#markets.has(market)) return
+    this.fail(`the book of ${market.market.symbol} is rebuilt: ${reason}`)
   }
 
-  /** Ends the pair while its connection goes on; its trades stay subscribed for a successor. */
+  /** Ends the pair while the connection continues; with a successor, its trades stay subscribed. */
   leave(hasSuccessor: boolean): void {
     this.#unsubscribe(hasSuccessor)
     this.stop()
   }
 
-  /** Ends the pair; its listeners hear nothing more. */
+  /** Ends the pair; its listeners are not called any more. */
   stop(): void {
     this.#isStopped = true
-    this.#readers.stop()
+    this.#markets.stop()
     this.#forget('unlisted')
   }
 
-  /** Hands a message to the book, publishes what differs, and returns whether the book needs a snapshot. */
+  /** Applies a message to the book, publishes the changes, and returns whether the book needs a snapshot. */
   #take(data: Data): SnapshotNeed {
-    const listing = this.#readers.bookListing
+    const listing = this.#markets.bookListing
     if (listing === undefined || this.#state === 'unlisted') return 'none'
     const { metrics, clock } = this.#options
     const book = this.#book ?? this.#createBook(listing)
@@ -279,8 +280,8 @@ export class VenuePair<Data> {
       if (step.isChecksumMismatch === true) metrics.countMismatch()
       this.fail(step.reason)
     } else if (step.kind === 'waiting') {
-      if (this.#state === 'live') this.fail(`the book of ${this.symbol} begins anew`)
-      else if (step.reason !== undefined) this.#readers.lose(step.reason)
+      if (this.#state === 'live') this.fail(`the book of ${this.symbol} restarted`)
+      else if (step.reason !== undefined) this.#markets.lose(step.reason)
     } else if (step.kind === 'snapshot' || this.#state === 'live') {
       const isFresh = step.kind === 'snapshot' && this.#isRefreshing && step.changes !== undefined
       if (step.kind === 'snapshot') {
@@ -294,8 +295,8 @@ export class VenuePair<Data> {
       const { changes = [] } = step
       const isCurrent = () => this.#book === book
       if (isFresh) this.#watch.refreshed(changes.length)
-      if (step.kind === 'snapshot' && !isFresh) this.#readers.publish(listing, 'snapshot', step.levels, isCurrent)
-      else if (changes.length > 0) this.#readers.publish(listing, 'update', changes, isCurrent)
+      if (step.kind === 'snapshot' && !isFresh) this.#markets.publish(listing, 'snapshot', step.levels, isCurrent)
+      else if (changes.length > 0) this.#markets.publish(listing, 'update', changes, isCurrent)
     }
     if (this.#book !== book || step.kind === 'snapshot' || step.kind === 'wrong') return 'none'
     const { confirmMilliseconds } = step
@@ -304,7 +305,7 @@ export class VenuePair<Data> {
   }
 
   #createBook(listing: Listing): VenueBook<Data> {
-    const priceMaximum = this.#readers.priceMaximum(listing)
+    const priceMaximum = this.#markets.priceMaximum(listing)
     return this.#options.protocol.createBook({ listing, depth: this.#depth, priceMaximum })
   }
 
@@ -317,7 +318,7 @@ export class VenuePair<Data> {
       waitMilliseconds: this.#options.protocol.snapshotWaitMilliseconds,
       take: (data) => this.#take(data),
       isLive: () => this.#state === 'live',
-      fail: (reason, patienceMilliseconds) => this.fail(reason, patienceMilliseconds),
+      fail: (reason, delayMillisecondsMin) => this.fail(reason, delayMillisecondsMin),
     })
   }
 
@@ -334,12 +335,12 @@ export class VenuePair<Data> {
     })
   }
 
-  /** In an auction, trades happen at other prices than the best ones. */
+  /** In an auction, trades are executed at prices other than the best ones. */
   #watchTrades(trades: readonly VenueTrade[]): void {
-    const listing = this.#readers.bookListing
+    const listing = this.#markets.bookListing
     if (this.#state !== 'live' || listing === undefined) return
     const isContinuous = this.#listing?.state === 'open'
-    this.#watch.heardTrades(trades, listing.priceDecimals, () => (isContinuous ? (this.#book?.best ?? {}) : {}))
+    this.#watch.noteTrades(trades, listing.priceDecimals, () => (isContinuous ? (this.#book?.best ?? {}) : {}))
   }
 
   #resubscribe(): void {
@@ -381,7 +382,7 @@ export class VenuePair<Data> {
     else this.#watch.end()
   }
 
-  /** What was due has come, or is not wanted any more. */
+  /** Ends the wait for a snapshot: it arrived, or is not needed any more. */
   #endWait(): void {
     this.#timer?.cancel()
     this.#timer = undefined
@@ -394,7 +395,6 @@ export class VenuePair<Data> {
     this.#isAcknowledged = false
     this.#isRefreshing = false
     this.#enter(state)
-    if (state === 'waiting') return
-    this.#trades.end()
+    if (state === 'unlisted') this.#trades.end()
   }
 }

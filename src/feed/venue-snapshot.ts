@@ -1,7 +1,7 @@
 /**
- * The snapshot that one pair's book begins with, fetched: again a little later while what comes is too old for the
- * messages behind it or is not proved by them, and, for a book that is live and only wants a new one, for as long as the
- * venue gives none. One request is under way at most, and nothing is handed over after `cancel`. It knows no address.
+ * Fetches the snapshot that the book of one pair begins with. It fetches again while the snapshot is older than the
+ * messages or not confirmed by them, and, for a live book that needs a new one, until the venue returns it. At most one
+ * request runs at a time, and nothing is passed on after `cancel`. It knows no addresses.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -9,8 +9,8 @@ import type { Fetched } from './venue.ts'
 import { retryMilliseconds } from './venue-connection.ts'
 
 /**
- * What a book needs after a message: no snapshot; a newer one soon (`too-old`); or, in so many milliseconds, the same
- * once more to confirm it, unless the messages meanwhile do.
+ * What a book needs after a message: no snapshot (`none`), a newer one soon (`too-old`), or the snapshot once more
+ * after a delay, unless the messages confirm it before.
  */
 export type SnapshotNeed = 'none' | 'too-old' | { readonly confirmMilliseconds: number }
 
@@ -21,17 +21,17 @@ export interface VenueSnapshotOptions<Data> {
   readonly log: Log
   /** Never rejects. */
   readonly fetch: (signal: AbortSignal) => Promise<Fetched<Data>>
-  /** How long the connection, which usually sends the snapshot, is waited for; absent where it never does. */
+  /** How long to wait for the snapshot on the connection first; undefined where the venue never sends it there. */
   readonly waitMilliseconds: number | undefined
-  /** Hands over what was fetched, and returns whether another is needed. */
+  /** Passes the snapshot on and returns whether another one is needed. */
   readonly take: (data: Data) => SnapshotNeed
-  /** Whether the book goes on without, as long as it can. */
+  /** Whether the book is live: it continues without a new snapshot. */
   readonly isLive: () => boolean
-  /** The book cannot begin; the venue wants to be left alone for so long. */
-  readonly fail: (reason: string, patienceMilliseconds: number) => void
+  /** The book cannot start. `delayMillisecondsMin`: the shortest time until the venue accepts requests again. */
+  readonly fail: (reason: string, delayMillisecondsMin: number) => void
 }
 
-/** How often a beginning that is too old is fetched again before a book that is not live is subscribed anew. */
+/** Requests for a snapshot that is new enough, before a book that is not live is subscribed again. */
 const FETCHES_MAX = 5
 
 export class VenueSnapshot<Data> {
@@ -43,12 +43,12 @@ export class VenueSnapshot<Data> {
     this.#options = options
   }
 
-  /** Whether it is fetched only because the connection does not send it. */
+  /** Whether it is fetched only when the connection does not send it. */
   get isFallback(): boolean {
     return this.#options.waitMilliseconds !== undefined
   }
 
-  /** Fetches, at once or after the wait; what was under way does not count any more. */
+  /** Fetches, at once or after the wait. A running request is cancelled. */
   begin(): void {
     const { waitMilliseconds } = this.#options
     this.cancel()
@@ -56,7 +56,7 @@ export class VenueSnapshot<Data> {
     else this.#plan(waitMilliseconds, 0)
   }
 
-  /** Fetches, unless that is under way or planned already. */
+  /** Fetches, unless a request is running or scheduled. */
   renew(): void {
     if (this.#fetching === undefined && this.#timer === undefined) this.#fetch(0)
   }
@@ -84,13 +84,13 @@ export class VenueSnapshot<Data> {
     })
   }
 
-  #miss(problem: string, patienceMilliseconds: number, attempt: number): void {
+  #miss(problem: string, delayMillisecondsMin: number, attempt: number): void {
     const { symbol, random, log, isLive, fail } = this.#options
     if (!isLive()) {
-      fail(`no snapshot of ${symbol}: ${problem}`, patienceMilliseconds)
+      fail(`no snapshot of ${symbol}: ${problem}`, delayMillisecondsMin)
       return
     }
-    const delayMilliseconds = Math.max(patienceMilliseconds, retryMilliseconds(attempt + 1, random))
+    const delayMilliseconds = Math.max(delayMillisecondsMin, retryMilliseconds(attempt + 1, random))
     log.warn({ symbol, problem, retryMilliseconds: delayMilliseconds }, 'venue snapshot not fetched')
     this.#plan(delayMilliseconds, attempt + 1)
   }

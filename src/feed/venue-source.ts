@@ -1,12 +1,12 @@
 /**
- * All markets of one venue over one connection. It learns how the venue lists the pairs that are read, subscribes book
- * and trades of those that are listed, and hands each message to its pair (`venue-pair`), which decides what it means.
- * One pair's trouble never touches another; only a frame that cannot be read and does not name its pair ends the
- * connection, because it may have been of any. What differs from venue to venue is its protocol's.
+ * All markets of one feed over one connection. It reads the listings of the pairs that the markets use, subscribes book
+ * and trades of the listed ones, and passes each message to its pair (`venue-pair`). A fault of one pair does not
+ * affect others; only a malformed frame that does not name its pair ends the connection, because it may have been of
+ * any pair. Everything that is specific to a venue is in its `VenueProtocol`.
  *
- * Markets come and go on the same connection. A pair belongs to its markets: when they change, it is left and, if any
- * market still reads it, a new one takes its place. A market that shares its pair with one that comes or goes is
- * therefore lost until the next snapshot, about a second; its trades go on, and all other pairs do not notice.
+ * Markets are added and removed on the same connection. When the markets of a pair change, the pair is replaced by a
+ * new one, or ended with its last market. The remaining markets of that pair are therefore without a book until the
+ * next snapshot, about a second; their trades continue, and other pairs are not affected.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -23,15 +23,17 @@ import { VenueTradeFill } from './venue-trade-fill.ts'
 import { VenueTrades } from './venue-trades.ts'
 
 export interface VenueSourceOptions<Data> {
-  /** The venue's name as in the settings: `kraken`. */
+  /** Name of the feed as in the settings: `kraken`. */
   readonly venue: string
   readonly protocol: VenueProtocol<Data>
-  /** Where its WebSocket is. */
+  /** Address of its WebSocket. */
   readonly url: string
-  /** To begin with. Several markets may read the same pair: it is subscribed once, at the depth that covers them all. */
+  /**
+   * The first markets. Several markets may use the same pair: it is subscribed once, at the depth that covers them all.
+   */
   readonly markets: readonly SourceMarket[]
   readonly clock: Clock
-  /** A number in [0, 1), to spread attempts. */
+  /** A number in [0, 1), for jitter. */
   readonly random: () => number
   readonly log: Log
   readonly metrics: MetricsRegistry
@@ -44,15 +46,15 @@ export class VenueSource<Data> implements Source {
   readonly #markets = new Set<SourceMarket>()
   /** By the venue's symbol. */
   readonly #pairs = new Map<string, VenuePair<Data>>()
-  /** How the venue lists the pairs that are read, as far as it has said on the present connection. */
+  /** Instrument states by symbol, as listed on the current connection. */
   readonly #instruments = new Map<string, Instrument>()
-  /** By the venue's symbol: what is known of its trades outlives connections and pairs, as long as anyone reads it. */
+  /** Trade numbers by symbol. They are kept while any market uses the pair, across connections and pairs. */
   readonly #trades = new Map<string, VenueTrades>()
   readonly #connection: VenueConnection
   readonly #listings: VenueListings
   readonly #requests: VenueRequests
   readonly #tradeFill: VenueTradeFill
-  /** What the venue says of itself while it is not open. */
+  /** The status of the venue while it is not open. */
   #status: string | undefined
 
   constructor(options: VenueSourceOptions<Data>) {
@@ -92,7 +94,7 @@ export class VenueSource<Data> implements Source {
       send: (request) => this.#connection.send(request),
       onListings: (listings, missing) => this.#admit(listings, missing),
       onProblem: (symbols, reason) => {
-        // What is read goes on as it was listed before.
+        // Subscribed pairs continue with the listing that they have.
         for (const symbol of symbols) this.#pairs.get(symbol)?.postpone(`${venue} gave ${reason}`)
       },
       onSilence: (reason) => this.#connection.restart(reason),
@@ -122,7 +124,7 @@ export class VenueSource<Data> implements Source {
     await this.#connection.stop()
   }
 
-  /** A venue that is not open as a whole halts what is open otherwise. */
+  /** While the venue as a whole is not open, its open pairs count as halted. */
   instrument({ venueSymbol }: SourceMarket): Instrument | undefined {
     const instrument = this.#instruments.get(venueSymbol)
     if (instrument?.state !== 'OPEN' || this.#status === undefined) return instrument
@@ -131,7 +133,7 @@ export class VenueSource<Data> implements Source {
 
   notices(source: SourceMarket): readonly string[] {
     const { venue } = this.#options
-    const own = this.#status === undefined ? [] : [`${venue} says of itself: ${this.#status}`]
+    const own = this.#status === undefined ? [] : [`${venue} reports the status ${this.#status}`]
     return [...own, ...(this.#pairs.get(source.venueSymbol)?.notices(source) ?? [])]
   }
 
@@ -192,7 +194,7 @@ export class VenueSource<Data> implements Source {
     }
   }
 
-  /** A pair that is not read here may be a name that was damaged too: then the message was of any pair. */
+  /** A symbol that no market uses may itself be damaged: then the message may have been of any pair. */
   #handleUnreadable(message: Extract<VenueMessage<Data>, { readonly kind: `unreadable${string}` }>): void {
     const { venue } = this.#options
     const pair = message.kind === 'unreadable' ? undefined : this.#pairs.get(message.symbol)
@@ -203,7 +205,7 @@ export class VenueSource<Data> implements Source {
     else if (message.kind === 'unreadable-book') pair.fail(message.reason)
   }
 
-  /** A venue's clock that is ahead of ours shows as no lag at all. */
+  /** A venue clock ahead of the local one counts as no lag. */
   #noteLag(eventMilliseconds: number | undefined): void {
     if (eventMilliseconds === undefined) return
     const { venue, clock } = this.#options
@@ -233,7 +235,7 @@ export class VenueSource<Data> implements Source {
     })
   }
 
-  /** Subscribes the pairs that can be read as they are listed. */
+  /** Passes the listings to the pairs, and subscribes those that can be subscribed now. */
   #admit(listings: readonly Listing[], missing: readonly string[]): void {
     for (const symbol of missing) {
       if (this.#pairs.has(symbol)) this.#instruments.set(symbol, { state: 'CLOSED', reason: 'not listed' })
@@ -256,15 +258,15 @@ export class VenueSource<Data> implements Source {
     for (const pair of admitted) pair.subscribed()
   }
 
-  /** The markets of a pair have changed: the pair is left, and one of those that read it now takes its place. */
+  /** Replaces the pair after its markets changed, or ends it when no market uses it. */
   #renewPair(symbol: string): void {
     const left = this.#pairs.get(symbol)
-    const isRead = [...this.#markets].some(({ venueSymbol }) => venueSymbol === symbol)
+    const isUsed = [...this.#markets].some(({ venueSymbol }) => venueSymbol === symbol)
     const hasTrades = left?.hasTrades === true
     const listing = left?.subscribedListing
-    left?.leave(isRead)
+    left?.leave(isUsed)
     this.#pairs.delete(symbol)
-    if (!isRead) {
+    if (!isUsed) {
       this.#trades.delete(symbol)
       this.#tradeFill.forget(symbol)
       this.#instruments.delete(symbol)
@@ -272,13 +274,13 @@ export class VenueSource<Data> implements Source {
       return
     }
     const pair = this.#createPair(symbol, hasTrades)
-    if (left !== undefined) pair.postpone(`${symbol} is subscribed anew, because the markets that read it have changed`)
-    // Its trades are coming in: nothing may be waited for.
+    if (left !== undefined) pair.postpone(`${symbol} is subscribed again because its markets changed`)
+    // Its trades keep arriving, so the new pair must be subscribed in the same tick.
     if (listing === undefined) this.#listings.ask(symbol)
     else this.#admit([listing], [])
   }
 
-  /** One pair for all the markets that read it. */
+  /** One pair for all the markets that use it. */
   #createPair(symbol: string, hasTrades: boolean): VenuePair<Data> {
     const { venue, protocol, clock, random } = this.#options
     const { fetchSnapshot } = protocol

@@ -1,10 +1,10 @@
 /**
- * Fetches the trades that a connection did not deliver. Trades whose numbers prove a gap are held back until the venue's
- * HTTP pages have filled it; then everything goes on in order, each trade once. It promises that the trades of a pair
- * are never passed out of order, that no trade is passed while older ones are being fetched, and that a gap which
- * cannot be filled is passed on as it is, for `venue-trades` to find. It forgets what it holds when the connection
- * ends: the next trade proves the whole gap again. Bounded: time, pages and trades of a gap, trades of the whole source.
- * It knows no address and no venue.
+ * Fetches trades that a connection did not deliver. Trades whose numbers prove a gap are held back until HTTP pages of
+ * the venue have filled it; then all are passed on in order, each once. It guarantees that the trades of a pair are
+ * never passed on out of order or while older ones are being fetched. A gap that cannot be filled is passed on
+ * unfilled, and `venue-trades` reports it. Held trades are dropped when the connection ends: the next trade proves the
+ * whole gap again. Limits apply to the time, pages and trades of a gap, and to the trades of the whole source. It knows
+ * no addresses and no venue.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -14,14 +14,14 @@ import { positionOf } from './venue-trades.ts'
 
 export interface VenueTradeFillOptions {
   readonly clock: Clock
-  /** A number in [0, 1), to spread attempts. */
+  /** A number in [0, 1), for jitter. */
   readonly random: () => number
   readonly log: Log
-  /** A page of the trades that a gap lacks, next to either end of it. Never rejects. */
+  /** One page of the missing trades, adjacent to either end of the gap. Never rejects. */
   readonly fetchPage: (symbol: string, gap: TradeGap, signal: AbortSignal) => Promise<Fetched<readonly VenueTrade[]>>
-  /** Up to where the pair's trades are known; absent before its first trade, and while it is not subscribed. */
+  /** The last settled trade of a pair; undefined before its first trade, and while it is not subscribed. */
   readonly position: (symbol: string) => TradePosition | undefined
-  /** Hands over trades in their order. */
+  /** Passes trades on, in order. */
   readonly pass: (symbol: string, trades: readonly VenueTrade[], isRepeat: boolean) => void
 }
 
@@ -33,64 +33,64 @@ interface Arrival {
 
 interface Filling {
   readonly fetching: AbortController
-  /** When the gap is given up. */
+  /** When the attempt to fill the gap ends. */
   readonly deadlineMilliseconds: number
   readonly limit: Timer
-  /** What the fetched trades have to be between. */
+  /** The whole gap: fetched trades outside it are ignored. */
   readonly whole: TradeGap
   /** What is still missing. */
   gap: TradeGap
-  /** By their first number, and by their last one. */
+  /** By their first number, and by their last number. */
   readonly found: Map<number, VenueTrade>
   readonly foundByLast: Map<number, VenueTrade>
-  /** What came since the gap was seen, in order of arrival, and how many trades that are. */
+  /** Messages since the gap was detected, in order of arrival, and the number of their trades. */
   readonly held: Arrival[]
   heldCount: number
   pages: number
-  /** Pages in a row that were not had, or brought nothing. */
+  /** Consecutive pages that failed or contained none of the missing trades. */
   failures: number
   retry: Timer | undefined
 }
 
 /**
- * Trades of one gap, by their numbers. A larger one is not fetched: its trades would take subscribers more than the
- * limits below to receive, and no venue gives them in time.
+ * Trades of one gap, by their numbers. A larger gap is not fetched: publishing its trades would take longer than the
+ * limits below, and no venue delivers them in time.
  */
 const GAP_TRADES_MAX = 20_000
-/** Trades of one pair that wait; a liquid pair has a hundred a second. */
+/** Held trades of one pair; a liquid pair has a hundred per second. */
 const HELD_MAX = 10_000
-/** Trades of all pairs of the source that are held or have been fetched: about 20 MB. */
+/** Held and fetched trades of all pairs of the source: about 20 MB. */
 const TRADES_MAX = 100_000
 /** The smallest pages have 100 trades. */
 const PAGES_MAX = 200
-/** From the moment a gap is seen. As many pages as the largest gap has take that long at the slowest venue. */
+/** Measured from the detection of a gap. The slowest venue needs this long for all pages of the largest gap. */
 const FILL_MILLISECONDS_MAX = 30_000
-/** A venue's HTTP may be a little later than its connection, so a page without progress is asked for again. */
+/** The HTTP API of a venue may be later than its stream, so a page without progress is requested again. */
 const FAILURES_MAX = 4
-/** Trades that are handed over at once: each lot becomes one message to every subscriber. */
-const LOT_TRADES_MAX = 100
+/** Trades per call of `pass`: each call becomes one message to every subscriber. */
+const BATCH_TRADES_MAX = 100
 
 export class VenueTradeFill {
   readonly #options: VenueTradeFillOptions
   readonly #fillings = new Map<string, Filling>()
-  /** Trades that are held or have been fetched, of all pairs. */
+  /** Held and fetched trades of all pairs. */
   #count = 0
 
   constructor(options: VenueTradeFillOptions) {
     this.#options = options
   }
 
-  /** Takes in trades as the venue sent them; a venue repeats in either direction. */
+  /** Takes trades as the venue sent them; repeated trades may be in either order. */
   take(symbol: string, trades: readonly VenueTrade[], isRepeat: boolean): void {
     this.#take(symbol, { trades: isRepeat ? trades.toSorted(byFirstId) : trades, isRepeat })
   }
 
-  /** The connection has ended: what is held is dropped, and found again behind the gap that the next trade proves. */
+  /** The connection has ended: held trades are dropped; the next trade proves the gap again. */
   clear(): void {
     for (const symbol of [...this.#fillings.keys()]) this.forget(symbol)
   }
 
-  /** The pair is not read any more. */
+  /** No market uses the pair any more. */
   forget(symbol: string): void {
     this.#end(symbol)
   }
@@ -108,7 +108,7 @@ export class VenueTradeFill {
     this.#begin(symbol, { after, before: { id, milliseconds } }, rest)
   }
 
-  /** Passes trades up to the first gap that is to be filled; what stands behind it is returned. */
+  /** Passes trades on up to the first gap that can be filled, and returns the trades after that gap. */
   #passUntilGap(symbol: string, { trades, isRepeat }: Arrival): Arrival | undefined {
     const { position, pass } = this.#options
     let known = position(symbol)?.id
@@ -150,7 +150,7 @@ export class VenueTradeFill {
     this.#fetch(symbol, filling)
   }
 
-  /** Keeps what comes meanwhile; a trade that comes late may be one of those that are missing. */
+  /** Holds trades that arrive during the fill; a late trade may be one of the missing ones. */
   #hold(symbol: string, filling: Filling, arrival: Arrival): void {
     const { whole } = filling
     const late = arrival.trades.filter((trade) => isBetween(whole, trade))
@@ -191,11 +191,11 @@ export class VenueTradeFill {
     })
   }
 
-  /** Asks again a little later, but not before the venue wants to be asked, and not after the time is over. */
-  #retry(symbol: string, filling: Filling, problem: string, patienceMilliseconds: number): void {
+  /** Requests again with backoff, but not before the venue accepts requests and not after the time limit. */
+  #retry(symbol: string, filling: Filling, problem: string, delayMillisecondsMin: number): void {
     const { clock, random } = this.#options
     filling.failures += 1
-    const delayMilliseconds = Math.max(patienceMilliseconds, retryMilliseconds(filling.failures, random))
+    const delayMilliseconds = Math.max(delayMillisecondsMin, retryMilliseconds(filling.failures, random))
     const leftMilliseconds = filling.deadlineMilliseconds - clock.monotonicMilliseconds()
     if (filling.failures >= FAILURES_MAX || delayMilliseconds >= leftMilliseconds) {
       this.#giveUp(symbol, filling, problem)
@@ -204,7 +204,9 @@ export class VenueTradeFill {
     filling.retry = clock.schedule(delayMilliseconds, () => this.#fetch(symbol, filling))
   }
 
-  /** Takes trades that are missing; whether any of them stands next to an end of what is still missing. */
+  /**
+   * Keeps the trades that belong to the gap. Returns whether one of them is adjacent to an end of the remaining gap.
+   */
   #find(filling: Filling, trades: readonly VenueTrade[]): boolean {
     const { whole, found, foundByLast } = filling
     for (const trade of trades) {
@@ -231,17 +233,17 @@ export class VenueTradeFill {
     this.#finish(symbol, filling)
   }
 
-  /** Passes what was found, then what was held; another gap behind it is filled in its turn. */
+  /** Passes on the found trades, then the held ones; a further gap among those is filled next. */
   #finish(symbol: string, filling: Filling): void {
     const { pass } = this.#options
     this.#end(symbol)
     const found = [...filling.found.values()].sort(byFirstId)
-    for (let begin = 0; begin < found.length; begin += LOT_TRADES_MAX) {
-      pass(symbol, found.slice(begin, begin + LOT_TRADES_MAX), true)
+    for (let begin = 0; begin < found.length; begin += BATCH_TRADES_MAX) {
+      pass(symbol, found.slice(begin, begin + BATCH_TRADES_MAX), true)
     }
     const [first, ...others] = filling.held
     if (first === undefined) return
-    // What stands at the end of the gap is passed whatever is missing before it.
+    // The trade at the end of the gap is passed on whatever is missing before it.
     pass(symbol, first.trades.slice(0, 1), first.isRepeat)
     if (first.trades.length > 1) this.#take(symbol, { ...first, trades: first.trades.slice(1) })
     for (const arrival of others) this.#take(symbol, arrival)
@@ -258,7 +260,7 @@ export class VenueTradeFill {
   }
 }
 
-/** Whether trades are missing between these numbers, and no more than can be fetched. */
+/** Whether trades are missing between these numbers, and not more than can be fetched. */
 function isFillable(knownId: number, beforeId: number): boolean {
   return beforeId > knownId + 1 && beforeId - knownId - 1 <= GAP_TRADES_MAX
 }

@@ -1,15 +1,15 @@
 /**
- * The numbers of one pair's trades: which trades are new, which were told before, and which are missing. It promises
- * that every number is passed on at most once and in order, and that what is missing is said before what comes after
- * it. It outlives connections, books and the markets that read the pair, so that an outage is bridged where the venue
- * repeats what happened meanwhile, and proved where it does not. Pure: it knows no market and no clock.
+ * The trade numbers of one pair: which trades are new, which are repeated, and which are missing. It guarantees that
+ * every number is passed on at most once and in order, and that missing trades are reported before later ones. It is
+ * kept across connections, books and the markets of the pair, so that an outage is bridged where the venue repeats
+ * trades, and detected where it does not. It knows no market and no clock. Pure.
  */
 import type { TradePosition, VenueTrade } from './venue.ts'
 
 /**
  * - `trades`: new executions, in order.
- * - `missed`: executions that cannot be had any more, between what was passed on before and what comes next; `count`
- *   by their numbers, at least 1.
+ * - `missed`: executions that are lost, between those passed on before and the next ones; `count` of them by their
+ *   numbers, at least 1.
  */
 export type TradeStep =
   | { readonly kind: 'trades'; readonly trades: readonly VenueTrade[] }
@@ -18,29 +18,31 @@ export type TradeStep =
 export class VenueTrades {
   readonly #symbol: string
   readonly #repeatsLastTrade: boolean
-  /** The highest number that is settled: passed on, missed, or before our time. */
+  /** The highest settled number: passed on, missed, or before the first subscription. */
   #lastId: number | undefined
-  /** The highest number that came as a trade, and the latest time of any. */
+  /** The highest number received as a trade, and the latest time of any trade. */
   #lastSeenId = Number.NEGATIVE_INFINITY
   #lastMilliseconds = 0
-  /** The last trade that was taken in. */
+  /** The last trade that was accepted. */
   #lastTrade: VenueTrade | undefined
 
-  /** `repeatsLastTrade`: the first trades ever are repeated, whatever they say. */
+  /** @param repeatsLastTrade the first trades are repetitions, even when they are not marked as such */
   constructor(symbol: string, repeatsLastTrade = false) {
     this.#symbol = symbol
     this.#repeatsLastTrade = repeatsLastTrade
   }
 
-  /** Takes in trades as the venue sent them; the first ever that it repeats only tell where its numbers stand. */
+  /**
+   * Takes trades as the venue sent them. The first repeated trades are not new: they only show where the numbers are.
+   */
   take(trades: readonly VenueTrade[], isRepeat: boolean): TradeStep[] {
     const steps: TradeStep[] = []
-    // Venues repeat in either direction; live trades stand in the order in which they happened.
+    // Venues repeat trades in either order; live trades arrive in the order in which they were executed.
     const ordered = isRepeat ? trades.toSorted((left, right) => left.firstId - right.firstId) : trades
-    const isBeforeOurTime = this.#lastId === undefined && (isRepeat || this.#repeatsLastTrade)
+    const isFirstRepeat = this.#lastId === undefined && (isRepeat || this.#repeatsLastTrade)
     const passed: VenueTrade[] = []
     for (const trade of ordered) {
-      const missed = isBeforeOurTime ? 'before' : this.#judge(trade, isRepeat)
+      const missed = isFirstRepeat ? 'before' : this.#judge(trade, isRepeat)
       if (missed === 'known') continue
       this.#lastId = trade.lastId
       this.#lastSeenId = trade.lastId
@@ -58,26 +60,26 @@ export class VenueTrades {
     return steps
   }
 
-  /** Up to where the numbers are settled; absent before the first trade. */
+  /** The last settled number; undefined before the first trade. */
   get position(): TradePosition | undefined {
     const id = this.#lastId
     if (id === undefined) return undefined
-    // What the last trade knew of the venue's pages says nothing of a number that was settled without a trade.
+    // The page cursor of the last trade does not apply to a number that was settled without a trade.
     return this.#lastTrade?.lastId === id ? positionOf(this.#lastTrade) : { id, milliseconds: this.#lastMilliseconds }
   }
 
-  /** Whether a trade was told before, is the next one, or comes after others that are missing (or is itself lost). */
+  /** Whether a trade was seen before, is the next one, or follows missing ones (or is itself lost). */
   #judge(trade: VenueTrade, isRepeat: boolean): 'known' | 'next' | { step: TradeStep; isLost: boolean } {
     const known = this.#lastId
     const { firstId, lastId } = trade
     if (known === undefined || firstId === known + 1) return 'next'
     if (firstId > known) return { step: this.#missed(known + 1, firstId - 1), isLost: false }
-    // A part of it was told before and cannot be taken out of it.
+    // A part of it was passed on before and cannot be separated.
     if (lastId > known) return { step: this.#missed(known + 1, lastId), isLost: true }
-    // A trade that comes late or twice is not later than one with a higher number; missing ones may come late too.
+    // A late or repeated trade is not later than one with a higher number; missing trades may arrive late too.
     const isLate = lastId > this.#lastSeenId || trade.executedAtMilliseconds <= this.#lastMilliseconds
     if (isRepeat || isLate) return 'known'
-    const reason = `the numbers of ${this.#symbol}'s trades began anew: ${firstId} after ${known}`
+    const reason = `the numbers of ${this.#symbol}'s trades restarted: ${firstId} after ${known}`
     return { step: { kind: 'missed', count: 1, reason }, isLost: false }
   }
 
@@ -89,7 +91,7 @@ export class VenueTrades {
   }
 }
 
-/** Where a trade stands among those of its pair. */
+/** The position of a trade among those of its pair. */
 export function positionOf({
   lastId: id,
   executedAtMilliseconds: milliseconds,

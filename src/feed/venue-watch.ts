@@ -1,11 +1,11 @@
 /**
- * Watches the book of one pair while it is live: whether it has gone silent (`pair-silence`), and, where the venue's
- * proofs do not cover the whole book, whether it is still the venue's (reconciliation with a fresh snapshot from time to
- * time). A book that is proved wrong fails. One that is only suspicious, or due for reconciliation, is refreshed: it is
- * subscribed again while it stays live, and what the fresh snapshot changes is published as any other change.
+ * Monitors the book of one pair while it is live: whether it went silent (`pair-silence`), and, where the venue's
+ * proofs do not cover the whole book, whether it still equals the book of the venue (periodic reconciliation with a new
+ * snapshot). A book that is proved wrong fails. A book that is suspicious, or due for reconciliation, is refreshed: it
+ * is subscribed again while it stays live, and the differences to the new snapshot are published like other changes.
  *
- * Refreshes on suspicion are limited to one a minute per pair; each one whose snapshot shows no difference doubles that,
- * up to ten minutes. Reconciliations do not count.
+ * Refreshes on suspicion are limited to one per minute and pair. Each refresh without a difference doubles that delay,
+ * up to ten minutes. Reconciliations are not limited by it.
  */
 
 import type { Clock, Timer } from '../base/clock.ts'
@@ -18,11 +18,11 @@ import type { PairMetrics } from './venue-metrics.ts'
 export interface VenueWatchOptions {
   readonly symbol: string
   readonly clock: Clock
-  /** A number in [0, 1): pairs that became live together are not reconciled together. */
+  /** A number in [0, 1), which spreads the reconciliations of pairs that became live together. */
   readonly random: () => number
   readonly log: Log
   readonly metrics: Pick<PairMetrics, 'countSilence' | 'countReconciliation'>
-  /** How often the book is reconciled with a fresh snapshot; undefined = never. */
+  /** Interval between two reconciliations; undefined = never. */
   readonly reconcileMilliseconds: number | undefined
   /** Subscribes the book again while it stays live. */
   readonly refresh: () => void
@@ -31,14 +31,17 @@ export interface VenueWatchOptions {
 }
 
 /**
- * Trades that were held back while older ones were fetched come late, and the book has moved since. A trade is late when
- * it takes so much longer to arrive than the fastest one of the last 10 to 20 minutes; both clocks may be wrong.
+ * Trades that arrive late (held back by the gap fill, for example) no longer match the current book. A trade is late
+ * when it takes 1.5 s longer to arrive than the fastest trade of the last 10 to 20 minutes. Only the difference counts,
+ * because the clocks of the venue and of this host may disagree.
  */
 const TRADE_LATE_MILLISECONDS = 1_500
 const LAG_PERIOD_MILLISECONDS = 600_000
-/** A check is made at least so often: what is usual is learnt meanwhile. */
+/** Longest time between two checks. */
 const CHECK_MILLISECONDS_MAX = 15_000
-/** A check that runs so late proves that this process was busy: what arrived meanwhile is not read yet. */
+/**
+ * A check that runs this late means that this process was busy: messages may have arrived that have not been read yet.
+ */
 const LATE_MILLISECONDS = 500
 const REFRESH_MILLISECONDS_MIN = 60_000
 const REFRESH_MILLISECONDS_MAX = 600_000
@@ -46,12 +49,15 @@ const REFRESH_MILLISECONDS_MAX = 600_000
 export class VenueWatch {
   readonly #options: VenueWatchOptions
   #silence: PairSilence | undefined
-  /** From a trade's own time to its arrival, at least, in the present period and the one before; by different clocks. */
+  /**
+   * Shortest time from a trade's time stamp to its arrival, in the current period and the previous one. The two ends
+   * are measured by different clocks.
+   */
   #lag = { since: Number.NEGATIVE_INFINITY, least: Number.POSITIVE_INFINITY, leastBefore: Number.POSITIVE_INFINITY }
   #check: { readonly timer: Timer; readonly due: number } | undefined
   #reconciliation: Timer | undefined
   #lastSuspicion = Number.NEGATIVE_INFINITY
-  /** Whether the latest refresh was on suspicion. */
+  /** Whether the latest refresh was caused by a suspicion. */
   #isSuspected = false
   #refreshPause = REFRESH_MILLISECONDS_MIN
 
@@ -75,17 +81,17 @@ export class VenueWatch {
     this.#reconciliation?.cancel()
   }
 
-  /** A message of the book came. */
-  heardBook(): void {
+  /** A message of the book arrived. */
+  noteBook(): void {
     this.#silence?.book(this.#options.clock.monotonicMilliseconds())
   }
 
   /**
-   * New trades came.
-   * @param priceDecimals those of `best`
-   * @param best what the book shows; nothing where that cannot be compared with trades
+   * New trades arrived.
+   * @param priceDecimals the decimals of the prices of `best`
+   * @param best the best prices of the book; empty where trades cannot be compared with them
    */
-  heardTrades(trades: readonly VenueTrade[], priceDecimals: number, best: () => BestPrices): void {
+  noteTrades(trades: readonly VenueTrade[], priceDecimals: number, best: () => BestPrices): void {
     const now = this.#options.clock.monotonicMilliseconds()
     const silence = this.#silence
     const timely = trades.filter((trade) => !this.#isLate(trade, now))
@@ -98,7 +104,10 @@ export class VenueWatch {
     if (this.#check === undefined || silence.due < this.#check.due) this.#plan()
   }
 
-  /** A refresh has brought a snapshot, in which so many levels differ from the book. */
+  /**
+   * A refresh is complete.
+   * @param differences levels of the snapshot that differed from the book
+   */
   refreshed(differences: number): void {
     const { log, symbol, metrics } = this.#options
     metrics.countReconciliation(differences === 0)

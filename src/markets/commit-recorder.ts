@@ -48,7 +48,9 @@ export class CommitRecorder {
   /** Writes the state of every market that has published something, so that a replay can begin here. */
   writeKeyframe(): void {
     this.#releaseAll()
-    const states = this.#markets.flatMap(({ index, state }) => state.turns().map((events) => [index, events] as const))
+    const states = this.#markets.flatMap(({ index, state }) =>
+      state.eventsByTick().map((events) => [index, events] as const),
+    )
     this.#options.writer.writeKeyframe(this.#now(), states)
   }
 

@@ -95,7 +95,7 @@ describe('record', () => {
     const path = folder.next()
     writeFileSync(path, 'precious')
     const run = runCommand(registerRecord, ['record', path, '--log.level', 'silent', ...SIMULATED_ARGS])
-    expect(await run.ended).toEqual({ exitCode: 1, error: `${path} is there already` })
+    expect(await run.ended).toEqual({ exitCode: 1, error: `${path} already exists` })
     expect(readFileSync(path, 'utf8')).toBe('precious')
     const forced = await startRecording(path, ['--force'])
     forced.interrupt()

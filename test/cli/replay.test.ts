@@ -120,7 +120,7 @@ describe('replay', () => {
       replay('--from', '60').result,
       replay('--from', 'yesterday').result,
     ])
-    expect(other!.stderr).toMatch(/demo-client\.json is no recording\n$/)
+    expect(other!.stderr).toMatch(/demo-client\.json is not a recording\n$/)
     expect(late!.stderr).toMatch(/^tidegate: --from is 60, but the recording goes from .*Z to .*Z\n$/)
     expect(odd!.stderr).toBe('tidegate: --from is yesterday, not a time and not a number of seconds\n')
     expect([other!.code, late!.code, odd!.code]).toEqual([1, 1, 1])

@@ -134,7 +134,7 @@ describe('the requests of a venue', () => {
     expect(asked()).toBe(5)
     given.abort()
     await answerAll()
-    expect(log.at(-1)).toBe('B: the request is not wanted any more')
+    expect(log.at(-1)).toBe('B: the request was cancelled')
   })
 
   it('that nobody wants any more are not made, and hold nobody up', async () => {
@@ -149,7 +149,7 @@ describe('the requests of a venue', () => {
     clock.advance(5_000)
     await turn()
     expect(log.filter((line) => line.startsWith('ask'))).toEqual(['ask A', 'ask C'])
-    expect(log).toContain('B: the request is not wanted any more')
+    expect(log).toContain('B: the request was cancelled')
   })
 
   it('end with their time, and when they are given up', async () => {
@@ -178,6 +178,8 @@ describe('the requests of a venue', () => {
     const { requests, ask } = setUp()
     for (let count = 0; count < 10_000; count++) ask('A')
     const run = () => Promise.resolve({ value: 'yes' })
-    expect(await requests.run(run, new AbortController().signal)).toEqual({ problem: '10000 requests wait already' })
+    expect(await requests.run(run, new AbortController().signal)).toEqual({
+      problem: '10000 requests are already queued',
+    })
   })
 })

@@ -117,7 +117,7 @@ describe('a book that begins on the connection', () => {
     expect(listener.events).toEqual([])
     pair.apply(snapshot)
     pair.apply(waiting)
-    expect(listener.reasons()).toEqual(['the book of A/B begins anew'])
+    expect(listener.reasons()).toEqual(['the book of A/B restarted'])
   })
 
   it('tells its readers what differs, and nothing when nothing does', () => {
@@ -487,7 +487,7 @@ describe('trades', () => {
     const { pair, admit, listener } = setUp()
     admit()
     pair.trade([trade(1), trade(2, price, amount), trade(3)], false)
-    const reason = `trade 2 of ${amount} at ${price} cannot be told in AB`
+    const reason = `trade 2 of ${amount} at ${price} does not fit into AB`
     expect(listener.events.map((event) => (event.type === 'missed' ? event.reason : event.type))).toEqual([
       'update',
       reason,

@@ -297,7 +297,7 @@ describe('the state of the whole venue', () => {
     expect(await metric('tidegate_feed_pair_live{venue="venue",symbol="A/B"}')).toBe('0')
     say({ kind: 'status', isOpen: false, status: 'maintenance' }, book('A/B'))
     await a.until('a book', () => a.count('snapshot') === 1)
-    expect(source.notices(a.sourceMarket)).toEqual(['venue says of itself: maintenance'])
+    expect(source.notices(a.sourceMarket)).toEqual(['venue reports the status maintenance'])
     expect(source.instrument(a.sourceMarket)).toEqual({ state: 'HALTED', reason: 'maintenance' })
     expect(await metric('tidegate_feed_pair_live{venue="venue",symbol="A/B"}')).toBe('1')
     say({ kind: 'status', isOpen: true, status: 'online' }, book('A/B'))

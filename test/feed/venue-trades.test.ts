@@ -88,7 +88,7 @@ describe('a venue that begins its numbers anew', () => {
     const trades = new VenueTrades('A/B')
     taken(trades, [1000])
     expect(taken(trades, [trade(1, 1, 1001), trade(2, 2, 1002)])).toEqual([
-      "1: the numbers of A/B's trades began anew: 1 after 1000",
+      "1: the numbers of A/B's trades restarted: 1 after 1000",
       1,
       2,
     ])

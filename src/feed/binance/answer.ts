@@ -1,7 +1,7 @@
 /**
- * Reads what Binance's REST API answers
- * (https://developers.binance.com/docs/binance-spot-api-docs/rest-api/market-data-endpoints). It promises that every
- * member it hands on has the type it should have, and that prices and amounts stay the text that the venue sent. Pure.
+ * Parses responses of Binance's REST API
+ * (https://developers.binance.com/docs/binance-spot-api-docs/rest-api/market-data-endpoints). Every returned member has
+ * been checked, and prices and amounts stay the text that the venue sent. Pure.
  */
 import { isObject, type JsonObject, membersOf, parseJson } from '../../base/json-value.ts'
 import type { InstrumentState } from '../../market/event.ts'
@@ -11,7 +11,7 @@ import { areLevels, readAggregateTrade } from './message.ts'
 
 /** Fraction digits that can be scaled exactly; no listed pair comes near 18. */
 const DECIMALS_MAX = 18
-/** `TRADING` is open, and every other status (`HALT`, `BREAK`) a halt, but for these. */
+/** `TRADING` is OPEN, and every other status (`HALT`, `BREAK`) is HALTED, except for these. */
 const INSTRUMENT_STATES: ReadonlyMap<string, InstrumentState> = new Map([
   ['AUCTION_MATCH', 'AUCTION'],
   ['PRE_TRADING', 'CLOSED'],
@@ -19,9 +19,9 @@ const INSTRUMENT_STATES: ReadonlyMap<string, InstrumentState> = new Map([
   ['END_OF_DAY', 'CLOSED'],
 ])
 /**
- * Prices are as fine as the pair's tick and amounts as its step, but for orders from before these became coarser, or
- * what is left of them, which stand in books for years: those are as fine as the assets. Pairs whose precisions make no
- * sense are left out, as if the venue did not list them.
+ * Prices have the decimals of the tick of the pair and amounts those of its step, except for remainders of orders from
+ * before these became coarser, which stay in books for years: those have up to the decimals of the assets. Pairs with
+ * invalid precisions are left out, as if they were not listed.
  */
 export function readListings(text: string): Fetched<readonly Listing[]> {
   const { symbols } = membersOf(parseJson(text))
@@ -51,7 +51,7 @@ export function readSnapshot(text: string, limit: number): Fetched<BinanceSnapsh
   return { value: { kind: 'snapshot', lastUpdateId: lastUpdateId as number, limit, bids, asks } }
 }
 
-/** Aggregate trades, as the stream has them. */
+/** Aggregate trades, with the same members as in the stream. */
 export function readTrades(text: string): Fetched<readonly VenueTrade[]> {
   const list = parseJson(text)
   const trades: VenueTrade[] = []
@@ -63,7 +63,7 @@ export function readTrades(text: string): Fetched<readonly VenueTrade[]> {
   return { value: trades }
 }
 
-/** Fraction digits of a step such as `0.00010000`; nothing where the venue has switched it off. */
+/** Fraction digits of a step such as `0.00010000`; undefined where the venue has disabled it. */
 function stepDecimals({ filters }: JsonObject, filterType: string, member: string): number | undefined {
   const all: readonly unknown[] = Array.isArray(filters) ? filters : []
   const step = all.find((one): one is JsonObject => isObject(one) && one.filterType === filterType)?.[member]

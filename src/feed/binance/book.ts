@@ -1,27 +1,27 @@
 /**
- * One Binance book: a snapshot by HTTP, and the diffs of its stream that follow it
+ * One Binance book: a fetched snapshot, and the diffs of the stream that follow it
  * (https://developers.binance.com/docs/binance-spot-api-docs/web-socket-streams, "How to manage a local order book
- * correctly"). It promises that no diff is left out, and that all the levels it tells of a side are the best of that
- * side: none between them is unknown. Pure.
+ * correctly"). It guarantees that no diff is skipped, and that the reported levels of a side are the best ones without
+ * a gap. Pure.
  *
- * A snapshot that was cut says nothing of what lies behind its last level, and the diffs tell only what changes there.
- * So a side has a reach: the price of the last level of a cut snapshot. Up to there every level is known, behind it
- * none is kept. As the price moves, levels within reach become fewer; long before they are as few as readers want, the
- * book says that it wants a new snapshot and goes on. When they are fewer than that, it is not trusted any more.
+ * A truncated snapshot contains no information about the prices beyond its last level, and diffs contain only changes.
+ * So a truncated side has a reach: the price of its last level. All levels up to the reach are known; levels beyond it
+ * are not kept. As the price moves, fewer levels remain within reach. Well before there are fewer than the markets
+ * need, the book requests a new snapshot (`wantsSnapshot`) and continues; when there are fewer, it is wrong.
  *
- * A level that the book's integers cannot hold (finer, from before the venue made its steps coarser, or far too high) is
- * where the side ends for readers: `unfit-levels` keeps those levels. What lies behind is followed and not reported,
- * until that level is gone.
+ * A level that the integers of the book cannot hold (finer, from before the venue made its steps coarser, or far too
+ * high) ends the side for the markets: `unfit-levels` keeps such levels. Levels beyond it are tracked but not reported
+ * until it is removed.
  *
- * A snapshot and the diffs come from servers that are not equally far, so a snapshot alone proves nothing: it is used
- * once a diff brackets it (begins in it and ends at or after it). On a pair without diffs, a second snapshot with the
- * same number, fetched `CONFIRM_MILLISECONDS` later, takes the place of that proof. A book never begins before the
- * position that an earlier book of the pair had reached, on whatever connection: readers would go back in time.
+ * A snapshot and the diffs come from servers that may lag behind each other, so a snapshot is used only once a diff
+ * brackets it (begins in it and ends at or after it). On a pair without diffs, a second snapshot with the same number,
+ * fetched `CONFIRM_MILLISECONDS` later, replaces that proof. A book never begins before the position that an earlier
+ * book of the pair reached, on any connection: published data would go back in time.
  *
  * States:
- * - waiting: there is no snapshot that is proved. Diffs are kept; one that does not follow those before discards them.
- * - live: diffs are applied. While a snapshot is wanted they are kept too, because it may be older than the last of
- *   them. Once it is proved, it replaces what was known, and only the difference is reported.
+ * - waiting: no snapshot is proved. Diffs are kept; a diff that does not follow the kept ones discards them.
+ * - live: diffs are applied. While a snapshot is wanted they are also kept, because the snapshot may be older than the
+ *   last of them. Once proved, it replaces the known levels, and only the differences are reported.
  */
 import { parseDecimal, type Scaled } from '../../base/decimal.ts'
 import { ASK, BID, type LevelChange, type Side } from '../../market/event.ts'
@@ -33,7 +33,7 @@ export type BinanceLevel = readonly [price: string, amount: string]
 
 export interface BinanceDiff {
   readonly kind: 'diff'
-  /** The first and the last change of the book that this stands for: `U` and `u`. */
+  /** Numbers of the first and the last change that the diff contains: `U` and `u`. */
   readonly firstUpdateId: number
   readonly lastUpdateId: number
   readonly bids: readonly BinanceLevel[]
@@ -42,9 +42,9 @@ export interface BinanceDiff {
 
 export interface BinanceSnapshot {
   readonly kind: 'snapshot'
-  /** The last change of the book that it contains. */
+  /** Number of the last change that the snapshot contains. */
   readonly lastUpdateId: number
-  /** Levels a side at which the venue cut it: a side with fewer is whole. */
+  /** Levels per side at which the venue truncates it: a side with fewer is complete. */
   readonly limit: number
   readonly bids: readonly BinanceLevel[]
   readonly asks: readonly BinanceLevel[]
@@ -52,38 +52,42 @@ export interface BinanceSnapshot {
 
 export type BinanceBookData = BinanceDiff | BinanceSnapshot
 
-/** Levels in the diffs that are kept for a snapshot, at most; the oldest diffs go first. A second has about a thousand. */
+/**
+ * Levels in the kept diffs, at most; the oldest diffs are dropped first. A liquid pair has about a thousand per second.
+ */
 const KEPT_LEVELS_MAX = 100_000
 
-/** How much later a snapshot that no diff brackets is confirmed by a second one: servers lag by seconds, not more. */
+/**
+ * Delay before a snapshot without a bracketing diff is fetched again to confirm it. Servers lag by seconds, not more.
+ */
 const CONFIRM_MILLISECONDS = 3_000
 
 /**
- * So many snapshots in a row that are proved by diffs and still end before the position already reached mean that the
- * venue has started its numbers again. `CONFIRM_MILLISECONDS` apart, they take longer than any server lags.
+ * This many consecutive snapshots that are proved and still end before the reached position mean that the venue
+ * restarted its numbers. `CONFIRM_MILLISECONDS` apart, they take longer than any server lags.
  */
 const REGRESSIONS_MAX = 10
 
-/** How far the books of one pair have got; outlives each book and each connection. */
+/** The position that the books of one pair have reached; kept across books and connections. */
 export interface BinancePosition {
-  /** The last change that a book reported while it was live; 0 before the first. */
+  /** Number of the last change that a live book reported; 0 before the first. */
   updateId: number
-  /** Snapshots in a row that ended before it. */
+  /** Consecutive snapshots that ended before it. */
   regressions: number
 }
 
-/** What is known of one side. */
+/** The known levels of one side. */
 interface KnownSide {
   readonly amounts: Map<number, Scaled>
-  /** The last price that is vouched for: bids from there up, asks up to there; infinite when the side is whole. */
+  /** The last known price: bids from there up, asks up to there; infinite when the side is complete. */
   reach: number
-  /** With fewer levels than that a new snapshot is wanted. */
+  /** With fewer levels than this a new snapshot is wanted. */
   renewBelow: number
-  /** Levels that cannot be held; what is behind the best of them is not reported. */
+  /** Levels that cannot be held; levels beyond the best of them are not reported. */
   readonly unfit: UnfitLevels
 }
 
-/** What is known of a book as of one change. */
+/** The known book as of one change. */
 interface Known {
   updateId: number
   readonly sides: readonly [KnownSide, KnownSide]
@@ -96,14 +100,14 @@ export class BinanceBook implements VenueBook<BinanceBookData> {
   #isSnapshotWanted = false
   /** A snapshot that is not proved yet. */
   #candidate: BinanceSnapshot | undefined
-  /** Whether a second snapshot had the number of the candidate. */
+  /** Whether a second snapshot with the number of the candidate arrived. */
   #isConfirmed = false
-  /** The last change that the stream has told. */
-  #toldUpdateId: number | undefined
+  /** Number of the last change in the stream. */
+  #streamUpdateId: number | undefined
   #kept: BinanceDiff[] = []
   #keptLevels = 0
 
-  /** @param position of the pair's books so far; the book moves it on */
+  /** @param position shared by the books of the pair; updated by the book */
   constructor(options: VenueBookOptions, position: BinancePosition) {
     this.#options = options
     this.#position = position
@@ -128,19 +132,19 @@ export class BinanceBook implements VenueBook<BinanceBookData> {
   }
 
   #applyDiff(diff: BinanceDiff): BookStep {
-    const told = this.#toldUpdateId
+    const streamed = this.#streamUpdateId
     const known = this.#known
-    if (told !== undefined && diff.lastUpdateId <= told) return this.#step([])
-    if (told !== undefined && diff.firstUpdateId > told + 1) {
-      if (known !== undefined) return wrong(`changes ${told + 1} to ${diff.firstUpdateId - 1} are missing`)
+    if (streamed !== undefined && diff.lastUpdateId <= streamed) return this.#step([])
+    if (streamed !== undefined && diff.firstUpdateId > streamed + 1) {
+      if (known !== undefined) return wrong(`changes ${streamed + 1} to ${diff.firstUpdateId - 1} are missing`)
       this.#forgetKept()
     }
-    this.#toldUpdateId = diff.lastUpdateId
+    this.#streamUpdateId = diff.lastUpdateId
     if (known === undefined || this.#isSnapshotWanted) this.#keep(diff)
     if (known === undefined) return this.#begin([])
     if (diff.lastUpdateId <= known.updateId) return this.#begin([])
     if (diff.firstUpdateId > known.updateId + 1) {
-      return wrong(`changes ${known.updateId + 1} to ${diff.firstUpdateId - 1} are missing behind the snapshot`)
+      return wrong(`changes ${known.updateId + 1} to ${diff.firstUpdateId - 1} are missing after the snapshot`)
     }
     const changes: LevelChange[] = []
     const problem = this.#change(known, diff, changes)
@@ -162,13 +166,13 @@ export class BinanceBook implements VenueBook<BinanceBookData> {
     return this.#begin([])
   }
 
-  /** Uses the candidate where it is proved; `changes` are those of the present book that are not reported yet. */
+  /** Uses the candidate if it is proved. `changes`: those of the current book that are not reported yet. */
   #begin(changes: readonly LevelChange[]): BookStep {
     const before = this.#known
     const candidate = this.#candidate
     if (candidate === undefined) return this.#step(changes)
     if (this.#isTooOld(candidate)) {
-      // Another one is wanted: the servers of the venue are not all equally far.
+      // Servers of the venue lag differently, so another snapshot is fetched.
       this.#candidate = undefined
       return this.#step(changes)
     }
@@ -188,12 +192,12 @@ export class BinanceBook implements VenueBook<BinanceBookData> {
     return { ...step, kind: 'snapshot', levels: allLevels(known) }
   }
 
-  /** The diffs that end behind a snapshot. */
+  /** The diffs that end after a snapshot. */
   #following({ lastUpdateId }: BinanceSnapshot): readonly BinanceDiff[] {
     return this.#kept.filter((diff) => diff.lastUpdateId > lastUpdateId)
   }
 
-  /** Whether changes are missing between a snapshot and the diffs behind it. */
+  /** Whether changes are missing between a snapshot and the diffs after it. */
   #isTooOld(snapshot: BinanceSnapshot): boolean {
     const first = this.#following(snapshot)[0]
     if (first !== undefined) return first.firstUpdateId > snapshot.lastUpdateId + 1
@@ -204,11 +208,11 @@ export class BinanceBook implements VenueBook<BinanceBookData> {
   #isProved(): boolean {
     const candidate = this.#candidate
     if (candidate === undefined || this.#isTooOld(candidate)) return false
-    const isBracketed = this.#following(candidate).length > 0 || this.#toldUpdateId === candidate.lastUpdateId
+    const isBracketed = this.#following(candidate).length > 0 || this.#streamUpdateId === candidate.lastUpdateId
     return isBracketed || this.#isConfirmed
   }
 
-  /** Whether the book of the candidate would end before the position that the pair's books have reached. */
+  /** Whether the book of the candidate would end before the reached position. */
   #isBehindPosition(): boolean {
     const candidate = this.#candidate
     if (candidate === undefined || this.#position.regressions >= REGRESSIONS_MAX) return false
@@ -216,7 +220,7 @@ export class BinanceBook implements VenueBook<BinanceBookData> {
     return end < this.#position.updateId
   }
 
-  /** What is known of the book of a snapshot; a text tells what is wrong with it. */
+  /** The known book of a snapshot, or the reason why the snapshot is invalid. */
   #read({ lastUpdateId, limit, bids, asks }: BinanceSnapshot): Known | string {
     const { priceDecimals } = this.#options.listing
     const sides = [createSide(BID, priceDecimals), createSide(ASK, priceDecimals)] as const
@@ -226,13 +230,13 @@ export class BinanceBook implements VenueBook<BinanceBookData> {
     for (const side of [BID, ASK] as const) {
       const own = known.sides[side]
       if ((side === BID ? bids : asks).length >= limit && isWhole(own)) own.reach = lastPrice(side, own)
-      // Half of what may be lost without harm is left for the time that a snapshot takes.
+      // Half of the spare levels remain for the time that a new snapshot takes.
       if (!isWhole(own)) own.renewBelow = (own.amounts.size + own.unfit.size + this.#options.depth) / 2
     }
     return known
   }
 
-  /** Brings what is known to the end of a diff, and notes what really differs. A text tells what is wrong with it. */
+  /** Applies a diff and collects the actual changes. Returns the reason when the diff is invalid. */
   #change(known: Known, diff: BinanceDiff, changes: LevelChange[]): string | undefined {
     known.updateId = diff.lastUpdateId
     return this.#changeSide(known, BID, diff.bids, changes) ?? this.#changeSide(known, ASK, diff.asks, changes)
@@ -281,7 +285,7 @@ export class BinanceBook implements VenueBook<BinanceBookData> {
     return undefined
   }
 
-  /** Judges what is left within reach. */
+  /** The result for the levels that remain within reach. */
   #step(changes: readonly LevelChange[]): BookStep {
     const known = this.#known
     const confirmation = this.#candidate === undefined ? {} : { confirmMilliseconds: CONFIRM_MILLISECONDS }
@@ -295,7 +299,7 @@ export class BinanceBook implements VenueBook<BinanceBookData> {
         return wrong(`cannot take the best level of ${listing.symbol}: ${side.unfit.best?.price}`)
       if (isWhole(side)) continue
       const size = side.amounts.size + side.unfit.size
-      if (size < depth) return wrong(`only ${size} of ${depth} levels of ${listing.symbol} can be vouched for`)
+      if (size < depth) return wrong(`only ${size} of ${depth} levels of ${listing.symbol} are known`)
       if (size < side.renewBelow) this.#isSnapshotWanted = true
     }
     return this.#isSnapshotWanted
@@ -338,7 +342,7 @@ function lastPrice(side: Side, { amounts }: KnownSide): number {
   return last
 }
 
-/** An empty diff takes memory too. */
+/** Counts an empty diff as one level, because it takes memory too. */
 function levelCount(diff: BinanceDiff | undefined): number {
   return diff === undefined ? 0 : 1 + diff.bids.length + diff.asks.length
 }
@@ -366,7 +370,7 @@ function difference(before: Known, after: Known): LevelChange[] {
   return changes
 }
 
-/** Whether a level that cannot be held leaves nothing of a side to report. */
+/** Whether a level that cannot be held leaves nothing of the side to report. */
 function hidesAll(side: Side, { amounts, unfit }: KnownSide): boolean {
   if (unfit.size === 0) return false
   for (const price of amounts.keys()) if (!isBehind(side, price, unfit.end)) return false

@@ -1,15 +1,14 @@
 /**
- * Reads frames of Binance's combined market streams
- * (https://developers.binance.com/docs/binance-spot-api-docs/web-socket-streams). It promises that prices and amounts
- * stay the text that the venue sent, and that every member it hands on has the type it should have. What a message
- * means for a book is not decided here. Pure.
+ * Parses frames of Binance's combined streams
+ * (https://developers.binance.com/docs/binance-spot-api-docs/web-socket-streams). Prices and amounts stay the text that
+ * the venue sent, and every returned member has been checked. The effect on a book is defined in `book`. Pure.
  */
 import { isObject, type JsonObject } from '../../base/json-value.ts'
 import type { VenueMessage, VenueTrade } from '../venue.ts'
 import { onlyCapture } from '../venue-damage.ts'
 import type { BinanceBookData, BinanceLevel } from './book.ts'
 
-/** What a request was about; the venue's answer names its id only. */
+/** A request. Its answer contains only its id. */
 export interface BinanceRequest {
   readonly action: 'subscribe' | 'unsubscribe'
   readonly channel: 'book' | 'trades'
@@ -23,10 +22,10 @@ export const STREAM_OF = { book: 'depth@100ms', trades: 'aggTrade' } as const
 
 const STREAM_MEMBER = /"stream"\s*:\s*"([^"\\]*)"/g
 
-/** Longest text of the venue that goes into a reason. */
+/** Longest text of the venue that is quoted in a reason. */
 const REASON_CHARACTERS_MAX = 200
 
-/** `takeRequest` gives the request that an answer belongs to, by its id, once. */
+/** @param takeRequest returns the request with this id once, and forgets it */
 export function readBinanceMessage(
   text: string,
   takeRequest: (id: unknown) => BinanceRequest | undefined,
@@ -48,7 +47,7 @@ export function readBinanceMessage(
 
 const SHUTDOWN_REASON = 'the venue is about to close the connection'
 
-/** Streams that nobody asked for say nothing. */
+/** Unknown streams are ignored. */
 function readStream(name: string, data: JsonObject): readonly BinanceMessage[] {
   const at = name.indexOf('@')
   const stream = name.slice(at + 1)
@@ -57,13 +56,13 @@ function readStream(name: string, data: JsonObject): readonly BinanceMessage[] {
   return data.e === 'serverShutdown' ? restart(SHUTDOWN_REASON) : []
 }
 
-/** Each frame is of one stream, whose name one that cannot be parsed usually still bears. */
+/** A malformed frame of one stream usually still contains its name. */
 function readDamaged(text: string, reason: string): readonly BinanceMessage[] {
   const name = onlyCapture(text, STREAM_MEMBER)
   return [name === undefined ? { kind: 'unreadable', reason } : unreadable(name, reason)]
 }
 
-/** What cannot be read, of a stream of one pair, or else of any. */
+/** A malformed message of the pair in the name of the stream, or of any pair. */
 function unreadable(streamName: string, reason: string): BinanceMessage {
   const at = streamName.indexOf('@')
   const symbol = streamName.slice(0, at).toUpperCase()
@@ -89,7 +88,7 @@ function readTrade(data: JsonObject): BinanceMessage | undefined {
   return { kind: 'trades', symbol: data.s, isRepeat: false, trades: [trade] }
 }
 
-/** The members that the stream and the REST API have in common. `a` is the aggregate's own number. */
+/** The members that the stream and the REST API share. `a` is the number of the aggregate. */
 export function readAggregateTrade(value: unknown): VenueTrade | undefined {
   if (!isObject(value)) return undefined
   const { a, f, l, p: price, q: amount, T } = value
@@ -99,8 +98,8 @@ export function readAggregateTrade(value: unknown): VenueTrade | undefined {
 }
 
 /**
- * The venue takes subscriptions of any name, so a refusal says that it could not read the request. The error stands in
- * a member of its own or at the top, depending on the page of the documentation.
+ * The venue accepts subscriptions of any name, so a refusal means that it could not read the request. The error is in a
+ * member `error` or at the top level, depending on the page of the documentation.
  */
 function readAnswer(
   answer: JsonObject,
@@ -124,12 +123,12 @@ function restart(reason: string): readonly BinanceMessage[] {
   return [{ kind: 'restart', reason }]
 }
 
-/** Ids and times are whole numbers that are exact as a double. */
+/** Ids and times are safe integers. */
 function isId(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
-/** Levels of a side, as diffs and snapshots have them. */
+/** Levels of a side in diffs and snapshots. */
 export function areLevels(value: unknown): value is readonly BinanceLevel[] {
   if (!Array.isArray(value)) return false
   for (const level of value as unknown[]) {

@@ -1,8 +1,8 @@
 /**
- * Binance spot (https://developers.binance.com/docs/binance-spot-api-docs) as the shared machinery asks for it: the
- * combined market streams for changes and trades, the REST API for lists of pairs and the beginnings of books. It
- * remembers which pairs a request named, because the venue's answers name the request's id only, and how far the books
- * of each pair have got, because a snapshot by HTTP may be older than that.
+ * The protocol of Binance spot (https://developers.binance.com/docs/binance-spot-api-docs): combined streams for
+ * changes and trades, the REST API for listings and snapshots. It keeps which pairs a request named, because answers
+ * contain only the id of the request, and the position that the books of each pair have reached, because a fetched
+ * snapshot may be older than that.
  */
 import type { VenueAddresses, VenueDefinition, VenueProtocol } from '../venue.ts'
 import { BinanceBook, type BinanceBookData, type BinancePosition } from './book.ts'
@@ -10,33 +10,33 @@ import { type BinanceRequest, readBinanceMessage, STREAM_OF } from './message.ts
 import { fetchListings, fetchSnapshot, fetchTrades } from './rest.ts'
 
 /**
- * The venue pings every 20 s only, and a quiet pair may be silent for minutes, so it is asked what is subscribed after
- * two seconds of silence: half a message a second, within the rate below.
+ * The venue pings only every 20 s, and a quiet pair may be silent for minutes. So a list of subscriptions is requested
+ * after two seconds of silence: half a request per second, within the rate below.
  */
 const SILENCE_MILLISECONDS = 5_000
 const KEEP_ALIVE = { text: '{"method":"LIST_SUBSCRIPTIONS","id":0}', milliseconds: 2_000 }
 
 /**
- * The venue ends a connection that is sent more than 5 messages in a second, answers to its pings included.
+ * The venue closes a connection that receives more than 5 messages per second, pongs included.
  * https://developers.binance.com/docs/binance-spot-api-docs/web-socket-streams#general-wss-information
  */
 const REQUEST_RATE = { burst: 2, perSecond: 2 }
 
 /**
- * An address has a weight of 6,000 a minute; a page of trades weighs 4, a large snapshot 250. Beyond it the venue says
- * how long to wait. https://developers.binance.com/docs/binance-spot-api-docs/rest-api/limits
+ * An address has a weight of 6,000 per minute; a page of trades weighs 4, a large snapshot 250. Beyond that the venue
+ * sends `Retry-After`. https://developers.binance.com/docs/binance-spot-api-docs/rest-api/limits
  */
 const HTTP_RATE = { burst: 20, perSecond: 10 }
 
 /**
- * Levels a side that are vouched for; more are fetched, so that they are still there when the price has moved. No
- * snapshot has more than 5000.
+ * Levels per side that are published; more are fetched, so that they remain known when the price moves. No snapshot has
+ * more than 5000.
  */
 const DEPTHS = [10, 25, 50, 100, 250, 500, 1000, 2500]
 
-/** Streams that one request names: the venue documents no limit, a request of this length is about 4 KiB. */
-const STREAMS_A_REQUEST = 200
-/** Requests that the venue has left without an answer and are still remembered; the oldest go first. */
+/** Streams in one request: the venue documents no limit; a request of this length has about 4 KiB. */
+const STREAMS_PER_REQUEST = 200
+/** Unanswered requests that are kept; the oldest are dropped first. */
 const UNANSWERED_MAX = 1_000
 
 function createBinanceProtocol({ restUrl }: Pick<VenueAddresses, 'restUrl'>): VenueProtocol<BinanceBookData> {
@@ -59,8 +59,8 @@ function createBinanceProtocol({ restUrl }: Pick<VenueAddresses, 'restUrl'>): Ve
     fetchSnapshot: (symbol, depth, signal) => fetchSnapshot(restUrl, symbol, depth, signal),
     requests(action, channel, symbols) {
       const requests: object[] = []
-      for (let begin = 0; begin < symbols.length; begin += STREAMS_A_REQUEST) {
-        const some = symbols.slice(begin, begin + STREAMS_A_REQUEST)
+      for (let begin = 0; begin < symbols.length; begin += STREAMS_PER_REQUEST) {
+        const some = symbols.slice(begin, begin + STREAMS_PER_REQUEST)
         const id = ++lastId
         unanswered.set(id, { action, channel, symbols: some })
         if (unanswered.size > UNANSWERED_MAX) takeRequest(unanswered.keys().next().value)

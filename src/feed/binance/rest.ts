@@ -1,24 +1,27 @@
 /**
- * Requests to Binance's REST API (https://developers.binance.com/docs/binance-spot-api-docs/rest-api/market-data-endpoints):
- * how pairs are listed, where a book begins, what was traded. It promises that a pair which the venue does not know
- * hides no other. What is answered is read by `answer`; it keeps nothing between two requests.
+ * Requests to Binance's REST API
+ * (https://developers.binance.com/docs/binance-spot-api-docs/rest-api/market-data-endpoints): listings, snapshots and
+ * trades. A symbol that the venue does not know does not affect the others. Responses are parsed by `answer`; no state
+ * is kept between requests.
  */
 import type { Fetched, Listing, TradeGap, VenueTrade } from '../venue.ts'
 import { fetchText } from '../venue-http.ts'
 import { readListings, readSnapshot, readTrades } from './answer.ts'
 import type { BinanceSnapshot } from './book.ts'
 
-/** Levels a side of a snapshot: the venue charges weights of 25, 50 and 250 of the 6,000 that an address has a minute. */
+/** Levels per side of a snapshot. The venue charges weights of 25, 50 and 250; an address has 6,000 per minute. */
 const SNAPSHOT_LIMITS = [500, 1000, 5000]
 /**
- * So many times the levels that are wanted are fetched, if they can be had: a hundred levels of a liquid pair are a
- * price move of some 0.01 %, which happens within the time that the next snapshot takes.
+ * The published depth is multiplied by this, up to the largest snapshot: a hundred levels of a liquid pair are a price
+ * move of about 0.01 %, which happens while the next snapshot is fetched.
  */
 const SNAPSHOT_SPARE_FACTOR = 4
-/** A symbol that the venue does not know, or that has characters which none of its symbols has. */
+/** A symbol that the venue does not know, or that contains characters which no symbol has. */
 const UNKNOWN_SYMBOL = /^HTTP 400 \{.*"code":\s*-(?:1121|1100)\b/
 
-/** How pairs are listed. One unknown symbol makes the venue refuse the whole request: then it is asked for halves. */
+/**
+ * Listings of pairs. One unknown symbol makes the venue refuse the whole request: it is then repeated for each half.
+ */
 export async function fetchListings(
   restUrl: string,
   symbols: readonly string[],
@@ -36,7 +39,7 @@ export async function fetchListings(
   return 'problem' in second ? second : { value: [...first.value, ...second.value] }
 }
 
-/** The beginning of a book, with levels to spare beyond `depth` a side. */
+/** A snapshot with spare levels beyond `depth` per side. */
 export async function fetchSnapshot(
   restUrl: string,
   symbol: string,
@@ -49,8 +52,8 @@ export async function fetchSnapshot(
 }
 
 /**
- * The aggregate trades from the beginning of a gap on, oldest first: the most that one request gives, for a weight of 4.
- * Where the last trade's own number is not known, the latest.
+ * The aggregate trades after the beginning of a gap, oldest first: the maximum of one request, for a weight of 4.
+ * Without the number of the last aggregate, the latest trades.
  */
 export async function fetchTrades(
   restUrl: string,

@@ -1,25 +1,25 @@
 /**
- * The levels of one side of a Binance book that the book's integers cannot hold: finer than its decimals, or too high.
- * It says where the side ends for readers: in front of the best of them. Pure.
+ * The levels of one side of a Binance book that the integers of the book cannot hold: finer than its decimals, or too
+ * high. The reported side ends before the best of them. Pure.
  */
 import { parseDecimal, type Scaled } from '../../base/decimal.ts'
 import { BID, type Side } from '../../market/event.ts'
 import type { UnfitLevel, VenueLevel } from '../venue.ts'
 
-/** What `parseDecimal` reads at most. */
+/** The most decimals that `parseDecimal` reads. */
 const FINEST_DECIMALS = 40
 
 interface Kept {
   readonly level: UnfitLevel
-  /** The last price in front of it that can be held. */
+  /** The last price before it that can be held. */
   readonly end: number
 }
 
 export class UnfitLevels {
   readonly #side: Side
-  /** How many units of the finest decimals one unit of the book is. */
+  /** Units of the finest decimals in one unit of the book. */
   readonly #unit: bigint
-  /** By price at the finest decimals: several texts may be one price. */
+  /** By price at the finest decimals: several texts may denote one price. */
   readonly #levels = new Map<Scaled, Kept>()
   #best: Kept | undefined
 
@@ -36,15 +36,12 @@ export class UnfitLevels {
     return this.#best?.level
   }
 
-  /** The last price that readers may see; infinite when all levels can be held. */
+  /** The last reported price; infinite when all levels can be held. */
   get end(): number {
     return this.#best?.end ?? (this.#side === BID ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY)
   }
 
-  /**
-   * Takes in that a level is one of these, or is none any more; nothing behind `reach` is kept. A returned text says
-   * what is wrong with its price.
-   */
+  /** Adds or removes a level; levels beyond `reach` are not kept. Returns the reason when its price is invalid. */
   change({ price, amount }: VenueLevel, isUnfit: boolean, reach: number): string | undefined {
     const exact = parseDecimal(price, FINEST_DECIMALS)
     if (typeof exact === 'string' || exact <= 0) return `cannot take price ${price}`
@@ -69,7 +66,7 @@ export class UnfitLevels {
   }
 }
 
-/** Whether a price is worse than another, for who buys or sells on that side. */
+/** Whether a price is worse than another on that side. */
 export function isBehind(side: Side, price: number, other: number): boolean {
   return side === BID ? price < other : price > other
 }

@@ -1,32 +1,26 @@
 /**
- * Reads what Coinbase's REST API answers
+ * Parses the list of products of Coinbase's REST API
  * (https://docs.cdp.coinbase.com/api-reference/advanced-trade-api/rest-api/public/list-public-products, read
- * 2026-11-22). It guarantees that every member it hands on has the type it should have. Pure.
+ * 2026-11-22). Every returned member has been checked. Pure.
  */
-import { isObject, type JsonObject } from '../../base/json-value.ts'
+import { isObject, type JsonObject, membersOf, parseJson } from '../../base/json-value.ts'
 import type { Fetched, Listing } from '../venue.ts'
 
 /** Fraction digits that can be scaled exactly. */
 const DECIMALS_MAX = 18
-/** Sizes of products whose increment was finer once, and what is left of orders from then, have so many digits. */
+/** Remainders of orders from before an increment became coarser have up to this many digits. */
 const SIZE_DECIMALS_FINEST = 8
 const INCREMENT = /^[0-9]{1,40}(?:\.([0-9]{0,40}?)0*)?$/
 
-/** What can keep a product's book from moving, the strongest first. */
+/** Flags that can keep the book of a product from changing, the strongest first. */
 const RESTRICTIONS = ['is_disabled', 'trading_disabled', 'cancel_only', 'post_only', 'auction_mode'] as const
 
-/** Products whose increments make no sense are left out, as if the venue did not list them. */
+/** Products with invalid increments are left out, as if they were not listed. */
 export function readListings(text: string): Fetched<readonly Listing[]> {
-  const problem = 'a list of products that cannot be read'
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return { problem }
-  }
-  if (!isObject(value) || !Array.isArray(value.products)) return { problem }
+  const { products } = membersOf(parseJson(text))
+  if (!Array.isArray(products)) return { problem: 'a list of products that cannot be read' }
   const listings: Listing[] = []
-  for (const product of value.products as unknown[]) {
+  for (const product of products as unknown[]) {
     if (!isObject(product) || typeof product.product_id !== 'string') continue
     const { product_id: symbol, alias } = product
     const priceDecimals = decimalsOf(product.price_increment)
@@ -54,8 +48,8 @@ function decimalsOf(increment: unknown): number | undefined {
 }
 
 /**
- * `internal` products are not for the public yet. A status that is not known may well have a book. A product that is
- * `limit_only` trades as usual, for there is nothing else in a book.
+ * `internal` products are not public yet. An unknown status may have a book. A product that is `limit_only` trades as
+ * usual: books contain only limit orders.
  */
 function stateOf(product: JsonObject): Pick<Listing, 'status' | 'state' | 'instrument'> {
   const status = typeof product.status === 'string' && product.status !== '' ? product.status : 'unknown'

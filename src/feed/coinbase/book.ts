@@ -1,35 +1,35 @@
 /**
- * One subscription's book of Coinbase: all its levels, whose changes are handed on as they come. It guarantees that no
- * value is rounded, and trusts nothing before a snapshot. That no change is missing is proved one layer up, by the
- * numbers of the connection's frames (`conversation`); levels are not followed here, because the venue sends neither a
- * checksum nor a depth to follow them for. Pure.
+ * One Coinbase book: all its levels, whose changes are passed on as they arrive. No value is rounded, and nothing is
+ * trusted before a snapshot. The numbers of the frames of the connection (`conversation`) prove that no change is
+ * missing; levels are not tracked here, because the venue sends neither a checksum nor a depth that would require it.
+ * Pure.
  *
- * A whole book has asks at hundreds of millions of times the best price. Those that readers cannot hold are remembered
- * and not handed on: everything behind them is higher still, so the known asks end before them.
+ * A complete book has asks at hundreds of millions of times the best price. Those that the markets cannot hold are kept
+ * and not passed on: all asks beyond them are higher still, so the known asks end before them.
  */
 import { parseDecimal, type Scaled } from '../../base/decimal.ts'
 import { ASK, BID, type LevelChange } from '../../market/event.ts'
 import type { BookStep, UnfitLevel, VenueBook, VenueBookOptions } from '../venue.ts'
 
-/** One level as the venue sends it; the quantity is absolute, 0 = gone. */
+/** One level as the venue sends it; the quantity is absolute, 0 = removed. */
 export interface CoinbaseLevel {
   readonly side: 'bid' | 'offer'
   readonly price_level: string
   readonly new_quantity: string
 }
 
-/** What one message says of a book. */
+/** One message of a book. */
 export interface CoinbaseBookData {
   readonly isSnapshot: boolean
   readonly levels: readonly CoinbaseLevel[]
 }
 
-/** A price that cannot be taken is shown so far. */
+/** Digits that are shown of an invalid price or size. */
 const DIGITS_SHOWN_MAX = 40
 
 export class CoinbaseBook implements VenueBook<CoinbaseBookData> {
   readonly #options: VenueBookOptions
-  /** Asks that readers cannot hold, by price. */
+  /** Asks that the markets cannot hold, by price. */
   readonly #unfit = new Map<Scaled, UnfitLevel>()
   #isComplete = false
 
@@ -66,7 +66,7 @@ export class CoinbaseBook implements VenueBook<CoinbaseBookData> {
     if (typeof price === 'string' || price <= 0) return `cannot take price ${price_level.slice(0, DIGITS_SHOWN_MAX)}`
     if (typeof amount === 'string' || amount < 0) return `cannot take size ${new_quantity.slice(0, DIGITS_SHOWN_MAX)}`
     if (typeof price === 'bigint' || price > priceMaximum) {
-      // A bid so high would be the best one: nothing of its side could be shown.
+      // A bid this high would be the best one: no bid could be reported.
       if (side === 'bid') return `cannot take the best price ${price_level.slice(0, DIGITS_SHOWN_MAX)}`
       if (amount === 0) this.#unfit.delete(price)
       else this.#unfit.set(price, { side: ASK, price: price_level, amount: new_quantity })

@@ -1,11 +1,10 @@
 /**
- * What was asked for on the present connection to Coinbase, and what its frames say in the light of that: whether one is
- * missing, which requests were refused, and for which symbols a product was subscribed. It guarantees that a frame is
- * read only when every frame before it was, by the numbers that all frames of a connection share. It knows no socket and
- * no clock, and never throws.
+ * The state of the current connection to Coinbase: whether a frame is missing, which requests were refused, and which
+ * symbols use each subscribed product. A frame is accepted only when every frame before it was, by the numbers that all
+ * frames of a connection share. It uses no socket and no clock, and never throws. Pure.
  *
  * Products that share a feed: the venue sends the data of `BTC-USD` for `BTC-USDC` too (`Listing.feedSymbol`). The feed
- * is subscribed once, and each of its messages is handed on for every symbol that reads it.
+ * is subscribed once, and each of its messages is returned for every symbol that uses it.
  */
 import { isObject, type JsonObject } from '../../base/json-value.ts'
 import type { Listing } from '../venue.ts'
@@ -13,7 +12,7 @@ import { type CoinbaseMessage, readBookEvent, readTradesEvent } from './message.
 
 type Channel = 'book' | 'trades'
 
-/** A request that the venue has not answered yet; the request for heartbeats names no product. */
+/** A request without an answer so far; the request for heartbeats names no product. */
 interface Request {
   readonly action: 'subscribe' | 'unsubscribe'
   readonly channel: Channel | 'heartbeats'
@@ -21,32 +20,35 @@ interface Request {
 }
 
 /**
- * Books of one connection: a request that leads beyond it is refused whole. The venue's pages do not name the limit;
+ * Books of one connection: a request beyond this is refused as a whole. The documentation does not name the limit;
  * clients that measured it (2026-01, 2026-09) had 30 accepted and 31 refused.
  */
 export const COINBASE_BOOKS_MAX = 30
 
 const CHANNELS = { book: 'level2', trades: 'market_trades' } as const
-/** Requests that the venue has left without an answer and are still remembered; the oldest go first. */
+/** Unanswered requests that are kept; the oldest are dropped first. */
 const UNANSWERED_MAX = 1_000
-/** Longest text of the venue that goes into a reason. */
+/** Longest text of the venue that is quoted in a reason. */
 const REASON_CHARACTERS_MAX = 200
 
 export class Conversation {
   /** The number of the last frame; absent before the first. */
   #lastNumber: number | undefined
-  /** In the order in which they were sent, which is the order in which the venue answers. */
+  /** In the order in which they were sent, which is the order of the answers. */
   #unanswered: Request[] = []
-  /** The symbols that read each product, by channel and product. */
-  readonly #readers: Readonly<Record<Channel, Map<string, Set<string>>>> = { book: new Map(), trades: new Map() }
+  /** The symbols that use each product, by channel and product. */
+  readonly #symbolsByProduct: Readonly<Record<Channel, Map<string, Set<string>>>> = {
+    book: new Map(),
+    trades: new Map(),
+  }
   /** The product whose feed a symbol shares, for those that share one. */
   readonly #feedSymbols = new Map<string, string>()
 
-  /** A new connection, on which nothing is subscribed: what to send first. */
+  /** A new connection without subscriptions: the requests to send first. */
   begin(): readonly object[] {
     this.#lastNumber = undefined
     this.#unanswered = []
-    for (const readers of Object.values(this.#readers)) readers.clear()
+    for (const readers of Object.values(this.#symbolsByProduct)) readers.clear()
     this.#note({ action: 'subscribe', channel: 'heartbeats', products: [] })
     // A connection that subscribes nothing is closed after 5 s, a subscription without updates after 60 to 90 s.
     return [{ type: 'subscribe', channel: 'heartbeats' }]
@@ -59,11 +61,11 @@ export class Conversation {
     }
   }
 
-  /** What to send so that these symbols are read, or read no longer: one request for as many products as it may name. */
+  /** The requests that subscribe or unsubscribe these symbols: one for as many products as a request may name. */
   requests(action: 'subscribe' | 'unsubscribe', channel: Channel, symbols: readonly string[]): readonly object[] {
-    const readers = this.#readers[channel]
+    const readers = this.#symbolsByProduct[channel]
     const products = new Set<string>()
-    /** Subscribed already: such a request is answered without a snapshot, so the subscription has to end first. */
+    /** Already subscribed products: a second subscription brings no snapshot, so the first must end before it. */
     const renewed = new Set<string>()
     for (const symbol of symbols) {
       const product = this.#feedSymbols.get(symbol) ?? symbol
@@ -85,17 +87,17 @@ export class Conversation {
     ]
   }
 
-  /** What a frame says. One that repeats the frame before it says nothing. */
+  /** The messages of a frame; empty for a repeated frame. */
   read(text: string): readonly CoinbaseMessage[] {
     let frame: unknown
     try {
       frame = JSON.parse(text)
     } catch (error) {
-      // With the frame its number is lost, so what follows would not fit either.
+      // The number of the frame is lost with it, so the frames after it could not be checked.
       return [{ kind: 'unreadable', reason: `no JSON: ${error instanceof Error ? error.name : 'unknown error'}` }]
     }
     if (!isObject(frame)) return [{ kind: 'unreadable', reason: 'a frame that is no object' }]
-    // Refusals bear neither a channel nor a number.
+    // Refusals have neither a channel nor a number.
     if (frame.type === 'error') return this.#readRefusal(frame)
     const { channel, sequence_num: number, events } = frame
     if (typeof channel !== 'string' || !Number.isSafeInteger(number) || !Array.isArray(events)) {
@@ -113,29 +115,31 @@ export class Conversation {
   #readEvents(channel: string, events: readonly unknown[]): readonly CoinbaseMessage[] {
     switch (channel) {
       case 'l2_data':
-        return events.flatMap((event) => this.#forReaders('book', readBookEvent(event)))
+        return events.flatMap((event) => this.#forSymbols('book', readBookEvent(event)))
       case 'market_trades':
-        return events.flatMap((event) => readTradesEvent(event).flatMap((one) => this.#forReaders('trades', one)))
+        return events.flatMap((event) => readTradesEvent(event).flatMap((one) => this.#forSymbols('trades', one)))
       case 'subscriptions':
         return this.#readSubscriptions(events)
       default:
-        // Heartbeats have served their purpose. New channels may come at any time and are to be ignored.
+        // The numbers of heartbeats have been checked above; unknown channels are ignored.
         return []
     }
   }
 
   /**
-   * The same message for each symbol that reads its product; nothing for a product that nothing reads, unless the
-   * message cannot be read: its name may be damaged too.
+   * The message for each symbol that uses its product. Empty for an unused product, unless the message is malformed:
+   * its name may be damaged too.
    */
-  #forReaders(channel: Channel, message: CoinbaseMessage): readonly CoinbaseMessage[] {
+  #forSymbols(channel: Channel, message: CoinbaseMessage): readonly CoinbaseMessage[] {
     if (!('symbol' in message) || message.symbol === undefined) return [message]
-    const readers = this.#readers[channel].get(message.symbol)
+    const readers = this.#symbolsByProduct[channel].get(message.symbol)
     if (readers !== undefined) return [...readers].map((symbol) => ({ ...message, symbol }))
     return message.kind === 'unreadable-book' || message.kind === 'unreadable-trades' ? [message] : []
   }
 
-  /** The answer to a request lists all that is subscribed now; what it asked for and is not there was refused. */
+  /**
+   * The answer to a request lists all current subscriptions; requested products that are missing from it were refused.
+   */
   #readSubscriptions([event]: readonly unknown[]): readonly CoinbaseMessage[] {
     const request = this.#unanswered.shift()
     if (request === undefined || request.action === 'unsubscribe' || request.channel === 'heartbeats') return []
@@ -147,9 +151,9 @@ export class Conversation {
   }
 
   /**
-   * A refusal names neither its request nor, in a form that can be relied on, a product: it answers the oldest request.
-   * Where that asked for several books, any of them may be meant, and the others were refused with it; each is asked for
-   * by itself when its snapshot has not come.
+   * A refusal names neither its request nor, reliably, a product: it belongs to the oldest request. If that named
+   * several books, any of them may be meant, and the others were refused with it; each is subscribed separately when
+   * its snapshot has not arrived.
    */
   #readRefusal({ message }: JsonObject): readonly CoinbaseMessage[] {
     const reason =
@@ -165,7 +169,7 @@ export class Conversation {
   }
 
   #refusals(channel: Channel, products: readonly string[], reason: string): readonly CoinbaseMessage[] {
-    return products.flatMap((symbol) => this.#forReaders(channel, { kind: 'refused', symbol, channel, reason }))
+    return products.flatMap((symbol) => this.#forSymbols(channel, { kind: 'refused', symbol, channel, reason }))
   }
 
   #requestsOf(action: Request['action'], channel: Channel, products: readonly string[]): readonly object[] {

@@ -1,32 +1,32 @@
 /**
- * Coinbase Advanced Trade (https://docs.cdp.coinbase.com/coinbase-app/advanced-trade-apis/websocket/websocket-overview,
- * read 2026-11-22) as the shared machinery asks for it, over channels that need no login: `level2` (the whole book),
- * `market_trades` (numbered without gaps) and `heartbeats`, whose frames share one sequence of numbers. Products are
- * listed by HTTP, which has the trades that a connection did not deliver as well.
+ * The protocol of Coinbase Advanced Trade
+ * (https://docs.cdp.coinbase.com/coinbase-app/advanced-trade-apis/websocket/websocket-overview, read 2026-11-22), over
+ * channels that need no login: `level2` (the whole book), `market_trades` (numbered without gaps) and `heartbeats`,
+ * whose frames share one sequence of numbers. Listings and missed trades are fetched by HTTP.
  *
- * Built from the venue's pages and from frames recorded from it by others; it has not been tried against the venue.
+ * Written from the documentation of the venue and from frames recorded by others; it has not been tested against the
+ * venue.
  */
 import type { VenueAddresses, VenueDefinition, VenueProtocol } from '../venue.ts'
 import { CoinbaseBook, type CoinbaseBookData } from './book.ts'
 import { COINBASE_BOOKS_MAX, Conversation } from './conversation.ts'
-import { fetchListings } from './rest.ts'
-import { fetchTrades } from './trades.ts'
+import { fetchListings, fetchTrades } from './rest.ts'
 
-/** A heartbeat comes every second: three may be late. */
+/** A heartbeat arrives every second: three may be late. */
 const SILENCE_MILLISECONDS = 4_000
 /**
- * The venue takes 8 unauthenticated messages a second from one address, so no second has more than 8 of ours.
+ * The venue accepts 8 unauthenticated messages per second from one address, so no second has more than 8 of ours.
  * https://docs.cdp.coinbase.com/coinbase-app/advanced-trade-apis/websocket/websocket-rate-limits
  */
 const REQUEST_RATE = { burst: 4, perSecond: 4 }
 
 /**
- * The venue takes 10 public requests a second from an address.
+ * The venue accepts 10 public requests per second from one address.
  * https://docs.cdp.coinbase.com/coinbase-app/advanced-trade-apis/rest-api-rate-limits
  */
 const HTTP_RATE = { burst: 5, perSecond: 5 }
 
-/** A protocol of its own for each source or lookup: it remembers what was said on the present connection. */
+/** One protocol for each source or lookup: it keeps the state of the current connection. */
 function createCoinbaseProtocol({ restUrl }: Pick<VenueAddresses, 'restUrl'>): VenueProtocol<CoinbaseBookData> {
   const conversation = new Conversation()
   return {

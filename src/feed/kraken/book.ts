@@ -1,8 +1,8 @@
 /**
- * One Kraken book as the venue sees it: at the venue's precision, cut to the subscribed depth after each whole
- * message, and judged by its CRC32 (https://docs.kraken.com/exchange/guides/websockets/book-checksum-v2). It promises
- * to report exactly the levels that differ after a message, those included that fell out of the depth, which the venue
- * never deletes by a message, and to vouch for nothing whose checksum is not the one that was sent. Pure.
+ * One Kraken book: at the precision of the venue, cut to the subscribed depth after each message, and checked against
+ * its CRC32 (https://docs.kraken.com/exchange/guides/websockets/book-checksum-v2). It reports exactly the levels that
+ * differ after a message, including those that fell out of the depth, which the venue never deletes explicitly. A book
+ * whose checksum differs is wrong. Pure.
  */
 import { crc32 } from 'node:zlib'
 import { ASK, BID, type Side } from '../../market/event.ts'
@@ -10,7 +10,7 @@ import type { BestPrices, BookStep, UnfitLevel, VenueBook, VenueBookOptions } fr
 import { priceOf, VenueLevels } from '../venue-levels.ts'
 import type { KrakenBookData } from './message.ts'
 
-/** Levels a side that the checksum covers, whatever the depth. */
+/** Levels per side that the checksum covers, for every depth. */
 const CHECKSUM_LEVELS = 10
 
 export class KrakenBook implements VenueBook<KrakenBookData> {
@@ -31,7 +31,7 @@ export class KrakenBook implements VenueBook<KrakenBookData> {
     return this.#levels.unfit
   }
 
-  /** The last entry of a message wins a price; a snapshot begins anew. Before the first, nothing can be vouched for. */
+  /** The last entry for a price wins. A snapshot replaces the book; messages before the first one are ignored. */
   apply({ isSnapshot, bids, asks, checksum }: KrakenBookData): BookStep {
     if (!isSnapshot && !this.#isComplete) return { kind: 'waiting' }
     const taken = isSnapshot ? this.#levels.replace(bids, asks) : this.#levels.apply(bids, asks)

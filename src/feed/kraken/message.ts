@@ -1,13 +1,13 @@
 /**
- * Reads frames of Kraken's WebSocket API v2 (https://docs.kraken.com/exchange/api-reference/spot-websocket-v2). It
- * promises that prices and quantities stay the text that the venue sent: no floating point touches them. What a
- * message means for a book is not decided here. Pure.
+ * Parses frames of Kraken's WebSocket API v2 (https://docs.kraken.com/exchange/api-reference/spot-websocket-v2). Prices
+ * and quantities stay the text that the venue sent: no floating point touches them. The effect on a book is defined in
+ * `book`. Pure.
  */
 import { isObject, type JsonObject } from '../../base/json-value.ts'
 import type { Listing, VenueLevel, VenueMessage, VenueTrade } from '../venue.ts'
 import { onlyCapture } from '../venue-damage.ts'
 
-/** What one book message says of one pair. */
+/** One message of the book of one pair. */
 export interface KrakenBookData {
   readonly isSnapshot: boolean
   readonly bids: readonly VenueLevel[]
@@ -18,21 +18,21 @@ export interface KrakenBookData {
 export type KrakenMessage = VenueMessage<KrakenBookData>
 
 /**
- * Kraken's refusals name the pair, but not the channel; the number of a request it repeats. Requests for trades bear
- * this one, requests for books none.
+ * A refusal names the pair, but not the channel; it repeats the id of the request. Requests for trades have this id,
+ * requests for books none.
  */
 export const TRADES_REQUEST_ID = 1
 
 /**
- * The number behind a member "price" or "qty". A quote inside a JSON string is always escaped and an escaped quote
- * never closes one, so this can match no text inside a string value.
+ * The number after a member "price" or "qty". A quote inside a JSON string is always escaped and an escaped quote never
+ * closes one, so this cannot match text inside a string.
  */
 const DECIMAL_MEMBER = /"(price|qty)"(\s*):(\s*)(-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)/g
 
 const CHANNEL_MEMBER = /"channel"\s*:\s*"([^"\\]*)"/g
 const SYMBOL_MEMBER = /"symbol"\s*:\s*"([^"\\]+)"/g
 
-/** Longest text of the venue that goes into a reason. */
+/** Longest text of the venue that is quoted in a reason. */
 const REASON_CHARACTERS_MAX = 200
 
 export function readKrakenMessage(text: string): readonly KrakenMessage[] {
@@ -62,7 +62,7 @@ function unreadable(what: string): readonly KrakenMessage[] {
   return [{ kind: 'unreadable', reason: `a message that cannot be read: ${what}` }]
 }
 
-/** A frame of the book or trade channel has one pair, which a frame that cannot be parsed usually still names. */
+/** A frame of the book or trade channel has one pair, which a malformed frame usually still names. */
 function readDamaged(text: string, what: string): readonly KrakenMessage[] {
   const channel = onlyCapture(text, CHANNEL_MEMBER)
   const symbol = onlyCapture(text, SYMBOL_MEMBER)
@@ -86,7 +86,7 @@ function readBooks({ type, data }: JsonObject): readonly KrakenMessage[] {
       continue
     }
     const isSnapshot = type === 'snapshot'
-    // A snapshot bears the time of the book's last change, however long ago that was.
+    // The time of a snapshot is that of the last change of the book, however long ago.
     const eventMilliseconds = isSnapshot ? undefined : readTime(entry.timestamp)
     const event = eventMilliseconds === undefined ? {} : { eventMilliseconds }
     messages.push({ kind: 'book', symbol, data: { isSnapshot, bids, asks, checksum }, ...event })
@@ -94,7 +94,7 @@ function readBooks({ type, data }: JsonObject): readonly KrakenMessage[] {
   return messages
 }
 
-/** Levels of one side; a side that the message leaves out did not change. */
+/** Levels of one side; a side that is absent did not change. */
 function readLevels(value: unknown): VenueLevel[] | undefined {
   if (value === undefined) return []
   if (!Array.isArray(value)) return undefined
@@ -106,7 +106,7 @@ function readLevels(value: unknown): VenueLevel[] | undefined {
   return levels
 }
 
-/** A trade that cannot be read is left out: the number of the next one proves that it is missing. */
+/** A malformed trade is left out: the number of the next one proves that it is missing. */
 function readTrades({ type, data }: JsonObject): readonly KrakenMessage[] {
   const bySymbol = new Map<string, VenueTrade[]>()
   for (const entry of Array.isArray(data) ? (data as unknown[]) : []) {
@@ -122,7 +122,7 @@ function readTrades({ type, data }: JsonObject): readonly KrakenMessage[] {
   return [...bySymbol].map(([symbol, trades]) => ({ kind: 'trades', symbol, isRepeat: type === 'snapshot', trades }))
 }
 
-/** Pairs whose precisions make no sense are left out, as if the venue did not list them. */
+/** Pairs with invalid precisions are left out, as if they were not listed. */
 function readInstrument(message: JsonObject): KrakenMessage {
   const pairs = isObject(message.data) ? message.data.pairs : undefined
   const listings: Listing[] = []
@@ -143,7 +143,7 @@ function readInstrument(message: JsonObject): KrakenMessage {
   return { kind: 'listings', isComplete: message.type === 'snapshot', listings }
 }
 
-/** Orders of some kinds are refused, and trades take place all the same. */
+/** States in which some kinds of orders are refused and trading continues. */
 const STILL_TRADING: ReadonlySet<string> = new Set(['limit_only', 'reduce_only'])
 
 /** https://docs.kraken.com/exchange/api-reference/spot-websocket-v2/instrument, the values of `status`. */
@@ -169,7 +169,7 @@ function readAnswer(message: JsonObject): readonly KrakenMessage[] {
   return [{ kind: 'acknowledged', symbol, ...(isDepth ? { depth: depth as number } : {}) }]
 }
 
-/** Only the refusal of a subscription says something about the pair. */
+/** Only the refusal of a subscription affects the pair. */
 function readRefusal(message: JsonObject, symbol: unknown): KrakenMessage {
   const reason = typeof message.error === 'string' ? message.error.slice(0, REASON_CHARACTERS_MAX) : 'no reason given'
   if (message.method !== 'subscribe' || typeof symbol !== 'string') return { kind: 'refused', reason }

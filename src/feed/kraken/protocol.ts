@@ -1,7 +1,7 @@
 /**
- * Kraken's WebSocket API v2 (https://docs.kraken.com/exchange/api-reference/spot-websocket-v2) as the shared machinery
- * asks for it: what is sent, and how long silence lasts. What comes back is read by `message`, a book is followed by
- * `book`, what is fetched comes from `rest`. It holds no state.
+ * The protocol of Kraken's WebSocket API v2 (https://docs.kraken.com/exchange/api-reference/spot-websocket-v2): its
+ * requests and limits. Frames are parsed by `message`, books are kept by `book`, missed trades are fetched by `rest`.
+ * It holds no state.
  */
 import type { VenueAddresses, VenueDefinition, VenueProtocol } from '../venue.ts'
 import { KrakenBook } from './book.ts'
@@ -11,15 +11,18 @@ import { fetchTrades } from './rest.ts'
 /** Kraken sends a heartbeat every second once anything is subscribed: three may be late. */
 const SILENCE_MILLISECONDS = 4_000
 
-/** Levels a side that can be subscribed. https://docs.kraken.com/exchange/api-reference/spot-websocket-v2/book */
+/** Levels per side that can be subscribed. https://docs.kraken.com/exchange/api-reference/spot-websocket-v2/book */
 const DEPTHS = [10, 25, 100, 500, 1000]
 
-/** Kraken takes one public request a second from an address. https://docs.kraken.com/api/docs/guides/spot-rest-ratelimits */
+/**
+ * Kraken accepts one public request per second from an address.
+ * https://docs.kraken.com/api/docs/guides/spot-rest-ratelimits
+ */
 const HTTP_RATE = { burst: 1, perSecond: 1 }
 
 /**
- * The checksum covers ten levels per side: a loss behind them is found by a fresh snapshot only. Each costs two requests
- * and up to 60 KB (1,000 levels), so a thousand pairs cost 7 requests a second.
+ * The checksum covers ten levels per side: a lost change beyond them is detected only by a new snapshot. Each costs two
+ * requests and up to 60 KB (1,000 levels), so a thousand pairs cost 7 requests per second.
  */
 const RECONCILE_MILLISECONDS = 300_000
 
@@ -32,7 +35,7 @@ function createKrakenProtocol({ restUrl }: Pick<VenueAddresses, 'restUrl'>): Ven
     fetchTrades: (symbol, gap, signal) => fetchTrades(restUrl, symbol, gap, signal),
     listings: { requests: () => [{ method: 'subscribe', params: { channel: 'instrument', snapshot: true } }] },
     requests(action, channel, symbols, depth) {
-      // The snapshot of the trades is the last 50 of them, which fill a short gap without a request.
+      // The snapshot of the trades contains the last 50, which fill a short gap without a request.
       const snapshot = action === 'subscribe' ? { snapshot: true } : {}
       return channel === 'book'
         ? [{ method: action, params: { channel, symbol: symbols, depth, ...snapshot } }]

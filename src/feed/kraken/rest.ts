@@ -1,23 +1,22 @@
 /**
  * Requests to Kraken's REST API (https://docs.kraken.com/api/docs/rest-api/get-recent-trades, read on 2026-11-22): the
- * trades of a pair from a time on, at most 1,000 a request. It promises that prices and volumes stay the text that the
- * venue sent, and that a page that cannot be read whole is a problem. It keeps nothing between two requests.
+ * trades of a pair after a time, at most 1,000 per request. Prices and volumes stay the text that the venue sent, and a
+ * page that is malformed in any part is a problem. No state is kept between requests.
  */
 import { membersOf, parseJson } from '../../base/json-value.ts'
 import type { Fetched, TradeGap, VenueTrade } from '../venue.ts'
 import { fetchText } from '../venue-http.ts'
 
-/** Longest text of the venue that goes into a problem. */
+/** Longest text of the venue that is quoted in a problem. */
 const PROBLEM_CHARACTERS_MAX = 200
-/** Kraken refuses with a status of 200 and no `Retry-After`; its counters fall by one a second. */
+/** Kraken refuses with status 200 and without `Retry-After`; its counters decrease by one per second. */
 const LIMIT_ERROR = /Rate limit|Too many requests/i
 const LIMIT_MILLISECONDS = 3_000
 const NANOSECONDS = /^[0-9]{1,19}$/
 
 /**
- * The trades from the beginning of a gap on. The venue names no trade to begin with, only a time: from one nanosecond
- * before the end of the last page, or before the millisecond of the last trade, so that none is passed over whether the
- * venue takes the time itself in or not.
+ * The trades from the beginning of a gap. The API accepts only a time: one nanosecond before the end of the last page,
+ * or before the millisecond of the last trade, so that no trade is skipped whether or not the venue includes that time.
  */
 export async function fetchTrades(
   restUrl: string,
@@ -26,7 +25,7 @@ export async function fetchTrades(
   signal: AbortSignal,
 ): Promise<Fetched<readonly VenueTrade[]>> {
   const from = after.pageCursor ?? `${after.milliseconds}000000`
-  // The pair `BTC/USD` is `BTCUSD` here.
+  // The REST API names the pair `BTC/USD` `BTCUSD`.
   const pair = encodeURIComponent(symbol.replace('/', ''))
   const since = BigInt(from) - 1n
   const fetched = await fetchText(`${restUrl}/0/public/Trades?pair=${pair}&since=${since}&count=1000`, signal)
@@ -61,7 +60,7 @@ function readTrade(entry: unknown): VenueTrade | undefined {
   const [price, amount, seconds, , , , id] = entry as unknown[]
   if (typeof price !== 'string' || typeof amount !== 'string') return undefined
   if (typeof seconds !== 'number' || !Number.isSafeInteger(id)) return undefined
-  // The connection tells microseconds and its milliseconds are cut, so these are cut as well, not rounded.
+  // The stream has microseconds, of which the milliseconds are truncated; these are truncated in the same way.
   const executedAtMilliseconds = Math.floor(Math.round(seconds * 1e6) / 1e3)
   if (!Number.isSafeInteger(executedAtMilliseconds)) return undefined
   return { firstId: id as number, lastId: id as number, price, amount, executedAtMilliseconds }

@@ -1,10 +1,10 @@
 /**
  * One book of OKX's `books` channel
- * (https://www.okx.com/docs-v5/en/#order-book-trading-market-data-ws-order-book-channel): 400 levels a side, whose
- * messages are chained by sequence ids. It vouches for nothing that is not proved: a message continues the chain, and
- * bears the checksum of the book where OKX still sends one. Since June 2026 the checksum is 0, which proves nothing,
- * and is not looked at; recordings and servers from before the sequence ids have only the checksum. It begins with a
- * snapshot of the channel, or with one that was fetched and joins the channel's messages (`start`). Pure.
+ * (https://www.okx.com/docs-v5/en/#order-book-trading-market-data-ws-order-book-channel): 400 levels per side, with
+ * messages that are chained by sequence ids. A message must continue the chain and match the checksum of the book where
+ * OKX still sends one. Since June 2026 the checksum is 0, which is ignored; recordings and servers from before the
+ * sequence ids have only the checksum. The book begins with a snapshot of the channel, or with a fetched one that joins
+ * the messages of the channel (`start`). Pure.
  */
 import { crc32 } from 'node:zlib'
 import { ASK, BID } from '../../market/event.ts'
@@ -13,9 +13,9 @@ import { VenueLevels } from '../venue-levels.ts'
 import type { OkxBookData } from './message.ts'
 import { OkxStart } from './start.ts'
 
-/** Levels a side that the checksum covers. */
+/** Levels per side that the checksum covers. */
 const CHECKSUM_LEVELS = 25
-/** How soon a book that does not join the messages of its channel is fetched again. */
+/** Delay before a snapshot that does not join the messages of its channel is fetched again. */
 const FETCH_AGAIN_MILLISECONDS = 2_000
 
 export class OkxBook implements VenueBook<OkxBookData> {
@@ -23,7 +23,7 @@ export class OkxBook implements VenueBook<OkxBookData> {
   readonly #levels: VenueLevels
   readonly #start = new OkxStart()
   #isComplete = false
-  /** Of the last message; absent when it bore none. */
+  /** Sequence id of the last message; undefined when it had none. */
   #sequenceId: number | undefined
 
   constructor(options: VenueBookOptions) {
@@ -41,11 +41,11 @@ export class OkxBook implements VenueBook<OkxBookData> {
 
   apply(data: OkxBookData): BookStep {
     if (data.isFetched !== true && (this.#isComplete || data.isSnapshot)) return this.#follow(data)
-    // A book that the channel has begun meanwhile needs none that was fetched.
+    // A book that the channel has started needs no fetched snapshot.
     return this.#isComplete ? { kind: 'update', changes: [] } : this.#begin(data)
   }
 
-  /** Begins with what was fetched, once it joins the messages of the channel. */
+  /** Starts the book from the fetched snapshot, once that joins the messages of the channel. */
   #begin(data: OkxBookData): BookStep {
     const isFetched = data.isFetched === true
     const joined = isFetched ? this.#start.takeFetched(data) : this.#start.add(data)
@@ -89,8 +89,8 @@ export class OkxBook implements VenueBook<OkxBookData> {
   }
 
   /**
-   * What is wrong with the place of an update, if anything is. `id` may be equal to `previous` (nothing changed for a
-   * minute) or below it (OKX counts anew after maintenance): only `previous` says what it follows.
+   * Why an update does not follow the last message, if it does not. `id` may be equal to `previous` (nothing changed
+   * for a minute) or below it (OKX restarts its numbers after maintenance): only `previous` shows what it follows.
    */
   #brokenChain({ sequence, checksum }: OkxBookData): string | undefined {
     if (sequence === undefined) return undefined

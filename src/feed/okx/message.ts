@@ -1,7 +1,7 @@
 /**
- * Reads frames of OKX's public WebSocket API v5 (https://www.okx.com/docs-v5/en/#overview-websocket). It promises that
- * prices and amounts stay the text that the venue sent, that every member it passes on has been checked, and never to
- * throw. A frame that cannot be read is of the pair that it names, or else of any pair.
+ * Parses frames of OKX's public WebSocket API v5 (https://www.okx.com/docs-v5/en/#overview-websocket). Prices and
+ * amounts stay the text that the venue sent, every returned member has been checked, and nothing throws. A malformed
+ * frame belongs to the pair that it names, or else to any pair. Pure.
  */
 import { isObject, type JsonObject } from '../../base/json-value.ts'
 import type { Listing, VenueLevel, VenueMessage, VenueTrade } from '../venue.ts'
@@ -9,28 +9,28 @@ import { onlyCapture } from '../venue-damage.ts'
 
 export interface OkxBookData {
   readonly isSnapshot: boolean
-  /** Fetched by HTTP: a whole book, which is a beginning only where it joins the messages of the channel. */
+  /** Fetched by HTTP: a complete book, usable as a snapshot only where it joins the messages of the channel. */
   readonly isFetched?: true
   readonly bids: readonly VenueLevel[]
   readonly asks: readonly VenueLevel[]
-  /** Absent where the venue sends none, or 0, which says nothing. A message has this or `sequence`, or both. */
+  /** Absent where the venue sends none, or 0, which has no meaning. A message has this, `sequence`, or both. */
   readonly checksum?: number
-  /** `previous` is the `id` of the message before, -1 in a snapshot. */
+  /** `previous` is the `id` of the message before; -1 in a snapshot. */
   readonly sequence?: { readonly id: number; readonly previous: number }
   readonly eventMilliseconds?: number
 }
 
 export type OkxMessage = VenueMessage<OkxBookData>
 
-/** Longest text of the venue that goes into a reason. */
+/** Longest text of the venue that is quoted in a reason. */
 const REASON_CHARACTERS_MAX = 200
 
-/** What `status` says of: 0 = WebSocket, 5 = trading. The others are no state of the whole venue. */
+/** Services in `status` messages that concern the whole venue: 0 = WebSocket, 5 = trading. */
 const VENUE_SERVICES: ReadonlySet<unknown> = new Set(['0', '5'])
 
 /**
- * What the venue's words for the state of an instrument mean; any other one is `restricted`. Before an instrument is
- * open, its book may be crossed.
+ * Listing states by the state of an instrument; any other state is `restricted`. Before an instrument is open, its book
+ * may be crossed.
  */
 const LISTING_STATES: ReadonlyMap<string, Listing['state']> = new Map([
   ['live', 'open'],
@@ -69,7 +69,7 @@ export function readOkxMessage(text: string): readonly OkxMessage[] {
   }
 }
 
-/** Each frame is of one channel and one instrument, which one that cannot be parsed usually still names. */
+/** Each frame has one channel and one instrument, which a malformed frame usually still names. */
 function readDamaged(text: string, reason: string): readonly OkxMessage[] {
   const channel = onlyCapture(text, CHANNEL_MEMBER)
   const symbol = onlyCapture(text, INSTRUMENT_MEMBER)
@@ -99,7 +99,7 @@ function readBooks(symbol: unknown, action: unknown, data: readonly unknown[]): 
   return messages
 }
 
-/** A text tells what is wrong. */
+/** The book message, or the reason why it is malformed. */
 function readBook(action: unknown, entry: unknown): OkxBookData | string {
   if (action !== 'snapshot' && action !== 'update') return 'a book message that is neither snapshot nor update'
   if (!isObject(entry)) return 'a book message without an object'
@@ -124,7 +124,7 @@ function readBook(action: unknown, entry: unknown): OkxBookData | string {
   }
 }
 
-/** Price, amount and two more members that nobody here needs. */
+/** Each level is price, amount and two members that are not used. */
 export function readLevels(value: unknown): VenueLevel[] | undefined {
   if (!Array.isArray(value)) return undefined
   const levels: VenueLevel[] = []
@@ -138,7 +138,7 @@ export function readLevels(value: unknown): VenueLevel[] | undefined {
 }
 
 /**
- * `tradeId` is the last of `count` matches of one taker order at one price, numbered one after the other:
+ * `tradeId` is the last of `count` matches of one taker order at one price, numbered consecutively:
  * https://www.okx.com/docs-v5/en/#order-book-trading-market-data-ws-trades-channel
  */
 function readTrades(symbol: unknown, data: readonly unknown[]): readonly OkxMessage[] {
@@ -152,7 +152,7 @@ function readTrades(symbol: unknown, data: readonly unknown[]): readonly OkxMess
   return [{ kind: 'trades', symbol, isRepeat: false, trades }]
 }
 
-/** The members that the channel and the REST API have in common; `count`, of the channel only, is how many matches. */
+/** The members that the channel and the REST API share; `count`, the number of matches, is only in the channel. */
 export function readTrade(entry: unknown): VenueTrade | undefined {
   if (!isObject(entry)) return undefined
   const { tradeId, count = '1', px: price, sz: amount, ts } = entry
@@ -166,7 +166,7 @@ export function readTrade(entry: unknown): VenueTrade | undefined {
   return { firstId, lastId, price, amount, executedAtMilliseconds }
 }
 
-/** Instruments whose precisions make no sense are left out, as if the venue did not list them. */
+/** Instruments with invalid precisions are left out, as if they were not listed. */
 export function readInstruments(data: readonly unknown[]): Listing[] {
   const listings: Listing[] = []
   for (const entry of data) {
@@ -176,7 +176,7 @@ export function readInstruments(data: readonly unknown[]): Listing[] {
     if (priceDecimals === undefined || amountDecimals === undefined) continue
     const status = typeof entry.state === 'string' ? entry.state.slice(0, REASON_CHARACTERS_MAX) : 'unknown'
     const state = LISTING_STATES.get(status) ?? 'restricted'
-    // Test pairs have a book, and cannot be traded.
+    // Test pairs have a book but cannot be traded.
     const instrument = status === 'test' ? ({ instrument: 'CLOSED' } as const) : {}
     listings.push({ symbol: entry.instId, priceDecimals, amountDecimals, status, state, ...instrument })
   }
@@ -220,13 +220,14 @@ function readEvent(frame: JsonObject): readonly OkxMessage[] {
 /** https://www.okx.com/docs-v5/en/#error-code-websocket-public */
 function readError(frame: JsonObject, arg: JsonObject): readonly OkxMessage[] {
   const reason = `${venueText(frame.code)}: ${venueText(frame.msg)}`
-  // The requests of this connection are used up for up to an hour; a new connection begins with all of them.
+  // This connection has used its requests for up to an hour; a new connection has all of them again.
   if (frame.code === TOO_MANY_REQUESTS) return restart(reason)
-  // "Wrong URL or channel:books,instId:BTC-USDX doesn't exist. Please …" is the only one that names what it refuses.
+  // "Wrong URL or channel:books,instId:BTC-USDX doesn't exist. Please …" is the only refusal that names a channel and a
+  // pair.
   const named = typeof frame.msg === 'string' ? /channel:([^\s,]+)(?:,instId:([^\s,]+))?/.exec(frame.msg) : null
   const channel = arg.channel ?? named?.[1]
   const symbol = arg.instId ?? named?.[2]
-  // Nobody's book depends on what the venue says of its maintenance.
+  // No book depends on the status messages of the venue.
   if (channel === 'status') return []
   if (typeof symbol !== 'string') return [{ kind: 'refused', reason }]
   return [{ kind: 'refused', symbol, channel: channel === 'trades' ? 'trades' : 'book', reason }]

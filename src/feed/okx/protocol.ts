@@ -1,7 +1,7 @@
 /**
- * OKX's public WebSocket API v5 (https://www.okx.com/docs-v5/en/#overview-websocket) as the shared machinery asks for
- * it: what is sent, and how long silence lasts. What comes back is read by `message`, a book is followed by `book`, what
- * is fetched comes from `rest`. It is for spot pairs: futures, swaps and options are not listed. It holds no state.
+ * The protocol of OKX's public WebSocket API v5 (https://www.okx.com/docs-v5/en/#overview-websocket) for spot pairs:
+ * its requests and limits. Futures, swaps and options are not listed. Frames are parsed by `message`, books are kept by
+ * `book`, and `rest` fetches the rest. It holds no state.
  */
 import type { VenueAddresses, VenueDefinition, VenueProtocol } from '../venue.ts'
 import { OkxBook } from './book.ts'
@@ -9,33 +9,33 @@ import { type OkxBookData, readOkxMessage } from './message.ts'
 import { fetchListings, fetchSnapshot, fetchTrades } from './rest.ts'
 
 /**
- * OKX ends a connection that heard nothing for 30 s, and answers `ping` at any time. Asked after two seconds of silence,
- * a venue that lives has answered long before the connection counts as dead.
+ * OKX closes a connection on which it received nothing for 30 s, and answers `ping` at any time. A working venue
+ * answers a ping sent after two seconds of silence long before the connection is closed here.
  * https://www.okx.com/docs-v5/en/#overview-websocket-connect
  */
 const SILENCE_MILLISECONDS = 5_000
 const PING_MILLISECONDS = 2_000
 
 /**
- * Levels a side of the channel `books`. The channels with fewer are for customers of a fee tier (50), or have no
- * sequence ids that chain their messages (5, 1).
+ * Levels per side of the channel `books`. The channels with fewer need a fee tier (50), or have no sequence ids that
+ * chain their messages (5, 1).
  */
 const DEPTHS = [400]
 
 /**
- * Bytes of the arguments of one request: OKX takes 64 KB, and 480 requests an hour, so one request names as many pairs
- * as fit. https://www.okx.com/docs-v5/en/#overview-websocket-subscribe
+ * Bytes of the arguments of one request: OKX accepts 64 KB, and 480 requests per hour, so one request names as many
+ * pairs as fit. https://www.okx.com/docs-v5/en/#overview-websocket-subscribe
  */
 const ARGUMENTS_BYTES_MAX = 60_000
 
 /**
- * A channel sends its snapshot within a second. OKX has announced that it will stop sending it; then the book is fetched.
- * https://www.okx.com/docs-v5/log_en/#upcoming-changes, of 2026-02-12, read on 2026-11-22
+ * A channel sends its snapshot within a second. OKX has announced that it will stop sending it; the book is then
+ * fetched. https://www.okx.com/docs-v5/log_en/#upcoming-changes, of 2026-02-12, read on 2026-11-22
  */
 const SNAPSHOT_WAIT_MILLISECONDS = 3_000
 
 /**
- * The venue takes 20 requests of trades in 2 s from an address, and 40 of books.
+ * The venue accepts 20 requests for trades in 2 s from an address, and 40 for books.
  * https://www.okx.com/docs-v5/en/#order-book-trading-market-data-get-trades-history
  */
 const HTTP_RATE = { burst: 8, perSecond: 8 }

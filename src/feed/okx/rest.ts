@@ -1,17 +1,17 @@
 /**
- * Requests to OKX's REST API v5 (https://www.okx.com/docs-v5/en/#order-book-trading-market-data, read on 2026-11-22): the
- * trades of a pair by their numbers, 100 a request; the beginning of a book and the list of instruments, for channels
- * that do not send them. It promises that prices and amounts stay the text that the venue sent, and that an answer that
- * cannot be read whole is a problem. It keeps nothing between two requests.
+ * Requests to OKX's REST API v5 (https://www.okx.com/docs-v5/en/#order-book-trading-market-data, read on 2026-11-22):
+ * the trades of a pair by number, 100 per request; snapshots and the list of instruments, for channels that do not send
+ * them. Prices and amounts stay the text that the venue sent, and an answer that is malformed in any part is a problem.
+ * No state is kept between requests.
  *
- * Built from the venue's pages; it has not been tried against the venue.
+ * Written from the documentation of the venue; it has not been tested against the venue.
  */
-import { isObject } from '../../base/json-value.ts'
+import { membersOf, parseJson } from '../../base/json-value.ts'
 import type { Fetched, Listing, TradeGap, VenueTrade } from '../venue.ts'
 import { fetchText } from '../venue-http.ts'
 import { type OkxBookData, readInstruments, readLevels, readTrade } from './message.ts'
 
-/** Longest text of the venue that goes into a problem. */
+/** Longest text of the venue that is quoted in a problem. */
 const PROBLEM_CHARACTERS_MAX = 200
 
 /** The trades before the end of a gap, newest first: `after` means older than, `type=1` means by number. */
@@ -26,7 +26,7 @@ export async function fetchTrades(
   return 'value' in fetched ? readTrades(fetched.value) : fetched
 }
 
-/** Each entry is one match, where a message of the channel may stand for several. */
+/** Each entry is one match; a message of the channel may represent several. */
 function readTrades(text: string): Fetched<readonly VenueTrade[]> {
   const answer = readAnswer(text)
   if ('problem' in answer) return answer
@@ -40,8 +40,8 @@ function readTrades(text: string): Fetched<readonly VenueTrade[]> {
 }
 
 /**
- * A whole book of 400 levels per side, with its sequence number. `books-full` has 5,000, but no number, so nothing proves
- * where it stands. `source=0` is how the venue's announcement asks for it:
+ * A complete book of 400 levels per side, with its sequence number. `books-full` has 5,000 levels but no number that
+ * would prove its position. `source=0` is the form in the announcement of the venue:
  * https://www.okx.com/docs-v5/log_en/#upcoming-changes
  */
 export async function fetchSnapshot(
@@ -55,7 +55,7 @@ export async function fetchSnapshot(
   const answer = readAnswer(fetched.value)
   if ('problem' in answer) return answer
   const [book] = answer.value
-  const { bids, asks, seqId } = isObject(book) ? book : {}
+  const { bids, asks, seqId } = membersOf(book)
   const levels = { bids: readLevels(bids), asks: readLevels(asks) }
   if (levels.bids === undefined || levels.asks === undefined || !Number.isSafeInteger(seqId)) {
     return { problem: 'a book that cannot be read' }
@@ -74,13 +74,7 @@ export async function fetchListings(restUrl: string, signal: AbortSignal): Promi
 
 /** `{"code":"0","msg":"","data":[…]}`; any other code is a refusal. */
 function readAnswer(text: string): Fetched<readonly unknown[]> {
-  let answer: unknown
-  try {
-    answer = JSON.parse(text)
-  } catch {
-    answer = undefined
-  }
-  const { code, msg, data } = isObject(answer) ? answer : {}
+  const { code, msg, data } = membersOf(parseJson(text))
   if (code === '0' && Array.isArray(data)) return { value: data as unknown[] }
   if (typeof code !== 'string') return { problem: 'an answer that cannot be read' }
   return { problem: `${code}: ${typeof msg === 'string' ? msg : ''}`.slice(0, PROBLEM_CHARACTERS_MAX) }

@@ -1,23 +1,23 @@
 /**
- * Where a book of OKX that was fetched by HTTP joins the messages of its channel, for subscriptions that do not begin
- * with a snapshot. It promises that a book is joined only where both name the same sequence number. That is stricter
- * than OKX's own procedure, which accepts a book whose number lies between those of two messages: a level that came and
- * went between these two would then stay in the book for ever. Pure.
+ * Joins a fetched OKX book with the messages of its channel, for subscriptions that do not begin with a snapshot. They
+ * are joined only where both have the same sequence number. That is stricter than the procedure of OKX, which accepts a
+ * book whose number is between those of two messages: a level that was added and removed between these two would then
+ * stay in the book. Pure.
  */
 import type { OkxBookData } from './message.ts'
 
-/** Messages that are kept: at ten a second they are older than any answer that is waited for. */
+/** Messages that are kept: at ten per second they are older than the time limit of the request. */
 const MESSAGES_MAX = 200
 
-/** A message or a book whose place is known. */
+/** A message or a book with a sequence number. */
 type Numbered = OkxBookData & { readonly sequence: NonNullable<OkxBookData['sequence']> }
 
 export class OkxStart {
-  /** Each follows the one before it. */
+  /** A chain: each message follows the one before. */
   #messages: Numbered[] = []
   #fetched: Numbered | undefined
 
-  /** Takes in a message of the channel; returns the fetched book and the messages to apply to it, once they join. */
+  /** Adds a message of the channel. Returns the fetched book and the messages to apply to it, once they join. */
   add(message: OkxBookData): readonly OkxBookData[] | undefined {
     const last = this.#messages.at(-1)
     if (!isNumbered(message) || (last !== undefined && message.sequence.previous !== last.sequence.id)) this.#clear()
@@ -27,13 +27,13 @@ export class OkxStart {
     return this.#join()
   }
 
-  /** Takes in a book that was fetched, in place of the one before; returns as `add` does. */
+  /** Replaces the fetched book; returns as `add` does. */
   takeFetched(book: OkxBookData): readonly OkxBookData[] | undefined {
     this.#fetched = isNumbered(book) ? book : undefined
     return this.#join()
   }
 
-  /** A missing message, or numbers that began again: what was fetched before says nothing of what comes now. */
+  /** A message is missing, or the numbers restarted: the fetched book cannot join later messages. */
   #clear(): void {
     this.#messages = []
     this.#fetched = undefined

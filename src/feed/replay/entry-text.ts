@@ -1,14 +1,13 @@
 /**
- * The entries of a block as text, one line of JSON each: `[market, milliseconds after the block's first, event …]`.
- * Plain on purpose: unpacked, a recording can be read by eye and by any program. Prices and amounts are integers at the
- * market's scale; one beyond the safe integers stands as text. Reading checks everything that a wrong book could be
- * made of.
+ * The entries of a block as text, one line of JSON each: `[market, milliseconds after the first entry of the block,
+ * event …]`, so that a decompressed recording can be read by people and by any program. Prices and amounts are integers
+ * at the scale of the market; values beyond the safe integers are text. Every value is checked when it is read. Pure.
  */
 import type { Scaled } from '../../base/decimal.ts'
 import { BID, type Execution, type LevelChange, type MarketEvent } from '../../market/event.ts'
 import { type RecordedEntry, RecordingError } from './recording.ts'
 
-/** Prices and amounts in turn. */
+/** Prices and amounts, alternating. */
 type FlatLevels = (number | string)[]
 
 type EventText =
@@ -17,14 +16,14 @@ type EventText =
   | { readonly lost: string }
   | { readonly missed: string }
 
-/** More digits than any amount has. */
+/** Most digits of an amount. */
 const DIGITS_MAX = 60
 
 export function encodeEntry({ market, atMilliseconds, events }: RecordedEntry, firstMilliseconds: number): string {
   return `${JSON.stringify([market, atMilliseconds - firstMilliseconds, ...events.map(encodeEvent)])}\n`
 }
 
-/** Throws a `RecordingError` that names the line. */
+/** @throws {RecordingError} which names the line */
 export function decodeEntries(text: string, firstMilliseconds: number, marketCount: number): RecordedEntry[] {
   const lines = text.split('\n')
   if (lines.pop() !== '') throw new RecordingError('the last entry has no end')
@@ -127,7 +126,7 @@ function decodeExecutions(texts: unknown): Execution[] | undefined {
   return executions
 }
 
-/** Only text beyond the safe integers is in use, so that equal values stay `===`. */
+/** Text is accepted only beyond the safe integers, so that equal values have one form. */
 function decodeScaled(value: unknown): Scaled | undefined {
   if (isCount(value)) return value
   if (typeof value !== 'string' || value.length > DIGITS_MAX || !/^[1-9][0-9]*$/.test(value)) return undefined

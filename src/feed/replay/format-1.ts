@@ -1,7 +1,7 @@
 /**
- * Version 1 of the format of recordings, byte by byte; pure. The signature line, the header (length, CRC-32, JSON), then
- * blocks: a head of fixed length with a checksum of its own, and a deflated body (`entry-text`). A head says everything
- * that is needed to pass over its body. All integers are big-endian.
+ * Version 1 of the recording format, byte by byte: the signature line, the header (length, CRC-32, JSON), then blocks.
+ * A block has a head of fixed length with its own checksum, and a deflated body (`entry-text`). The head contains
+ * everything that is needed to skip the body. Integers are big-endian. Pure.
  */
 import { crc32 } from 'node:zlib'
 import type { MarketDefinition } from '../../market/event.ts'
@@ -21,7 +21,7 @@ const BLOCK_MARK = Buffer.from('\u0000TGB', 'latin1')
 const BLOCK_HEAD_BYTES = 44
 const KINDS: readonly BlockKind[] = ['entries', 'keyframe', 'keyframe-rest']
 
-/** Largest compressed body of a block that is believed. */
+/** Largest compressed body that is accepted. */
 const BODY_BYTES_MAX = 256 * 1024 * 1024
 const MARKETS_MAX = 100_000
 const DECIMALS_MAX = 18
@@ -34,7 +34,7 @@ export const FORMAT_1: RecordingFormat = {
   decodeEntries: (body, head, marketCount) => decodeEntries(body.toString('utf8'), head.firstMilliseconds, marketCount),
 }
 
-/** The beginning of a file, up to its first block. */
+/** The bytes of a file before its first block. */
 export function encodeHeader(header: RecordingHeader): Buffer {
   const document = {
     written_by: header.writtenBy,

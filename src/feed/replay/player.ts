@@ -1,49 +1,51 @@
 /**
- * Plays one recording to the markets that name it. What one entry says is offered within one turn, and the next of that
- * market at least a millisecond after that turn has ended, so that every recorded commit becomes one commit again,
- * however fast the recording is played. All markets of a file share one playhead. It never skips an entry: when it
- * cannot keep up it is late, and says so.
+ * Plays one recording to the markets that name it. The events of one entry are offered within one tick of the event
+ * loop, and the next entry of that market at least a millisecond after the end of that tick, so that every recorded
+ * commit becomes one commit again at any speed. All markets of a file share one playback position. No entry is ever
+ * skipped: a player that cannot keep up is late and reports that.
  */
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
 import type { MarketEvent } from '../../market/event.ts'
 import type { SourceMarket } from '../source.ts'
-import { RecordingCursor } from './cursor.ts'
 import { openRecording, type RecordingReader } from './reader.ts'
 import { RecordedState } from './recorded-state.ts'
 import type { RecordedEntry, RecordedMarket } from './recording.ts'
 import { recordedIndex, rescaledEvent } from './rescaled-event.ts'
-import { TurnPause } from './turn-pause.ts'
+import { RecordingSteps } from './steps.ts'
+import { TickPause } from './tick-pause.ts'
 
 export interface PlayerOptions {
   readonly path: string
-  /** How many times as fast as it was recorded. */
+  /** Factor of the recorded speed. */
   readonly speed: number
-  /** Where to begin: milliseconds after the first entry. */
+  /** First entry to play, in milliseconds after the first recorded one. */
   readonly fromMilliseconds: number
-  /** Begin again at the end. */
+  /** Start over at the end. */
   readonly loops: boolean
   readonly clock: Clock
   readonly log: Log
 }
 
-/** A book that was refused is refused again: there is no other, and asking must not keep the process busy. */
+/**
+ * Delay before a requested rebuild: the recording has no other book, so repeated requests must not occupy the process.
+ */
 const REBUILD_MILLISECONDS = 1_000
 const LOOP_PAUSE_MILLISECONDS = 1_000
-/** Lateness that is worth telling. */
+/** Delay above which the player reports that it is late. */
 const LATE_MILLISECONDS = 2_000
 
-/** A market of ours that reads one of the recording. */
+/** A market that is fed from the recording. */
 interface Listener {
   readonly fed: SourceMarket
-  /** Index of the market in the recording; undefined as long as it is not known, or when there is none for it. */
+  /** Index of the market in the recording; undefined until it is known, or when the recording does not have it. */
   index: number | undefined
   /** Why the market cannot be fed from the recording. */
   refusal: string | undefined
-  /** Whether it has to be told the whole state. */
-  isOwed: boolean
-  /** What is left of that: one element a turn. */
-  turns: MarketEvent[][]
+  /** Whether it still has to receive the whole state. */
+  isStatePending: boolean
+  /** The remaining events of that state, by tick. */
+  ticks: MarketEvent[][]
   rebuildTimer: Timer | undefined
 }
 
@@ -52,15 +54,15 @@ export class Player {
   readonly #listeners = new Map<SourceMarket, Listener>()
   #header: readonly RecordedMarket[] = []
   #states: RecordedState[] = []
-  /** Set when the recording cannot be played: why. */
+  /** Why the recording cannot be played. */
   #failure: string | undefined
   #isOpen = false
   #isStopped = false
-  /** Recorded markets that were offered something in this turn. */
+  /** Recorded markets that received an entry in this tick. */
   readonly #offered = new Set<number>()
-  /** How late the last entry was. */
+  /** Delay of the last entry. */
   #lateMilliseconds = 0
-  #pause: TurnPause | undefined
+  #pause: TickPause | undefined
   readonly #ended: Promise<void>
 
   constructor(options: PlayerOptions, markets: readonly SourceMarket[]) {
@@ -74,7 +76,14 @@ export class Player {
   }
 
   add(fed: SourceMarket): void {
-    const listener = { fed, index: undefined, refusal: undefined, isOwed: false, turns: [], rebuildTimer: undefined }
+    const listener = {
+      fed,
+      index: undefined,
+      refusal: undefined,
+      isStatePending: false,
+      ticks: [],
+      rebuildTimer: undefined,
+    }
     this.#listeners.set(fed, listener)
     if (this.#isOpen || this.#failure !== undefined) this.#introduce(listener)
   }
@@ -89,7 +98,7 @@ export class Player {
     if (listener === undefined || listener.rebuildTimer !== undefined) return
     listener.rebuildTimer = this.#options.clock.schedule(REBUILD_MILLISECONDS, () => {
       listener.rebuildTimer = undefined
-      this.#owe(listener)
+      this.#requestState(listener)
     })
   }
 
@@ -136,7 +145,7 @@ export class Player {
 
   async #playAll(reader: RecordingReader): Promise<void> {
     const { path, loops, clock, log } = this.#options
-    this.#forget(`the recording ${path} has not come to this market yet`)
+    this.#forget(`the recording ${path} has no entry of this market yet`)
     for (;;) {
       await this.#playOnce(reader)
       if (this.#isStopped || !loops) break
@@ -152,22 +161,25 @@ export class Player {
   async #playOnce(reader: RecordingReader): Promise<void> {
     const { clock, speed, fromMilliseconds, log, path } = this.#options
     const start = reader.firstMilliseconds + fromMilliseconds
-    const cursor = new RecordingCursor(reader, fromMilliseconds === 0 ? Number.NEGATIVE_INFINITY : start)
-    let entries: readonly RecordedEntry[] | undefined = await this.#seek(cursor, start)
+    const steps = new RecordingSteps(reader, fromMilliseconds === 0 ? Number.NEGATIVE_INFINITY : start)
+    let entries: readonly RecordedEntry[] | undefined = await this.#seek(steps, start)
     this.#introduceAll()
     const origin = clock.monotonicMilliseconds()
     while (entries !== undefined && !this.#isStopped) {
       await this.#play(entries, (atMilliseconds) => origin + (atMilliseconds - start) / speed)
-      const step = await cursor.next()
+      const step = await steps.next()
       if (step?.kind === 'gap') log.warn({ path, reason: step.reason }, 'recording is damaged')
       entries = step?.kind === 'gap' ? this.#lossOfAll(step.reason) : step?.entries
     }
   }
 
-  /** Takes over what was before the start, and returns what was read beyond it; undefined when nothing is left. */
-  async #seek(cursor: RecordingCursor, start: number): Promise<readonly RecordedEntry[] | undefined> {
+  /**
+   * Applies the entries before the start to the states. Returns the entries that were read beyond it; undefined at the
+   * end of the recording.
+   */
+  async #seek(steps: RecordingSteps, start: number): Promise<readonly RecordedEntry[] | undefined> {
     for (;;) {
-      const step = await cursor.next()
+      const step = await steps.next()
       if (step === undefined || this.#isStopped) return undefined
       const entries = step.kind === 'gap' ? this.#lossOfAll(step.reason) : step.entries
       const before = entries.findIndex(({ atMilliseconds }) => atMilliseconds >= start)
@@ -177,7 +189,7 @@ export class Player {
     }
   }
 
-  /** Entries that say of every market that nobody vouches for its book any more; due at once. */
+  /** Entries that report the loss of every market, due at once. */
   #lossOfAll(reason: string): RecordedEntry[] {
     const events: readonly MarketEvent[] = [{ type: 'lost', reason }]
     return this.#header.map((_, market) => ({ market, atMilliseconds: 0, events }))
@@ -193,45 +205,45 @@ export class Player {
       this.#states[entry.market]?.apply(entry.events)
       this.#offered.add(entry.market)
       for (const listener of this.#listeners.values()) {
-        if (listener.index === entry.market && listener.refusal === undefined) this.#tell(listener, entry.events)
+        if (listener.index === entry.market && listener.refusal === undefined) this.#send(listener, entry.events)
       }
     }
   }
 
   /**
-   * Waits for a monotonic time, and until the market was offered nothing in this turn; tells on the way what listeners
-   * are owed. Over at once when the player is stopped.
+   * Waits until a monotonic time, and until the market has received nothing in the current tick; meanwhile, sends
+   * pending states to the markets. Ends at once when the player is stopped.
    */
   async #until(dueMilliseconds: number, market?: number): Promise<void> {
     const { clock } = this.#options
     while (!this.#isStopped) {
-      const isSettled = this.#payOwed()
+      const isSettled = this.#sendPending()
       const wait = dueMilliseconds - clock.monotonicMilliseconds()
       if (isSettled && wait <= 0 && (market === undefined || !this.#offered.has(market))) return
       await this.#pauseFor(isSettled ? wait : 0)
     }
   }
 
-  /** Tells everyone who is owed something the part of this turn; returns whether nobody was. */
-  #payOwed(): boolean {
+  /** Sends each market with a pending state the events of this tick. Returns whether none was pending. */
+  #sendPending(): boolean {
     let isSettled = true
     for (const listener of this.#listeners.values()) {
-      if (listener.isOwed) listener.turns = this.#stateOf(listener)
-      listener.isOwed = false
-      const events = listener.turns.shift()
+      if (listener.isStatePending) listener.ticks = this.#stateOf(listener)
+      listener.isStatePending = false
+      const events = listener.ticks.shift()
       if (events === undefined) continue
       isSettled = false
-      this.#tell(listener, events)
+      this.#send(listener, events)
     }
     return isSettled
   }
 
   #stateOf({ index, refusal }: Listener): MarketEvent[][] {
     if (refusal !== undefined) return [[{ type: 'lost', reason: refusal }]]
-    return this.#states[index ?? -1]?.turns() ?? []
+    return this.#states[index ?? -1]?.eventsByTick() ?? []
   }
 
-  #tell(listener: Listener, events: readonly MarketEvent[]): void {
+  #send(listener: Listener, events: readonly MarketEvent[]): void {
     const { fed, index } = listener
     const recorded = this.#header[index ?? -1]?.definition
     for (const event of events) {
@@ -240,23 +252,23 @@ export class Player {
       if (rescaled === undefined) {
         const { symbol, priceDecimals } = fed.market
         listener.refusal = `the recording ${this.#options.path} does not fit ${symbol}: ${priceDecimals} decimals make its prices too large`
-        this.#owe(listener)
+        this.#requestState(listener)
         return
       }
       fed.listener(rescaled)
     }
   }
 
-  /** Ends the turn; resumes after the wait, or soon when somebody is owed something. */
+  /** Ends the tick; continues after the delay, or earlier when a state becomes pending. */
   async #pauseFor(milliseconds: number): Promise<void> {
     await new Promise<void>((resolve) => {
-      this.#pause = new TurnPause(this.#options.clock, milliseconds, resolve)
+      this.#pause = new TickPause(this.#options.clock, milliseconds, resolve)
     })
     this.#pause = undefined
     this.#offered.clear()
   }
 
-  /** Every market of the recording begins anew. */
+  /** Resets the state of every market. */
   #forget(reason: string): void {
     this.#states = this.#header.map(() => new RecordedState(reason))
   }
@@ -269,11 +281,11 @@ export class Player {
     const found = this.#failure ?? recordedIndex(this.#options.path, this.#header, listener.fed.market)
     listener.index = typeof found === 'number' ? found : undefined
     listener.refusal = typeof found === 'number' ? undefined : found
-    this.#owe(listener)
+    this.#requestState(listener)
   }
 
-  #owe(listener: Listener): void {
-    listener.isOwed = true
+  #requestState(listener: Listener): void {
+    listener.isStatePending = true
     this.#pause?.cutShort()
   }
 }

@@ -1,8 +1,8 @@
 /**
- * Reads a recording: finds its blocks by their heads, and unpacks one at a time. What a crash left at the end is not
- * part of the recording and only counted. Bytes in the middle that are no block are passed over, and the block behind
- * them says that something is missing before it; a body that was changed is an error that names its place. No entry is
- * ever read from bytes whose checksum does not match.
+ * Reads a recording: finds its blocks by their heads, and decompresses one at a time. An incomplete block that a crash
+ * left at the end is ignored and only counted. Bytes in the middle that are not a block are skipped, and the next block
+ * is marked as not continuous; a damaged body is an error with its offset. Entries are never read from bytes whose
+ * checksum does not match.
  */
 import { type FileHandle, open } from 'node:fs/promises'
 import { promisify } from 'node:util'
@@ -20,23 +20,26 @@ import {
 
 const decompress = promisify(inflateRaw)
 
-/** Every format that was ever written, by its version. */
+/** Every format that was ever written, by version. */
 const FORMATS: ReadonlyMap<number, RecordingFormat> = new Map([[1, FORMAT_1]])
 
 const HEADER_BYTES_MAX = 64 * 1024 * 1024
-/** A body that unpacks to more was not made by a writer. */
+/** Largest decompressed body; no writer exceeds it. */
 const BODY_BYTES_MAX = 512 * 1024 * 1024
-/** How much is searched at once for the next block behind damage. */
+/** Bytes that are searched at once for the next block after damage. */
 const SEARCH_BYTES = 1_048_576
 
 export interface RecordedBlock extends BlockHead {
-  /** Where its head stands in the file. */
+  /** Offset of its head in the file. */
   readonly offset: number
-  /** Whether the block before it is the one that was written before it. */
+  /** Whether its number follows that of the block before it. */
   readonly isContinuous: boolean
 }
 
-/** Opens a recording and finds its blocks. Throws a `RecordingError` when the file is no readable recording. */
+/**
+ * Opens a recording and finds its blocks.
+ * @throws {RecordingError} when the file is not a readable recording
+ */
 export async function openRecording(path: string): Promise<RecordingReader> {
   const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
     throw new RecordingError(`the recording ${path} cannot be opened: ${error.code ?? error.message}`)
@@ -56,7 +59,7 @@ export class RecordingReader {
   readonly blocks: readonly RecordedBlock[]
   /** Length of the file. */
   readonly bytes: number
-  /** Bytes at the end that are no whole block. */
+  /** Bytes of an incomplete block at the end. */
   readonly tornBytes: number
   readonly #file: FileHandle
   readonly #format: RecordingFormat
@@ -78,12 +81,12 @@ export class RecordingReader {
     const reader = new RecordingReader(path, file, beginning, scan)
     const last = scan.blocks.at(-1)
     if (last === undefined || (await reader.#isIntact(last))) return reader
-    // A crash of the machine can leave a block of the right length whose content never reached the disk.
+    // A crash of the machine can leave a block of the right length whose content was never written.
     const tornBytes = scan.bytes - last.offset
     return new RecordingReader(path, file, beginning, { ...scan, blocks: scan.blocks.slice(0, -1), tornBytes })
   }
 
-  /** When the first and the last entry were recorded, milliseconds since the epoch; equal when there is none. */
+  /** Times of the first and the last entry, milliseconds since the epoch; equal when there is none. */
   get firstMilliseconds(): number {
     return this.blocks[0]?.firstMilliseconds ?? this.header.startedAtMilliseconds
   }
@@ -92,14 +95,17 @@ export class RecordingReader {
     return this.blocks.at(-1)?.lastMilliseconds ?? this.header.startedAtMilliseconds
   }
 
-  /** The entries of one block. Throws a `RecordingError` when its body is damaged. */
+  /**
+   * The entries of one block.
+   * @throws {RecordingError} when its body is damaged
+   */
   async readBlock(block: RecordedBlock): Promise<RecordedEntry[]> {
     const packed = await this.#readBody(block)
     if (crc32(packed) !== block.bodyChecksum) throw this.#damaged(block, 'its checksum does not match')
     try {
       const body = await decompress(packed, { maxOutputLength: BODY_BYTES_MAX })
       const entries = this.#format.decodeEntries(body, block, this.header.markets.length)
-      if (entries.length !== block.entryCount) throw new RecordingError('it does not hold what its head says')
+      if (entries.length !== block.entryCount) throw new RecordingError('its number of entries differs from its head')
       return entries
     } catch (error) {
       throw this.#damaged(block, (error as Error).message)
@@ -127,13 +133,13 @@ interface Beginning {
   readonly version: number
   readonly format: RecordingFormat
   readonly header: RecordingHeader
-  /** Where the first block stands. */
+  /** Offset of the first block. */
   readonly end: number
 }
 
 async function readBeginning(path: string, file: FileHandle): Promise<Beginning> {
   const signature = readSignature(await readAt(file, 0, SIGNATURE_BYTES_MAX))
-  if (signature === undefined) throw new RecordingError(`${path} is no recording`)
+  if (signature === undefined) throw new RecordingError(`${path} is not a recording`)
   const { version } = signature
   const format = FORMATS.get(version)
   if (format === undefined) {
@@ -172,7 +178,7 @@ async function findBlocks(file: FileHandle, { format, end }: Beginning): Promise
   return { blocks, bytes, tornBytes: 0 }
 }
 
-/** The head at a place, when a whole block stands there. */
+/** The head at an offset, when a complete block begins there. */
 async function readHead(file: FileHandle, format: RecordingFormat, offset: number, fileBytes: number) {
   const head = format.decodeBlockHead(await readAt(file, offset, format.blockHeadBytes))
   const isWhole = head !== undefined && offset + format.blockHeadBytes + head.bodyBytes <= fileBytes
@@ -182,7 +188,7 @@ async function readHead(file: FileHandle, format: RecordingFormat, offset: numbe
 async function findNextBlock(file: FileHandle, format: RecordingFormat, start: number, fileBytes: number) {
   const { blockMark } = format
   for (let from = start; from < fileBytes; from += SEARCH_BYTES) {
-    // One mark may stand across the end of what is searched at once.
+    // A mark may span the end of the searched bytes.
     const bytes = await readAt(file, from, SEARCH_BYTES + blockMark.length - 1)
     for (let found = bytes.indexOf(blockMark); found >= 0; found = bytes.indexOf(blockMark, found + 1)) {
       if ((await readHead(file, format, from + found, fileBytes)) !== undefined) return from + found
@@ -191,7 +197,7 @@ async function findNextBlock(file: FileHandle, format: RecordingFormat, start: n
   return undefined
 }
 
-/** What stands at a place: fewer bytes at the end of the file. */
+/** Reads bytes at an offset; fewer at the end of the file. */
 async function readAt(file: FileHandle, offset: number, length: number): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(length)
   let done = 0

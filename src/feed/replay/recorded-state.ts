@@ -1,6 +1,6 @@
 /**
- * The state of one recorded market at a place of the recording: its book, and whether anybody vouched for it. Made from
- * the entries up to there, and told as the events that lead anyone to the same state. Pure.
+ * The state of one recorded market at a position of the recording: its book, and whether the book was live. It is built
+ * from the entries up to there, and returned as events that lead to the same state. Pure.
  */
 import { Book } from '../../market/book.ts'
 import { ASK, BID, type LevelChange, type MarketEvent } from '../../market/event.ts'
@@ -8,7 +8,7 @@ import { ASK, BID, type LevelChange, type MarketEvent } from '../../market/event
 export class RecordedState {
   readonly #book = new Book()
   #hasBook = false
-  /** Why nobody vouches for the book; undefined while somebody does. */
+  /** Why the book is not live; undefined while it is. */
   #reason: string | undefined
 
   constructor(reason: string) {
@@ -33,13 +33,13 @@ export class RecordedState {
     }
   }
 
-  /** The last book, which was lost, is published no longer. */
+  /** Removes the last book of a lost market, which is no longer published. */
   withdraw(): void {
     this.#book.replace([])
     this.#hasBook = false
   }
 
-  /** The last book, also when it was lost since, unless it was withdrawn. Empty before the first. */
+  /** The last book, even when it was lost since, unless it was withdrawn. Empty before the first. */
   levels(): LevelChange[] {
     const levels: LevelChange[] = []
     for (const side of [BID, ASK] as const) {
@@ -52,13 +52,13 @@ export class RecordedState {
   }
 
   /**
-   * What leads to this state from any other, without executions: events for one turn after the other, because a book
-   * that is lost within the turn that it came in is never published.
+   * The events that lead to this state from any other, without executions, grouped by tick: a book that is lost in the
+   * tick in which it arrived would never be published.
    */
-  turns(): MarketEvent[][] {
-    const turns: MarketEvent[][] = []
-    if (this.#hasBook) turns.push([{ type: 'snapshot', levels: this.levels() }])
-    if (this.#reason !== undefined) turns.push([{ type: 'lost', reason: this.#reason }])
-    return turns
+  eventsByTick(): MarketEvent[][] {
+    const ticks: MarketEvent[][] = []
+    if (this.#hasBook) ticks.push([{ type: 'snapshot', levels: this.levels() }])
+    if (this.#reason !== undefined) ticks.push([{ type: 'lost', reason: this.#reason }])
+    return ticks
   }
 }

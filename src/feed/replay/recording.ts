@@ -1,19 +1,18 @@
 /**
- * What a recording is, in words of the product: markets as they were configured, and entries in the order of their
- * commits. How that becomes bytes is the business of a format (`format-1`); every format that was ever written stays
- * readable.
+ * The content of a recording: the configured markets, and entries in the order of their commits. The bytes are defined
+ * by a format (`format-1`); every format that was ever written stays readable.
  */
 import type { MarketDefinition, MarketEvent } from '../../market/event.ts'
 
 export interface RecordedMarket {
-  /** As it was configured: replaying under the same definition gives the same commits. */
+  /** The definition at the time of recording: replaying with the same definition gives the same commits. */
   readonly definition: MarketDefinition
-  /** Where its events came from, as the configuration names it: `kraken:BTC/USD`. */
+  /** Its sources in the form of the configuration: `kraken:BTC/USD`. */
   readonly sources: readonly string[]
 }
 
 export interface RecordingHeader {
-  /** The program that wrote the file, with its version. */
+  /** Name and version of the program that wrote the file. */
   readonly writtenBy: string
   /** Wall clock at the start of the recording, milliseconds since the epoch. */
   readonly startedAtMilliseconds: number
@@ -21,28 +20,28 @@ export interface RecordingHeader {
 }
 
 /**
- * One commit of one market, as the events that make a sequencer commit the same when they are offered within one turn;
- * or one loss, which makes no commit. In a keyframe: the state of a market at that place, which changes nothing for who
- * has followed the recording up to there.
+ * One commit of one market, as the events from which a sequencer makes the same commit when they are offered within one
+ * tick; or one loss, which causes no commit. In a keyframe: the state of a market at that position, which changes
+ * nothing for a player that has read everything before it.
  */
 export interface RecordedEntry {
   /** Index of the market in the header. */
   readonly market: number
-  /** Milliseconds since the epoch; never goes back within a file, whatever the wall clock did. */
+  /** Milliseconds since the epoch; never decreases within a file, even when the wall clock does. */
   readonly atMilliseconds: number
   readonly events: readonly MarketEvent[]
 }
 
 /**
- * - `entries`: what happened.
- * - `keyframe`: the state of every market at this place begins here.
- * - `keyframe-rest`: more of the state that the block before began.
+ * - `entries`: commits and losses.
+ * - `keyframe`: begins the state of every market at this position.
+ * - `keyframe-rest`: continues the state of the block before.
  */
 export type BlockKind = 'entries' | 'keyframe' | 'keyframe-rest'
 
 export interface BlockHead {
   readonly kind: BlockKind
-  /** 0, 1, 2 … within the file: a block that is not there shows. */
+  /** 0, 1, 2 … within the file, so that a missing block is detected. */
   readonly number: number
   readonly firstMilliseconds: number
   readonly lastMilliseconds: number
@@ -52,28 +51,37 @@ export interface BlockHead {
   readonly bodyChecksum: number
 }
 
-/** What is wrong with the bytes of a recording, in words for people. */
+/** A recording that is damaged or cannot be read; the message is for people. */
 export class RecordingError extends Error {
   override name = 'RecordingError'
 }
 
 /** How one version of the format is read. */
 export interface RecordingFormat {
-  /** Reads what `headerBytes` announced. Throws a `RecordingError`. */
+  /**
+   * Parses the header.
+   * @throws {RecordingError}
+   */
   decodeHeader(text: string): RecordingHeader
   readonly blockHeadBytes: number
-  /** The bytes that every block begins with, for finding the next one behind damage. */
+  /** The bytes that begin every block, for finding the next one after damage. */
   readonly blockMark: Buffer
-  /** A block's head, or nothing when these bytes are none. */
+  /** The head of a block; undefined when the bytes are not one. */
   decodeBlockHead(bytes: Buffer): BlockHead | undefined
-  /** The entries of a decompressed body. Throws a `RecordingError`. */
+  /**
+   * The entries of a decompressed body.
+   * @throws {RecordingError}
+   */
   decodeEntries(body: Buffer, head: BlockHead, marketCount: number): RecordedEntry[]
 }
 
-/** The first line of every recording names its format: `tidegate recording 1`, then the header's length and checksum. */
+/**
+ * The first line of every recording names its format: `tidegate recording 1`, followed by the length and the checksum
+ * of the header.
+ */
 const SIGNATURE = /^tidegate recording ([1-9][0-9]{0,5})\n$/
 
-/** A text that no other kind of file begins with, followed by the version. */
+/** Text that begins every recording, followed by the version. */
 export function signatureLine(version: number): string {
   return `tidegate recording ${version}\n`
 }
@@ -81,7 +89,7 @@ export function signatureLine(version: number): string {
 /** Longest signature line. */
 export const SIGNATURE_BYTES_MAX = signatureLine(999_999).length
 
-/** The format version that a file's first bytes name; nothing when it is no recording. */
+/** The format version that the first bytes of a file name; undefined when the file is not a recording. */
 export function readSignature(bytes: Buffer): { readonly version: number; readonly bytes: number } | undefined {
   const end = bytes.indexOf(0x0a)
   const line = bytes.toString('latin1', 0, end + 1)

@@ -1,6 +1,6 @@
 /**
- * Recordings as a source: a market that names `replay:FILE` is fed with what was recorded under its own symbol. Every
- * file is played once, for all markets that name it; a file that no market names any more is closed, and begins anew
+ * Recordings as a source: a market that names `replay:FILE` is fed with the entries recorded under its symbol. Every
+ * file is played once for all markets that name it. A file that no market names any more is closed, and starts over
  * when it is named again. It opens no connection.
  */
 import type { Clock } from '../../base/clock.ts'
@@ -10,11 +10,11 @@ import { Player } from './player.ts'
 
 interface ReplayOptions {
   readonly markets: readonly SourceMarket[]
-  /** How many times as fast as it was recorded. */
+  /** Factor of the recorded speed. */
   readonly speed: number
-  /** Where to begin: seconds after the first entry. */
+  /** First entry to play, in seconds after the first recorded one. */
   readonly fromSeconds: number
-  /** Begin again at the end of a file. */
+  /** Start over at the end of a file. */
   readonly loops: boolean
   readonly clock: Clock
   readonly log: Log
@@ -30,7 +30,7 @@ export function createReplay({ markets, speed, fromSeconds, loops, clock, log }:
   return {
     start() {
       const paths = new Set(markets.map(({ venueSymbol }) => venueSymbol))
-      // Whoever begins together hears all of it.
+      // Markets that start together receive the whole recording.
       for (const path of paths)
         play(
           path,
@@ -57,7 +57,7 @@ export function createReplay({ markets, speed, fromSeconds, loops, clock, log }:
       players.get(market.venueSymbol)?.rebuild(market)
     },
     instrument() {
-      // A recording holds books and trades alone.
+      // A recording contains only books and trades.
       return undefined
     },
     notices(market) {

@@ -1,6 +1,6 @@
 /**
- * Brings recorded events to the precision of the market that reads them, which may be finer than the recording's and
- * never coarser: nothing is rounded. Pure.
+ * Rescales recorded events to the decimals of the market that they are played to, which may have more decimals than the
+ * recording and never fewer: nothing is rounded. Pure.
  */
 import { rescale } from '../../base/decimal.ts'
 import type { MarketDefinition, MarketEvent } from '../../market/event.ts'
@@ -8,7 +8,7 @@ import type { RecordedMarket } from './recording.ts'
 
 type Precision = Pick<MarketDefinition, 'priceDecimals' | 'amountDecimals'>
 
-/** The place in a recording of what a market can be fed with, or why there is nothing. */
+/** Index of the recorded market that can feed a market, or why there is none. */
 export function recordedIndex(
   path: string,
   recorded: readonly RecordedMarket[],
@@ -30,7 +30,10 @@ export function recordedIndex(
   return index
 }
 
-/** Nothing when a price would leave the safe integers. The precisions must fit (`recordedIndex`). */
+/**
+ * The rescaled event; undefined when a price would exceed the safe integers. The decimals must have been checked with
+ * `recordedIndex`.
+ */
 export function rescaledEvent(event: MarketEvent, recorded: Precision, market: Precision): MarketEvent | undefined {
   const isSame = recorded.priceDecimals === market.priceDecimals && recorded.amountDecimals === market.amountDecimals
   if (isSame || event.type === 'lost' || event.type === 'missed') return event

@@ -1,7 +1,8 @@
 /**
- * Writes a recording. Entries wait at most a second, or until they fill a block; a block is compressed beside the event
- * loop and written with one write, so that whatever ends the process leaves whole blocks and at most one torn one. A
- * write that fails ends the recording: the file is cut back to its last whole block, and `onFailure` is told, once.
+ * Writes a recording. Entries wait at most a second, or until a block is full. A block is compressed outside the event
+ * loop and written with one write, so that the end of the process leaves complete blocks and at most one incomplete
+ * one. A failed write ends the recording: the file is truncated to its last complete block, and `onFailure` is called
+ * once.
  */
 import { type FileHandle, open } from 'node:fs/promises'
 import { promisify } from 'node:util'
@@ -14,33 +15,33 @@ import { type BlockKind, type RecordedEntry, RecordingError, type RecordingHeade
 
 const compress = promisify(deflateRaw)
 
-/** Longest time that an entry waits in memory: what a crash of the process costs. */
+/** Longest time that an entry waits in memory: the data that a crash of the process loses. */
 const BLOCK_MILLISECONDS_MAX = 1_000
-/** Characters of entries that make a block full. */
+/** Characters of entries in a full block. */
 const BLOCK_CHARACTERS = 1_048_576
-/** Characters that may wait for the disk; one that is slower than this for long cannot be recorded on. */
+/** Characters that may wait for the disk; the recording ends when a slow disk exceeds it. */
 const WAITING_CHARACTERS_MAX = 64 * BLOCK_CHARACTERS
 
-/** What is needed of the file. */
+/** The functions of the file that are used. */
 type WrittenFile = Pick<FileHandle, 'write' | 'truncate' | 'sync' | 'close'>
 
 export interface RecordingWriterOptions {
   readonly path: string
   readonly header: RecordingHeader
-  /** Replace a file that is there; without it, that is an error. */
+  /** Replace an existing file; otherwise an existing file is an error. */
   readonly overwrites: boolean
   readonly clock: Clock
-  /** Nothing more will be written; the file is whole up to `counts`. */
+  /** Called when nothing more will be written; the file is complete up to `counts`. */
   readonly onFailure: (error: Error) => void
 }
 
-/** What the file holds. */
+/** Entries and bytes in the file. */
 export interface RecordingCounts {
   readonly entries: number
   readonly bytes: number
 }
 
-/** A block on its way into the file. */
+/** A block that is being written. */
 interface Block {
   readonly kind: BlockKind
   readonly lines: string[]
@@ -52,7 +53,7 @@ interface Block {
 export async function openRecordingWriter(options: RecordingWriterOptions): Promise<RecordingWriter> {
   const header = encodeHeader(options.header)
   const file = await open(options.path, options.overwrites ? 'w' : 'wx').catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'EEXIST' ? new RecordingError(`${options.path} is there already`) : error
+    throw error.code === 'EEXIST' ? new RecordingError(`${options.path} already exists`) : error
   })
   try {
     await writeWhole(file, header, 0)
@@ -74,7 +75,7 @@ export class RecordingWriter {
   #open: Block | undefined
   #flushTimer: Timer | undefined
   #waitingCharacters = 0
-  /** Ends when every block that was handed over is in the file. */
+  /** Settles when every block that was passed on is in the file. */
   #written: Promise<void> = Promise.resolve()
   #isOpen = true
   #failure: Error | undefined
@@ -90,24 +91,24 @@ export class RecordingWriter {
     return { entries: this.#entries, bytes: this.#bytes }
   }
 
-  /** Appends what one market did; see `RecordedEntry`. A time before the last one counts as the last one. */
+  /** Appends one entry; see `RecordedEntry`. A time before that of the last entry counts as that of the last entry. */
   write(market: number, atMilliseconds: number, events: readonly MarketEvent[]): void {
     this.#append('entries', { market, atMilliseconds, events })
   }
 
-  /** Appends the state of every market as of now, so that reading can begin here. */
+  /** Appends the current state of every market, so that reading can begin here. */
   writeKeyframe(atMilliseconds: number, states: Iterable<readonly [market: number, events: readonly MarketEvent[]]>) {
     this.#flush()
     let kind: BlockKind = 'keyframe'
     for (const [market, events] of states) {
       this.#append(kind, { market, atMilliseconds, events })
-      // A full block has been handed over, and the state goes on in the next.
+      // A full block was passed on, and the state continues in the next one.
       if (this.#open === undefined) kind = 'keyframe-rest'
     }
     this.#flush()
   }
 
-  /** Ends the recording; resolves when everything is in the file and the file on the disk. */
+  /** Ends the recording; resolves when everything is in the file and the file is on the disk. */
   async close(): Promise<void> {
     if (!this.#isOpen) return
     this.#flush()
@@ -143,7 +144,7 @@ export class RecordingWriter {
     this.#flushTimer?.cancel()
     this.#waitingCharacters += block.characters
     if (this.#waitingCharacters > WAITING_CHARACTERS_MAX) {
-      this.#fail(new RecordingError('the disk is too slow for what has to be recorded'))
+      this.#fail(new RecordingError('the disk is too slow for this recording'))
       return
     }
     this.#written = this.#written.then(() => this.#writeBlock(block)).catch((error: Error) => this.#fail(error))
@@ -165,7 +166,7 @@ export class RecordingWriter {
     try {
       await writeWhole(this.#file, Buffer.concat([head, body]), start)
     } catch (error) {
-      // A disk that refuses even this leaves a torn block, which readers pass over.
+      // A disk that refuses even this leaves an incomplete block, which readers skip.
       await this.#file.truncate(start).catch(() => undefined)
       throw error
     }
@@ -183,7 +184,7 @@ export class RecordingWriter {
   }
 }
 
-/** One write, as a rule; a disk that takes a part only is asked again, and then says why. */
+/** Usually one write; after a partial write, the rest is written again, which then fails with the reason. */
 async function writeWhole(file: WrittenFile, bytes: Buffer, position: number): Promise<void> {
   for (let done = 0; done < bytes.length; ) {
     const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done)

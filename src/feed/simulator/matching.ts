@@ -1,8 +1,7 @@
 /**
- * The matching core: one market's resting orders, matched by price, then by time. It owns the orders and says after
- * each operation which trades and which level changes that operation caused. Prices and amounts are positive safe
- * integers at the market's scale. It knows no time, no chance and nobody's identity, and it is never crossed between
- * two operations.
+ * The matching core: the resting orders of one market, matched by price, then by time. Each operation returns the
+ * trades and level changes that it caused. Prices and amounts are positive safe integers at the scale of the market. It
+ * uses no time and no randomness, orders have no owner, and the book is never crossed between two operations.
  */
 import { assert } from '../../base/assert.ts'
 import { ASK, BID, type LevelChange, type Side } from '../../market/event.ts'
@@ -17,24 +16,24 @@ export interface Trade {
 }
 
 /**
- * What one operation did. `changes` names each touched price once, with the level's total after the operation.
- * The amount that came in is `restingAmount` + `cancelledAmount` + the sum of the trades.
+ * The result of one operation. `changes` contains each changed price once, with the total of the level after the
+ * operation. The incoming amount is `restingAmount` + `cancelledAmount` + the sum of the trades.
  */
 export interface Outcome {
   readonly orderId: number
   readonly trades: readonly Trade[]
   readonly changes: readonly LevelChange[]
-  /** What of the incoming order now rests in the book. */
+  /** The part of the incoming order that now rests in the book. */
   readonly restingAmount: number
-  /** What left the market untraded: the rest of a market order, or the cancelled order. */
+  /** The untraded amount that left the market: the rest of a market order, or the cancelled order. */
   readonly cancelledAmount: number
 }
 
-/** A price with the orders that rest at it; seen from outside, read only and valid until the next operation. */
+/** A price with its resting orders; read-only outside this file and valid until the next operation. */
 interface RestingLevel {
   readonly price: number
   readonly total: number
-  /** How many orders rest here. */
+  /** Number of resting orders. */
   readonly orders: number
   readonly oldest: RestingOrder
   readonly newest: RestingOrder
@@ -55,7 +54,7 @@ interface Order {
   next: Order | undefined
 }
 
-/** Orders hang in a doubly linked list, so a cancel from the middle of a queue costs the same as from its end. */
+/** Orders of a level form a doubly linked list, so a cancel in the middle costs the same as at the end. */
 interface Level {
   readonly price: number
   total: number
@@ -65,13 +64,13 @@ interface Level {
 }
 
 export class MatchingBook {
-  /** Worst price first, best last: the busy end of an array is the cheap one to change. */
+  /** Worst price first, best last: most changes are at the end of the array, where they are cheap. */
   readonly #levels: readonly [Level[], Level[]] = [[], []]
   readonly #orders = new Map<number, Order>()
   readonly #orderCounts: [number, number] = [0, 0]
   #nextOrderId = 1
 
-  /** Trades what crosses at `price` or better; the rest joins the end of the queue at `price`. */
+  /** Trades up to `price`; the rest joins the end of the queue at `price`. */
   placeLimit(side: Side, price: number, amount: number): Outcome {
     assertPositive(price, 'price')
     assertPositive(amount, 'amount')
@@ -86,7 +85,7 @@ export class MatchingBook {
     return { orderId, trades, changes, restingAmount: rest, cancelledAmount: 0 }
   }
 
-  /** Trades at any price; what the other side cannot fill is cancelled. */
+  /** Trades at any price; the part that the other side cannot fill is cancelled. */
   placeMarket(side: Side, amount: number): Outcome {
     assertPositive(amount, 'amount')
     const orderId = this.#nextOrderId++
@@ -96,7 +95,7 @@ export class MatchingBook {
     return { orderId, trades, changes, restingAmount: 0, cancelledAmount: rest }
   }
 
-  /** Takes a resting order out; `undefined` when it does not rest (any more). */
+  /** Removes a resting order; undefined when the order does not rest. */
   cancel(orderId: number): Outcome | undefined {
     const order = this.#orders.get(orderId)
     if (order === undefined) return undefined
@@ -138,7 +137,7 @@ export class MatchingBook {
     return levels
   }
 
-  /** Matches against the other side, best price first, oldest order first; returns what stays unfilled. */
+  /** Matches against the other side, best price first, oldest order first; returns the unfilled amount. */
   #take(
     takerOrderId: number,
     takerSide: Side,
@@ -181,7 +180,7 @@ export class MatchingBook {
     return level
   }
 
-  /** Takes an order out of its queue, and its level out of the book when that was the last one. */
+  /** Removes an order from its queue, and its level when that was the last order. */
   #unlink(order: Order): void {
     const { level, previous, next, side } = order
     if (previous === undefined) level.oldest = next
@@ -204,7 +203,7 @@ export class MatchingBook {
     return level
   }
 
-  /** Where `price` stands, or would stand, in its side's array. */
+  /** Index of `price`, or its insertion point, in the array of its side. */
   #position(side: Side, price: number): number {
     const levels = this.#levels[side]
     let low = 0

@@ -1,7 +1,6 @@
 /**
- * Seeded random integers for the simulated market. One stream is one sequence for ever: it depends on nothing but the
- * seed and the name it was made with, and it hands out integers only, so that what is drawn can become a price or an
- * amount. It is no source of secrets.
+ * Seeded random integers for the simulated market. A stream depends only on its seed and its name, and returns only
+ * integers, so that they can become prices and amounts. Not for secrets.
  */
 import { assert } from '../../base/assert.ts'
 
@@ -15,12 +14,12 @@ export interface RandomStream {
   chance(numerator: number, denominator: number): boolean
 }
 
-/** A stream of its own for every (seed, name). */
+/** A separate stream for every (seed, name). */
 export function createRandomStream(seed: number, name: string): RandomStream {
   const next = createSfc32(`${seed}/${name}`)
   const below = (limit: number): number => {
     assert(Number.isSafeInteger(limit) && limit >= 1, `a random limit must be a positive integer, not ${limit}`)
-    // 31 bits divide as machine integers; 32 would take the slow way through floating point.
+    // 31 bits divide as machine integers; 32 would use slower floating point.
     if (limit <= TWO_TO_31) return (next() >>> 1) % limit
     // 53 bits: the upper 21 from one word, the lower 32 from another; every product and sum stays a safe integer.
     return ((next() >>> 11) * TWO_TO_32 + next()) % limit
@@ -45,7 +44,7 @@ function createSfc32(text: string): () => number {
     c = (((c << 21) | (c >>> 11)) + word) | 0
     return word >>> 0
   }
-  // The first words still show how alike two seeds were.
+  // The first words of similar seeds are similar.
   for (let round = 0; round < 16; round++) next()
   return next
 }

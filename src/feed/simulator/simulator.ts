@@ -1,8 +1,8 @@
 /**
- * The simulated venue as a source: a matching book a market, traded by a seeded crowd on a seeded schedule. Which
- * events it emits, in which order, follows from seed, market definition and rate alone; the clock only says when, and
- * stamps the trades. When the process stalls, at most a turn's worth of what is overdue goes out at once and the rest
- * of the schedule moves back; nothing is ever skipped. It opens no connection and needs no network.
+ * The simulated venue as a source: one matching book per market, with seeded traders on a seeded schedule. The events
+ * and their order depend only on seed, market definition and rate; the clock only determines when they are emitted, and
+ * stamps the trades. After a stall of the process, one tick emits at most a mean second of overdue events and the rest
+ * of the schedule is shifted; no event is skipped. It opens no connection.
  */
 import { assert } from '../../base/assert.ts'
 import type { Clock, Timer } from '../../base/clock.ts'
@@ -13,40 +13,43 @@ import type { Trade } from './matching.ts'
 import { createRandomStream } from './random.ts'
 import { Traders } from './traders.ts'
 
-/** One trade as the matching book made it: what the execution on the wire must agree with. */
+/** One trade of the matching book, with which the published execution must agree. */
 export interface SimulatedTrade {
   /** The market's symbol. */
   readonly market: string
-  /** Counts from 1 in each market, without gaps. */
+  /** Counts from 1 per market, without gaps. */
   readonly tradeNumber: number
-  /** Integers at the market's scale. */
+  /** Integers at the scale of the market. */
   readonly price: number
   readonly amount: number
   readonly makerOrderId: number
   readonly takerOrderId: number
   readonly takerSide: Side
-  /** The wall clock at the trade, milliseconds since the epoch; never goes back within a market. */
+  /** Wall clock at the trade, milliseconds since the epoch; never decreases within a market. */
   readonly executedAtMilliseconds: number
 }
 
 interface SimulatorOptions {
   readonly markets: readonly SourceMarket[]
-  /** Same seed, same orders. */
+  /** The same seed gives the same orders. */
   readonly seed: number
-  /** Mean number of `update` events a second in each market. */
+  /** Mean number of `update` events per second and market. */
   readonly updatesPerSecond: number
   readonly clock: Clock
-  /** Told of every trade before the event that carries it is emitted. */
+  /** Called with every trade before its event is emitted. */
   readonly onTrade?: (trade: SimulatedTrade) => void
 }
 
-/** What `/readyz` and the operator API report of every simulated market. */
+/** The notice of every simulated market in `/readyz` and the operator API. */
 const NOTICE = 'simulated: its prices are invented'
 
-/** A turn emits at most a mean second's events, and never fewer than this many when they are due. */
-const TURN_EVENTS_MIN = 64
+/** A tick emits at most the events of a mean second, but up to this many when they are due. */
+const TICK_EVENTS_MIN = 64
 
-/** Throws when a market has more decimals than safe integers can carry (8), or the rate is not positive. */
+/**
+ * @throws when a market has more than 8 decimals, beyond which amounts exceed the safe integers, or the rate is not
+ * positive
+ */
 export function createSimulator(options: SimulatorOptions): Source {
   const markets = new Map<SourceMarket, SimulatedMarket>()
   const create = (market: SourceMarket): SimulatedMarket => {
@@ -89,14 +92,14 @@ class SimulatedMarket {
   readonly #onTrade: ((trade: SimulatedTrade) => void) | undefined
   readonly #traders: Traders
   readonly #nextArrival: () => Arrival
-  readonly #turnEventsMax: number
+  readonly #tickEventsMax: number
   #arrival: Arrival
   #state: 'new' | 'running' | 'stopped' = 'new'
-  /** The monotonic time that stands for the schedule's zero; moves forward when the schedule is shifted. */
+  /** Monotonic time of the zero of the schedule; later when the schedule was shifted. */
   #originMilliseconds = 0
   #tradeNumber = 0
   #executedAtMilliseconds = 0
-  #turnTimer: Timer | undefined
+  #updateTimer: Timer | undefined
   #snapshotTimer: Timer | undefined
 
   constructor({ market, listener }: SourceMarket, { seed, updatesPerSecond, clock, onTrade }: SimulatorOptions) {
@@ -106,27 +109,27 @@ class SimulatedMarket {
     this.#onTrade = onTrade
     this.#nextArrival = createArrivals(updatesPerSecond, createRandomStream(seed, `${market.symbol}/arrivals`))
     this.#traders = new Traders(market, updatesPerSecond, createRandomStream(seed, `${market.symbol}/traders`))
-    this.#turnEventsMax = Math.max(TURN_EVENTS_MIN, Math.floor(updatesPerSecond))
+    this.#tickEventsMax = Math.max(TICK_EVENTS_MIN, Math.floor(updatesPerSecond))
     this.#arrival = this.#nextArrival()
   }
 
   start(): void {
     assert(this.#state === 'new', `the simulated market ${this.#symbol} was started before`)
     this.#state = 'running'
-    this.#turnTimer = this.#clock.schedule(0, () => {
+    this.#updateTimer = this.#clock.schedule(0, () => {
       this.#originMilliseconds = this.#clock.monotonicMilliseconds()
       this.#emitSnapshot()
-      this.#turn()
+      this.#emitDue()
     })
   }
 
   stop(): void {
     this.#state = 'stopped'
-    this.#turnTimer?.cancel()
+    this.#updateTimer?.cancel()
     this.#snapshotTimer?.cancel()
   }
 
-  /** In a turn of its own: it may be asked for from inside the listener. */
+  /** In a later tick, because it may be called by the listener. */
   rebuild(): void {
     if (this.#state !== 'running' || this.#snapshotTimer !== undefined) return
     this.#snapshotTimer = this.#clock.schedule(0, () => {
@@ -139,17 +142,17 @@ class SimulatedMarket {
     this.#listener({ type: 'snapshot', levels: this.#traders.book.snapshot() })
   }
 
-  /** Emits what is due, up to the bound, and comes back when the next event is. */
-  #turn(): void {
+  /** Emits the events that are due, up to the limit, and schedules the next tick. */
+  #emitDue(): void {
     const now = this.#clock.monotonicMilliseconds()
-    for (let left = this.#turnEventsMax; left > 0 && this.#dueMilliseconds() <= now; left--) {
+    for (let left = this.#tickEventsMax; left > 0 && this.#dueMilliseconds() <= now; left--) {
       if (this.#state !== 'running') return
       this.#emitUpdate()
       this.#arrival = this.#nextArrival()
     }
     if (this.#state !== 'running') return
     this.#originMilliseconds += Math.max(0, now - this.#dueMilliseconds())
-    this.#turnTimer = this.#clock.schedule(Math.max(0, this.#dueMilliseconds() - now), () => this.#turn())
+    this.#updateTimer = this.#clock.schedule(Math.max(0, this.#dueMilliseconds() - now), () => this.#emitDue())
   }
 
   #dueMilliseconds(): number {

@@ -1,11 +1,10 @@
 /**
- * The crowd that trades in one simulated market: makers who quote and requote around a wandering fair price, takers,
- * and those who pick off quotes that the fair price has left behind. Owns the market's matching book; every `step` is
- * one decision and always changes the book. All of it follows from the random stream it is handed; integers only, so
- * nothing that was ever a fraction becomes a price or an amount.
+ * The traders of one simulated market: makers that quote around a drifting fair price, takers, and traders that take
+ * quotes the fair price has moved away from. It owns the matching book; every `step` is one decision and always changes
+ * the book. Everything follows from the random stream; integers only, so no fraction becomes a price or an amount.
  *
- * Near the best prices everything happens most often, as in recorded feeds. The number of resting orders is bounded:
- * every stretch of prices has room for so many, and what the price has left far behind is given up.
+ * As in recorded feeds, most changes are near the best prices. The number of resting orders is limited: every range of
+ * prices holds a fixed number, and orders far from the current price are cancelled.
  */
 import { assert } from '../../base/assert.ts'
 import { ASK, BID, type LevelChange, type MarketDefinition, type Side } from '../../market/event.ts'
@@ -13,28 +12,28 @@ import type { Arrival } from './arrivals.ts'
 import { MatchingBook, type Trade } from './matching.ts'
 import type { RandomStream } from './random.ts'
 
-/** What one decision did to the market. */
+/** The effect of one decision. */
 export interface Step {
   readonly trades: readonly Trade[]
   readonly changes: readonly LevelChange[]
 }
 
-/** Where prices begin, in whole units of the quote asset. */
+/** Starting prices, in whole units of the quote asset. */
 const START_PRICES: Readonly<Record<string, number>> = { BTC: 60_000, ETH: 3_000, SOL: 150 }
 const START_PRICE_OTHERS = 100
-/** Up to this many fraction digits, prices and the sums of amounts stay safe integers. */
+/** Up to this many fraction digits, prices and sums of amounts stay safe integers. */
 const DECIMALS_MAX = 8
-/** A tick is so coarse that the starting price has at most this many. */
+/** The tick is chosen so that the starting price has at most this many ticks. */
 const START_TICKS_MAX = 10_000_000
-/** Quotes stand about this part of the price apart (30 cents at 60,000): most sit on that grid, some between. */
+/** Distance of the quotes as a part of the price (30 cents at 60,000): most are on that grid, some between. */
 const GRID_PARTS = 200_000
 /** Makers quote this many cells of the grid deep. */
 const GRID_CELLS = 640
-/** Orders that rest in one grid cell when it is full: it then only loses, an empty one only gains (see `#adjust`). */
+/** Orders in a full grid cell: it can only lose orders, an empty one only gain (see `#adjust`). */
 const CELL_ORDERS_MAX = 2
-/** Beyond this many levels a side the worst are given up: they are left over from where the price once was. */
+/** Beyond this many levels per side the worst are cancelled: they remain from earlier prices. */
 const LEVELS_MAX = 1_200
-/** What an order of average weight is worth, in whole units of the quote asset. */
+/** Value of an average order, in whole units of the quote asset. */
 const ORDER_VALUE = 8_000
 
 /** The fair price is kept in this fraction of a tick, so that coarse markets drift too. */
@@ -44,12 +43,15 @@ const WANDER_PARTS = 150_000
 /** Clusters from this size begin with a jump of up to 1/20,000 and have a trend. */
 const SHOCK_SIZE = 16
 const SHOCK_PARTS = 20_000
-/** Once a simulated minute the fair price goes back this part of the way to the start: half of it in about 6 hours. */
+/**
+ * Once per simulated minute the fair price moves this part of its distance back towards the start: half of it in about
+ * 6 hours.
+ */
 const REVERSION_PARTS = 512
-/** It never leaves the start by more than this part. */
+/** Largest distance from the start, as a part of it. */
 const RANGE_PARTS = 5
 
-/** What somebody decides, in percent; tuned so that a seeded hour has the figures of recorded feeds (see the test). */
+/** Decisions in percent, tuned so that a seeded hour has the figures of recorded feeds (see the test). */
 const TAKE_PERCENT = 4
 const TAKE_IN_BURST_PERCENT = 5
 const REPLACE_PERCENT = 25
@@ -57,10 +59,10 @@ const NEAR_PERCENT = 70
 /** Near is within this many grid cells of the fair price. */
 const NEAR_CELLS = 15
 const SWEEP_LEVELS_MAX = 6
-/** Takers leave a side alone that has fewer levels. */
+/** Takers do not trade against a side with fewer levels. */
 const LEVELS_MIN = 4 * SWEEP_LEVELS_MAX
 
-/** One step of the price grid on one side, between two prices, both included; `worst` is the grid price. */
+/** One step of the price grid on one side, between two prices, both included; `worst` is the price on the grid. */
 interface Cell {
   readonly side: Side
   readonly best: number
@@ -76,7 +78,7 @@ export class Traders {
   readonly #averageAmount: number
   readonly #wander: number
   readonly #reversionEvents: number
-  /** In parts of a tick, and the whole ticks of it. */
+  /** In fractions of a tick, and in whole ticks. */
   #fair: number
   #fairTicks: number
   #eventsToReversion: number
@@ -104,7 +106,7 @@ export class Traders {
     }
   }
 
-  /** One decision of somebody. */
+  /** One decision of a trader. */
   step(arrival: Arrival): Step {
     const random = this.#random
     const inBurst = arrival.clusterSize >= SHOCK_SIZE
@@ -137,7 +139,7 @@ export class Traders {
     this.#fairTicks = quotient(this.#fair, FAIR_PARTS)
   }
 
-  /** The side whose best quote lies beyond the fair price; bids belong at or below it, asks above. */
+  /** The side whose best quote is beyond the fair price; bids belong at or below it, asks above. */
   #staleSide(): Side | undefined {
     const fairPrice = this.#fairTicks * this.#tick
     const bid = this.book.levelAt(BID, 0)
@@ -147,7 +149,7 @@ export class Traders {
     return undefined
   }
 
-  /** Takes what is stale, a few levels at most, with a limit at the fair price; at times the order stays there. */
+  /** Takes up to a few stale levels, with a limit at the fair price; at times the rest of the order stays there. */
   #pickOff(staleSide: Side): Step {
     const side = other(staleSide)
     const price = (this.#fairTicks + (staleSide === ASK ? 0 : 1)) * this.#tick
@@ -161,7 +163,7 @@ export class Traders {
     return this.book.placeLimit(side, price, amount)
   }
 
-  /** A market order: mostly a part of the best level, at times all of it, at times several levels. */
+  /** A market order: mostly for a part of the best level, at times for all of it or for several levels. */
   #take(side: Side): Step {
     const makers = other(side)
     if (this.book.levelCount(makers) < LEVELS_MIN) return this.#quote(this.#drawCell(makers))
@@ -188,8 +190,8 @@ export class Traders {
   }
 
   /**
-   * A quote more or a quote less in one cell, the likelier the further the cell is from half full. So every part of
-   * the book keeps its depth by itself wherever the price goes, and no part can fill without end.
+   * Adds or removes a quote in one cell, with a probability that grows with the distance of the cell from half full. So
+   * every part of the book keeps its depth wherever the price goes, and no part grows without limit.
    */
   #adjust(side: Side): Step {
     const levelCount = this.book.levelCount(side)
@@ -199,7 +201,7 @@ export class Traders {
     return this.#random.below(CELL_ORDERS_MAX) >= population ? this.#quote(cell) : this.#cancel(cell, population)
   }
 
-  /** Cancels any one of the cell's orders. */
+  /** Cancels one of the orders of the cell. */
   #cancel(cell: Cell, population: number): Step {
     let skip = this.#random.below(population)
     for (let rank = this.book.rankOf(cell.side, cell.best); ; rank++) {
@@ -214,7 +216,9 @@ export class Traders {
     }
   }
 
-  /** A limit order that only makes: it stops one tick short of the other side. Most sit on the cell's grid price. */
+  /**
+   * A limit order that does not trade: it stops one tick before the other side. Most are at the grid price of the cell.
+   */
   #quote({ side, best, worst }: Cell): Step {
     const random = this.#random
     const toward = side === BID ? this.#tick : -this.#tick
@@ -231,12 +235,12 @@ export class Traders {
     return this.#cell(side, this.#random.below(near ? Math.min(NEAR_CELLS, cells) : cells))
   }
 
-  /** How many cells there are to quote in: bids end above zero. */
+  /** Number of cells to quote in: bids end above zero. */
   #cellCount(side: Side): number {
     return side === ASK ? GRID_CELLS : Math.min(GRID_CELLS, quotient(this.#fairTicks, this.#gridTicks))
   }
 
-  /** The cell that many steps from the fair price: bids reach up to it, asks begin one tick above. */
+  /** The cell at a number of steps from the fair price: bids reach up to it, asks begin one tick above. */
   #cell(side: Side, steps: number): Cell {
     const grid = this.#gridTicks
     const fair = this.#fairTicks
@@ -249,7 +253,7 @@ export class Traders {
     return { side, best: Math.max(worst - grid + 1, fair + 1) * this.#tick, worst: worst * this.#tick }
   }
 
-  /** The number of orders that rest in a cell. */
+  /** Number of resting orders in a cell. */
   #population({ side, best, worst }: Cell): number {
     let orders = 0
     for (let rank = this.book.rankOf(side, best); ; rank++) {
@@ -259,7 +263,7 @@ export class Traders {
     }
   }
 
-  /** Sizes over seven octaves, the small ones more often; half of them round, half with every digit. */
+  /** Sizes over seven octaves, small ones more often; half of them round, half with every digit. */
   #drawAmount(): number {
     const random = this.#random
     const octave = 2 ** quotient(random.below(8) * random.below(8), 8)
@@ -268,7 +272,7 @@ export class Traders {
   }
 }
 
-/** The whole quotient, towards zero, exact for safe integers. */
+/** Integer quotient, rounded towards zero, exact for safe integers. */
 function quotient(dividend: number, divisor: number): number {
   return (dividend - (dividend % divisor)) / divisor
 }

@@ -175,7 +175,7 @@ describe('the changes of a Binance book', () => {
   })
 
   it.each([
-    ['a change that is missing', diff(12, 12), 'changes 11 to 11 are missing behind the snapshot'],
+    ['a change that is missing', diff(12, 12), 'changes 11 to 11 are missing after the snapshot'],
     ['a price of 0', diff(11, 11, '0.00:1'), 'cannot take price 0.00'],
     ['a price below 0', diff(11, 11, '-1.00:1'), 'cannot take price -1.00'],
     ['a fine price below 0', diff(11, 11, '-1.001:1'), 'cannot take price -1.001'],
@@ -211,7 +211,7 @@ describe('the reach of a Binance book', () => {
     expect(told(book.apply(diff(13, 13, '1.47:0')))).toBe('update bid 147:0 (wants a snapshot)')
     expect(book.apply(diff(14, 14, '1.46:0'))).toEqual({
       kind: 'wrong',
-      reason: 'only 1 of 2 levels of BTCUSDT can be vouched for',
+      reason: 'only 1 of 2 levels of BTCUSDT are known',
     })
   })
 
@@ -351,7 +351,7 @@ class Simulation {
     const step = this.#book.apply(data)
     if (step.kind === 'wrong') {
       this.#seen.wrong++
-      expect(step.reason).toMatch(/vouched for|missing behind the snapshot|cannot take the best level/)
+      expect(step.reason).toMatch(/are known|missing after the snapshot|cannot take the best level/)
       this.#book = createBook(DEPTH, 100_000, this.#position)
       this.#readers = undefined
       return true

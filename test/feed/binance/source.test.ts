@@ -111,7 +111,7 @@ describe('a price that moves through what was fetched of a book of Binance', () 
     expect(market.judge.isCurrent).toBe(true)
     go(LOST_AT - 1)
     await market.until('lost', () => !market.isLive)
-    expect(market.reasons).toEqual([`only ${DEPTH - 1} of ${DEPTH} levels of ${SYMBOL} can be vouched for`])
+    expect(market.reasons).toEqual([`only ${DEPTH - 1} of ${DEPTH} levels of ${SYMBOL} are known`])
     // The venue wants to be left alone for a minute; its next answer is no better.
     expect(snapshotsAsked()).toBe(2)
     go(LOST_AT + 1)

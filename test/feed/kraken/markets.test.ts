@@ -101,9 +101,7 @@ it('a pair is subscribed anew, deep enough for all, when another market comes to
   expect(btc.events.map(({ type }) => type)).toEqual(['snapshot', 'lost', 'snapshot'])
   source.remove(deep.sourceMarket)
   await btc.until('its book again', () => btc.count('snapshot') === 3)
-  expect(btc.reasons()).toEqual(
-    Array(2).fill('BTC/USD is subscribed anew, because the markets that read it have changed'),
-  )
+  expect(btc.reasons()).toEqual(Array(2).fill('BTC/USD is subscribed again because its markets changed'))
   expect(deep.states).toHaveLength(1)
   expect(books(server).filter((request) => request.startsWith('subscribe'))).toEqual([
     'subscribe BTC/USD 10',

@@ -390,7 +390,7 @@ describe('a book that cannot be vouched for', () => {
     source.rebuild(listener.sourceMarket, 'asked twice')
     source.rebuild(new SourceListener('BTC/USD').sourceMarket, 'not here')
     await listener.until('life again', isLive(listener))
-    expect(listener.reasons()).toEqual(['BTCUSD has to be rebuilt: crossed'])
+    expect(listener.reasons()).toEqual(['the book of BTCUSD is rebuilt: crossed'])
     expect(listener.side(BID)).toEqual(['100.00:2.50000000', '99.90:3.00000000'])
   })
 })
@@ -467,7 +467,7 @@ describe('what the venue says of itself and of a pair', () => {
     list('limit_only')
     await hear(server, listener)
     expect(source.notices(listener.sourceMarket)).toEqual([
-      'kraken says of itself: post_only',
+      'kraken reports the status post_only',
       'kraken lists BTC/USD as limit_only',
     ])
     server.broadcast('{"channel":"status","type":"update","data":[{"system":"online"}]}')

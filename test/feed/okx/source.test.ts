@@ -256,7 +256,7 @@ describe('OKX', () => {
       server.broadcast(instrument('expired'))
       await market.until('gone', () => market.reasons().length === 2)
       expect(market.reasons().at(-1)).toBe('okx lists BTC-USDT as expired')
-      expect(source.notices(market.sourceMarket)).toContain('okx says of itself: ongoing: Upgrade')
+      expect(source.notices(market.sourceMarket)).toContain('okx reports the status ongoing: Upgrade')
     })
 
     it('names a pair that is suspended, and the venue that is under maintenance, while the book stands', async () => {
@@ -266,7 +266,7 @@ describe('OKX', () => {
       server.until('connected', () => server.connections() === 1).then(() => server.broadcast(status('ongoing')))
       await market.until('live', () => market.count('snapshot') === 1)
       expect(source.notices(market.sourceMarket)).toEqual([
-        'okx says of itself: ongoing: Upgrade',
+        'okx reports the status ongoing: Upgrade',
         'okx lists BTC-USDT as suspend',
         'okx offers no deeper book of BTC-USDT than 400 levels',
       ])

@@ -49,9 +49,9 @@ describe('a recording that was cut off', () => {
     }
   })
 
-  it('is no recording when it was cut within its header', async () => {
+  it('is not a recording when it was cut within its header', async () => {
     for (let length = 0; length < ends[0]!; length++) {
-      await expect(openRecording(fileOf(bytes.subarray(0, length)))).rejects.toThrow(/is no recording|in its header/)
+      await expect(openRecording(fileOf(bytes.subarray(0, length)))).rejects.toThrow(/is not a recording|in its header/)
     }
   })
 
@@ -87,7 +87,7 @@ describe('a recording with a byte changed', () => {
       const path = fileOf(flipped)
       const part = ends.findLastIndex((end) => end <= position)
       if (part < 0) {
-        await expect(openRecording(path)).rejects.toThrow(/is no recording|in its header|has format/)
+        await expect(openRecording(path)).rejects.toThrow(/is not a recording|in its header|has format/)
         continue
       }
       const reader = await openRecording(path)
@@ -119,7 +119,7 @@ describe('a recording with a byte changed', () => {
 describe('opening', () => {
   it('names what a file is that it cannot read', async () => {
     const other = fileOf(Buffer.from('{"not": "a recording"}\n'))
-    await expect(openRecording(other)).rejects.toThrow(`${other} is no recording`)
+    await expect(openRecording(other)).rejects.toThrow(`${other} is not a recording`)
     const newer = fileOf(Buffer.concat([Buffer.from('tidegate recording 2\n'), bytes.subarray(21)]))
     await expect(openRecording(newer)).rejects.toThrow(`the recording ${newer} has format 2; this program reads 1`)
     await expect(openRecording('/nowhere/at.all')).rejects.toThrow(

@@ -75,7 +75,7 @@ async function playOut(line: MarketLine, stepMilliseconds = 1): Promise<void> {
 /** What the line that was recorded published, as a replay has it: it begins and ends in its own words. */
 function asReplayed(published: readonly string[], path: string): string[] {
   return [
-    `lost: the recording ${path} has not come to this market yet`,
+    `lost: the recording ${path} has no entry of this market yet`,
     ...published,
     `lost: the recording ${path} has ended`,
   ]
@@ -114,7 +114,7 @@ describe('replaying', () => {
     // Just where a keyframe stands, entries of the same millisecond may stand before it.
     const atKeyframes = (await keyframeTimes(path)).map((at) => at - first)
     for (const fromSeconds of [...atKeyframes, ...anywhere].map((milliseconds) => milliseconds / 1_000)) {
-      const states = MARKETS.map(() => new RecordedState(`the recording ${path} has not come to this market yet`))
+      const states = MARKETS.map(() => new RecordedState(`the recording ${path} has no entry of this market yet`))
       const rest = entries.filter(({ market, atMilliseconds, events }) => {
         const isPast = atMilliseconds < first + fromSeconds * 1_000
         if (isPast) states[market]!.apply(events)
@@ -126,7 +126,7 @@ describe('replaying', () => {
       await source.stop()
       for (const market of [0, 1]) {
         const expected = [
-          ...states[market]!.turns().flat(),
+          ...states[market]!.eventsByTick().flat(),
           ...rest.flatMap((entry) => (entry.market === market ? entry.events : [])),
           { type: 'lost', reason: `the recording ${path} has ended` },
         ]
@@ -172,7 +172,7 @@ describe('a damaged recording', () => {
     const state = new RecordedState('')
     const blocks = NUMBERS.flatMap((number) => {
       const entry = number === 0 ? snapshotEntry(0, 0) : updateEntry(0, number * 1_000)
-      const keyframe = { market: 0, atMilliseconds: RECORDING_START + 4_000, events: state.turns()[0] ?? [] }
+      const keyframe = { market: 0, atMilliseconds: RECORDING_START + 4_000, events: state.eventsByTick()[0] ?? [] }
       state.apply(entry.events)
       return [...(number === 4 ? [{ isKeyframe: true, entries: [keyframe] }] : []), { entries: [entry] }]
     })
@@ -330,7 +330,7 @@ describe('a market of a recording', () => {
     source.add(joined)
     while (late.length < 3) await line.passTime(1)
     expect(late).toHaveLength(3)
-    expect(late[1]).toEqual({ type: 'lost', reason: `the recording ${path} has not come to this market yet` })
+    expect(late[1]).toEqual({ type: 'lost', reason: `the recording ${path} has no entry of this market yet` })
     expect(late[2]).toEqual(snapshotEntry(0, 0).events[0])
     await source.stop()
   })

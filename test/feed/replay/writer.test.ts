@@ -133,7 +133,7 @@ describe('the writer', () => {
   it('does not replace a file unless it is told to', async () => {
     const path = folder.next()
     writeFileSync(path, 'precious')
-    await expect(openWriter(path)).rejects.toThrow(`${path} is there already`)
+    await expect(openWriter(path)).rejects.toThrow(`${path} already exists`)
     expect(readFileSync(path, 'utf8')).toBe('precious')
     await (await openWriter(path, new VirtualClock(), [], true)).close()
     expect(await readEntries(path)).toEqual([])
@@ -179,7 +179,7 @@ describe('the writer', () => {
     })
     const megabyte: MarketEvent = { type: 'lost', reason: 'x'.repeat(1_048_576) }
     for (let count = 0; count < 70; count++) writer.write(0, RECORDING_START, [megabyte])
-    expect(failures.map(({ message }) => message)).toEqual(['the disk is too slow for what has to be recorded'])
+    expect(failures.map(({ message }) => message)).toEqual(['the disk is too slow for this recording'])
   })
 })
 

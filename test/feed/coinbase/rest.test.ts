@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fetchTrades } from '../../../src/feed/coinbase/trades.ts'
+import { fetchTrades } from '../../../src/feed/coinbase/rest.ts'
 import { serveHttp } from '../../support/http-venue.ts'
 
 const signal = new AbortController().signal

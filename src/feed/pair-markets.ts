@@ -1,85 +1,88 @@
 /**
- * The markets that read one pair, and what their listeners are told of it: a pair's own integers, exactly rescaled to
- * each market. It promises that no value is rounded (a market that is coarser than the pair is refused), that a reason
- * is told once, and that nobody is told anything after `stop`, even by a listener that is just being told.
+ * The markets of one pair, and the events that their listeners receive: the integers of the pair, exactly rescaled to
+ * each market. It guarantees that no value is rounded (a market with fewer decimals than the pair is refused), that a
+ * repeated reason is reported once, and that no listener is called after `stop`, even when a listener calls `stop`.
  */
 import { parseDecimal, rescale } from '../base/decimal.ts'
 import type { Execution, LevelChange } from '../market/event.ts'
 import type { SourceMarket } from './source.ts'
 import type { Listing, VenueTrade } from './venue.ts'
 
-/** One market that reads the pair. */
-interface Reader {
+/** One market of the pair. */
+interface PairMarket {
   readonly source: SourceMarket
-  /** The reason of the last `lost`, until a snapshot. */
+  /** The reason of the last `lost` event; cleared by a snapshot. */
   lostReason: string | undefined
 }
 
-export class VenueReaders {
+export class PairMarkets {
   readonly #venue: string
-  readonly #readers: readonly Reader[]
-  /** Those of them that can hold what the pair says. */
-  #accepted: readonly Reader[] = []
+  readonly #markets: readonly PairMarket[]
+  /** The markets whose decimals can hold the values of the pair. */
+  #accepted: readonly PairMarket[] = []
   #bookListing: Listing | undefined
   #isStopped = false
 
-  /** `markets`: at least one. */
+  /** @param markets at least one */
   constructor(venue: string, markets: readonly SourceMarket[]) {
     this.#venue = venue
-    this.#readers = markets.map((source) => ({ source, lostReason: undefined }))
+    this.#markets = markets.map((source) => ({ source, lostReason: undefined }))
   }
 
-  /** Levels a side that cover every market; Infinity = all. */
+  /** Levels per side that cover every market; Infinity = all. */
   get depthWanted(): number {
-    const depths = this.#readers.map(({ source }) => source.market.depth)
+    const depths = this.#markets.map(({ source }) => source.market.depth)
     return depths.includes(0) ? Number.POSITIVE_INFINITY : Math.max(...depths)
   }
 
-  /** Judges every market by the pair's precisions, tells those that are refused, and says whether any is left. */
+  /**
+   * Accepts the markets that can hold the precisions of the pair and reports the reason to the others. Returns whether
+   * any market is accepted.
+   */
   accept(listing: Listing): boolean {
-    const isCoarser = ({ source: { market } }: Reader) =>
+    const isCoarser = ({ source: { market } }: PairMarket) =>
       market.priceDecimals < listing.priceDecimals || market.amountDecimals < listing.amountDecimals
-    this.#accepted = this.#readers.filter((reader) => !isCoarser(reader))
-    for (const reader of this.#readers.filter(isCoarser)) {
-      this.#tellLost(reader, this.#tooFineReason(listing, reader.source))
+    this.#accepted = this.#markets.filter((fed) => !isCoarser(fed))
+    for (const fed of this.#markets.filter(isCoarser)) {
+      this.#reportLost(fed, this.#tooFineReason(listing, fed.source))
     }
     this.#bookListing = this.#accepted.length > 0 ? this.#refine(listing) : undefined
     return this.#accepted.length > 0
   }
 
-  /** The listing that was accepted last, with the decimals that the pair's book is to have. */
+  /** The listing accepted last, with the decimals that the book of the pair has. */
   get bookListing(): Listing | undefined {
     return this.#bookListing
   }
 
   has(market: SourceMarket): boolean {
-    return this.#readers.some((reader) => reader.source === market)
+    return this.#markets.some((fed) => fed.source === market)
   }
 
-  /** The largest price, in units of the pair's precision, that every accepted market can still hold. */
+  /** The largest price, in units of the precision of the pair, that every accepted market can hold. */
   priceMaximum(listing: Listing): number {
     const decimals = this.#accepted.map(({ source }) => source.market.priceDecimals)
     return Math.floor(Number.MAX_SAFE_INTEGER / 10 ** (Math.max(...decimals) - listing.priceDecimals))
   }
 
-  /** Tells the accepted markets their book, or what differs in it, as long as `isCurrent`. */
+  /** Sends the accepted markets their book, or the changed levels, as long as `isCurrent` returns true. */
   publish(listing: Listing, type: 'snapshot' | 'update', changes: readonly LevelChange[], isCurrent: () => boolean) {
-    for (const reader of this.#accepted) {
-      // A listener may have ended the source or the book while it was told.
+    for (const fed of this.#accepted) {
+      // A listener may have stopped the source or replaced the book.
       if (this.#isStopped || !isCurrent()) return
-      const { market, listener } = reader.source
+      const { market, listener } = fed.source
       const priceFactor = 10 ** (market.priceDecimals - listing.priceDecimals)
       const levels = changes.map(({ side, price, amount }) => ({
         side,
         price: price * priceFactor,
         amount: rescale(amount, listing.amountDecimals, market.amountDecimals),
       }))
-      if (type === 'snapshot') reader.lostReason = undefined
+      if (type === 'snapshot') fed.lostReason = undefined
       listener(type === 'snapshot' ? { type, levels } : { type, changes: levels, executions: [] })
     }
   }
 
-  /** Tells the accepted markets what was traded. A trade that a market cannot hold is one that it misses. */
+  /** Sends the accepted markets the executions. A trade that a market cannot hold is reported as missed. */
   execute(trades: readonly VenueTrade[]): void {
     for (const { source } of this.#accepted) {
       const { market, listener } = source
@@ -94,42 +97,42 @@ export class VenueReaders {
         }
         if (executions.length > 0 && !this.#isStopped) listener({ type: 'update', changes: [], executions })
         executions = []
-        const reason = `trade ${trade.firstId} of ${trade.amount} at ${trade.price} cannot be told in ${market.symbol}`
+        const reason = `trade ${trade.firstId} of ${trade.amount} at ${trade.price} does not fit into ${market.symbol}`
         if (!this.#isStopped) listener({ type: 'missed', reason })
       }
       if (executions.length > 0 && !this.#isStopped) listener({ type: 'update', changes: [], executions })
     }
   }
 
-  /** Tells the accepted markets that executions are missing. */
+  /** Reports to the accepted markets that executions are missing. */
   miss(reason: string): void {
     for (const { source } of this.#accepted) if (!this.#isStopped) source.listener({ type: 'missed', reason })
   }
 
-  /** Tells the accepted markets that their book cannot be vouched for. */
+  /** Reports to the accepted markets that their book is not in sync. */
   lose(reason: string): void {
-    for (const reader of this.#accepted) this.#tellLost(reader, reason)
+    for (const fed of this.#accepted) this.#reportLost(fed, reason)
   }
 
-  /** Tells every market, also those that were refused. */
+  /** Reports the reason to every market, including those that were refused. */
   loseAll(reason: string): void {
-    for (const reader of this.#readers) this.#tellLost(reader, reason)
+    for (const fed of this.#markets) this.#reportLost(fed, reason)
   }
 
   stop(): void {
     this.#isStopped = true
   }
 
-  /** A reason is told once, so that a venue that stays away for a day is no stream of events. */
-  #tellLost(reader: Reader, reason: string): void {
-    if (this.#isStopped || reader.lostReason === reason) return
-    reader.lostReason = reason
-    reader.source.listener({ type: 'lost', reason })
+  /** A repeated reason is reported once, so that a venue that is unavailable for a day causes one event. */
+  #reportLost(fed: PairMarket, reason: string): void {
+    if (this.#isStopped || fed.lostReason === reason) return
+    fed.lostReason = reason
+    fed.source.listener({ type: 'lost', reason })
   }
 
   /**
-   * How a book is made that is right for every accepted market: as finely as they all can hold, where levels may be
-   * finer than the venue lists them.
+   * The decimals of a book that is exact for every accepted market: as many as all of them can hold, where levels may
+   * be finer than the venue lists them.
    */
   #refine(listing: Listing): Listing {
     const { priceDecimals, finestPriceDecimals, amountDecimals, finestAmountDecimals } = listing

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Timer } from '../../../src/base/clock.ts'
-import { TurnPause } from '../../../src/feed/replay/turn-pause.ts'
+import { TickPause } from '../../../src/feed/replay/tick-pause.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 
 /** Its timers come before their time, as those of a process do by its monotonic clock. */
@@ -12,7 +12,7 @@ class HastyClock extends VirtualClock {
 
 function pauseOn(clock: VirtualClock, milliseconds: number) {
   const over: number[] = []
-  const pause = new TurnPause(clock, milliseconds, () => over.push(clock.monotonicMilliseconds()))
+  const pause = new TickPause(clock, milliseconds, () => over.push(clock.monotonicMilliseconds()))
   return { pause, over }
 }
 

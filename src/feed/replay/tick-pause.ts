@@ -1,21 +1,21 @@
 /**
- * The pause between two turns of a player: it ends the turn, and lasts at least a millisecond from there, because the
- * writer of a market commits no more often than that and what comes sooner would join the commit before. Somebody who
- * wants something sooner than the pause was meant to last cuts it short, to no less than that.
+ * The pause of a player between two ticks of the event loop. It ends the current tick, and lasts at least a millisecond
+ * from its end, because a sequencer commits no more often than that, and entries offered earlier would join the commit
+ * before. `cutShort` ends a longer pause after that minimum.
  */
 import type { Clock, Timer } from '../../base/clock.ts'
 
 const PAUSE_MILLISECONDS_MIN = 1
-/** A pause is looked at again after so long at the latest: timers do not take any length. */
+/** Longest timer: a longer pause is split, because timers have a maximum. */
 const TIMER_MILLISECONDS_MAX = 60_000
 
-export class TurnPause {
+export class TickPause {
   readonly #clock: Clock
   readonly #onOver: () => void
   #timer: Timer | undefined
   #isCutShort = false
   #isOver = false
-  /** Monotonic time before which the pause must not be over; none while the turn goes on. */
+  /** Monotonic time before which the pause does not end; undefined until the tick has ended. */
   #earliestMilliseconds: number | undefined
 
   constructor(clock: Clock, milliseconds: number, onOver: () => void) {
@@ -33,7 +33,7 @@ export class TurnPause {
     if (this.#earliestMilliseconds !== undefined) this.#wait(0)
   }
 
-  /** Ends it at once: nothing more is going to be played. */
+  /** Ends the pause at once: nothing more is played. */
   end(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -45,7 +45,7 @@ export class TurnPause {
     this.#timer?.cancel()
     const bounded = Math.min(Math.max(PAUSE_MILLISECONDS_MIN, milliseconds), TIMER_MILLISECONDS_MAX)
     this.#timer = this.#clock.schedule(bounded, () => {
-      // Timers may fire a little early by the monotonic clock.
+      // Timers may fire slightly early by the monotonic clock.
       const early = (this.#earliestMilliseconds ?? 0) - this.#clock.monotonicMilliseconds()
       if (early > 0) this.#wait(early)
       else this.end()
