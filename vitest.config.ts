@@ -23,7 +23,7 @@ const ON_EACH_ENGINE = [
   'test/deposits/{crediting,identity,operator-actions}.test.ts',
   'test/end-to-end/{key-encryption,orchestration-story}.test.ts',
   'test/ledger/ledger.test.ts',
-  'test/orchestrations/{convert,kills,lock-order,orchestrations,runner,start}.test.ts',
+  'test/orchestrations/{convert,kills,lock-order,orchestrations,runner,start,versions}.test.ts',
   'test/orchestrations/pricing/price.test.ts',
   'test/orchestrations/simulation.test.ts',
   'test/rest/creation-order.test.ts',

@@ -1,12 +1,14 @@
 /**
- * What a claim of 50 costs with 100,000 orchestrations due, beside ever more that are finished. Rows are written by the
- * store itself. Each claim is rolled forward as a worker's is: what was claimed is not due any more.
+ * What a claim of 50 costs: with 100,000 orchestrations due beside ever more that are finished, and beside finished ones
+ * whose rows cannot be removed because a transaction is older than they are. Rows are written by the store itself. Each
+ * claim is rolled forward as a worker's is: what was claimed is not due any more.
  */
-
-import { claimWork } from '../src/orchestrations/queue.ts'
+import { createSystemClock } from '../src/base/clock.ts'
+import { claimWork, WorkSearch } from '../src/orchestrations/queue.ts'
 import { CONVERT_KIND } from '../src/orchestrations/start.ts'
 import type { Db } from '../src/store/db.ts'
 import { sql } from '../src/store/sql.ts'
+import { withClient } from '../test/support/postgres.ts'
 import type { BenchResult } from './result.ts'
 
 const DUE = 100_000
@@ -15,6 +17,10 @@ const LIMIT = 50
 /** Rows of one statement, so that none takes long. */
 const SLICE = 250_000
 const FILL_MILLISECONDS_MAX = 600_000
+/** Deposits a second with which the finished work is spread over the time before. */
+const PACE = 300
+/** Claims beside an old transaction. */
+const CLAIMS_BESIDE = 30
 
 /** @param sizes numbers of finished orchestrations, ascending */
 export async function measureClaims(db: Db, sizes: readonly number[]): Promise<BenchResult[]> {
@@ -43,7 +49,69 @@ export async function measureClaims(db: Db, sizes: readonly number[]): Promise<B
   return results
 }
 
-async function fill(db: Db, count: number, isDue: boolean): Promise<void> {
+/**
+ * @param address of the store, for the session that keeps its transaction open
+ * @param finished orchestrations whose work was due, claimed and finished since the transaction began
+ */
+export async function measureClaimsBesideOldTransaction(
+  db: Db,
+  address: string,
+  finished: number,
+): Promise<BenchResult[]> {
+  const request = { kinds: [CONVERT_KIND], limit: LIMIT, claimSeconds: 60 }
+  const search = new WorkSearch(createSystemClock())
+  return await withClient(address, async (old) => {
+    await old.query('begin isolation level repeatable read')
+    await old.query('select 1')
+    await finish(db, finished)
+    const runs: Record<'everything' | 'since the last claim', number[]> = { everything: [], 'since the last claim': [] }
+    for (let claim = 0; claim <= CLAIMS_BESIDE; claim++) {
+      await fill(db, LIMIT, true, 0)
+      const before = await timed(() => claimWork(db, request))
+      await fill(db, LIMIT, true, 0)
+      const after = await timed(() => search.claim(db, request))
+      // The first claim of a worker is of everything that is due.
+      if (claim === 0) continue
+      runs.everything.push(before)
+      runs['since the last claim'].push(after)
+    }
+    await old.query('rollback')
+    return Object.entries(runs).map(([what, times]) => ({
+      name: `claim of ${LIMIT} of ${what}, ${finished.toLocaleString('en')} finished since an open transaction began`,
+      unit: 'ms',
+      runs: times,
+    }))
+  })
+}
+
+async function timed(claim: () => Promise<readonly unknown[]>): Promise<number> {
+  const start = performance.now()
+  const claims = await claim()
+  const milliseconds = performance.now() - start
+  if (claims.length !== LIMIT) throw new Error(`${claims.length} were claimed`)
+  return milliseconds
+}
+
+/** Work that was due, claimed and finished one after the other, up to now. */
+async function finish(db: Db, count: number): Promise<void> {
+  const seconds = count / PACE
+  for (const statement of [
+    sql`
+      insert into orchestration_queue (orchestration_id, kind, next_attempt_at)
+      select gen_random_uuid(), ${CONVERT_KIND}, now() - n * ${seconds / count} * interval '1 second'
+      from generate_series(1, ${count}::integer) as n
+    `,
+    sql`update orchestration_queue set attempt = 1, next_attempt_at = next_attempt_at + interval '60 seconds'`,
+    sql`delete from orchestration_queue`,
+  ]) {
+    await db.transaction((transaction) => statement.execute(transaction), {
+      statementMillisecondsMax: FILL_MILLISECONDS_MAX,
+    })
+  }
+}
+
+/** @param secondsMax how long ago it may have become due, at most */
+async function fill(db: Db, count: number, isDue: boolean, secondsMax = 3_600): Promise<void> {
   const status = isDue ? sql`'PROCESSING', 'convert'` : sql`'COMPLETED', null`
   await db.transaction(
     async (transaction) => {
@@ -59,7 +127,7 @@ async function fill(db: Db, count: number, isDue: boolean): Promise<void> {
           returning id, status
         )
         insert into orchestration_queue (orchestration_id, kind, next_attempt_at)
-        select id, ${CONVERT_KIND}, now() - random() * interval '1 hour' from made where status = 'PROCESSING'
+        select id, ${CONVERT_KIND}, now() - random() * ${secondsMax} * interval '1 second' from made where status = 'PROCESSING'
       `.execute(transaction)
     },
     { statementMillisecondsMax: FILL_MILLISECONDS_MAX },

@@ -14,7 +14,7 @@ import { sql } from '../src/store/sql.ts'
 import { hasPostgres, PostgresServer } from '../test/support/postgres.ts'
 import { createReceivers } from '../test/support/receivers.ts'
 import { ANCHOR_ACCOUNTS_CONTENDED, ANCHOR_ACCOUNTS_SPREAD, createLedgerAnchor } from './ledger-anchor.ts'
-import { measureClaims } from './orchestration-claim.ts'
+import { measureClaims, measureClaimsBesideOldTransaction } from './orchestration-claim.ts'
 import { newReport, type OrchestrationService, startOrchestrationService } from './orchestration-service.ts'
 import type { BenchResult } from './result.ts'
 
@@ -44,10 +44,18 @@ interface Size {
   readonly pacedSeconds: number
   /** Finished orchestrations beside which claims are measured. */
   readonly finished: readonly number[]
+  /** Finished ones that an old transaction keeps from being removed. */
+  readonly kept: number
 }
 
-const QUICK: Size = { rounds: 3, milliseconds: 1_000, pacedSeconds: 5, finished: [0, 100_000] }
-const ORDINARY: Size = { rounds: 7, milliseconds: 5_000, pacedSeconds: 30, finished: [0, 500_000, finishedMax()] }
+const QUICK: Size = { rounds: 3, milliseconds: 1_000, pacedSeconds: 5, finished: [0, 100_000], kept: 100_000 }
+const ORDINARY: Size = {
+  rounds: 7,
+  milliseconds: 5_000,
+  pacedSeconds: 30,
+  finished: [0, 500_000, finishedMax()],
+  kept: 500_000,
+}
 
 /** A number of millions in the environment makes a full size of what takes many minutes. */
 function finishedMax(): number {
@@ -88,17 +96,11 @@ async function onEmbedded({ rounds, milliseconds, pacedSeconds }: Size): Promise
   return results
 }
 
-async function onPostgres({ rounds, milliseconds, pacedSeconds, finished }: Size): Promise<BenchResult[]> {
+async function onPostgres({ rounds, milliseconds, pacedSeconds, finished, kept }: Size): Promise<BenchResult[]> {
   const server = PostgresServer.create({ settings: { fsync: 'on', full_page_writes: 'on', shared_buffers: '128MB' } })
   await server.start()
-  const open = async () =>
-    openPostgres({
-      url: await server.createDatabase(),
-      connectionsMax: CONNECTIONS,
-      log,
-      clock,
-      random: Math.random,
-    })
+  const openAt = (url: string) => openPostgres({ url, connectionsMax: CONNECTIONS, log, clock, random: Math.random })
+  const open = async () => openAt(await server.createDatabase())
   const db = await open()
   const anchor = await createLedgerAnchor(db)
   const ours = await open()
@@ -136,6 +138,11 @@ async function onPostgres({ rounds, milliseconds, pacedSeconds, finished }: Size
   results.push(...(await measureClaims(ours, finished)), makingReports(one))
   await ours.close()
   await db.close()
+  const address = await server.createDatabase()
+  const other = openAt(address)
+  await migrate(other, log)
+  results.push(...(await measureClaimsBesideOldTransaction(other, address, kept)))
+  await other.close()
   await server.remove()
   return results
 }

@@ -2,6 +2,7 @@
  * Hands out what is due: to an executor that claims, or to the sender of webhooks. A delivery is handed out to one of
  * them at a time, with an attempt number of its own, and again when the claim has ended without a result. The gates are
  * read in the transaction that hands out; what they stop is looked at again later, behind everything that is due before.
+ * States and channels that a newer version of the program has added are left to it.
  */
 import { readGates } from '../controls/gates.ts'
 import { areOwnAddresses } from '../deposit-instructions/address-owner.ts'
@@ -74,12 +75,13 @@ export async function giveUpOverdue<Tables>(
 ): Promise<void> {
   const { rows } = await sql<DeliveryRow>`
     select ${rowColumns} from deliveries
-    where next_attempt_at <= clock_timestamp() and channel = 'webhook' and ${isOverdue}
+    where next_attempt_at <= clock_timestamp() and ${isKnown} and channel = 'webhook' and ${isOverdue}
     order by next_attempt_at, id limit ${limit} for update skip locked
   `.execute(transaction)
   for (const row of rows) await giveUp(transaction, owners, row, 'deliveries.webhook_url is empty')
 }
 
+const isKnown = sql<boolean>`status in ('WAITING', 'CLAIMED')`
 const isOverdue = sql<boolean>`first_attempt_at <= clock_timestamp() - ${RETRY_HOURS} * interval '1 hour'`
 
 async function lockDue<Tables>(
@@ -90,7 +92,7 @@ async function lockDue<Tables>(
   const { rows } = await sql<DueRow>`
     select ${rowColumns}, channel is not distinct from 'webhook' and coalesce(${isOverdue}, false) as is_overdue
     from deliveries
-    where next_attempt_at <= clock_timestamp() and coalesce(channel, ${defaultChannel}) = ${channel}
+    where next_attempt_at <= clock_timestamp() and ${isKnown} and coalesce(channel, ${defaultChannel}) = ${channel}
     order by next_attempt_at, id limit ${limit} for update skip locked
   `.execute(transaction)
   return rows

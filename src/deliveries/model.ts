@@ -88,7 +88,8 @@ const STEPS: Readonly<Record<DeliveryStatus, Partial<Readonly<Record<DeliveryEve
   SETTLED: {},
 }
 
-/** The state that an event leads to; undefined: it cannot happen in this state. */
+/** The state that an event leads to; undefined: it cannot happen in this state, or the state is of a newer version. */
 export function stepAfter(status: DeliveryStatus, event: DeliveryEvent): DeliveryStatus | undefined {
-  return STEPS[status][event]
+  const steps: (typeof STEPS)[DeliveryStatus] | undefined = STEPS[status]
+  return steps?.[event]
 }

@@ -3,6 +3,7 @@
  * slow a claim. A claim raises the row's `attempt`, which is the fencing token of everything that is done with it:
  * whoever finds another number has lost the claim and changes nothing. Times are those of the store's clock.
  */
+import type { Clock } from '../base/clock.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 
@@ -12,6 +13,16 @@ export interface Claim {
   readonly attempt: string
   readonly sourceAsset: string
   readonly destinationAsset: string
+  /** When it was due, by the store's clock. */
+  readonly dueAt: string
+}
+
+export interface ClaimRequest {
+  readonly kinds: readonly string[]
+  readonly limit: number
+  readonly claimSeconds: number
+  /** What was due earlier than a little before this time is not looked for; absent: everything that is due. */
+  readonly dueSince?: string
 }
 
 /** Its work is somebody else's by now, or gone. */
@@ -23,32 +34,66 @@ export class ClaimLost extends Error {
 const RETRY_SECONDS_MIN = 1
 const RETRY_SECONDS_MAX = 30
 
+/** Longer than the transaction takes that makes work due: it is seen later than work that was due after it. */
+const OVERLAP_SECONDS = 5
+/** Between two looks at everything that is due. */
+const FULL_LOOK_MILLISECONDS = 10_000
+
+/**
+ * A worker's claims, one after the other. While somebody keeps an old transaction open, the store cannot remove the rows
+ * of finished work, and a look at everything that is due reads all of them. So a claim begins a little before the
+ * earliest work of the last one; what is earlier, because its claim has ended or its clock was another one, is found
+ * when everything is looked at, every ten seconds.
+ */
+export class WorkSearch {
+  readonly #clock: Clock
+  #dueSince: string | undefined
+  #fullLookMilliseconds = Number.NEGATIVE_INFINITY
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  async claim(db: Db, request: Omit<ClaimRequest, 'dueSince'>): Promise<readonly Claim[]> {
+    const now = this.#clock.monotonicMilliseconds()
+    const isFull = now - this.#fullLookMilliseconds >= FULL_LOOK_MILLISECONDS
+    // Before the look: one that fails, because it takes too long, is not repeated at once.
+    if (isFull) this.#fullLookMilliseconds = now
+    const dueSince = isFull ? undefined : this.#dueSince
+    const claims = await claimWork(db, dueSince === undefined ? request : { ...request, dueSince })
+    const [first, ...others] = claims.map(({ dueAt }) => dueAt)
+    const isEarlier = (left: string, right: string) => Date.parse(left) < Date.parse(right)
+    if (first !== undefined) this.#dueSince = others.reduce((least, at) => (isEarlier(at, least) ? at : least), first)
+    return claims
+  }
+}
+
 /**
  * Claims what is due, the longest overdue first, at most `limit`. Other kinds than these are left: a newer version of
  * the program may know them. What another worker is claiming at the moment is skipped.
  */
 export async function claimWork(
   db: Db,
-  {
-    kinds,
-    limit,
-    claimSeconds,
-  }: { readonly kinds: readonly string[]; readonly limit: number; readonly claimSeconds: number },
+  { kinds, limit, claimSeconds, dueSince }: ClaimRequest,
 ): Promise<readonly Claim[]> {
+  const isRecent =
+    dueSince === undefined
+      ? sql`true`
+      : sql`next_attempt_at >= ${dueSince}::timestamptz - ${OVERLAP_SECONDS} * interval '1 second'`
   // The time of the statement, not clock_timestamp(): a range of the index ends there.
   const { rows } = await sql<Claim>`
     with due as (
-      select orchestration_id from orchestration_queue
-      where next_attempt_at <= statement_timestamp() and kind = any(${[...kinds]}::text[])
+      select orchestration_id, next_attempt_at as due_at from orchestration_queue
+      where next_attempt_at <= statement_timestamp() and ${isRecent} and kind = any(${[...kinds]}::text[])
       order by next_attempt_at limit ${limit} for update skip locked
     ), claimed as (
       update orchestration_queue as queue
       set attempt = queue.attempt + 1, next_attempt_at = clock_timestamp() + make_interval(secs => ${claimSeconds})
       from due where queue.orchestration_id = due.orchestration_id
-      returning queue.orchestration_id, queue.attempt
+      returning queue.orchestration_id, queue.attempt, due_at
     )
     select claimed.orchestration_id as "orchestrationId", claimed.attempt, source_asset as "sourceAsset",
-      destination_asset as "destinationAsset"
+      destination_asset as "destinationAsset", due_at as "dueAt"
     from claimed join orchestrations on orchestrations.id = claimed.orchestration_id
     order by claimed.orchestration_id
   `.execute(db.tables())
@@ -86,12 +131,14 @@ export async function putOffWork<Tables>(transaction: Transaction<Tables>, claim
   refuseLost(claims, numAffectedRows)
 }
 
-/** Puts off work that failed by an error of its own, for longer with each attempt. A lost claim is left. */
-export async function putOffFailedWork(db: Db, { orchestrationId, attempt }: Claim): Promise<void> {
+/** Puts off work that failed, for longer with each attempt. Lost claims are left. */
+export async function putOffFailedWork(db: Db, claims: readonly Claim[]): Promise<void> {
+  if (claims.length === 0) return
   await sql`
-    update orchestration_queue set next_attempt_at = clock_timestamp()
-      + make_interval(secs => least(${RETRY_SECONDS_MAX}, power(2, least(attempt, 10))))
-    where orchestration_id = ${orchestrationId} and attempt = ${attempt}
+    update orchestration_queue as queue set next_attempt_at = clock_timestamp()
+      + make_interval(secs => least(${RETRY_SECONDS_MAX}, power(2, least(queue.attempt, 10))))
+    from ${listed(claims)}
+    where queue.orchestration_id = claims.orchestration_id and queue.attempt = claims.attempt
   `.execute(db.tables())
 }
 

@@ -2,8 +2,8 @@
  * The worker that takes orchestrations on: it claims what is due, and does it in batches of one pair of assets, each
  * batch in one transaction. A batch that fails is done one by one, so one bad row does not stop the others; a row that
  * fails by itself is logged, counted, and tried again later. Any number of workers may run on one store: a claim belongs
- * to one of them, and what was done under a claim that ended is rolled back. It keeps nothing in memory: a worker that
- * dies leaves claims, which end.
+ * to one of them, and what was done under a claim that ended is rolled back. A worker that dies leaves claims, which end;
+ * one that lost the store puts its claims off as soon as the store is there again.
  *
  * It is woken by notifications, and looks for work once a second beside them. `stop` waits for the batch in progress.
  */
@@ -14,7 +14,7 @@ import { type Db, StoreUnavailable } from '../store/db.ts'
 import { transactionWithRetries } from '../store/retry.ts'
 import { type ConvertSettings, convertBatch } from './convert.ts'
 import type { StepMetrics } from './metrics.ts'
-import { type Claim, ClaimLost, claimWork, putOffFailedWork, returnWork } from './queue.ts'
+import { type Claim, ClaimLost, putOffFailedWork, returnWork, WorkSearch } from './queue.ts'
 import { CONVERT_KIND, WORK_CHANNEL } from './start.ts'
 
 export interface RunnerOptions {
@@ -39,6 +39,9 @@ const POLL_MILLISECONDS = 1_000
 export class OrchestrationRunner {
   readonly #options: RunnerOptions
   readonly #logLimit: LogLimit
+  readonly #search: WorkSearch
+  /** Claims of one look whose work is not known to be done, because the store was unavailable. */
+  #unfinished: Claim[] = []
   #unlisten: (() => Promise<void>) | undefined
   #running: Promise<void> | undefined
   /** Set by a notification: there may be work that the last claim did not see. */
@@ -50,6 +53,7 @@ export class OrchestrationRunner {
   constructor(options: RunnerOptions) {
     this.#options = options
     this.#logLimit = new LogLimit(options.clock)
+    this.#search = new WorkSearch(options.clock)
   }
 
   /** To be called once, when the store has its schema. */
@@ -81,7 +85,9 @@ export class OrchestrationRunner {
   async #work(): Promise<number> {
     const { db } = this.#options
     const limit = db.engine === 'embedded' ? EMBEDDED_CLAIMS_MAX : CLAIMS_MAX
-    const claims = await claimWork(db, { kinds: [CONVERT_KIND], limit, claimSeconds: CLAIM_SECONDS })
+    await putOffFailedWork(db, this.#unfinished)
+    this.#unfinished = []
+    const claims = await this.#search.claim(db, { kinds: [CONVERT_KIND], limit, claimSeconds: CLAIM_SECONDS })
     const batches = batchesOf(claims)
     for (const [index, batch] of batches.entries()) {
       if (this.#stopped) {
@@ -124,8 +130,8 @@ export class OrchestrationRunner {
     }
     metrics.steps.inc({ result: 'error' })
     this.#report('row', error, 'a step of an orchestration failed and is tried again later', claim.orchestrationId)
-    // Without the store the claim ends by itself.
-    if (!(error instanceof StoreUnavailable)) await putOffFailedWork(db, claim)
+    if (error instanceof StoreUnavailable) this.#unfinished.push(claim)
+    else await putOffFailedWork(db, [claim])
   }
 
   async #listen(): Promise<void> {

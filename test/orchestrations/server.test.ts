@@ -1,0 +1,132 @@
+/**
+ * Workers on a PostgreSQL server that stops at once in the middle of a batch, and on one on which somebody keeps an old
+ * transaction open.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createSystemClock } from '../../src/base/clock.ts'
+import { createLog } from '../../src/base/log.ts'
+import { WorkSearch } from '../../src/orchestrations/queue.ts'
+import { CONVERT_KIND } from '../../src/orchestrations/start.ts'
+import type { Db } from '../../src/store/db.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { openPostgres } from '../../src/store/postgres.ts'
+import { sql } from '../../src/store/sql.ts'
+import { addAssets, addOwner, type Owner } from '../support/ledger.ts'
+import { moneyViolations, unexplained } from '../support/money-oracles.ts'
+import { createRunner, newOrchestration, ORCHESTRATED_ASSETS, startAll, statusesOf } from '../support/orchestrations.ts'
+import { createPatientClock } from '../support/patient-clock.ts'
+import { hasPostgres, PostgresServer, withClient } from '../support/postgres.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+
+const FINISHED = 5_000
+/** Assets of one batch each. */
+const DESTINATIONS = ['USDG', 'USD', 'USDC'] as const
+const BATCH = 8
+
+describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on this machine', () => {
+  let server: PostgresServer
+  beforeAll(async () => {
+    server = PostgresServer.create()
+    await server.start()
+  })
+  afterAll(() => server?.remove())
+
+  /** A store of one connection, whose time is not that of the machine. */
+  async function newStore(): Promise<{ readonly address: string; readonly db: Db }> {
+    const address = await server.createDatabase()
+    const db = openStore(address)
+    await migrate(db, createLog('error'))
+    await addAssets(db, ORCHESTRATED_ASSETS)
+    return { address, db }
+  }
+
+  it('a batch that the server loses is done once, by the same worker, when the server is there again', async () => {
+    const { address, db: early } = await newStore()
+    const owners = [await addOwner(early), await addOwner(early)] as const
+    const starts = DESTINATIONS.flatMap((destinationAsset) =>
+      Array.from({ length: BATCH }, (_, index) => newOrchestration(owners[index % 2] as Owner, { destinationAsset })),
+    )
+    const ids = await startAll(early, starts)
+    await early.close()
+    const options = { url: address, connectionsMax: 3, log: createLog('silent'), random: () => 0 }
+    const db = openPostgres({ ...options, clock: createSystemClock() })
+    const { runner } = createRunner(db)
+    await withClient(address, async (holder) => {
+      // The batch has written, and waits for a balance, when the server stops.
+      await holder.query('begin')
+      await holder.query('select from balances where profile_id = $1 for update', [owners[1].profileId])
+      runner.start()
+      const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      await expect.poll(async () => (await holder.query(waiting)).rowCount).toBe(1)
+      await server.stop('immediate')
+    }).catch(() => undefined)
+    await server.start()
+    const late = openStore(address)
+    await expect.poll(() => statusesOf(late, ids)).toEqual({ COMPLETED: ids.length })
+    await runner.stop()
+    await db.close()
+    expect(await sql`select from conversions`.execute(late.tables())).toMatchObject({ rows: { length: BATCH * 2 } })
+    expect([...(await moneyViolations(late)), ...(await unexplained(late))]).toEqual([])
+    await late.close()
+  })
+
+  it('a claim reads no more than before while an old transaction keeps finished work from being removed', async () => {
+    const { address, db } = await newStore()
+    const owner = await addOwner(db)
+    const clock = new VirtualClock()
+    const search = new WorkSearch(clock)
+    const claim = () => search.claim(db, { kinds: [CONVERT_KIND], limit: 50, claimSeconds: 60 })
+    const startOne = async () => (await startAll(db, [newOrchestration(owner)]))[0] as string
+    await withClient(address, async (old) => {
+      await old.query('begin isolation level repeatable read')
+      await old.query('select 1')
+      await finishMany(db)
+      const first = await startOne()
+      const before = await blocksRead(db)
+      expect(await claim()).toMatchObject([{ orchestrationId: first }])
+      const everything = (await blocksRead(db)) - before
+      const second = await startOne()
+      const between = await blocksRead(db)
+      expect(await claim()).toMatchObject([{ orchestrationId: second }])
+      const recent = (await blocksRead(db)) - between
+      expect(everything).toBeGreaterThan(FINISHED / 2)
+      expect(recent).toBeLessThan(everything / 20)
+      // What became due long ago without having been seen is found when everything is looked at.
+      const late = await startOne()
+      await sql`
+        update orchestration_queue set next_attempt_at = next_attempt_at - interval '1 hour'
+        where orchestration_id = ${late}
+      `.execute(db.tables())
+      expect(await claim()).toEqual([])
+      clock.advance(10_000)
+      expect(await claim()).toMatchObject([{ orchestrationId: late }])
+      await old.query('rollback')
+    })
+    await db.close()
+  })
+})
+
+function openStore(url: string): Db {
+  const options = { url, connectionsMax: 1, log: createLog('error'), random: Math.random }
+  return openPostgres({ ...options, clock: createPatientClock() })
+}
+
+/** Leaves the rows of work that was due in the last hour, and is finished. */
+async function finishMany(db: Db): Promise<void> {
+  await sql`
+    insert into orchestration_queue (orchestration_id, kind, next_attempt_at)
+    select gen_random_uuid(), ${CONVERT_KIND}, now() - random() * interval '1 hour' - interval '1 minute'
+    from generate_series(1, ${FINISHED}::integer)
+  `.execute(db.tables())
+  await sql`delete from orchestration_queue`.execute(db.tables())
+}
+
+/** Blocks of the queue and its indexes that were read so far, by the counters of the server. */
+async function blocksRead(db: Db): Promise<number> {
+  await sql`select pg_stat_force_next_flush()`.execute(db.tables())
+  const { rows } = await sql<{ blocks: number }>`
+    select (heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read)::integer as blocks
+    from pg_statio_user_tables where relname = 'orchestration_queue'
+  `.execute(db.tables())
+  return rows[0]?.blocks ?? 0
+}
