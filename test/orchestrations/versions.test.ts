@@ -18,7 +18,6 @@ import { sql } from '../../src/store/sql.ts'
 import { addDeliveries, letPass, PAYEE, rowsOf } from '../support/deliveries.ts'
 import { captureLog } from '../support/door.ts'
 import { addAssets, addOwner, type Owner } from '../support/ledger.ts'
-import { moneyViolations } from '../support/money-oracles.ts'
 import {
   convertSettings,
   createRunner,
@@ -27,6 +26,7 @@ import {
   orchestrationRow,
   startAll,
   statusesOf,
+  violationsOf,
 } from '../support/orchestrations.ts'
 import { openTestStore } from '../support/test-store.ts'
 
@@ -108,7 +108,7 @@ describe('orchestrations in every state', () => {
     expect(lines).toEqual([])
     await workAsNewer()
     expect(await statusesOf(db, [screened])).toEqual({ COMPLETED: 1 })
-    expect(await moneyViolations(db)).toEqual([])
+    expect(await violationsOf(db)).toEqual([])
   })
 
   it('are finished once by both versions beside each other', async () => {
@@ -129,7 +129,7 @@ describe('orchestrations in every state', () => {
         all.flatMap(({ claimed, held }) => [claimed, held]),
       ),
     ).toEqual({ PROCESSING: 6 })
-    expect(await moneyViolations(db)).toEqual([])
+    expect(await violationsOf(db)).toEqual([])
   })
 })
 
@@ -190,7 +190,7 @@ describe('deliveries in every state', () => {
     await change(state, sql`status = 'CLAIMED'`)
     await change(channel, sql`channel = 'manual'`)
     for (const [id, { attempt }] of await rowsOf(db, [state, channel])) await settle(id, attempt)
-    expect(await moneyViolations(db)).toEqual([])
+    expect(await violationsOf(db)).toEqual([])
   })
 
   it('of the webhook are neither sent nor given up in a state that this version does not know', async () => {

@@ -12,6 +12,7 @@ import type { Db } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
 import { captureLog } from './door.ts'
 import { credit, type Owner } from './ledger.ts'
+import { moneyViolations } from './money-oracles.ts'
 
 /** Registered by `addAssets(db, ORCHESTRATED_ASSETS)`. */
 export const ORCHESTRATED_ASSETS = { BTC: 8, USD: 2, USDC: 6, USDG: 6 } as const
@@ -101,6 +102,13 @@ export async function orchestrationRow(db: Db, id: string): Promise<Record<strin
     left join orchestration_queue on orchestration_id = id where id = ${id}
   `.execute(db.tables())
   return rows[0] as Record<string, unknown>
+}
+
+/** What breaks a rule of money in a store whose orchestrations `startAll` has paid for: no deposit did. */
+export async function violationsOf(db: Db): Promise<readonly string[]> {
+  return (await moneyViolations(db)).filter(
+    (violation) => !violation.startsWith('money comes from outside by deposits alone'),
+  )
 }
 
 /** How many of these have each status. */
