@@ -94,11 +94,10 @@ async function timed(claim: () => Promise<readonly unknown[]>): Promise<number> 
 
 /** Work that was due, claimed and finished one after the other, up to now. */
 async function finish(db: Db, count: number): Promise<void> {
-  const seconds = count / PACE
   for (const statement of [
     sql`
       insert into orchestration_queue (orchestration_id, kind, next_attempt_at)
-      select gen_random_uuid(), ${CONVERT_KIND}, now() - n * ${seconds / count} * interval '1 second'
+      select gen_random_uuid(), ${CONVERT_KIND}, now() - n * interval '1 second' / ${PACE}
       from generate_series(1, ${count}::integer) as n
     `,
     sql`update orchestration_queue set attempt = 1, next_attempt_at = next_attempt_at + interval '60 seconds'`,
