@@ -4,8 +4,9 @@
  * claim is rolled forward as a worker's is: what was claimed is not due any more.
  */
 import { createSystemClock } from '../src/base/clock.ts'
-import { claimWork, WorkSearch } from '../src/orchestrations/queue.ts'
+import { claimWork } from '../src/orchestrations/queue.ts'
 import { CONVERT_KIND } from '../src/orchestrations/start.ts'
+import { WorkSearch } from '../src/orchestrations/work-search.ts'
 import type { Db } from '../src/store/db.ts'
 import { sql } from '../src/store/sql.ts'
 import { withClient } from '../test/support/postgres.ts'

@@ -3,7 +3,6 @@
  * slow a claim. A claim raises the row's `attempt`, which is the fencing token of everything that is done with it:
  * whoever finds another number has lost the claim and changes nothing. Times are those of the store's clock.
  */
-import type { Clock } from '../base/clock.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 
@@ -36,37 +35,6 @@ const RETRY_SECONDS_MAX = 30
 
 /** Longer than the transaction takes that makes work due: it is seen later than work that was due after it. */
 const OVERLAP_SECONDS = 5
-/** Between two looks at everything that is due. */
-const FULL_LOOK_MILLISECONDS = 10_000
-
-/**
- * A worker's claims, one after the other. While somebody keeps an old transaction open, the store cannot remove the rows
- * of finished work, and a look at everything that is due reads all of them. So a claim begins a little before the
- * earliest work of the last one; what is earlier, because its claim has ended or its clock was another one, is found
- * when everything is looked at, every ten seconds.
- */
-export class WorkSearch {
-  readonly #clock: Clock
-  #dueSince: string | undefined
-  #fullLookMilliseconds = Number.NEGATIVE_INFINITY
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
-  async claim(db: Db, request: Omit<ClaimRequest, 'dueSince'>): Promise<readonly Claim[]> {
-    const now = this.#clock.monotonicMilliseconds()
-    const isFull = now - this.#fullLookMilliseconds >= FULL_LOOK_MILLISECONDS
-    // Before the look: one that fails, because it takes too long, is not repeated at once.
-    if (isFull) this.#fullLookMilliseconds = now
-    const dueSince = isFull ? undefined : this.#dueSince
-    const claims = await claimWork(db, dueSince === undefined ? request : { ...request, dueSince })
-    const [first, ...others] = claims.map(({ dueAt }) => dueAt)
-    const isEarlier = (left: string, right: string) => Date.parse(left) < Date.parse(right)
-    if (first !== undefined) this.#dueSince = others.reduce((least, at) => (isEarlier(at, least) ? at : least), first)
-    return claims
-  }
-}
 
 /**
  * Claims what is due, the longest overdue first, at most `limit`. Other kinds than these are left: a newer version of

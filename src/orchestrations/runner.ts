@@ -14,8 +14,9 @@ import { type Db, StoreUnavailable } from '../store/db.ts'
 import { transactionWithRetries } from '../store/retry.ts'
 import { type ConvertSettings, convertBatch } from './convert.ts'
 import type { StepMetrics } from './metrics.ts'
-import { type Claim, ClaimLost, putOffFailedWork, returnWork, WorkSearch } from './queue.ts'
+import { type Claim, ClaimLost, putOffFailedWork, returnWork } from './queue.ts'
 import { CONVERT_KIND, WORK_CHANNEL } from './start.ts'
+import { WorkSearch } from './work-search.ts'
 
 export interface RunnerOptions {
   readonly db: Db
