@@ -1,6 +1,7 @@
 /**
- * The key material of this node: what the settings `custody.*` give, and in the demo, for what they do not, a test seed
- * in the data folder. It says for people, too, where the addresses of each network come from.
+ * The key material for deposit addresses: the settings `custody.*`, and in the demo a test seed in the data folder for
+ * families without a configured key. For `check-config` and `doctor` it also describes where the addresses of each network
+ * come from.
  */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
@@ -19,9 +20,9 @@ import { readOrCreatePrivateFile } from './private-file.ts'
 /** Where the addresses of one family come from. */
 export interface AddressOrigin {
   readonly networks: readonly string[]
-  /** In words; undefined: from nowhere. */
+  /** The setting, or `imported addresses`; undefined when there is no origin. */
   readonly origin: string | undefined
-  /** The first address of its key, to be compared with what a wallet shows. */
+  /** The first address of the key, to be compared with the wallet's. */
   readonly firstAddress?: string
 }
 
@@ -31,8 +32,8 @@ const SEED_BYTES = 32
 const SEED_NOTE = '# For testing only: whoever has this can spend what arrives at the addresses of the demo.'
 
 /**
- * The keys of a node.
- * @param hasTestSeed what no setting gives a key for comes from the seed in the data folder, which exists: the demo
+ * The keys of a node by family.
+ * @param hasTestSeed set by the demo: families without a configured key get one from the seed in the data folder
  */
 export function addressKeys(config: Config, hasTestSeed: boolean): AddressKeys {
   const keys = new Map<AddressFamily, KeyMaterial>()
@@ -45,7 +46,7 @@ export function addressKeys(config: Config, hasTestSeed: boolean): AddressKeys {
   return keys
 }
 
-/** Made at the first start of the demo. */
+/** Reads the seed, which is made at the first start of the demo. */
 function readTestSeed(folder: string): Uint8Array {
   const path = join(folder, TEST_SEED_FILE)
   const text = readOrCreatePrivateFile(path, () => `${SEED_NOTE}\n${randomBytes(SEED_BYTES).toString('hex')}\n`)
@@ -54,7 +55,7 @@ function readTestSeed(folder: string): Uint8Array {
   return Buffer.from(digits, 'hex')
 }
 
-/** Where addresses come from with this configuration, without the demo's seed. */
+/** Where the addresses of each family come from with this configuration, the demo's seed left aside. */
 export function addressOrigins(config: Config): readonly AddressOrigin[] {
   const keys = addressKeys(config, false)
   const families = [...new Set(CRYPTO_NETWORK_NAMES.map((network) => CRYPTO_NETWORKS[network]))]
@@ -71,7 +72,7 @@ export function addressOrigins(config: Config): readonly AddressOrigin[] {
   })
 }
 
-/** Networks whose addresses come from nowhere with this configuration; of the demo, none. */
+/** Networks for which this configuration can create no address; in the demo, which has a seed, there are none. */
 export function networksWithoutAddresses(config: Config): readonly string[] {
   return addressOrigins(config).flatMap(({ networks, origin }) => (origin === undefined ? networks : []))
 }

@@ -1,8 +1,8 @@
 /**
- * Puts the service together from its configuration: with `start-markets` and `open-store` the only file that names
- * concrete engines and sources. It starts the modules in the order they need each other and stops them in reverse; a start
- * that fails leaves nothing behind. The doors open first and say 503 while what stands behind them waits for the store:
- * its schema, the directory, and the times of earlier commits, before which no market is written.
+ * Composes the service from its configuration. It selects the engine of the bus, and `open-store` that of the store; no
+ * other file names a concrete engine. Modules start in the order of their dependencies and stop in reverse order; a start
+ * that fails stops whatever it has started. The listeners open first and answer customers 503 until the store has given
+ * what the modules need: its schema, the directory, and the commit times of the last run, before which no market commits.
  */
 import type { Quotas } from '../accounts/quotas.ts'
 import { type ClientCredentials, type DemoClient, ensureDemoClient, ensureDemoPageClient } from '../auth/demo-client.ts'
@@ -59,45 +59,45 @@ export interface ServiceOptions {
   readonly config: Config
   readonly log: Log
   readonly clock: Clock
-  /** A number in [0, 1), to spread what should not happen at once. */
+  /** Returns a number in [0, 1), for jitter. */
   readonly random: () => number
-  /** Told of every trade of the simulator before it is published. */
+  /** Called with every trade of the simulator before it is published. */
   readonly onTrade?: (trade: SimulatedTrade) => void
-  /** Where commits travel, for who listens too; absent = a bus of this process that nobody else sees. */
+  /** Carries the commits, for callers that subscribe as well; absent = a bus of this service alone. */
   readonly bus?: Bus
-  /** The demo's: addresses for which there is no key come from a seed for testing, in the data folder. */
+  /** Set by the demo: addresses without a configured key are derived from a seed for testing, in the data folder. */
   readonly hasTestSeed?: boolean
-  /** The demo's: a browser on this machine sees a live ladder at `/`, once the demo client is there. */
+  /** Set by the demo: a browser on this machine gets a live ladder at `/`, once the demo client exists. */
   readonly hasDemoPage?: boolean
-  /** Takes the data folder from a holder on another machine that cannot be asked. */
+  /** Takes the data folder from a holder on another machine that cannot be asked whether it runs. */
   readonly takeOver?: boolean
-  /** Gives the start up: what was started is stopped, and the start fails with the reason of the signal. */
+  /** Aborts the start: what was started is stopped, and the start fails with the reason of the signal. */
   readonly signal?: AbortSignal
 }
 
 export interface ServiceAddresses {
-  /** Where the public listener really listens, and the stream on it. */
+  /** The address that the public listener is bound to, and the stream's on it. */
   readonly http: string
   readonly ws: string
   readonly operator: string
-  /** The address that customers use: the setting, or the listener. */
+  /** The address that customers use: `http.public_url`, or the listener's. */
   readonly publicUrl: string
 }
 
 export interface Service extends Stoppable {
   readonly addresses: ServiceAddresses
-  /** Takes over what can be taken over of a configuration that was read anew, and logs the rest. */
+  /** Applies the live settings of a reloaded configuration, and logs the keys that need a restart. */
   reload(result: ConfigResult): void
-  /** Makes sure that the demo client is there and in force, with `existing` credentials if they still open it. */
+  /** Creates the demo client unless `existing` credentials are still valid; resolves when this node accepts it. */
   ensureDemoClient(existing: ClientCredentials | undefined): Promise<DemoClient>
 }
 
-/** Time for everything that a shutdown does beside the two waits that are configured. */
+/** Time limit for a shutdown, in addition to the two configured waits. */
 const STOP_MILLISECONDS_MAX = 15_000
 
-/** What the modules share while they are put together. */
+/** What the modules share while they are composed. */
 interface Parts extends ServiceOptions {
-  /** What is in force now: `config` is what it was at the start, for what needs a restart. */
+  /** The current configuration, which a reload replaces; `config` is that of the start, for keys that need a restart. */
   readonly live: { config: Config }
   readonly lifecycle: Lifecycle
   readonly metrics: MetricsRegistry
@@ -109,14 +109,14 @@ interface Parts extends ServiceOptions {
   readonly demoPage: DemoPage | undefined
   readonly state: {
     schema: SchemaState | undefined
-    /** Set once, when the start is over. */
+    /** Set once, when the start has completed. */
     started: boolean
     /** Set once, when stopping begins. */
     draining: boolean
   }
 }
 
-/** What the operator API is about. */
+/** The modules that the operator API shows and changes. */
 interface OperatedModules {
   readonly db: Db
   readonly storeClock: StoreClockWatch
@@ -127,7 +127,7 @@ interface OperatedModules {
   readonly ledger: LedgerUpkeep
 }
 
-/** What a configuration that was read anew is applied to. */
+/** The modules that a reloaded configuration is applied to. */
 interface ReloadedModules {
   readonly markets: Markets
   readonly hub: Hub
@@ -183,10 +183,10 @@ async function startParts(parts: Parts): Promise<Service> {
   const ledger = new LedgerUpkeep({ ...parts, db })
   const operated = { db, storeClock, encryptionKey, loader, markets, hub, ledger }
   const operator = await startOperatorListener(parts, operated)
-  // Stopped after the public listener, whose drain goes on sending data.
+  // Stopped after the public listener, whose drain still sends data.
   lifecycle.started('sources', () => markets.writers.stop())
   const listener = await startPublicListener(parts, { db, loader, markets, hub, gateway })
-  // Who waits for a store that is away has to know where to ask why.
+  // Logged before the wait for the store: while it is unavailable, `/readyz` at this address gives the reason.
   log.info({ http: listener.url, operator: operator.url }, 'listening')
   const noteSchema = (schema: SchemaState): void => void Object.assign(state, { schema })
   await waitForSchema(parts, () => readSchemaState(db), noteSchema)
@@ -228,7 +228,7 @@ async function startParts(parts: Parts): Promise<Service> {
   }
 }
 
-/** What a reload changes by itself; the rest is read from the live configuration where it is used. */
+/** Applies the settings that need an action; all other live settings are read from `live.config` where they are used. */
 function applyConfig({ live, log }: Parts, modules: ReloadedModules): void {
   const { config } = live
   setLogLevel(log, config['log.level'])
@@ -348,7 +348,7 @@ function startGateway(parts: Parts, { replicas }: Markets): { readonly hub: Hub;
   return { hub, gateway }
 }
 
-/** Its stop is the drain: nobody new, then everyone who is there, spread over time. */
+/** Its stop is the drain: new connections are refused, then open ones are closed, spread over `stream.drain_seconds`. */
 async function startPublicListener(parts: Parts, modules: PublicModules): Promise<PublicListener> {
   const { db, loader, markets, hub, gateway } = modules
   const { config, live, log, metrics, clock, directory, lifecycle, state } = parts
@@ -389,9 +389,9 @@ async function startPublicListener(parts: Parts, modules: PublicModules): Promis
     clock,
   })
   lifecycle.started('public listener', async () => {
-    // A balancer that never saw this node ready has nothing to notice.
+    // `http.drain_delay_seconds` lets load balancers notice; they never saw a node that has not started as ready.
     if (state.started) await wait(clock, live.config['http.drain_delay_seconds'] * 1000)
-    // It is closed when its last connection is gone, and it is the drain that makes them go.
+    // `close` resolves when no connection is left, which the drain brings about.
     const closed = listener.close()
     await gateway.drain(live.config['stream.drain_seconds'])
     await closed

@@ -1,9 +1,9 @@
-/** The quotas of customers with the settings that are in force; one per process, shared by both listeners. */
+/** The quotas of customers, with the current settings; one instance per process, shared by both listeners. */
 import { Quotas } from '../accounts/quotas.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
 import type { Config } from '../config/settings.ts'
 
-/** @param live what is in force now; its configuration is replaced when it is reloaded */
+/** @param live its configuration is the current one; a reload replaces it */
 export function createQuotas(metrics: MetricsRegistry, live: { readonly config: Config }): Quotas {
   return new Quotas(metrics, () => {
     const { config } = live

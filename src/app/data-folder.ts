@@ -1,14 +1,14 @@
 /**
- * Who may own and write the data folder, and what other users of the machine can read in it: nothing. The folder itself
- * may be open to readers, because it can be a volume whose mode was given; the store is in a subfolder with mode 700, and
- * every file that is made directly in the data folder has mode 600. A folder in which other users can replace files is
- * refused.
+ * The ownership and the permissions of the data folder. Other users can read nothing that it contains: the store is in a
+ * subfolder with mode 700, and every file made directly in the data folder has mode 600. The folder itself may be readable,
+ * because it can be a volume whose mode this process does not choose. A folder in which other users can replace files is
+ * rejected.
  */
 import { chmodSync, lstatSync, mkdirSync, mkdtempSync, rmdirSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from '../base/log.ts'
 
-/** Permissions of group and others. */
+/** Mode bits of group and others. */
 export const OTHERS = 0o077
 const OTHERS_WRITE = 0o002
 const STICKY = 0o1000
@@ -19,19 +19,19 @@ export function storeFolder(dataFolder: string): string {
 }
 
 /**
- * Makes the folder when it is missing, and sees to it that whatever this process makes from now on is for its owner
- * alone. Throws when other users could replace what is in the folder.
+ * Makes the folder when it is missing, and sets the umask, so that whatever this process makes from now on is accessible
+ * to its owner alone. Throws when other users could replace files in the folder.
  */
 export function prepareDataFolder(folder: string): void {
   process.umask(OTHERS)
   attempt(`data_dir ${folder} cannot be created`, () => mkdirSync(folder, { recursive: true, mode: 0o700 }))
   const problem = dataFolderProblem(folder, statSync(folder))
   if (problem !== undefined) throw new Error(`data_dir ${problem.detail}: ${problem.next}`)
-  // Tried and not asked: permissions are not the only reason, a file system can be read-only.
+  // A write is the only reliable check: beside permissions, the file system can be read-only.
   attempt(`data_dir ${folder} cannot be written`, () => rmdirSync(mkdtempSync(join(folder, '.start-'))))
 }
 
-/** What the system refuses is one line with the remedy. */
+/** Replaces an error of the system by one line with the remedy. */
 function attempt(what: string, work: () => void): void {
   try {
     work()
@@ -42,7 +42,7 @@ function attempt(what: string, work: () => void): void {
   }
 }
 
-/** Takes a store that an earlier version left open to other users away from them. The folder's lock must be held. */
+/** Gives a store that an earlier version left readable to other users mode 700. The folder's lock must be held. */
 export function closeStoreFolder(dataFolder: string, log: Log): void {
   const path = storeFolder(dataFolder)
   const stats = lstatSync(path, { throwIfNoEntry: false })
@@ -54,7 +54,7 @@ export function closeStoreFolder(dataFolder: string, log: Log): void {
   log.warn({ path, mode }, 'the store could be read by other users; it has mode 700 now: see docs/custody.md')
 }
 
-/** Why a data folder cannot be used, in words that follow its name, and what to do. */
+/** Why a data folder cannot be used (`detail`), and the remedy (`next`); undefined when it can be used. */
 export function dataFolderProblem(
   path: string,
   stats: Stats,
@@ -69,7 +69,7 @@ export function dataFolderProblem(
   return undefined
 }
 
-/** Root can change everything anyway. Always true where files have no such owners. */
+/** Whether a file belongs to this user or to root, who can change everything anyway. True on systems without user ids. */
 export function isOursOrRoots({ uid }: Stats): boolean {
   const ours = process.geteuid?.()
   return ours === undefined || uid === ours || uid === 0

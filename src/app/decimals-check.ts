@@ -1,6 +1,6 @@
 /**
- * Whether the ledger could keep its amounts with the decimals of a configuration, as far as a server has the store. An
- * embedded one is opened by its service, `migrate` and `doctor` alone; `serve` and `doctor` check its decimals.
+ * Compares the decimals of the configured assets with those that the ledger counts in, for `check-config`. Only a PostgreSQL
+ * store is read: an embedded one is opened by its service, `migrate` and `doctor` alone, and `serve` and `doctor` check it.
  */
 import type { Clock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
@@ -12,7 +12,7 @@ import { readSchemaState } from '../store/migrate.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { openStoreAsItIs } from './open-store.ts'
 
-/** @param origins where each value came from */
+/** @param origins the origin of each value: flag, variable, file or default */
 export async function checkDecimals(
   config: Config,
   origins: Readonly<Record<SettingKey, string>>,
@@ -23,7 +23,7 @@ export async function checkDecimals(
   const lifecycle = new Lifecycle(log)
   try {
     const db = await openStoreAsItIs({ config, log, clock, random: Math.random, lifecycle })
-    // An older schema has no ledger, or the start brings it up to date and looks for itself.
+    // An older schema may have no ledger. After `migrate`, the start compares the decimals itself.
     if ((await readSchemaState(db)) !== 'current') return { problems: [], warnings: [] }
     const faults = await decimalsFaults(db.tables(), config.assets)
     return { problems: faults.map((message) => ({ key: 'assets', origin: origins.assets, message })), warnings: [] }

@@ -1,4 +1,4 @@
-/** Which modules learn of the results of deliveries: those that deliveries are made for. */
+/** The modules that create deliveries, which are notified of their results in the same transaction. */
 import type { DeliveryOwners } from '../deliveries/owner.ts'
 import { depositReturns } from '../deposits/returns.ts'
 import { ORCHESTRATION_DELIVERIES } from '../orchestrations/delivery-results.ts'

@@ -1,13 +1,12 @@
 /**
- * The page of the demo at `/`: a live ladder of one market, drawn from the stream as any client reads it. It is static
- * but for the names of the markets, needs nothing from another origin, and its policy lets it run and load nothing but
- * what is here. Pure.
+ * The page of the demo at `/`: a live ladder of one market, which reads the stream as any client does. Only the names of the
+ * markets vary. It loads nothing from another origin, and its policy allows only the script and the style of this file.
  */
 import { createHash } from 'node:crypto'
 
-/** The page gets its tokens here. */
+/** Path of the endpoint that gives the page its tokens. */
 export const DEMO_TOKEN_PATH = '/demo/token'
-/** A field that a page of another origin cannot send without asking first (a preflight), which is never granted. */
+/** A header field that a page of another origin can send only after a CORS preflight, which is never granted. */
 export const DEMO_HEADER = 'x-tidegate-demo'
 
 const STYLE = `
@@ -36,7 +35,7 @@ td:first-child { text-align: left; }
 @media (max-width: 42rem) { main { grid-template-columns: 1fr; } }
 `
 
-/** Prices and amounts stay the texts of the wire; they are compared as whole numbers of their last digit. */
+/** Prices and amounts stay text, and are compared as integers in units of their last decimal. */
 const SCRIPT = `
 const LEVELS = 14, TRADES = 31, DELAY_MAX = 15
 const byId = (id) => document.getElementById(id)
@@ -132,7 +131,7 @@ function difference(higher, lower) {
 connect()
 `
 
-/** @param symbols of the markets, the first one shown first */
+/** @param symbols the markets to choose from; the first one is shown first */
 export function demoPage(symbols: readonly string[]): string {
   const options = symbols.map((symbol) => `<option>${escaped(symbol)}</option>`).join('')
   return `<!doctype html>
@@ -161,7 +160,7 @@ export function demoPage(symbols: readonly string[]): string {
 `
 }
 
-/** @param streamOrigin of the WebSocket: not every browser counts it as the page's own origin */
+/** @param streamOrigin origin of the WebSocket, which not every browser includes in `'self'` */
 export function demoPagePolicy(streamOrigin: string): string {
   return [
     "default-src 'none'",

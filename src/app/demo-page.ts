@@ -1,8 +1,9 @@
 /**
- * The live ladder of the demo: the page at `/`, and the tokens that it gets without credentials. Both exist only while
- * the public listener is bound to a loopback address, and only for requests that name a loopback host and came through
- * no proxy; every other request is answered 404. A token lives five minutes and belongs to a client that holds
- * the streaming scope alone; only a page of this very origin gets one. `serve` never makes any of this.
+ * The live ladder of the demo: the page at `/`, and the endpoint that gives it tokens without credentials. Both are served
+ * only while the public listener is bound to a loopback address, and only to requests from a loopback address that name a
+ * loopback host and came through no proxy. Other requests get the page with links, and 404 from the token endpoint. A token
+ * is valid for five minutes and belongs to a client that holds the streaming scope alone; only a page of the same origin
+ * gets one. `serve` has neither.
  */
 import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -21,23 +22,23 @@ import { issuesTokens } from './token-issuer.ts'
 export interface DemoPageOptions {
   readonly directory: Directory
   readonly clock: Clock
-  /** Of the markets that are served now. */
+  /** Symbols of the markets that are currently served. */
   readonly symbols: () => readonly string[]
 }
 
-/** What `/` answers to a browser. */
+/** The response to a browser at `/`. */
 export interface Page {
   readonly html: string
-  /** Its `Content-Security-Policy`. */
+  /** The `Content-Security-Policy` of the page. */
   readonly policy: string
 }
 
 const TOKEN_SECONDS = 300
-/** A page needs one token per connection; whoever is let in at all is on this machine. */
+/** For all pages together: a page needs one token per connection, and all of them run on this machine. */
 const TOKENS_PER_SECOND = 2
 const TOKENS_AT_ONCE = 20
 
-/** Fields that proxies add: a request that came through one is not from this machine, whatever its address. */
+/** Header fields that proxies add. A request that came through a proxy may be from another machine, whatever its address. */
 const PROXY_FIELDS = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip']
 
 export class DemoPage {
@@ -49,12 +50,12 @@ export class DemoPage {
     this.#options = options
   }
 
-  /** From now on tokens are those of this client. */
+  /** Enables the token endpoint, which issues tokens of this client. */
   openFor(clientId: string): void {
     this.#clientId = clientId
   }
 
-  /** Declares the route of the tokens; `app` is the listener that the page belongs to. */
+  /** Registers the token endpoint on the public listener. */
   register(app: FastifyInstance): void {
     this.#isBoundToLoopback = () => {
       const addresses = app.addresses()
@@ -73,11 +74,11 @@ export class DemoPage {
     app.post(DEMO_TOKEN_PATH, { onRequest: [refuse, createRateLimitHook(limiter, () => '')] }, () => this.#token())
   }
 
-  /** The ladder, for those who may see it; undefined for everybody else. */
+  /** The ladder; undefined for a request that is not local. */
   pageFor(request: IncomingMessage): Page | undefined {
     if (!this.#isLocal(request)) return undefined
     const scheme = 'encrypted' in request.socket ? 'wss' : 'ws'
-    // Not as it was sent: it becomes a part of a header field.
+    // Parsed, because it becomes part of a header field.
     const { host } = new URL(`http://${request.headers.host}`)
     return { html: demoPage(this.#options.symbols()), policy: demoPagePolicy(`${scheme}://${host}`) }
   }
@@ -92,7 +93,7 @@ export class DemoPage {
     )
   }
 
-  /** In this order: where the request is from, then which page sent it. */
+  /** Checks first where the request came from, then which page sent it. */
   #refusal(request: IncomingMessage): Problem | undefined {
     if (!this.#isLocal(request)) return new Problem('not_found', 'there is nothing at this path')
     const { headers } = request
@@ -110,7 +111,7 @@ export class DemoPage {
   }
 }
 
-/** The page of a service, where it is the demo's and tokens are ours to issue. */
+/** The page of a demo that issues its own tokens; undefined for any other service. */
 export function createDemoPage(
   options: { readonly hasDemoPage?: boolean; readonly config: Config; readonly clock: Clock },
   directory: Directory,

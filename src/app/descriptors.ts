@@ -1,16 +1,17 @@
 /**
- * Open files: whether the limit of the process fits its settings, and whether there is one left now. Every connection
- * takes one; a process without any cannot accept connections, reach a store or a venue, or open a file.
+ * File descriptors: whether the limit of the process suffices for its settings, and whether one is left now. Every
+ * connection takes one. A process that has none left cannot accept connections, connect to a store or a venue, or open a
+ * file.
  */
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import type { Log } from '../base/log.ts'
 import type { Config } from '../config/settings.ts'
 import { CONNECTIONS_MAX } from '../http/connections.ts'
 
-/** The operator listener (256), the store's connections, venues, certificates, logs and what the runtime itself opens. */
+/** For the operator listener (256), connections to the store and to venues, certificates, logs and the runtime itself. */
 const RESERVE = 512
 
-/** Warns when more connections are allowed than there are descriptors. Where the limit cannot be read, it is not checked. */
+/** Warns when the settings allow more connections than the process may open. A limit that cannot be read is not checked. */
 export function checkDescriptorLimit(config: Config, log: Log, readLimits = readProcessLimits): void {
   const limit = softLimitOf(readLimits())
   const connectionsMax = config['stream.connections_max']
@@ -29,7 +30,7 @@ export function hasDescriptor(): boolean {
     return true
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // Where there is no such file, nothing can be said.
+    // On a system without /dev/null the open fails for another reason.
     return code !== 'EMFILE' && code !== 'ENFILE'
   }
 }
@@ -44,7 +45,7 @@ function readProcessLimits(): string {
   }
 }
 
-/** In force, since the runtime has raised it to the hard limit at its start; undefined: unlimited or not known. */
+/** The soft limit, which Node raises to the hard limit when it starts; undefined = unlimited or unknown. */
 function softLimitOf(limits: string): number | undefined {
   const limit = /^Max open files +(\d+) /m.exec(limits)?.[1]
   return limit === undefined ? undefined : Number(limit)

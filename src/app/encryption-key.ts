@@ -1,6 +1,6 @@
 /**
- * The key that encrypts signing keys and the pepper in the store: the configured one, or, of an embedded store, the one
- * in `DATA/encryption-key`, which is made once in the life of a data folder. A node whose key is not the one that the
+ * The key that encrypts signing keys and the pepper in the store: `keys.encryption_key`, or, for an embedded store, the
+ * key in `DATA/encryption-key`, which is made once in the life of a data folder. A node whose key is not the one that the
  * store is encrypted with does not start.
  */
 import { randomBytes } from 'node:crypto'
@@ -17,14 +17,14 @@ import { issuerOfNewStore, issuesTokens } from './token-issuer.ts'
 
 const KEY_BYTES = 32
 
-/** Where the key of an embedded store is, when it is not configured. */
+/** Path of the key of an embedded store, which is used unless a key is configured. */
 export function encryptionKeyFile(config: Config): string {
   return join(config.data_dir, 'encryption-key')
 }
 
 /**
- * The key of this node; undefined where there is none. It is made when an embedded store, which must be open and whose
- * schema must be current, does not need another one.
+ * Returns the key of this node; undefined when it has none. For an embedded store, which must be open and have the current
+ * schema, a missing key is made, unless the store is encrypted already: then this throws `EncryptionKeyProblem`.
  */
 export async function loadEncryptionKey(config: Config, db: Db): Promise<EncryptionKey | undefined> {
   if (config['keys.encryption_key'] !== '' || config['store.url'] !== '') return configuredKey(config)
@@ -39,7 +39,7 @@ export async function loadEncryptionKey(config: Config, db: Db): Promise<Encrypt
   return createEncryptionKey(config)
 }
 
-/** The key of this node as it is now, for who only looks: nothing is made, and a damaged file is none. */
+/** The key of this node, for callers that change nothing: no key is made, and a damaged file counts as none. */
 export function existingEncryptionKey(config: Config): EncryptionKey | undefined {
   const path = encryptionKeyFile(config)
   if (config['keys.encryption_key'] !== '' || config['store.url'] !== '' || !existsSync(path))
@@ -47,7 +47,7 @@ export function existingEncryptionKey(config: Config): EncryptionKey | undefined
   return EncryptionKey.parse(readFileSync(path, 'utf8').trim())
 }
 
-/** As `loadEncryptionKey`, for a store that is to be given new keys: what it is encrypted with now does not matter. */
+/** As `loadEncryptionKey`, for a store whose keys are about to be replaced: its present encryption does not matter. */
 export function createEncryptionKey(config: Config): EncryptionKey | undefined {
   if (config['keys.encryption_key'] !== '' || config['store.url'] !== '') return configuredKey(config)
   const path = encryptionKeyFile(config)
@@ -57,7 +57,7 @@ export function createEncryptionKey(config: Config): EncryptionKey | undefined {
   return key
 }
 
-/** Undefined when there is none. The format was checked when the configuration was loaded. */
+/** `keys.encryption_key`; undefined when it is not set. Its format was checked when the configuration was loaded. */
 function configuredKey(config: Config): EncryptionKey | undefined {
   const text = config['keys.encryption_key']
   return text === '' ? undefined : EncryptionKey.parse(text)
@@ -71,8 +71,8 @@ export interface KeyCheck {
 }
 
 /**
- * Throws when `key` is not the one that the store is encrypted with. A store that is new is given its authority here, so
- * that of two nodes that start at once with different keys, one ends.
+ * Throws when `key` is not the one that the store is encrypted with. A new store gets its authority here, so that when two
+ * nodes start at the same time with different keys, one of them fails.
  */
 export async function checkEncryptionKey({ config, db, log, key }: KeyCheck): Promise<void> {
   await readAuthority(db, issuerOfNewStore(config), key)

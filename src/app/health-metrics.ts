@@ -1,7 +1,7 @@
 /**
- * The state of the node as metrics: readiness and each of its checks, every market, the store with its statements, the
- * directory, the process, the version. It reads what the modules say of themselves when somebody asks for the metrics;
- * it judges nothing and keeps nothing, statement times excepted.
+ * The state of the node as metrics: readiness and each of its checks, every market, the store and its statements, the
+ * directory, the process, the version. Values are read from the modules when the metrics are scraped; only the times of
+ * statements are recorded as they occur.
  */
 import type { Clock } from '../base/clock.ts'
 import { droppedLogLines } from '../base/log.ts'
@@ -10,7 +10,7 @@ import { programVersion } from '../base/version.ts'
 import { type Db, StoreUnavailable } from '../store/db.ts'
 import type { Readiness } from './readiness.ts'
 
-/** What the metrics say of a market; `replica` gives it. */
+/** The part of a replica that the metrics show. */
 interface ObservedMarket {
   readonly market: { readonly symbol: string }
   readonly live: boolean
@@ -19,7 +19,7 @@ interface ObservedMarket {
 }
 
 interface ObservedDirectory {
-  /** When it was last known to be equal to the store, by the monotonic clock; undefined: never yet. */
+  /** When it was last known to be equal to the store, by the monotonic clock; undefined before the first load. */
   readonly loadedMilliseconds: number | undefined
   /** Reads that failed since the start. */
   readonly failureCount: number
@@ -28,7 +28,7 @@ interface ObservedDirectory {
 }
 
 interface ObservedStoreClock {
-  /** Milliseconds that this node's clock is ahead of the store's; undefined until they were compared. */
+  /** Milliseconds that this node's clock is ahead of the store's; undefined before the first comparison. */
   readonly differenceMilliseconds: number | undefined
 }
 
@@ -43,12 +43,12 @@ export interface HealthOptions {
   readonly db: Db
   readonly storeClock: ObservedStoreClock
   readonly directory: ObservedDirectory
-  /** All markets of now. */
+  /** The current markets. */
   readonly markets: () => Iterable<ObservedMarket>
   readonly sourcesOf: (market: string) => readonly ObservedSource[]
   readonly isSimulated: (market: string) => boolean
   readonly readiness: () => Readiness
-  /** The setting `stream.connections_max`, which may change. */
+  /** The current value of `stream.connections_max`. */
   readonly connectionsMax: () => number
 }
 
@@ -57,13 +57,13 @@ export function createHealthMetrics(options: HealthOptions): void {
   observeProcess(registry)
   new Gauge({
     name: 'tidegate_build_info',
-    help: 'Always 1; the labels say what runs',
+    help: 'Always 1; the labels are the versions of the program and of Node',
     labelNames: ['version', 'node'],
     registers: [registry],
   }).set({ version: programVersion(), node: process.version }, 1)
   new Gauge({
     name: 'tidegate_connections_max',
-    help: 'Connections that this node takes at most',
+    help: 'Most stream connections that this node accepts',
     registers: [registry],
     collect() {
       this.set(connectionsMax())
@@ -80,7 +80,7 @@ function observeLog({ registry }: HealthOptions): void {
   let seen = 0
   new Counter({
     name: 'tidegate_log_lines_dropped_total',
-    help: 'Log lines that were dropped because nobody read stderr',
+    help: 'Log lines that were dropped because stderr was not read',
     registers: [registry],
     collect() {
       const dropped = droppedLogLines()
@@ -94,7 +94,7 @@ function observeReadiness({ registry, readiness }: HealthOptions): void {
   const registers = [registry]
   new Gauge({
     name: 'tidegate_ready',
-    help: '1 while this node should get customers, as /readyz says',
+    help: '1 while this node should receive traffic, as /readyz reports',
     registers,
     collect() {
       this.set(readiness().ready ? 1 : 0)
@@ -127,7 +127,7 @@ function observeMarkets({ registry, clock, markets, sourcesOf, isSimulated }: He
   })
   new Gauge({
     name: 'tidegate_market_simulated',
-    help: '1 if the prices of the market come from the simulator and mean nothing',
+    help: '1 if the prices of the market come from the simulator and are invented',
     labelNames,
     registers,
     collect() {
@@ -186,7 +186,7 @@ function observeStore({ registry, db, storeClock }: HealthOptions): void {
   })
   new Gauge({
     name: 'tidegate_store_turns',
-    help: 'Turns at the sessions of the store (the connections of the pool): taken, and waited for',
+    help: 'Connections to the store that are taken, and callers that wait for one',
     labelNames: ['state'],
     registers,
     collect() {
@@ -196,7 +196,7 @@ function observeStore({ registry, db, storeClock }: HealthOptions): void {
   })
   const seconds = new Histogram({
     name: 'tidegate_store_statement_seconds',
-    help: 'Time of a statement by outcome: ok, failed (the store refused it), unavailable',
+    help: 'Time of a statement by outcome: ok, failed (the store rejected it), unavailable',
     labelNames: ['outcome'],
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2],
     registers,
@@ -214,7 +214,7 @@ function observeDirectory({ registry, clock, directory }: HealthOptions): void {
   const registers = [registry]
   new Gauge({
     name: 'tidegate_directory_age_seconds',
-    help: 'Since the directory of customers and clients was last known to be equal to the store',
+    help: 'Time since the directory of customers and clients was last known to be equal to the store',
     registers,
     collect() {
       if (directory.loadedMilliseconds === undefined) this.remove()
@@ -224,7 +224,7 @@ function observeDirectory({ registry, clock, directory }: HealthOptions): void {
   let seen = 0
   new Counter({
     name: 'tidegate_directory_failures_total',
-    help: 'Reads of the directory that failed',
+    help: 'Failed reads of the directory of customers and clients',
     registers,
     collect() {
       this.inc(directory.failureCount - seen)

@@ -1,9 +1,9 @@
 /**
- * The life of the process: what was started is stopped in reverse, once, and a part that fails to stop does not keep
- * the others from it. A signal ends the process with 0 after everything has stopped; a second one, at least a second
- * later, ends it at once; an error that nobody caught ends it with 1 after one log line. SIGHUP does not end it: the
- * service reloads its configuration, unless what hung up is the terminal that the process was started in. systemd is
- * notified of each state.
+ * The life cycle of the process. Started parts are stopped once, in reverse order; a part that fails to stop does not
+ * prevent the others from stopping. SIGINT and SIGTERM end the process with exit code 0 after everything has stopped; a
+ * second signal, at least a second later, ends it at once; an uncaught error ends it with 1 after one log line. SIGHUP
+ * reloads the configuration, unless the terminal that the process was started in has hung up: then it ends the process.
+ * systemd is notified of each state.
  */
 import { closeSync, openSync } from 'node:fs'
 import { isatty } from 'node:tty'
@@ -11,10 +11,10 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { createServiceManager } from './service-manager.ts'
 
-/** One Ctrl-C can arrive twice: from the terminal, and passed on by the program that started us. */
+/** One Ctrl-C can arrive twice: from the terminal, and forwarded by the parent process. */
 const SECOND_SIGNAL_MILLISECONDS_MIN = 1_000
 
-/** Parts in the order they were started. */
+/** The started parts, in the order of their start. */
 export class Lifecycle {
   readonly #log: Log
   readonly #parts: { readonly name: string; readonly stop: () => Promise<void> | void }[] = []
@@ -24,7 +24,7 @@ export class Lifecycle {
     this.#log = log
   }
 
-  /** Notes how to stop what has just been started. */
+  /** Registers the stop of a part that has just been started. */
   started(name: string, stop: () => Promise<void> | void): void {
     this.#parts.push({ name, stop })
   }
@@ -52,22 +52,23 @@ export class Lifecycle {
 export interface Stoppable {
   /** Resolves to whether everything stopped without an error. */
   stop(): Promise<boolean>
-  /** After so long, stopping counts as stuck and the process ends anyway. */
+  /** Milliseconds after which stopping counts as stuck and the process ends anyway. */
   readonly stopMillisecondsMax: number
 }
 
 export interface Running extends Stoppable {
-  /** Reloads the configuration; it is over when this returns, so that two never overlap. */
+  /** Reloads the configuration, synchronously, so that two reloads never overlap. */
   reload(): void
 }
 
-/** What a start that is given up gets to put away what it had begun. */
+/** Time for an aborted start to stop what it had started. */
 const GIVE_UP_MILLISECONDS_MAX = 30_000
 
 /**
- * Runs a service for as long as the process lives: `start` may fail, and then the process goes on to say why. A signal
- * during the start aborts the one that `start` is given: a start that then fails has been given up and ends the process
- * with 0; one that comes to its end all the same is stopped. SIGHUP during the start takes effect when it is over.
+ * Runs a service until a signal ends the process. An error of `start` is thrown to the caller, who reports it. SIGINT or
+ * SIGTERM during the start aborts the signal that `start` is given: when the start then rejects with the reason of the
+ * signal, the process ends with 0; when it completes all the same, the service is stopped. A SIGHUP during the start takes
+ * effect after it.
  */
 export async function runUntilSignal(
   log: Log,

@@ -1,7 +1,7 @@
 /**
- * What both listeners share: binding to an address, and letting go of it. Closing stops accepting at once, lets
- * requests under way be answered, and cuts what has not finished after a while; upgraded connections belong to whoever
- * took them, and the listener is closed when they are gone.
+ * Binds a listener to its address, and closes it. Closing stops accepting at once, lets requests in progress finish, and
+ * cuts those that have not finished after `CLOSE_MILLISECONDS_MAX`. Upgraded connections are closed by the gateway; the
+ * listener is closed when none is left.
  */
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
@@ -11,7 +11,7 @@ import { StoreUnavailable } from '../store/db.ts'
 import { InvalidCursor } from '../store/page.ts'
 
 export interface Listener {
-  /** Where it really listens: `http://host:port`, or `https://`. */
+  /** The bound address: `http://host:port`, or `https://`. */
   readonly url: string
   /** Resolves when no connection is left. */
   close(): Promise<void>
@@ -19,20 +19,20 @@ export interface Listener {
 
 /** Longest a client may take to send a request. */
 export const REQUEST_MILLISECONDS_MAX = 30_000
-/** What a request under way gets when the listener closes: as long as the store may take to answer. */
+/** Time that requests in progress get when the listener closes: as long as a statement of the store may take. */
 const CLOSE_MILLISECONDS_MAX = 2_000
 const RETRY_AFTER_SECONDS = 1
 
 export interface ListenAddress {
   readonly host: string
-  /** 0 = any free one. */
+  /** 0 = any free port. */
   readonly port: number
   readonly scheme: 'http' | 'https'
-  /** The group of settings that says so, for errors. */
+  /** Prefix of the settings of this address, for errors. */
   readonly settings: 'http' | 'operator'
 }
 
-/** Rejects with one line that names the setting and the remedy when this machine does not let it. */
+/** Rejects with one line that names the setting and the remedy when the address cannot be bound. */
 export async function listen(app: FastifyInstance, address: ListenAddress, clock: Clock): Promise<Listener> {
   await app.listen({ host: address.host, port: address.port }).catch((error: NodeJS.ErrnoException) => {
     throw listenError(error, address)
@@ -65,7 +65,7 @@ function listenError(error: NodeJS.ErrnoException, { host, port, settings }: Lis
   }
 }
 
-/** Errors of the store that are answers. */
+/** The problem to answer with for an error of the store; undefined for any other error. */
 export function translateStoreError(error: unknown): Problem | undefined {
   if (error instanceof InvalidCursor) {
     return new Problem('invalid_cursor', error.message, {

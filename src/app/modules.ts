@@ -1,6 +1,6 @@
 /**
- * The modules of the two listeners, each with its dependencies: the operations of the public REST API behind the guard, and
- * the operator's calls. It starts nothing and keeps no state.
+ * The modules of the two listeners, each with its dependencies: the operations of the public REST API, which the guard
+ * protects, and the operator's calls. It starts nothing and keeps no state.
  */
 import type { FastifyInstance } from 'fastify'
 import { registerAccountOperatorRoutes } from '../accounts/operator-routes.ts'

@@ -1,7 +1,7 @@
 /**
- * Opens the store that the configuration names. Either way the data folder's lock is taken first: one process holds a
- * folder, whatever it keeps there. The embedded store is handed out with its schema current; a PostgreSQL server need
- * not be there yet and is never migrated by a node, for it may serve others of another version.
+ * Opens the store that the configuration names. A service takes the lock of the data folder first, with either store: one
+ * process holds a folder. The embedded store is migrated when it is opened. A PostgreSQL server may still be unreachable,
+ * and a node never migrates it, because nodes of another version may be using it.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -19,15 +19,15 @@ export interface StoreOptions {
   readonly config: Config
   readonly log: Log
   readonly clock: Clock
-  /** A number in [0, 1), to spread what should not happen at once. */
+  /** Returns a number in [0, 1), for jitter. */
   readonly random: () => number
-  /** Learns how to give back what was taken. */
+  /** Gets a stop for everything that is opened or locked here. */
   readonly lifecycle: Lifecycle
-  /** `--take-over`: replaces a holder of the data folder on another machine that cannot be asked. */
+  /** `--take-over`: takes the data folder from a holder on another machine that cannot be asked whether it runs. */
   readonly takeOver?: boolean
 }
 
-/** The store of a node. */
+/** Opens the store of a node, and holds its data folder. */
 export async function openStore(options: StoreOptions): Promise<{ readonly db: Db }> {
   const { config, log } = options
   await holdDataFolder(options)
@@ -39,8 +39,9 @@ export async function openStore(options: StoreOptions): Promise<{ readonly db: D
 }
 
 /**
- * Opens that store, brings its schema up to this version, and names what was missing. An embedded one must be free; on a
- * PostgreSQL server nodes may be at work, or be waiting for this, so it holds no folder.
+ * Opens the store, migrates it to the schema of this version, and returns the names of the applied migrations. No other
+ * process may have an embedded store open. With a PostgreSQL server nodes may be running or waiting for this migration, so
+ * the data folder is not locked.
  */
 export async function migrateStore(
   options: StoreOptions,
@@ -54,7 +55,7 @@ export async function migrateStore(
   return { db, applied: (await migrate(db, log)).applied }
 }
 
-/** Opens that store as it is, to look at: nothing is migrated. An embedded one must be free. */
+/** Opens the store for reading, without migrating it. No other process may have an embedded store open. */
 export async function openStoreAsItIs(options: StoreOptions): Promise<Db> {
   if (options.config['store.url'] !== '') return openServer(options)
   await holdDataFolder(options)

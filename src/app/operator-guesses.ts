@@ -1,7 +1,7 @@
 /**
- * Wrong operator tokens, written down: one warning when a period with some begins, one with their number when it ends,
- * and then one row of the audit trail. However many are sent, the log and the store get no more than that per period. A
- * period that cannot be written because the store is unavailable is carried over into the next one.
+ * Records wrong operator tokens, bounded per period of a minute: a warning for the first one, a warning with their number
+ * when the period ends, and one row in the audit trail. Counts that cannot be written because the store is unavailable are
+ * carried into the next period.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -15,7 +15,7 @@ export interface OperatorGuessesOptions {
 }
 
 const PERIOD_MILLISECONDS = 60_000
-/** Addresses that a row names; the guesses of further ones are only counted. */
+/** Addresses that a row names; wrong tokens from other addresses are only counted. */
 const ADDRESSES_MAX = 20
 
 export class OperatorGuesses {
@@ -38,7 +38,7 @@ export class OperatorGuesses {
     this.#waitForEnd()
   }
 
-  /** Writes what has been counted. */
+  /** Ends the current period, and writes its counts. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#timer?.cancel()

@@ -1,7 +1,7 @@
 /**
- * The operator listener: the operator API below `/admin/v1`, which needs the operator token, and the health endpoints,
- * which anybody who reaches this address may read. It answers only to its own names and to no web page of another origin,
- * takes no WebSocket, and is never reachable through the public listener.
+ * The operator listener: the operator API below `/admin/v1`, which requires the operator token, and the health endpoints,
+ * which require none. It rejects requests whose `Host` is not one of its names and requests of web pages of another origin,
+ * accepts no WebSocket, and is never reachable through the public listener.
  */
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../base/clock.ts'
@@ -18,9 +18,9 @@ export interface OperatorListenerOptions {
   readonly host: string
   readonly port: number
   readonly token: string
-  /** The setting `operator.allowed_hosts`, which may change. */
+  /** The current value of `operator.allowed_hosts`. */
   readonly allowedHosts: () => readonly string[]
-  /** Notified of every wrong operator token. */
+  /** Called for every wrong operator token. */
   readonly onGuess: (clientAddress: string) => void
   readonly log: Log
   readonly metrics: MetricsRegistry

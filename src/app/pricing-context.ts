@@ -1,6 +1,6 @@
 /**
- * What conversions are priced from, as it is now: the configuration in force and the live books of this process. A book
- * is copied in one step, so all of it is of one version.
+ * The inputs of a price: the current configuration and the live books of this process. A book is copied within one tick of
+ * the event loop, so all of its levels are of one version.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { type Clock, nanosecondText } from '../base/clock.ts'
@@ -42,7 +42,7 @@ export function pricingContext({ config, clock, replicas }: PricingParts): Prici
     bookOf(symbol) {
       const replica = replicas.replicaOf(symbol)
       const market = markets.find((candidate) => candidate.symbol === symbol)
-      // A reload may have given the market other decimals since; its prices would be read in the wrong unit.
+      // A reload may have changed the decimals of the market; the replica's prices would be read in the wrong unit.
       if (replica === undefined || !isDeepStrictEqual(replica.market, market)) return undefined
       return readBook(replica, clock, !replicas.isFromVenues(symbol))
     },

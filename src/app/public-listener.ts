@@ -1,7 +1,7 @@
 /**
- * The public listener: what customers reach, plain or over TLS. The token endpoint with its rate a source address, the
- * operations of the REST API and their description, and at `/` the stream, whose upgrades are handed to the gateway; a
- * plain request to `/` is told what an upgrade would be told. A certificate is replaced without ending a connection.
+ * The public listener, plain or over TLS. It serves the token endpoints, the operations of the REST API and their
+ * description, and at `/` the stream, whose upgrade requests the gateway handles. A request to `/` with credentials but
+ * without an upgrade gets the refusal that an upgrade would get. A certificate is replaced without closing a connection.
  */
 import type { IncomingMessage } from 'node:http'
 import type { SecureContextOptions } from 'node:tls'
@@ -39,22 +39,22 @@ export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addre
   readonly unfinishedBytesMax: number
   /** The settings `rest.unread_bytes_*` and `rest.read_bytes_per_second_min`; absent = their defaults. */
   readonly unreadLimits?: UnreadLimits
-  /** Whether tokens are issued here; with an outside issuer there are no endpoints for them. */
+  /** Whether this service issues tokens; with an outside issuer it has no token endpoints. */
   readonly issuesTokens: boolean
   /** The setting `http.public_url`. */
   readonly publicUrl: string
   readonly gateway: Pick<Gateway, 'upgrade' | 'judge'>
   /** Each declares the operations of one module of the REST API. */
   readonly modules: readonly ModuleRoutes[]
-  /** Of the demo; absent = a browser gets the page with links. */
+  /** The live ladder of the demo; absent = a browser gets a page with links. */
   readonly demoPage?: DemoPage
 }
 
-/** Between two warnings about the field of a peer that is not trusted: anybody may send it. */
+/** Time between two warnings about `X-Forwarded-For` of an untrusted peer, which any client can send. */
 const PROXY_WARNING_MILLISECONDS = 600_000
 
 export interface PublicListener extends Listener {
-  /** Reads the certificate and its key anew; broken files change nothing and are one line in the log. */
+  /** Reloads the certificate and its key; invalid files change nothing and are logged. */
   reloadTls(): void
 }
 
@@ -87,7 +87,7 @@ export async function createPublicListener(options: PublicListenerOptions): Prom
   for (const registerRoutes of options.modules) registerRoutes(app)
   registerDescription(app, options)
   options.demoPage?.register(app)
-  registerStreamDoor(app, options)
+  registerStreamPath(app, options)
   const scheme = tls === undefined ? 'http' : 'https'
   const listener = await listen(app, { ...options, scheme, settings: 'http' }, clock)
   return {
@@ -96,7 +96,7 @@ export async function createPublicListener(options: PublicListenerOptions): Prom
       if (tls === undefined) return
       try {
         replaceCertificate(app.server, loadTls(tls, options))
-        log.info({}, 'certificate read anew')
+        log.info({}, 'certificate reloaded')
       } catch (error) {
         if (!(error instanceof TlsFileError)) throw error
         log.error({ key: tlsSettingOf(error), err: error }, 'the certificate stays as it was')
@@ -105,14 +105,14 @@ export async function createPublicListener(options: PublicListenerOptions): Prom
   }
 }
 
-/** Without this line an operator cannot tell that all customers behind a proxy share its address, and its limits. */
+/** Without this warning an operator cannot see that all customers of a proxy share its address, and its limits. */
 function warnOfProxies({ clock, log }: PublicListenerOptions): (peer: string) => void {
   const throttle = new Throttle(clock, PROXY_WARNING_MILLISECONDS)
   return (peer_address) =>
     throttle.run(() =>
       log.warn(
         { peer_address, key: 'http.trusted_proxies' },
-        'X-Forwarded-For from a peer that is not trusted: if this is your proxy, all customers behind it count as one address',
+        'X-Forwarded-For from an untrusted peer: if this is your proxy, all customers that it forwards count as one address',
       ),
     )
 }
@@ -133,7 +133,7 @@ function loadTls(files: TlsFiles, { clock, log, metrics }: PublicListenerOptions
   return context
 }
 
-/** Absent without TLS; the first certificate makes it. */
+/** Registered with the first certificate; without TLS the metric is absent. */
 function certificateEnd(registry: MetricsRegistry): Gauge {
   const name = 'tidegate_certificate_end_timestamp_seconds'
   const known = registry.getSingleMetric(name)
@@ -141,7 +141,7 @@ function certificateEnd(registry: MetricsRegistry): Gauge {
   return new Gauge({ name, help: 'When the certificate of the public listener ends', registers: [registry] })
 }
 
-function registerStreamDoor(
+function registerStreamPath(
   app: FastifyInstance,
   { gateway, demoPage }: Pick<PublicListenerOptions, 'gateway' | 'demoPage'>,
 ): void {
@@ -159,7 +159,7 @@ function registerStreamDoor(
   })
 }
 
-/** Browsers name HTML first; programs name nothing, or everything. */
+/** Browsers accept HTML by name; programs send no `Accept`, or any type. */
 function wantsPage({ headers }: IncomingMessage): boolean {
   return /(^|,)\s*text\/html\b/i.test(headers.accept ?? '')
 }

@@ -1,15 +1,14 @@
 /**
- * What `/readyz` reports: whether this node should get customers, and if not, every reason why. A market is one of the
- * checks by its own name, and so is each source of a market with several, so that a lost one can be seen from outside.
- * A node without markets is ready, because a deployment may serve REST alone, and reports that it has none.
+ * The result of `/readyz`: whether this node should receive traffic, and if not, every reason. Each market is a check of
+ * its own, and so is each source of a market that has several. A node without markets is ready, because a deployment may
+ * serve REST alone; the check `markets` then reports that none is configured.
  */
-
 import type { SchemaState } from './store-wait.ts'
 
 export interface ReadinessCheck {
   readonly name: string
   readonly ok: boolean
-  /** Why not, when it is not ok; else what there is to know. */
+  /** The problem when the check fails; otherwise `ok`, or notices for the operator. */
   readonly detail: string
 }
 
@@ -31,9 +30,9 @@ export interface ReadinessInput {
   readonly hasDescriptor: boolean
   /** Why the store is not available; undefined while it is. */
   readonly storeProblem: string | undefined
-  /** What is known of the schema; absent until the store has been asked. */
+  /** State of the schema; undefined until it has been read. */
   readonly schema: SchemaState | undefined
-  /** Whether who may come in is known. */
+  /** Whether customers and clients have been loaded. */
   readonly directoryLoaded: boolean
   readonly markets: readonly {
     readonly market: { readonly symbol: string }
@@ -42,15 +41,15 @@ export interface ReadinessInput {
   }[]
   /** The sources of a market. */
   readonly sourcesOf: (symbol: string) => readonly ObservedSource[]
-  /** Symbols of the markets without a book of which a source has sent no message yet. */
+  /** Symbols of the markets that have no book yet because a source has sent no message. */
   readonly starting: ReadonlySet<string>
-  /** Networks that no deposit address can be given of. */
+  /** Networks for which no deposit address can be created. */
   readonly withoutAddresses: readonly string[]
 }
 
 /**
- * A market whose source is lost or refused is named, and does not make the node unready: the others go on, and all
- * nodes would be unready at the same moment. One whose sources have not all spoken yet does, until it has a book.
+ * A market whose source is lost or refused fails its check without making the node unready: the other markets continue, and
+ * all nodes would become unready at the same moment. A market in `starting` does make the node unready.
  */
 export function readinessOf(input: ReadinessInput): Readiness {
   const gates: ReadinessCheck[] = [
@@ -68,13 +67,13 @@ export function readinessOf(input: ReadinessInput): Readiness {
 
 const NO_MARKETS: ReadinessCheck = { name: 'markets', ok: true, detail: 'no market is configured' }
 
-/** Whoever only streams needs none, so it is never wrong; it is told. */
+/** Always ok, because a deployment that only streams needs no address keys; the detail names the networks without one. */
 function addressCheck(without: readonly string[]): ReadinessCheck {
   const detail = without.length === 0 ? 'ok' : `no key in custody.* for ${without.join(', ')}`
   return { name: 'deposit addresses', ok: true, detail }
 }
 
-/** The market, and of several sources each by its own name. What is to be known of a source stands where it is named. */
+/** One check for the market, and one per source when it has several. Notices of a single source are shown on the market. */
 function marketChecks(
   { market, live, reason }: ReadinessInput['markets'][number],
   sources: readonly ObservedSource[],

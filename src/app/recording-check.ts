@@ -1,15 +1,14 @@
 /**
- * Whether the recordings that markets name as their sources can be read, have those markets, and are not finer than
- * they are. It reads the heads of each file and leaves nothing open.
+ * Checks the recordings that markets name as their sources: each can be read, contains the market, and has no more decimals
+ * than the market. It reads the headers of each file and closes it.
  */
-
 import type { ConfigProblem } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 import { openRecording } from '../feed/replay/reader.ts'
 import type { RecordedMarket } from '../feed/replay/recording.ts'
 import { recordedIndex } from '../feed/replay/rescaled-event.ts'
 
-/** @param origins where each value came from */
+/** @param origins the origin of each value: flag, variable, file or default */
 export async function checkRecordings(
   { markets }: Config,
   origins: Readonly<Record<SettingKey, string>>,
@@ -33,7 +32,7 @@ export async function checkRecordings(
   return { problems, warnings: [] }
 }
 
-/** The markets of a recording, or why it cannot be read. */
+/** The markets of a recording, or the reason why it cannot be read. */
 async function readMarkets(path: string): Promise<readonly RecordedMarket[] | string> {
   try {
     const reader = await openRecording(path)

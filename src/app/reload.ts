@@ -1,9 +1,8 @@
 /**
- * A reload of the configuration while the service runs: what of it is applied, what has to wait for a restart, and when
- * it is refused. The table of settings says which keys are live; a changed key that is not live keeps its old value and
- * is named. A configuration with a problem changes nothing, and neither does one that looks like a file cut short: an
- * empty file, or one without markets while some are served. It is applied in one go, so that two never mix; secrets are
- * compared, never shown.
+ * Reloads the configuration of a running service. The table of settings marks the keys that are live; a changed key that is
+ * not live keeps its old value and is logged. A configuration with a problem changes nothing, and neither does one that
+ * looks truncated: an empty file, or one without markets while some are served. A reload is applied synchronously, so two
+ * reloads never mix. Values are never logged, only keys.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../base/clock.ts'
@@ -17,17 +16,17 @@ import { checkTlsFiles } from './tls-settings.ts'
 export interface ReloadOptions {
   readonly log: Log
   readonly clock: Clock
-  /** What is in force; its configuration is replaced. */
+  /** Holds the current configuration, which is replaced. */
   readonly live: { config: Config }
-  /** Decimals that the ledger counts amounts in, by asset. */
+  /** Decimals of the assets in the ledger. */
   readonly decimals: ReadonlyMap<string, number>
-  /** Brings the service in line with the configuration that is in force now. */
+  /** Applies `live.config` to the service. */
   readonly apply: () => void
 }
 
 export type ReloadOutcome = 'applied' | 'refused'
 
-/** Counts the outcomes; an outcome that has not happened yet is there with zero. */
+/** Counts reloads by outcome; both outcomes begin at zero. */
 export function createReloadCounter(registry: MetricsRegistry): Counter<'outcome'> {
   const counter = new Counter({
     name: 'tidegate_config_reloads_total',
@@ -39,7 +38,7 @@ export function createReloadCounter(registry: MetricsRegistry): Counter<'outcome
   return counter
 }
 
-/** Applies what can be applied of `result`, and logs what was done, what was not, and why. */
+/** Applies the live keys of `result`, and logs the changed keys, the keys that need a restart, or why it was refused. */
 export function reload({ log, clock, live, decimals, apply }: ReloadOptions, result: ConfigResult): ReloadOutcome {
   for (const warning of result.warnings) log.warn({ warning }, 'configuration warning')
   const problems = result.ok ? checkTlsFiles(result.config, result.origins, nowOf(clock)).problems : result.problems
@@ -47,26 +46,25 @@ export function reload({ log, clock, live, decimals, apply }: ReloadOptions, res
     log.error({ problems: problems.map(describeProblem) }, 'the configuration has problems: it stays as it was')
     return 'refused'
   }
-  const { config, taken, waiting } = merge(live.config, result.config)
-  const suspicion =
-    decimalsFault(decimals, result.config) ?? suspicionOf(live.config, result, taken.length + waiting.length)
-  if (suspicion !== undefined) {
-    log.error({ reason: suspicion }, 'the configuration was not reloaded: it stays as it was')
+  const { config, applied, waiting } = merge(live.config, result.config)
+  const reason =
+    decimalsFault(decimals, result.config) ?? refusalOf(live.config, result, applied.length + waiting.length)
+  if (reason !== undefined) {
+    log.error({ reason }, 'the configuration was not reloaded: it stays as it was')
     return 'refused'
   }
   live.config = config
   apply()
-  log.info({ keys: taken }, 'configuration read anew')
+  log.info({ keys: applied }, 'configuration reloaded')
   if (waiting.length > 0) log.warn({ keys: waiting }, 'keys that need a restart keep their old value')
   return 'applied'
 }
 
 /**
- * Why a configuration that is valid is not applied: it needs a restart, or is more likely a damaged file than what the
- * operator wants. An empty file that
- * changes nothing is applied: all values may come from flags and variables, and certificates are read again.
+ * Why a valid configuration is not applied: it needs a restart, or it looks like a damaged file. An empty file that changes
+ * nothing is applied, because all values may come from flags and variables; certificates are then reloaded.
  */
-function suspicionOf(
+function refusalOf(
   running: Config,
   read: ConfigResult & { readonly ok: true },
   changeCount: number,
@@ -78,7 +76,7 @@ function suspicionOf(
   return 'markets would be empty: a reload never removes every market; to serve none, restart'
 }
 
-/** An asset whose amounts would be read in other units than they are kept in, while some may be on their way. */
+/** Why the decimals of an asset cannot change: amounts in the ledger would be read in another unit. */
 function decimalsFault(known: ReadonlyMap<string, number>, { assets }: Config): string | undefined {
   const changed = assets.find(({ symbol, decimals }) => decimals !== (known.get(symbol) ?? decimals))
   if (changed === undefined) return undefined
@@ -86,7 +84,7 @@ function decimalsFault(known: ReadonlyMap<string, number>, { assets }: Config): 
   return `assets: ${symbol} has ${decimals} decimals, and the ledger has ${known.get(symbol)}: this needs a restart`
 }
 
-/** Markets are live and feeds are not: a market cannot be read through a feed that only the next start has. */
+/** Markets are live and feeds are not, so a reloaded market cannot use a new feed. */
 function unknownFeedOf({ feeds }: Config, { markets }: Config): string | undefined {
   for (const { definition, sources } of markets) {
     for (const source of sources) {
@@ -97,15 +95,15 @@ function unknownFeedOf({ feeds }: Config, { markets }: Config): string | undefin
   return undefined
 }
 
-/** The running configuration with the live values of the other one, and the keys in which the two differ. */
+/** The running configuration with the live values of the reloaded one, and the keys that differ. */
 function merge(
   running: Config,
   read: Config,
-): { readonly config: Config; readonly taken: readonly SettingKey[]; readonly waiting: readonly SettingKey[] } {
+): { readonly config: Config; readonly applied: readonly SettingKey[]; readonly waiting: readonly SettingKey[] } {
   const changed = SETTING_KEYS.filter((key) => !isDeepStrictEqual(running[key], read[key]))
-  const taken = changed.filter(isLive)
-  const values = Object.fromEntries(taken.map((key) => [key, read[key]]))
-  return { config: { ...running, ...values }, taken, waiting: changed.filter((key) => !isLive(key)) }
+  const applied = changed.filter(isLive)
+  const values = Object.fromEntries(applied.map((key) => [key, read[key]]))
+  return { config: { ...running, ...values }, applied, waiting: changed.filter((key) => !isLive(key)) }
 }
 
 function nowOf(clock: Clock): number {

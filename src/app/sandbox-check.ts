@@ -1,9 +1,9 @@
-/** Keeps deposits for testing and real ones in different stores; see `deposits/mode`. */
+/** Keeps deposits for testing and real deposits in separate stores; see `deposits/mode`. */
 import type { Config } from '../config/settings.ts'
 import { readDepositMode } from '../deposits/mode.ts'
 import type { Db } from '../store/db.ts'
 
-/** Throws an error that names the setting when this configuration must not serve the store. */
+/** Throws an error that names `rest.sandbox` when its value does not fit the deposits in the store. */
 export async function checkSandbox(config: Config, db: Db): Promise<void> {
   const mode = await readDepositMode(db)
   if (mode === 'sandbox' && !config['rest.sandbox']) {

@@ -1,24 +1,23 @@
 /**
- * Tells systemd that the service is ready, stops, and still answers (`sd_notify`), where it asks for that:
- * `NOTIFY_SOCKET` for the state, `WATCHDOG_USEC` for a sign of life at half of that time. The runtime has no UNIX
- * datagram sockets, so the program `systemd-notify` sends the messages. Signs of life are sent by a timer of the event
- * loop: one that hangs sends none.
+ * Notifies systemd (`sd_notify`) that the service is ready or stopping, when `NOTIFY_SOCKET` is set, and sends watchdog
+ * keep-alives at half of `WATCHDOG_USEC`. Node has no UNIX datagram sockets, so the program `systemd-notify` sends the
+ * messages. A timer of the event loop sends the keep-alives, so a hanging event loop sends none.
  */
 import { spawn } from 'node:child_process'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 
 export interface ServiceManager {
-  /** The start is over; signs of life begin. */
+  /** The start has completed; keep-alives begin. */
   ready(): void
-  /** A shutdown has begun; signs of life go on. */
+  /** A shutdown has begun; keep-alives continue. */
   stopping(): void
 }
 
-/** A `systemd-notify` that takes longer is ended: the next sign of life must not wait for it. */
+/** A `systemd-notify` that takes longer is killed: the next keep-alive must not wait for it. */
 const NOTIFY_MILLISECONDS_MAX = 5_000
 
-/** @param environment as the process got it from whoever started it */
+/** @param environment the environment of the process */
 export function createServiceManager(
   environment: Readonly<Record<string, string | undefined>>,
   log: Log,
@@ -27,7 +26,7 @@ export function createServiceManager(
   if (!environment.NOTIFY_SOCKET) return { ready: () => undefined, stopping: () => undefined }
   let hasFailed = false
   const fail = (reason: object): void => {
-    if (!hasFailed) log.error(reason, 'systemd-notify failed: systemd is not told the state of the service')
+    if (!hasFailed) log.error(reason, 'systemd-notify failed: systemd does not know the state of the service')
     hasFailed = true
   }
   let isAlivePending = false
@@ -62,7 +61,7 @@ export function createServiceManager(
   }
 }
 
-/** 0: nobody waits for signs of life of this process. */
+/** `WATCHDOG_USEC` in milliseconds; 0 when no keep-alive of this process is expected. */
 function watchdogMilliseconds({ WATCHDOG_USEC, WATCHDOG_PID }: Readonly<Record<string, string | undefined>>): number {
   if (WATCHDOG_PID && WATCHDOG_PID !== String(process.pid)) return 0
   return /^[0-9]{1,15}$/.test(WATCHDOG_USEC ?? '') ? Number(WATCHDOG_USEC) / 1_000 : 0

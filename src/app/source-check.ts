@@ -1,7 +1,7 @@
 /**
- * Asks the venues whether the sources of the configured markets exist: each pair is listed, has a book, and is not
- * finer than its market. A venue that cannot be asked is a warning and never a problem, and no answer is waited for
- * longer than a few seconds. It opens nothing that outlives the answer, and shows up in no metrics.
+ * Asks the venues whether the sources of the configured markets exist: each pair is listed, has a book, and has no more
+ * decimals than its market. A venue that does not answer within a few seconds is a warning, not a problem. Its connections
+ * close with the answer and appear in no metrics.
  */
 import type { Clock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
@@ -15,11 +15,11 @@ import { isVenueSource, sourceText } from '../markets/configured-market.ts'
 export interface SourceCheck {
   readonly problems: readonly ConfigProblem[]
   readonly warnings: readonly string[]
-  /** How many sources of venues were found to be well, or only worth a warning. */
+  /** Number of venue sources without a problem; they may have warnings. */
   readonly goodCount: number
 }
 
-/** One source of a market that is read through a feed, with its place in the configuration. */
+/** A source of a market that is read through a feed, with its key in the configuration. */
 interface PlacedSource {
   readonly key: string
   readonly market: MarketDefinition
@@ -28,8 +28,8 @@ interface PlacedSource {
 }
 
 /**
- * Asks the venues of all feeds that the markets name, at the same time.
- * @param origins where each value came from
+ * Asks the venues of all feeds that the markets name, concurrently.
+ * @param origins the origin of each value: flag, variable, file or default
  */
 export async function checkSources(
   config: Config,
@@ -80,7 +80,7 @@ function placedSources({ markets }: Config): PlacedSource[] {
   )
 }
 
-/** Books beyond what one connection takes are refused by the venue, which then are the last ones of the markets. */
+/** The venue refuses books beyond its limit per connection; the last of the configured markets would have none. */
 function booksWarnings(name: string, count: number, { feeds }: Config): readonly string[] {
   const kind = feeds.get(name)?.kind
   const { booksMax } = kind === undefined ? {} : (VENUES[kind] as Venue)
@@ -89,7 +89,7 @@ function booksWarnings(name: string, count: number, { feeds }: Config): readonly
   return [`the venue takes ${booksMax} books on a connection, and markets name ${count} of ${name}; ${remedy}`]
 }
 
-/** How the venue of a feed lists these symbols, by symbol, or why it does not say. */
+/** The venue's listings of these symbols, by symbol, or the reason why it gave none. */
 async function ask(
   name: string,
   symbols: readonly string[],
@@ -98,7 +98,7 @@ async function ask(
 ): Promise<Map<string, Listing> | string> {
   const feed = feeds.get(name)
   if (feed === undefined) return 'there is no such feed'
-  // What goes wrong is told in a warning; a log line besides would stand in the middle of the answer.
+  // Failures are returned as warnings; log lines would mix with the output of the command.
   const parts = { name, clock, log: createLog('silent') }
   const listings = await VENUES[feed.kind].readListings(feed.addresses, symbols, parts)
   if ('problem' in listings) return listings.problem

@@ -1,6 +1,6 @@
 /**
- * Starts what keeps customers, clients and keys current: the loader of the directory, and the upkeep of keys and
- * revocations. Each is stopped with the process.
+ * Starts the loader, which keeps the directory of customers, clients and keys current, and the upkeep of keys and
+ * revocations. Both stop with the process.
  */
 import type { Directory } from '../auth/directory.ts'
 import { DirectoryLoader } from '../auth/directory-loader.ts'
@@ -34,7 +34,7 @@ export function createDirectoryLoader(
   return loader
 }
 
-/** Resolves when the directory is loaded; the loader itself tries again, and logs it. */
+/** Resolves when the directory is loaded. The loader itself retries, and logs failures. */
 export async function loadDirectory({ directory, signal }: DirectoryParts, loader: DirectoryLoader): Promise<void> {
   const loaded = new Promise<void>((resolve) => {
     const end = directory.onChange(() => {
@@ -46,7 +46,7 @@ export async function loadDirectory({ directory, signal }: DirectoryParts, loade
   await untilAborted(signal, loaded)
 }
 
-/** Rotates signing keys, and deletes what is over. */
+/** Rotates signing keys, and deletes expired keys and revocations. */
 export function startUpkeep(
   { config, directory, log, clock, lifecycle }: DirectoryParts,
   db: Db,

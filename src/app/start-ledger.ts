@@ -1,7 +1,7 @@
 /**
- * Starts the ledger: the assets of the configuration are registered before anything may be counted in them, and the
- * upkeep runs from then on. A configuration that would change what amounts in the ledger mean, or mix deposits for
- * testing with real ones, ends the start.
+ * Starts the ledger: registers the configured assets before any amount is posted in them, and starts the upkeep. A
+ * configuration that changes the decimals of an asset in the ledger, or that would mix deposits for testing with real ones,
+ * fails the start.
  */
 import type { Config } from '../config/settings.ts'
 import type { LedgerUpkeep } from '../ledger/upkeep.ts'

@@ -34,7 +34,7 @@ export interface MarketParts {
   readonly onTrade?: (trade: SimulatedTrade) => void
 }
 
-/** How long a start waits for the first message of every source; the service works without them and names them. */
+/** How long a start waits for the first message of every source. After that the service runs without them and logs them. */
 const SOURCES_MILLISECONDS_MAX = 5_000
 
 export function createMarkets(parts: MarketParts, db: Db): Markets {

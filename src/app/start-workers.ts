@@ -1,6 +1,6 @@
 /**
- * Starts the workers of this process: the one that takes orchestrations on, priced from its live books, and the one that
- * sends deliveries, or settles them where nothing is paid.
+ * Starts the workers of this process: the runner of orchestrations, which prices them from the live books, and the sender of
+ * deliveries, or in a sandbox the executor that settles deliveries without paying them.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -30,7 +30,7 @@ export interface WorkerParts {
   readonly random: () => number
 }
 
-/** To be called when the store has its schema and the markets are there. */
+/** Requires a store with the current schema, and the markets. */
 export async function startWorkers(parts: WorkerParts, replicas: MarketReplicas): Promise<void> {
   startRunner(parts, replicas)
   if (parts.live.config['rest.sandbox']) await startSandboxExecutor(parts)

@@ -1,8 +1,7 @@
 /**
- * What a start waits for when the store is not there, or not ready, yet: a schema that is current, the directory, the
- * times of earlier commits, the clients of the demo. It tries again with backoff for as long as it takes, logs once what
- * it waits for and once that the wait is over, and gives up only when the start is given up. A store that this version
- * cannot work with ends the wait with an error.
+ * Lets a start wait for the store: for the current schema, and for everything that is read from the store before the
+ * service is ready. It retries with backoff and without a limit, logs each new reason once and the end of the wait, and
+ * stops when the start is aborted. A store that this version cannot work with ends the wait with an error.
  */
 import { backoff } from '../base/backoff.ts'
 import type { Clock } from '../base/clock.ts'
@@ -13,17 +12,16 @@ import { StoreUnavailable } from '../store/db.ts'
 export interface Waiting {
   readonly clock: Clock
   readonly log: Log
-  /** The start is given up: every wait ends with the reason of the signal. */
+  /** Aborts the start: every wait rejects with the reason of the signal. */
   readonly signal: AbortSignal
 }
 
-/** `current`, or the names of the migrations that nobody has applied yet. */
+/** `current`, or the names of the migrations that have not been applied. */
 export type SchemaState = 'current' | { readonly missing: readonly string[] }
 
-/** Backoff between two attempts. */
 const RETRY_MILLISECONDS = { first: 100, longest: 5_000 }
 
-/** Resolves when the schema is what this version needs; `note` is told of every state that was read. */
+/** Resolves when the schema is current; `note` is called with every state that was read. */
 export function waitForSchema(
   waiting: Waiting,
   read: () => Promise<SchemaState>,
@@ -37,12 +35,12 @@ export function waitForSchema(
   })
 }
 
-/** Resolves to what `read` gives once the store answers; it may run several times, also after it has stored something. */
+/** Resolves to the result of `read` once the store answers. `read` may run again after a commit whose answer was lost. */
 export function readFromStore<Value>(waiting: Waiting, what: string, read: () => Promise<Value>): Promise<Value> {
   return retry(waiting, what, async () => ({ value: await read() }))
 }
 
-/** Resolves when `promise` does; rejects at once when the signal is given. */
+/** Settles as `promise` does, and rejects at once when the signal aborts. */
 export function untilAborted<Value>(signal: AbortSignal, promise: Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason)
@@ -57,18 +55,18 @@ async function retry<Value>(
   what: string,
   attempt: () => Promise<{ readonly value: Value } | { readonly obstacle: string }>,
 ): Promise<Value> {
-  let told: string | undefined
+  let logged: string | undefined
   for (let failures = 1; ; failures++) {
     const outcome = await untilAborted(signal, attempt()).catch((error: unknown) => {
       if (!(error instanceof StoreUnavailable)) throw error
       return { obstacle: error.message }
     })
     if ('value' in outcome) {
-      if (told !== undefined) log.info({ what }, 'the start goes on')
+      if (logged !== undefined) log.info({ what }, 'the start continues')
       return outcome.value
     }
-    if (outcome.obstacle !== told) log.warn({ what, reason: outcome.obstacle }, 'the start waits for the store')
-    told = outcome.obstacle
+    if (outcome.obstacle !== logged) log.warn({ what, reason: outcome.obstacle }, 'the start waits for the store')
+    logged = outcome.obstacle
     await untilAborted(signal, wait(clock, backoff(RETRY_MILLISECONDS, failures)))
   }
 }

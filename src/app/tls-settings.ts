@@ -1,13 +1,12 @@
 /**
- * The settings `http.tls.*` and the files that they name: what the listener is given, and which key is to blame for a
- * file that does not serve.
+ * The settings `http.tls.*` and the files that they name: the files for the listener, and the setting to report when a file
+ * cannot be used.
  */
-
 import type { ConfigProblem } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 import { readTlsFiles, TlsFileError, type TlsFiles } from '../http/tls.ts'
 
-/** The files; undefined when the public listener speaks plain HTTP. */
+/** The certificate and key files; undefined when the public listener serves plain HTTP. */
 export function tlsFilesOf(config: Config): TlsFiles | undefined {
   const certFile = config['http.tls.cert_file']
   const keyFile = config['http.tls.key_file']
@@ -19,8 +18,8 @@ export function tlsSettingOf({ part }: TlsFileError): SettingKey {
 }
 
 /**
- * Tries the files as a start would.
- * @param origins where each value came from
+ * Reads the files as a start does.
+ * @param origins the origin of each value: flag, variable, file or default
  */
 export function checkTlsFiles(
   config: Config,

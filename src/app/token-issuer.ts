@@ -1,6 +1,6 @@
 /**
- * Who issues the tokens of this service, as the configuration says: the service itself, or an outside issuer that it
- * trusts, and then nothing of its own is issued.
+ * Selects the issuer of access tokens from the configuration: the service itself, or an outside issuer (`auth.issuer`). With
+ * an outside issuer the service issues no tokens.
  */
 import type { Directory } from '../auth/directory.ts'
 import { createOutsideIssuer } from '../auth/outside-issuer.ts'
@@ -38,8 +38,8 @@ export function createVerifier(options: {
 }
 
 /**
- * The issuer that a new store gets, for ever: the address that customers use. Without a configured one that is the
- * listener's, unless it is not known before the start or nobody could use it; empty then, for a random name.
+ * The issuer that a new store gets, which never changes afterwards: `http.public_url`, else the listener's address. Empty
+ * when the port is chosen by the system or the listener is bound to all interfaces; the store then makes a random URN.
  */
 export function issuerOfNewStore(config: Config): string {
   const { 'http.public_url': publicUrl, 'http.host': host, 'http.port': port } = config

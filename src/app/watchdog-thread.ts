@@ -1,9 +1,9 @@
 /**
- * The thread of the watchdog. It counts its own wake-ups during which the main thread did not answer: a process that is
- * stopped (SIGSTOP) or suspended does not wake up here either, so that time does not count. When there are too many, it
- * writes one log line with the place where the main thread is, and ends the process with exit code 70. A thread cannot
- * do that by itself: the inspector makes the main thread do it, in the middle of whatever it runs. A main thread that
- * waits inside a system call cannot be reached that way and is killed.
+ * The thread of the watchdog. It counts its wake-ups in a row without a count from the main thread. A process that is
+ * stopped (SIGSTOP) or suspended does not wake up this thread either, so that time does not count. After `missesMax` of them
+ * it writes one log line with the stack of the main thread, and ends the process with exit code 70. A worker thread cannot
+ * set the exit code of the process, so it makes the main thread exit through the inspector, which interrupts running
+ * JavaScript. A main thread that is blocked in a system call cannot be interrupted and is killed.
  */
 import { writeSync } from 'node:fs'
 import { Session } from 'node:inspector'
@@ -13,17 +13,17 @@ export interface WatchdogStart {
   /** One 32-bit number, which the main thread increments. */
   readonly answers: SharedArrayBuffer
   readonly periodMilliseconds: number
-  /** So many wake-ups in a row without an answer are a hang. */
+  /** Wake-ups in a row without an answer that count as a hang. */
   readonly missesMax: number
-  /** Where the log line goes. */
+  /** File descriptor that the log line is written to. */
   readonly descriptor: number
 }
 
-/** How long the main thread may take to say where it is, and then to end. */
+/** How long the main thread may take to report its stack, and then to exit. */
 const INSPECTION_MILLISECONDS = 2_000
-/** What `sysexits.h` calls an internal software error; the page on operation documents it. */
+/** EX_SOFTWARE of `sysexits.h`; docs/guide/production.md documents it. */
 const EXIT_CODE = 70
-/** The runtime would add a line of its own that is not JSON about the inspector: stderr is closed before that. */
+/** Node would print a line about the inspector, which is not JSON, at the exit: stderr is closed before that. */
 const EXIT = `process.on('exit', () => process.getBuiltinModule?.('node:fs').closeSync(2)); process.exit(${EXIT_CODE})`
 
 const { answers, periodMilliseconds, missesMax, descriptor } = workerData as WatchdogStart
@@ -68,7 +68,7 @@ function writeLine(stack: string): void {
   try {
     writeSync(descriptor, `${JSON.stringify(line)}\n`)
   } catch (error) {
-    // Nobody reads the log; the process has to end all the same.
+    // The log cannot be written; the process has to end all the same.
     if ((error as NodeJS.ErrnoException).code === undefined) throw error
   }
 }

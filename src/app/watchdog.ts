@@ -1,16 +1,16 @@
 /**
- * Ends a process whose event loop hangs (`process.hang_seconds`), so that whatever started it can start it again: a
- * hanging process accepts connections and answers nobody. The event loop answers by counting; `watchdog-thread` counts
- * the wake-ups without an answer. It never keeps a process from exiting.
+ * Ends a process whose event loop hangs for `process.hang_seconds`, so that a supervisor can restart it: a hanging process
+ * accepts connections and answers none of them. The event loop increments a counter; `watchdog-thread` counts its wake-ups
+ * without an increment. The watchdog never keeps a process from exiting.
  */
 import { type Log, logDescriptor } from '../base/log.ts'
 import { startThread } from '../base/thread.ts'
 import type { WatchdogStart } from './watchdog-thread.ts'
 
-/** Wake-ups in `process.hang_seconds`: a single late answer never counts as a hang. */
+/** Wake-ups within `process.hang_seconds`, at least: a single late increment never counts as a hang. */
 const WAKEUPS = 10
 const PERIOD_MILLISECONDS_MAX = 1_000
-/** The thread only counts; the defaults of the runtime would let it take hundreds of megabytes. */
+/** The thread only counts; the default limits of Node would allow it hundreds of megabytes. */
 const LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2 }
 
 export function startWatchdog(log: Log, hangSeconds: number): void {

@@ -1,30 +1,30 @@
 /**
- * The gates: what keeps money of a profile from being converted or sent now. They are read in the transaction that
- * starts or continues something, and again in the one that hands a payment over. Nothing here changes or locks a row: a
- * transaction that has read the gates before they closed may finish.
+ * The gates: the reasons for which money of a profile must not be converted or sent now. They are read in the transaction
+ * that starts or continues an orchestration, and again in the one that hands out a delivery. Reading changes and locks no
+ * row: a transaction that read the gates while they were open may finish.
  */
 import { BLOCKED_STATUSES, type ReviewedAccount, summaryStatus } from '../accounts/model.ts'
 import { assert } from '../base/assert.ts'
 import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 
-/** What is about to be done with money of a profile. */
+/** A movement of a profile's money whose gates are read. */
 export interface GateSubject {
   readonly profileId: string
   readonly assets: readonly string[]
-  /** Of a conversion. */
+  /** The assets of a conversion. */
   readonly pair?: readonly [source: string, destination: string]
-  /** Crypto and fiat networks that it arrived or leaves by. */
+  /** Crypto and fiat networks by which the money arrived or leaves. */
   readonly networks: readonly string[]
   /** Whether it is a payment that leaves the service. */
   readonly isDelivery: boolean
-  /** The operator released it: only what is paused stops it. */
+  /** Whether the operator released it: then only a pause stops it. */
   readonly isReleased?: boolean
 }
 
 export type GateCode = 'CUSTOMER_DISABLED' | 'ACCOUNT_BLOCKED' | 'RECEIVABLE' | 'PAUSED'
 
-/** The first gate that is closed; the detail is for the operator and names no amount. */
+/** A closed gate. The detail is for the operator and contains no amount. */
 export interface GateFinding {
   readonly code: GateCode
   readonly detail: string
@@ -44,7 +44,7 @@ interface GateRow {
   readonly paused: Paused
 }
 
-/** For each subject, in the same order, the first gate that is closed; undefined when all are open. */
+/** Returns for each subject, in the same order, the first closed gate; undefined when all are open. */
 export async function readGates<Tables>(
   transaction: Transaction<Tables>,
   subjects: readonly GateSubject[],

@@ -1,4 +1,4 @@
-/** The operator's calls about the controls: what is paused, and pausing it. The caller has been checked before. */
+/** The operator's calls for the controls: show what is paused, and change it. The operator guard runs before them. */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { ACTOR } from '../auth/operator-calls.ts'
@@ -11,9 +11,9 @@ import type { ControlsTables } from './tables.ts'
 
 export interface ControlOperatorRoutesOptions {
   readonly db: Db
-  /** What is in force now. */
+  /** The current assets, pairs at par and markets. */
   conversions(): Conversions
-  /** Makes what waits for the end of a pause due, in the transaction of the change. */
+  /** Makes orchestrations and deliveries that wait because of a pause due, in the transaction of the change. */
   wake(transaction: Transaction<ControlsTables>): Promise<void>
 }
 
@@ -26,7 +26,7 @@ const Paused = Type.Object(
     pairs: Type.Optional(Names),
     deliveries: Type.Optional(Type.Boolean()),
   },
-  { ...strict, minProperties: 1, description: 'Each member replaces what is paused of its kind; absent: unchanged' },
+  { ...strict, minProperties: 1, description: 'Each member replaces the list of its kind; absent: unchanged' },
 )
 const ControlsBody = Type.Object({ paused: Paused }, strict)
 const Controls = Type.Object({
@@ -39,7 +39,7 @@ const Controls = Type.Object({
   updated_at: Type.String({ format: 'date-time' }),
 })
 
-/** Declares the routes below whatever prefix `app` has. */
+/** Declares the routes, relative to the prefix of `app`. */
 export function registerControlOperatorRoutes(app: FastifyInstance, options: ControlOperatorRoutesOptions): void {
   const { db, conversions, wake } = options
   app.get('/controls', { schema: { response: { 200: Controls } } }, () => readControls(db))
@@ -58,7 +58,7 @@ export function registerControlOperatorRoutes(app: FastifyInstance, options: Con
   )
 }
 
-/** Names of what is not configured: they would pause nothing. */
+/** Faults for names that are not configured, which would pause nothing. */
 function pausedFaults(
   { assets = [], networks = [], pairs = [] }: Static<typeof Paused>,
   conversions: Conversions,

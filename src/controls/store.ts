@@ -1,4 +1,4 @@
-/** What the operator has paused: one row, changed with one audit row. */
+/** The controls in the store: one row with what the operator has paused. Each change writes one audit row. */
 import { writeAudit } from '../store/audit.ts'
 import type { Db, Kysely, Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
@@ -22,7 +22,7 @@ export async function readControls(db: Db): Promise<ControlsDocument> {
   return await readRow(db.tables<ControlsTables>())
 }
 
-/** Pauses and continues; what is absent stays. What is so already changes nothing and leaves no audit row. */
+/** Replaces the given lists; absent members stay. A change that has no effect leaves no audit row. */
 export async function changeControls<Tables>(
   transaction: Transaction<Tables>,
   actor: string,

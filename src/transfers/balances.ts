@@ -1,4 +1,4 @@
-/** The balances of a profile as documents: one for each asset that the profile ever had, in the order of symbols. */
+/** The balances of a profile as documents: one for each asset that the profile ever had, ordered by symbol. */
 import { formatAmount } from '../ledger/amounts.ts'
 import { PROFILE_BUCKETS, type ProfileBucket } from '../ledger/posting.ts'
 import type { Db } from '../store/db.ts'
@@ -10,7 +10,7 @@ export type BalanceDocument = { readonly asset: string } & Readonly<Record<Profi
 type Row = { readonly asset: string | null; readonly decimals: number } & Readonly<Record<ProfileBucket, string>>
 
 /**
- * @param customerId whose profile it has to be; absent: anybody's
+ * @param customerId the customer that must own the profile; absent = any customer
  * @returns undefined when there is no such profile
  */
 export async function readBalances(
@@ -31,6 +31,6 @@ export async function readBalances(
 
 function documentOf(asset: string, row: Row): BalanceDocument {
   const amounts = PROFILE_BUCKETS.map((bucket) => [bucket, formatAmount(BigInt(row[bucket]), row.decimals)] as const)
-  // The table of buckets has each of them once.
+  // `PROFILE_BUCKETS` contains every bucket exactly once.
   return { asset, ...(Object.fromEntries(amounts) as Record<ProfileBucket, string>) }
 }

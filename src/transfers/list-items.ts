@@ -1,4 +1,4 @@
-/** The entries of statements as the store writes them as JSON: in lists, and one alone. */
+/** The JSON of transfers, which the store writes, for lists and for single transfers. */
 import { amountText } from '../ledger/amount-text.ts'
 import { type ItemText, jsonbText, objectText, plainText, quotedText, rawText, timeText } from '../store/page-text.ts'
 import { sql } from '../store/sql.ts'

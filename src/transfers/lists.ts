@@ -8,14 +8,14 @@ import { TRANSFER_ITEM } from './list-items.ts'
 import type { TRANSFER_FILTERS } from './schemas.ts'
 import type { TransferTables } from './tables.ts'
 
-/** The JSON text of one transfer of a customer; undefined when it has none with this id. */
+/** The JSON text of one transfer of a customer; undefined when the customer has none with this id. */
 export async function getTransfer(db: Db, customerId: string, id: string): Promise<string | undefined> {
   const tables = db.tables<TransferTables>()
   const query = tables.selectFrom('transfers').selectAll().where('id', '=', id).where('customer_id', '=', customerId)
   return await readItemText(tables, query, TRANSFER_ITEM)
 }
 
-/** A customer's transfers in pages; the items are those of `getTransfer`. */
+/** One page of a customer's transfers; items have the members of `getTransfer`. */
 export async function listTransfers(
   db: Db,
   customerId: string,

@@ -1,4 +1,4 @@
-/** What the entries of a customer's statement can be. Pure. */
+/** The types, statuses and directions of transfers. */
 
 export const TRANSFER_TYPES = [
   'CRYPTO_DEPOSIT',

@@ -1,6 +1,6 @@
 /**
- * The operator's calls about the ledger: balances and statements of a profile, and what the comparison of the ledger
- * found. Whether the caller is the operator has been checked before.
+ * The operator's calls for the ledger: balances and statements of a profile, and the result of the comparison of balances
+ * with postings. The operator guard runs before them.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
@@ -19,7 +19,7 @@ interface ById {
 
 const StatementQuery = Type.Object({ from: Type.String(), to: Type.String() })
 
-/** Declares the routes below whatever prefix `app` has. */
+/** Declares the routes, relative to the prefix of `app`. */
 export function registerTransferOperatorRoutes(app: FastifyInstance, db: Db, ledgerState: () => LedgerState): void {
   app.get<ById>('/profiles/:id/balances', { schema: { response: { 200: OperatorBalances } } }, async (request) => ({
     items: await balancesOf(db, request.params.id),

@@ -1,6 +1,5 @@
 /**
- * What customers see of their money: their transfers, and the balances of their profiles. Who calls, and whether they
- * may, has been checked by the guard.
+ * The customers' operations for transfers and balances. The guard has authenticated the caller and checked its scope.
  */
 import type { FastifyInstance } from 'fastify'
 import { callerOf, type Guard } from '../auth/guard.ts'
@@ -19,7 +18,7 @@ export interface TransferRoutesOptions {
   readonly guard: Guard
 }
 
-/** Declares the routes at the paths that the table of operations has for them. */
+/** Declares the routes at the paths of the table of operations. */
 export function registerTransferRoutes(app: FastifyInstance, { db, guard }: TransferRoutesOptions): void {
   app.route<{ Querystring: ListQuery<typeof TRANSFER_FILTERS> }>({
     ...guard('listTransfers'),

@@ -1,4 +1,4 @@
-/** What the entries of a statement, and balances, look like in answers, as schemas; and the filters of the list. */
+/** Schemas of transfers and balances in responses, and the filters of the list of transfers. */
 import { Type } from 'typebox'
 import { choices, orderBy, texts, times, uuids } from '../http/list-query.ts'
 import { NextPageCursor } from '../http/page-query.ts'

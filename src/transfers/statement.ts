@@ -1,7 +1,7 @@
 /**
  * The statement of a profile for the operator: for each asset the balances at the start of a period, every posting in it
- * with the balance after it, and the balances at its end. All of it is read in one statement of the store, so opening,
- * lines and closing fit together exactly, whatever is posted meanwhile. It changes nothing.
+ * with the balance after it, and the balances at its end. One SQL statement reads all of it, so opening, lines and closing
+ * add up exactly, whatever is posted meanwhile.
  */
 import { formatAmount } from '../ledger/amounts.ts'
 import { PROFILE_BUCKETS, type ProfileBucket, type ServiceBucket } from '../ledger/posting.ts'
@@ -18,12 +18,12 @@ export interface StatementLine {
   readonly created_at: string
   readonly effective_at: string
   readonly debit: ProfileBucket | ServiceBucket
-  /** When the debited account is one of another profile. */
+  /** Set when the debited account belongs to another profile. */
   readonly debit_profile_id?: string
   readonly credit: ProfileBucket | ServiceBucket
   readonly credit_profile_id?: string
   readonly amount: string
-  /** What the balance changes by: `0` when the money stays with the profile. */
+  /** Change of the balance: `0` when the money stays with the profile. */
   readonly change: string
   /** After this line. */
   readonly balance: string
@@ -36,18 +36,18 @@ export interface StatementOfAsset {
   readonly closing: StatementBalances
 }
 
-/** RFC 3339, from the first to before the second. */
+/** RFC 3339 times: `from` is included, `to` is not. */
 export interface StatementPeriod {
   readonly from: string
   readonly to: string
 }
 
-/** Lines of one statement. */
+/** Most lines of one statement. */
 export const STATEMENT_LINES_MAX = 5_000
 
 type Amounts = Record<ProfileBucket, bigint>
 
-/** An asset with the balances at the start, or, with an id, a posting. */
+/** A posting, or, when `id` is null, an asset with its balances at the start of the period. */
 interface Row extends Readonly<Record<ProfileBucket, string>> {
   readonly asset: string
   readonly decimals: number
@@ -62,7 +62,7 @@ interface Row extends Readonly<Record<ProfileBucket, string>> {
   readonly credit_profile_id: string | null
 }
 
-/** @returns undefined when the period has more lines than STATEMENT_LINES_MAX */
+/** Returns undefined when the period has more lines than `STATEMENT_LINES_MAX`. */
 export async function readStatement(
   db: Db,
   profileId: string,
@@ -82,7 +82,7 @@ export async function readStatement(
 }
 
 async function readRows(db: Db, profileId: string, { from, to }: StatementPeriod): Promise<readonly Row[]> {
-  // Of the first query, each row is one side of a posting that is the profile's; a posting may have two.
+  // Each row of `since` is one side of a posting that belongs to the profile; a posting may have two such sides.
   const { rows } = await sql<Row>`
     with kept as materialized (
       select asset, decimals, available, in_transit, held, receivable
@@ -116,7 +116,7 @@ async function readRows(db: Db, profileId: string, { from, to }: StatementPeriod
   return rows
 }
 
-/** The profile's postings from a time on that have it on this side, with what they change its buckets by. */
+/** The postings since `from` that have the profile on this side, with the bucket that they change and by how much. */
 function sidesSince(side: 'debit' | 'credit', profileId: string, from: string): RawBuilder<unknown> {
   const bucket = sql.ref(`${side}_bucket`)
   const raises = side === 'credit' ? sql`${bucket} <> 'receivable'` : sql`${bucket} = 'receivable'`

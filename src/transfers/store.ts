@@ -1,6 +1,6 @@
 /**
- * The entries of customers' statements in the store. Whoever moves money writes and changes them in the transaction
- * that moves it, and holds the lock of the record that an entry belongs to, so entries need no locks of their own.
+ * Writes transfers to the store. The module that moves money writes and changes its transfers in the same transaction, and
+ * holds the lock of the deposit, delivery or orchestration that a transfer belongs to, so transfers need no locks.
  */
 import { assert } from '../base/assert.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
@@ -10,13 +10,13 @@ import { unnested } from '../store/unnested.ts'
 import type { TransferDirection, TransferSecondaryStatus, TransferStatus, TransferType } from './model.ts'
 
 export interface NewTransfer {
-  /** That of the deposit or the delivery where the entry is of one. */
+  /** The id of the deposit or the delivery when the transfer belongs to one. */
   readonly id: string
   readonly customerId: string
   readonly profileId: string
   readonly accountId: string | null
   readonly asset: string
-  /** Above zero, without the fee. */
+  /** Greater than zero, without the fee. */
   readonly amount: MinorUnits
   /** Default 0. */
   readonly fee?: MinorUnits
@@ -37,11 +37,11 @@ export interface NewTransfer {
   readonly createdAt: string
 }
 
-/** What becomes different of one entry; what is absent stays. */
+/** The changed members of one transfer; absent members stay. */
 export interface TransferChange {
   readonly id: string
   readonly status?: TransferStatus
-  /** Null: none any more. */
+  /** Null removes it. */
   readonly secondaryStatus?: TransferSecondaryStatus | null
   readonly disposition?: string
   readonly confirmations?: number
@@ -49,7 +49,7 @@ export interface TransferChange {
   readonly cryptoTxHash?: string
 }
 
-/** Writes new entries, in one statement. */
+/** Inserts transfers, in one statement. */
 export async function insertTransfers<Tables>(
   transaction: Transaction<Tables>,
   transfers: readonly NewTransfer[],
@@ -85,7 +85,7 @@ export async function insertTransfers<Tables>(
   `.execute(transaction)
 }
 
-/** Changes entries, in one statement; an id may be named once. Ids without an entry are passed over. */
+/** Changes transfers, in one statement. Each id may occur once; ids without a transfer are ignored. */
 export async function changeTransfers<Tables>(
   transaction: Transaction<Tables>,
   changes: readonly TransferChange[],

@@ -1,4 +1,4 @@
-/** The table of this folder, as the query builder sees it; the migration `ledger` defines it. */
+/** The table `transfers`, as the query builder sees it; the migration `ledger` defines it. */
 import type { ColumnType } from '../store/sql.ts'
 import type { TransferDirection, TransferSecondaryStatus, TransferStatus, TransferType } from './model.ts'
 

@@ -31,7 +31,7 @@ describe('the limit of open files', () => {
     expect(warningsAt(50_000, text)).toEqual([])
   })
 
-  it('has room here', () => {
+  it('has a free descriptor here', () => {
     expect(hasDescriptor()).toBe(true)
   })
 })

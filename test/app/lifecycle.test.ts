@@ -57,7 +57,7 @@ describe('a running process', () => {
     expect(log).toContain('stopping is stuck')
   })
 
-  it.each(['throw', 'reject'])('crashes with one log line on an error that nobody caught (%s)', async (how) => {
+  it.each(['throw', 'reject'])('crashes with one log line on an uncaught error (%s)', async (how) => {
     const child = await startRunningChild()
     child.tell(how)
     const { code, log } = await child.exit
@@ -117,7 +117,7 @@ describe('a start during which a signal came', () => {
 })
 
 describe('SIGHUP', () => {
-  it('makes a running service read its configuration anew, each time, and ends nothing', async () => {
+  it('reloads the configuration of a running service each time, and ends nothing', async () => {
     const child = await startRunningChild()
     child.signal('SIGHUP')
     await child.heard('reload called')

@@ -139,7 +139,7 @@ async function newRule(): Promise<string> {
   return rule.rule.id
 }
 
-/** A credited deposit of nobody yet, and a profile that it may be assigned to. */
+/** A credited deposit without a profile, and a profile that it may be assigned to. */
 async function newDeposit(): Promise<{ readonly id: string; readonly profileId: string }> {
   const make = await newMaker('identity:write_account')
   const account = { account: { identity_id: 'somebody' }, create_profile: true }

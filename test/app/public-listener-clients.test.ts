@@ -23,7 +23,7 @@ function askToken(url: string, forwarded?: string): Promise<Response> {
   return fetch(`${url}/oauth2/token`, { method: 'POST', headers, body: new URLSearchParams({ grant_type: 'x' }) })
 }
 
-describe('X-Forwarded-For from a peer that is not trusted', () => {
+describe('X-Forwarded-For from an untrusted peer', () => {
   const warnings = (lines: readonly string[]) =>
     lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg.startsWith('X-Forwarded-For'))
 
@@ -106,7 +106,7 @@ describe('the client address', () => {
       .toContainEqual(expect.objectContaining({ msg: 'request answered', client_address: '198.51.100.7' }))
   })
 
-  it('goes with an upgrade, and is the peer when nobody is trusted', async () => {
+  it('goes with an upgrade, and is the peer without trusted proxies', async () => {
     for (const [trustedProxies, expected] of [
       [['loopback'], '198.51.100.7'],
       [[], '127.0.0.1'],

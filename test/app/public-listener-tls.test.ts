@@ -97,7 +97,7 @@ describe('a new certificate', () => {
     files.write(second)
     listener.reloadTls()
     expect(await commonName()).toBe('second')
-    expect(lines.some((line) => line.includes('certificate read anew'))).toBe(true)
+    expect(lines.some((line) => line.includes('certificate reloaded'))).toBe(true)
     const text = readToEnd(old)
     old.write(GET + CLOSE)
     expect(splitAnswers(await text).map(({ status }) => status)).toEqual([404])
@@ -181,7 +181,7 @@ describe('slow TLS', () => {
       others.push(socket)
     }
     expect(await cut).toBe('')
-    // Ended ones make room: nobody who is there is cut for those who come after them.
+    // Ended connections free their places: no open connection is cut for a later one.
     for (const socket of others) {
       socket.destroy()
       await once(socket, 'close')

@@ -42,7 +42,7 @@ function expectUpgradeRequired(response: Response): void {
 }
 
 describe('GET /', () => {
-  it('without a token is 426, and nobody is asked', async () => {
+  it('without a token is 426, and no token is verified', async () => {
     const response = await fetch(listener.url)
     expectUpgradeRequired(response)
     expect(await response.json()).toMatchObject({ status: 426, code: 'upgrade_required' })
@@ -54,7 +54,7 @@ describe('GET /', () => {
     expect(judged).toBe(1)
   })
 
-  it('with a token that would be refused is told why, whatever it accepts', async () => {
+  it('with a token that would be refused gets the reason, whatever it accepts', async () => {
     const headers = { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' }
     refusal = new Problem('insufficient_scope', 'the scope is missing', { headers })
     const response = await fetch(`${listener.url}/?x=1`, { headers: { authorization: 'Bearer poor', ...HTML } })

@@ -1,4 +1,4 @@
-/** A configuration that is read anew: what is taken over, what is named as waiting, and when nothing changes. */
+/** A reload of the configuration: what is applied, which keys need a restart, and when nothing changes. */
 import { beforeEach, expect, it } from 'vitest'
 import { reload } from '../../src/app/reload.ts'
 import type { Log } from '../../src/base/log.ts'
@@ -52,7 +52,7 @@ it('takes over the keys that are live, and names them', () => {
   expect(outcomes).toEqual(['applied'])
   expect(applied).toHaveLength(1)
   expect(applied[0]).toMatchObject({ 'stream.subscriptions_max': 7, markets: [{ definition: { symbol: 'BTCUSD' } }] })
-  expect(lines).toEqual([['configuration read anew', { keys: ['markets', 'stream.subscriptions_max'] }]])
+  expect(lines).toEqual([['configuration reloaded', { keys: ['markets', 'stream.subscriptions_max'] }]])
 })
 
 it('keeps the old value of a key that needs a restart, and names it each time', () => {
@@ -65,7 +65,7 @@ it('keeps the old value of a key that needs a restart, and names it each time', 
       { keys: ['http.port', 'operator.token'] },
     ])
   }
-  expect(lines.map(([event]) => event).filter((event) => event === 'configuration read anew')).toHaveLength(2)
+  expect(lines.map(([event]) => event).filter((event) => event === 'configuration reloaded')).toHaveLength(2)
   expect(JSON.stringify(lines)).not.toContain('very-secret')
 })
 
@@ -133,7 +133,7 @@ it('cannot bring in the simulator where it is not allowed', () => {
 it('that is the same is applied all the same: files that it names may have changed', () => {
   load({})
   expect(applied).toHaveLength(1)
-  expect(lines).toEqual([['configuration read anew', { keys: [] }]])
+  expect(lines).toEqual([['configuration reloaded', { keys: [] }]])
 })
 
 it('keys that a relation ties together are live together, so that no mixture of old and new breaks one', () => {

@@ -162,7 +162,7 @@ describe('the sources of the markets', () => {
     ])
   })
 
-  test('ask nobody when no market names a venue', async () => {
+  test('are not asked when no market names a venue', async () => {
     const { config, origins } = configOf('ws://127.0.0.1:9', [market('SIM', 'simulator')])
     expect(await checkSources(config, origins, createSystemClock())).toEqual({
       problems: [],

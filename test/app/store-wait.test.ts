@@ -38,7 +38,7 @@ function answers<Value>(...list: (Value | Error)[]) {
   return { read, times }
 }
 
-const AWAY = new StoreUnavailable('nobody answers at the address')
+const AWAY = new StoreUnavailable('connection refused')
 
 describe('waiting for the schema', () => {
   it('ends at once, without a word, when it is current', async () => {
@@ -65,9 +65,9 @@ describe('waiting for the schema', () => {
     expect(done).toBe(true)
     expect(noted).toEqual([missing, missing, 'current'])
     expect(lines).toEqual([
-      'the start waits for the store: migrations: nobody answers at the address',
+      'the start waits for the store: migrations: connection refused',
       'the start waits for the store: migrations: migrations are missing: 1-first, 2-second; run tidegate migrate',
-      'the start goes on: migrations',
+      'the start continues: migrations',
     ])
   })
 
