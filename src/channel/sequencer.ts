@@ -1,11 +1,10 @@
 /**
- * The one writer of a market. It applies what the market's source reports to the full book and turns what arrived
- * into commits: at most one a millisecond of the monotonic clock, each with the next version and an instant strictly
- * later than the one before, whatever the wall clock does. It never commits a book that is crossed or holds a negative
- * amount: it counts the violation, says so on the bus and asks the source for a fresh snapshot; executions go on. Where the
- * source missed executions, the commit says at which place, so that no reader takes those behind for all there were. A
- * book that no source is trusted for is withdrawn after a while: one commit removes every level, and the next trusted
- * book is one commit that leads back from there.
+ * The one writer of a market. It applies the events of the market's source to the full book and publishes commits: at
+ * most one per millisecond of the monotonic clock, each with the next version and a time strictly later than the one
+ * before, whatever the wall clock does. It never commits a book that is crossed or has a negative amount: it counts the
+ * violation, publishes that the market is stale and asks the source for a fresh snapshot; executions are still
+ * published. Where the source missed executions, the commit has their place among the others. The book of a stale market
+ * is withdrawn after a while: one commit removes every level, and one commit restores them when the market is live again.
  */
 import { assert } from '../base/assert.ts'
 import type { Clock, Timer } from '../base/clock.ts'
@@ -24,21 +23,22 @@ import {
 } from '../market/event.ts'
 import { levelsBehind } from '../market/view.ts'
 import type { Bus } from './bus.ts'
+import { PHASES, type PhaseName } from './phases.ts'
 
-/** The least distance of two commits of a market. */
+/** Minimum time between two commits of a market. */
 const COMMIT_MILLISECONDS_MIN = 1
 
-/** A commit time further ahead of the wall clock than this is worth a warning (the wall clock was stepped back). */
-const CLOCK_LEAD_WARNED_MILLISECONDS = 1_000
+/** Clock skew above which a warning is logged: commit times are ahead of a wall clock that was set back. */
+const CLOCK_SKEW_WARNED_MILLISECONDS = 1_000
 
-/** What every commit of a market counts. */
+/** Counted at every commit of a market. */
 interface CommitTotals {
   commits: number
-  clockLeadMilliseconds: number
+  clockSkewMilliseconds: number
 }
 
 export interface SequencerMetrics {
-  /** By market; plain numbers, read when somebody asks: looking labels up at every commit took a fifth of its time. */
+  /** By market. Plain numbers, read when scraped: looking up labels took a fifth of the time of a commit. */
   readonly totals: Map<string, CommitTotals>
   readonly violations: Counter<'market'>
   readonly missedExecutions: Counter<'market'>
@@ -65,27 +65,27 @@ export function createSequencerMetrics(registry: MetricsRegistry): SequencerMetr
     registers,
     collect() {
       this.reset()
-      for (const [market, { clockLeadMilliseconds }] of totals) this.set({ market }, clockLeadMilliseconds)
+      for (const [market, { clockSkewMilliseconds }] of totals) this.set({ market }, clockSkewMilliseconds)
     },
   })
   return {
     totals,
     violations: new Counter({
       name: 'tidegate_invariant_violations_total',
-      help: 'Books that were crossed or held an impossible amount and were not published',
+      help: 'Books that were crossed or had an impossible amount and were not published',
       labelNames,
       registers,
     }),
     missedExecutions: new Counter({
       name: 'tidegate_executions_missed_total',
-      help: 'Times that a source proved that executions had taken place which could not be had any more',
+      help: 'Times a source proved that executions took place that it could no longer provide',
       labelNames,
       registers,
     }),
   }
 }
 
-/** Takes the numbers of a market that has gone out of the metrics. */
+/** Removes the series of a market that is no longer configured from the metrics. */
 export function forgetMarket(metrics: SequencerMetrics, market: string): void {
   metrics.totals.delete(market)
   metrics.violations.remove({ market })
@@ -94,15 +94,15 @@ export function forgetMarket(metrics: SequencerMetrics, market: string): void {
 
 export interface SequencerOptions {
   readonly market: MarketDefinition
-  /** Names this life of the writer; unique among all of the market's writers ever. */
+  /** Identifies this run of the sequencer; unique among all sequencers the market ever has. */
   readonly epoch: string
   readonly bus: Bus
   readonly clock: Clock
   readonly log: Log
   readonly metrics: SequencerMetrics
-  /** Every commit is later than this: the time, in milliseconds since the epoch, of an earlier writer's last commit. */
+  /** Every commit is later than this time of an earlier sequencer's last commit, in milliseconds since the epoch. */
   readonly floorMilliseconds: number
-  /** How long no source may be trusted before the book is withdrawn; absent = it stays. */
+  /** How long a market may be stale before its book is withdrawn; absent = it stays. */
   readonly withdrawAfterMilliseconds?: number | undefined
   /** Asks the market's source for a fresh snapshot, because the book it gave broke an invariant. */
   readonly onRebuildNeeded: (reason: string) => void
@@ -111,30 +111,26 @@ export interface SequencerOptions {
 export class Sequencer {
   readonly #options: SequencerOptions
   readonly #book = new Book()
-  /** What one message changed since the last commit: the whole answer as long as no second one came. */
+  /** The changes of the one message since the last commit; undefined without one and after a second one. */
   #only: readonly AppliedChange[] | undefined
-  /** Once a second one came: amounts that the last commit published, of the levels touched since (bids, asks). */
+  /** After a second message: the published amounts of the levels changed since the last commit (bids, asks). */
   readonly #published: [Map<number, Scaled>, Map<number, Scaled>] = [new Map(), new Map()]
   #executions: Execution[] = []
-  /** How many of these came before executions were missed for the last time; undefined when none were. */
+  /** How many of these precede the last miss; undefined without a miss. */
   #missedAt: number | undefined
   #version = 0
   #executionNumber = 0
   #lastMilliseconds: number
   #lastCommitMonotonic = Number.NEGATIVE_INFINITY
-  #commitRequested = false
-  /** The next trusted commit carries the whole book. */
-  #startsOver = false
-  #scheduled: Timer | 'end-of-turn' | undefined
-  /** `starting` until the first snapshot; `lost` while nobody vouches for the book. */
-  #state: 'starting' | 'live' | 'lost' = 'starting'
-  #becomesLive = false
-  /** Of a lost book: the timer that withdraws it, or `due` from then until the commit that does. */
+  #phase: PhaseName = 'starting'
+  /** What is requested of the next commit: to be made even if empty, and to have the whole book once it is trusted. */
+  readonly #requested = { commit: false, wholeBook: false }
+  #scheduled: Timer | 'end-of-tick' | undefined
+  /** The timer of a stale market's withdrawal; `due` from its end until the commit that withdraws the book. */
   #withdrawal: Timer | 'due' | undefined
   /** When the oldest message that waits for a commit arrived, by the wall clock. */
   #receivedMilliseconds = 0
-  #aheadOfWall = false
-  #stopped = false
+  #isSkewed = false
   readonly #totals: CommitTotals
   readonly #endService: () => void
 
@@ -142,13 +138,13 @@ export class Sequencer {
     this.#options = options
     this.#lastMilliseconds = options.floorMilliseconds
     const { totals } = options.metrics
-    // Zero is a fact too: the alarms on these need the series to be there.
-    this.#totals = totals.get(options.market.symbol) ?? { commits: 0, clockLeadMilliseconds: 0 }
+    // Alerts need the series to exist before the first increment.
+    this.#totals = totals.get(options.market.symbol) ?? { commits: 0, clockSkewMilliseconds: 0 }
     totals.set(options.market.symbol, this.#totals)
     options.metrics.violations.inc({ market: options.market.symbol }, 0)
     options.metrics.missedExecutions.inc({ market: options.market.symbol }, 0)
     this.#endService = options.bus.serve(options.market.symbol, () => {
-      this.#commitRequested = true
+      this.#requested.commit = true
       this.#scheduleCommit()
     })
   }
@@ -158,9 +154,9 @@ export class Sequencer {
     return this.#version === 0 ? 0 : this.#lastMilliseconds
   }
 
-  /** Takes one whole source message. What it says is published with the market's next commit. */
+  /** Applies one whole source message, which the market's next commit publishes. Ignored after `stop`. */
   offer(event: MarketEvent): void {
-    if (this.#stopped) return
+    if (this.#phase === 'stopped') return
     if (event.type === 'lost') {
       this.#lose(event.reason)
     } else if (event.type === 'missed') {
@@ -168,42 +164,40 @@ export class Sequencer {
     } else if (event.type === 'snapshot') {
       if (this.#refuse(event.levels)) return
       this.#note(this.#book.replace(event.levels))
-      this.#becomesLive = true
+      this.#phase = PHASES[this.#phase].onSnapshot
       this.#scheduleCommit()
     } else if (event.type === 'update') {
       for (const execution of event.executions) this.#executions.push(execution)
-      // Between `lost` and the next snapshot no change can be trusted; executions stand for themselves.
-      const trusted = this.#state === 'live' || this.#becomesLive
-      if (trusted && !this.#refuse(event.changes)) this.#note(this.#book.apply(event.changes))
+      // Without a book that they belong to, changes are ignored; executions do not depend on it.
+      if (PHASES[this.#phase].isTrusted && !this.#refuse(event.changes)) this.#note(this.#book.apply(event.changes))
       this.#scheduleCommit()
     }
   }
 
-  /** The full book while it is exactly what was last committed; undefined while changes wait or nobody vouches for it. */
+  /** The full book of a live market while it equals the last commit; undefined while changes wait for the next. */
   get settledBook(): Book | undefined {
     const isSettled = this.#only === undefined && this.#published[BID].size + this.#published[ASK].size === 0
-    return this.#state === 'live' && !this.#becomesLive && isSettled ? this.#book : undefined
+    return this.#phase === 'live' && isSettled ? this.#book : undefined
   }
 
   /**
-   * Makes every reader begin anew from the whole book, because what one of them holds was found to be wrong; and since
-   * nobody can tell what else is, asks the source for a fresh snapshot too. Happens with the next book that is vouched
-   * for.
+   * Publishes the whole book with the next commit of a live market, because a replica or a subscriber was found to hold
+   * another one, and asks the source for a fresh snapshot, because the sequencer's own book may be wrong too.
    */
   startOver(reason: string): void {
-    this.#startsOver = true
-    this.#commitRequested = true
+    this.#requested.wholeBook = true
+    this.#requested.commit = true
     this.#scheduleCommit()
     this.#options.onRebuildNeeded(reason)
   }
 
-  /** Ends the writer: what was not committed yet is committed now, nothing after. */
+  /** Commits what was not committed yet; nothing is published after this. */
   stop(): void {
-    if (this.#stopped) return
+    if (this.#phase === 'stopped') return
     if (this.#scheduled !== undefined) this.#commit()
     if (typeof this.#scheduled === 'object') this.#scheduled.cancel()
     this.#cancelWithdrawal()
-    this.#stopped = true
+    this.#phase = 'stopped'
     this.#endService()
   }
 
@@ -241,11 +235,9 @@ export class Sequencer {
   }
 
   #lose(reason: string): void {
-    this.#becomesLive = false
-    if (this.#state === 'live') {
-      this.#state = 'lost'
-      this.#withdrawLater()
-    }
+    const before = this.#phase
+    this.#phase = PHASES[before].onLost
+    if (before === 'live' || before === 'replacing') this.#withdrawLater()
     this.#options.bus.publish({ type: 'status', market: this.#options.market.symbol, live: false, reason })
   }
 
@@ -268,8 +260,8 @@ export class Sequencer {
     metrics.missedExecutions.inc({ market: market.symbol })
     log.warn({ market: market.symbol, reason }, 'market executions missed')
     this.#missedAt = this.#executions.length
-    // At once, and not with the next execution: readers are to know of it while it is news.
-    this.#commitRequested = true
+    // Not with the next execution, which may be long in coming: subscribers have to know now.
+    this.#requested.commit = true
     this.#scheduleCommit()
   }
 
@@ -282,14 +274,14 @@ export class Sequencer {
     if (wait > 0) {
       this.#scheduled = clock.schedule(wait, () => this.#commitIfDue())
     } else {
-      // The end of the turn, not now: a burst that is read in one turn becomes one commit.
-      this.#scheduled = 'end-of-turn'
+      // Not now: messages that are read in one tick become one commit.
+      this.#scheduled = 'end-of-tick'
       clock.endOfTurn(() => this.#commitIfDue())
     }
   }
 
   #commitIfDue(): void {
-    if (this.#stopped) return
+    if (this.#phase === 'stopped') return
     this.#scheduled = undefined
     // A timer may fire a little early by the monotonic clock; then the rest is waited for.
     const early = this.#lastCommitMonotonic + COMMIT_MILLISECONDS_MIN > this.#options.clock.monotonicMilliseconds()
@@ -300,26 +292,27 @@ export class Sequencer {
   #commit(): void {
     const { bus, clock, market } = this.#options
     const trusted = this.#isTrusted()
-    const becomesLive = trusted && this.#becomesLive
-    // A source that answered a violation at once has given the next book already: the commit of that one decides.
-    const withdraws = !trusted && !this.#becomesLive && this.#withdrawal === 'due'
+    const goesLive = trusted && PHASES[this.#phase].goesLive
+    const withdraws = this.#phase === 'lost' && this.#withdrawal === 'due'
     if (withdraws) this.#note(this.#book.replace([]))
-    if (withdraws || becomesLive) this.#cancelWithdrawal()
+    if (withdraws || goesLive) this.#cancelWithdrawal()
     const changes = trusted || withdraws ? this.#takeChanges() : []
     const executions = this.#executions
     const missedAt = this.#missedAt
-    const isWanted = this.#commitRequested || becomesLive || withdraws
-    if (changes.length === 0 && executions.length === 0 && !isWanted) return
+    const isRequired = this.#requested.commit || goesLive || withdraws
+    if (changes.length === 0 && executions.length === 0 && !isRequired) return
     this.#executions = []
     this.#missedAt = undefined
-    this.#commitRequested = false
+    this.#requested.commit = false
     this.#lastCommitMonotonic = clock.monotonicMilliseconds()
     this.#executionNumber += executions.length + (missedAt === undefined ? 0 : 1)
     this.#version += 1
     const instant = this.#nextInstant()
     this.#totals.commits += 1
-    const startsOver = (trusted || withdraws) && this.#startsOver
-    if (startsOver) this.#startsOver = false
+    const startsOver = (trusted || withdraws) && this.#requested.wholeBook
+    if (startsOver) this.#requested.wholeBook = false
+    if (goesLive) this.#phase = 'live'
+    if (withdraws) this.#phase = 'withdrawn'
     bus.publish({
       type: 'commit',
       market: market.symbol,
@@ -334,24 +327,20 @@ export class Sequencer {
       ...(startsOver ? { book: wholeBook(this.#book) } : {}),
       ...(withdraws ? { withdraws } : {}),
     })
-    if (becomesLive) {
-      this.#becomesLive = false
-      this.#state = 'live'
-      bus.publish({ type: 'status', market: market.symbol, live: true, reason: '' })
-    }
+    if (goesLive) bus.publish({ type: 'status', market: market.symbol, live: true, reason: '' })
   }
 
-  /** Whether the book may be published as it is; a crossed one is a violation. */
+  /** Whether the book may be committed. A crossed one is a violation, after which the phase has changed. */
   #isTrusted(): boolean {
-    if (this.#state !== 'live' && !this.#becomesLive) return false
+    if (!PHASES[this.#phase].isTrusted) return false
     if (!this.#book.isCrossed()) return true
-    // What the source answers to this, at once or later, is judged by the next commit.
+    // A snapshot that the source sends in response, even at once, belongs to the next commit.
     this.#lastCommitMonotonic = this.#options.clock.monotonicMilliseconds()
     this.#violated('the book is crossed')
     return false
   }
 
-  /** What differs between the book now and the book as last published. */
+  /** The difference between the current book and the last commit. */
   #takeChanges(): LevelChange[] {
     if (this.#only !== undefined) {
       const changes = this.#only.map(({ side, price, after }) => ({ side, price, amount: after }))
@@ -375,15 +364,15 @@ export class Sequencer {
     const wall = clock.wallInstant()
     const milliseconds = Math.max(wall.milliseconds, this.#lastMilliseconds + 1)
     assert(milliseconds > this.#lastMilliseconds, 'a commit time went back')
-    const lead = milliseconds - wall.milliseconds
-    this.#totals.clockLeadMilliseconds = lead
-    const ahead = lead > CLOCK_LEAD_WARNED_MILLISECONDS
-    if (ahead && !this.#aheadOfWall) {
-      log.warn({ market: market.symbol, lead_milliseconds: lead }, 'commit times are ahead of the wall clock')
+    const skew = milliseconds - wall.milliseconds
+    this.#totals.clockSkewMilliseconds = skew
+    const isSkewed = skew > CLOCK_SKEW_WARNED_MILLISECONDS
+    if (isSkewed && !this.#isSkewed) {
+      log.warn({ market: market.symbol, skew_milliseconds: skew }, 'commit times are ahead of the wall clock')
     }
-    this.#aheadOfWall = ahead
+    this.#isSkewed = isSkewed
     this.#lastMilliseconds = milliseconds
-    return { milliseconds, nanoseconds: lead === 0 ? wall.nanoseconds : 0 }
+    return { milliseconds, nanoseconds: skew === 0 ? wall.nanoseconds : 0 }
   }
 }
 
