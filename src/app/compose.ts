@@ -49,7 +49,7 @@ import { readinessOf } from './readiness.ts'
 import { createReloadCounter, reload } from './reload.ts'
 import { createDirectoryLoader, loadDirectory, startUpkeep } from './start-directory.ts'
 import { startLedger } from './start-ledger.ts'
-import { createMarkets, startSources } from './start-markets.ts'
+import { createMarkets, startSelfAudit, startSources } from './start-markets.ts'
 import { startWorkers } from './start-workers.ts'
 import { readFromStore, type SchemaState, waitForSchema } from './store-wait.ts'
 import { tlsFilesOf } from './tls-settings.ts'
@@ -180,6 +180,7 @@ async function startParts(parts: Parts): Promise<Service> {
   const loader = createDirectoryLoader(parts, db, encryptionKey)
   const markets = createMarkets(parts, db)
   const { hub, gateway } = startGateway(parts, markets)
+  startSelfAudit(parts, markets, hub)
   const ledger = new LedgerUpkeep({ ...parts, db })
   const operated = { db, storeClock, encryptionKey, loader, markets, hub, ledger }
   const operator = await startOperatorListener(parts, operated)
@@ -217,9 +218,8 @@ async function startParts(parts: Parts): Promise<Service> {
     },
     async ensureDemoClient(existing) {
       const scopes = servedScopes(config['rest.sandbox'])
-      const client = await readFromStore(parts, 'demo client', () =>
-        ensureDemoClient(db, scopes, existing, encryptionKey),
-      )
+      const ensureClient = () => ensureDemoClient(db, scopes, existing, encryptionKey)
+      const client = await readFromStore(parts, 'demo client', ensureClient)
       const page = await readFromStore(parts, 'demo page', () => ensureDemoPageClient(db, encryptionKey))
       parts.demoPage?.openFor(page)
       await loader.refresh()

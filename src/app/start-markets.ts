@@ -1,16 +1,17 @@
 /**
  * Composes the markets of the process: both sides of the pipeline, the record of commit times for the next start, and
- * the self-audit of the books. Sequencers start in `startSources`, which needs the commit times of the last run.
+ * the self-audit of what subscribers are sent. Sequencers start in `startSources`, which needs the commit times of the last run.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
 import { withTimeLimit } from '../base/time-limit.ts'
 import type { Bus } from '../channel/bus.ts'
-import { createSelfAuditMetrics, SelfAudit } from '../channel/self-audit.ts'
 import { createSequencerMetrics } from '../channel/sequencer.ts'
 import type { Config } from '../config/settings.ts'
 import type { SimulatedTrade } from '../feed/simulator/simulator.ts'
+import type { Hub } from '../gateway/hub.ts'
+import { createSelfAuditMetrics, SelfAudit } from '../gateway/self-audit.ts'
 import { CommitTimes } from '../markets/commit-times.ts'
 import type { Markets } from '../markets/market-changes.ts'
 import { MarketReplicas } from '../markets/market-replicas.ts'
@@ -53,14 +54,18 @@ export function createMarkets(parts: MarketParts, db: Db): Markets {
   lifecycle.started('replicas', () => replicas.stop())
   const commitTimes = new CommitTimes({ db, clock, log, latest: () => writers.commitTimes() })
   lifecycle.started('commit times', () => commitTimes.stop())
-  const audited = () =>
-    replicas.all.flatMap((replica) => {
-      const sequencer = writers.sequencerOf(replica.market.symbol)
-      return sequencer === undefined ? [] : [{ replica, sequencer }]
-    })
-  const audit = new SelfAudit({ markets: audited, metrics: createSelfAuditMetrics(metrics), clock, log })
-  lifecycle.started('self-audit', () => audit.stop())
   return { writers, replicas }
+}
+
+/** Audits the markets whose sequencers run in this process. */
+export function startSelfAudit({ clock, log, metrics, lifecycle }: MarketParts, { writers }: Markets, hub: Hub): void {
+  const markets = () =>
+    [...hub.markets].flatMap((stream) => {
+      const sequencer = writers.sequencerOf(stream.symbol)
+      return sequencer === undefined ? [] : [{ stream, sequencer }]
+    })
+  const audit = new SelfAudit({ markets, hub, metrics: createSelfAuditMetrics(metrics), clock, log })
+  lifecycle.started('self-audit', () => audit.stop())
 }
 
 function withdrawAfterMilliseconds(config: Config): number | undefined {

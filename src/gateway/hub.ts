@@ -41,6 +41,12 @@ export interface HubSettings extends SessionLimits {
   readonly closesStale: boolean
 }
 
+/** What the hub lets catch up at the end of a tick: a session, or a subscriber of the self-audit. */
+export interface LaggingParty {
+  /** Sends what is owed until `untilMilliseconds` of the monotonic clock; true when more is left. */
+  catchUp(untilMilliseconds: number): boolean
+}
+
 export interface HubOptions {
   readonly replicas: readonly Replica[]
   readonly bus: Bus
@@ -71,7 +77,7 @@ export class Hub implements SessionHost {
   /** Markets with something for the end of the tick. */
   #dirty: MarketStream[] = []
   #requestQueue = new Set<Session>()
-  #catchUpQueue = new Set<Session>()
+  #catchUpQueue = new Set<LaggingParty>()
   #isScheduled = false
   #workRound = 0
   #onEmpty: (() => void) | undefined
@@ -174,8 +180,8 @@ export class Hub implements SessionHost {
     this.#schedule()
   }
 
-  queueCatchUp(session: Session): void {
-    this.#catchUpQueue.add(session)
+  queueCatchUp(party: LaggingParty): void {
+    this.#catchUpQueue.add(party)
     this.#schedule()
   }
 
@@ -291,17 +297,17 @@ export class Hub implements SessionHost {
 
   #catchUp(): void {
     const until = this.clock.monotonicMilliseconds() + CATCH_UP_MILLISECONDS
-    this.#catchUpQueue = this.#visit(this.#catchUpQueue, until, (session) => session.catchUp(until))
+    this.#catchUpQueue = this.#visit(this.#catchUpQueue, until, (party) => party.catchUp(until))
   }
 
   /**
-   * Visits the sessions of a queue until the time is up. Sessions not reached keep their place, those with more to do go
+   * Visits the members of a queue until the time is up. Members not reached keep their place, those with more to do go
    * to the end; the rest of the queue is visited in the next tick.
    */
-  #visit(queue: Set<Session>, untilMilliseconds: number, visit: (session: Session) => boolean): Set<Session> {
-    for (const session of queue) {
-      queue.delete(session)
-      if (visit(session)) queue.add(session)
+  #visit<Member>(queue: Set<Member>, untilMilliseconds: number, visit: (member: Member) => boolean): Set<Member> {
+    for (const member of queue) {
+      queue.delete(member)
+      if (visit(member)) queue.add(member)
       if (this.clock.monotonicMilliseconds() >= untilMilliseconds) break
     }
     if (queue.size > 0) this.#schedule()

@@ -120,7 +120,7 @@ export function marketDocument(stream: MarketStream, sources: readonly ObservedS
     ask_levels: view.levelCount(ASK),
     ...(top.bid === undefined ? {} : { best_bid: levelDocument(market, top.bid) }),
     ...(top.ask === undefined ? {} : { best_ask: levelDocument(market, top.ask) }),
-    subscribers: stream.subscriptions.length,
+    subscribers: stream.subscriptions.filter(({ subscriber }) => subscriber.isClient).length,
   }
 }
 

@@ -23,8 +23,11 @@ export interface OutboxTotals {
   lagging: number
 }
 
+/** What an outbox needs of a transport. */
+export type OutboxTransport = Pick<TransportPort, 'queuedBytes' | 'write' | 'gather'>
+
 export interface OutboxOptions {
-  readonly transport: TransportPort
+  readonly transport: OutboxTransport
   /** Bytes waiting in this process above which the session is lagging. */
   readonly highWaterBytes: number
   readonly totals: OutboxTotals
@@ -38,7 +41,7 @@ export interface OutboxOwner {
 }
 
 export class Outbox {
-  readonly #transport: TransportPort
+  readonly #transport: OutboxTransport
   readonly #highWaterBytes: number
   readonly #totals: OutboxTotals
   readonly #owner: OutboxOwner

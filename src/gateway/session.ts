@@ -104,6 +104,10 @@ export class Session implements OutboxOwner, Subscriber {
     return this.#state === 'open'
   }
 
+  get isClient(): boolean {
+    return true
+  }
+
   get isLagging(): boolean {
     return this.outbox.isLagging
   }

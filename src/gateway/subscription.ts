@@ -13,6 +13,8 @@ import type { Chunk, Outbox } from './outbox.ts'
 /** What a market needs of a session. */
 export interface Subscriber {
   readonly outbox: Outbox
+  /** False for the self-audit. */
+  readonly isClient: boolean
   /** Leaves the subscription to the session's catch-up. */
   owe(subscription: MarketSubscription): void
 }

@@ -4,26 +4,29 @@ import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import type { Commit, MarketMessage } from '../../src/channel/bus.ts'
 import { createMemoryBus } from '../../src/channel/bus-memory.ts'
 import { Replica } from '../../src/channel/replica.ts'
-import { type AuditedMarket, createSelfAuditMetrics, SelfAudit } from '../../src/channel/self-audit.ts'
 import { createSequencerMetrics, Sequencer } from '../../src/channel/sequencer.ts'
+import { Hub } from '../../src/gateway/hub.ts'
+import type { MarketStream } from '../../src/gateway/market-stream.ts'
+import { createGatewayMetrics } from '../../src/gateway/metrics.ts'
+import { createSelfAuditMetrics, SelfAudit } from '../../src/gateway/self-audit.ts'
 import { ASK, BID, type LevelChange } from '../../src/market/event.ts'
 import { levelsBehind } from '../../src/market/view.ts'
 import { captureLog } from '../support/door.ts'
 import { MarketNoise } from '../support/market-noise.ts'
 import { propertySettings } from '../support/property.ts'
 import { Random } from '../support/random.ts'
-import { testMarket } from '../support/stream-simulation.ts'
+import { SETTINGS, testMarket } from '../support/stream-simulation.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
-/** One audit with the pause before it, generously. */
+/** More than one audit and the pause before it take. */
 const CYCLE_MILLISECONDS = 15_000
-/** Within so many looks every fault here is found. */
+/** Every fault here is found within this many audits. */
 const CYCLES_MAX = 40
 
 /** As pino writes it. */
 const ERROR_LEVEL = 50
 
-type Fault = 'none' | 'replica' | 'wire' | 'merged'
+type Fault = 'none' | 'replica' | 'frames' | 'conflated'
 
 interface Setup {
   readonly seed: number
@@ -41,7 +44,7 @@ const setups: fc.Arbitrary<Setup> = fc.record({
   updateMilliseconds: fc.constantFrom(3, 17, 90),
 })
 
-/** A market with its writer, its reader and the audit of both, on a clock of the test; faults come and go with `fault`. */
+/** A market with sequencer, replica, hub and audit under a virtual clock; `fault` says what is wrong at the moment. */
 class AuditedStream {
   readonly clock = new VirtualClock()
   readonly registry = createMetricsRegistry()
@@ -49,6 +52,7 @@ class AuditedStream {
   readonly rebuilds: string[] = []
   readonly replica: Replica
   readonly sequencer: Sequencer
+  readonly hub: Hub
   readonly audit: SelfAudit
   readonly setup: Setup
   fault: Fault = 'none'
@@ -81,8 +85,20 @@ class AuditedStream {
         this.fault = 'none'
       },
     })
+    this.hub = new Hub({
+      replicas: [this.replica],
+      bus,
+      clock,
+      log,
+      metrics: createGatewayMetrics(registry),
+      settings: SETTINGS,
+      random: () => 0.5,
+    })
+    const stream = this.hub.market('AAAUSD') as MarketStream
+    this.#injectFaults(stream)
     const metrics = createSelfAuditMetrics(registry)
-    this.audit = new SelfAudit({ clock, log, metrics, markets: () => (this.isThere ? [this.#audited()] : []) })
+    const markets = () => (this.isThere ? [{ stream, sequencer: this.sequencer }] : [])
+    this.audit = new SelfAudit({ clock, log, hub: this.hub, metrics, markets })
     this.sequencer.offer(this.#noise.snapshot())
     clock.advance(5)
   }
@@ -103,50 +119,28 @@ class AuditedStream {
       .filter(({ level }) => level >= ERROR_LEVEL)
   }
 
-  /** What the writer has, cut to the published depth. */
-  get written(): LevelChange[] {
+  /** The sequencer's book, cut to the published depth. */
+  get sequenced(): LevelChange[] {
     const book = this.sequencer.settledBook
-    if (book === undefined) throw new Error('the writer is between two commits')
+    if (book === undefined) throw new Error('the sequencer is between two commits')
     return [BID, ASK].flatMap((side) => levelsBehind(book, this.setup.depth, side as 0 | 1, undefined, 10_000))
   }
 
-  #audited(): AuditedMarket {
-    const { replica, sequencer } = this
-    const { market, view } = replica
-    const thisView = Object.assign(Object.create(view), {
-      levelsBehind: view.levelsBehind.bind(view),
-      depth: view.depth,
-      changesSince: (version: number) => {
-        const changes = view.changesSince(version)
-        return this.fault === 'merged' ? changes.slice(1) : changes
-      },
-    })
-    return {
-      sequencer,
-      replica: {
-        market,
-        view: thisView,
-        get version() {
-          return replica.version
-        },
-        get live() {
-          return replica.live
-        },
-        get isCrossed() {
-          return replica.isCrossed
-        },
-        listen: (listener) =>
-          replica.listen({
-            ...listener,
-            onStatus: (live) => listener.onStatus(live),
-            onCommit: (commit) =>
-              listener.onCommit(this.fault === 'wire' ? { ...commit, changes: commit.changes.slice(1) } : commit),
-          }),
-      },
+  /** Faults of the encoder: every UPDATE, or every conflated UPDATE, lacks its first level. */
+  #injectFaults(stream: MarketStream): void {
+    const channel = stream.channelOf('market_data')
+    const encodeCommit = channel.encodeCommit.bind(channel)
+    channel.encodeCommit = (commit, ...others) =>
+      encodeCommit(this.fault === 'frames' ? { ...commit, changes: commit.changes.slice(1) } : commit, ...others)
+    const { view } = this.replica
+    const changesSince = view.changesSince.bind(view)
+    view.changesSince = (version) => {
+      const changes = changesSince(version)
+      return this.fault === 'conflated' && changes !== 'too-old' ? changes.slice(1) : changes
     }
   }
 
-  /** While the replica is at fault, the first change of every commit reaches it with another amount. */
+  /** A fault of the bus: the first change of every commit has another amount in the replica. */
   #falsified(message: MarketMessage): MarketMessage {
     if (this.fault !== 'replica' || message.type !== 'commit') return message
     const [first, ...others] = message.changes
@@ -157,7 +151,7 @@ class AuditedStream {
 }
 
 describe('the self-audit', () => {
-  test('finds nothing wrong in what is right, and says that it looked', async () => {
+  test('finds no difference in correct books, and counts its audits', async () => {
     await fc.assert(
       fc.asyncProperty(setups, async (setup) => {
         const stream = new AuditedStream(setup)
@@ -173,15 +167,15 @@ describe('the self-audit', () => {
 
   test.each([
     ['replica', /^the view holds|^an UPDATE|^the view is crossed/],
-    ['wire', /^a reader holds|^an UPDATE/],
-    ['merged', /^a merged reader holds|^an UPDATE/],
-  ] as const)('finds what is wrong with the %s, and has everyone start over', async (fault, difference) => {
+    ['frames', /^a current subscriber holds|^an UPDATE/],
+    ['conflated', /^a lagging subscriber holds|^an UPDATE/],
+  ] as const)('finds a fault of the %s, and makes the market start over', async (fault, difference) => {
     await fc.assert(
       fc.asyncProperty(setups, fc.nat(12_000), async (setup, millisecondsBefore) => {
         const stream = new AuditedStream(setup)
         stream.run(millisecondsBefore)
         stream.fault = fault
-        // What is wrong may be put right by the next change of the level before it is looked at: in small books it often is.
+        // The next change of a wrong level may correct it before it is compared; in small books it often does.
         for (let cycle = 0; cycle < 2 || (cycle < CYCLES_MAX && stream.rebuilds.length === 0); cycle++)
           stream.run(CYCLE_MILLISECONDS)
         expect(stream.rebuilds).toEqual(['the self-audit found a wrong book'])
@@ -189,14 +183,14 @@ describe('the self-audit', () => {
           { market: 'AAAUSD', msg: 'self-audit found a wrong book', difference: expect.stringMatching(difference) },
         ])
         expect(await stream.metric('tidegate_self_audit_mismatches_total')).toBe('1')
-        expect(stream.replica.view.levels()).toEqual(stream.written)
+        expect(stream.replica.view.levels()).toEqual(stream.sequenced)
         stream.audit.stop()
       }),
       propertySettings(8),
     )
   })
 
-  test('takes no market whose sources are lost, and goes on when they are back', async () => {
+  test('audits no stale market, and continues when it is live again', async () => {
     const stream = new AuditedStream({ seed: 1, depth: 5, levels: 20, changesMax: 3, updateMilliseconds: 50 })
     stream.sequencer.offer({ type: 'lost', reason: 'the test says so' })
     stream.run(2 * CYCLE_MILLISECONDS)
@@ -207,7 +201,7 @@ describe('the self-audit', () => {
     expect(stream.errors).toEqual([])
   })
 
-  test('forgets the numbers of a market that has gone', async () => {
+  test('removes the series of a removed market', async () => {
     const stream = new AuditedStream({ seed: 1, depth: 5, levels: 20, changesMax: 3, updateMilliseconds: 50 })
     stream.run(CYCLE_MILLISECONDS)
     expect(await stream.metric('tidegate_self_audit_mismatches_total')).toBe('0')
@@ -217,7 +211,7 @@ describe('the self-audit', () => {
     expect(await stream.metric('tidegate_self_audits_total')).toBeUndefined()
   })
 
-  test('leaves nothing behind when it is stopped', () => {
+  test('does nothing after it is stopped', () => {
     const stream = new AuditedStream({ seed: 1, depth: 5, levels: 20, changesMax: 3, updateMilliseconds: 50 })
     stream.run(10_100)
     stream.audit.stop()
