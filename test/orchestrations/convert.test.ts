@@ -383,7 +383,7 @@ describe('a claim', () => {
       where orchestration_id = ${ids[1]}
     `)
     expect(await claim()).toEqual([])
-    await run(sql`update orchestration_queue set next_attempt_at = '-infinity' where orchestration_id = ${ids[1]}`)
+    await run(sql`update orchestration_queue set next_attempt_at = '2001-01-01' where orchestration_id = ${ids[1]}`)
     expect((await claim()).map(({ orchestrationId }) => orchestrationId)).toEqual([ids[1]])
     expect(await orchestrationRow(db, ids[0] as string)).toMatchObject({ kind: 'of-next-year', attempt: '0' })
   })
