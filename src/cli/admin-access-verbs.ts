@@ -1,9 +1,9 @@
-/** The operator's verbs about who may come in: customers, clients, secrets, signing keys. */
+/** The operator's verbs for access: customers, clients, secrets, signing keys. */
 import { type AdminNoun, type AdminOption, type Given, onOrOff, pick, textOf } from './admin-verb.ts'
 
 const ENABLE_OPTIONS: readonly AdminOption[] = [
-  { flags: '--enable', description: 'let it in again' },
-  { flags: '--disable', description: 'shut it out: no tokens, live connections closed' },
+  { flags: '--enable', description: 'enable it again' },
+  { flags: '--disable', description: 'disable it: no tokens, live connections are closed' },
 ]
 
 const STREAM_SCOPE = 'exchange:read_aggregated_marketdata_stream'
@@ -11,7 +11,7 @@ const STREAM_SCOPE = 'exchange:read_aggregated_marketdata_stream'
 export const ACCESS_NOUNS: readonly AdminNoun[] = [
   {
     name: 'customer',
-    description: 'customers, and who of them is on the streaming allow list',
+    description: 'customers and the streaming allow list',
     verbs: [
       {
         usage: 'create <name>',
@@ -19,7 +19,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
         example: 'customer create acme --streaming',
         method: 'POST',
         path: '/customers',
-        options: [{ flags: '--streaming', description: 'put it on the streaming allow list' }],
+        options: [{ flags: '--streaming', description: 'add it to the streaming allow list' }],
         body: ({ rest: [name], options }) => ({ name, streaming: options.streaming === true }),
       },
       {
@@ -60,7 +60,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
           ...ENABLE_OPTIONS,
           {
             flags: '--streaming <on|off>',
-            description: 'put it on the streaming allow list, or take it off',
+            description: 'add it to the streaming allow list, or remove it',
             read: onOrOff,
           },
         ],
@@ -84,13 +84,13 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'create <customer> <name>',
-        description: 'creates a client and shows its secret, once, or keeps it in a file',
+        description: 'creates a client and shows its secret once, or writes it to a file',
         example: `client create acme feed --scope ${STREAM_SCOPE} --credentials acme-feed.json`,
         named: ['customer'],
         createsClient: true,
         method: 'POST',
         path: '/customers/:id/clients',
-        options: [{ flags: '--scope <scope...>', description: 'scopes it holds', isRequired: true }],
+        options: [{ flags: '--scope <scope...>', description: 'its scopes', isRequired: true }],
         body: ({ rest: [name], options }) => ({ name, scopes: options.scope }),
       },
       {
@@ -107,7 +107,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'show <client>',
-        description: 'shows one client, by id or name, with the ids of its live secrets',
+        description: 'shows one client, by id or name, with the ids of its valid secrets',
         example: 'client show acme/feed',
         named: ['client'],
         method: 'GET',
@@ -115,7 +115,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'revoke-tokens <client>',
-        description: 'makes every token that the client has invalid; its secrets stay',
+        description: 'revokes every token of the client; its secrets stay valid',
         example: 'client revoke-tokens acme/feed',
         named: ['client'],
         method: 'POST',
@@ -130,8 +130,8 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
         path: '/clients/:id',
         options: [
           ...ENABLE_OPTIONS,
-          { flags: '--scope <scope...>', description: 'the scopes it holds from now on' },
-          { flags: '--no-scopes', description: 'take all its scopes' },
+          { flags: '--scope <scope...>', description: 'replaces its scopes' },
+          { flags: '--no-scopes', description: 'remove all its scopes' },
         ],
         body: ({ options }) => ({
           ...enabledOf(options),
@@ -143,11 +143,11 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
   },
   {
     name: 'secret',
-    description: 'secrets of a client; two may live at once',
+    description: 'secrets of a client, at most two',
     verbs: [
       {
         usage: 'create <client>',
-        description: 'makes another secret and shows it, once',
+        description: 'creates another secret and shows it once',
         example: 'secret create acme/feed',
         named: ['client'],
         method: 'POST',
@@ -155,7 +155,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'delete <client> <secret-id>',
-        description: 'takes a secret out of force; tokens it got stay valid',
+        description: 'deletes a secret; tokens that were issued for it stay valid',
         example: 'secret delete acme/feed SECRET_ID',
         named: ['client'],
         method: 'DELETE',
@@ -178,21 +178,21 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'rotate',
-        description: 'makes the next key, which signs when it has been published long enough',
+        description: 'creates the next key, which signs after it has been published long enough',
         example: 'key rotate',
         method: 'POST',
         path: '/signing-keys',
       },
       {
         usage: 'revoke <key-id>',
-        description: 'ends a compromised key: every token that it signed is invalid at once',
+        description: 'revokes a compromised key: every token that it signed becomes invalid at once',
         example: 'key revoke KEY_ID',
         method: 'DELETE',
         path: '/signing-keys/:id',
       },
       {
         usage: 'encrypt',
-        description: 'encrypts signing keys and the pepper in the store, when every node has keys.encryption_key',
+        description: 'encrypts signing keys and the pepper in the store; every node needs keys.encryption_key first',
         example: 'key encrypt',
         method: 'POST',
         path: '/signing-keys/encrypt',

@@ -1,4 +1,4 @@
-/** The operator's verbs about accounts and profiles. */
+/** The operator's verbs for accounts and profiles. */
 import { type AdminNoun, type AdminOption, onOrOff, textOf } from './admin-verb.ts'
 
 const LIST_OPTIONS: readonly AdminOption[] = [
@@ -44,7 +44,7 @@ export const ACCOUNT_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'update <id>',
-        description: 'decides about an account, or disables it',
+        description: 'reviews an account, or disables it',
         example: 'account update ACCOUNT_ID --status APPROVED',
         method: 'PATCH',
         path: '/accounts/:id',
@@ -52,7 +52,7 @@ export const ACCOUNT_NOUNS: readonly AdminNoun[] = [
           { flags: '--status <status>', description: 'APPROVED, DENIED (which is final) or ERROR' },
           {
             flags: '--disabled <on|off>',
-            description: 'no new addresses and rules for its profile, or as before',
+            description: 'on: its profile gets no new addresses and rules; off: it does again',
             read: onOrOff,
           },
         ],
@@ -65,7 +65,7 @@ export const ACCOUNT_NOUNS: readonly AdminNoun[] = [
   },
   {
     name: 'profile',
-    description: 'profiles, for which balances are kept',
+    description: 'profiles, which hold balances',
     verbs: [
       {
         usage: 'create <customer> <nickname>',

@@ -1,4 +1,4 @@
-/** The operator's verbs about addresses: whose one is, and those that are imported. */
+/** The operator's verbs for deposit addresses and pools of imported addresses. */
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError } from 'commander'
 import type { AdminNoun } from './admin-verb.ts'
@@ -10,7 +10,7 @@ export const ADDRESS_NOUNS: readonly AdminNoun[] = [
     verbs: [
       {
         usage: 'find <address>',
-        description: 'shows whose deposit address this is, in whichever form it is written',
+        description: 'shows the owner of a deposit address, in any notation',
         example: 'deposit-address find 0x52908400098527886E0F7030069857D2E4169EE7',
         method: 'GET',
         path: '/deposit-addresses',
@@ -21,18 +21,18 @@ export const ADDRESS_NOUNS: readonly AdminNoun[] = [
   },
   {
     name: 'address-pool',
-    description: 'imported addresses, for networks whose addresses do not follow from a public key',
+    description: 'imported addresses, for networks whose addresses cannot be derived from a public key',
     verbs: [
       {
         usage: 'import <network>',
-        description: 'adds addresses of SOLANA or STELLAR; those that are there already stay as they are',
+        description: 'adds addresses of SOLANA or STELLAR; existing ones are not changed',
         example: 'address-pool import SOLANA --file addresses.txt',
         method: 'POST',
         path: '/address-pool',
         options: [
           {
             flags: '--file <file>',
-            description: 'file with one address a line, at most 1000',
+            description: 'file with one address per line, at most 1000',
             read: readLines,
             isRequired: true,
           },
@@ -41,7 +41,7 @@ export const ADDRESS_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'list',
-        description: 'says how many addresses of each pool are free, and how many used',
+        description: 'shows the free and used addresses of each pool',
         example: 'address-pool list',
         method: 'GET',
         path: '/address-pool',
@@ -51,7 +51,7 @@ export const ADDRESS_NOUNS: readonly AdminNoun[] = [
   },
 ]
 
-/** The lines of a file, without blank ones. */
+/** The non-empty lines of a file. */
 function readLines(path: string): readonly string[] {
   try {
     return readFileSync(path, 'utf8')

@@ -1,7 +1,7 @@
-/** The operator's verbs about what is paused. */
+/** The operator's verbs for pausing assets, networks, pairs and deliveries. */
 import { type AdminNoun, onOrOff } from './admin-verb.ts'
 
-/** Names separated by commas; an empty text is none. */
+/** Names separated by commas; an empty text means none. */
 function names(text: string): readonly string[] {
   return text.split(',').filter((name) => name !== '')
 }
@@ -9,7 +9,7 @@ function names(text: string): readonly string[] {
 export const CONTROL_NOUNS: readonly AdminNoun[] = [
   {
     name: 'controls',
-    description: 'what is paused in an incident',
+    description: 'pauses of assets, networks, pairs and deliveries',
     verbs: [
       {
         usage: 'show',
@@ -20,7 +20,8 @@ export const CONTROL_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'pause',
-        description: 'pauses exactly what is named of each kind that is given, and continues the rest of that kind',
+        description:
+          'replaces the paused assets, networks or pairs by those given; kinds that are not given are not changed',
         example: 'controls pause --assets USDC --pairs USDC/USD --deliveries on',
         method: 'PATCH',
         path: '/controls',
@@ -30,7 +31,7 @@ export const CONTROL_NOUNS: readonly AdminNoun[] = [
           { flags: '--pairs <pairs>', description: 'pairs such as USDC/USD, likewise', read: names },
           {
             flags: '--deliveries <on|off>',
-            description: 'on pauses all deliveries, off continues them',
+            description: 'on pauses all deliveries, off resumes them',
             read: onOrOff,
           },
         ],

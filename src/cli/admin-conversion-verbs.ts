@@ -1,10 +1,10 @@
-/** The operator's verbs about prices of conversions and the desk that they run against. */
+/** The operator's verbs for prices of conversions and the desk. */
 import { listText } from './admin-output.ts'
 import type { AdminNoun } from './admin-verb.ts'
 import { printable } from './styled-line.ts'
 import { tableLines } from './table.ts'
 
-/** `GET /orchestrations/:id/price`, as far as people read it. */
+/** The parts of `GET /orchestrations/:id/price` that are shown. */
 interface PriceAnswer {
   readonly orchestration_id: string
   readonly source_asset: string
@@ -28,12 +28,12 @@ const DIFFERENCE_COLUMNS = ['value', 'stored', 'recomputed']
 export const CONVERSION_NOUNS: readonly AdminNoun[] = [
   {
     name: 'conversion',
-    description: 'how conversions came to their prices',
+    description: 'prices of conversions and their evidence',
     verbs: [
       {
         usage: 'explain <id>',
         description:
-          'recomputes the price of an orchestration from the evidence stored with it; exit 1 when it does not add up',
+          'recomputes the price of an orchestration from its stored evidence; exit 1 when the result differs',
         example: 'conversion explain ORCHESTRATION_ID',
         method: 'GET',
         path: '/orchestrations/:id/price',
@@ -45,11 +45,11 @@ export const CONVERSION_NOUNS: readonly AdminNoun[] = [
   },
   {
     name: 'desk',
-    description: 'the operator’s own money that conversions run against',
+    description: 'the operator’s own positions, the counterparty of conversions',
     verbs: [
       {
         usage: 'show',
-        description: 'shows the position in every asset, its limit, and what brings it back to zero',
+        description: 'shows the position in every asset, its limit, and the hedge that closes it',
         example: 'desk',
         method: 'GET',
         path: '/desk',

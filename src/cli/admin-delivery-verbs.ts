@@ -1,10 +1,10 @@
-/** The operator's verbs about deliveries. */
+/** The operator's verbs for deliveries. */
 import { type AdminNoun, pick, textOf } from './admin-verb.ts'
 import { positiveInteger } from './option-values.ts'
 
 const ATTEMPT = {
   flags: '--attempt <number>',
-  description: 'the attempt that it is about, as `delivery show` has it',
+  description: 'number of the attempt, as `delivery show` shows it',
   read: attemptNumber,
   isRequired: true,
 } as const
@@ -57,8 +57,8 @@ export const DELIVERY_NOUNS: readonly AdminNoun[] = [
         method: 'POST',
         path: '/deliveries/claim',
         options: [
-          { flags: '--executor <name>', description: 'who pays them', isRequired: true },
-          { flags: '--limit <number>', description: 'at most so many, 1 to 100 (default: 10)', read: positiveInteger },
+          { flags: '--executor <name>', description: 'the executor that pays them', isRequired: true },
+          { flags: '--limit <number>', description: 'maximum number, 1 to 100 (default: 10)', read: positiveInteger },
           {
             flags: '--lease-seconds <seconds>',
             description: 'time to report the results, up to a day; then another may claim them (default: 600)',

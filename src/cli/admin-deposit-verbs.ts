@@ -1,4 +1,4 @@
-/** The operator's verbs about deposits. */
+/** The operator's verbs for deposits. */
 import { FIAT_NETWORKS } from '../contract/assets.ts'
 import { type AdminNoun, type AdminOption, type Given, textOf } from './admin-verb.ts'
 import { integer } from './option-values.ts'
@@ -6,34 +6,34 @@ import { printable } from './styled-line.ts'
 
 const REASON: AdminOption = {
   flags: '--reason <text>',
-  description: 'why; it is kept with the deposit',
+  description: 'the reason; it is stored with the deposit',
   isRequired: true,
 }
 const FIAT_NETWORK_NAMES: readonly string[] = FIAT_NETWORKS
 
 const REPORT_OPTIONS: readonly AdminOption[] = [
-  { flags: '--source <name>', description: 'who reports it', isRequired: true },
+  { flags: '--source <name>', description: 'the reporting custodian or bank', isRequired: true },
   { flags: '--external-id <id>', description: "the source's own name for the payment", isRequired: true },
   { flags: '--asset <symbol>', description: 'a configured asset', isRequired: true },
   { flags: '--amount <number>', description: 'as decimal text', isRequired: true },
   { flags: '--network <name>', description: 'a crypto network, or WIRE or CUBIX', isRequired: true },
-  { flags: '--address <address>', description: 'crypto: where it arrived' },
-  { flags: '--tx-hash <hash>', description: 'crypto: its transaction' },
+  { flags: '--address <address>', description: 'crypto: the receiving address' },
+  { flags: '--tx-hash <hash>', description: 'crypto: transaction hash' },
   {
     flags: '--tx-index <number>',
     description: 'crypto: its output or log inside the transaction, -1 for a native EVM transfer',
     read: integer,
   },
   { flags: '--memo <memo>', description: 'fiat: the memo' },
-  { flags: '--remittance <text>', description: 'fiat: what the bank made of it, with the memo somewhere in it' },
+  { flags: '--remittance <text>', description: 'fiat: remittance text of the bank that contains the memo' },
   { flags: '--bank-reference <id>', description: "fiat: the bank's name for the payment" },
-  { flags: '--sender <text>', description: 'fiat: who paid' },
+  { flags: '--sender <text>', description: 'fiat: name of the sender' },
   { flags: '--status <status>', description: 'PENDING, COMPLETED (default) or FAILED' },
-  { flags: '--confirmations <number>', description: 'how deep it is', read: integer },
+  { flags: '--confirmations <number>', description: 'number of confirmations', read: integer },
   { flags: '--occurred-at <time>', description: 'RFC 3339', isRequired: true },
 ]
 
-/** The members of an object that are there. */
+/** The members of an object that have a value. */
 function present(members: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 }
@@ -89,7 +89,7 @@ export const DEPOSIT_NOUNS: readonly AdminNoun[] = [
         options: [
           { flags: '--status <status>', description: 'only PENDING, COMPLETED or FAILED ones' },
           { flags: '--secondary-status <status>', description: 'only HELD, REJECTED, REVERSED or RETURNED ones' },
-          { flags: '--disposition <code>', description: 'only those that were handled so' },
+          { flags: '--disposition <code>', description: 'only those with this disposition' },
           { flags: '--customer <id|name>', description: 'only those of this customer', named: 'customer' },
           { flags: '--profile <id>', description: 'only those of this profile' },
           { flags: '--asset <symbol>', description: 'only those of this asset' },
@@ -146,7 +146,7 @@ export const DEPOSIT_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'assign <id> <profile>',
-        description: 'gives a deposit that belongs to no profile to one',
+        description: 'assigns a deposit that belongs to no profile to one',
         example: 'deposit assign DEPOSIT_ID PROFILE_ID --run-rules',
         method: 'POST',
         path: '/deposits/:id/assign',

@@ -39,7 +39,7 @@ function timeOf(value: unknown): string | undefined {
 export const LEDGER_NOUNS: readonly AdminNoun[] = [
   {
     name: 'statement',
-    description: 'what moved the balances of a profile',
+    description: 'the postings of a profile',
     verbs: [
       {
         usage: 'show',
@@ -93,7 +93,7 @@ function statementCsv({ from, to, assets }: Statement): string {
   return `${[header.join(','), ...rows].join('\n')}\n`
 }
 
-/** One table per asset; profiles that money came from or went to stand behind the account. */
+/** One table per asset; the last column is the other profile of a transfer. */
 function statementText({ from, to, assets }: Statement): string {
   if (assets.length === 0) return '(none)\n'
   const account = (bucket = '', profileId?: string) => (profileId === undefined ? bucket : `${bucket} of ${profileId}`)

@@ -1,7 +1,7 @@
 /**
  * Customers and clients by name: where a verb of `tidegate admin` takes the id of one, it takes the name too, of a
- * client also as `CUSTOMER/CLIENT`. What looks like an id is one. A name that nothing has, or several have, is an error
- * that shows how to go on.
+ * client also as `CUSTOMER/CLIENT`. What looks like an id is one. An unknown or ambiguous name is an error that
+ * shows how to find the right one.
  */
 import { isUuid } from '../base/ids.ts'
 import { type AdminVerb, type Given, type Named, optionsOf, textOf } from './admin-verb.ts'
@@ -49,7 +49,7 @@ async function clientIdOf(api: OperatorApi, text: string): Promise<string> {
   if (client?.client_id !== undefined && others.length === 0) return client.client_id
   if (client !== undefined) {
     const ids = [client, ...others].map(({ client_id, customer_id }) => `${client_id} of customer ${customer_id}`)
-    throw new Error(`several clients are named '${text}': say CUSTOMER/${text}, or the id: ${ids.join(', ')}`)
+    throw new Error(`several clients are named '${text}': use CUSTOMER/${text} or the id: ${ids.join(', ')}`)
   }
   const slash = text.indexOf('/')
   if (slash > 0) {

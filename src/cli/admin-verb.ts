@@ -1,13 +1,13 @@
 /**
- * What a verb of `tidegate admin` is: one call of the operator API, made from arguments and options. How a verb is run
- * and shown is not here, nor which verbs there are.
+ * The definition of a verb of `tidegate admin`: one call of the operator API, built from arguments and options. `admin` runs
+ * it and shows the answer; `admin-verbs` lists the verbs.
  */
 import { InvalidArgumentError } from 'commander'
 import type { OperatorCall } from './operator-client.ts'
 
-/** What was given to a verb. */
+/** The arguments and options of a call. */
 export interface Given {
-  /** Arguments behind those that stand in the path. */
+  /** Arguments after those of the path. */
   readonly rest: readonly string[]
   /** By the camel-cased long name of the option, as read. */
   readonly options: Readonly<Record<string, unknown>>
@@ -38,21 +38,21 @@ export interface AdminVerb {
   readonly body?: (given: Given) => NonNullable<OperatorCall['body']>
   /** Of a list: the members that a terminal shows, one column each; `best_bid.price` is a member of a member. */
   readonly columns?: readonly string[]
-  /** What a terminal shows instead of the members as they are. */
+  /** The text for a terminal, instead of the members. */
   readonly text?: (answer: object) => string
-  /** What is wrong with the answer itself: one line on stderr, and exit 1. */
+  /** A failure that the answer reports: one line on stderr, and exit 1. */
   readonly fault?: (answer: object) => string | undefined
-  /** It runs when the noun is given alone. */
+  /** The default verb of its noun. */
   readonly isDefault?: true
-  /** The list comes in pages. */
+  /** Whether the list has pages. */
   readonly isPaged?: true
-  /** What the first arguments are the ids or names of. */
+  /** The records that the first arguments name by id or name. */
   readonly named?: readonly Named[]
   /** Options whose values fill the path, before the arguments do. */
   readonly pathOptions?: readonly string[]
-  /** The answer as text that is neither JSON nor for people, when these options ask for one. */
+  /** The answer in another format, such as CSV, when the options request it. */
   readonly otherText?: (answer: object, options: Given['options']) => string | undefined
-  /** The answer holds a secret, which `--credentials FILE` keeps. */
+  /** The answer contains a secret, which `--credentials FILE` writes to a file. */
   readonly createsClient?: true
 }
 
@@ -63,9 +63,9 @@ export interface AdminNoun {
 }
 
 const PAGE_OPTIONS: readonly AdminOption[] = [
-  { flags: '--limit <number>', description: 'largest number of records on a page, 1 to 1000' },
-  { flags: '--order <ASC|DESC>', description: 'by time of creation' },
-  { flags: '--page-cursor <cursor>', description: 'next_page_cursor of the page before' },
+  { flags: '--limit <number>', description: 'maximum number of records per page, 1 to 1000' },
+  { flags: '--order <ASC|DESC>', description: 'sort by time of creation' },
+  { flags: '--page-cursor <cursor>', description: 'next_page_cursor of the previous page' },
 ]
 
 const CREDENTIALS_OPTIONS: readonly AdminOption[] = [

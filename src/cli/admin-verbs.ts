@@ -1,6 +1,6 @@
 /**
  * The verbs of `tidegate admin` as a table: each is one call of the operator API, and every call of it has a verb.
- * Each room's rows have a file of their own.
+ * The rows of each module are in a file of their own.
  */
 import { ACCESS_NOUNS } from './admin-access-verbs.ts'
 import { ACCOUNT_NOUNS } from './admin-account-verbs.ts'
@@ -17,7 +17,7 @@ import { type AdminNoun, textOf } from './admin-verb.ts'
 
 const AUDIT: AdminNoun = {
   name: 'audit',
-  description: 'who changed what, when',
+  description: 'the audit trail',
   verbs: [
     {
       usage: 'list',
@@ -27,7 +27,7 @@ const AUDIT: AdminNoun = {
       path: '/audit',
       options: [
         { flags: '--subject <id>', description: 'only changes of this record' },
-        { flags: '--actor <name>', description: 'only changes by this one' },
+        { flags: '--actor <name>', description: 'only changes by this actor' },
       ],
       query: ({ options }) => ({ subject: textOf(options.subject), actor: textOf(options.actor) }),
       columns: ['created_at', 'actor', 'action', 'subject', 'detail'],

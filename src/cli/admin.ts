@@ -1,7 +1,7 @@
 /**
- * `tidegate admin <noun> <verb>`: the operator API from the shell. Every verb is one call of it, after those that turn
- * names into ids; what it answers goes to stdout, as a table on a terminal and as JSON elsewhere; what it refuses goes
- * to stderr, with exit 1.
+ * `tidegate admin <noun> <verb>`: the operator API from the shell. Every verb is one call, after the calls that resolve
+ * names to ids. The answer is written to stdout, as a table on a terminal and as JSON elsewhere; an error is written to
+ * stderr, with exit 1.
  */
 import { type Command, Option } from 'commander'
 import type { Config } from '../config/settings.ts'
@@ -110,11 +110,11 @@ function textFor({ columns, text }: AdminVerb, answer: object): string {
   return listText(answer as Parameters<typeof listText>[0], columns)
 }
 
-/** Lets a verb say where the operator API is and what opens it. */
+/** Adds the options for the address of the operator API and its token. */
 function addOperatorOptions(command: Command): Command {
   return command
-    .option('--operator-url <url>', 'where the operator API is, like http://127.0.0.1:8081')
-    .option('--operator-token-file <file>', 'file that holds the operator token')
+    .option('--operator-url <url>', 'address of the operator API, such as http://127.0.0.1:8081')
+    .option('--operator-token-file <file>', 'file with the operator token')
     .option('--config <file>', CONFIG_MEANING)
     .option('--data_dir <folder>', 'data folder of the service')
 }

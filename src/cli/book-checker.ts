@@ -1,15 +1,14 @@
 /**
- * The checker of one market on one connection: holds the book that the messages so far amount to, and judges each book
- * message and each top of book against it. Reports through the function it is given; knows no clock and no channel but
- * its own two.
+ * Checks one market on one connection: keeps the book that the messages produce, and checks each book message and each top
+ * of book against it. It reads no clock.
  */
 import type { ChannelType } from '../contract/channels.ts'
 import { fractionDigits, isDecimal, isTimeText, isZero, levelList, levelText, type Report } from './checker-forms.ts'
 import { BOOK_SIDES, type BookSide, ClientBook, standsBefore, type WireLevel } from './client-book.ts'
 
 /**
- * How long the book's best may differ from the last top of book. Not zero, because a slow reader may get a merged
- * UPDATE before the newest top.
+ * How long the best of the book may differ from the last top of book. Not zero, because a lagging subscriber may get a
+ * conflated UPDATE before the newest top.
  */
 const TOP_OVERDUE_MILLISECONDS = 5_000
 
@@ -22,7 +21,7 @@ export class BookChecker {
   readonly #reportTo: Report
   #decimals: { price?: number; amount?: number } = {}
   #book: ClientBook | undefined
-  /** Outlives a subscription, not a connection. */
+  /** Kept across subscriptions, reset by a new connection. */
   #bookTime = ''
   #isTopSubscribed = false
   #top: Top | undefined
@@ -50,7 +49,7 @@ export class BookChecker {
   }
 
   onSubscription(type: ChannelType | string, isSubscribed: boolean): void {
-    // A market that was changed may have other decimals when it is subscribed again.
+    // A changed market may have other decimals after it is subscribed again.
     if (!isSubscribed) this.#decimals = {}
     if (type === 'market_data') {
       this.#book = undefined
@@ -110,18 +109,18 @@ export class BookChecker {
     this.#report('top-not-best', `got ${topText(best)}, the book's is ${topText(held)}`)
   }
 
-  /** Reports when the last top has been wrong for too long, once a time. */
+  /** Reports once when the last top has been wrong for too long. */
   judgeTop(nowMilliseconds: number): void {
     if (this.#differsSince === undefined || nowMilliseconds - this.#differsSince < TOP_OVERDUE_MILLISECONDS) return
     const held = this.#book === undefined ? undefined : topText(bestOf(this.#book))
     this.#report(
       'top-overdue',
-      `the book's best is ${held}, no top of book said so within ${TOP_OVERDUE_MILLISECONDS} ms`,
+      `the book's best is ${held}, no top of book was sent for it within ${TOP_OVERDUE_MILLISECONDS} ms`,
     )
     this.#differsSince = Number.POSITIVE_INFINITY
   }
 
-  /** The first price and amount of a market fix how many decimals all have. Exactly "0" is the removal, not a number. */
+  /** The first price and amount of a market determine the number of decimals. Exactly "0" is a removal, not a number. */
   judgeDecimals(kind: 'price' | 'amount', text: string): void {
     if (kind === 'amount' && text === '0') return
     const digits = fractionDigits(text)
@@ -142,11 +141,11 @@ export class BookChecker {
     book.set(side, price, amount)
   }
 
-  /** The well-formed levels of one side; what is not well-formed is reported and left out. */
+  /** The well-formed levels of one side; malformed ones are reported and skipped. */
   #readSide(side: BookSide, payload: Payload): WireLevel[] {
     const list = levelList(payload[side])
     if (list === undefined) {
-      this.#report('field-missing', `${side} is no list of levels`)
+      this.#report('field-missing', `${side} is not a list of levels`)
       return []
     }
     const levels: WireLevel[] = []

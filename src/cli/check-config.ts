@@ -32,7 +32,10 @@ export function registerCheckConfig(program: Command): void {
     .command('check-config')
     .description('shows the effective configuration with secrets masked, or every problem with its key')
     .option('--json', 'one JSON object instead of a table')
-    .option('--offline', 'asks neither the venues for the sources of the markets nor the store for decimals of assets')
+    .option(
+      '--offline',
+      'contacts neither the venues about the sources of the markets nor the store about decimals of assets',
+    )
     .addHelpText(
       'after',
       `
@@ -49,7 +52,7 @@ Examples:
   })
 }
 
-/** What a start would find in the files that the configuration names, and at the venues. */
+/** The problems that a start would have with the configured files and venues. */
 async function withSurroundings(result: ConfigResult, isOffline: boolean): Promise<ConfigResult> {
   if (!result.ok) return result
   const { config, origins } = result
@@ -64,13 +67,13 @@ async function withSurroundings(result: ConfigResult, isOffline: boolean): Promi
   const problems = checks.flatMap((check) => check.problems)
   const transport = transportProblem(config['store.url'])
   const known = transport === undefined ? result.warnings : [...result.warnings, transport]
-  // What a list of pairs reports of one, its book may report too.
+  // A pair's problem may be reported from the list of pairs and again from its book.
   const pegs = pegWarnings(config)
   const warnings = [...new Set([...known, ...pegs, ...checks.flatMap((check) => check.warnings), ...bookWarnings])]
   return problems.length > 0 ? { ok: false, problems, warnings } : { ...result, warnings }
 }
 
-/** Pairs at par that no market is watched for. */
+/** Pairs at par without a market that monitors their peg. */
 function pegWarnings(config: Config): readonly string[] {
   const { assets } = config
   const markets = config.markets.map(({ definition }) => definition)
@@ -111,13 +114,13 @@ function asText(result: ConfigResult): string {
     `  ${definition.symbol}`,
     sources.map(sourceText).join(' '),
     `${count(definition.priceDecimals, 'price decimal')}, ${count(definition.amountDecimals, 'amount decimal')}`,
-    definition.depth === 0 ? 'all levels' : `${count(definition.depth, 'level')} a side`,
+    definition.depth === 0 ? 'all levels' : `${count(definition.depth, 'level')} per side`,
   ])
   lines.push(`markets (${result.origins.markets}; ${liveMark('markets')})`, ...tableLines(markets))
   const assets = result.config.assets.map(({ symbol, decimals, networks }) => [
     `  ${symbol}`,
     count(decimals, 'decimal'),
-    networks.join(' ') || 'at a bank',
+    networks.join(' ') || 'fiat',
   ])
   lines.push(`assets (${result.origins.assets}; ${liveMark('assets')})`, ...tableLines(assets))
   const addresses = addressOrigins(result.config).map(({ networks, origin, firstAddress = '' }) => [
@@ -142,7 +145,7 @@ function textOf(value: unknown): string {
     .join(', ')
 }
 
-/** What says that a new value is taken over on SIGHUP. */
+/** Marks settings whose new values are applied on SIGHUP. */
 function liveMark(key: (typeof SETTING_KEYS)[number]): string {
   return isLive(key) ? 'live' : ''
 }

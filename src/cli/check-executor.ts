@@ -1,6 +1,6 @@
 /**
- * `tidegate check-executor`: asks a payment endpoint what decides whether a delivery could be paid twice, and reports each
- * rule that it breaks by name. Exit code 1: it breaks one, or could not be asked. It needs no service and no store.
+ * `tidegate check-executor`: tests whether a payment endpoint could pay a delivery twice, and reports each violated rule by
+ * name. Exit code 1: a rule is violated, or the endpoint is unreachable. It needs no service and no store.
  */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
@@ -35,7 +35,7 @@ export function registerCheckExecutor(program: Command): void {
     .command('check-executor')
     .summary('checks a payment endpoint')
     .description(
-      'Asks a payment endpoint whether it could pay a delivery twice, and reports every broken rule by name.',
+      'Tests whether a payment endpoint could pay a delivery twice, and reports every violated rule by name.',
     )
     .argument('<url>', 'address of the endpoint, as in deliveries.webhook_url')
     .requiredOption('--secret-file <file>', 'file with the secret that requests are signed with (whsec_...)')
@@ -71,7 +71,7 @@ function readSecrets(path: string): readonly string[] {
   }
   const secrets = secretsOf(text)
   if (secrets === undefined || secrets.length === 0) {
-    throw new Error(`--secret-file: ${path} does not hold a secret: whsec_ and the base64 of 24 to 64 bytes`)
+    throw new Error(`--secret-file: ${path} does not contain a secret: whsec_ and the base64 of 24 to 64 bytes`)
   }
   return secrets
 }
@@ -86,7 +86,7 @@ function textOf(results: readonly CheckResult[], losesMoney: boolean): string {
     violation === undefined ? ['ok', name, rule] : ['BROKEN', name, `${rule}: ${violation}`],
   )
   const summary = losesMoney
-    ? 'Money would have been lost: a delivery was paid twice, paid and refused, or paid for a stranger.'
+    ? 'Money would have been lost: a delivery was paid twice, paid and refused, or paid for an untrusted request.'
     : 'Nothing was paid twice.'
   return `${[...tableLines(rows), '', summary].join('\n')}\n`
 }

@@ -1,9 +1,9 @@
-/** The forms that texts on the wire must have, as the checker judges them. Pure. */
+/** The formats of values in messages, as the checker verifies them. Pure. */
 import { isObject } from '../base/json-value.ts'
 import type { WireLevel } from './client-book.ts'
 import type { ViolationName } from './violations.ts'
 
-/** Takes down one violation of the message under judgement. */
+/** Records one violation of the current message. */
 export type Report = (name: ViolationName, market: string | undefined, detail: string) => void
 
 const DECIMAL_TEXT = /^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/

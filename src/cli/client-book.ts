@@ -1,7 +1,6 @@
 /**
- * The book of a client that knows only the wire: levels keyed by their price text, nothing parsed, nothing rounded. It
- * is deliberately naive, so that it can be a witness of the service's own book. It checks nothing; `stream-checker`
- * does, by asking it.
+ * The order book of a client: levels keyed by price text, nothing parsed, nothing rounded. It is deliberately simple and
+ * shares no code with the service's book, so that it can verify that book. The checks are in `book-checker`.
  */
 
 export type BookSide = 'bids' | 'asks'
@@ -70,7 +69,7 @@ export class ClientBook {
     return bid !== undefined && ask !== undefined && comparePrices(bid, ask) >= 0
   }
 
-  /** The best `count` levels of a side, best first. One pass, because a book may be 50,000 levels deep. */
+  /** The best `count` levels of one side, best first. One pass, because a book may have 50,000 levels. */
   top(side: BookSide, count: number): WireLevel[] {
     const prices: string[] = []
     for (const price of this.#levels[side].keys()) {

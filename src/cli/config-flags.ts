@@ -1,6 +1,6 @@
 /**
- * The configuration on the command line: `--config FILE` and one flag for every key, made from the settings table. A
- * verb that needs the configuration gets it from here, or an error that names everything wrong with it.
+ * The configuration on the command line: `--config FILE` and one flag for every setting, generated from the settings table.
+ * Verbs read the configuration here; an error lists all its problems.
  */
 import { type Command, Option } from 'commander'
 import { readRegularFile } from '../base/regular-file.ts'
@@ -14,7 +14,7 @@ const FILE_BYTES_MAX = 1_048_576
 
 export const CONFIG_MEANING = 'YAML file with configuration keys (default: the file that TIDEGATE_CONFIG names)'
 
-/** Lets a verb take the configuration. */
+/** Adds the configuration options to a verb. */
 export function addConfigFlags(command: Command): Command {
   command.option('--config <file>', CONFIG_MEANING)
   for (const key of SETTING_KEYS) {
@@ -25,7 +25,7 @@ export function addConfigFlags(command: Command): Command {
   return command
 }
 
-/** Lets a verb that takes the configuration take the addresses of single feeds too, whose names only the caller knows. */
+/** Also adds the options for addresses of single feeds, whose names come from the configuration. */
 export function addFeedFlags(command: Command, args: readonly string[]): void {
   const has = (flag: string) => command.options.some(({ long }) => long === flag)
   if (!has('--feeds')) return
@@ -37,9 +37,9 @@ export function addFeedFlags(command: Command, args: readonly string[]): void {
 }
 
 const TAKE_OVER =
-  'takes a data folder whose lock names another host; first make sure that nothing runs there, or both lose writes'
+  'takes over a data folder whose lock names another host; make sure first that no process runs there, or both lose writes'
 
-/** Lets a verb that opens the data folder take it from a holder on another machine that has ended. */
+/** Adds `--take-over`: replaces the lock of a process on another machine that has ended. */
 export function addTakeOverFlag(command: Command): Command {
   return command.option('--take-over', TAKE_OVER)
 }
@@ -48,20 +48,20 @@ export function isTakeOver(command: Command): boolean {
   return command.opts<{ takeOver?: boolean }>().takeOver === true
 }
 
-/** The effective configuration, or everything wrong with it. */
+/** The effective configuration, or all its problems. */
 export function readConfigResult(command: Command, verbDefaults: VerbDefaults = {}): ConfigResult {
   const { config } = command.opts<{ config?: string }>()
   return loadConfig({
     flags: givenFlags(command),
     environment: process.env,
-    // An empty variable counts as absent, as for the keys.
+    // An empty variable is treated as absent, as for settings.
     file: config ?? (process.env.TIDEGATE_CONFIG || undefined),
     readFile: (path) => readRegularFile(path, FILE_BYTES_MAX).toString(),
     verbDefaults,
   })
 }
 
-/** By key; the parser's own names of options are not these where a feed's name has a hyphen. */
+/** By key; the parser's names of options differ where a feed's name has a hyphen. */
 function givenFlags(command: Command): Record<string, string> {
   const flags: Record<string, string> = {}
   for (const option of command.options) {
@@ -73,7 +73,7 @@ function givenFlags(command: Command): Record<string, string> {
   return flags
 }
 
-/** The effective configuration; throws one line that names every problem. Warnings go to `warn`. */
+/** The effective configuration; throws one line that lists every problem. Warnings are passed to `warn`. */
 export function readConfig(
   command: Command,
   verbDefaults: VerbDefaults,

@@ -1,6 +1,6 @@
 /**
- * The file that `admin client create --credentials` writes: the shape that `watch`, `verify` and the examples read, for
- * its owner alone. A file that is there is never replaced: the place is taken before the client is created, so that no
+ * The file that `admin client create --credentials` writes, in the format that `watch`, `verify` and the examples read;
+ * only its owner can read it. An existing file is never replaced, and the file is created before the client, so that no
  * secret is lost because it could not be written.
  */
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ export interface CreatedClient {
   readonly scopes: readonly string[]
 }
 
-/** What a client needs to find the service. */
+/** The addresses that a client needs. */
 export interface ServiceUrls {
   readonly base_url: string
   readonly auth_url: string
@@ -22,7 +22,7 @@ export interface ServiceUrls {
 
 export interface ReservedFile {
   write(client: CreatedClient, urls: ServiceUrls): void
-  /** Gives the place back when there is nothing to write. */
+  /** Removes the file when there is nothing to write. */
   release(): void
 }
 
@@ -47,17 +47,17 @@ export function reserveCredentialsFile(path: string): ReservedFile {
   }
 }
 
-/** @param url of the service, as its customers type it; absent = the one that is configured */
+/** @param url the public address of the service; absent = the configured one */
 export function serviceUrls(config: Config, url?: string): ServiceUrls {
   const base = (url ?? configuredUrl(config)).replace(/\/+$/, '')
-  if (!/^https?:\/\//.test(base) || !URL.canParse(base)) throw new Error(`--url '${url}' is no http address`)
+  if (!/^https?:\/\//.test(base) || !URL.canParse(base)) throw new Error(`--url '${url}' is not an http address`)
   return { base_url: base, auth_url: base, ws_url: base.replace(/^http/, 'ws') }
 }
 
 function configuredUrl(config: Config): string {
   if (config['http.public_url'] !== '') return config['http.public_url']
   const port = config['http.port']
-  if (port === 0) throw new Error('http.port is 0, so --url must say where customers find the service')
+  if (port === 0) throw new Error('http.port is 0, so --url is required')
   const scheme = config['http.tls.cert_file'] === '' ? 'http' : 'https'
   return `${scheme}://${addressText(reachable(config['http.host']), port)}`
 }

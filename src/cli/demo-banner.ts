@@ -1,21 +1,20 @@
 /**
- * What `demo` and `replay` print when they are ready: the addresses, where the credentials are, and the lines to try
- * next, each as it can be pasted into a shell in the same folder. It holds no secret, and no line in it downloads
- * anything. Pure.
+ * The output of `demo` and `replay` when they are ready: the addresses, the credentials file, and commands to try next,
+ * which can be pasted into a shell in the same folder. It contains no secret, and no command downloads anything.
  */
 import { relative, resolve } from 'node:path'
 
 export interface DemoBanner {
   readonly verb: 'demo' | 'replay'
   readonly symbols: readonly string[]
-  /** The address that customers use. */
+  /** The public address. */
   readonly publicUrl: string
-  /** Where a browser on this machine sees the live ladder; absent = nowhere. */
+  /** The address of the live ladder for a browser on this machine; absent = not served. */
   readonly pageUrl?: string
   readonly ws: string
   readonly operator: string
   readonly operatorTokenFile: string
-  /** Of the demo client, or the outside issuer that has clients of its own. */
+  /** The demo client's credentials file, or the external issuer. */
   readonly access: { readonly credentialsFile: string; readonly tokenRequestFile: string } | { readonly issuer: string }
   /** The file that Node runs, as in `process.argv[1]`. */
   readonly program: string
@@ -23,7 +22,7 @@ export interface DemoBanner {
   readonly folder: string
 }
 
-/** `watch` reads this file when no other is named. */
+/** The default credentials file of `watch`. */
 const DEFAULT_CREDENTIALS = 'data/demo-client.json'
 
 /** At most 15 lines. */

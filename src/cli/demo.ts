@@ -1,6 +1,6 @@
 /**
- * `tidegate demo`: the service with one customer and one client that holds every scope. It keeps the client's
- * credentials in two files of the data folder that only their owner can read, and never prints a secret.
+ * `tidegate demo`: the service with one customer and one client that has every scope. The client's credentials are
+ * in two files of the data folder that only their owner can read; no secret is printed.
  */
 import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ import { readyLine, withReload } from './serve.ts'
 import { showStart } from './start-progress.ts'
 
 interface DemoFiles {
-  /** Shape that `watch` and `verify` read. */
+  /** The file that `watch` and `verify` read. */
   readonly credentials: string
   /** Body of a token request, for curl. */
   readonly tokenRequest: string
@@ -30,7 +30,7 @@ interface DemoFiles {
 export function registerDemo(program: Command): void {
   const command = program
     .command('demo')
-    .description('runs the service with simulated markets and one client that may do everything')
+    .description('runs the service with simulated markets and one client with every scope')
     .addHelpText(
       'after',
       `
@@ -41,10 +41,10 @@ Examples:
   addConfigFlags(addTakeOverFlag(command)).action(() => runDemo(command, 'demo'))
 }
 
-/** Runs the service with one client that may do everything; `what` names it to people. */
+/** Runs the service with one client that has every scope; `what` is the verb. */
 export async function runDemo(command: Command, what: 'demo' | 'replay'): Promise<void> {
   const warnings: string[] = []
-  // On a terminal, logs would bury the few lines that say what to do next.
+  // On a terminal, logs would hide the lines that show the next steps.
   const verbDefaults = { ...DEMO_DEFAULTS, ...(process.stderr.isTTY ? { 'log.level': 'warn' } : {}) }
   const { config } = readConfig(command, verbDefaults, (warning) => warnings.push(warning))
   const log = createLog(config['log.level'])
@@ -65,7 +65,7 @@ export async function runDemo(command: Command, what: 'demo' | 'replay'): Promis
   })
 }
 
-/** Makes sure that the demo client exists and that the files hold its secret and the live addresses. */
+/** Ensures that the demo client exists and that the files contain its secret and the current addresses. */
 async function writeCredentials(service: Service, folder: string): Promise<DemoFiles> {
   const files = { credentials: join(folder, 'demo-client.json'), tokenRequest: join(folder, 'demo-token-request') }
   const client = await service.ensureDemoClient(readCredentials(files.credentials))
@@ -89,7 +89,7 @@ async function writeCredentials(service: Service, folder: string): Promise<DemoF
   return files
 }
 
-/** The client of an earlier start; undefined when the file is missing or damaged, and then a new secret is made. */
+/** The client of an earlier start; undefined when the file is missing or damaged, then a new secret is created. */
 function readCredentials(path: string): { clientId: string; clientSecret: string } | undefined {
   let document: { client_id?: unknown; client_secret?: unknown } | null
   try {
@@ -103,7 +103,7 @@ function readCredentials(path: string): { clientId: string; clientSecret: string
   return { clientId, clientSecret }
 }
 
-/** Replaces a file whole, readable by its owner only from the first byte on. */
+/** Replaces a file atomically; only its owner can ever read it. */
 function writePrivate(path: string, text: string): void {
   const temporary = `${path}.new`
   writeFileSync(temporary, text, { mode: 0o600 })
@@ -112,7 +112,7 @@ function writePrivate(path: string, text: string): void {
   renameSync(temporary, path)
 }
 
-/** @param files of the demo client; none when an outside issuer is trusted, which has clients of its own */
+/** @param files of the demo client; none with an external issuer, which has its own clients */
 function bannerOf(verb: 'demo' | 'replay', service: Service, config: Config, files: DemoFiles | undefined): string {
   const { publicUrl, http, ws, operator } = service.addresses
   const hasPage = verb === 'demo' && files !== undefined && isLoopbackHost(new URL(http).host)

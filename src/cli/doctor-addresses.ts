@@ -1,6 +1,6 @@
 /**
- * What `tidegate doctor` finds about deposit addresses: the keys that they are derived from, the test seed of a demo,
- * and how much is left of what was imported.
+ * The checks of `tidegate doctor` on deposit addresses: the keys that they are derived from, the test seed of a demo, and
+ * the free imported addresses.
  */
 import { type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { bad, type Finding, ok, reasonOf, warn } from './doctor-finding.ts'
 import { callOperator, type OperatorApi } from './operator-client.ts'
 
 const NAME = 'addresses'
-/** What only the owner of the process may do. */
+/** Permission bits of other users. */
 const OTHERS = 0o077
 
 /** The first address of each key is shown, to be compared with what the wallet shows. */
@@ -25,7 +25,7 @@ export function examineAddressKeys(config: Config): Finding[] {
   return [...keys, ...rest, ...examineTestSeed(join(config.data_dir, TEST_SEED_FILE))]
 }
 
-/** Nothing when there is none. */
+/** No finding when there is no test seed. */
 function examineTestSeed(path: string): Finding[] {
   let stats: Stats
   try {
@@ -35,11 +35,11 @@ function examineTestSeed(path: string): Finding[] {
     return [bad(NAME, `${path} cannot be read (${reasonOf(error)})`, `run this as the service's user`)]
   }
   const detail = `${path} is the test seed of a demo`
-  if ((stats.mode & OTHERS) !== 0) return [warn(NAME, `${detail}, open to others`, `chmod 600 ${path}`)]
+  if ((stats.mode & OTHERS) !== 0) return [warn(NAME, `${detail}, readable by other users`, `chmod 600 ${path}`)]
   return [ok(NAME, `${detail}; serve does not use it`)]
 }
 
-/** What the running service says of imported addresses; nothing where nobody imported any. */
+/** The running service's pools of imported addresses; no finding when there are none. */
 export async function askAddressPools(api: OperatorApi): Promise<Finding[]> {
   try {
     const answer = await callOperator(api, { method: 'GET', path: '/address-pool' })
@@ -52,6 +52,6 @@ export async function askAddressPools(api: OperatorApi): Promise<Finding[]> {
       ]
     })
   } catch (error) {
-    return [bad(NAME, `cannot be asked for: ${reasonOf(error)}`, 'see the log of the service')]
+    return [bad(NAME, `cannot be read: ${reasonOf(error)}`, 'see the log of the service')]
   }
 }

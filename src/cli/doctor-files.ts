@@ -1,6 +1,6 @@
 /**
- * What `tidegate doctor` finds in files: the data folder, the operator token, the encryption key, the TLS certificate.
- * It reads and tries, and leaves everything as it was.
+ * The checks of `tidegate doctor` on files: the data folder, the operator token, the encryption key, the TLS certificate.
+ * They change nothing.
  */
 import { X509Certificate } from 'node:crypto'
 import { accessSync, constants, readFileSync, type Stats, statfsSync, statSync } from 'node:fs'
@@ -14,11 +14,11 @@ import { describeProblem } from '../config/load.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 import { bad, type Finding, ok, reasonOf, warn } from './doctor-finding.ts'
 
-/** The embedded store needs about 40 MB when it is new; its log of changes may double what is in it. */
+/** A new embedded store needs about 40 MB; its write-ahead log can double that. */
 const FREE_BYTES_MIN = 100_000_000
 const FREE_BYTES_LOW = 1_000_000_000
 const DAY_MILLISECONDS = 86_400_000
-/** Who renews certificates by hand needs some days; who does so by a program has done it long before. */
+/** Renewing by hand takes some days; automatic renewal happens earlier. */
 const CERTIFICATE_DAYS_LOW = 14
 
 export function examineFolder(folder: string): Finding {
@@ -31,21 +31,22 @@ export function examineFolder(folder: string): Finding {
     if (!hasCode(error, 'ENOENT')) return bad(name, `${path} cannot be read (${reasonOf(error)})`, 'see data_dir')
     const parent = existingParent(path)
     if (isWritable(parent)) return ok(name, `${path} does not exist yet: the first start makes it`)
-    return bad(name, `${path} cannot be made: ${parent} is not writable`, `make it, owned by the service's user`)
+    return bad(name, `${path} cannot be made: ${parent} is not writable`, `create it, owned by the service's user`)
   }
-  if (!stats.isDirectory()) return bad(name, `${path} is no folder`, 'name another data_dir')
+  if (!stats.isDirectory()) return bad(name, `${path} is not a folder`, 'name another data_dir')
   const problem = dataFolderProblem(path, stats)
   if (problem !== undefined) return bad(name, problem.detail, problem.next)
   if (!isWritable(path)) return bad(name, `${path} is not writable`, `give it to the service's user`)
   const freeBytes = freeBytesOf(path)
   const free = `${Math.floor(freeBytes / 1e6)} MB free`
-  if (freeBytes < FREE_BYTES_MIN) return bad(name, `${path}, only ${free}`, 'make room: writes fail on a full disk')
+  if (freeBytes < FREE_BYTES_MIN)
+    return bad(name, `${path}, only ${free}`, 'free disk space: writes fail on a full disk')
   const store = statSync(storeFolder(path), { throwIfNoEntry: false })
   if (store !== undefined && (store.mode & OTHERS) !== 0) {
     const detail = `${storeFolder(path)} can be read by other users (mode ${modeText(store)})`
     return warn(name, detail, 'the next start of serve sets it to 700; docs/custody.md says which keys to replace')
   }
-  if (freeBytes < FREE_BYTES_LOW) return warn(name, `${path}, only ${free}`, 'make room before it is full')
+  if (freeBytes < FREE_BYTES_LOW) return warn(name, `${path}, only ${free}`, 'free disk space')
   return ok(name, `${path}, writable, ${free}`)
 }
 
@@ -70,7 +71,7 @@ export function examineOperatorToken(config: Config): Finding {
   return ok(name, `${path}, mode ${modeText(stats)}`)
 }
 
-/** The file alone: whether it is the key that the store needs is seen in the store. */
+/** Checks the file; whether it is the key of the store is checked in the store. */
 export function examineEncryptionKeyFile(config: Config): Finding {
   const name = 'encryption key'
   if (config['keys.encryption_key'] !== '') return ok(name, 'from the configuration')
@@ -88,7 +89,7 @@ export function examineEncryptionKeyFile(config: Config): Finding {
     if (hasCode(error, 'ENOENT')) return ok(name, `${path} does not exist yet: the first start makes it`)
     return bad(name, `${path} cannot be read (${reasonOf(error)})`, `run this as the service's user`)
   }
-  if (EncryptionKey.parse(text) === undefined) return bad(name, `${path} is damaged`, 'put it back from its backup')
+  if (EncryptionKey.parse(text) === undefined) return bad(name, `${path} is damaged`, 'restore it from its backup')
   if ((stats.mode & OTHERS) !== 0) {
     const next = `chmod 600 ${path}; if others may have read it and the store, see docs/custody.md`
     return bad(name, `${path} is open to others (mode ${modeText(stats)})`, next)
@@ -96,7 +97,7 @@ export function examineEncryptionKeyFile(config: Config): Finding {
   return ok(name, `${path}, mode ${modeText(stats)}`)
 }
 
-/** Nothing when the public listener speaks plain HTTP. */
+/** No finding when the public listener uses plain HTTP. */
 export function examineCertificate(
   config: Config,
   origins: Readonly<Record<SettingKey, string>>,
@@ -106,13 +107,13 @@ export function examineCertificate(
   const files = tlsFilesOf(config)
   if (files === undefined) return []
   const { problems, warnings } = checkTlsFiles(config, origins, nowMilliseconds)
-  const next = 'put the files right; a running service reads them again at SIGHUP'
+  const next = 'correct the files; a running service reads them again on SIGHUP'
   if (problems.length > 0) return problems.map((problem) => bad(name, describeProblem(problem), next))
   if (warnings.length > 0) return warnings.map((warning) => warn(name, warning, next))
   const { validTo } = new X509Certificate(readFileSync(files.certFile))
   const daysLeft = Math.floor((Date.parse(validTo) - nowMilliseconds) / DAY_MILLISECONDS)
   if (daysLeft >= CERTIFICATE_DAYS_LOW) return [ok(name, `${files.certFile}, ${daysLeft} days left`)]
-  return [warn(name, `${files.certFile} ends in ${daysLeft} days`, 'renew it, then send SIGHUP to the service')]
+  return [warn(name, `${files.certFile} expires in ${daysLeft} days`, 'renew it, then send SIGHUP to the service')]
 }
 
 function existingParent(path: string): string {

@@ -1,12 +1,12 @@
-/** What `tidegate doctor` found: one judgement a line, with the next step where something is not well. Pure. */
+/** The findings of `tidegate doctor`: one line each, with the next step where something is wrong. Pure. */
 
 export interface Finding {
-  /** `warn` works now and should be put right; `bad` does not work. */
+  /** `warn` works now and should be corrected; `bad` does not work. */
   readonly verdict: 'ok' | 'warn' | 'bad'
-  /** What was looked at, like `store`. */
+  /** The subject, such as `store`. */
   readonly name: string
   readonly detail: string
-  /** What to do next; absent when all is well. */
+  /** The next step; absent when nothing is wrong. */
   readonly next?: string
 }
 
@@ -22,7 +22,7 @@ export function bad(name: string, detail: string, next: string): Finding {
   return { verdict: 'bad', name, detail, next }
 }
 
-/** What went wrong, in a few words: the system's code where there is one. */
+/** The reason of a failure in a few words: the system's code if there is one. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const code = (error as NodeJS.ErrnoException).code ?? (error.cause as NodeJS.ErrnoException | undefined)?.code

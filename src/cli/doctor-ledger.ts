@@ -1,6 +1,6 @@
 /**
- * What `tidegate doctor` finds in the ledger: balances that are not the sum of their postings, and decimals of assets
- * that the configuration would change. It changes nothing.
+ * The checks of `tidegate doctor` on the ledger: balances that are not the sum of their postings, and decimals of assets
+ * that the configuration would change. They change nothing.
  */
 
 import type { Clock } from '../base/clock.ts'
@@ -13,11 +13,11 @@ import { bad, type Finding, ok, reasonOf } from './doctor-finding.ts'
 import { callOperator, type OperatorApi } from './operator-client.ts'
 
 const NAME = 'ledger'
-/** Longest that somebody waits for this line. */
+/** Longest duration of the comparison. */
 const COMPARISON_MILLISECONDS_MAX = 30_000
 const NEXT = 'docs/ledger.md; pause deliveries until it is understood'
 
-/** Compares the ledger of a store that the command itself has open. */
+/** Compares the ledger of a store that this command has opened. */
 export async function examineLedger(db: Db, { assets }: Config, clock: Clock): Promise<Finding[]> {
   const faults = await decimalsFaults(db.tables(), assets)
   const comparison = new LedgerComparison(db)
@@ -30,10 +30,10 @@ export async function examineLedger(db: Db, { assets }: Config, clock: Clock): P
     differences.length === 0
       ? ok(NAME, `${compared}, each is the sum of its postings`)
       : bad(NAME, differenceText(differences.length, differences[0]), NEXT)
-  return [ledger, ...faults.map((fault) => bad(NAME, `assets: ${fault}`, 'put the decimals back'))]
+  return [ledger, ...faults.map((fault) => bad(NAME, `assets: ${fault}`, 'restore the decimals'))]
 }
 
-/** What the running service found. */
+/** The result of the running service. */
 export async function askLedger(api: OperatorApi): Promise<Finding> {
   try {
     const state = (await callOperator(api, { method: 'GET', path: '/ledger' })) as LedgerState
@@ -43,7 +43,7 @@ export async function askLedger(api: OperatorApi): Promise<Finding> {
     if (state.compared_at === undefined) return ok(NAME, 'the first comparison of balances is not complete yet')
     return ok(NAME, `${state.balances} balances were the sums of their postings at ${state.compared_at}`)
   } catch (error) {
-    return bad(NAME, `cannot be asked for: ${reasonOf(error)}`, 'see the log of the service')
+    return bad(NAME, `cannot be read: ${reasonOf(error)}`, 'see the log of the service')
   }
 }
 

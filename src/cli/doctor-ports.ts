@@ -1,6 +1,6 @@
 /**
- * What `tidegate doctor` finds at the ports: whether this machine lets the service listen where it is told to, and,
- * while the service runs, whether it is the service that does.
+ * The checks of `tidegate doctor` on ports: whether the service could listen on the configured ports, and, while it runs,
+ * whether it is the service that answers there.
  */
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -16,15 +16,15 @@ import { addressText, reachable } from './listener-address.ts'
 
 interface Port {
   readonly name: string
-  /** The keys that say where it is. */
+  /** The settings of the address. */
   readonly keys: string
   readonly host: string
   readonly port: number
 }
 
-/** An answer is nearby or not there. */
+/** The service is on this machine, so an answer is fast. */
 const ANSWER_MILLISECONDS_MAX = 5_000
-/** More than any answer to the question asked here. */
+/** More than the answers to these requests. */
 const ANSWER_BYTES_MAX = 65_536
 
 export function publicPort(config: Config): Port {
@@ -36,7 +36,7 @@ export function operatorPort(config: Config): Port {
   return { name: 'operator port', keys, host: config['operator.host'], port: config['operator.port'] }
 }
 
-/** Whether a service that is started now could listen there. */
+/** Whether a service that starts now could listen on the port. */
 export async function examineFreePort({ name, keys, host, port }: Port): Promise<Finding> {
   const address = addressText(host, port)
   try {
@@ -47,14 +47,14 @@ export async function examineFreePort({ name, keys, host, port }: Port): Promise
       return bad(name, `${address} is held by another program`, `stop that program, or change ${keys}`)
     }
     if (hasCode(error, 'EACCES')) {
-      const next = 'take a port above 1023, or give the process CAP_NET_BIND_SERVICE'
+      const next = 'use a port above 1023, or give the process CAP_NET_BIND_SERVICE'
       return bad(name, `${address} may not be used by this user`, next)
     }
     return bad(name, `${address} cannot be used (${reasonOf(error)})`, `change ${keys}`)
   }
 }
 
-/** Whether it is the running service that answers at the public port, and with the certificate that is configured. */
+/** Whether the running service answers on the public port, with the configured certificate. */
 export async function examinePublicPort(config: Config): Promise<Finding> {
   const { name, host, port } = publicPort(config)
   if (port === 0) return ok(name, 'any free one (http.port is 0): the ready line of the service names it')
@@ -65,7 +65,7 @@ export async function examinePublicPort(config: Config): Promise<Finding> {
     const { isOurs, fingerprint } = await askDoor(host, port, files !== undefined)
     if (!isOurs) return bad(name, `${url} is answered by another program`, `stop that program, or change http.port`)
     if (files !== undefined && fingerprint !== new X509Certificate(readFileSync(files.certFile)).fingerprint256) {
-      return warn(name, `${url} shows another certificate than ${files.certFile} holds`, 'send SIGHUP to the service')
+      return warn(name, `${url} uses a different certificate than ${files.certFile}`, 'send SIGHUP to the service')
     }
     return ok(name, `${url}, answered by the service`)
   } catch (error) {
@@ -81,7 +81,7 @@ function listenBriefly(host: string, port: number): Promise<void> {
   })
 }
 
-/** A plain request to the stream's address is told, in our own words, that it is a WebSocket. */
+/** A plain request to the stream's address is answered by our problem `upgrade_required`. */
 function askDoor(
   host: string,
   port: number,
@@ -89,7 +89,7 @@ function askDoor(
 ): Promise<{ readonly isOurs: boolean; readonly fingerprint: string | undefined }> {
   return new Promise((resolve, reject) => {
     const options: RequestOptions = { host: reachable(host), port, path: '/', timeout: ANSWER_MILLISECONDS_MAX }
-    // Whether its certificate is trusted is for its customers to say: here it is compared with the file.
+    // Trust in the certificate is not checked: it is compared with the file.
     const request = isTls ? requestHttps({ ...options, rejectUnauthorized: false }) : requestHttp(options)
     request.once('timeout', () => request.destroy(new Error('no answer in time')))
     request.once('error', reject)

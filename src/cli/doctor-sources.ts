@@ -1,6 +1,6 @@
 /**
- * What `tidegate doctor` says of the pairs at venues that markets name, asked of the venues themselves. It says nothing
- * where no market names a venue.
+ * The checks of `tidegate doctor` on the pairs of markets, by requests to the venues. No finding when no market has a
+ * venue as its source.
  */
 
 import { checkSources } from '../app/source-check.ts'
@@ -11,7 +11,7 @@ import { bad, type Finding, ok, warn } from './doctor-finding.ts'
 
 const NAME = 'sources'
 
-/** @param origins where each value came from */
+/** @param origins the origin of each value */
 export async function examineSources(
   config: Config,
   origins: Readonly<Record<SettingKey, string>>,
@@ -21,8 +21,10 @@ export async function examineSources(
   return [
     ...(goodCount > 0 ? [ok(NAME, `${goodCount} of those that markets name are listed by their venues`)] : []),
     ...problems.map((problem) =>
-      bad(NAME, describeProblem(problem), 'name a pair that the venue has, or give the market its decimals'),
+      bad(NAME, describeProblem(problem), 'use a pair that the venue lists, or correct the decimals of the market'),
     ),
-    ...warnings.map((warning) => warn(NAME, warning, "see the venue's status page, and this machine's way to it")),
+    ...warnings.map((warning) =>
+      warn(NAME, warning, "see the venue's status page and the network connection of this machine"),
+    ),
   ]
 }

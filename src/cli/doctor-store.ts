@@ -1,6 +1,6 @@
 /**
- * What `tidegate doctor` finds in a store that it opens itself: the schema, the keys that sign, the store's clock. It
- * changes nothing in it: a schema that is behind is named and left.
+ * The checks of `tidegate doctor` on a store that it opens: the schema, the signing keys, the store's clock. They change
+ * nothing and apply no migrations.
  */
 import type { EncryptionKey } from '../auth/encryption-key.ts'
 import { readEncryptionKeyId } from '../auth/key-encryption.ts'
@@ -12,15 +12,15 @@ import { readSchemaState, SchemaProblem } from '../store/migrate.ts'
 import { CLOCK_DIFFERENCE_MILLISECONDS_MAX, readClockDifference } from '../store/store-clock.ts'
 import { bad, type Finding, ok, warn } from './doctor-finding.ts'
 
-/** A floor is beyond the last commit that is known, for what a crash may have left unknown; twice that is suspect. */
+/** The stored floor of commit times is ahead of the last known commit, in case of a crash; twice that is suspicious. */
 const FLOOR_MILLISECONDS_MAX = 6_000
 const DAY_MILLISECONDS = 86_400_000
-/** Time that a rotation may be late: nodes may all have been down when it was due. */
+/** Tolerated delay of a key rotation: all nodes may have been down when it was due. */
 const ROTATION_DAYS_LATE_MAX = 7
-/** Keys that are live at once are few; the newest come first. */
+/** Few keys are valid at the same time; the newest come first. */
 const KEYS_READ = 10
 
-/** @param place what the store is, for people: `embedded, ./data/store` */
+/** @param place the store, for people: `embedded, ./data/store` */
 export async function examineSchema(db: Db, place: string): Promise<Finding> {
   const name = 'store'
   try {
@@ -28,14 +28,14 @@ export async function examineSchema(db: Db, place: string): Promise<Finding> {
     if (state === 'current') return ok(name, `${place}, schema current`)
     const detail = `${place}, ${state.missing.length} migrations missing: ${state.missing.join(', ')}`
     if (db.engine === 'embedded') return warn(name, detail, 'the next start of serve applies them')
-    return bad(name, detail, 'tidegate migrate: nodes wait for it')
+    return bad(name, detail, 'run tidegate migrate: nodes wait for it')
   } catch (error) {
     if (!(error instanceof SchemaProblem)) throw error
     return bad(name, `${place}: ${error.message}`, 'use the version that wrote it, or a newer one')
   }
 }
 
-/** Whether the store is encrypted with the key of this node; nothing when there is nothing to add to what the file says. */
+/** Whether the store is encrypted with the key of this node; no finding when the check of the file suffices. */
 export async function examineEncryption(db: Db, key: EncryptionKey | undefined): Promise<Finding[]> {
   const name = 'encryption key'
   const neededId = await readEncryptionKeyId(db)
@@ -44,12 +44,10 @@ export async function examineEncryption(db: Db, key: EncryptionKey | undefined):
     return [warn(name, 'signing keys and the pepper are stored unencrypted', 'tidegate admin key encrypt')]
   }
   const detail = `the store needs the key ${neededId}, and this node has ${key === undefined ? 'none' : `the key ${key.id}`}`
-  return [
-    bad(name, detail, 'set keys.encryption_key, or put the file back; docs/custody.md says what to do without it'),
-  ]
+  return [bad(name, detail, 'set keys.encryption_key, or restore the file; see docs/custody.md if it is lost')]
 }
 
-/** Compares this machine's clock with the store's, and with the times that were published before. */
+/** Compares this machine's clock with the store's, and with the commit times that were published before. */
 export async function examineStoreClock(db: Db, clock: Clock): Promise<Finding> {
   const name = 'clock'
   const ahead = await readClockDifference(db, clock)
@@ -57,10 +55,10 @@ export async function examineStoreClock(db: Db, clock: Clock): Promise<Finding> 
     const direction = ahead > 0 ? 'ahead of' : 'behind'
     return warn(name, `${secondsText(ahead)} ${direction} the clock of the store`, 'let both machines follow NTP')
   }
-  const lead = Math.max(0, ...(await readCommitFloors(db)).values()) - clock.wallInstant().milliseconds
-  if (lead > FLOOR_MILLISECONDS_MAX) {
+  const floorAhead = Math.max(0, ...(await readCommitFloors(db)).values()) - clock.wallInstant().milliseconds
+  if (floorAhead > FLOOR_MILLISECONDS_MAX) {
     const next = 'let this machine follow NTP; until then the times of messages run ahead of its clock'
-    return warn(name, `${secondsText(lead)} behind times that were published before`, next)
+    return warn(name, `${secondsText(floorAhead)} behind times that were published before`, next)
   }
   return ok(name, `within ${CLOCK_DIFFERENCE_MILLISECONDS_MAX / 1000} s of the store's`)
 }

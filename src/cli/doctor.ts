@@ -56,11 +56,9 @@ const STORE_CHECKS = ['store', 'migrations']
 export function registerDoctor(program: Command): void {
   const command = program
     .command('doctor')
-    .description(
-      'says what is well with this installation and what is not, while the service runs and while it does not',
-    )
+    .description('checks this installation, while the service runs and while it does not')
     .option('--json', 'one JSON object instead of lines')
-    .option('--operator-url <url>', 'where the operator API of the running service is, when operator.port is 0')
+    .option('--operator-url <url>', 'address of the operator API of the running service, when operator.port is 0')
     .addHelpText(
       'after',
       `
@@ -76,7 +74,7 @@ Examples:
     const failures = findings.filter(({ verdict }) => verdict === 'bad')
     const document = { ok: failures.length === 0, findings }
     process.stdout.write(json ? `${JSON.stringify(document, null, 2)}\n` : asText(findings))
-    if (failures.length > 0) throw new Error(`not well: ${failures.map(({ name }) => name).join(', ')}`)
+    if (failures.length > 0) throw new Error(`checks failed: ${failures.map(({ name }) => name).join(', ')}`)
   })
 }
 
@@ -104,8 +102,8 @@ async function examine(command: Command, operatorUrl: string | undefined): Promi
     ok('bus', 'in process'),
   ]
   const clockFinding = steps()
-  const isTold = clockFinding.verdict === 'ok' && findings.some((finding) => finding.name === 'clock')
-  return isTold ? findings : [...findings, clockFinding]
+  const isReported = clockFinding.verdict === 'ok' && findings.some((finding) => finding.name === 'clock')
+  return isReported ? findings : [...findings, clockFinding]
 }
 
 async function examineService(examination: Examination): Promise<Finding[]> {
@@ -119,7 +117,7 @@ async function examineService(examination: Examination): Promise<Finding[]> {
   return holder === undefined ? examineStopped(examination) : examineRunning(examination, holder)
 }
 
-/** Nobody has the folder: the store is opened and looked at, and ports must be there to be taken. */
+/** No process has the folder open: opens and checks the store, and the ports must be free. */
 async function examineStopped(examination: Examination): Promise<Finding[]> {
   const { config } = examination
   const ports = [await examineFreePort(publicPort(config)), await examineFreePort(operatorPort(config))]
@@ -147,7 +145,7 @@ async function examineStore({ config, clock }: Examination): Promise<Finding[]> 
     const db = await openStoreAsItIs({ config, log, clock, random: Math.random, lifecycle })
     if (db.engine === 'embedded') await warmUp(db)
     const schema = await examineSchema(db, place)
-    // Without its tables there is nothing more to read.
+    // Without its tables there is nothing more to check.
     if (schema.verdict !== 'ok') return [schema]
     const clockFinding = await examineStoreClock(db, clock)
     const encryption = await examineEncryption(db, existingEncryptionKey(config))
@@ -159,7 +157,7 @@ async function examineStore({ config, clock }: Examination): Promise<Finding[]> 
     return [schema, clockFinding, ...encryption, signing, ...ledger]
   } catch (error) {
     if (error instanceof DataFolderHeld) throw error
-    return [bad('store', `${place} cannot be used (${reasonOf(error)})`, 'start the store, or put store.url right')]
+    return [bad('store', `${place} cannot be used (${reasonOf(error)})`, 'start the store, or correct store.url')]
   } finally {
     await lifecycle.stop()
   }
@@ -174,10 +172,10 @@ async function warmUp(db: Db): Promise<void> {
 
 function examineTransport(config: Config): Finding[] {
   const problem = transportProblem(config['store.url'])
-  return problem === undefined ? [] : [warn('store', problem, 'put sslmode=verify-full into store.url')]
+  return problem === undefined ? [] : [warn('store', problem, 'add sslmode=verify-full to store.url')]
 }
 
-/** For people, and without the password that an address may hold. */
+/** The store for people, without the password that the address may contain. */
 function storePlace(config: Config): string {
   const url = config['store.url']
   if (url === '') return `embedded, ${join(config.data_dir, 'store')}`
@@ -186,7 +184,7 @@ function storePlace(config: Config): string {
   return `PostgreSQL, ${host}${pathname}`
 }
 
-/** A process has the folder: it is asked. Only a store that others may open too is looked at directly. */
+/** A process has the folder open: asks the service. Only PostgreSQL is also checked directly. */
 async function examineRunning(examination: Examination, holder: FolderHolder): Promise<Finding[]> {
   const { config, operatorUrl } = examination
   const place = holder.host === '' || holder.host === hostname() ? '' : ` on host ${holder.host}`
@@ -202,7 +200,7 @@ async function examineRunning(examination: Examination, holder: FolderHolder): P
     const next = holder.isElsewhere
       ? 'when that process has certainly ended, start once with --take-over'
       : 'see its log; if it listens elsewhere, give its configuration, or --operator-url'
-    return [bad('service', `${text} and cannot be asked: ${reasonOf(error)}`, next), ...(store ?? [])]
+    return [bad('service', `${text} and does not answer: ${reasonOf(error)}`, next), ...(store ?? [])]
   }
   return [
     ok('service', text),
@@ -215,7 +213,7 @@ async function examineRunning(examination: Examination, holder: FolderHolder): P
   ]
 }
 
-/** What the service says of the store that only it can open. */
+/** The state of an embedded store, as reported by the service that has it open. */
 function judgeStore({ checks }: Readiness): Finding[] {
   const failed = checks.filter(({ name, ok: isWell }) => STORE_CHECKS.includes(name) && !isWell)
   if (failed.length === 0) return [ok('store', 'embedded, opened by the service, schema current')]
@@ -228,11 +226,11 @@ async function askSigningKeys(api: OperatorApi, { config, clock }: Examination):
     const { items } = answer as { items: Parameters<typeof examineSigningKeys>[0] }
     return examineSigningKeys(items, config['auth.signing_key_days'], clock.wallInstant().milliseconds)
   } catch (error) {
-    return bad('signing key', `cannot be asked for: ${reasonOf(error)}`, 'see the log of the service')
+    return bad('signing key', `cannot be read: ${reasonOf(error)}`, 'see the log of the service')
   }
 }
 
-/** Begins to compare the wall clock with the one that never steps; the returned function says what it saw. */
+/** Starts to compare the wall clock with the monotonic clock; the returned function returns the finding. */
 function watchForSteps(clock: Clock): () => Finding {
   const difference = (): number => clock.wallInstant().milliseconds - clock.monotonicMilliseconds()
   const before = difference()

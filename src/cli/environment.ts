@@ -1,16 +1,16 @@
 /**
- * What a verb that talks to a service from outside takes from its process: output, variables, time, chance and the
- * signals that end it. A test hands in its own; nothing here knows a verb.
+ * The environment of a verb that connects to a service: output, variables, clock, randomness and signals. Tests pass their
+ * own.
  */
 import { type Clock, createSystemClock } from '../base/clock.ts'
 
-/** Where a verb writes. `isTTY`, `columns` and `rows` are what a terminal's stream has. */
+/** An output stream. `isTTY`, `columns` and `rows` are those of a terminal. */
 export interface Output {
   readonly isTTY?: boolean
   readonly columns?: number
   readonly rows?: number
   hasColors?(): boolean
-  /** False when the reader is behind; 'drain' tells when it is not. */
+  /** False when the buffer is full; 'drain' follows when it is empty again. */
   write(text: string): boolean
   on(event: 'drain' | 'resize', listener: () => void): unknown
   on(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown
@@ -25,7 +25,7 @@ export interface CommandEnvironment {
   readonly clock: Clock
   /** In [0, 1). */
   readonly random: () => number
-  /** Calls `stop` at SIGINT or SIGTERM; the returned function takes it away. */
+  /** Calls `stop` on SIGINT or SIGTERM; the returned function removes the handler. */
   onStopSignal(stop: () => void): () => void
   setExitCode(code: number): void
 }
@@ -51,7 +51,7 @@ export function processEnvironment(): CommandEnvironment {
   }
 }
 
-/** Waiting on a clock's timers alone does not keep the process alive; a verb that reconnects needs this around it. */
+/** Keeps the process alive while `work` runs: timers of a clock alone do not. */
 export async function stayAlive<Result>(work: Promise<Result>): Promise<Result> {
   const handle = setInterval(() => undefined, 60_000)
   try {

@@ -1,8 +1,7 @@
 /**
- * Asks a payment endpoint the questions that decide whether a delivery could be paid twice, or its money be in two places:
- * repeats one after another and at once, connections that are cut, requests that must not be trusted. It knows the
- * protocol of deliveries and nothing of the endpoint; what it sees are the answers. See docs/deliveries.md for what an
- * endpoint has to do with the requests of this kit.
+ * Tests a payment endpoint for ways to pay a delivery twice, or to pay it and also refuse it: sequential and concurrent
+ * repeats, connections that are cut, requests that must not be trusted. It sees only the answers of the endpoint. See
+ * docs/deliveries.md for how an endpoint must handle these requests.
  */
 import { randomBytes } from 'node:crypto'
 import { request as requestHttp } from 'node:http'
@@ -23,13 +22,13 @@ export interface ExecutorUnderTest {
 export interface CheckResult {
   readonly name: string
   readonly rule: string
-  /** What was seen instead; absent: the rule holds. */
+  /** The observed violation; absent: the rule holds. */
   readonly violation?: string
-  /** Whether a delivery would have been paid twice, or paid and given back. */
+  /** Whether a delivery would have been paid twice, or paid and returned. */
   readonly losesMoney?: true
 }
 
-/** What a delivery of the kit asks for: in `metadata.tidegate_check`. */
+/** The requested outcome of a test delivery: `metadata.tidegate_check`. */
 type Wanted = 'settle' | 'refuse'
 
 interface Sent {
@@ -37,7 +36,7 @@ interface Sent {
   readonly body: string
 }
 
-/** What differs from an ordinary request. */
+/** Differences from an ordinary request. */
 interface Change {
   readonly secrets?: readonly string[]
   readonly ageSeconds?: number
@@ -59,7 +58,7 @@ type Check = (executor: ExecutorUnderTest) => Promise<void>
 
 const PARALLEL = 10
 const REPEATS = 3
-/** Further from now than any receiver should accept. */
+/** Further from the current time than a receiver should accept. */
 const OLD_SECONDS = 3_600
 
 const CHECKS: readonly (readonly [name: string, rule: string, check: Check])[] = [
@@ -87,7 +86,7 @@ const CHECKS: readonly (readonly [name: string, rule: string, check: Check])[] =
   ['two-signatures', 'of several signatures one that is valid is enough, in any place', twoSignatures],
 ]
 
-/** Every rule of the kit, with what it says. */
+/** Every rule with its description. */
 export const EXECUTOR_RULES: readonly (readonly [name: string, rule: string])[] = CHECKS.map(([name, rule]) => [
   name,
   rule,
@@ -202,7 +201,7 @@ async function twoSignatures(executor: ExecutorUnderTest): Promise<void> {
   ]) {
     referenceOf(await send(executor, newDelivery('settle'), { secrets }))
   }
-  // A version that is not known yet stands beside the known one.
+  // A signature of an unknown version precedes the known one.
   const later = (headers: Readonly<Record<string, string>>) => ({
     ...headers,
     'webhook-signature': `v1a,${Buffer.alloc(64).toString('base64')} ${headers['webhook-signature']}`,
@@ -210,7 +209,7 @@ async function twoSignatures(executor: ExecutorUnderTest): Promise<void> {
   referenceOf(await send(executor, newDelivery('settle'), { headers: later }))
 }
 
-/** Is not answered with a success; the delivery is paid when it comes as it should, and then it is paid once. */
+/** Expects that the request is not answered with a success, and that the valid request afterwards is paid once. */
 async function expectDistrust(
   executor: ExecutorUnderTest,
   change: Change,
@@ -219,7 +218,7 @@ async function expectDistrust(
   const outcome = await send(executor, delivery, change)
   if (outcome.kind !== 'unknown') {
     const isPaid = outcome.kind === 'settled'
-    throw new Violation(`it was answered with ${nameOf(outcome)}: anybody could have something paid`, isPaid)
+    throw new Violation(`it was answered with ${nameOf(outcome)}: anyone could request a payment`, isPaid)
   }
   await expectRepeats(executor, delivery, referenceOf(await send(executor, delivery)))
 }
@@ -273,13 +272,13 @@ async function send(executor: ExecutorUnderTest, delivery: Sent, change: Change 
   return outcomeOf(reply)
 }
 
-/** How many payments the endpoint says it has made for this id; 0 when it says nothing. */
+/** Number of payments that the endpoint reports for this id; 0 when it reports none. */
 function paymentsIn(body: string): number {
   const [, count = '0'] = /"payments"\s*:\s*([0-9]{1,9})\b/.exec(body) ?? []
   return Number(count)
 }
 
-/** Sends a delivery and cuts the connection; gives what came of the answer until then. */
+/** Sends a delivery and cuts the connection; returns the part of the answer received until then. */
 function sendAndCut(
   executor: ExecutorUnderTest,
   delivery: Sent,
@@ -307,7 +306,7 @@ function sendAndCut(
         outgoing.destroy()
       })
     })
-    // All bytes are with the system by then; the endpoint reads them, and has no client left to answer.
+    // The kernel has all bytes by then, so the endpoint reads the request and finds its client gone.
     outgoing.end(body, () => {
       if (when === 'before the answer') outgoing.destroy()
     })

@@ -1,11 +1,11 @@
 /**
- * The command line: what a failure looks like. A wrong verb or flag name exits with 2, anything else wrong with 1;
- * either way with one line on stderr. A reader of the output that has left, as `head` does, is no failure.
+ * Runs the command line and reports failures: an unknown verb or flag exits with 2, any other failure with 1, both with one
+ * line on stderr. A closed pipe on stdout, as with `head`, is not a failure.
  */
 import { CommanderError } from 'commander'
 import { createProgram, oneLine } from './program.ts'
 
-/** What commander calls a verb or flag that does not exist; `help` is a call without a verb. */
+/** commander's codes for an unknown verb or flag; `help` is a call without a verb. */
 const WRONG_NAME_CODES = ['commander.unknownOption', 'commander.unknownCommand', 'commander.help']
 
 /** `argv` as the process has it: the first two entries are the program. Sets the exit code. */
@@ -19,17 +19,17 @@ export async function runCommandLine(argv: readonly string[]): Promise<void> {
       return
     }
     process.stderr.write(`tidegate: ${oneLine(withCauses(error))}\n`)
-    // What was started before the failure (a worker, a listener) must not keep a failed process alive.
+    // A worker or listener that was started before the failure must not keep the process alive.
     process.exit(1)
   }
 }
 
-/** Nothing can be reported to a reader that has left; a verb that works for its output alone ends by a listener of its own. */
+/** A closed pipe is ignored here; verbs that only produce output end by their own listener. */
 function onOutputError(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
 }
 
-/** What failed, and below it why. */
+/** The message of an error and of its causes. */
 function withCauses(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause === undefined ? error.message : `${error.message}: ${withCauses(error.cause)}`

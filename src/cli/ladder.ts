@@ -1,7 +1,6 @@
 /**
- * Draws a market as a ladder: asks above, bids below, the spread between them, amounts as bars scaled to the largest in
- * sight, the last trades beside or beneath, and a line about the connection. Pure: a view and a size in, lines out,
- * never more or wider than the terminal is.
+ * Draws a market as a ladder: asks above, bids below, the spread between them, amounts as bars scaled to the largest visible
+ * one, the last trades beside or beneath, and a status line. The result is never larger than the terminal. Pure.
  */
 import { fractionDigits } from './checker-forms.ts'
 import type { BookSide, WireLevel } from './client-book.ts'
@@ -10,17 +9,17 @@ import { fitLine, type Line, type Piece, renderLine, type Style } from './styled
 
 export interface LadderSize {
   readonly columns: number
-  /** Lines that may be used. */
+  /** Lines of the terminal. */
   readonly rows: number
-  /** Levels a side at most; absent = what fits. */
+  /** Maximum number of levels per side; absent = as many as fit. */
   readonly depth?: number
 }
 
 export interface ConnectionState {
-  /** Where we are connected to, like 127.0.0.1:8080. */
+  /** Address of the service, such as 127.0.0.1:8080. */
   readonly host: string
   readonly isOpen: boolean
-  /** What is happening while it is not open. */
+  /** The status while the connection is not open. */
   readonly note: string
   readonly nowMilliseconds: number
 }
@@ -28,13 +27,13 @@ export interface ConnectionState {
 const BAR_WIDTH_MIN = 8
 const BAR_WIDTH_MAX = 48
 const PANEL_GAP = 3
-/** Trades beneath the ladder when there is no room beside it. */
+/** Trades beneath the ladder when the terminal is too narrow to show them beside it. */
 const TRADES_BENEATH = 4
 /** Header, column titles, spread, connection. */
 const FIXED_ROWS = 4
 const BAR_EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
 
-/** Draws; remembers the widest numbers so that columns do not jump from frame to frame. */
+/** Keeps the widest numbers, so that columns do not move between frames. */
 export class Ladder {
   #priceWidth = 'PRICE'.length
   #amountWidth = 'AMOUNT'.length
@@ -42,8 +41,8 @@ export class Ladder {
   lines(view: MarketView, connection: ConnectionState, size: LadderSize, hasColors: boolean): string[] {
     const isBeside = size.columns >= this.#bookWidth(BAR_WIDTH_MIN) + PANEL_GAP + this.#tradesWidth()
     const beneath = isBeside || size.rows < FIXED_ROWS + TRADES_BENEATH + 6 ? 0 : TRADES_BENEATH + 1
-    const room = Math.max(1, Math.floor((size.rows - FIXED_ROWS - beneath) / 2))
-    const levelCount = Math.min(room, size.depth ?? room)
+    const levelsFitting = Math.max(1, Math.floor((size.rows - FIXED_ROWS - beneath) / 2))
+    const levelCount = Math.min(levelsFitting, size.depth ?? levelsFitting)
     const asks = view.book?.top('asks', levelCount) ?? []
     const bids = view.book?.top('bids', levelCount) ?? []
     this.#measure([...asks, ...bids, ...view.trades.slice(0, size.rows)])
@@ -178,7 +177,7 @@ function ageText(sinceMilliseconds: number | undefined, nowMilliseconds: number)
   return `${Math.floor(age / 1000)}.${Math.floor((age % 1000) / 100)} s ago`
 }
 
-/** Bars in eighths of a column, the largest amount filling the width; whatever is there shows at least one eighth. */
+/** Bars in eighths of a column, the largest amount filling the width; any amount shows at least one eighth. */
 function barScale(levels: readonly WireLevel[], width: number): (amount: string) => string {
   const scale = levels.reduce((digits, { amount }) => Math.max(digits, fractionDigits(amount)), 0)
   let largest = 1n

@@ -1,6 +1,6 @@
-/** The addresses of the listeners as the configuration gives them, for programs on the same machine. Pure. */
+/** The configured addresses of the listeners, for programs on the same machine. Pure. */
 
-/** Where to connect to what listens on every address. */
+/** The address to connect to: loopback for a listener on all addresses. */
 export function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   return host === '::' ? '::1' : host

@@ -1,18 +1,18 @@
 /**
- * Asks a service now and then, by `GET /v2/markets`, whether the data of one market is current and since when: the base
- * protocol of the stream does not say. It promises one request at a time, and silence about what goes wrong: a service
- * that does not serve the operation is never asked again, and without an answer nothing is known. It never ends a watch.
+ * Polls `GET /v2/markets` for the state of one market and its time, which the base protocol of the stream does not contain.
+ * One request at a time. Errors are ignored: a service without the operation is not polled again, and without an answer the
+ * state is unknown. It never ends a watch.
  */
 
 import type { Clock, Timer } from '../base/clock.ts'
 import { isObject } from '../base/json-value.ts'
 
-/** What the service reports of the market. */
+/** The state of the market as the service reports it. */
 export interface ServedState {
   readonly state: 'LIVE' | 'STALE' | 'STARTING'
-  /** As the service writes it. */
+  /** As sent by the service. */
   readonly since: string
-  /** The same on our monotonic clock, by the age that the service's own clock gives it. */
+  /** The same on our monotonic clock, computed from its age by the service's clock. */
   readonly sinceMilliseconds: number
 }
 
@@ -21,9 +21,9 @@ export interface MarketStateOptions {
   readonly url: string
   readonly market: string
   readonly clock: Clock
-  /** The token to ask with; undefined while there is none. */
+  /** The current access token; undefined while there is none. */
   readonly accessToken: () => string | undefined
-  /** Undefined when nothing is known any more. */
+  /** Called with undefined when the state is no longer known. */
   readonly onState: (state: ServedState | undefined) => void
 }
 
@@ -31,7 +31,7 @@ const PERIOD_MILLISECONDS = 2_000
 const ANSWER_MILLISECONDS_MAX = 5_000
 const STATES: readonly unknown[] = ['LIVE', 'STALE', 'STARTING']
 
-/** Asks at once and then every two seconds; the returned function ends it. */
+/** Polls at once and then every two seconds; the returned function stops it. */
 export function watchMarketState(options: MarketStateOptions): () => void {
   const { clock, onState } = options
   const stopping = new AbortController()
@@ -65,7 +65,7 @@ async function request(
     if (response.status === 404 || response.status === 405) return 'not-served'
     return servedState(body, market, Date.parse(response.headers.get('date') ?? ''), clock)
   } catch {
-    // Unreachable, or no JSON: the stream says what is wrong with the service.
+    // Unreachable, or not JSON: errors of the service are reported by the stream connection.
     return undefined
   }
 }

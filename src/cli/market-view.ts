@@ -1,6 +1,6 @@
 /**
- * What a person who watches one market wants to know, built up from the messages of the stream: the book, the last
- * trades with the side that took, rates and ages. Pure: the caller says when a message arrived.
+ * The state of one market for display, built from the messages of the stream: the book, the last trades with their taker
+ * side, rates and ages. The caller passes the time of each message. Pure.
  */
 
 import { formatDecimal, parseDecimal, type Scaled } from '../base/decimal.ts'
@@ -11,7 +11,7 @@ import { BOOK_SIDES, ClientBook, comparePrices, type WireLevel } from './client-
 import type { ServedState } from './market-state.ts'
 import { RateMeter } from './rate-meter.ts'
 
-/** Which side took: a buyer lifted an ask, a seller hit a bid; undefined when nothing tells. */
+/** The taker's side: a buyer lifted an ask, a seller hit a bid; undefined when it cannot be derived. */
 export type TakerSide = 'buy' | 'sell' | undefined
 
 export interface Trade {
@@ -26,7 +26,7 @@ export interface Best {
   readonly ask: WireLevel | undefined
 }
 
-/** What one message meant. */
+/** The effect of one message. */
 export type ViewEvent =
   | { readonly type: 'snapshot' | 'update'; readonly time: string; readonly levelCount: number }
   | { readonly type: 'top'; readonly time: string; readonly best: Best }
@@ -35,10 +35,10 @@ export type ViewEvent =
   | { readonly type: 'reply' }
   /** The service ended these subscriptions because the market was removed or changed: subscribe them again. */
   | { readonly type: 'ended'; readonly channels: readonly object[]; readonly message: string }
-  /** The service could not do what was requested, which says nothing about the next attempt. */
+  /** The service failed internally; the next attempt may succeed. */
   | { readonly type: 'failed'; readonly message: string }
 
-/** Whether what is seen is current: a market without a book never is. */
+/** Whether the displayed data is current; never without a book. */
 export type Freshness =
   | { readonly type: 'live' }
   | { readonly type: 'waiting' }
@@ -56,9 +56,9 @@ export class MarketView {
   lastTime = ''
   lastMessageMilliseconds: number | undefined
   lastHeartbeatMilliseconds: number | undefined
-  /** What the service reported last, where it does. */
+  /** The last state that the service reported, if any. */
   served: ServedState | undefined
-  /** Since when the book has had no level: a service without a source withdraws it. */
+  /** Since when the book has been empty: a service withdraws a book without a live source. */
   #emptySinceMilliseconds: number | undefined
   readonly #rate = new RateMeter()
 
@@ -66,7 +66,7 @@ export class MarketView {
     this.market = market
   }
 
-  /** A new connection: the book is unknown until its SNAPSHOT; the trades seen stay. */
+  /** A new connection: the book is unknown until its SNAPSHOT; trades are kept. */
   onConnect(): void {
     this.book = undefined
     this.served = undefined
@@ -78,7 +78,7 @@ export class MarketView {
     return this.#rate.perSecond(nowMilliseconds)
   }
 
-  /** A book without levels counts as stale unless the service reports that it is live; then it is waited for. */
+  /** An empty book is stale, unless the service reports that the market is live. */
   freshness(nowMilliseconds: number): Freshness {
     const isEmpty = this.#emptySinceMilliseconds !== undefined
     const since = this.served?.state === 'STALE' ? this.served.sinceMilliseconds : this.#emptySinceMilliseconds
@@ -91,7 +91,7 @@ export class MarketView {
     return { bid: this.book?.best('bids'), ask: this.book?.best('asks') }
   }
 
-  /** Takes in one message. Throws when it is none of this API, or when the service refuses the subscription. */
+  /** Applies one message. Throws when it is not a message of this API, or when the service rejects the subscription. */
   onMessage(text: string, nowMilliseconds: number): ViewEvent {
     const message = parseMessage(text)
     this.lastMessageMilliseconds = nowMilliseconds
@@ -114,12 +114,12 @@ export class MarketView {
 
   #onReply(message: Record<string, unknown>, text: string): ViewEvent {
     const entries = Array.isArray(message.channels) ? message.channels.filter(isObject) : []
-    // What is subscribed already is what was wanted.
+    // An existing subscription is not a failure.
     const refused = [message, ...entries].find(({ error }) => error !== undefined && error !== 'NO_EFFECT_ACTION')
     if (refused?.error === 'INTERNAL_SERVER_ERROR') return { type: 'failed', message: String(refused.message) }
     if (refused !== undefined) {
       const what = refused === message ? 'the request' : `${refused.type} of ${this.market}`
-      throw new Error(`the service refused ${what}: ${refused.error}, ${refused.message}`)
+      throw new Error(`the service rejected ${what}: ${refused.error}, ${refused.message}`)
     }
     if (message.type === 'unsubscribe') return this.#onEnded(entries)
     if (message.type !== 'subscribe') throw unexpected(text)
@@ -162,9 +162,9 @@ export class MarketView {
   }
 
   /**
-   * The wire does not say who took, so it is derived as Lee and Ready did (Journal of Finance 46, 1991): a trade at or
-   * beyond the ask was bought, at or beyond the bid sold (executions come before the UPDATE of their batch, so the book
-   * is the one they met); inside the spread an up-tick was bought and a down-tick sold.
+   * The base protocol does not contain the taker's side. It is derived by the rule of Lee and Ready (Journal of Finance 46,
+   * 1991): a trade at or beyond the ask is a buy, at or beyond the bid a sell (executions precede the UPDATE of their
+   * batch, so the book is the one they were matched with); inside the spread an up-tick is a buy and a down-tick a sell.
    */
   #takerSide(price: string): TakerSide {
     const { bid, ask } = this.best()
@@ -176,7 +176,7 @@ export class MarketView {
   }
 }
 
-/** The distance of the best prices as exact texts: in the quote asset, and in hundredths of a percent of the middle. */
+/** The spread as exact text: in the quote asset, and in basis points of the mid price. */
 export function spreadText({ bid, ask }: Best): { value: string; basisPoints: string } | undefined {
   if (bid === undefined || ask === undefined) return undefined
   const scale = Math.max(fractionDigits(bid.price), fractionDigits(ask.price))
@@ -187,7 +187,7 @@ export function spreadText({ bid, ask }: Best): { value: string; basisPoints: st
   return { value: formatDecimal(high - low, scale), basisPoints: formatDecimal(thousandths, 3) }
 }
 
-/** The middle between the best prices, exact: one decimal more than the prices have. */
+/** The exact mid price, with one decimal more than the prices. */
 export function middleText({ bid, ask }: Best): string | undefined {
   if (bid === undefined || ask === undefined) return undefined
   const scale = Math.max(fractionDigits(bid.price), fractionDigits(ask.price)) + 1
@@ -197,7 +197,7 @@ export function middleText({ bid, ask }: Best): string | undefined {
 /** Decimal text as an integer count of 10^-scale. */
 export function exactInteger(text: string, scale: number): bigint {
   const value: Scaled | string = parseDecimal(text, scale)
-  if (typeof value === 'string') throw new Error(`'${text}' is no number with ${scale} decimals`)
+  if (typeof value === 'string') throw new Error(`'${text}' is not a number with ${scale} decimals`)
   return BigInt(value)
 }
 
@@ -227,5 +227,5 @@ function textOf(value: unknown, text: string): string {
 }
 
 function unexpected(text: string): Error {
-  return new Error(`the service sent what this API does not have: ${text.slice(0, 160)}`)
+  return new Error(`the service sent an unknown message: ${text.slice(0, 160)}`)
 }

@@ -1,6 +1,6 @@
 /**
- * `tidegate migrate`: brings the schema of the store up to this version; an embedded one must be free. With
- * `--replace-keys` it also gives a store whose encryption key is lost new signing keys, which no running node could.
+ * `tidegate migrate`: applies missing migrations; an embedded store must not be in use. With `--replace-keys` it also
+ * creates new signing keys for a store whose encryption key is lost, which no running node could do.
  */
 import type { Command } from 'commander'
 import { createEncryptionKey } from '../app/encryption-key.ts'
@@ -13,16 +13,16 @@ import { createLog } from '../base/log.ts'
 import type { Db } from '../store/db.ts'
 import { addConfigFlags, addTakeOverFlag, isTakeOver, readConfig } from './config-flags.ts'
 
-/** In the audit trail. */
+/** The actor in the audit trail. */
 const ACTOR = 'migrate'
 
 export function registerMigrate(program: Command): void {
   const command = program
     .command('migrate')
-    .description('applies what is missing to the schema of the store; serve does so itself on the embedded one')
+    .description('applies missing migrations to the store; serve does so itself with an embedded store')
     .option(
       '--replace-keys',
-      'when the encryption key is lost or leaked: ends every token and client secret, and makes new keys',
+      'when the encryption key is lost or leaked: revokes every token and client secret, and creates new keys',
     )
     .addHelpText(
       'after',

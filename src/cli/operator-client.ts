@@ -1,7 +1,7 @@
 /**
- * The operator API from outside: where it is, what opens it, and one call of it. What the API refuses is an error of
- * one line with the problem's code. The operator's token is never taken from the command line, where every user of the
- * machine could read it, and never shown.
+ * A client of the operator API: its address, its token, and one call. A problem of the API becomes an error of one line with
+ * the problem's code. The token is never taken from the command line, where every user of the machine could read it, and
+ * never shown.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,34 +10,34 @@ import type { Config } from '../config/settings.ts'
 import { addressText, reachable } from './listener-address.ts'
 
 export interface OperatorApi {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string
   readonly token: string
 }
 
 export interface OperatorCall {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** Below `/admin/v1`, parts of it encoded. */
+  /** Relative to `/admin/v1`, percent-encoded. */
   readonly path: string
   readonly query?: Readonly<Record<string, string | undefined>>
   readonly body?: Readonly<Record<string, unknown>>
 }
 
-/** What a command line may say about the operator API beside the configuration. */
+/** Options for the operator API, in addition to the configuration. */
 export interface OperatorApiOptions {
   readonly operatorUrl?: string
   readonly operatorTokenFile?: string
 }
 
-/** Longer than the slowest answer the service gives itself time for. */
+/** Longer than the service's own limit for a request. */
 const CALL_MILLISECONDS_MAX = 15_000
-/** Readiness is read from memory: who needs longer to tell does not turn. */
+/** Readiness is read from memory: a slower answer means that the service hangs. */
 const READINESS_MILLISECONDS_MAX = 5_000
 
-/** The address from the options, else from the configuration, and the token that belongs to it. */
+/** The address from the options, else from the configuration, and its token. */
 export function operatorApi(config: Config, { operatorUrl, operatorTokenFile }: OperatorApiOptions): OperatorApi {
   const url = operatorUrl ?? configuredUrl(config)
-  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new Error(`--operator-url '${url}' is no http address`)
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new Error(`--operator-url '${url}' is not an http address`)
   const configured = operatorTokenFile === undefined ? config['operator.token'] : ''
   const token = configured || readTokenFile(operatorTokenFile ?? join(config.data_dir, 'operator-token'))
   return { url: url.replace(/\/+$/, ''), token }
@@ -58,7 +58,7 @@ export async function callOperator(
   return JSON.parse(text)
 }
 
-/** What `/readyz` says, ready or not. */
+/** The document of `/readyz`, ready or not. */
 export async function readReadiness({ url }: Pick<OperatorApi, 'url'>): Promise<Readiness> {
   const response = await reach(url, `${url}/readyz`, {}, READINESS_MILLISECONDS_MAX)
   return (await response.json()) as Readiness
@@ -73,7 +73,7 @@ async function reach(url: string, target: string | URL, init: RequestInit, milli
 
 function configuredUrl(config: Config): string {
   const port = config['operator.port']
-  if (port === 0) throw new Error('operator.port is 0, so --operator-url must say where the operator API is')
+  if (port === 0) throw new Error('operator.port is 0, so --operator-url is required')
   return `http://${addressText(reachable(config['operator.host']), port)}`
 }
 
@@ -82,13 +82,13 @@ function reasonOf(error: Error): string {
   return cause?.code ?? cause?.message ?? error.message
 }
 
-/** One line: the code and detail of the problem, and the record that is in the way. */
+/** One line: the code, detail and `meta` of the problem. */
 function refusalOf(status: number, text: string): string {
   try {
     const { code, detail, meta } = JSON.parse(text) as { code: string; detail: string; meta?: unknown }
     return `${code} (${status}): ${detail}${meta === undefined ? '' : ` ${JSON.stringify(meta)}`}`
   } catch (error) {
-    return `the operator API answered ${status} with what is no problem document (${(error as Error).name})`
+    return `the operator API answered ${status} without a problem document (${(error as Error).name})`
   }
 }
 
@@ -99,9 +99,9 @@ function readTokenFile(path: string): string {
   } catch (error) {
     throw new Error(
       `no operator token at ${path} (${(error as NodeJS.ErrnoException).code}): ` +
-        'give --operator-token-file or TIDEGATE_OPERATOR_TOKEN, or --data_dir of the running service',
+        'use --operator-token-file or TIDEGATE_OPERATOR_TOKEN, or --data_dir of the running service',
     )
   }
-  if (!/^[!-~]+$/.test(text)) throw new Error(`${path} does not hold a token`)
+  if (!/^[!-~]+$/.test(text)) throw new Error(`${path} does not contain a token`)
   return text
 }

@@ -1,4 +1,4 @@
-/** Readers of option values. What they throw, the command line reports with the option's name. */
+/** Parsers of option values. The command line reports their errors with the option's name. */
 import { InvalidArgumentError } from 'commander'
 
 export function positiveInteger(text: string): number {
@@ -15,7 +15,7 @@ export function durationSeconds(text: string): number {
   return Number(count) * (SECONDS_OF[unit === '' ? 's' : unit] as number)
 }
 
-/** A whole number, which may be below zero. */
+/** A whole number, which may be negative. */
 export function integer(text: string): number {
   if (!/^-?[0-9]{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
   return Number(text)

@@ -1,6 +1,5 @@
 /**
- * The program as commander knows it: its verbs, and how an error of usage is shown. It runs nothing by itself and ends
- * no process.
+ * The command-line program: its verbs, and how usage errors are shown. It runs nothing and ends no process.
  */
 import { Command } from 'commander'
 import { programVersion } from '../base/version.ts'

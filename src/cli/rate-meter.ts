@@ -1,8 +1,8 @@
-/** How many things happened a second, over the last two seconds. Pure: the caller says what time it is. */
+/** Counts events per second, over the last two seconds. The caller passes the time. Pure. */
 
 const BUCKET_MILLISECONDS = 100
 const BUCKETS = 20
-/** A first message alone is not ten a second: at least this much time counts. */
+/** The rate is computed over at least this time, so that a first message is not a high rate. */
 const BUCKETS_MIN = 10
 
 export class RateMeter {
@@ -11,20 +11,20 @@ export class RateMeter {
   #firstBucket = 0
 
   count(nowMilliseconds: number): void {
-    this.#turn(nowMilliseconds)
+    this.#advance(nowMilliseconds)
     const index = (this.#bucket ?? 0) % BUCKETS
     this.#counts[index] = (this.#counts[index] ?? 0) + 1
   }
 
   perSecond(nowMilliseconds: number): number {
-    this.#turn(nowMilliseconds)
+    this.#advance(nowMilliseconds)
     const sum = this.#counts.reduce((total, count) => total + count, 0)
     const buckets = Math.min(BUCKETS, Math.max(BUCKETS_MIN, (this.#bucket ?? 0) - this.#firstBucket + 1))
     return Math.round((sum * 1000) / (buckets * BUCKET_MILLISECONDS))
   }
 
-  /** Empties the buckets that time has passed over. */
-  #turn(nowMilliseconds: number): void {
+  /** Clears the buckets whose time has passed. */
+  #advance(nowMilliseconds: number): void {
     const bucket = Math.floor(nowMilliseconds / BUCKET_MILLISECONDS)
     if (this.#bucket === undefined) this.#firstBucket = this.#bucket = bucket
     const passed = Math.min(BUCKETS, bucket - this.#bucket)

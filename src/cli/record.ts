@@ -1,6 +1,6 @@
 /**
- * `tidegate record FILE`: reads the sources of the configured markets and writes what they commit to a file, until it
- * is told to stop, the time is over, or the file cannot be written any more. It opens no store and listens nowhere.
+ * `tidegate record FILE`: connects to the sources of the configured markets and writes their commits to a file, until a
+ * signal, the end of the duration, or a failure to write the file. It opens no store and no listener.
  */
 import type { Command } from 'commander'
 import { createLog } from '../base/log.ts'
@@ -24,7 +24,7 @@ interface Summary {
   readonly markets: readonly string[]
   /** Markets that were not live at the end. */
   readonly lost: Recorder['lost']
-  /** Why the recording ended before it was told to. */
+  /** Why the recording ended early. */
   readonly problem?: string
 }
 
@@ -44,11 +44,11 @@ Examples:
 export function registerRecord(program: Command, environment: CommandEnvironment = processEnvironment()): void {
   const command = program
     .command('record')
-    .summary('writes what the sources of the markets say to a file')
+    .summary('records the sources of the markets to a file')
     .description('Records the markets of the configuration, commit by commit, to a file that `replay` can serve.')
-    .argument('<file>', 'where to write')
+    .argument('<file>', 'file to write')
     .option('--duration <time>', 'how long to record, like 90s, 10m, 2h (default: until a signal)', durationSeconds)
-    .option('--force', 'replaces a file that is there')
+    .option('--force', 'replaces an existing file')
     .option('--json', 'a summary as JSON at the end')
     .addHelpText('after', HELP)
   addConfigFlags(command).action((file: string) => stayAlive(record(command, file, environment)))
@@ -58,7 +58,7 @@ async function record(command: Command, file: string, environment: CommandEnviro
   const { clock, random, stdout, stderr } = environment
   const { duration, force, json } = command.opts<RecordOptions>()
   const warnings: string[] = []
-  // On a terminal, logs would tear the line that says how far it is.
+  // On a terminal, logs would break the progress line.
   const verbDefaults = stderr.isTTY === true ? { 'log.level': 'warn' } : {}
   const { config } = readConfig(command, verbDefaults, (warning) => warnings.push(warning))
   if (config.markets.length === 0) throw new Error('markets is empty: there is nothing to record')
@@ -100,7 +100,7 @@ async function record(command: Command, file: string, environment: CommandEnviro
   if (problem !== undefined) throw new Error(`the recording has ended early: ${problem}`)
 }
 
-/** A line on a terminal that says how far the recording is; the returned function takes it away. */
+/** Shows the progress on a terminal; the returned function removes the line. */
 function showProgress(
   recorder: Recorder,
   startMilliseconds: number,
@@ -115,7 +115,7 @@ function showProgress(
     const rate = Math.round(((entries - entriesBefore) * 1_000) / PROGRESS_MILLISECONDS)
     entriesBefore = entries
     const lost = recorder.lost.map(({ market, reason }) => `, ${market} lost: ${printable(reason)}`).join('')
-    stderr.write(`\r\u001b[2K${seconds} s, ${entries} entries (${rate} a second), ${sizeText(bytes)}${lost}`)
+    stderr.write(`\r\u001b[2K${seconds} s, ${entries} entries (${rate}/s), ${sizeText(bytes)}${lost}`)
     next = clock.schedule(PROGRESS_MILLISECONDS, tick)
   }
   return () => {

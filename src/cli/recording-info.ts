@@ -1,6 +1,6 @@
 /**
- * What `tidegate replay FILE --info` says of a recording: its header, its times, how much it holds of each market, and
- * what of it cannot be read. Every block is read for it, so that nothing it calls whole is damaged.
+ * The output of `tidegate replay FILE --info`: header, times, entries of each market, and damage. Every block is read, so
+ * that all damage is found.
  */
 import { openRecording, type RecordedBlock, type RecordingReader } from '../feed/replay/reader.ts'
 import { sizeText } from './record.ts'
@@ -17,9 +17,9 @@ export interface RecordingInfo {
   readonly bytes: number
   readonly entries: number
   readonly keyframes: number
-  /** Bytes behind the last whole block, which a crash can leave. */
+  /** Bytes after the last complete block, as a crash can leave them. */
   readonly torn_bytes: number
-  /** What is damaged before that, with its place. */
+  /** Damage before that, with its position. */
   readonly damage: readonly string[]
   readonly recorded: readonly {
     readonly market: string
@@ -28,11 +28,11 @@ export interface RecordingInfo {
     readonly executions: number
     readonly losses: number
   }[]
-  /** The configuration that reads the file back. */
+  /** The configuration that replays the file. */
   readonly markets: readonly MarketEntry[]
 }
 
-/** A market as a configuration file has it. */
+/** A market of a configuration file. */
 interface MarketEntry {
   readonly symbol: string
   readonly base_asset: string
@@ -49,7 +49,7 @@ interface Counts {
   losses: number
 }
 
-/** The markets of a recording, each fed from it, as the setting `markets` has them. */
+/** The setting `markets` with the markets of a recording, each with the recording as its source. */
 export function marketsOf({ header, path }: RecordingReader): MarketEntry[] {
   return header.markets.map(({ definition }) => ({
     symbol: definition.symbol,
@@ -104,9 +104,9 @@ export function infoText(info: RecordingInfo): string {
         `  ${market.padEnd(12)}${entries} entries, ${executions} executions, lost ${losses} times; from ${sources.join(' + ')}`,
     ),
   ]
-  if (info.torn_bytes > 0) lines.push(`  torn end    ${info.torn_bytes} bytes, which are not read`)
+  if (info.torn_bytes > 0) lines.push(`  torn end    ${info.torn_bytes} bytes, ignored`)
   for (const damage of info.damage) lines.push(`  damage      ${damage}`)
-  lines.push('', 'The configuration that reads it back:', 'markets:')
+  lines.push('', 'The configuration that replays it:', 'markets:')
   for (const market of info.markets) lines.push(`  - ${JSON.stringify(market)}`)
   return `${lines.join('\n')}\n`
 }
@@ -117,7 +117,7 @@ async function countBlock(
   counts: readonly Counts[],
   damage: string[],
 ): Promise<void> {
-  if (!block.isContinuous) damage.push(`something is missing before byte ${block.offset}`)
+  if (!block.isContinuous) damage.push(`entries are missing before byte ${block.offset}`)
   try {
     const entries = await reader.readBlock(block)
     if (block.kind !== 'entries') return

@@ -1,6 +1,6 @@
 /**
  * `tidegate replay FILE`: the demo with the markets of a recording instead of simulated ones, or a description of the
- * file. What is served, and how fast, are ordinary settings, which this verb sets from the file and its own options.
+ * file. The markets and the speed are ordinary settings, which this verb sets from the file and its options.
  */
 import type { Command } from 'commander'
 import { openRecording, type RecordingReader } from '../feed/replay/reader.ts'
@@ -22,10 +22,10 @@ export function registerReplay(program: Command): void {
     .command('replay')
     .summary('serves a recording, or describes it')
     .description('Serves the markets of a recording as `demo` serves simulated ones.')
-    .argument('<file>', 'a recording that `record` has written')
-    .option('--speed <number>', 'how many times as fast as it was recorded')
-    .option('--from <place>', 'where to begin: a time like 2026-01-31T12:00:00Z, or seconds after the first entry')
-    .option('--loop', 'starts over at the end')
+    .argument('<file>', 'a recording of `record`')
+    .option('--speed <number>', 'speed, as a multiple of real time')
+    .option('--from <place>', 'start position: a time like 2026-01-31T12:00:00Z, or seconds after the first entry')
+    .option('--loop', 'restarts at the end')
     .option('--info', 'describes the file and serves nothing')
     .option('--json', 'with --info: as one JSON object')
     .addHelpText(
@@ -50,7 +50,7 @@ Examples:
   })
 }
 
-/** The settings that the options and the file stand for. */
+/** The settings for the options and the file. */
 function settingsOf({ speed, from, loop, markets }: ReplayOptions, reader: RecordingReader): [string, string][] {
   const settings: [string, string][] = []
   if (markets === undefined) settings.push(['markets', JSON.stringify(marketsOf(reader))])
@@ -66,5 +66,5 @@ function secondsOf(from: string, { firstMilliseconds, lastMilliseconds }: Record
   if (Number.isNaN(milliseconds)) throw new Error(`--from is ${from}, not a time and not a number of seconds`)
   if (milliseconds >= 0 && milliseconds <= lastMilliseconds - firstMilliseconds) return Math.round(milliseconds) / 1_000
   const [first, last] = [firstMilliseconds, lastMilliseconds].map((time) => new Date(time).toISOString())
-  throw new Error(`--from is ${from}, but the recording goes from ${first} to ${last}`)
+  throw new Error(`--from is ${from}, but the recording contains ${first} to ${last}`)
 }

@@ -1,13 +1,13 @@
 /**
- * The terminal while something is drawn on the whole of it: an alternate screen without a cursor, frames that replace
- * each other without flicker, and everything put back at the end, also when the process ends by itself.
+ * Full-screen output on a terminal: the alternate screen without a cursor, frames that replace each other without flicker.
+ * The terminal is restored at the end, also when the process exits.
  */
 import { createLogUpdate } from 'log-update'
 import type { Output } from './environment.ts'
 
 export interface Screen {
   draw(lines: readonly string[]): void
-  /** Calls `redraw` when the size changed, with an empty screen. */
+  /** Calls `redraw` after a change of size, with an empty screen. */
   onResize(redraw: () => void): void
   close(): void
 }
@@ -17,7 +17,7 @@ const LEAVE = '\u001b[?25h\u001b[?1049l'
 const CLEAR = '\u001b[H\u001b[2J'
 
 export function openScreen(output: Output): Screen {
-  // The cursor is ours to hide and show, in the same writes as the alternate screen.
+  // The cursor is hidden and shown in the same writes as the alternate screen.
   const update = createLogUpdate(output as unknown as NodeJS.WriteStream, { showCursor: true })
   let isOpen = true
   let resize: (() => void) | undefined
@@ -34,7 +34,7 @@ export function openScreen(output: Output): Screen {
     },
     onResize(redraw) {
       resize = () => {
-        // The terminal has wrapped the old frame its own way, so nothing of it can be reused.
+        // The terminal has rewrapped the old frame, so nothing of it can be reused.
         update.done()
         output.write(CLEAR)
         redraw()

@@ -19,7 +19,7 @@ export function registerServe(program: Command): void {
 Examples:
   $ tidegate serve --config tidegate.yaml
   $ tidegate serve --http.port 0 --operator.port 0 --data_dir /var/lib/tidegate
-  $ kill -HUP PID    # reads the configuration anew`,
+  $ kill -HUP PID    # reloads the configuration`,
     )
   addConfigFlags(addTakeOverFlag(command)).action(async () => {
     const warnings: string[] = []
@@ -39,14 +39,14 @@ Examples:
   })
 }
 
-/** A service without markets, or with invented prices, may be what is wanted; it is never what nobody was told of. */
+/** A service without markets, or with simulated prices, may be intended; it is always logged. */
 function warnOfMarkets(markets: readonly ConfiguredMarket[], log: Log): void {
   if (markets.length === 0) log.warn({}, 'no markets are configured: the stream serves none')
   const simulated = markets.filter(isSimulated).map(({ definition }) => definition.symbol)
-  if (simulated.length > 0) log.warn({ markets: simulated }, 'simulated markets: their prices mean nothing')
+  if (simulated.length > 0) log.warn({ markets: simulated }, 'simulated markets: their prices are not real')
 }
 
-/** The service as a process runs it: a reload reads from where the configuration came from. */
+/** The service as a process runs it: a reload reads the configuration from its original source. */
 export function withReload(service: Service, read: () => ConfigResult): Running {
   return {
     get stopMillisecondsMax() {
@@ -57,7 +57,7 @@ export function withReload(service: Service, read: () => ConfigResult): Running 
   }
 }
 
-/** What scripts wait for: the real addresses, also when a port was 0. */
+/** The line that scripts wait for: the actual addresses, also when a port is 0. */
 export function readyLine({ http, ws, operator }: ServiceAddresses): string {
   return `${JSON.stringify({ ready: true, http, ws, operator, pid: process.pid })}\n`
 }

@@ -1,8 +1,8 @@
 /**
- * Judges one client's stream by nothing but its messages: it keeps a naive book per market, rebuilt from the wire alone,
- * and names every rule of the API that a message breaks (`violations`). It promises to continue after a violation, to
- * judge each message once it was applied whole, and to say what the service ended, since markets may be removed and
- * changed. It never does I/O and reads no clock: the caller says when a message arrived.
+ * Checks the messages of one client's stream: it keeps a simple book per market, built from the messages alone, and reports
+ * every violated rule of the API by name (`violations`). It continues after a violation, and reports which subscriptions
+ * the service ended, since markets may be removed and changed. It does no I/O and reads no clock: the caller passes
+ * times.
  */
 import { isObject } from '../base/json-value.ts'
 import { CHANNELS, PAYLOAD_TYPES, REQUEST_TYPES } from '../contract/channels.ts'
@@ -12,7 +12,7 @@ import { HeartbeatChecker } from './heartbeat-checker.ts'
 import type { Violation, ViolationName } from './violations.ts'
 
 export interface StreamCheckerOptions {
-  /** The interval of heartbeats; absent = the middle of the first gaps seen. */
+  /** The interval of heartbeats; absent = the median of the first gaps. */
   readonly heartbeatMilliseconds?: number
 }
 
@@ -42,24 +42,24 @@ export class StreamChecker {
     this.#heartbeat = new HeartbeatChecker(options.heartbeatMilliseconds)
   }
 
-  /** The levels held of a market's book; undefined before its first SNAPSHOT on this connection. */
+  /** The number of levels of a market's book; undefined before its first SNAPSHOT on this connection. */
   levels(market: string): { bids: number; asks: number } | undefined {
     return this.#books.get(market)?.levels()
   }
 
-  /** What has to be subscribed again: channels that the service ended since the last call, as entries of a request. */
+  /** The channels that the service ended since the last call, as entries of a request that subscribes them again. */
   takeEnded(): readonly object[] {
     const ended = this.#ended
     this.#ended = []
     return ended
   }
 
-  /** Whether the service removed the market, and therefore refused the repeated subscription. */
+  /** Whether the service removed the market, and therefore rejected the repeated subscription. */
   isRemoved(market: string): boolean {
     return this.#removed.has(market)
   }
 
-  /** A new connection: subscriptions, books and times start anew; what decimals a market has stays known. */
+  /** A new connection: resets subscriptions, books and times; the decimals of markets are kept. */
   onConnect(): void {
     this.#subscriptions.clear()
     this.#ended = []
@@ -82,7 +82,7 @@ export class StreamChecker {
     return this.#found
   }
 
-  /** What the passing of time alone shows; `markets` are those of which a SNAPSHOT must have come by now. */
+  /** Checks that depend only on time; `markets` are those that must have a SNAPSHOT by now. */
   onEnd(nowMilliseconds: number, markets: readonly string[]): Violation[] {
     this.#begin(nowMilliseconds)
     for (const market of markets) {

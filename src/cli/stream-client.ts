@@ -1,8 +1,7 @@
 /**
- * A connection to the stream that stays up: gets a token, opens the socket, sends its requests, hands every message on,
- * and reconnects with jitter after whatever the close-code table says may be tried again. It promises that messages
- * come in the order of the wire and that a cause which cannot get better ends it with one clear sentence. It never
- * looks into a message, and never puts a secret or a token into one.
+ * A stream connection with automatic reconnection: gets a token, opens the socket, sends its requests, passes every message
+ * on in order, and reconnects with backoff and jitter as the table of close codes advises. A permanent failure ends it with
+ * one sentence. It does not parse messages, and no error contains a secret or a token.
  */
 import { WebSocket } from 'ws'
 import { type Jitter, jitteredBackoff } from '../base/backoff.ts'
@@ -13,14 +12,14 @@ import { fetchToken, type HeldToken, TokenRefused, TokenUnreachable } from './st
 
 export interface StreamClientOptions {
   readonly credentials: StreamCredentials
-  /** Sent in this order after every opening. */
+  /** Sent in this order on every new connection. */
   readonly requests: readonly object[]
   readonly clock: Clock
   /** In [0, 1): spreads reconnections. */
   readonly random: () => number
   readonly onOpen: () => void
   readonly onMessage: (text: string) => void
-  /** The connection is down and will be tried again. */
+  /** The connection was lost and will be opened again. */
   readonly onDown: (down: ConnectionDown) => void
 }
 
@@ -38,7 +37,7 @@ type Outcome =
   | { readonly type: 'unreachable'; readonly reason: string }
 
 interface Refusal {
-  /** Whether the token endpoint refused, and not the handshake. */
+  /** Whether the token endpoint rejected the client, not the handshake. */
   readonly isOfToken: boolean
   readonly status: number
   readonly retryAfterSeconds: number
@@ -50,17 +49,17 @@ const RETRY_MILLISECONDS = { first: 250, longest: 5_000 }
 /** The same where the close-code table requires a longer delay from the first attempt on. */
 const RETRY_LATER_MILLISECONDS = { first: 5_000, longest: 5_000 }
 const RETRY_JITTER: Jitter = [0.5, 1.5]
-/** A service that answers the handshake later than this is not there. */
+/** Longest wait for the answer to a handshake. */
 const HANDSHAKE_MILLISECONDS_MAX = 10_000
-/** Servers ping and beat far more often; after this long without a byte the path is dead and nobody told us. */
+/** Servers send pings and heartbeats far more often; after this long without a byte the connection is dead. */
 const SILENCE_MILLISECONDS_MAX = 60_000
-/** How long a peer gets to answer our close frame before the socket is cut. */
+/** Longest wait for the answer to our close frame. */
 const CLOSE_MILLISECONDS_MAX = 1_000
 /** A whole book of 46,000 levels is 1.9 MB. */
 const MESSAGE_BYTES_MAX = 64 * 1024 * 1024
-/** Protocol error, invalid text, message too large: trying again would do the same again. */
+/** Protocol error, invalid text, message too large: a retry would fail in the same way. */
 const CLIENT_FAULT_CODES: ReadonlySet<number> = new Set([1002, 1007, 1009])
-/** Too many connections, and not ready yet: both say when to come back. */
+/** Too many connections, and not ready: both carry `Retry-After`. */
 const RETRY_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504])
 
 export class StreamClient {
@@ -77,7 +76,7 @@ export class StreamClient {
     this.#options = options
   }
 
-  /** Resolves after `stop`; rejects when trying again is pointless. */
+  /** Resolves after `stop`; rejects on a permanent failure. */
   async run(): Promise<void> {
     while (!this.#isStopped) {
       const outcome = await this.#attempt()
@@ -107,7 +106,7 @@ export class StreamClient {
     if (socket === undefined) return
     if (socket.readyState === WebSocket.CONNECTING) socket.terminate()
     else socket.close(1000)
-    // A peer that never answers the close frame would keep us here; nothing is lost by cutting it.
+    // The peer may never answer the close frame.
     const cut = this.#options.clock.schedule(CLOSE_MILLISECONDS_MAX, () => socket.terminate())
     socket.once('close', () => cut.cancel())
   }
@@ -117,13 +116,13 @@ export class StreamClient {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(request))
   }
 
-  /** Closes the connection and opens another one after a while, because the service could not do what was requested. */
+  /** Closes the connection and opens another one after the backoff, because the service failed internally. */
   reconnect(): void {
     this.#retriesLater = true
     this.#socket?.close(1000)
   }
 
-  /** Stops reading the socket; what is on the way stays there. */
+  /** Stops reading the socket; data stays in the kernel's buffers. */
   pause(): void {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.pause()
   }
@@ -146,7 +145,7 @@ export class StreamClient {
     const outcome = await this.#session(held.accessToken)
     const isUnaccepted = outcome.type === 'refused' && outcome.status === 401
     if (isUnaccepted || adviceOf(outcome) === 'with a new token') this.#held = undefined
-    // A token from before may have run out, or its key may be gone: only a fresh one's refusal is final.
+    // An older token may have expired, or its key may have been revoked: only the rejection of a new one is final.
     return isUnaccepted && !isFresh ? this.#attempt() : outcome
   }
 
@@ -187,7 +186,7 @@ export class StreamClient {
       socket.on('message', (data, isBinary) => {
         arrived()
         this.#failures = 0
-        // Every message of the API is JSON text; a binary one goes on as a text that is no JSON, so that it is noticed.
+        // Every message of the API is JSON text; a binary one is passed on as invalid JSON, so that it is reported.
         if (!this.#isStopped) this.#options.onMessage(isBinary ? '(a binary message)' : data.toString())
       })
       socket.on('unexpected-response', (_request, response) => {
@@ -214,7 +213,7 @@ export class StreamClient {
     })
   }
 
-  /** Why trying again is pointless, or undefined. */
+  /** The reason of a permanent failure; undefined when a retry may succeed. */
   #fatalReason(outcome: Outcome): string | undefined {
     if (outcome.type === 'unreachable') {
       return this.#hasBeenOpen ? undefined : `${outcome.reason}; is the service running?`
@@ -226,8 +225,8 @@ export class StreamClient {
   }
 
   /**
-   * After a connection that was open, a refused fresh token is not final: while a signing key is replaced, another node
-   * may not know the new one yet. Credentials that are no longer valid are refused by the token endpoint.
+   * After an open connection, the rejection of a new token is not final: while a signing key is rotated, another node may
+   * not know the new key yet. Invalid credentials are rejected by the token endpoint.
    */
   #isTransient({ status, isOfToken }: Refusal): boolean {
     return RETRY_STATUSES.has(status) || (status === 401 && !isOfToken && this.#hasBeenOpen)

@@ -8,14 +8,14 @@ import type { StreamCredentials } from './stream-credentials.ts'
 
 export interface HeldToken {
   readonly accessToken: string
-  /** On the monotonic clock, with a margin so that the token is still good when the handshake arrives. */
+  /** On the monotonic clock, with a margin so that the token is still valid when the handshake arrives. */
   readonly expiresAtMilliseconds: number
 }
 
-/** The token endpoint answered, and said no. */
+/** The token endpoint rejected the request. */
 export class TokenRefused extends Error {
   readonly status: number
-  /** 0 when the answer names no time. */
+  /** 0 without `Retry-After`. */
   readonly retryAfterSeconds: number
 
   constructor(status: number, retryAfterSeconds: number, message: string) {
@@ -25,7 +25,7 @@ export class TokenRefused extends Error {
   }
 }
 
-/** No answer at all from the token endpoint. */
+/** The token endpoint did not answer. */
 export class TokenUnreachable extends Error {}
 
 const ANSWER_MILLISECONDS_MAX = 10_000
@@ -81,7 +81,7 @@ async function post(url: string, form: Record<string, string>, stop: AbortSignal
   }
 }
 
-/** An answer that is no JSON object counts as one without members: the status says enough. */
+/** An answer that is not a JSON object is read as an empty one: the status is sufficient. */
 async function readJson(response: Response): Promise<JsonObject> {
   try {
     return membersOf(await response.json())

@@ -1,7 +1,7 @@
 /**
  * Lines of a terminal as pieces with a style: their width is known before any escape sequence is added, so they can be
- * cut to the terminal exactly. Text from outside is stripped of control characters here, so it can never steer the
- * terminal.
+ * cut to the terminal exactly. Control characters are removed from text here, so that it cannot control the terminal.
+ * Pure.
  */
 
 export interface Piece {
@@ -57,6 +57,6 @@ export function renderLine(line: Line, width: number, hasColors: boolean): strin
 
 /** Text without control characters. */
 export function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: taking them out is the point
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?')
 }

@@ -1,6 +1,6 @@
-/** Rows of text as aligned columns, for people. Pure. */
+/** Formats rows of text as aligned columns. Pure. */
 
-/** Lines without blanks at their ends; every row has as many cells as the first. */
+/** Lines without trailing spaces; every row has as many cells as the first. */
 export function tableLines(rows: readonly (readonly string[])[]): string[] {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? []
   return rows.map((row) =>

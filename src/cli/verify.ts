@@ -1,7 +1,7 @@
 /**
- * `tidegate verify`: connects to a service as any customer does, subscribes every channel of the markets, and has
- * `stream-checker` judge every message. It knows the API and nothing of the service; exit code 1 means that a rule was
- * broken, and the report says which, how often, and where first.
+ * `tidegate verify`: connects to a service as a customer, subscribes every channel of the markets, and checks every message
+ * with `stream-checker`. It uses only the public API; exit code 1 means that a rule was violated, and the report lists the
+ * rules, the number of violations, and the first ones.
  */
 import type { Command } from 'commander'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './environment.ts'
@@ -63,14 +63,14 @@ export function registerVerify(program: Command, environment: CommandEnvironment
   program
     .command('verify')
     .summary('checks a service from outside')
-    .description('Rebuilds the books of a service from its stream and reports every broken rule by name.')
+    .description('Rebuilds the books of a service from its stream and reports every violated rule by name.')
     .argument('[markets...]', 'market symbols, like BTCUSD')
     .option('--url <url>', 'base address of the service, like http://127.0.0.1:8080')
-    .option('--credentials <file>', 'credentials file, in the shape of data/demo-client.json')
+    .option('--credentials <file>', 'credentials file, in the format of data/demo-client.json')
     .option('--seconds <seconds>', 'how long to check', positiveInteger, 30)
     .option(
       '--heartbeat-seconds <seconds>',
-      'interval of heartbeats (default: learned from the first)',
+      'interval of heartbeats (default: learned from the first gaps)',
       positiveInteger,
     )
     .option('--json', 'report as JSON')
@@ -94,7 +94,7 @@ async function verify(
   let connections = 0
   const take = (violations: readonly Violation[]): void => {
     for (const violation of violations) note(findings, violation, start)
-    // What was refused will not come: there is nothing to wait for.
+    // A rejected subscription sends nothing: there is nothing to wait for.
     if (findings.has('request-refused')) client.stop()
   }
   const client = new StreamClient({
@@ -157,7 +157,7 @@ function note(findings: Map<ViolationName, Finding>, violation: Violation, start
   finding.examples.push({ ...(market === undefined ? {} : { market }), detail, atMilliseconds })
 }
 
-/** A line on a terminal that says how far the check is; the returned function takes it away. */
+/** Shows the progress on a terminal; the returned function removes the line. */
 function showProgress(
   checker: StreamChecker,
   findings: ReadonlyMap<ViolationName, Finding>,

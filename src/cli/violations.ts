@@ -1,32 +1,32 @@
-/** Everything the outside checker can find wrong with a stream, by the name it reports, with the rule that was broken. */
+/** The rules that `verify` checks, by the names under which it reports violations. Pure. */
 export const VIOLATIONS = {
   'message-malformed': 'every message is one JSON object as text',
   'message-unknown': 'a message is a reply to a request or data of a channel',
-  'channel-unknown': 'data comes on the four channels only',
+  'channel-unknown': 'data is sent only on the four channels',
   'request-refused': 'a valid request succeeds',
-  'field-missing': 'every field of a payload is there and has its type',
-  'not-subscribed': 'data of a channel comes only after its subscription was acknowledged',
+  'field-missing': 'every field of a payload is present and has its type',
+  'not-subscribed': 'data of a channel is sent only after its subscription was acknowledged',
   'after-unsubscribe': 'no data of a channel after its unsubscription was acknowledged',
   'update-before-snapshot': 'the first book message of a subscription is a SNAPSHOT',
   'snapshot-missing': 'a SNAPSHOT arrives while the check runs, else nothing was checked',
   'time-form':
     'times are UTC with Z; three fraction digits for the book and executions, nine for top of book and heartbeat',
-  'time-order': 'every message of a book is strictly later than the one before, and so is every top of book',
+  'time-order': 'every message of a book is strictly later than the previous one, and so is every top of book',
   'number-form': 'numbers are text: digits and a point, no sign, no exponent, no leading zero',
-  'decimals-changed': 'prices of a market always have the same number of decimals, and so have amounts',
-  'zero-amount': 'no amount is zero, except "0", exactly so, in an UPDATE, which removes the level',
+  'decimals-changed': 'all prices of a market have the same number of decimals, and so do all amounts',
+  'zero-amount': 'no amount is zero, except exactly "0" in an UPDATE, which removes the level',
   'crossed-book': 'after every message the best bid is below the best ask',
-  'update-empty': 'an UPDATE holds at least one level',
-  'price-repeated': 'a message names a price once a side',
+  'update-empty': 'an UPDATE contains at least one level',
+  'price-repeated': 'a message contains a price at most once per side',
   'side-unsorted': 'bids descend, asks ascend',
-  'unknown-level-removed': 'only a level that the client holds is removed',
+  'unknown-level-removed': 'only a level that the client has is removed',
   'amount-unchanged': 'only a level whose amount differs is sent',
-  'top-levels': 'a top of book holds at most one level a side',
+  'top-levels': 'a top of book has at most one level per side',
   'top-not-best': 'a top of book equals the best of the book when it arrives',
   'top-unchanged': 'a top of book is sent only when its price or amount changed',
   'top-overdue': 'a top of book follows soon after the best of the book changed',
   'execution-malformed': 'an execution has market, price, a positive amount and executed_at, in their forms',
-  'heartbeat-late': 'heartbeats come at their interval',
+  'heartbeat-late': 'heartbeats are sent at their interval',
 } as const
 
 export type ViolationName = keyof typeof VIOLATIONS
@@ -36,6 +36,6 @@ export interface Violation {
   /** Absent when the violation belongs to no market. */
   readonly market?: string
   readonly detail: string
-  /** When the message arrived, on the clock that the checker was told. */
+  /** Time of arrival, on the clock of the checker's caller. */
   readonly receivedAtMilliseconds: number
 }

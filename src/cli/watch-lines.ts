@@ -1,12 +1,12 @@
 /**
- * What `watch` prints when nobody looks at a terminal: one line an event, time first, then what, then the market, then
- * `name=value` pairs in a fixed order, so that grep, cut and awk are enough to use it. Pure.
+ * The output of `watch` without a terminal: one line per event, with time, event, market and then `name=value` pairs in a
+ * fixed order, for use with grep, cut and awk. Pure.
  */
 import type { WireLevel } from './client-book.ts'
 import { type MarketView, spreadText, type ViewEvent } from './market-view.ts'
 import { printable } from './styled-line.ts'
 
-/** The line of one event; undefined when it is none to print. `depth` = levels a side that book lines show. */
+/** The line of one event; undefined for events that are not printed. `depth` = levels per side in book lines. */
 export function eventLine(view: MarketView, event: ViewEvent, depth: number): string | undefined {
   switch (event.type) {
     case 'snapshot':
@@ -41,7 +41,7 @@ export function eventLine(view: MarketView, event: ViewEvent, depth: number): st
   }
 }
 
-/** The line of something that happened to the connection; `time` is our own clock's. */
+/** The line of a connection event; `time` is by our own clock. */
 export function connectionEventLine(time: string, what: string, market: string, pairs: readonly string[]): string {
   return line(time, what, market, pairs)
 }

@@ -1,7 +1,6 @@
 /**
- * `tidegate watch`: one market, live. On a terminal a ladder that fills it, elsewhere one line an event. It connects as
- * any customer does and knows the service by its public API alone; it reconnects by itself, and ends with exit code 0
- * at Ctrl-C.
+ * `tidegate watch`: shows one live market, as a full-screen ladder on a terminal and as one line per event elsewhere. It uses
+ * only the public API, reconnects automatically, and ends with exit code 0 on Ctrl-C.
  */
 import type { Command } from 'commander'
 import { millisecondText, type Timer } from '../base/clock.ts'
@@ -22,19 +21,19 @@ interface WatchOptions {
   readonly depth?: number
 }
 
-/** Where a watch shows what happens. */
+/** The display of a watch. */
 interface WatchOutput {
   onEvent(event: ViewEvent): void
-  /** What the service reports of the market is another state than before. */
+  /** The service reports a different state of the market. */
   onState(state: ServedState): void
   onOpen(): void
   onDown(reason: string, code: number | undefined, retryInMilliseconds: number): void
   close(): void
 }
 
-/** The eye follows no more than this, and a terminal over ssh takes no more. */
+/** Frames faster than this are not useful, and too much for a terminal over ssh. */
 const FRAME_MILLISECONDS = 50
-/** Ages on the screen go on when nothing happens. */
+/** Redraws the ages while there are no events. */
 const IDLE_FRAME_MILLISECONDS = 250
 
 const EXAMPLES = `
@@ -51,12 +50,12 @@ export function registerWatch(program: Command, environment: CommandEnvironment 
   program
     .command('watch')
     .summary('shows a live market')
-    .description('Shows a live market: ladder, spread and trades on a terminal, one line an event elsewhere.')
+    .description('Shows a live market: ladder, spread and trades on a terminal, one line per event elsewhere.')
     .argument('<market>', 'market symbol, like BTCUSD')
     .option('--url <url>', 'base address of the service, like http://127.0.0.1:8080')
-    .option('--credentials <file>', 'credentials file, in the shape of data/demo-client.json')
-    .option('--seconds <seconds>', 'end after so many seconds', positiveInteger)
-    .option('--depth <levels>', 'levels a side (default: what fits the terminal, 1 in lines)', positiveInteger)
+    .option('--credentials <file>', 'credentials file, in the format of data/demo-client.json')
+    .option('--seconds <seconds>', 'end after this number of seconds', positiveInteger)
+    .option('--depth <levels>', 'levels per side (default: as many as fit the terminal, 1 in lines)', positiveInteger)
     .addHelpText('after', EXAMPLES)
     .action((market: string, options: WatchOptions) => stayAlive(watch(market, options, environment)))
 }
@@ -123,7 +122,7 @@ async function watch(market: string, options: WatchOptions, environment: Command
   if (hasFailed) throw failure
 }
 
-/** A market that has been live from the beginning is nothing to report. */
+/** A market that is live from the start is not reported. */
 function noteState(view: MarketView, output: WatchOutput, state: ServedState | undefined): void {
   const before = view.served?.state ?? 'LIVE'
   view.served = state
@@ -152,7 +151,7 @@ function ladderOutput(
       const left = Math.max(0, Math.ceil((down.retryAtMilliseconds - nowMilliseconds) / 1000))
       note = `${down.reason}, trying again ${left === 0 ? 'now' : `in ${left} s`} · Ctrl-C ends`
     }
-    // One line stays free for the cursor behind the last newline.
+    // One line stays free for the cursor after the last newline.
     const size = {
       columns: stdout.columns ?? 80,
       rows: (stdout.rows ?? 24) - 1,
@@ -161,7 +160,7 @@ function ladderOutput(
     screen.draw(ladder.lines(view, { host, isOpen, note, nowMilliseconds }, size, hasColors))
     nextFrame = clock.schedule(IDLE_FRAME_MILLISECONDS, draw)
   }
-  /** A frame as soon as the pace allows; the first one at once. */
+  /** Draws a frame as soon as the frame rate allows; the first one at once. */
   const drawSoon = (): void => {
     const wait = lastFrameMilliseconds + FRAME_MILLISECONDS - clock.monotonicMilliseconds()
     nextFrame?.cancel()
@@ -192,7 +191,7 @@ function ladderOutput(
   }
 }
 
-/** What stays on the terminal when the ladder is gone. */
+/** The line that stays on the terminal after the ladder. */
 function lastLine(view: MarketView): string | undefined {
   const { bid, ask } = view.best()
   const spread = spreadText({ bid, ask })
@@ -209,14 +208,14 @@ function lineOutput(
 ): WatchOutput {
   const onDrain = (): void => client.resume()
   const onError = (error: NodeJS.ErrnoException): void => {
-    // `watch … | head` has seen enough; that is a normal end.
+    // A closed pipe, as with `watch … | head`, is a normal end.
     if (error.code !== 'EPIPE') throw error
     client.stop()
   }
   stdout.on('drain', onDrain)
   stdout.on('error', onError)
   const print = (line: string): void => {
-    // A slow reader slows us down, and the service merges for us what we have not read.
+    // A slow output stops our reading, and the service conflates the updates meanwhile.
     if (!stdout.write(`${line}\n`)) client.pause()
   }
   const now = (): string => millisecondText(clock.wallInstant().milliseconds)

@@ -52,7 +52,7 @@ beforeAll(async () => {
   await credit(db, profileId, 'BTC', 5n)
   expect(await examineLedger(db, configOf(6, url).config, clock)).toEqual([
     { verdict: 'ok', name: 'ledger', detail: '1 balances compared, each is the sum of its postings' },
-    { verdict: 'bad', name: 'ledger', detail: `assets: ${FAULT}`, next: 'put the decimals back' },
+    { verdict: 'bad', name: 'ledger', detail: `assets: ${FAULT}`, next: 'restore the decimals' },
   ])
   await lifecycle.stop()
 })

@@ -168,7 +168,7 @@ describe('names', () => {
 
     const other = await admin('client', 'create', second.id, 'quotes', '--scope', STREAM)
     await expect(admin('secret', 'create', 'quotes')).rejects.toThrow(
-      `several clients are named 'quotes': say CUSTOMER/quotes, or the id: ${other.client_id} of customer ${second.id}, ${feed.client_id} of customer ${first.id}`,
+      `several clients are named 'quotes': use CUSTOMER/quotes or the id: ${other.client_id} of customer ${second.id}, ${feed.client_id} of customer ${first.id}`,
     )
     expect((await admin('secret', 'create', 'second/quotes')).client_id).toBe(other.client_id)
     expect((await admin('client', 'find', 'quotes')).items).toHaveLength(2)
@@ -256,7 +256,7 @@ describe('the operator token', () => {
     await expect(missing).rejects.toThrow(/^no operator token at .*nowhere\/operator-token \(ENOENT\)/)
     writeFileSync(join(folder, 'operator-token'), 'two words')
     const failure = await admin('audit', 'list').catch((error: Error) => error.message)
-    expect(failure).toContain('does not hold a token')
+    expect(failure).toContain('does not contain a token')
     expect(failure).not.toContain('words')
   })
 
@@ -277,6 +277,6 @@ describe('the address', () => {
     const gone = run('customer', 'list', '--operator-url', 'http://127.0.0.1:9', '--data_dir', folder)
     await expect(gone).rejects.toThrow('the operator API at http://127.0.0.1:9 does not answer')
     const wrong = run('customer', 'list', '--operator-url', 'ftp://x', '--data_dir', folder)
-    await expect(wrong).rejects.toThrow('is no http address')
+    await expect(wrong).rejects.toThrow('is not an http address')
   })
 })

@@ -111,7 +111,7 @@ markets: [{${MARKET}, sources: [simulator]}]
     expect(stdout).toMatch(/^operator\.token +\*+ /m)
     expect(stdout).toMatch(/^simulator\.seed +7 +TIDEGATE_SIMULATOR_SEED$/m)
     expect(stdout).toMatch(/^log\.level +debug +--log\.level +live$/m)
-    expect(stdout).toMatch(/^ {2}BTCUSD +simulator +2 price decimals, 8 amount decimals +1000 levels a side$/m)
+    expect(stdout).toMatch(/^ {2}BTCUSD +simulator +2 price decimals, 8 amount decimals +1000 levels per side$/m)
     for (const key of SETTING_KEYS) expect(stdout).toContain(key)
   })
 

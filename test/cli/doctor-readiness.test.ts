@@ -22,7 +22,7 @@ it('names markets and sources that are lost, or of which there is something to t
   expect(judgeReadiness({ ready: true, checks })).toEqual([
     { verdict: 'ok', name: 'readiness', detail: 'ready, 1 markets live' },
     { verdict: 'warn', name: 'market ETHUSD', detail: 'not live: not listed', next },
-    { verdict: 'warn', name: 'market BTCUSD source kraken:BTC/USD', detail: 'live, and: post_only', next },
+    { verdict: 'warn', name: 'market BTCUSD source kraken:BTC/USD', detail: 'live; post_only', next },
     { verdict: 'warn', name: 'market BTCUSD source okx:BTC-USD', detail: 'not in the book: gap', next },
   ])
 })

@@ -109,14 +109,14 @@ describe('a running service', () => {
       'ok    clock',
     ])
     expect(lines[5]).toBe(`ok    service         process ${ready.pid} has ${home} open`)
-    expect(lines[9]).toMatch(/^warn {2}market BTCUSD +live, and: simulated: its prices are invented; /)
+    expect(lines[9]).toMatch(/^warn {2}market BTCUSD +live; simulated: its prices are invented; /)
     expect(lines[14]).toBe(`ok    public port     ${ready.http}, answered by the service`)
   })
 
   it('that listens elsewhere than its configuration says is named; --operator-url finds it', async () => {
     const lost = await doctor('--data_dir', home, ...ANY_PORTS)
-    expect(lost.error).toBe('not well: service')
-    expect(lost.named('service')[0]?.detail).toContain(`process ${ready.pid} has ${home} open and cannot be asked`)
+    expect(lost.error).toBe('checks failed: service')
+    expect(lost.named('service')[0]?.detail).toContain(`process ${ready.pid} has ${home} open and does not answer`)
     const found = await doctor('--data_dir', home, ...ANY_PORTS, '--operator-url', ready.operator)
     expect(found.error).toBe('')
     expect(found.named('readiness')[0]?.detail).toBe('ready, 3 markets live')
@@ -127,7 +127,7 @@ describe('a running service', () => {
     const { port } = await listening(other)
     const { error, named } = await doctor('--data_dir', home, ...ports, '--http.port', String(port))
     other.close()
-    expect(error).toBe('not well: public port')
+    expect(error).toBe('checks failed: public port')
     expect(named('public port')[0]?.detail).toContain('answered by another program')
     const gone = await doctor('--data_dir', home, ...ports, '--http.port', String(port))
     expect(gone.named('public port')[0]?.detail).toContain('does not answer (ECONNREFUSED)')
@@ -163,7 +163,7 @@ describe('a running service with TLS', () => {
     await renew()
     expect((await doctor(...flags)).named('public port')[0]).toMatchObject({
       verdict: 'warn',
-      detail: `${service.http} shows another certificate than ${paths[0]} holds`,
+      detail: `${service.http} uses a different certificate than ${paths[0]}`,
       next: 'send SIGHUP to the service',
     })
     await service.stop()
@@ -214,19 +214,19 @@ describe('a stopped service', () => {
   it.skipIf(!hasPostgres)('has its PostgreSQL store looked at, without being migrated', async () => {
     vi.stubEnv('TIDEGATE_STORE_URL', await sharedDatabase())
     const fresh = await doctor('--data_dir', folder, ...ANY_PORTS)
-    expect(fresh.error).toBe('not well: store')
+    expect(fresh.error).toBe('checks failed: store')
     expect(fresh.named('store')[0]).toMatchObject({
       detail: expect.stringMatching(/^PostgreSQL.* migrations missing: 202611201230-audit, /),
       next: expect.stringMatching(/^tidegate migrate/),
     })
-    expect((await doctor('--data_dir', folder, ...ANY_PORTS)).error).toBe('not well: store')
+    expect((await doctor('--data_dir', folder, ...ANY_PORTS)).error).toBe('checks failed: store')
   })
 
   it('whose PostgreSQL is away is bad, within seconds, and the password is not shown', async () => {
     // Nothing listens there: the port belongs to nobody who could be meant by a test.
     vi.stubEnv('TIDEGATE_STORE_URL', 'postgres://tide:geheim@127.0.0.1:1/tide')
     const { error, named, findings } = await doctor('--data_dir', folder, ...ANY_PORTS)
-    expect(error).toBe('not well: store')
+    expect(error).toBe('checks failed: store')
     expect(named('store')[0]?.detail).toContain('PostgreSQL, 127.0.0.1:1/tide cannot be used')
     expect(JSON.stringify(findings)).not.toContain('geheim')
   })
@@ -236,7 +236,7 @@ describe('a stopped service', () => {
     const { port } = await listening(other)
     const { error, named } = await doctor('--data_dir', folder, '--http.port', String(port), '--operator.port', '0')
     other.close()
-    expect(error).toBe('not well: public port')
+    expect(error).toBe('checks failed: public port')
     expect(named('public port')[0]).toMatchObject({
       detail: `127.0.0.1:${port} is held by another program`,
       next: 'stop that program, or change http.host, http.port',
@@ -306,13 +306,13 @@ describe('files', () => {
     writeFileSync(file, '')
     const { error, named } = await doctor('--data_dir', file, ...ANY_PORTS)
     expect(error).toContain('data folder')
-    expect(named('data folder')[0]?.detail).toBe(`${file} is no folder`)
+    expect(named('data folder')[0]?.detail).toBe(`${file} is not a folder`)
     expect(named('service')[0]?.detail).toContain('(ENOTDIR)')
   })
 
   it.each<[string, number, string, string]>([
     ['has long to live', 90, 'ok', '89 days left'],
-    ['ends soon', 10, 'warn', 'ends in 9 days'],
+    ['ends soon', 10, 'warn', 'expires in 9 days'],
     ['has ended', -1, 'warn', 'the certificate expired on'],
   ])('a certificate that %s', async (_what, days, verdict, detail) => {
     const { cert, privateKey } = await certificate(days)
@@ -344,7 +344,7 @@ describe('files', () => {
 describe('the configuration', () => {
   it('that is wrong is told key by key, and nothing else is looked at', async () => {
     const { error, findings } = await doctor('--data_dir', folder, '--http.port', 'x', '--stream.ping_seconds', '-1')
-    expect(error).toBe('not well: configuration, configuration')
+    expect(error).toBe('checks failed: configuration, configuration')
     expect(findings.map(({ detail }) => detail.split(' ', 1)[0])).toEqual(['http.port', 'stream.ping_seconds'])
   })
 
@@ -369,7 +369,7 @@ describe('a lock that names another host', () => {
     const { error, named } = await doctor('--data_dir', folder, '--http.port', '0', '--operator.port', '1')
     expect(error).toContain('service')
     expect(named('service')[0]).toMatchObject({
-      detail: expect.stringContaining(`process 12 on host other has ${folder} open and cannot be asked`),
+      detail: expect.stringContaining(`process 12 on host other has ${folder} open and does not answer`),
       next: expect.stringContaining('--take-over'),
     })
   })
@@ -383,7 +383,7 @@ describe('the connection to the store', () => {
     expect(named('store')[0]).toMatchObject({
       verdict: 'warn',
       detail: expect.stringContaining('store.url sets no sslmode'),
-      next: 'put sslmode=verify-full into store.url',
+      next: 'add sslmode=verify-full to store.url',
     })
     expect(JSON.stringify(findings)).not.toContain('geheim')
   })
@@ -406,7 +406,7 @@ describe('the sources of the markets', () => {
     const flags = ['--data_dir', folder, ...ANY_PORTS, '--feeds.kraken.url', url, '--markets', JSON.stringify(markets)]
     const told = await doctor(...flags)
     close()
-    expect(told.error).toBe('not well: sources')
+    expect(told.error).toBe('checks failed: sources')
     expect(told.named('sources')).toEqual([
       { verdict: 'ok', name: 'sources', detail: '1 of those that markets name are listed by their venues' },
       {

@@ -69,7 +69,7 @@ describe('MarketView', () => {
     [JSON.stringify(update(M, 2, [['1.0', '1e5']], []))],
   ])('refuses what is not of this API: %s', (text) => {
     const made = view(snapshot(M, 1, [], []))
-    expect(() => made.onMessage(text, 0)).toThrow('what this API does not have')
+    expect(() => made.onMessage(text, 0)).toThrow('the service sent an unknown message')
   })
 
   it('says what to subscribe again when the market was removed or changed, and forgets its book', () => {

@@ -111,7 +111,7 @@ describe('replay', () => {
     expect(torn.torn_bytes).toBeGreaterThan(0)
     const text = await replay('--info').result
     expect(text.stdout).toContain(`torn end    ${torn.torn_bytes} bytes`)
-    expect(text.stdout).toContain('The configuration that reads it back:\nmarkets:\n  - {"symbol":"BTCUSD"')
+    expect(text.stdout).toContain('The configuration that replays it:\nmarkets:\n  - {"symbol":"BTCUSD"')
   })
 
   it('names a file or place that it cannot begin with', async () => {
@@ -121,7 +121,7 @@ describe('replay', () => {
       replay('--from', 'yesterday').result,
     ])
     expect(other!.stderr).toMatch(/demo-client\.json is not a recording\n$/)
-    expect(late!.stderr).toMatch(/^tidegate: --from is 60, but the recording goes from .*Z to .*Z\n$/)
+    expect(late!.stderr).toMatch(/^tidegate: --from is 60, but the recording contains .*Z to .*Z\n$/)
     expect(odd!.stderr).toBe('tidegate: --from is yesterday, not a time and not a number of seconds\n')
     expect([other!.code, late!.code, odd!.code]).toEqual([1, 1, 1])
   })

@@ -124,7 +124,7 @@ No violations.
         },
         {
           name: 'time-order',
-          rule: 'every message of a book is strictly later than the one before, and so is every top of book',
+          rule: 'every message of a book is strictly later than the previous one, and so is every top of book',
           count: 1,
           examples: [
             { market: M, detail: '2026-01-01T00:00:00.003Z after 2026-01-01T00:00:00.003Z', atMilliseconds: 0 },

@@ -67,7 +67,7 @@ async function untilDueIn({ clock }: CommandRun, milliseconds: number): Promise<
 }
 
 describe('watch, not on a terminal', () => {
-  it('prints one line an event and ends with 0 when interrupted', async () => {
+  it('prints one line per event and ends with 0 when interrupted', async () => {
     const run = watch([M, '--credentials', await startService()])
     const connection = await service.connection(0)
     expect(connection.requests).toEqual([
@@ -217,7 +217,7 @@ describe('watch, when the connection ends', () => {
     const second = await service.connection(1)
     second.send(update(M, 5, [['1.00', '1.0000']], []))
     // The book of the old connection is not the book of this one, so an UPDATE alone means nothing.
-    expect((await run.ended).error).toContain('the service sent what this API does not have')
+    expect((await run.ended).error).toContain('the service sent an unknown message')
     expect(service.tokenRequests).toHaveLength(1)
   })
 
@@ -334,7 +334,7 @@ describe('watch, when the connection ends', () => {
     expect(run.stdout.text).toContain('ended BTCUSD reason="the market was changed: subscribe again"')
     end('the market was removed: it is no longer served')
     const error =
-      'the service refused market_data of BTCUSD: UNKNOWN_CHANNEL_PARAMS_CONFIGURATION, there is no such market'
+      'the service rejected market_data of BTCUSD: UNKNOWN_CHANNEL_PARAMS_CONFIGURATION, there is no such market'
     expect(await run.ended).toEqual({ exitCode: 1, error })
   })
 
@@ -350,7 +350,7 @@ describe('watch, when the connection ends', () => {
     expect(await run.ended).toEqual({ exitCode: 0, error: '' })
   })
 
-  it('says what the service refused', async () => {
+  it('reports what the service rejected', async () => {
     const path = await startService({
       onRequest: (request, connection) =>
         connection.send({
@@ -366,7 +366,7 @@ describe('watch, when the connection ends', () => {
     const { exitCode, error } = await watch(['NOPE', '--credentials', path]).ended
     expect(exitCode).toBe(1)
     expect(error).toBe(
-      'the service refused market_data of NOPE: UNKNOWN_CHANNEL_PARAMS_CONFIGURATION, there is no market NOPE',
+      'the service rejected market_data of NOPE: UNKNOWN_CHANNEL_PARAMS_CONFIGURATION, there is no market NOPE',
     )
   })
 })
