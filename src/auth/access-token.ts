@@ -1,30 +1,30 @@
 /**
- * The access tokens that this service issues: JWTs as RFC 9068 says, signed with ES256. What a token grants is read
- * from its claims alone; whether it still holds is for the directory to say.
+ * The access tokens that this service issues: JWTs (RFC 9068) signed with ES256. The claims contain what a token grants;
+ * the directory decides whether it has been revoked.
  */
 import { randomUUID } from 'node:crypto'
 import type { Authority, Directory, SigningKey } from './directory.ts'
 import { keysById, readJwt, signJwt } from './jwt.ts'
 
 export interface AccessToken {
-  /** The client's id; of an outside issuer, the customer's id and the client's name there. */
+  /** The client's id; of an external issuer, the customer's id and the client's name there. */
   readonly clientId: string
   readonly customerId: string
   readonly scopes: ReadonlySet<string>
-  /** `jti`: names the token in logs and revocations without being one; empty when its issuer gave it none. */
+  /** `jti`: identifies the token in logs and revocations; empty when its issuer set none. */
   readonly tokenId: string
-  /** The key that it was signed with; empty when an outside issuer did not say. */
+  /** The key that it was signed with; empty when an external issuer names none. */
   readonly keyId: string
   /** Seconds since the epoch. */
   readonly issuedAtSeconds: number
   readonly expiresAtMilliseconds: number
-  /** The name under which an outside issuer knows the client; absent in tokens of our own. */
+  /** The client's name at an external issuer; absent in our own tokens. */
   readonly outsideClientName?: string
 }
 
-/** The only algorithm that our keys are made for. */
+/** The only algorithm of our keys. */
 export const ALGORITHM = 'ES256'
-/** Longest that a token may live, and so how long a key has to verify after it has signed its last one. */
+/** Longest lifetime of a token, and so how long a key must verify after it has signed its last token. */
 export const TOKEN_SECONDS_MAX = 86_400
 
 const TYPE = 'at+jwt'

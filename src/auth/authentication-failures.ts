@@ -1,8 +1,8 @@
 /**
- * Counts failed authentications by client and source address: from the sixth within a minute a failure is answered with
- * a wait that grows. A right secret is never delayed, because its check comes first; a secret is 256 random bits, so the
- * wait protects no secret and only makes programs with a wrong one slow down. Whether the client exists is not asked, so
- * nothing can be learned from it. What it keeps is bounded and holds no address and no id.
+ * Counts failed authentications by client and source address: from the sixth within a minute, a failure is answered with a
+ * growing `Retry-After`. A correct secret is never delayed, because it is checked first. Secrets are 256 random bits, so the
+ * delay does not protect them; it slows down programs with a wrong one. Unknown clients are counted like known ones. The
+ * memory is bounded and contains no address and no id, only digests.
  */
 import { createHash } from 'node:crypto'
 import { backoff } from '../base/backoff.ts'
@@ -12,13 +12,13 @@ const WINDOW_MILLISECONDS = 60_000
 const FAILURES_FREE = 5
 const WAIT_MILLISECONDS = { first: 1_000, longest: 60_000 }
 /**
- * Pairs of client and address that are kept, about 400 bytes each. When there are more, the pair that failed longest ago
- * is forgotten; its next five failures are free again, which is all that anybody gains by it.
+ * Pairs of client and address that are kept, about 400 bytes each. Beyond that, the pair that failed longest ago is
+ * dropped, and its next five failures are free again.
  */
 const PAIRS_MAX = 20_000
 /**
- * Pairs of one address. Further clients of that address share one entry, so that inventing clients resets no count and
- * one address cannot displace the entries of others: that takes more than 40 addresses.
+ * Pairs of one address. Further clients of that address share one entry, so that invented client ids reset no count
+ * and one address cannot displace the entries of others: that takes more than 40 addresses.
  */
 const PAIRS_PER_ADDRESS_MAX = 500
 
@@ -53,7 +53,7 @@ export class AuthenticationFailures {
    * a wait makes it longer, up to a minute from the failure that began it.
    */
   record(clientId: string, address: string): number {
-    // Whole milliseconds: with fractions a second later may be a little more than a second away, and would be named as two.
+    // Whole milliseconds: with fractions, a second could be rounded up to two.
     const now = Math.floor(this.#clock.monotonicMilliseconds())
     this.#forget(now)
     const [key, failures] = this.#entryOf(clientId, address)
@@ -89,7 +89,7 @@ export class AuthenticationFailures {
     return [key, failures]
   }
 
-  /** Drops what no longer matters, and the oldest when there is no room for another. */
+  /** Drops expired entries, and the oldest when the limit is reached. */
   #forget(now: number): void {
     for (const [key, failures] of this.#pairs) {
       const last = Math.max(failures.times.at(-1) ?? 0, failures.level > 0 ? waitEnd(failures) : 0)
@@ -107,7 +107,7 @@ function waitEnd({ level, waitFrom }: Failures): number {
   return waitFrom + backoff(WAIT_MILLISECONDS, level)
 }
 
-/** What was sent as a client's id may be a secret in the wrong place, and as long as a body may be: 64 KiB, 0.1 ms. */
+/** A digest: the text sent as client id may be a secret in the wrong place, and as long as a body, 64 KiB (0.1 ms). */
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('base64')
 }

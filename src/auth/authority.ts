@@ -1,7 +1,7 @@
 /**
- * Who issues tokens: the issuer's name, the pepper of the secrets and the first signing key, made once in the life of a
- * store. Nodes that start at the same moment agree, because whoever inserts the one row of `authority` makes the key in
- * the same transaction and everybody else waits for it.
+ * The issuer of tokens: its name, the pepper of client secrets and the first signing key, created once per store. Nodes
+ * that start at the same moment agree: the one that inserts the single row of `authority` creates the key in the same
+ * transaction, and the others wait for it.
  */
 import { randomUUID } from 'node:crypto'
 import { millisecondText } from '../base/clock.ts'
@@ -16,8 +16,8 @@ import { createFirstKey } from './signing-keys.ts'
 import type { AuthTables } from './tables.ts'
 
 /**
- * Reads the authority; makes it, and the first key with it, when the store has none.
- * @param publicUrl the address that customers use, which becomes the issuer when it is made now. Empty: the issuer is a
+ * Reads the authority; creates it and the first key when the store has none.
+ * @param publicUrl the public address, which becomes the issuer when the authority is created. Empty: the issuer is a
  *   random name, because a listener's address may change and the issuer may not.
  * @param encryptionKey decrypts what the store holds encrypted; a new store is encrypted with it. Throws
  *   `EncryptionKeyProblem` when it is not the key that the store needs.
@@ -30,13 +30,13 @@ export async function readAuthority(db: Db, publicUrl: string, encryptionKey?: E
     await db.transaction<AuthTables, void>((transaction) => createAuthority(transaction, publicUrl, encryptionKey))
     row = await read()
   }
-  if (row === undefined) throw new Error('the authority was made and is not there')
+  if (row === undefined) throw new Error('the authority was created and cannot be read')
   if (row.encryption_key_id !== null) requireKey(encryptionKey, row.encryption_key_id)
-  // The resources behind this service are one audience, named like their issuer.
+  // All resources of this service are one audience, with the name of the issuer.
   return { issuer: row.issuer, audience: row.issuer, pepper: readPepper(row.pepper, encryptionKey) }
 }
 
-/** The pepper that secrets are hashed with. The authority must have been read once, by whoever loads the directory. */
+/** The pepper that secrets are hashed with. The authority must have been created before. */
 export async function pepperOf(
   transaction: Transaction<AuthTables>,
   encryptionKey: EncryptionKey | undefined,
@@ -45,16 +45,16 @@ export async function pepperOf(
   return readPepper(pepper, encryptionKey)
 }
 
-/** What was ended by `replaceKeys`. */
+/** Numbers of what `replaceKeys` has revoked. */
 export interface ReplacedKeys {
   readonly signingKeys: number
   readonly secrets: number
 }
 
 /**
- * For a store whose encryption key is lost, or known to others: ends every signing key and deletes every client secret,
- * because without the pepper none can be checked, and makes a new key and a new pepper. Every token ends, and every
- * client needs a new secret.
+ * For a store whose encryption key is lost or leaked: revokes every signing key, deletes every client secret (without the
+ * pepper none can be verified), and creates a new key and a new pepper. All tokens become invalid, and every client needs a
+ * new secret.
  */
 export async function replaceKeys(
   transaction: Transaction<AuthTables>,

@@ -34,7 +34,7 @@ export async function recordChange(
   await announceChange(transaction, change)
 }
 
-/** Without an audit row, for what nobody asked for. */
+/** Without an audit row, for changes that were not requested. */
 export async function announceChange(transaction: Transaction<AuthTables>, change: DirectoryChange): Promise<void> {
   const id = 'id' in change ? change.id : null
   await sql`
@@ -80,7 +80,7 @@ export async function readChangesAfter(db: Db, version: number): Promise<LaterCh
   return { version: version + rows.length, changes, isComplete: changes.length === rows.length }
 }
 
-/** Nothing for `everything`, and for a kind that a later version of the program added. */
+/** Undefined for `everything`, and for a kind that a later version added. */
 function changeOf(kind: string, id: string | null): readonly DirectoryChange[] {
   if (kind === 'keys') return [{ kind }]
   if ((kind === 'customer' || kind === 'client' || kind === 'token') && id !== null) return [{ kind, id }]

@@ -1,7 +1,7 @@
 /**
- * Who calls the token and the revocation endpoint: the parameters of a request, the credentials in them or in its
- * Authorization header, and the client that they prove (RFC 6749 sections 2.3 and 3.2). It reads the directory alone; it
- * knows no HTTP server. A client that is not there takes the same steps as a wrong secret.
+ * Client authentication at the token and revocation endpoints: the parameters of a request, the credentials in the body or
+ * in the Authorization header, and the client that they authenticate (RFC 6749 sections 2.3 and 3.2). It reads only the
+ * directory. An unknown client takes the same steps as a wrong secret.
  */
 import type { AuthenticationFailures } from './authentication-failures.ts'
 import type { ClientRecord, Directory } from './directory.ts'
@@ -59,7 +59,7 @@ function singleParameters(sent: TokenRequest['parameters']): ReadonlyMap<string,
 function readCredentials(authorization: string | undefined, parameters: ReadonlyMap<string, string>): Credentials {
   const clientId = parameters.get('client_id')
   const clientSecret = parameters.get('client_secret')
-  // Longer than any credentials: it is refused unread.
+  // Longer than any credentials: rejected without decoding.
   if (authorization !== undefined && authorization.length > AUTHORIZATION_CHARACTERS_MAX) throw invalidClient(true)
   const basic = /^basic(?: +(.*))?$/i.exec(authorization ?? '')
   if (basic === null) {
@@ -95,8 +95,8 @@ function formDecoded(text: string): string | undefined {
 }
 
 /**
- * The secret is checked first, so that the right one is admitted whatever others behind the same address have sent; only
- * failures are delayed. A disabled client gets the same answer as a wrong secret, because only its operator has to know.
+ * The secret is checked first, so that a correct one is accepted whatever other clients of the same address have sent; only
+ * failures are delayed. A disabled client gets the same answer as a wrong secret.
  */
 function authenticate(
   { directory, failures }: AuthenticationContext,

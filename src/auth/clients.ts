@@ -1,7 +1,6 @@
 /**
  * OAuth clients and their secrets in the store. Writes run in the caller's transaction, leave an audit row each, and
- * are idempotent by state. A secret leaves this file once, when it is made; the store keeps a hash, and nothing that is
- * read from here ever holds one.
+ * are idempotent by state. A secret is returned once, when it is created; the store has only its hash.
  */
 import { newId } from '../base/ids.ts'
 import type { Scope } from '../contract/scopes.ts'
@@ -16,16 +15,16 @@ import { revokeAllTokens } from './revoked-tokens.ts'
 import { hashSecret, newSecret, SECRETS_LIVE_MAX } from './secrets.ts'
 import type { AuthTables } from './tables.ts'
 
-/** A client as the operator API shows it. */
+/** A client in the operator API. */
 export interface ClientDocument {
   readonly client_id: string
   readonly customer_id: string
   readonly name: string
   readonly scopes: readonly string[]
   readonly enabled: boolean
-  /** Live ones, without what they are. */
+  /** Valid secrets, without their values. */
   readonly secrets: readonly SecretDocument[]
-  /** Tokens issued before this whole second are revoked; absent when none are for that. */
+  /** Tokens issued before this whole second are revoked; absent: none. */
   readonly tokens_valid_from?: string
   readonly created_at: string
 }
@@ -35,7 +34,7 @@ export interface SecretDocument {
   readonly created_at: string
 }
 
-/** The only shape in which a secret is ever shown. */
+/** The only document that contains a secret. */
 export interface NewSecret {
   readonly secret_id: string
   readonly client_id: string
@@ -50,7 +49,7 @@ type ClientRow = Omit<ClientDocument, 'client_id' | 'secrets' | 'tokens_valid_fr
 
 const COLUMNS = ['id', 'customer_id', 'name', 'scopes', 'enabled', 'tokens_valid_from', 'created_at'] as const
 
-/** The client with this name; when there is none it is made, with its first `secret`, in one write. */
+/** The client with this name; creates it with its first `secret` when there is none. */
 export async function ensureClient(
   transaction: Transaction<AuthTables>,
   actor: string,
@@ -114,7 +113,7 @@ export async function revokeClientTokens(
   return { ...client, tokens_valid_from }
 }
 
-/** Makes a secret; a client that has as many as it may is 409. */
+/** Creates a secret; 409 for a client with two valid ones. */
 export async function createSecret(
   transaction: Transaction<AuthTables>,
   actor: string,
@@ -133,7 +132,7 @@ export async function createSecret(
   return secret
 }
 
-/** Takes a secret out of force and answers the client that is left; one that is deleted already changes nothing. */
+/** Deletes a secret and returns the client; a secret that is deleted already changes nothing. */
 export async function deleteSecret(
   transaction: Transaction<AuthTables>,
   actor: string,
@@ -158,7 +157,7 @@ export async function getClient(db: Db, id: string): Promise<ClientDocument> {
   return withSecrets(tables, row ?? noClient())
 }
 
-/** @param wanted whose clients, and with which name; what is absent is not asked about */
+/** @param wanted filters by customer and name */
 export async function listClients(
   db: Db,
   { customerId, name }: { readonly customerId?: string; readonly name?: string | undefined },
@@ -197,7 +196,7 @@ async function insertSecret(
   return { secret_id: made.id, client_id: clientId, client_secret: secret, created_at: made.created_at }
 }
 
-/** The client, held against other writers until the transaction ends. */
+/** Locks the client until the transaction ends. */
 async function lockClient(transaction: Transaction<AuthTables>, id: string): Promise<ClientDocument> {
   const query = transaction.selectFrom('clients').select(COLUMNS).where('id', '=', id)
   return withSecrets(transaction, (await query.forUpdate().executeTakeFirst()) ?? noClient())

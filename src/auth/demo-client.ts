@@ -26,7 +26,7 @@ const PAGE_CLIENT_NAME = 'demo page'
 
 /**
  * Makes sure that the demo client exists, and that `existing` or new credentials open it. The directory must have been
- * loaded once before; read it anew afterwards to have the client in force.
+ * loaded once before; reload it afterwards to use the client.
  */
 export function ensureDemoClient(
   db: Db,

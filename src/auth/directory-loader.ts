@@ -41,7 +41,7 @@ export class DirectoryLoader {
   readonly #counts = { full: 0, changes: 0 }
   #unlisten: (() => Promise<void>) | undefined
   #running: Promise<void> | undefined
-  /** The read that follows the running one: it serves everyone who asks meanwhile. */
+  /** The read after the running one: it serves all callers meanwhile. */
   #next: Promise<void> | undefined
   /** The version that the directory has; undefined before the first read. */
   #version: number | undefined
@@ -95,7 +95,7 @@ export class DirectoryLoader {
   #begin(): Promise<void> {
     this.#next = undefined
     this.#running = this.#read().finally(() => {
-      // With a read waiting behind it, no other may start in between.
+      // If another read is waiting, no other may start in between.
       if (this.#next === undefined) this.#running = undefined
     })
     return this.#running
@@ -193,7 +193,7 @@ export class DirectoryLoader {
   #readAfter(milliseconds: number): void {
     if (this.#stopped) return
     this.#timer = this.#options.clock.schedule(milliseconds, () => {
-      // A store that is known to be unreachable reports when it is back, to whoever listens.
+      // An unreachable store notifies its listeners when it is available again.
       if (this.#unlisten !== undefined && !this.#options.db.available) this.#readAfter(POLL_MILLISECONDS)
       else void this.refresh()
     })

@@ -1,7 +1,7 @@
 /**
  * Reads the directory's content from the store: all of it, or the records that a list of changes names. One statement
- * per table; a change between two statements has a later version and is read again by whoever follows the versions.
- * Until then a client whose customer is not there yet counts as disabled.
+ * per table; a change between two statements has a later version and is read again with that version. Until then a
+ * client without its customer is treated as disabled.
  */
 import { isScope } from '../contract/scopes.ts'
 import type { Db } from '../store/db.ts'
@@ -16,7 +16,7 @@ import type { AuthTables } from './tables.ts'
 const CUSTOMER_COLUMNS = ['id', 'name', 'enabled', 'streaming'] as const
 const CLIENT_COLUMNS = ['id', 'customer_id', 'name', 'scopes', 'enabled', 'tokens_valid_from'] as const
 
-/** Everything, with a version: later changes may be in it already, earlier ones are. */
+/** The whole content with its version; it may include later changes. */
 export async function readContent(
   db: Db,
   publicUrl: string,

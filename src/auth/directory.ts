@@ -1,7 +1,7 @@
 /**
  * Customers, clients, the hashes of their secrets, the signing keys, the issuer and what was revoked, in memory. Every
- * check of a token or a secret reads this and nothing else, so an unreachable store refuses no client that was known.
- * Content is replaced or updated in one step; readers never see half of a change. It never reads the store:
+ * check of a token or a secret reads this and nothing else, so known clients are accepted while the store is unreachable.
+ * Content is replaced or updated in one step; no partial change is visible. It never reads the store:
  * `directory-loader` does.
  */
 import type { KeyObject } from 'node:crypto'
@@ -21,7 +21,7 @@ export interface ClientRecord {
   readonly name: string
   readonly scopes: ReadonlySet<Scope>
   readonly enabled: boolean
-  /** A whole second since the epoch: tokens issued before it are revoked. Absent: none are for that. */
+  /** A whole second since the epoch: tokens issued before it are revoked. Absent: none. */
   readonly tokensValidFromSeconds?: number
 }
 
@@ -30,7 +30,7 @@ export interface SecretRecord {
   readonly hash: Uint8Array
 }
 
-/** Who issues tokens here, the same on all nodes. */
+/** The issuer of our tokens, the same on all nodes. */
 export interface Authority {
   readonly issuer: string
   readonly audience: string
@@ -42,7 +42,7 @@ export interface SigningKey {
   readonly privateKey: KeyObject
   readonly publicKey: KeyObject
   readonly signsFromMilliseconds: number
-  /** When its successor takes over; undefined for the newest. */
+  /** When its successor starts to sign; undefined for the newest. */
   readonly signsUntilMilliseconds: number | undefined
 }
 
@@ -52,7 +52,7 @@ export interface RevokedToken {
   readonly expiresAtMilliseconds: number
 }
 
-/** What a revocation can be about. */
+/** The properties of a token by which it can be revoked. */
 export interface TokenIdentity {
   readonly tokenId: string
   readonly keyId: string
@@ -62,7 +62,7 @@ export interface TokenIdentity {
   readonly outsideClientName?: string
 }
 
-/** Everything that the directory holds. */
+/** The whole content of the directory. */
 export interface DirectoryContent {
   readonly customers: readonly CustomerRecord[]
   readonly clients: readonly ClientRecord[]
@@ -76,7 +76,7 @@ export interface DirectoryContent {
   readonly revokedTokens?: readonly RevokedToken[]
 }
 
-/** Records as they are now; of the ids that are named here, one without a record is gone. */
+/** Current records; an id that is named here and has no record was deleted. */
 interface Records<Record> {
   readonly ids: readonly string[]
   readonly records: readonly Record[]
@@ -122,13 +122,13 @@ export class Directory {
     return this.#customers.get(idOrName) ?? this.#customersByName.get(idOrName)
   }
 
-  /** The client that a token speaks for: by its id, or of an outside issuer by its name within the customer. */
+  /** The client that a token speaks for: by its id, or of an external issuer by its name within the customer. */
   clientOf({ clientId, customerId, outsideClientName }: TokenIdentity): ClientRecord | undefined {
     if (outsideClientName === undefined) return this.#clients.get(clientId)
     return this.#clientsByName.get(nameKey({ customerId, name: outsideClientName }))
   }
 
-  /** Hashes of the client's live secrets; none for a client that is not there. */
+  /** Hashes of the client's live secrets; empty for an unknown client. */
   secretHashes(clientId: string): readonly Uint8Array[] {
     return this.#secretHashes.get(clientId) ?? []
   }
@@ -143,8 +143,8 @@ export class Directory {
   }
 
   /**
-   * The key that new tokens are signed with now: the first that no successor has taken over from. Of a clock that is
-   * behind every key's time that is the earliest, so that a clock set back stops nobody.
+   * The key that new tokens are signed with now: the first without an active successor. If the clock is before every key's
+   * time, it is the earliest key, so that tokens are issued after the clock was set back.
    */
   signingKeyAt(nowMilliseconds: number): SigningKey | undefined {
     for (const key of this.#keys.values()) {
@@ -162,13 +162,13 @@ export class Directory {
     return this.#revokedTokens.values()
   }
 
-  /** Whether a token that was good has been taken back: it alone, all of its client, or all of its key. */
+  /** Whether a valid token has been revoked: by itself, with all tokens of its client, or with its key. */
   isRevoked(token: TokenIdentity): boolean {
     if (this.#revokedTokens.has(token.tokenId) || this.#revokedKeyIds.has(token.keyId)) return true
     return token.issuedAtSeconds < (this.clientOf(token)?.tokensValidFromSeconds ?? 0)
   }
 
-  /** Calls `listener` after every applied change; returns the function that ends that. */
+  /** Calls `listener` after every applied change; returns the function that removes it. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
@@ -236,7 +236,7 @@ export class Directory {
   }
 }
 
-/** Ids hold no slash, so no two pairs have the same text. */
+/** Ids contain no slash, so different pairs have different texts. */
 function nameKey({ customerId, name }: { readonly customerId: string; readonly name: string }): string {
   return `${customerId}/${name}`
 }

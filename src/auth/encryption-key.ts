@@ -1,7 +1,7 @@
 /**
  * The key that encrypts signing keys and the pepper in the store: AES-256-GCM (NIST SP 800-38D) with a random nonce of
- * 96 bits. What is encrypted names the key and is bound to its row, so that it cannot be moved to another one. The key
- * itself is never in the store, and never in a message.
+ * 96 bits. A ciphertext contains the key's id and is bound to its row, so that it cannot be moved to another one. The
+ * key itself is never in the store, and never in a message.
  */
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 
@@ -17,7 +17,7 @@ export class EncryptionKeyProblem extends Error {
 }
 
 export class EncryptionKey {
-  /** Tells two keys apart and does not help to guess either. */
+  /** Distinguishes keys without revealing anything about them. */
   readonly id: string
   readonly #key: KeyObject
 
@@ -65,6 +65,6 @@ export function requireKey(key: EncryptionKey | undefined, neededId: string): En
   const state = key === undefined ? 'is not set' : `has the id ${key.id}`
   throw new EncryptionKeyProblem(
     `keys.encryption_key ${state}, and the signing keys in the store are encrypted with the key ${neededId}: ` +
-      'set it to that key, the same on every node (docs/custody.md says what to do when it is lost)',
+      'set it to that key, the same on every node (see docs/custody.md if it is lost)',
   )
 }

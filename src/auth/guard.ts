@@ -1,8 +1,7 @@
 /**
- * The guard of the public REST API: who calls, and whether that client may use this operation now. The checks stand in
- * the order in which they answer: token, client and customer in force, scope, rate. They read memory only, so a request
- * is refused or admitted whether or not the store is available; what belongs to whom is decided by the modules behind
- * it, by the caller that the guard leaves with the request. A header that is too long for a token is refused unread.
+ * The guard of the public REST API: authenticates the client and checks whether it may use the operation. The checks run in
+ * this order: token, client and customer enabled, scope, rate. They read only memory, so they do not depend on the store.
+ * Modules restrict records to the customer of `callerOf`.
  */
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
 import { assert } from '../base/assert.ts'
@@ -18,15 +17,15 @@ import type { AccessToken, TokenVerifier } from './token-verifier.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Which row of the table of operations a route is. */
+    /** The row of the table of operations. */
     operationId?: OperationId
   }
 }
 
-/** Whose records a request is about, and who asks. */
+/** The customer whose records a request may use, and the calling client. */
 export interface Caller {
   readonly customerId: string
-  /** Of an outside issuer: the customer's id and the client's name there. */
+  /** With an external issuer: the customer's id and the client's name there. */
   readonly clientId: string
 }
 
@@ -34,11 +33,11 @@ export interface GuardOptions {
   readonly directory: Directory
   readonly verifier: TokenVerifier
   readonly clock: Clock
-  /** The setting `rest.rate_per_second`: requests a client and operation. */
+  /** The setting `rest.rate_per_second`: requests per client and operation. */
   readonly ratePerSecond: number
 }
 
-/** What the table of operations says about a route, and its guard; to be spread into the route's options. */
+/** The route options for an operation, with its guard. */
 export interface GuardedRoute {
   readonly method: Operation['method']
   readonly url: string
@@ -48,9 +47,9 @@ export interface GuardedRoute {
 
 export type Guard = (operationId: OperationId) => GuardedRoute
 
-/** How many seconds of its rate a client may use at once. */
+/** Size of a burst, in seconds of the rate. */
 const BURST_SECONDS = 2
-/** Seconds after which a node that is not ready may be tried again. */
+/** `Retry-After` of a node that is not ready. */
 const RETRY_AFTER_SECONDS = 1
 
 const callers = new WeakMap<FastifyRequest, Caller>()
@@ -78,26 +77,26 @@ export function createGuard({ directory, verifier, clock, ratePerSecond }: Guard
   }
 }
 
-/** Who was let in by the guard of this request's route. */
+/** The caller that the guard of this request's route has authenticated. */
 export function callerOf(request: FastifyRequest): Caller {
   const caller = callers.get(request)
   assert(caller !== undefined, 'only a guarded route has a caller')
   return caller
 }
 
-/** How the audit trail names a caller. */
+/** The name of a caller in the audit trail. */
 export function actorOf({ clientId }: Caller): string {
   return `client:${clientId}`
 }
 
 /**
- * By the directory as it is now: what was taken away since the token was issued counts.
- * @param scope undefined: the operation needs none
+ * Checks the current directory, which may have changed since the token was issued.
+ * @param scope undefined: the operation requires none
  */
 function refuseAccess(directory: Directory, token: AccessToken, scope: Scope | undefined): void {
   const customer = directory.customer(token.customerId)
   const client = directory.clientOf(token)
-  // An outside issuer answers for its own clients; one of ours with that name limits what it gives.
+  // An external issuer's clients need not be known here; a client of ours with that name limits their scopes.
   const isKnown = client !== undefined || token.outsideClientName !== undefined
   if (!isKnown || client?.enabled === false || customer?.enabled !== true) {
     throw new Problem('disabled', 'the client or its customer is disabled')

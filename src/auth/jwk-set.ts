@@ -1,7 +1,7 @@
 /**
- * Reads a JWK Set (RFC 7517) from outside and keeps the public keys that can verify a signature: of a kind that is
- * asymmetric, long enough, and well formed. Every other key is skipped with the reason, so that one bad key costs the
- * tokens signed with it and nothing else. Pure; it never quotes a key.
+ * Parses a JWK Set (RFC 7517) of an external issuer and keeps the public keys that can verify a signature: asymmetric, long
+ * enough, and well formed. Every other key is skipped with a reason, so that one bad key affects only the tokens signed with
+ * it. No message quotes a key.
  */
 
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
@@ -80,7 +80,7 @@ function readPublicKey(key: Readonly<Record<string, unknown>>): KeyObject | unde
   try {
     return createPublicKey({ key: key as JsonWebKey, format: 'jwk' })
   } catch {
-    // Whatever is wrong with it: its owner is told by the log that it is skipped.
+    // Any error: the log reports that the key is skipped.
     return undefined
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Signed JSON Web Tokens (RFC 7519): signing, checking, and their keys. The only file that knows the library. It says
- * what is wrong with a token in a word and never quotes one; it knows neither our claims nor whose keys they are.
+ * Signed JSON Web Tokens (RFC 7519): signing, checking, and their keys. The only file that knows the library. Errors are
+ * codes and never quote a token. It does not interpret claims.
  */
 import type { KeyObject } from 'node:crypto'
 import {
@@ -38,7 +38,7 @@ export interface Jwt {
   readonly keyId: string | undefined
 }
 
-/** `no-key`: nobody knows the key that it names; `expired`: all else is right; `invalid`: anything else. */
+/** `no-key`: the key that it names is unknown; `expired`: otherwise valid; `invalid`: anything else. */
 export type JwtFault = 'no-key' | 'expired' | 'invalid'
 
 export type JwtReading = { readonly ok: true; readonly jwt: Jwt } | { readonly ok: false; readonly fault: JwtFault }

@@ -1,8 +1,7 @@
 /**
- * What the store holds encrypted: the private parts of signing keys and the pepper of the client secrets. Each is
- * readable in both forms, as it is and encrypted. A new store is encrypted from the start when its first node has a
- * key; one that exists stays as it is until the operator says otherwise, because nodes without the key, and of earlier
- * versions, could not read it any more.
+ * Encryption of values in the store: the private parts of signing keys and the pepper of client secrets. Each can be read
+ * encrypted and unencrypted. A new store is encrypted when its first node has a key; an existing one is encrypted only when
+ * the operator requests it, because nodes without the key, and of earlier versions, could no longer read it.
  */
 import type { JsonWebKey } from 'node:crypto'
 import type { Db, Transaction } from '../store/db.ts'
@@ -37,7 +36,7 @@ export async function keyForWriting(
   return id === null ? undefined : requireKey(key, id)
 }
 
-/** @param key encrypts it; undefined: it is stored as it is */
+/** @param key encrypts it; undefined: it is stored unencrypted */
 export function storedPepper(pepper: Buffer, key: EncryptionKey | undefined): Buffer {
   return key === undefined ? pepper : Buffer.from(key.encrypt(pepper, PEPPER_ROW))
 }
@@ -47,7 +46,7 @@ export function readPepper(stored: Uint8Array, key: EncryptionKey | undefined): 
   return decrypt(Buffer.from(stored).toString(), PEPPER_ROW, key)
 }
 
-/** @param key encrypts it; undefined: it is stored as it is */
+/** @param key encrypts it; undefined: it is stored unencrypted */
 export function storedJwk(id: string, jwk: JsonWebKey, key: EncryptionKey | undefined): Record<string, string> {
   if (key === undefined) return jwk as Record<string, string>
   return { encrypted: key.encrypt(Buffer.from(JSON.stringify(jwk)), signingKeyRow(id)) }
@@ -64,7 +63,7 @@ export async function encryptKeys(
   actor: string,
   key: EncryptionKey,
 ): Promise<EncryptionDocument> {
-  // Who makes keys holds this row, too.
+  // Creating a key locks this row too.
   const authority = transaction.selectFrom('authority').select(['pepper', 'encryption_key_id']).forUpdate()
   const { pepper, encryption_key_id: presentId } = await authority.executeTakeFirstOrThrow()
   if (presentId !== null) requireKey(key, presentId)

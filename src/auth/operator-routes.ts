@@ -1,7 +1,7 @@
 /**
- * The operator's calls about who may come in: customers, clients, secrets, signing keys, and the audit trail. A write
- * is one transaction with its audit row, and it is answered when this node's directory has it, so that what was answered
- * is in force. Whether the caller is the operator has been checked before.
+ * The operator's calls for access: customers, clients, secrets, signing keys, and the audit trail. A write is one
+ * transaction with its audit row, and is answered when this node's directory contains it. The operator guard has
+ * authenticated the caller.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
@@ -30,13 +30,13 @@ import { registerSigningKeyRoutes } from './signing-key-routes.ts'
 export interface OperatorRoutesOptions {
   readonly db: Db
   readonly clock: Clock
-  /** Whether tokens are issued here; with an outside issuer there are no keys to look after. */
+  /** Whether tokens are issued here; with an external issuer there are no keys. */
   readonly issuesTokens: boolean
-  /** Those that clients may hold. */
+  /** Scopes that clients may hold. */
   readonly scopes: readonly Scope[]
   /** Encrypts signing keys, and decrypts the pepper, where the store is encrypted. */
   readonly encryptionKey?: EncryptionKey | undefined
-  /** Reads what changed in the directory; resolves when that is done, well or not. */
+  /** Reads what changed in the directory; resolves also after a failure. */
   refreshDirectory(): Promise<void>
 }
 
@@ -73,7 +73,7 @@ interface Listed {
   readonly Querystring: Static<typeof NameQuery>
 }
 
-/** Declares the routes below whatever prefix `app` has. */
+/** Declares the routes below the prefix of `app`. */
 export function registerAuthOperatorRoutes(app: FastifyInstance, options: OperatorRoutesOptions): void {
   const { db, clock, encryptionKey } = options
   const write: Write = async (work) => {

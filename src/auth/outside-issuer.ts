@@ -1,7 +1,7 @@
 /**
- * Tokens of an outside issuer that the operator trusts: JWTs signed with one of its published keys, for our audience,
- * whose claims name a customer of ours, a client and scopes. Whether customer and client may come in is for the
- * directory to say, as with our own. Only asymmetric algorithms count: whoever may check a token cannot make one.
+ * Tokens of an external issuer that the operator trusts: JWTs signed with one of its published keys, for our audience, whose
+ * claims contain a customer of ours, a client and scopes. The directory decides whether customer and client are enabled, as
+ * for our own tokens. Only asymmetric algorithms are accepted, with which a verifier cannot sign.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -23,7 +23,7 @@ export interface OutsideIssuerOptions {
 }
 
 const ALGORITHMS = ['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519', 'PS256', 'PS384', 'PS512', 'RS256', 'RS384', 'RS512']
-/** RFC 9068 says the first; others say the second, or nothing. What is something else, is no access token. */
+/** The first is that of RFC 9068; others use the second, or none. Other types are not access tokens. */
 const TYPES = ['at+jwt', 'jwt']
 /** How far the issuer's clock may differ from ours. */
 const TOLERANCE_SECONDS = 30

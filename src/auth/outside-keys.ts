@@ -1,7 +1,7 @@
 /**
- * The public keys of an outside issuer, fetched from its JWKS address and kept. Once there are keys, nobody waits for
- * the issuer: old ones are used while newer ones are fetched, and for as long as none can be. However many tokens name
- * unknown keys, the issuer is asked by one request at a time, and no sooner than a while after the one before.
+ * The public keys of an external issuer, fetched from its JWKS address and cached. After the first fetch no request waits
+ * for the issuer: cached keys are used while newer ones are fetched, also while the issuer is unreachable. Tokens with
+ * unknown keys cause at most one request at a time, with a minimum interval.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -69,12 +69,12 @@ export class OutsideKeys {
     const { url, algorithms, log } = this.#options
     try {
       const set = readKeySet(await fetchDocument(url), algorithms)
-      if (set === undefined) throw new Error('the answer is no JWK Set')
+      if (set === undefined) throw new Error('the answer is not a JWK Set')
       this.#report(set.skipped)
       this.#keys = keysOfSet(set.keys)
       this.#fetchedMilliseconds = this.#now()
     } catch (error) {
-      log.warn({ err: error, url, kept: this.#keys !== undefined }, 'the keys of the outside issuer were not fetched')
+      log.warn({ err: error, url, kept: this.#keys !== undefined }, 'the keys of the external issuer were not fetched')
     }
   }
 
@@ -84,7 +84,7 @@ export class OutsideKeys {
     if (text === this.#reported) return
     this.#reported = text
     const { url, log } = this.#options
-    if (skipped.length > 0) log.warn({ url, keys: skipped }, 'keys of the outside issuer are not used')
+    if (skipped.length > 0) log.warn({ url, keys: skipped }, 'keys of the external issuer are not used')
   }
 
   #now(): number {
@@ -95,7 +95,7 @@ export class OutsideKeys {
 async function fetchDocument(url: string): Promise<unknown> {
   const response = await fetch(url, {
     headers: { accept: 'application/json, application/jwk-set+json' },
-    // Where the keys are is configured; nobody else may say that they are elsewhere.
+    // The address is configured; redirects are not followed.
     redirect: 'error',
     signal: AbortSignal.timeout(REQUEST_MILLISECONDS_MAX),
   })

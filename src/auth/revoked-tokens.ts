@@ -1,6 +1,6 @@
 /**
  * Revoked tokens in the store: single ones by their ids, and all of a client by an instant. Writes run in the caller's
- * transaction and leave an audit row and a numbered change. What is kept is bounded: a client may have a limited number
+ * transaction and leave an audit row and a numbered change. The rows are bounded: a client may have a limited number
  * of revoked tokens, and a row is deleted when no node can accept its token any more, by the store's clock alone.
  */
 import { millisecondText } from '../base/clock.ts'
@@ -19,8 +19,8 @@ import type { AuthTables } from './tables.ts'
 const REVOKED_TOKENS_PER_CLIENT_MAX = 10_000
 /**
  * Kept so long after the token has expired and after it was revoked, whichever is later: longer than any token lives.
- * A node whose clock is up to a day behind the store's still refuses the token, and so does one with any clock that
- * issued it itself; the hour more is for nodes that were cut off from the store.
+ * A node whose clock is up to a day slow still rejects the token, and so does the node that issued it, whatever its clock;
+ * the additional hour is for nodes that were disconnected from the store.
  */
 const KEPT_MILLISECONDS = TOKEN_SECONDS_MAX * 1000 + 3_600_000
 
@@ -67,7 +67,7 @@ export async function revokeToken(
 /**
  * Revokes every token of a client that was issued until now, by the store's clock. Times of issue are whole seconds, so
  * the first that is accepted again is the next one, and a token that is issued before that second carries it already.
- * Revocations of single tokens that this covers are deleted; that of a token from a node whose clock is ahead stays.
+ * Revocations of single tokens that this covers are deleted; those of tokens from a node whose clock is fast stay.
  */
 export async function revokeAllTokens(
   transaction: Transaction<AuthTables>,
@@ -89,7 +89,7 @@ export async function revokeAllTokens(
   return validFrom
 }
 
-/** Whether a revocation may be deleted, as far as the token's expiry says. Pure. */
+/** Whether a revocation may be deleted, by the expiry of its token. */
 export function isRevocationOver({ expiresAtMilliseconds }: RevokedToken, storeMilliseconds: number): boolean {
   return expiresAtMilliseconds + KEPT_MILLISECONDS <= storeMilliseconds
 }

@@ -1,15 +1,14 @@
 /**
  * Client secrets: made of 256 random bits, kept as SHA-256 keyed with a pepper, compared in constant time. A slow hash
- * would add nothing against guessing 256 bits, and would cap the token endpoint at a dozen grants a second. Pure but
- * for the randomness.
+ * would add nothing against guessing 256 bits, and would limit the token endpoint to a dozen grants per second.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** Two a client, so that one can be rotated while the other is in use. */
+/** Two per client, so that one can be rotated while the other is in use. */
 export const SECRETS_LIVE_MAX = 2
 
 const SECRET_BYTES = 32
-/** Compared against in place of a secret that is not there, so that each comparison takes the same steps. */
+/** Compared in place of an absent secret, so that each comparison takes the same steps. */
 const NOTHING = Buffer.alloc(SECRET_BYTES)
 
 /** The prefix lets scanners of leaked text recognise one. */

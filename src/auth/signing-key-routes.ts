@@ -1,7 +1,7 @@
 /**
- * The operator's calls about signing keys: list them, rotate now, revoke a compromised one, encrypt those that are
- * stored as they are. Each write is one transaction, answered when it is in force on this node. A service that trusts an
- * outside issuer has none of them.
+ * The operator's calls about signing keys: list them, rotate now, revoke a compromised one, encrypt stored
+ * ones. Each write is one transaction, answered when it is in force on this node. A service that trusts an
+ * external issuer has none of them.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'

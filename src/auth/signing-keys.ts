@@ -19,7 +19,7 @@ import { keyForWriting, readJwk, storedJwk } from './key-encryption.ts'
 import type { AuthTables } from './tables.ts'
 
 /**
- * The life of a key, told by its row and the time:
+ * The states of a key, derived from its row and the time:
  *
  *     coming -> signing -> verifying -> retired       by time; `revoked` from any of the first three, by the operator
  *
@@ -29,13 +29,13 @@ import type { AuthTables } from './tables.ts'
  * - `retired`: its private part is gone; nothing that it signed is valid any more.
  * - `revoked`: its private part is gone; everything that it signed became invalid at that moment.
  *
- * There is always one key without `signs_until`, the newest, and at most one is coming: to rotate while one is coming
- * changes nothing. Who revokes the signing key makes the coming one sign at once, or a new one. To revoke the coming
- * one lets its predecessor go on. A key that has ended stays as it is.
+ * There is always one key without `signs_until`, the newest, and at most one is `coming`: rotating while one is coming has no
+ * effect. Revoking the signing key makes the coming one, or a new one, sign at once. Revoking the coming key lets its
+ * predecessor continue. `retired` and `revoked` are final.
  */
 type KeyState = 'coming' | 'signing' | 'verifying' | 'retired' | 'revoked'
 
-/** A key as the operator API shows it. */
+/** A key in the operator API. */
 export interface SigningKeyDocument {
   readonly id: string
   readonly state: KeyState
@@ -58,7 +58,7 @@ interface KeyRow {
 
 /**
  * How long a key is published before it signs: nodes learn of it within a second, resource servers that keep our JWKS
- * within the age it carries. An hour also lets a node be cut off from the store so long without refusing anybody.
+ * within the age it carries. With an hour, a node may also be disconnected from the store for so long without rejecting valid tokens.
  */
 const PUBLICATION_MILLISECONDS = 3_600_000
 /** How far the clocks of two nodes may differ. */
@@ -66,18 +66,18 @@ const CLOCK_DIFFERENCE_MILLISECONDS_MAX = 300_000
 const VERIFIES_MILLISECONDS = TOKEN_SECONDS_MAX * 1000 + CLOCK_DIFFERENCE_MILLISECONDS_MAX
 
 const COLUMNS = ['id', 'signs_from', 'signs_until', 'retired_at', 'revoked_at', 'created_at'] as const
-/** Who the audit trail says it was when time did it. */
+/** The actor in the audit trail of scheduled changes. */
 const SERVICE = 'service'
-/** What nodes read again after a change here. */
+/** The change that makes nodes reload the keys. */
 const KEYS = { kind: 'keys' } as const
 
-/** What time asks for. */
+/** The changes that are due. */
 export interface KeyWork {
   readonly isSuccessorDue: boolean
   readonly retirable: readonly string[]
 }
 
-/** @param keys live ones, in the order in which they sign. Pure. */
+/** @param keys valid ones, in the order in which they sign */
 export function keyWorkDue(
   keys: readonly Pick<SigningKey, 'keyId' | 'signsFromMilliseconds' | 'signsUntilMilliseconds'>[],
   nowMilliseconds: number,
@@ -125,7 +125,7 @@ export async function listSigningKeys(
   return { ...page, items: page.items.map((row) => documentOf(row, nowMilliseconds)) }
 }
 
-/** Makes the key of a new store, or of one that has none left, which signs at once. The authority's row is held. */
+/** Creates the key of a new store, or of one without a key, which signs at once. The authority's row must be locked. */
 export async function createFirstKey(
   transaction: Transaction<AuthTables>,
   nowMilliseconds: number,
@@ -147,7 +147,7 @@ export async function rotateSigningKeys(
   return documentOf(await addSuccessor(transaction, actor, newest, nowMilliseconds, encryptionKey), nowMilliseconds)
 }
 
-/** Ends a compromised key at once; another one signs from the same moment. */
+/** Revokes a compromised key at once; another one signs from the same moment. */
 export async function revokeSigningKey(
   transaction: Transaction<AuthTables>,
   actor: string,
@@ -174,7 +174,7 @@ export async function revokeSigningKey(
   return documentOf({ ...key, revoked_at: now }, nowMilliseconds)
 }
 
-/** Does what time asks for, as it stands under the lock: another node may have done it meanwhile. */
+/** Makes the changes that are due, read again under the lock: another node may have made them meanwhile. */
 export async function keepSigningKeys(
   transaction: Transaction<AuthTables>,
   nowMilliseconds: number,
@@ -191,7 +191,7 @@ export async function keepSigningKeys(
   return work
 }
 
-/** Live keys in the order in which they sign, held against other writers until the transaction ends. */
+/** Live keys in the order in which they sign, locked until the transaction ends. */
 async function lockLiveKeys(transaction: Transaction<AuthTables>): Promise<KeyRow[]> {
   await transaction.selectFrom('authority').select('single').forUpdate().executeTakeFirstOrThrow()
   const query = transaction.selectFrom('signing_keys').select(COLUMNS).where('private_jwk', 'is not', null)

@@ -51,7 +51,7 @@ interface SigningKeysTable {
    */
   private_jwk: Record<string, string> | null
   signs_from: string
-  /** When its successor takes over; null for the newest. */
+  /** When its successor starts to sign; null for the newest. */
   signs_until: string | null
   retired_at: string | null
   revoked_at: string | null

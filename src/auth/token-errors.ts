@@ -19,7 +19,7 @@ export const TOKEN_ERRORS = {
     status: 503,
     meaning:
       'the clients are not loaded yet, or a revocation cannot be stored; 429 for too many requests, and from the ' +
-      'sixth failed authentication a minute of one client and address; `Retry-After` says when to come again',
+      'sixth failed authentication a minute of one client and address; `Retry-After` says when to try again',
   },
 } as const
 
@@ -31,7 +31,7 @@ export class TokenError extends Error {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
 
-  /** @param status where HTTP has a better one than the code's own */
+  /** @param status a more specific HTTP status than the code's own */
   constructor(
     code: TokenErrorCode,
     description: string,
@@ -45,12 +45,12 @@ export class TokenError extends Error {
   }
 }
 
-/** An answer that a later attempt may get. */
+/** A temporary failure. */
 export function unavailable(description: string, retryAfterSeconds = 1, status?: 429): TokenError {
   return new TokenError('temporarily_unavailable', description, { 'retry-after': String(retryAfterSeconds) }, status)
 }
 
-/** Text that a description may hold: RFC 6749 section 5.2 allows printable ASCII without quote and backslash. */
+/** Text that a description may contain: RFC 6749 section 5.2 allows printable ASCII without quote and backslash. */
 export function printable(text: string): string {
   return text.slice(0, 100).replace(/[^ !#-[\]-~]/g, '?')
 }

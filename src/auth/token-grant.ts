@@ -1,6 +1,6 @@
 /**
  * The client credentials grant (RFC 6749 section 4.4): ordered checks from the parameters of an authenticated request to
- * a signed token. It reads the directory alone, so tokens are granted while the store is down; it knows no HTTP server.
+ * a signed token. It reads only the directory, so tokens are granted while the store is down.
  */
 import type { Clock } from '../base/clock.ts'
 import { isScope, type Scope } from '../contract/scopes.ts'
@@ -22,7 +22,7 @@ export interface GrantContext {
   readonly clock: Clock
   /** Lifetime of a token: the setting `auth.token_seconds`. */
   readonly tokenSeconds: number
-  /** Those of the operations that are served. */
+  /** Scopes of the served operations. */
   readonly scopes: readonly Scope[]
 }
 
@@ -44,14 +44,15 @@ function requireClientCredentialsGrant(parameters: ReadonlyMap<string, string>):
   }
 }
 
-/** Scopes in the order asked for, each once; all or none. */
+/** The requested scopes in order, without duplicates; all or none are granted. */
 function requestedScopes(
   parameters: ReadonlyMap<string, string>,
   client: ClientRecord,
   served: readonly Scope[],
 ): readonly Scope[] {
   const names = (parameters.get('scope') ?? '').split(' ').filter((name) => name !== '')
-  if (names.length === 0) throw new TokenError('invalid_scope', 'scope is required: one scope, or several with blanks')
+  if (names.length === 0)
+    throw new TokenError('invalid_scope', 'scope is required: one scope, or several separated by spaces')
   const scopes = new Set<Scope>()
   for (const name of names) {
     if (!isScope(name) || !served.includes(name))

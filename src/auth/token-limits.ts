@@ -1,17 +1,16 @@
 /**
- * How many requests of the token and the revocation endpoint a source address may make. Requests that prove a client
- * and requests that fail have separate budgets of the same size, so that a program that guesses behind a shared address
- * uses up its own. While the budget for failures is empty, a request is still checked, because it may be a right one;
- * a failure is then answered with 429. How many such checks there are is limited too, for each address and for the
- * node, and only small bodies are read for them: a check costs little, and this bounds the sum.
+ * Rate limits of the token and revocation endpoints per source address. Successful and failed authentications have separate
+ * budgets of the same size, so that a guessing program does not affect other clients of a shared address. When the budget of
+ * failures is empty, a request is still checked, because it may succeed; a failure is then answered with 429. These checks
+ * are limited too, per address and per node, and read only small bodies.
  */
 import type { Clock } from '../base/clock.ts'
 import { Problem } from '../http/problem.ts'
 import { RateLimiter, type RateVerdict } from '../http/rate-limit.ts'
 
-/** How many seconds of its rate an address may use at once: what a fleet of programs sends when it starts together. */
+/** Size of a burst, in seconds of the rate: a fleet of programs that starts at once. */
 const BURST_SECONDS = 4
-/** Checks beyond the budget for failures, as a multiple of the address's rate: 500 a second by default. */
+/** Checks beyond the budget for failures, as a multiple of the address's rate: 500 per second by default. */
 const CHECKS_FACTOR = 10
 /** Checks beyond the budgets for failures, of all addresses; each takes about 0.1 ms of processor time. */
 const CHECKS_PER_SECOND_MAX = 2_000
@@ -19,13 +18,13 @@ const CHECKS_PER_SECOND_MAX = 2_000
 const CHECKED_BODY_BYTES_MAX = 8_192
 const NODE = 'node'
 
-/** What may become of one request: exactly one of the two is called, once. */
+/** The outcome of one request: exactly one method is called, once. */
 export interface Admission {
-  /** The request proved a client; returns fields of its answer. Throws `rate_limited` when there are too many. */
+  /** The client was authenticated; returns header fields of the answer. Throws `rate_limited` over the limit. */
   succeed(): Readonly<Record<string, string>>
-  /** The request failed; `undefined` when it is answered as it is, else the refusal to answer it with. */
+  /** Authentication failed; returns the 429 to answer with instead, if the budget is empty. */
   fail(): Problem | undefined
-  /** Nothing is counted: the fault is ours. */
+  /** Nothing is counted: the failure is ours. */
   cancel(): void
   /** Fields of the answer when the request fails. */
   readonly headers: Readonly<Record<string, string>>
@@ -49,9 +48,9 @@ export class TokenLimits {
   }
 
   /**
-   * Before a body is read; throws `rate_limited`. A request counts as a failure until it has proved a client, so that
-   * requests under way at the same moment, or never finished, count too.
-   * @param bodyBytes undefined when the request does not tell
+   * Called before a body is read; throws `rate_limited`. A request counts as a failure until its client is authenticated, so
+   * that concurrent and unfinished requests count too.
+   * @param bodyBytes undefined for a chunked body
    */
   admit(address: string, bodyBytes: number | undefined): Admission {
     const verdict = this.#failures.take(address)

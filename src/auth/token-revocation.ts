@@ -1,7 +1,7 @@
 /**
- * Revocation of a token by the client that holds it (RFC 7009). Only its own: an unknown, foreign or expired token is
- * answered like a revoked one, and nothing happens. It answers when the revocation is stored and in force on this node;
- * what the token had opened is closed, here and on the other nodes, when the directory has it.
+ * Revocation of a token by its client (RFC 7009). An unknown or expired token, or one of another client, is answered like a
+ * revoked one, and nothing changes. The answer is sent when the revocation is stored and effective on this node; streams of
+ * the token are closed on every node when its directory contains the revocation.
  */
 import type { Clock } from '../base/clock.ts'
 import { TOKEN_CHARACTERS_MAX } from '../http/bearer.ts'
@@ -17,7 +17,7 @@ export interface RevocationContext {
   readonly directory: Directory
   readonly clock: Clock
   readonly db: Db
-  /** Reads what changed in the directory; resolves when that is done, well or not. */
+  /** Reads what changed in the directory; resolves also after a failure. */
   refreshDirectory(): Promise<void>
 }
 

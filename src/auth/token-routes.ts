@@ -1,7 +1,7 @@
 /**
  * `POST /oauth2/token` and `POST /oauth2/revoke` on a listener: bodies as forms (RFC 6749 section 3.2, and
- * multipart/form-data as some libraries send it), every answer no-store, every error as `{error, error_description}`,
- * whatever went wrong. Parameters in the URL are not read, so that no secret ends up in one.
+ * multipart/form-data as some libraries send it), every answer no-store, every error as `{error, error_description}`.
+ * Parameters in the URL are not read, so that secrets are not sent in URLs.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../base/log.ts'
@@ -19,7 +19,7 @@ export const TOKEN_PATH = '/oauth2/token'
 export const REVOCATION_PATH = '/oauth2/revoke'
 
 /**
- * Largest body of a request; more is 413. Who sends it need not be known, so nobody gets more read than a form with all
+ * Largest body of a request; more is 413. The sender is not authenticated yet, so the limit is what a form with all
  * parameters and a long token needs.
  */
 const BODY_BYTES_MAX = 65_536
@@ -31,7 +31,7 @@ export interface TokenEndpointOptions extends GrantContext, RevocationContext {
   readonly metrics: MetricsRegistry
   /** The setting `auth.token_rate_per_second`. */
   readonly tokenRatePerSecond: number
-  /** Where a request comes from, as limits count addresses. */
+  /** The source address of a request, as limits count it. */
   addressOf(request: FastifyRequest): string
 }
 
@@ -43,7 +43,7 @@ interface Endpoints extends TokenEndpointOptions {
 
 type Parameters = TokenRequest['parameters']
 
-/** Of requests whose outcome is not counted yet. */
+/** The admissions of requests whose outcome is not counted yet. */
 const admissions = new WeakMap<FastifyRequest, Admission>()
 
 export function registerTokenEndpoints(app: FastifyInstance, options: TokenEndpointOptions): void {
@@ -63,7 +63,7 @@ export function registerTokenEndpoints(app: FastifyInstance, options: TokenEndpo
   })
   const revocations = counter(
     'tidegate_token_revocations_total',
-    'Revocation requests by result: done (the token is not valid, whether it ever was), or the error code',
+    'Revocation requests by result: done (the token is no longer valid, or never was), or the error code',
   )
   registerEndpoint(app, endpoints, REVOCATION_PATH, revocations, async (request) => {
     await revokeOwnToken(options, request)
@@ -111,7 +111,7 @@ function registerEndpoint(
     scope.route({
       method: scope.supportedMethods.filter((method) => method !== 'POST' && method !== 'HEAD'),
       url,
-      // Before a body is read: a wrong method is wrong whatever it carries.
+      // Before a body is read: the body does not matter.
       onRequest: async () => {
         throw methodNotAllowed(['POST'])
       },
@@ -126,7 +126,7 @@ function countSuccess(request: FastifyRequest, reply: FastifyReply): void {
   if (admission !== undefined) reply.headers(admission.succeed())
 }
 
-/** The error to answer with: that of the limit, when the address has used up what it may get wrong. */
+/** The error to answer with: that of the limit, when the address has used its budget of failures. */
 function countFailure(error: TokenError, request: FastifyRequest): TokenError {
   const admission = admissions.get(request)
   admissions.delete(request)
@@ -138,7 +138,7 @@ function countFailure(error: TokenError, request: FastifyRequest): TokenError {
   return refusal === undefined || error.status === 429 ? error : tokenErrorOf(refusal, request)
 }
 
-/** Undefined when the request does not tell: it comes in chunks. */
+/** Undefined for a chunked body. */
 function bodyBytesOf({ headers }: FastifyRequest): number | undefined {
   if (headers['transfer-encoding'] !== undefined) return undefined
   return Number(headers['content-length'] ?? 0)
@@ -175,7 +175,7 @@ function refuseManyParameters(found: Iterable<unknown>): void {
   }
 }
 
-/** The runtime's own parser (WHATWG fetch), on a body whose size the server has limited. */
+/** Parses with Node's own parser (WHATWG fetch); the server has limited the size. */
 async function multipartForm(contentType: string, body: Buffer): Promise<FormData> {
   // Every part has its own head, which says that it is form data.
   refuseManyParameters(body.toString('latin1').matchAll(/form-data/gi))
@@ -186,7 +186,7 @@ async function multipartForm(contentType: string, body: Buffer): Promise<FormDat
   }
 }
 
-/** Every error as one of the token endpoint; what HTTP itself refuses keeps its status. */
+/** Converts every error to one of the token endpoint; HTTP errors keep their status. */
 function tokenErrorOf(error: unknown, request: FastifyRequest): TokenError {
   if (error instanceof TokenError) return error
   // Where a check reaches for the store, it has translated what that says.

@@ -1,9 +1,8 @@
 /**
- * Verifies access tokens from memory: the issuer's keys, and a cache of tokens that were valid, because ES256 allows
- * only some thousand verifications a second and reconnecting clients come in thousands. The cache is bounded, holds
- * digests and never tokens, and forgets a token with its expiry, with its key, and when it was used longest ago. What
- * was refused is not kept, so that forged tokens displace nothing. A token that was revoked is refused. It never reads
- * the store.
+ * Verifies access tokens in memory, with the issuer's keys and a cache of valid tokens: ES256 allows only some thousand
+ * verifications per second, and thousands of clients may reconnect at once. The cache is bounded and contains digests, never
+ * tokens; an entry is removed when the token expires, when its key is gone, or as the least recently used. Rejected tokens
+ * are not cached, so that forged tokens displace nothing. A revoked token is rejected. It never reads the store.
  */
 import { createHash } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
@@ -16,8 +15,8 @@ export type { AccessToken } from './access-token.ts'
 export type TokenVerdict =
   | { readonly ok: true; readonly token: AccessToken }
   /**
-   * `reason` is for the client, after `the token is not valid:`; it never quotes the token. `unavailable`: nothing can
-   * be said about it now, which is no fault of the client's.
+   * `reason` is for the client, after `the token is not valid:`; it never quotes the token. `unavailable`: it
+   * cannot be verified now, which is not the client's fault.
    */
   | { readonly ok: false; readonly reason: string; readonly unavailable?: true }
 
@@ -25,11 +24,11 @@ export interface TokenVerifier {
   verify(token: string): Promise<TokenVerdict>
 }
 
-/** Who issues the tokens: this service, or an issuer that it trusts. */
+/** The issuer of tokens: this service, or an external one. */
 export interface TokenIssuer {
-  /** Checks a token as if it had never been seen. */
+  /** Verifies a token without the cache. */
   read(text: string, nowMilliseconds: number): Promise<TokenVerdict>
-  /** Whether a token that was valid may be accepted without checking it again. */
+  /** Whether a cached token may be accepted without verifying it again. */
   remembers(token: AccessToken, verifiedMilliseconds: number, nowMilliseconds: number): boolean
 }
 
@@ -38,7 +37,7 @@ interface CachedToken {
   readonly verifiedMilliseconds: number
 }
 
-/** Distinct tokens remembered: one a client and some hours of reconnecting, at about 1 KB each. */
+/** Size of the cache, at about 1 KB per token: several tokens per client within some hours. */
 const CACHED_TOKENS_MAX = 10_000
 
 export function createTokenVerifier(options: {
@@ -75,7 +74,7 @@ export function createTokenVerifier(options: {
   return {
     async verify(text) {
       const verdict = await read(text)
-      // After every wait: what was revoked meanwhile is refused.
+      // After waiting: the token may have been revoked meanwhile.
       if (verdict.ok && directory.isRevoked(verdict.token)) return { ok: false, reason: 'it has been revoked' }
       return verdict
     },

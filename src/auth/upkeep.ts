@@ -1,9 +1,8 @@
 /**
- * What becomes due with time: a successor for the signing key before its end, the end of keys whose tokens have all
- * expired, the deletion of revocations that no token needs any more. Every node looks once a minute, by the store's
- * clock, because its own may be wrong and what it deletes is gone for all nodes; the first that finds something due does
- * it in one transaction, and the others find it done. A store that is down only delays it: keys that are published take
- * over by the node's clock alone. It never runs twice at once.
+ * Scheduled maintenance: a successor for the signing key before its end, retiring keys whose tokens have all expired,
+ * deleting revocations that are no longer needed. Every node checks once a minute, by the store's clock, because deletions
+ * affect all nodes; the first that finds something due does it in one transaction. An unavailable store only delays it:
+ * published keys start to sign by the node's own clock. Runs never overlap.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -33,11 +32,11 @@ export class Upkeep {
   readonly #options: UpkeepOptions
   #timer: Timer | undefined
   #running: Promise<void> | undefined
-  /** A look that came while one was under way follows it. */
+  /** A run that was requested during another one follows it. */
   #isDueAgain = false
   #stopped = false
 
-  /** Looks for the first time at once. */
+  /** Runs for the first time at once. */
   constructor(options: UpkeepOptions) {
     this.#options = options
     this.#look()
@@ -74,14 +73,15 @@ export class Upkeep {
         const done = await db.transaction<AuthTables, KeyWork>(async (transaction) =>
           keepSigningKeys(transaction, await readStoreTime(transaction), rotationMilliseconds, encryptionKey),
         )
-        if (done.isSuccessorDue) log.info({}, 'a signing key was made; it signs when it has been published for a while')
+        if (done.isSuccessorDue)
+          log.info({}, 'a signing key was created; it signs after it has been published for a while')
         if (done.retirable.length > 0) log.info({ keys: done.retirable }, 'signing keys retired')
       }
       if ([...directory.revokedTokens].some((token) => isRevocationOver(token, now))) {
         await db.transaction<AuthTables, number>((transaction) => deleteOldRevocations(transaction))
       }
     } catch (error) {
-      log.warn({ err: error }, 'the upkeep of keys and revocations failed; it is tried again in a minute')
+      log.warn({ err: error }, 'the maintenance of keys and revocations failed; the next attempt is in a minute')
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What others may know about who issues tokens here: the public keys (RFC 7517) and the server's metadata (RFC 8414).
- * Both come from the directory and are 503 until it is loaded. They never show a private part.
+ * The public keys (RFC 7517) and the metadata (RFC 8414) of the token issuer. Both come from the directory and are 503 until
+ * it is loaded. They never contain a private part.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Scope } from '../contract/scopes.ts'
@@ -11,9 +11,9 @@ import { REVOCATION_PATH, TOKEN_PATH } from './token-routes.ts'
 
 export interface WellKnownOptions {
   readonly directory: Directory
-  /** The address that customers use; empty: the one that the request was sent to. */
+  /** The public address; empty: the one that the request was sent to. */
   readonly publicUrl: string
-  /** Those of the operations that are served. */
+  /** Scopes of the served operations. */
   readonly scopes: readonly Scope[]
 }
 
@@ -33,7 +33,7 @@ export function registerWellKnownRoutes(
   })
   app.get(METADATA_PATH, async (request, reply) => {
     const { issuer } = authorityOf(directory)
-    // What is made from the request's own address is for this request alone.
+    // A document with the request's own address must not be cached.
     reply.header('cache-control', publicUrl === '' ? 'no-store' : CACHE)
     return metadataOf(issuer, publicUrl === '' ? addressOf(request) : publicUrl, scopes)
   })
@@ -44,7 +44,7 @@ function authorityOf(directory: Directory): Authority {
   throw new Problem('unavailable', 'the signing keys are not loaded yet', { headers: { 'retry-after': '1' } })
 }
 
-/** Members are picked one by one, so that no other part of a key can get out. */
+/** Members are selected one by one, so that no private part of a key can be published. */
 function publicJwk({ keyId, publicKey }: SigningKey): object {
   const { kty, crv, x, y } = publicKey.export({ format: 'jwk' })
   return { kty, crv, x, y, kid: keyId, alg: ALGORITHM, use: 'sig' }

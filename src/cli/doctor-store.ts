@@ -28,7 +28,7 @@ export async function examineSchema(db: Db, place: string): Promise<Finding> {
     if (state === 'current') return ok(name, `${place}, schema current`)
     const detail = `${place}, ${state.missing.length} migrations missing: ${state.missing.join(', ')}`
     if (db.engine === 'embedded') return warn(name, detail, 'the next start of serve applies them')
-    return bad(name, detail, 'run tidegate migrate: nodes wait for it')
+    return bad(name, detail, 'tidegate migrate: nodes wait for it')
   } catch (error) {
     if (!(error instanceof SchemaProblem)) throw error
     return bad(name, `${place}: ${error.message}`, 'use the version that wrote it, or a newer one')

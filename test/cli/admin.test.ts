@@ -220,7 +220,7 @@ describe('client create --credentials', () => {
     await expect(create('configured')).rejects.toThrow(/^already_exists/)
     expect(existsSync(first.credentials)).toBe(false)
     vi.stubEnv('TIDEGATE_HTTP_PORT', '0')
-    await expect(create('unplaced')).rejects.toThrow('http.port is 0, so --url must say where')
+    await expect(create('unplaced')).rejects.toThrow('http.port is 0, so --url is required')
     await expect(admin('client', 'create', 'keeper', 'x', '--scope', STREAM, '--url', 'http://x')).rejects.toThrow(
       '--url is written to a file',
     )

@@ -413,7 +413,7 @@ describe('the sources of the markets', () => {
         verdict: 'bad',
         name: 'sources',
         detail: 'markets[1].sources[0] is kraken:XXX/USD, which kraken does not list (from --markets)',
-        next: 'name a pair that the venue has, or give the market its decimals',
+        next: 'use a pair that the venue lists, or correct the decimals of the market',
       },
     ])
     const away = await doctor(...flags)

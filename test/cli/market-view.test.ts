@@ -90,7 +90,7 @@ describe('MarketView', () => {
     const made = view(snapshot(M, 1, [], []))
     expect(made.onMessage(reply('NO_EFFECT_ACTION'), 0)).toEqual({ type: 'reply' })
     expect(made.onMessage(reply('INTERNAL_SERVER_ERROR'), 0)).toEqual({ type: 'failed', message: 'why' })
-    expect(() => made.onMessage(reply('UNKNOWN_CHANNEL_PARAMS_CONFIGURATION'), 0)).toThrow('refused market_data')
+    expect(() => made.onMessage(reply('UNKNOWN_CHANNEL_PARAMS_CONFIGURATION'), 0)).toThrow('rejected market_data')
   })
 })
 

@@ -115,7 +115,7 @@ No violations.
       violations: [
         {
           name: 'unknown-level-removed',
-          rule: 'only a level that the client holds is removed',
+          rule: 'only a level that the client has is removed',
           count: 2,
           examples: [
             { market: M, detail: 'bids 90.00', atMilliseconds: 0 },
