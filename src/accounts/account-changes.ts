@@ -1,9 +1,9 @@
 /**
- * Accounts by the time of their last change, listed in the order of creation. An account that was never changed has its
- * time of creation there, so a range of changes is a range of creations. For one that was changed, `account_changes` has
- * a row for each level of slices of time: a range is some slices, and each has its accounts in the order of the list. No
- * page reads more than a page of the former and of each slice. Every account is in exactly one of the two, also while
- * it is changed: it moves in the transaction of the change, and a page is one statement.
+ * Accounts filtered by `updated_at`, in the order of creation. For accounts that were never changed, `updated_at` equals
+ * `created_at`, so their index by creation is used. For changed ones, `account_changes` has one row per level of time slices:
+ * a range of times is a set of slices, and each slice has its accounts in the order of the list. A page reads at most one
+ * page of unchanged accounts and one page of each slice. A change moves an account in its own transaction and a page is one
+ * statement, so every account is found exactly once.
  */
 import { assert } from '../base/assert.ts'
 import type { TimeRange } from '../http/list-times.ts'
@@ -28,7 +28,7 @@ interface WantedChanges {
   readonly changed: TimeRange
 }
 
-/** Puts an account that has just been changed where its time of change is; the caller holds its lock. */
+/** Moves a changed account to the slices of its new `updated_at`; the caller holds its lock. */
 export async function recordChange(
   transaction: Transaction<AccountTables>,
   before: AccountRow,
@@ -57,7 +57,7 @@ export async function recordChange(
 }
 
 /**
- * The accounts of a customer that were last changed within a range, for one page.
+ * One page of the accounts of a customer whose `updated_at` is within a range.
  * @param accountOf the query of the account with an id
  */
 export function recordsByChange<Table extends keyof AccountTables>(
@@ -73,7 +73,7 @@ export function recordsByChange<Table extends keyof AccountTables>(
     .select(['created_at', 'id'])
     .where(isOwnedBy(customerId))
     .where(isMadeWithin(changed))
-    // Of two conditions that mean the same, each leads to its own index; see the migration.
+    // The two equivalent conditions select different indexes; see the migration.
     .where(identityId === undefined ? sql<boolean>`updated_at = created_at` : sql<boolean>`updated_at <= created_at`)
   let inSlice = tables
     .selectFrom('account_changes')

@@ -1,21 +1,21 @@
 /**
- * Ranges of times of change as whole slices of time. A slice of level n is 32^n ms long and begins at a multiple of
- * that, so one of a level holds 32 of the level below; every range of whole milliseconds is some slices, exactly. Each
- * time lies in one slice of each level. Pure; integers only, so nothing is rounded.
+ * Splits a range of times into slices. A slice of level n is 32^n ms long and begins at a multiple of its length, so it
+ * contains 32 slices of the level below; every range of whole milliseconds is exactly a set of slices. Each time is in one
+ * slice of each level. Integers only, so nothing is rounded. Pure.
  */
 import type { TimeRange } from '../http/list-times.ts'
 
-/** Slices of a level in one of the next; more would mean fewer rows for a change, and more slices for a range. */
+/** Slices of one level per slice of the next; more would need fewer rows per change and more slices per range. */
 const FACTOR = 32
-/** 32^9 ms are 1,115 years: ten slices are all that a store can hold, the years 0001 to 9999. */
+/** 32^9 ms are 1,115 years: ten slices of the highest level cover the years 0001 to 9999. */
 const LEVEL_MAX = 9
 
 const TOP_MILLISECONDS = FACTOR ** LEVEL_MAX
-/** Ends that are open lie at borders of the highest level, so that nothing smaller is spent on them. */
+/** Open ends are boundaries of the highest level, so that they need no smaller slices. */
 const EARLIEST = Math.floor(Date.parse('0001-01-01T00:00:00.000Z') / TOP_MILLISECONDS) * TOP_MILLISECONDS
 const LATEST = Math.ceil(Date.parse('9999-12-31T23:59:59.999Z') / TOP_MILLISECONDS) * TOP_MILLISECONDS - 1
 
-/** A part of time, by its level and how many of that level lie between the epoch and it; before the epoch negative. */
+/** A slice by its level and its number, counted from the epoch; negative before it. */
 export interface ChangeSlice {
   readonly level: number
   readonly slice: number
@@ -31,8 +31,8 @@ export function slicesAt(time: string): readonly ChangeSlice[] {
 }
 
 /**
- * Slices that hold every time of a range once and no other: at most 568, of a range with an open end at most 289. On
- * each way from an end to the highest level up to 31 of each level are left over.
+ * The slices that cover a range exactly: at most 568, with an open end at most 289, because up to 31 slices of each level
+ * are needed between an end and the next higher level.
  */
 export function slicesOf({ from, until, isEmpty }: TimeRange): readonly ChangeSlice[] {
   const slices: ChangeSlice[] = []

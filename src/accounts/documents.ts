@@ -20,7 +20,7 @@ export interface AccountRow {
   readonly updated_at: string
 }
 
-/** What every account shows; a member without a value is omitted. To be written with `writeJson`. */
+/** The members of every account; those without a value are omitted. Must be written with `writeJson`. */
 interface AccountItem {
   readonly id: string
   readonly identity_id: string
@@ -40,7 +40,7 @@ export interface AccountDocument extends AccountItem {
   readonly type: AccountType
 }
 
-/** As the operator sees it. */
+/** An account in the operator API. */
 export interface ReviewedAccountDocument extends AccountDocument {
   readonly customer_id: string
 }
@@ -54,7 +54,7 @@ function accountItem(row: AccountRow): AccountItem {
     user_disabled: row.user_disabled,
     metadata: new RawJson(row.metadata),
     ...present('ref_id', row.ref_id),
-    // The store gives members of members in an order of its own.
+    // jsonb does not keep the order of object members.
     members: row.members.map(({ identity_id, roles, id }) => ({ identity_id, roles, id })),
     created_at: row.created_at,
     updated_at: row.updated_at,

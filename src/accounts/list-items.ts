@@ -1,11 +1,11 @@
 /**
- * Accounts and profiles of lists as the store writes them: the members and their order are those of `documents` and
- * `profiles`, which write one record at a time. The tests hold the two against each other.
+ * The JSON that the store writes for accounts and profiles in lists. Members and their order are those of the documents in
+ * `documents` and `profiles`; tests compare the two.
  */
 import { flagText, type ItemText, plainText, quotedText, rawText, timeText } from '../store/page-text.ts'
 import { sql } from '../store/sql.ts'
 
-/** In the order of the documents; the roles are our own words, so the only blanks are those between them. */
+/** In the order of the documents; roles contain no spaces, so spaces occur only between members. */
 const members = sql<string>`(
   select concat('[', string_agg(concat('{"identity_id":', member -> 'identity_id', ',"roles":',
     replace((member -> 'roles')::text, ', ', ','), ',"id":', member -> 'id', '}'), ','), ']')

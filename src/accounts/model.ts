@@ -6,7 +6,7 @@
  * account; when neither does, the review state is shown again. The review itself is not affected.
  */
 
-/** What somebody besides the primary identity may be to an account. */
+/** The roles of members of an account, besides its primary identity. */
 export const MEMBER_ROLES = ['BENEFICIAL_OWNER', 'AUTHORIZED_USER', 'FINANCIAL_ADVISOR'] as const
 
 export type MemberRole = (typeof MEMBER_ROLES)[number]
@@ -15,7 +15,7 @@ export const ACCOUNT_TYPES = ['BROKERAGE', 'TRADITIONAL_IRA', 'ROTH_IRA', 'SEP_I
 
 export type AccountType = (typeof ACCOUNT_TYPES)[number]
 
-/** From each state of a review to those that the operator may move it to. */
+/** The states that the operator may set, from each state of a review. */
 const REVIEW_STEPS = {
   PENDING: ['APPROVED', 'DENIED', 'ERROR'],
   APPROVED: ['ERROR'],
@@ -29,10 +29,10 @@ export const SUMMARY_STATUSES = ['PENDING', 'ERROR', 'APPROVED', 'DENIED', 'DISA
 
 export type SummaryStatus = (typeof SUMMARY_STATUSES)[number]
 
-/** Of accounts whose profiles get no new addresses or rules, and whose money is neither converted nor sent. */
+/** Statuses in which a profile gets no new addresses or rules, and its funds are neither converted nor sent. */
 export const BLOCKED_STATUSES: ReadonlySet<SummaryStatus> = new Set(['DISABLED', 'DENIED', 'ERROR'])
 
-/** Somebody with access to an account beside its primary identity. */
+/** An identity with access to an account, besides the primary one. */
 export interface NewMember {
   readonly identity_id: string
   readonly roles: readonly MemberRole[]
@@ -48,7 +48,7 @@ export interface ReviewedAccount {
   readonly user_disabled: boolean
 }
 
-/** What customers see of the review and the two flags. */
+/** The status that customers see, from the review and the two flags. */
 export function summaryStatus({ review_status, admin_disabled, user_disabled }: ReviewedAccount): SummaryStatus {
   return admin_disabled || user_disabled ? 'DISABLED' : review_status
 }
@@ -62,7 +62,7 @@ export function reviewAfter(account: ReviewedAccount, wanted: SummaryStatus): Re
   return wanted !== 'DISABLED' && steps.includes(wanted) ? wanted : undefined
 }
 
-/** Members in place of those that are there: who stays keeps the id, whatever the roles are now. */
+/** Replaces the members: an identity that was a member already keeps its member id. */
 export function replaceMembers(
   present: readonly AccountMember[],
   wanted: readonly NewMember[],

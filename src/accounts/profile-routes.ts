@@ -1,6 +1,5 @@
 /**
- * The operations on profiles that customers have: list them, get one. A customer sees its own. Who calls, and whether
- * they may, has been checked by the guard.
+ * The public operations on profiles: list and get. A customer sees only its own; the guard has authenticated the caller.
  */
 import type { FastifyInstance } from 'fastify'
 import { callerOf, type Guard } from '../auth/guard.ts'
@@ -18,7 +17,7 @@ export interface ProfileRoutesOptions {
   readonly guard: Guard
 }
 
-/** Declares the routes at the paths that the table of operations has for them. */
+/** Declares the routes at the paths of the table of operations. */
 export function registerProfileRoutes(app: FastifyInstance, { db, guard }: ProfileRoutesOptions): void {
   app.route<{ Querystring: ListQuery<typeof PROFILE_FILTERS> }>({
     ...guard('listProfiles'),

@@ -1,6 +1,6 @@
 /**
- * Profiles: what balances are kept for. A profile comes with an account or is made by the operator; it never changes
- * and never goes. It owns the question whether something may be made for a profile now.
+ * Profiles, the holders of balances. A profile is created with an account or by the operator; it never changes and is never
+ * deleted. Also checks whether addresses and rules may be created for a profile.
  */
 import { isUuid, newId } from '../base/ids.ts'
 import type { ListQuery } from '../http/list-query.ts'
@@ -16,7 +16,7 @@ import { BLOCKED_STATUSES, summaryStatus } from './model.ts'
 import type { PROFILE_FILTERS } from './schemas.ts'
 import type { AccountTables } from './tables.ts'
 
-/** A profile as the operator API shows it. */
+/** A profile in the operator API. */
 export interface ProfileDocument {
   readonly id: string
   readonly customer_id: string
@@ -25,15 +25,15 @@ export interface ProfileDocument {
   readonly created_at: string
 }
 
-/** A profile that something may be made for. */
+/** A profile for which addresses and rules may be created. */
 export interface WritableProfile {
   readonly id: string
   readonly customerId: string
-  /** Absent when the operator made it, for no account. */
+  /** Absent when the operator created it, without an account. */
   readonly account?: { readonly id: string; readonly identityId: string }
 }
 
-/** A profile as its customer sees it. */
+/** A profile in the customer's API. */
 interface OwnProfileDocument {
   readonly id: string
   readonly nickname?: string
@@ -48,9 +48,9 @@ type ProfileRow = Omit<ProfileDocument, 'nickname'> & { readonly nickname: strin
 const COLUMNS = ['id', 'customer_id', 'nickname', 'type', 'created_at'] as const
 
 /**
- * The profile that something is about to be made for, with its account, which nobody can disable before `transaction`
- * ends. To be asked before the creation is counted. A profile that is not there or not this customer's is 404, one whose
- * account is DISABLED, DENIED or ERROR is 403; both name `pointer`, the place of the profile in the request.
+ * The profile for which an address or rule is created, with its account, which is locked against disabling until
+ * `transaction` ends. Must be called before the creation is counted. An unknown profile, or one of another customer, is 404;
+ * one whose account is DISABLED, DENIED or ERROR is 403; both name `pointer`, the member of the request.
  */
 export async function profileForWrite<Tables>(
   transaction: Transaction<Tables>,
@@ -58,7 +58,7 @@ export async function profileForWrite<Tables>(
   profileId: string,
   pointer: string,
 ): Promise<WritableProfile> {
-  // The caller's transaction knows the caller's tables; the tables of this room are in the same store.
+  // The type of the caller's transaction has the caller's tables; the tables of this module are in the same store.
   const ours = transaction as unknown as Transaction<AccountTables>
   const profile = isUuid(profileId)
     ? await ours
@@ -88,9 +88,9 @@ export async function profileForWrite<Tables>(
 }
 
 /**
- * Refuses an account in a request that is not the account of its profile: 404 when it is not there or not this
- * customer's, 400 when it is another account of the customer.
- * @param profile as `profileForWrite` gave it in this transaction
+ * Rejects an account in a request that is not the account of its profile: 404 when it is unknown or of another customer,
+ * 400 when it is another account of the customer.
+ * @param profile the result of `profileForWrite` in this transaction
  */
 export async function refuseOtherAccount<Tables>(
   transaction: Transaction<Tables>,
@@ -139,7 +139,7 @@ export async function profilesWithIds<Tables>(
   )
 }
 
-/** Makes the profile of a new account. */
+/** Creates the profile of a new account. */
 export async function insertAccountProfile(
   transaction: Transaction<AccountTables>,
   customerId: string,
@@ -151,7 +151,7 @@ export async function insertAccountProfile(
   return id
 }
 
-/** The customer's profile with this nickname, made when there is none. */
+/** The customer's profile with this nickname; created when there is none. */
 export async function ensureProfile(
   transaction: Transaction<AccountTables>,
   actor: string,

@@ -1,8 +1,8 @@
 /**
- * Quotas: how much one customer may create, over all its clients and all nodes. It compares the counts of the store with
- * the settings in force and refuses what is over them; it counts refusals. Existing records are never affected: a limit
- * below what exists refuses new records only. What is refused is rolled back with its transaction, so it was not counted.
- * What the operator creates for a customer counts towards the totals and is held to them, but not to the day.
+ * Quotas: how many records one customer may create, over all its clients and all nodes. Compares the counts of the store with
+ * the current settings, rejects creations over them, and counts rejections in a metric. Existing records are never affected.
+ * A rejected creation is rolled back with its transaction and not counted. Records that the operator creates for a customer
+ * count towards the totals and are limited by them, but not by the daily quota.
  */
 import { Counter, type MetricsRegistry } from '../base/metrics.ts'
 import { Problem } from '../http/problem.ts'
@@ -23,10 +23,10 @@ const QUOTAS = ['accounts_max', 'addresses_max', 'rules_max', 'creations_per_day
 
 type QuotaName = (typeof QUOTAS)[number]
 
-/** A creation that has its time and its turn, and is not admitted yet. */
+/** A creation that has its time and is counted, and is not admitted yet. */
 export interface PendingCreation {
   readonly createdAt: string
-  /** Refuses what is over a quota: 403 `quota_exceeded` or 429 `daily_quota_exceeded`. */
+  /** Throws over a quota: 403 `quota_exceeded` or 429 `daily_quota_exceeded`. */
   admit(): void
 }
 
@@ -35,7 +35,7 @@ interface Use {
   readonly used: number
 }
 
-/** What a customer has used of its quotas, as the operator API shows it. */
+/** The use of a customer's quotas in the operator API. */
 export interface QuotaDocument {
   readonly customer_id: string
   readonly accounts: Use
@@ -65,9 +65,9 @@ export class Quotas {
   }
 
   /**
-   * Counts what a customer is about to create in `transaction`, and gives its time. Other creations of the customer wait
-   * until the transaction ends, so it is asked for after every lock that they may want too. `admit` is called when the
-   * request is known to be no repetition of an earlier one: that is answered with 409, whatever the quota.
+   * Counts the records that a customer is about to create in `transaction`, and returns their time. Other creations of the
+   * customer wait until the transaction ends, so every lock that they may need too must be taken before. `admit` is called
+   * once the request is known not to repeat an earlier one, which is answered with 409 whatever the quota.
    */
   begin<Tables>(
     transaction: Transaction<Tables>,
@@ -77,7 +77,7 @@ export class Quotas {
     return this.#begin(transaction, customerId, records, true)
   }
 
-  /** As `begin`, for what the operator creates for a customer: it is no creation of the customer's day. */
+  /** As `begin`, for records that the operator creates for a customer: they do not count towards the daily quota. */
   beginForOperator<Tables>(
     transaction: Transaction<Tables>,
     customerId: string,

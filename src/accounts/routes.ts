@@ -1,4 +1,4 @@
-/** The operations on accounts that customers have. Who calls, and whether they may, has been checked by the guard. */
+/** The public operations on accounts. The guard has authenticated the caller. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { actorOf, callerOf, type Guard } from '../auth/guard.ts'
@@ -113,7 +113,7 @@ function refuseRepeatedMembers(members: readonly NewMember[], pointer: string): 
   }
 }
 
-/** @param pointer where in the body the id stands; absent: it is in the path */
+/** @param pointer the member of the body that contains the id; absent: it is in the path */
 function noAccount(pointer?: string): Problem {
   const detail = 'there is no account with this id'
   if (pointer === undefined) return new Problem('not_found', detail)

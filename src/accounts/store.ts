@@ -1,7 +1,7 @@
 /**
- * Accounts in the store. Writes run in the caller's transaction, leave an audit row each, and are idempotent by state:
- * asking for what is there already changes nothing and leaves no row. A `ref_id` that an account has or had is never
- * given to another of the same customer. What is not this customer's is not there.
+ * Accounts in the store. Writes run in the caller's transaction and write one audit row each; requesting the current state
+ * changes nothing and writes no row. A `ref_id` that an account has or had is never free for another account of the same
+ * customer. Accounts of other customers are not found.
  */
 import { newId } from '../base/ids.ts'
 import { Problem } from '../http/problem.ts'
@@ -34,7 +34,7 @@ export interface NewAccount {
   readonly withProfile: boolean
 }
 
-/** What a customer wants to be different; what is undefined stays. */
+/** Changes by a customer; undefined members are not changed. */
 export interface AccountChange {
   readonly refId: string | undefined
   readonly description: string | undefined
@@ -43,7 +43,7 @@ export interface AccountChange {
   readonly userDisabled: boolean | undefined
 }
 
-/** What the operator wants to be different. */
+/** Changes by the operator. */
 export interface AccountReview {
   readonly summary_status?: SummaryStatus
   readonly admin_disabled?: boolean
@@ -51,7 +51,7 @@ export interface AccountReview {
 
 interface Writer {
   readonly customerId: string
-  /** As the audit trail names it. */
+  /** The actor in the audit trail. */
   readonly actor: string
 }
 
@@ -136,13 +136,13 @@ export async function changeAccount(
   }
   if (Object.keys(changes).length === 0) return account
   if (typeof changes.ref_id === 'string') await takeRefId(transaction, customerId, changes.ref_id, id)
-  // What a customer wrote into the account may be long, and is not the trail's business.
+  // Only names of changed members: customers' texts may be long and do not belong in the audit trail.
   const detail = { changed: Object.keys(changes), ref_id: changes.ref_id, user_disabled: changes.user_disabled }
   await writeAudit(transaction, { actor, action: 'account.update', subject: id, detail })
   return await applyChanges(transaction, account, changes)
 }
 
-/** What the operator decides about an account; `undefined` when there is none with this id. */
+/** Applies the operator's changes; `undefined` when there is no account with this id. */
 export async function reviewAccount(
   transaction: Transaction<AccountTables>,
   actor: string,
@@ -173,8 +173,8 @@ export async function getAccount(db: Db, id: string, customerId?: string): Promi
 }
 
 /**
- * The account, held against other writers until the transaction ends; of one customer, or of any. The row of another
- * customer is never waited for: how long that takes would tell that it exists.
+ * Locks the account until the transaction ends; of one customer, or of any. A row of another customer is never waited for,
+ * because the waiting time would reveal that it exists.
  */
 async function lockAccount(
   transaction: Transaction<AccountTables>,
@@ -185,7 +185,7 @@ async function lockAccount(
   return await (customerId === undefined ? query : query.where('customer_id', '=', customerId)).executeTakeFirst()
 }
 
-/** Makes `refId` this account's for ever. Whoever asks for the same at the same time waits for the first to end. */
+/** Reserves `refId` for this account for ever. A concurrent request for the same waits for the first to end. */
 async function takeRefId(
   transaction: Transaction<AccountTables>,
   customerId: string,
@@ -206,7 +206,7 @@ async function takeRefId(
     .where('account_ref_ids.customer_id', '=', customerId)
     .where('account_ref_ids.ref_id', '=', refId)
     .executeTakeFirstOrThrow()
-  // An account may go back to one that it had.
+  // An account may reuse a `ref_id` that it had before.
   if (holder.id === accountId) return
   throw new Problem('already_exists', 'ref_id: it has been used for another account', {
     meta: { existing: accountDocument(holder) },
@@ -223,7 +223,7 @@ async function applyChanges(
     .set({
       ...changes,
       ...(members === undefined ? {} : { members: JSON.stringify(members) }),
-      // Later than before, also when the clock is behind.
+      // Later than before, also when the clock is slow.
       updated_at: sql`greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')`,
     })
     .where('id', '=', before.id)

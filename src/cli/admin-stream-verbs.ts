@@ -73,7 +73,7 @@ export const STREAM_NOUNS: readonly AdminNoun[] = [
         example: 'market book BTCUSD --depth 10',
         method: 'GET',
         path: '/markets/:symbol/book',
-        options: [{ flags: '--depth <levels>', description: 'levels a side, 1 to 1000 (default: 100)' }],
+        options: [{ flags: '--depth <levels>', description: 'levels per side, 1 to 1000 (default: 100)' }],
         query: ({ options }) => ({ depth: textOf(options.depth) }),
       },
     ],

@@ -1,7 +1,7 @@
 /**
  * `tidegate doctor`: what is well with this installation and what is not, one line each, with the next step. While the
  * service runs it asks the service; while it does not, it looks for itself, and opens the embedded store only when
- * nobody has it open. It changes nothing. Exit code 1 when something is bad.
+ * no process has it open. It changes nothing. Exit code 1 when something is bad.
  */
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'

@@ -29,7 +29,7 @@ interface TortureOptions {
 const NAME_WIDTH = Math.max(...SCENARIOS.map(({ name }) => name.length))
 
 const HELP = `
-The client under test is the program behind \`--\`, which is started again after each scenario that ends it, or any client
+The client under test is the program after \`--\`, which is started again after each scenario that ends it, or any client
 that you point at the addresses in the credentials file. It subscribes at least one of the markets. Times of the service
 are divided by --pace; delays of the client are not, so that up to 40 s pass before a client counts as gone.
 
@@ -53,11 +53,11 @@ export function registerTorture(program: Command, environment: CommandEnvironmen
     .command('torture')
     .summary('tests how a client reacts')
     .description('Plays what a service may do to a client, and reports every wrong reaction by name.')
-    .argument('[command...]', 'the client under test with its arguments, behind `--`')
+    .argument('[command...]', 'the client under test with its arguments, after `--`')
     .option('--credentials <file>', 'where the credentials are written', './torture-client.json')
     .option('--port <port>', 'port on 127.0.0.1 (default: any free one)', positiveInteger, 0)
     .option('--markets <symbols>', 'markets, comma-separated', marketList, ['BTCUSD', 'ETHUSD', 'SOLUSD'])
-    .option('--pace <factor>', 'so many times faster than life', positiveInteger, 1)
+    .option('--pace <factor>', 'how many times faster than real time', positiveInteger, 1)
     .option('--only <name>', 'play this scenario (may be repeated)', addScenario)
     .option('--json', 'the results as one line of JSON')
     .addHelpText('after', HELP)

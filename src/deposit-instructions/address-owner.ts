@@ -1,6 +1,5 @@
 /**
- * Whose deposit address a text is: addresses are found in every form in which they may be written, by the index that
- * keeps them unique. It changes nothing.
+ * Finds the owner of a deposit address, in every notation of the address, by its unique index. Read-only.
  */
 import { type AddressFamily, CRYPTO_NETWORKS, type CryptoNetwork } from '../contract/crypto-networks.ts'
 import type { Db, Transaction } from '../store/db.ts'
@@ -26,7 +25,7 @@ export async function depositAddressesAt(db: Db, address: string): Promise<reado
   return rows.map(depositAddressDocument)
 }
 
-/** An address that a payment is to go to. */
+/** The destination address of a payment. */
 export interface Payee {
   readonly network: CryptoNetwork
   readonly address: string
@@ -43,8 +42,8 @@ export async function isOwnAddress<Tables>(
 }
 
 /**
- * Of each, in the same order, whether payments to it arrive at this service: at a deposit address of any customer, or at
- * an imported address that is given to a customer later.
+ * For each address, in the same order, whether payments to it arrive at this service: a deposit address of any customer, or
+ * an imported address that is still free.
  */
 export async function areOwnAddresses<Tables>(
   transaction: Transaction<Tables>,
@@ -64,13 +63,13 @@ export async function areOwnAddresses<Tables>(
   return payees.map((payee) => formsOf(payee).some(([family, form]) => own.has(`${family} ${form}`)))
 }
 
-/** A deposit address as what arrives there is handled by. */
+/** A deposit address, with the properties that decide how deposits are handled. */
 export interface ReceivingAddress {
   readonly id: string
   readonly customerId: string
   readonly profileId: string
   readonly identityId: string | null
-  /** Which it was given out for: payments arrive on every network of its family. */
+  /** The network that was requested: payments arrive on every network of its family. */
   readonly network: CryptoNetwork
   readonly address: string
   readonly conversionTargetAsset: string
@@ -139,7 +138,7 @@ function receivingAddress(row: ReceivingRow): ReceivingAddress {
   }
 }
 
-/** For each place, in the same order, what `isOwnAddress` is of it; false for none. */
+/** The result of `isOwnAddress` for each destination, in the same order; false for undefined. */
 export async function ownAddresses<Tables>(
   transaction: Transaction<Tables>,
   places: readonly ({ readonly network: CryptoNetwork; readonly address: string } | undefined)[],

@@ -1,6 +1,6 @@
 /**
- * Pools of imported addresses, for networks whose addresses do not follow from a public key. An address that was given
- * stays in its pool, used, so that importing it again changes nothing.
+ * Pools of imported addresses, for networks whose addresses cannot be derived from a public key. A used address stays in its
+ * pool, so that importing it again has no effect.
  */
 import { CRYPTO_NETWORKS } from '../contract/crypto-networks.ts'
 import { type FieldError, invalidRequest, Problem } from '../http/problem.ts'
@@ -13,15 +13,15 @@ import type { DepositInstructionTables } from './tables.ts'
 
 export type PoolNetwork = (typeof POOL_NETWORKS)[number]
 
-/** A pool as the operator API shows it. */
+/** A pool in the operator API. */
 export interface PoolDocument {
   readonly network: PoolNetwork
-  /** Addresses that nobody has yet. */
+  /** Addresses that are not allocated yet. */
   readonly free: number
   readonly used: number
 }
 
-/** More would help nobody. */
+/** Errors that one answer reports. */
 const ERRORS_MAX = 20
 
 /**

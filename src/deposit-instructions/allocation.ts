@@ -22,10 +22,10 @@ import type { DepositInstructionTables } from './tables.ts'
 /** The key of each family that has one. */
 export type AddressKeys = ReadonlyMap<AddressFamily, KeyMaterial>
 
-/** Networks without addresses that follow from a public key: an operator imports them. */
+/** Networks whose addresses cannot be derived from a public key: the operator imports them. */
 export const POOL_NETWORKS = ['SOLANA', 'STELLAR'] as const satisfies readonly CryptoNetwork[]
 
-/** What addresses are taken from, and what limits the taking. */
+/** The sources of addresses, and the quotas. */
 export interface AddressSupply {
   readonly keys: AddressKeys
   readonly quotas: Quotas
@@ -33,22 +33,22 @@ export interface AddressSupply {
 
 export interface AllocatedAddress {
   readonly address: string
-  /** Its place below a key; absent for one from a pool. */
+  /** Its derivation index; absent for one from a pool. */
   readonly key?: { readonly firstAddress: string; readonly index: number }
 }
 
-/** Seconds after which it may be tried again: an operator has to do something first. */
+/** `Retry-After` in seconds: the operator must act first. */
 const RETRY_AFTER_SECONDS = '60'
 
-/** Whom an address is for. */
+/** The owner of a new address. */
 interface NewOwner {
   readonly customerId: string
   readonly depositAddressId: string
 }
 
 /**
- * An address that nobody has; asked for as late in a transaction as can be, because others wait for its end. The customer
- * has begun a creation in this transaction, so no other one takes an address for it meanwhile.
+ * Allocates a free address. Call it as late in a transaction as possible, because others wait for its end. The customer has
+ * begun a creation in this transaction, so no concurrent request allocates an address for the same customer.
  */
 export async function allocateAddress(
   transaction: Transaction<DepositInstructionTables>,
@@ -73,7 +73,7 @@ export async function allocateAddress(
 }
 
 /**
- * One statement takes, marks and counts: two that come at once pass each other by, and none waits. It reads at most one
+ * One statement selects, marks and counts (`skip locked`), so concurrent requests do not wait for each other. It reads at most one
  * free row more than the customer has received since the last import, and than the reserve has.
  */
 async function takeFromPool(

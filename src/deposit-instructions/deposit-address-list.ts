@@ -1,4 +1,4 @@
-/** A customer's deposit addresses, in pages: which of them match, and how they are found without reading the rest. */
+/** Lists of a customer's deposit addresses: the filters, and the index that each combination of them uses. */
 import { isUuid } from '../base/ids.ts'
 import { CRYPTO_NETWORK_NAMES, CRYPTO_NETWORKS, type CryptoNetwork, networksOf } from '../contract/crypto-networks.ts'
 import type { Db } from '../store/db.ts'
@@ -85,7 +85,7 @@ const compatibleNetworks = sql<string>`case record.crypto_network ${sql.join(
   sql` `,
 )} end`
 
-/** The members and their order are those of the document in `deposit-addresses`; the tests hold the two together. */
+/** The members and their order are those of the document in `deposit-addresses`; tests compare the two. */
 const ITEM: ItemText = {
   members: [
     ['id', plainText('id')],
@@ -105,8 +105,8 @@ const ITEM: ItemText = {
 }
 
 /**
- * The filters by whose values the records are found: one whose values name one record each, or at most two others. What
- * is found is held to the rest. There are few networks, so theirs has no index with another column and stands alone.
+ * The filters whose index is used: one whose values identify single records, or at most two others. The rest is checked on
+ * each record. The filter by network has no index with another column, because there are few networks.
  */
 function driversOf(given: readonly ColumnFilter[]): readonly ColumnFilter[] {
   const naming = given.find(({ namesOne }) => namesOne)
@@ -128,7 +128,7 @@ function columnFilters(filters: DepositAddressFilters): readonly ColumnFilter[] 
   ]
   return given.flatMap(([column, type, values]) => {
     if (values === undefined) return []
-    // Text that is no id of ours, byte by byte, matches nothing.
+    // A text that is not one of our ids, compared byte by byte, matches nothing.
     const possible = type === 'text' ? values : values.filter((value) => isUuid(value) && value === value.toLowerCase())
     return [{ column, type, values: [...new Set(possible)], namesOne: column === 'id' || column === 'ref_id' }]
   })

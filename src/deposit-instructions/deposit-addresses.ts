@@ -1,6 +1,6 @@
 /**
- * Deposit addresses in the store: each is given to one profile, never changes and is never given again. It owns how one
- * is made, in the caller's transaction, and how a customer's are listed. Who asks has been checked before.
+ * Deposit addresses in the store: each belongs to one profile, never changes and is never reused. Creates them in the
+ * caller's transaction; callers have authorised the request.
  */
 import type { WritableProfile } from '../accounts/profiles.ts'
 import { profileForWrite, refuseOtherAccount } from '../accounts/profiles.ts'
@@ -14,7 +14,7 @@ import { sql } from '../store/sql.ts'
 import { type AddressSupply, allocateAddress } from './allocation.ts'
 import type { DepositInstructionTables } from './tables.ts'
 
-/** A deposit address as the public API shows it. */
+/** A deposit address in the public API. */
 export interface DepositAddressDocument {
   readonly id: string
   readonly profile_id: string
@@ -26,12 +26,12 @@ export interface DepositAddressDocument {
   readonly address: string
   readonly conversion_target_asset: string
   readonly compatible_crypto_networks: readonly CryptoNetwork[]
-  /** To be written with `writeJson`: in the order of the store, as lists show it. */
+  /** Must be written with `writeJson`: in the order of the store, as in lists. */
   readonly metadata: RawJson
   readonly created_at: string
 }
 
-/** What may be said of a new address beside whose it is. */
+/** The optional properties of a new address. */
 interface NewDepositAddress {
   readonly crypto_network: CryptoNetwork
   readonly identity_id?: string | undefined
@@ -56,7 +56,7 @@ type DepositAddressRow = Omit<
   readonly ref_id: string | null
 }
 
-/** What arrives stays what it is. */
+/** The target asset that means no conversion. */
 export const NO_CONVERSION = 'NO_CONVERSION'
 
 export const DEPOSIT_ADDRESS_COLUMNS = [
@@ -73,7 +73,7 @@ export const DEPOSIT_ADDRESS_COLUMNS = [
   'created_at',
 ] as const
 
-/** What a document is made of. */
+/** The parts of a document. */
 export const DOCUMENT_COLUMNS = [...DEPOSIT_ADDRESS_COLUMNS, sql<string>`metadata::text`.as('metadata_text')] as const
 
 /** A new address that a customer asked for, with its audit row; a `ref_id` that was used before is 409. */
@@ -97,9 +97,8 @@ export async function createDepositAddress(
 }
 
 /**
- * A new address of a profile, without an audit row: that of what it is created for names it. 503 when there is none to
- * give.
- * @param profile as `profileForWrite` gave it in this transaction
+ * Creates an address of a profile, without an audit row: the caller's audit row names it. 503 when none is available.
+ * @param profile the result of `profileForWrite` in this transaction
  * @param createdAt of the creation that was admitted in this transaction, with this address among its records
  */
 export async function insertDepositAddress<Tables>(
@@ -109,7 +108,7 @@ export async function insertDepositAddress<Tables>(
   createdAt: string,
   wanted: NewDepositAddress,
 ): Promise<DepositAddressDocument> {
-  // The caller's transaction knows the caller's tables; the tables of this room are in the same store.
+  // The type of the caller's transaction has the caller's tables; the tables of this module are in the same store.
   const ours = transaction as unknown as Transaction<DepositInstructionTables>
   const { crypto_network, identity_id, ref_id, conversion_target_asset = NO_CONVERSION, metadata = {} } = wanted
   const id = newId()

@@ -1,7 +1,6 @@
 /**
- * Deposit instructions for money at a bank: the memo that a payer writes on the transfer, by which it is known whose
- * the money is. A memo is given to one profile, never changes and is never given again; it owns that table. It knows
- * no bank.
+ * Deposit instructions for fiat: the memo that a payer writes on the transfer, which identifies the profile. A memo belongs
+ * to one profile, never changes and is never reused. Owns the table `fiat_instructions`.
  */
 import { randomInt } from 'node:crypto'
 import type { WritableProfile } from '../accounts/profiles.ts'
@@ -30,14 +29,14 @@ interface FiatInstructionTables {
 
 /** Without 0, 1, I, L, O and U: people copy memos by hand, and read them out on the telephone. */
 export const MEMO_LETTERS = '23456789ABCDEFGHJKMNPQRSTVWXYZ'
-/** 30 to the power of 12: that a slip of the pen hits another memo does not happen with any number of them. */
+/** 30^12 values: a typing error practically never results in another memo. */
 export const MEMO_LENGTH = 12
-/** A memo that is taken is not to be expected once. */
+/** Attempts to find a free memo; a collision is practically impossible. */
 const ATTEMPTS_MAX = 5
 
 /**
- * New instructions for a profile, without an audit row: that of what they are created for names them.
- * @param profile as `profileForWrite` gave it in this transaction
+ * Creates instructions for a profile, without an audit row: the caller's audit row names them.
+ * @param profile the result of `profileForWrite` in this transaction
  * @param createdAt of the rule that they are created for, in this transaction
  */
 export async function insertFiatInstructions<Tables>(
@@ -47,7 +46,7 @@ export async function insertFiatInstructions<Tables>(
   wanted: { readonly network: FiatNetwork; readonly account_type?: FiatAccountType },
   newMemo: () => string = randomMemo,
 ): Promise<FiatInstructions> {
-  // The caller's transaction knows the caller's tables; the table of this file is in the same store.
+  // The type of the caller's transaction has the caller's tables; the table of this file is in the same store.
   const ours = transaction as unknown as Transaction<FiatInstructionTables>
   const { network, account_type = null } = wanted
   const owner = { customer_id: profile.customerId, profile_id: profile.id }
@@ -63,7 +62,7 @@ export async function insertFiatInstructions<Tables>(
   assert(false, 'random memos are taken again and again')
 }
 
-/** Whose a memo is. */
+/** The owner of a memo. */
 export interface MemoOwner {
   readonly id: string
   readonly customerId: string
@@ -71,7 +70,7 @@ export interface MemoOwner {
   readonly memoId: string
 }
 
-/** Those of the texts that are memos, in the form in which memos are given out, with their owners. */
+/** The texts that are memos, in normalised form, with their owners. */
 export async function memoOwners<Tables>(
   transaction: Transaction<Tables>,
   memos: readonly string[],

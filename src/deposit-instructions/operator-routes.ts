@@ -1,4 +1,4 @@
-/** The operator's calls about address pools, and about whose an address is. Whether the caller is the operator has been checked before. */
+/** The operator's calls for address pools and owners of addresses. The operator guard has authenticated the caller. */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { PageAnswer } from '../http/page-query.ts'
@@ -24,7 +24,7 @@ const PoolImport = Type.Object(
 
 const OwnerQuery = Type.Object({ address: Type.String({ minLength: 1, maxLength: ADDRESS_CHARACTERS_MAX }) })
 
-/** Declares the routes below whatever prefix `app` has. */
+/** Declares the routes below the prefix of `app`. */
 export function registerAddressOperatorRoutes(app: FastifyInstance, db: Db): void {
   app.post<{ Body: Static<typeof PoolImport> }>('/address-pool', { schema: { body: PoolImport } }, ({ body }) =>
     db.transaction<DepositInstructionTables, object>((transaction) =>

@@ -1,5 +1,5 @@
 /**
- * How many addresses the pools have left, so that an operator imports more before a customer is told that there are none.
+ * The number of free addresses in each pool, so that the operator imports more before requests fail.
  */
 import { Gauge, type MetricsRegistry } from '../base/metrics.ts'
 import { CRYPTO_NETWORKS } from '../contract/crypto-networks.ts'
@@ -7,7 +7,7 @@ import { type Db, StatementFailed, StoreUnavailable } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import { POOL_NETWORKS } from './allocation.ts'
 
-/** So that a look costs the same whatever a pool holds. */
+/** The count stops here, so that its cost does not grow with the pool. */
 const COUNTED_MAX = 1_000
 
 export function createPoolMetrics(registry: MetricsRegistry, db: Db): void {
@@ -27,7 +27,7 @@ export function createPoolMetrics(registry: MetricsRegistry, db: Db): void {
   })
 }
 
-/** By family; nothing while the store is away (which other metrics tell) or has no tables yet. */
+/** By family; empty while the store is unavailable (which other metrics show) or has no tables yet. */
 async function countFree(db: Db): Promise<ReadonlyMap<string, number>> {
   if (!db.available) return new Map()
   const families = POOL_NETWORKS.map((network) => CRYPTO_NETWORKS[network])

@@ -37,7 +37,7 @@ export interface DepositAddressRoutesOptions {
   readonly db: Db
   readonly guard: Guard
   readonly supply: AddressSupply
-  /** What is in force now. */
+  /** The current configuration. */
   conversions(): Conversions
 }
 
@@ -113,7 +113,7 @@ const PARAMETERS = {
   order_by: orderBy(['CREATED_AT'], 'Ordering method'),
 }
 
-/** Declares the routes at the paths that the table of operations has for them. */
+/** Declares the routes at the paths of the table of operations. */
 export function registerDepositAddressRoutes(app: FastifyInstance, options: DepositAddressRoutesOptions): void {
   const { db, guard, supply } = options
   app.route<{ Querystring: ListQuery<typeof PARAMETERS> }>({
@@ -145,7 +145,7 @@ export function registerDepositAddressRoutes(app: FastifyInstance, options: Depo
   })
 }
 
-/** An address converts only what a rule would convert: one of the assets that arrive on its networks, into the target. */
+/** An address converts only pairs that a rule could convert: an asset of its networks into the target. */
 function refuseConversionTarget(network: CryptoNetwork, target: string | undefined, conversions: Conversions): void {
   if (target === undefined || target === NO_CONVERSION) return
   const pointer = '/conversion_target_asset'

@@ -1,6 +1,5 @@
 /**
- * Where the destination asset of a rule, or of an orchestration that is asked for, goes: the destination as it is kept,
- * once it is known that it may be one.
+ * Resolves and checks the destination of a rule, or of a requested orchestration, before it is stored.
  */
 import { profileForWrite, type WritableProfile } from '../accounts/profiles.ts'
 import type { CryptoNetwork } from '../contract/crypto-networks.ts'
@@ -10,7 +9,7 @@ import type { Transaction } from '../store/db.ts'
 import type { RuleDestination } from './model.ts'
 import type { NewRuleBody } from './schemas.ts'
 
-/** The destination that was asked for; absent: the profile itself. An address of this service is 400. */
+/** The requested destination; default: the profile itself. An address of this service is 400 `own_address`. */
 export async function destinationOf<Tables>(
   transaction: Transaction<Tables>,
   { id, customerId }: WritableProfile,
@@ -28,7 +27,7 @@ export async function destinationOf<Tables>(
   return { profile: { profile_id: named.id } }
 }
 
-/** What is sent to an address of the service would come back as a deposit, and be converted again. */
+/** A payment to an address of the service would be a deposit again, and be converted again. */
 async function refuseOwnAddress<Tables>(
   transaction: Transaction<Tables>,
   { network, address }: { readonly network: CryptoNetwork; readonly address: string },

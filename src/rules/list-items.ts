@@ -1,6 +1,6 @@
 /**
- * Rules of lists as the store writes them: the members and their order are those of the documents in `store`, which
- * writes one rule at a time. The tests hold the two against each other.
+ * The JSON that the store writes for rules in lists. Members and their order are those of the documents in `store`; tests
+ * compare the two.
  */
 import { type ItemText, jsonbText, objectText, plainText, quotedText, timeText } from '../store/page-text.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'
@@ -15,10 +15,10 @@ function formText(column: 'source' | 'destination', forms: Readonly<Record<strin
   return sql<string>`case ${sql.join(cases, sql` `)} end`
 }
 
-/** The source of a rule, or of what came of one. */
+/** The source of a rule or of an orchestration. */
 export const SOURCE_TEXT = formText('source', SOURCE_FORMS)
 
-/** The destination of the same. */
+/** The destination of a rule or of an orchestration. */
 export const DESTINATION_TEXT = formText('destination', DESTINATION_FORMS)
 
 /** A rule of a customer's list. */

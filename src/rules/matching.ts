@@ -1,6 +1,6 @@
 /**
- * The rules that deposits may be for, read in the transaction that credits them and locked until it ends: a rule that is
- * deleted meanwhile is deleted after the deposits that it still converts. Which of them applies is not decided here.
+ * Reads the candidate rules of deposits in the transaction that credits them, and locks them until it ends: a concurrent
+ * deletion takes effect after these deposits. `deposits/match` decides which rule applies.
  */
 import type { Transaction } from '../store/db.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'

@@ -1,9 +1,8 @@
 /**
  * The model of an orchestration rule and its state machine. Pure.
  *
- * A rule is born ACTIVE, or PENDING where the operator has to approve it. From then on STEPS is all that can happen to
- * it: REJECTED and DELETED are final, and nothing else about a rule ever changes but that the deposit instructions of
- * its source appear when it becomes ACTIVE.
+ * A rule starts as ACTIVE, or as PENDING if the operator must approve it. STEPS are its only transitions: REJECTED and DELETED
+ * are final. A rule never changes otherwise, except that its source gets deposit instructions when it becomes ACTIVE.
  */
 import type { FiatAccountType, FiatNetwork } from '../contract/assets.ts'
 import type { CryptoNetwork } from '../contract/crypto-networks.ts'
@@ -12,7 +11,7 @@ export const RULE_STATUSES = ['ACTIVE', 'DELETED', 'PENDING', 'REJECTED'] as con
 
 export type RuleStatus = (typeof RULE_STATUSES)[number]
 
-/** From each state to those that it can go to. */
+/** The transitions from each state. */
 const STEPS: Readonly<Record<RuleStatus, readonly RuleStatus[]>> = {
   PENDING: ['ACTIVE', 'REJECTED', 'DELETED'],
   ACTIVE: ['DELETED'],
@@ -26,13 +25,13 @@ export function stepTo(present: RuleStatus, wanted: RuleStatus): 'step' | 'uncha
   return STEPS[present].includes(wanted) ? 'step' : 'impossible'
 }
 
-/** What deposits a rule is about: exactly one member. What was made for it is there while the rule is or was ACTIVE. */
+/** The deposits that a rule matches: exactly one member. Deposit instructions are present once the rule has been ACTIVE. */
 export type RuleSource =
   | { readonly crypto: { readonly network: CryptoNetwork; readonly address_id?: string; readonly address?: string } }
   | {
       readonly fiat: {
         readonly network: FiatNetwork
-        /** Of WIRE always; CUBIX does without. */
+        /** Required for WIRE, absent for CUBIX. */
         readonly account_type?: FiatAccountType
         readonly deposit_instructions_id?: string
         readonly memo_id?: string
@@ -40,13 +39,13 @@ export type RuleSource =
     }
   | { readonly profile: { readonly profile_id: string } }
 
-/** Where the destination asset goes: exactly one member. */
+/** The destination of a rule: exactly one member. */
 export type RuleDestination =
   | { readonly crypto: { readonly address: string; readonly network: CryptoNetwork } }
   | { readonly fiat: { readonly fiat_account_id: string; readonly memo?: string } }
   | { readonly profile: { readonly profile_id: string } }
 
-/** The members of each form of a source, in the order in which every answer shows them. */
+/** The members of each form of a source, in the order of every answer. */
 export const SOURCE_FORMS = {
   crypto: ['address_id', 'address', 'network'],
   fiat: ['deposit_instructions_id', 'network', 'account_type', 'memo_id'],
@@ -60,7 +59,7 @@ export const DESTINATION_FORMS = {
   profile: ['profile_id'],
 } as const
 
-/** A source or destination with its members in the order of `forms`: the store gives them in an order of its own. */
+/** A source or destination with its members in the order of `forms`: jsonb does not keep the order of members. */
 export function inOrder<Terms extends RuleSource | RuleDestination>(
   terms: Terms,
   forms: Readonly<Record<string, readonly string[]>>,
@@ -72,7 +71,7 @@ export function inOrder<Terms extends RuleSource | RuleDestination>(
   return Object.fromEntries(ordered) as Terms
 }
 
-/** A rule as its customer sees it. */
+/** A rule in the customer's API. */
 export interface RuleDocument {
   readonly id: string
   readonly ref_id: string
@@ -90,7 +89,7 @@ export interface RuleDocument {
   readonly created_at: string
 }
 
-/** A rule as the operator sees it. */
+/** A rule in the operator API. */
 export interface OperatorRuleDocument extends RuleDocument {
   readonly customer_id: string
 }

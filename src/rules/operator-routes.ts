@@ -1,6 +1,6 @@
 /**
- * The operator's calls about rules: what waits for approval, over all customers, and what becomes of it. Whether the
- * caller is the operator has been checked before.
+ * The operator's calls for rules of all customers: list, approve, reject, delete. The operator guard has authenticated the
+ * caller.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
@@ -27,7 +27,7 @@ interface ById {
 const RulesQuery = Type.Object({ ...PageQuery.properties, status: Type.Optional(textChoice(RULE_STATUSES)) })
 const Nothing = Type.Object({}, { additionalProperties: false })
 
-/** Declares the routes below whatever prefix `app` has. */
+/** Declares the routes below the prefix of `app`. */
 export function registerRuleOperatorRoutes(app: FastifyInstance, { db, supply }: RuleOperatorRoutesOptions): void {
   const write = async (
     work: (transaction: Transaction<RuleTables>) => Promise<RuleRow>,

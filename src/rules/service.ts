@@ -1,7 +1,7 @@
 /**
- * What is decided about a rule: whether it may be made, and each step of its life. Every write runs in the caller's
- * transaction, leaves one audit row, and makes what the source needs in that transaction too: a rule is never ACTIVE
- * without its deposit instructions. Asking for the state that a rule has changes nothing and leaves no row.
+ * Creates rules and makes their state transitions. Every write runs in the caller's transaction, writes one audit row, and
+ * creates the deposit instructions in the same transaction: a rule is never ACTIVE without them. Requesting the current
+ * state changes nothing and writes no row.
  */
 import { profileForWrite, refuseOtherAccount, type WritableProfile } from '../accounts/profiles.ts'
 import { newId } from '../base/ids.ts'
@@ -26,13 +26,13 @@ import {
   setStatus,
 } from './store.ts'
 
-/** Who writes, as the audit trail names it, and for which customer. */
+/** The actor in the audit trail, and the customer. */
 interface Writer {
   readonly customerId: string
   readonly actor: string
 }
 
-/** Makes a rule whose terms make sense; a `ref_id` that was used before is 409. */
+/** Creates a rule whose terms have been checked; a `ref_id` that was used before is 409. */
 export async function createRule(
   transaction: Transaction<RuleTables>,
   supply: AddressSupply,
@@ -80,7 +80,7 @@ export async function createRule(
   return row
 }
 
-/** @param customerId whose rule it has to be; absent: anybody's */
+/** @param customerId the owner of the rule; absent: any customer */
 export async function deleteRule(
   transaction: Transaction<RuleTables>,
   actor: string,
@@ -93,7 +93,7 @@ export async function deleteRule(
   return await setStatus(transaction, id, { status: 'DELETED' })
 }
 
-/** Makes a PENDING rule ACTIVE, with its deposit instructions; where those cannot be made nothing changes. */
+/** Makes a PENDING rule ACTIVE and creates its deposit instructions; nothing changes if that fails. */
 export async function approveRule(
   transaction: Transaction<RuleTables>,
   supply: AddressSupply,
@@ -123,14 +123,14 @@ export async function rejectRule(
   return await setStatus(transaction, id, { status: 'REJECTED', rejectReason: reason })
 }
 
-/** Whether a rule is in the wanted state already; 409 where no step leads to it. */
+/** Whether a rule is in the requested state already; 409 when there is no transition to it. */
 function isThere({ status: current }: RuleRow, wanted: RuleStatus): boolean {
   const step = stepTo(current, wanted)
   if (step !== 'impossible') return step === 'unchanged'
   throw new Problem('invalid_state', `a rule that is ${current} cannot become ${wanted}`, { meta: { current } })
 }
 
-/** The source as it is kept before anything is made for it. */
+/** The source without deposit instructions. */
 async function sourceOf(
   transaction: Transaction<RuleTables>,
   { id, customerId }: WritableProfile,
@@ -141,7 +141,7 @@ async function sourceOf(
   if (fiat !== undefined) return { fiat }
   const pointer = '/source/profile/profile_id'
   const named = await profileForWrite(transaction, customerId, profile?.profile_id ?? '', pointer)
-  // What a rule is about is credited to its `profile_id`, also when the rule is gone.
+  // Deposits are credited to the rule's `profile_id`, also after it was deleted.
   if (named.id !== id) throw refusal(pointer, 'must be the profile_id of the rule')
   return { profile: { profile_id: id } }
 }
@@ -151,7 +151,7 @@ function addressesFor(source: RuleSource): number {
   return 'crypto' in source ? 1 : 0
 }
 
-/** Creates what deposits are sent to: an address or a memo of the rule's own; a profile needs nothing. */
+/** Creates the deposit instructions: an address or a memo of the rule; a profile source needs none. */
 async function instruct(
   transaction: Transaction<RuleTables>,
   supply: AddressSupply,

@@ -1,16 +1,16 @@
 /**
- * Whether the terms of a new rule or orchestration make sense: assets that are there, a pair that can be converted, networks that carry
- * the assets, and a destination address that is one.
+ * Checks the terms of a new rule or orchestration against the configuration: known assets, a pair that can be converted,
+ * networks that carry the assets, and a valid destination address.
  */
 import { type Asset, type Conversions, FIAT_NETWORKS, isConvertible, isFiat } from '../contract/assets.ts'
 import { addressFault } from '../deposit-instructions/derivation/address-validity.ts'
 import type { FieldError } from '../http/problem.ts'
 import type { NewRuleBody } from './schemas.ts'
 
-/** What of a rule, or of an orchestration that is asked for, says what becomes of which money. */
+/** The terms of a rule, or of a requested orchestration. */
 export type Terms = Pick<NewRuleBody, 'source' | 'source_asset' | 'destination_asset' | 'destination'>
 
-/** Every rule that the terms break, each with its place in the body; none: they make sense. */
+/** The errors of the terms, each with the pointer to its member; empty when they are valid. */
 export function termsFaults(body: Terms, terms: Conversions): readonly FieldError[] {
   const assetOf = (symbol: string) => terms.assets.find((asset) => asset.symbol === symbol)
   const source = assetOf(body.source_asset)
@@ -37,7 +37,7 @@ export function termsFaults(body: Terms, terms: Conversions): readonly FieldErro
   return faults
 }
 
-/** Whether an asset comes or goes the way that is asked for; a profile holds every asset. */
+/** Whether the network or destination carries the asset; a profile holds every asset. */
 function carriageFaults(
   pointer: '/source' | '/destination',
   { crypto, fiat }: Pick<NewRuleBody['source'] | NonNullable<NewRuleBody['destination']>, 'crypto' | 'fiat'>,

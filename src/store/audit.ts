@@ -1,5 +1,5 @@
 /**
- * The audit trail: one row for every change that somebody asked for, written in the transaction of the change itself,
+ * The audit trail: one row for every requested change, written in the transaction of the change itself,
  * so that neither exists without the other. Rows are only added. Secrets never go into the detail.
  */
 import type { Db, Transaction } from './db.ts'
@@ -16,7 +16,7 @@ export interface AuditEntry {
   readonly action: string
   /** Id of the record that was changed. */
   readonly subject: string
-  /** What was asked for: small, plain, without secrets. */
+  /** The requested change: small, without secrets. */
   readonly detail: Readonly<Record<string, unknown>>
 }
 

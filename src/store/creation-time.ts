@@ -1,8 +1,8 @@
 /**
- * What happens once for everything that is created for a customer: it gets its time and is counted. Within one customer
- * the times never go back in the order of commits, over clock steps and nodes too, so whoever polls a list may continue
- * from the last time it saw. It owns one row per customer, whose lock orders the transactions that create something, so
- * the counts are exact on any number of nodes. What is rolled back was not counted. It knows no limit.
+ * Assigns `created_at` and counts records that are created for a customer. Within one customer, times never decrease in
+ * commit order, also over clock steps and nodes, so a client that polls a list may resume by time. It owns one row per
+ * customer, whose lock orders the transactions that create records, so the counts are exact on any number of nodes. A
+ * rolled-back creation is not counted. Limits are checked elsewhere (`accounts/quotas`).
  */
 import type { Db, Transaction } from './db.ts'
 import { type RawBuilder, sql } from './sql.ts'
@@ -14,7 +14,7 @@ export interface CountedRecords {
   readonly rules: number
 }
 
-/** What is about to be created in a transaction. */
+/** The records that a transaction is about to create. */
 export interface Creation {
   readonly records: Partial<CountedRecords>
   /** Whether the customer itself asked for it, which counts as one creation of its day. */
@@ -42,7 +42,7 @@ const UNCOUNTED: Creation = { records: {}, isByCustomer: false }
 const TODAY = sql`(statement_timestamp() at time zone 'UTC')::date`
 
 /**
- * `created_at` of what `transaction` creates for this customer: now, or the last one given when the clock is behind it;
+ * `created_at` of what `transaction` creates for this customer: now, or the last one when the clock is before it;
  * and the counts with `creation` in them. Other transactions that ask for the same customer wait until this one ends,
  * so it is asked for after every lock that they may want too.
  */

@@ -2,7 +2,7 @@
  * The embedded engine of the store: PGlite on a folder, in a thread of its own. One session serves all callers, so calls
  * take turns; a transaction holds its turn from begin to commit. What it promises is written at `Db`; what it has
  * answered also survives a loss of power, because a commit is synced before its answer (`durable-files`), together with
- * those of the callers behind it (`group-commit`). The folder belongs to one process, which `data-lock` sees to.
+ * those of later callers (`group-commit`). The folder belongs to one process, which `data-lock` enforces.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'

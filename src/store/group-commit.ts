@@ -1,7 +1,7 @@
 /**
- * Group commit of the embedded store: one sync of the disk for several transactions. A caller whose turn begins while
- * others wait commits without a sync, the turn passes on, and its answer waits until a flush has made it durable; a
- * caller behind whom no other waits syncs with its own commit. Whatever follows a commit that is not durable yet waits
+ * Group commit of the embedded store: one sync of the disk for several transactions. While other callers wait, a caller
+ * commits without a sync, the next caller starts, and the answer waits until a flush has made the commit durable; without
+ * waiting callers, a commit is synced at once. Whatever follows a commit that is not durable yet waits
  * with it: answers of readers, which may have seen it, and notifications. When the thread is lost meanwhile, all of them
  * fail: whether they are stored is not known. It holds no timer: the last of a queue flushes, so an answer waits at most
  * for the turns of COMMITS_MAX callers, or for one turn after MILLISECONDS_MAX.

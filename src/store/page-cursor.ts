@@ -1,6 +1,6 @@
 /**
- * The cursor of a list: the place of the last record that was handed out, with a digest of the list it belongs to. Pure
- * functions; a cursor needs no memory here, survives restarts and does not expire.
+ * The page cursor of a list: the position of the last record that was returned, with a digest of its list. Cursors need no
+ * server state, survive restarts and do not expire.
  */
 import { createHash } from 'node:crypto'
 
@@ -16,10 +16,10 @@ export interface PageBinding {
   readonly order: PageOrder
 }
 
-/** What the list's `id` column is: a cursor with another kind of id is no cursor. */
+/** What the list's `id` column is: a cursor with another type of id is invalid. */
 export type PageIdType = 'uuid' | 'bigint'
 
-/** Between two records: the last one that was handed out. */
+/** The last record that was returned. */
 export interface PagePosition {
   readonly createdAt: string
   readonly id: string
@@ -44,7 +44,7 @@ export function encodeCursor(position: PagePosition, binding: PageBinding): stri
 /** The position in a cursor that `encodeCursor` gave for an equal binding; anything else is an `InvalidCursor`. */
 export function decodeCursor(cursor: string, binding: PageBinding, idType: PageIdType): PagePosition {
   const bytes = Buffer.from(cursor, 'base64url')
-  // Decoding skips what is no base64url; only text that comes out the same way was ours.
+  // Decoding skips invalid characters; only a text that encodes to itself is valid.
   if (bytes.toString('base64url') !== cursor) throw new InvalidCursor()
   const [digest, createdAt, id, ...rest] = bytes.toString('latin1').split(SEPARATOR)
   if (createdAt === undefined || id === undefined || rest.length > 0) throw new InvalidCursor()
@@ -53,8 +53,8 @@ export function decodeCursor(cursor: string, binding: PageBinding, idType: PageI
 }
 
 /**
- * A plain digest and no signature: it catches a cursor used with another list, and that is all it has to do. A cursor
- * that somebody makes up names no more than a place in a list whose records the query filters by owner anyway.
+ * A digest, not a signature: it detects a cursor that is used with another list. A forged cursor is only a position in a
+ * list whose records the query filters by owner anyway.
  */
 function bindingDigest({ operation, owner, filters, order }: PageBinding): string {
   const present = Object.entries(filters)

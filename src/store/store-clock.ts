@@ -7,11 +7,11 @@ import type { Log } from '../base/log.ts'
 import type { Db } from './db.ts'
 import { type RawBuilder, sql } from './sql.ts'
 
-/** More than this between two clocks shows in the times of messages and in the life of tokens. */
+/** A larger difference is visible in the times of messages and in the lifetime of tokens. */
 export const CLOCK_DIFFERENCE_MILLISECONDS_MAX = 1_000
 
 const INTERVAL_MILLISECONDS = 60_000
-/** Between two warnings, however long the clocks disagree. */
+/** Time between two warnings. */
 const WARNING_MILLISECONDS = 3_600_000
 
 /** The query builder of a store or of a transaction, whatever its tables. */
@@ -24,7 +24,7 @@ export async function readStoreTime(tables: Queryable): Promise<number> {
 }
 
 /**
- * How far this node's clock is ahead of the store's, in milliseconds; negative when it is behind. The store read its
+ * How far this node's clock is ahead of the store's, in milliseconds; negative when it is slow. The store read its
  * clock at some moment between question and answer, so a slow answer is not a difference.
  */
 export async function readClockDifference(db: Db, clock: Clock): Promise<number> {

@@ -180,7 +180,7 @@ export class Stage {
     if (this.hasEnded) throw this.#programEnded('in this scenario')
   }
 
-  /** The client goes on: on this connection, or on another with the same subscriptions. */
+  /** The client continues: on this connection, or on another with the same subscriptions. */
   async continues(connection: ScriptedConnection, waitSeconds: number): Promise<void> {
     await this.#caughtUp(connection)
     if (!connection.isOpen) await this.returns(connection, { waitSeconds })

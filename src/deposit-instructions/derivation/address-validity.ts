@@ -1,6 +1,6 @@
 /**
  * Whether text is an address of a network (its format and, where the format has one, its checksum), and which other
- * texts name the same destination. It promises nothing about who holds the key. Pure.
+ * texts name the same destination. It promises nothing about who holds the key.
  */
 import { type AddressFamily, CRYPTO_NETWORKS, type CryptoNetwork } from '../../contract/crypto-networks.ts'
 import { isBitcoinAddress } from './bitcoin-address.ts'

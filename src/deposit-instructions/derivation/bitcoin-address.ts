@@ -1,6 +1,6 @@
 /**
  * Addresses of Bitcoin and of the networks that kept its formats: native segwit for a key where the network has it,
- * else pay to public key hash. Formats: base58check, BIP 173 (bech32), BIP 350 (bech32m). Pure.
+ * else pay to public key hash. Formats: base58check, BIP 173 (bech32), BIP 350 (bech32m).
  */
 import { Address } from '@scure/btc-signer'
 

@@ -1,4 +1,4 @@
-/** The two curves that keys of addresses lie on; the only file that knows the package behind them. Pure. */
+/** The two curves that keys of addresses lie on; the only file that imports their package. */
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 

@@ -1,5 +1,5 @@
 /**
- * The hashes and text encodings that addresses are made of; the only file that knows the packages behind them. Decoding
+ * The hashes and text encodings that addresses are made of; the only file that imports their packages. Decoding
  * text that is not exactly what encoding gives is `undefined`, never a guess.
  */
 import { ripemd160 } from '@noble/hashes/legacy.js'

@@ -1,6 +1,6 @@
 /**
  * Addresses of Ethereum and of the networks that share its accounts: the last 20 bytes of the Keccak-256 of a public
- * key, written in hexadecimal with the checksum of EIP-55 in the case of the letters. Pure.
+ * key, written in hexadecimal with the checksum of EIP-55 in the case of the letters.
  */
 import { secp256k1Coordinates } from './curves.ts'
 import { keccak256 } from './encodings.ts'

@@ -1,13 +1,13 @@
 /**
  * Stellar's addresses (SEP-23, "strkey"): a version byte, the key, and a CRC-16 in base32. Accounts begin with G, an
- * account with an id inside (muxed) with M. Secret seeds, which begin with S, are no addresses. Pure.
+ * account with an id inside (muxed) with M. Secret seeds, which begin with S, are no addresses.
  */
 import { base32Bytes, base32Text } from './encodings.ts'
 
 const ACCOUNT = 6 << 3
 const MUXED_ACCOUNT = 12 << 3
 const KEY_BYTES = 32
-/** Bytes of what stands behind the version byte: a key, and for the second kind an id of 8 bytes. */
+/** Bytes after the version byte: a key, and for the second kind an id of 8 bytes. */
 const PAYLOAD_BYTES = new Map([
   [ACCOUNT, KEY_BYTES],
   [MUXED_ACCOUNT, KEY_BYTES + 8],
