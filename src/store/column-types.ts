@@ -165,7 +165,12 @@ function writeObject(value: object): string | Uint8Array {
   return JSON.stringify(value)
 }
 
+/** Text that needs no escape in an array, and that there is nothing to check of: ids, codes, numbers, times. */
+const PLAIN = /^[\w.:+-]+$/
+
 function writeElement(value: unknown): string {
+  if (value === null) return 'NULL'
+  if (typeof value === 'string' && PLAIN.test(value)) return `"${value}"`
   if (Array.isArray(value)) return writeObject(value) as string
   const written = writeParameter(value)
   if (written === null) return 'NULL'

@@ -24,6 +24,7 @@ import { orchestrations } from './202611221520-orchestrations.ts'
 import { deliveries } from './202611221530-deliveries.ts'
 import { sandbox } from './202611221540-sandbox.ts'
 import { ruleIndexes } from './202611221845-rule-indexes.ts'
+import { lighterDeposits } from './202611221920-lighter-deposits.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -51,4 +52,5 @@ export const MIGRATIONS: readonly Migration[] = [
   deliveries,
   sandbox,
   ruleIndexes,
+  lighterDeposits,
 ]
