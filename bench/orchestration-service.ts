@@ -16,11 +16,14 @@ import { sql } from '../src/store/sql.ts'
 import { configOf } from '../test/support/rest.ts'
 
 export interface OrchestrationService {
-  /** Reports a deposit at each of these addresses; resolves when all of them are stored, throws when one is not. */
-  report(addresses: readonly string[]): Promise<void>
   /**
-   * Milliseconds from the moment at which a deposit was accepted to that at which its orchestration was COMPLETED, by the
-   * clock of the store, of all deposits since the last call.
+   * Reports a deposit at each of these addresses; resolves when all of them are stored, throws when one is not. With
+   * `forWorker` nothing is converted as it is credited.
+   */
+  report(addresses: readonly string[], how?: 'forWorker'): Promise<void>
+  /**
+   * Milliseconds from the moment at which a deposit was handed in until its orchestration was COMPLETED, by the clock that
+   * store and reporter share, and it was answered; of all deposits since the last call.
    */
   delays(): Promise<readonly number[]>
   /** Until no orchestration has anything due. */
@@ -58,31 +61,36 @@ export function startOrchestrationService(db: Db): OrchestrationService {
     isSandbox: false,
     start: { convertSecondsMax: 86_400 },
   }
-  const reporter = new DepositReporter({ db, clock, log, metrics, settings: () => depositSettings })
-  const runner = new OrchestrationRunner({
-    db,
-    clock,
-    log,
-    metrics: createStepMetrics(metrics),
-    settings: () => CONVERT_SETTINGS,
-  })
+  const converter = { settings: () => CONVERT_SETTINGS, metrics: createStepMetrics(metrics) }
+  const common = { db, clock, log, settings: () => depositSettings }
+  const atOnce = new DepositReporter({ ...common, metrics, converter })
+  const withWorker = new DepositReporter({ ...common, metrics: createMetricsRegistry() })
+  const runner = new OrchestrationRunner({ db, clock, log, ...converter })
   runner.start()
   let since = '00000000-0000-0000-0000-000000000000'
+  /** Milliseconds until the answer, by deposit. */
+  const answers = new Map<string, number>()
   return {
     async delays() {
-      const { rows } = await sql<{ delay: number; last: string }>`
-        select (extract(epoch from orchestrations.updated_at - deposits.created_at) * 1000)::float8 as delay,
-          max(deposits.id::text) over () as last
+      const { rows } = await sql<{ id: string; delay: number; last: string }>`
+        select (extract(epoch from orchestrations.updated_at - deposits.occurred_at) * 1000)::float8 as delay,
+          deposits.id, max(deposits.id::text) over () as last
         from deposits join orchestrations on deposit_id = deposits.id
         where deposits.id > ${since} and orchestrations.status = 'COMPLETED'
       `.execute(db.tables())
       since = rows[0]?.last ?? since
-      return rows.map(({ delay }) => delay)
+      const delays = rows.map(({ id, delay }) => Math.max(delay, answers.get(id) ?? Number.POSITIVE_INFINITY))
+      answers.clear()
+      return delays
     },
-    async report(addresses) {
+    async report(addresses, how) {
+      const start = performance.now()
+      const reporter = how === 'forWorker' ? withWorker : atOnce
       const results = await reporter.report(addresses.map(newReport))
+      const milliseconds = performance.now() - start
       for (const result of results) {
         if (!('deposit' in result)) throw 'problem' in result ? result.problem : result.error
+        answers.set(result.deposit.id, milliseconds)
       }
     },
     async settled() {
@@ -103,7 +111,7 @@ export function newReport(address: string): Report {
       asset: 'USDC',
       amount: '12.345678',
       crypto: { network: 'ETHEREUM', address, tx_hash: `0x${randomBytes(32).toString('hex')}`, tx_index: 0 },
-      occurred_at: '2026-11-22T12:00:00.000Z',
+      occurred_at: new Date().toISOString(),
     },
     config.assets,
   )

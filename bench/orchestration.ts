@@ -24,11 +24,12 @@ const CONNECTIONS = 10
 const CALLERS = 20
 /** Customers of the runs with many. */
 const RECEIVERS = 1_000
-/** Sources that report at once, one deposit each, or fifty each. */
+/** Sources that report at once, one deposit each. */
 const REPORTERS = 100
 /** Deposits a second of the measurement of delays. */
 const PACE = 100
-const BATCH_REPORTERS = 4
+/** Sources that report fifty at once: enough for as many full groups as the service commits at the same time. */
+const BATCH_REPORTERS = 8
 const ANCHOR = anchorName(ANCHOR_ACCOUNTS_CONTENDED)
 const log = createLog('error')
 const clock = createSystemClock()
@@ -108,11 +109,11 @@ async function onPostgres({ rounds, milliseconds, pacedSeconds, finished, kept }
   const service = startOrchestrationService(ours)
   const many = await createReceivers(ours, RECEIVERS)
   const [one] = many as [string]
-  const deposits = (what: string, batch: number, next: () => string) => ({
+  const deposits = (what: string, batch: number, next: () => string, how?: 'forWorker') => ({
     name: `deposits to COMPLETED: ${what}`,
     unit: '/s',
     reference: ANCHOR,
-    run: () => depositsPerSecond(service, milliseconds, batch, next),
+    run: () => depositsPerSecond(service, milliseconds, batch, next, how),
   })
   const contenders = [
     {
@@ -128,6 +129,7 @@ async function onPostgres({ rounds, milliseconds, pacedSeconds, finished, kept }
     deposits('many customers', 1, () => many[Math.floor(Math.random() * many.length)] as string),
     deposits('one customer with one profile', 1, () => one),
     deposits('one customer, in batches of 50', 50, () => one),
+    deposits('one customer, in batches of 50, all by the worker', 50, () => one, 'forWorker'),
   ]
   const results = await interleaved(contenders, rounds)
   await anchor.verify()
@@ -223,12 +225,13 @@ async function depositsPerSecond(
   milliseconds: number,
   batch: number,
   next: () => string,
+  how?: 'forWorker',
 ): Promise<number> {
   const start = performance.now()
   let reported = 0
   const caller = async () => {
     while (performance.now() - start < milliseconds) {
-      await service.report(Array.from({ length: batch }, next))
+      await service.report(Array.from({ length: batch }, next), how)
       reported += batch
     }
   }

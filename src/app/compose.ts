@@ -27,11 +27,11 @@ import { createGatewayMetrics } from '../gateway/metrics.ts'
 import { LedgerUpkeep } from '../ledger/upkeep.ts'
 import { readCommitFloors } from '../markets/commit-times.ts'
 import { changeMarkets, type Markets } from '../markets/market-changes.ts'
-import { createWaitingMetrics } from '../orchestrations/metrics.ts'
 import type { Db } from '../store/db.ts'
 import { readSchemaState } from '../store/migrate.ts'
 import { StoreClockWatch } from '../store/store-clock.ts'
 import { networksWithoutAddresses } from './address-keys.ts'
+import { createConverter } from './converter.ts'
 import { createQuotas } from './customer-quotas.ts'
 import { createDemoPage, type DemoPage } from './demo-page.ts'
 import { checkDescriptorLimit, hasDescriptor } from './descriptors.ts'
@@ -125,6 +125,7 @@ interface OperatedModules {
   readonly markets: Markets
   readonly hub: Hub
   readonly ledger: LedgerUpkeep
+  readonly converter: ReturnType<typeof createConverter>
 }
 
 /** The modules that a reloaded configuration is applied to. */
@@ -182,7 +183,8 @@ async function startParts(parts: Parts): Promise<Service> {
   const { hub, gateway } = startGateway(parts, markets)
   startSelfAudit(parts, markets, hub)
   const ledger = new LedgerUpkeep({ ...parts, db })
-  const operated = { db, storeClock, encryptionKey, loader, markets, hub, ledger }
+  const converter = createConverter(parts, db, markets.replicas)
+  const operated = { db, storeClock, encryptionKey, loader, markets, hub, ledger, converter }
   const operator = await startOperatorListener(parts, operated)
   // Stopped after the public listener, whose drain still sends data.
   lifecycle.started('sources', () => markets.writers.stop())
@@ -196,7 +198,7 @@ async function startParts(parts: Parts): Promise<Service> {
   await loadDirectory(parts, loader)
   if (issuesTokens(config)) startUpkeep(parts, db, encryptionKey)
   await startSources(parts, markets.writers, await readFromStore(parts, 'commit times', () => readCommitFloors(db)))
-  await startWorkers({ ...parts, db }, markets.replicas)
+  await startWorkers({ ...parts, db, converter })
   state.started = true
   const publicUrl = config['http.public_url'] || listener.url
   const addresses = { http: listener.url, ws: listener.url.replace(/^http/, 'ws'), operator: operator.url, publicUrl }
@@ -244,7 +246,7 @@ function applyConfig({ live, log }: Parts, modules: ReloadedModules): void {
 }
 
 async function startOperatorListener(parts: Parts, modules: OperatedModules): Promise<Listener> {
-  const { db, storeClock, encryptionKey, loader, markets, hub, ledger } = modules
+  const { db, storeClock, loader, markets, ledger } = modules
   const { config, live, log, metrics, clock, directory, state, lifecycle } = parts
   const withoutAddresses = parts.hasTestSeed === true ? [] : networksWithoutAddresses(config)
   const sourcesOf = (symbol: string) => markets.writers.sourcesOf(symbol)
@@ -273,7 +275,6 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
     connectionsMax: () => live.config['stream.connections_max'],
   })
   createPoolMetrics(metrics, db)
-  createWaitingMetrics(metrics, db)
   const guesses = new OperatorGuesses({ db, clock, log })
   lifecycle.started('operator guesses', () => guesses.stop())
   const listener = await createOperatorListener({
@@ -288,12 +289,10 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
     readiness,
     modules: operatorModules({
       ...parts,
-      db,
-      encryptionKey,
+      ...modules,
       issuesTokens: issuesTokens(config),
       scopes: servedScopes(config['rest.sandbox']),
       refreshDirectory: () => loader.refresh(),
-      hub,
       sourcesOf,
       ledgerState: () => ledger.state,
     }),

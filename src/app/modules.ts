@@ -36,6 +36,7 @@ import { registerStreamOperatorRoutes } from '../gateway/operator-routes.ts'
 import type { LedgerState } from '../ledger/upkeep.ts'
 import type { Instrument } from '../market/event.ts'
 import type { SourceState } from '../markets/market-writers.ts'
+import type { Converter } from '../orchestrations/convert.ts'
 import { registerOrchestrationOperatorRoutes } from '../orchestrations/operator-routes.ts'
 import { registerPricingOperatorRoutes } from '../orchestrations/pricing/operator-routes.ts'
 import type { RequestSettings } from '../orchestrations/request.ts'
@@ -88,6 +89,8 @@ export interface OperatorModulesOptions extends Configured {
   sourcesOf(symbol: string): readonly SourceState[]
   /** The result of the last comparison of balances with postings. */
   ledgerState(): LedgerState
+  /** How deposits are converted as they are credited; absent: a worker does it. */
+  readonly converter?: Converter
 }
 
 export function publicModules(options: PublicModulesOptions): readonly ModuleRoutes[] {

@@ -10,14 +10,11 @@ import { createRequestCounter } from '../deliveries/metrics.ts'
 import { SandboxExecutor } from '../deliveries/sandbox-executor.ts'
 import { WebhookSender } from '../deliveries/webhook-sender.ts'
 import { secretsOf } from '../deliveries/webhook-signature.ts'
-import type { MarketReplicas } from '../markets/market-replicas.ts'
-import { createStepMetrics } from '../orchestrations/metrics.ts'
-import { createPricingMetrics } from '../orchestrations/pricing/metrics.ts'
+import type { Converter } from '../orchestrations/convert.ts'
 import { OrchestrationRunner } from '../orchestrations/runner.ts'
 import type { Db } from '../store/db.ts'
 import { DELIVERY_OWNERS } from './delivery-owners.ts'
 import type { Lifecycle } from './lifecycle.ts'
-import { pricingContext } from './pricing-context.ts'
 
 export interface WorkerParts {
   readonly db: Db
@@ -26,13 +23,16 @@ export interface WorkerParts {
   readonly metrics: MetricsRegistry
   readonly lifecycle: Lifecycle
   readonly live: { readonly config: Config }
+  readonly converter: Converter
   /** A number in [0, 1), to spread what should not happen at once. */
   readonly random: () => number
 }
 
 /** Requires a store with the current schema, and the markets. */
-export async function startWorkers(parts: WorkerParts, replicas: MarketReplicas): Promise<void> {
-  startRunner(parts, replicas)
+export async function startWorkers(parts: WorkerParts): Promise<void> {
+  const runner = new OrchestrationRunner({ ...parts, ...parts.converter })
+  runner.start()
+  parts.lifecycle.started('orchestration runner', () => runner.stop())
   if (parts.live.config['rest.sandbox']) await startSandboxExecutor(parts)
   else await startSender(parts)
 }
@@ -41,19 +41,6 @@ async function startSandboxExecutor(parts: WorkerParts): Promise<void> {
   const executor = new SandboxExecutor({ ...parts, owners: DELIVERY_OWNERS })
   await executor.start()
   parts.lifecycle.started('deliveries', () => executor.stop())
-}
-
-function startRunner(parts: WorkerParts, replicas: MarketReplicas): void {
-  const { live, clock, lifecycle, db, metrics } = parts
-  const pricing = () => pricingContext({ config: live.config, clock, replicas })
-  createPricingMetrics(metrics, db, pricing)
-  const runner = new OrchestrationRunner({
-    ...parts,
-    metrics: createStepMetrics(metrics),
-    settings: () => ({ feeBps: live.config['orchestrations.fee_bps'], pricing: pricing() }),
-  })
-  runner.start()
-  lifecycle.started('orchestration runner', () => runner.stop())
 }
 
 async function startSender(parts: WorkerParts): Promise<void> {

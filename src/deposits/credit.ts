@@ -120,8 +120,7 @@ export function creditPostings(
 export function orchestrationOf(
   { depositId, asset, amount, owner, arrived }: Creditable,
   { orchestrationId, wanted }: Credit,
-  createdAt: string,
-): NewOrchestration | undefined {
+): Omit<NewOrchestration, 'createdAt'> | undefined {
   if (orchestrationId === null || wanted === undefined) return undefined
   return {
     id: orchestrationId,
@@ -139,7 +138,6 @@ export function orchestrationOf(
     source: wanted.source,
     destination: wanted.destination,
     metadata: arrived.address?.metadata ?? {},
-    createdAt,
   }
 }
 

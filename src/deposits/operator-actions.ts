@@ -259,8 +259,8 @@ async function start<Tables>(
 ): Promise<void> {
   const createdAt = await creationTime(transaction, creditable.owner)
   await show(createdAt)
-  const started = orchestrationOf(creditable, credit, createdAt)
-  await startOrchestrations(transaction, started === undefined ? [] : [started], settings.start)
+  const started = orchestrationOf(creditable, credit)
+  await startOrchestrations(transaction, started === undefined ? [] : [{ ...started, createdAt }], settings.start)
 }
 
 async function show<Tables>(transaction: Transaction<Tables>, deposit: DepositRow, owner: Owner): Promise<void> {

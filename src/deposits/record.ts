@@ -7,14 +7,30 @@
  */
 import { newId } from '../base/ids.ts'
 import { type BalanceKey, lockBalances, post } from '../ledger/ledger.ts'
-import type { Posting } from '../ledger/posting.ts'
+import { balanceChanges, type Posting } from '../ledger/posting.ts'
+import {
+  type Completion,
+  completionAudit,
+  recordCompletedConversions,
+  recordCompletions,
+} from '../orchestrations/at-once.ts'
+import type { ConvertSettings } from '../orchestrations/convert.ts'
+import { conversionPostings, conversionTransfers } from '../orchestrations/movements.ts'
 import { type StartSettings, startOrchestrations } from '../orchestrations/start.ts'
 import { writeAudits } from '../store/audit.ts'
 import { nextCreationTimes } from '../store/creation-time.ts'
 import type { Transaction } from '../store/db.ts'
 import { changeTransfers, insertTransfers } from '../transfers/store.ts'
 import { type Arrived, attribute, type Owner, ownersOf } from './attribution.ts'
-import { type Credit, type Creditable, creditPostings, decideCredits, orchestrationOf } from './credit.ts'
+import { completionsOf } from './completions.ts'
+import {
+  type Credit,
+  type Creditable,
+  type CreditPosting,
+  creditPostings,
+  decideCredits,
+  orchestrationOf,
+} from './credit.ts'
 import { type DepositRow, lockKnown, termsOf } from './known.ts'
 import type { MatchSettings } from './match.ts'
 import { keepDepositMode } from './mode.ts'
@@ -31,7 +47,12 @@ export interface DepositSettings extends MatchSettings {
 
 /** What a report did. */
 export type Outcome =
-  | { readonly kind: 'created' | 'changed' | 'known'; readonly depositId: string }
+  | {
+      readonly kind: 'created' | 'changed' | 'known'
+      readonly depositId: string
+      /** Its orchestration is completed already. */
+      readonly isCompleted: boolean
+    }
   | { readonly kind: 'conflict'; readonly depositId: string; readonly fields: readonly string[] }
 
 /** A report with what it does to its deposit. */
@@ -62,11 +83,17 @@ const ACTIONS = {
   reopen: 'deposit.reopen',
 } as const
 
-/** @param reports of different payments and with different names; one outcome each, in the same order */
+/**
+ * One outcome for each report, in the same order.
+ *
+ * @param reports of different payments and with different names
+ * @param convert how orchestrations are completed at once; undefined: they are left to a worker
+ */
 export async function recordReports<Tables>(
   transaction: Transaction<Tables>,
   reports: readonly Report[],
   settings: DepositSettings,
+  convert?: ConvertSettings,
 ): Promise<readonly Outcome[]> {
   const known = await lockKnown(transaction, reports)
   const steps = reports.map((report, index) => stepOf(report, known[index]))
@@ -75,6 +102,7 @@ export async function recordReports<Tables>(
     steps.filter(({ effect }) => effect !== 'conflict'),
     settings,
   )
+  const completions = await completionsOf(transaction, creditedOf(moves), convert)
   const firsts = moves.filter(({ effect }) => effect === 'create')
   if (firsts.length > 0) await keepDepositMode(transaction, settings.isSandbox)
   await insertDeposits(
@@ -87,10 +115,12 @@ export async function recordReports<Tables>(
     transaction,
     others.flatMap((move) => changeOf(move) ?? []),
   )
-  await writeAudits(transaction, moves.flatMap(auditOf))
-  await postCredits(transaction, moves)
-  await showAndStart(transaction, moves, settings)
-  return steps.map(outcomeOf)
+  await writeAudits(transaction, [...moves.flatMap(auditOf), ...completions.map(completionAudit)])
+  await recordCompletedConversions(transaction, completions)
+  await postCredits(transaction, moves, completions)
+  await showAndStart(transaction, moves, completions, settings)
+  const completed = new Set(completions.map(({ start }) => start.depositId))
+  return steps.map((step) => outcomeOf(step, completed.has(step.depositId)))
 }
 
 function stepOf(report: Report, known: Awaited<ReturnType<typeof lockKnown>>[number]): Step {
@@ -224,12 +254,22 @@ function mostConfirmations(known: DepositRow | undefined, { confirmations }: Rep
   return Math.max(before, confirmations)
 }
 
-async function postCredits<Tables>(transaction: Transaction<Tables>, moves: readonly Move[]): Promise<void> {
-  const credited = moves.flatMap(({ creditable: deposit, credit }) =>
+/** Of these moves, those that credit a profile. */
+function creditedOf(moves: readonly Move[]): readonly CreditPosting[] {
+  return moves.flatMap(({ creditable: deposit, credit }) =>
     deposit === undefined || credit === undefined ? [] : [{ deposit, credit, from: 'external' as const }],
   )
+}
+
+async function postCredits<Tables>(
+  transaction: Transaction<Tables>,
+  moves: readonly Move[],
+  completions: readonly Completion[],
+): Promise<void> {
+  const credited = creditedOf(moves)
+  const conversions = completions.flatMap(({ start, done }) => conversionPostings(start, done.amounts))
   const keys = credited.map(({ deposit }): BalanceKey => ({ profileId: deposit.owner.profileId, asset: deposit.asset }))
-  const balances = await lockBalances(transaction, keys)
+  const balances = await lockBalances(transaction, [...keys, ...balanceChanges(conversions)])
   const postings = creditPostings(credited, (key) => balances(key).receivable)
   const unattributed = moves.filter((move) => move.owner === undefined && becomesCompleted(move))
   const unknown = unattributed.map(
@@ -242,13 +282,14 @@ async function postCredits<Tables>(transaction: Transaction<Tables>, moves: read
       effectiveAt: report.occurredAt,
     }),
   )
-  await post(transaction, [...postings, ...unknown], balances)
+  await post(transaction, [...postings, ...conversions, ...unknown], balances)
 }
 
 /** The entries of the customers' statements, and the orchestrations. */
 async function showAndStart<Tables>(
   transaction: Transaction<Tables>,
   moves: readonly Move[],
+  completions: readonly Completion[],
   { start }: DepositSettings,
 ): Promise<void> {
   const owned = moves.flatMap((move) => (move.owner === undefined ? [] : [{ ...move, owner: move.owner }]))
@@ -258,28 +299,27 @@ async function showAndStart<Tables>(
     transaction,
     [...appearing, ...starting].map(({ owner }) => owner.customerId),
   )
-  const timeOf = ({ customerId }: Owner) => times.get(customerId) as string
-  await insertTransfers(
-    transaction,
-    appearing.map((move) => {
-      const { known, owner, arrived } = move
-      const entry = known === undefined ? newDepositOf(move) : { ...known, ...changeOf(move) }
-      return transferOf(entry, owner, arrived.address?.metadata ?? {}, timeOf(owner))
-    }),
+  const timeOf = ({ customerId }: Pick<Owner, 'customerId'>) => times.get(customerId) as string
+  const entries = appearing.map((move) => {
+    const { known, owner, arrived } = move
+    const entry = known === undefined ? newDepositOf(move) : { ...known, ...changeOf(move) }
+    return transferOf(entry, owner, arrived.address?.metadata ?? {}, timeOf(owner))
+  })
+  const converted = completions.flatMap(({ start: own, done }) =>
+    conversionTransfers(own, done.amounts, done.ids, timeOf(own)),
   )
+  await insertTransfers(transaction, [...entries, ...converted])
   await changeTransfers(
     transaction,
     owned.filter((move) => !appearing.includes(move)).flatMap((move) => transferChangeOf(move) ?? []),
   )
-  await startOrchestrations(
-    transaction,
-    starting.flatMap(({ owner, creditable, credit }) =>
-      creditable === undefined || credit === undefined
-        ? []
-        : (orchestrationOf(creditable, credit, timeOf(owner)) ?? []),
-    ),
-    start,
-  )
+  await recordCompletions(transaction, completions, timeOf, start)
+  const completed = new Set(completions.map((completion) => completion.start.id))
+  const starts = creditedOf(starting).flatMap(({ deposit, credit }) => {
+    const own = orchestrationOf(deposit, credit)
+    return own === undefined || completed.has(own.id) ? [] : [{ ...own, createdAt: timeOf(own) }]
+  })
+  await startOrchestrations(transaction, starts, start)
 }
 
 function transferChangeOf(move: Move) {
@@ -311,8 +351,8 @@ function auditOf({ depositId, report, effect, owner, credit }: Move) {
   ]
 }
 
-function outcomeOf({ depositId, effect, fields }: Step): Outcome {
+function outcomeOf({ depositId, effect, fields }: Step, isCompleted: boolean): Outcome {
   if (effect === 'conflict') return { kind: 'conflict', depositId, fields }
-  if (effect === 'create') return { kind: 'created', depositId }
-  return { kind: effect === 'unchanged' ? 'known' : 'changed', depositId }
+  if (effect === 'create') return { kind: 'created', depositId, isCompleted }
+  return { kind: effect === 'unchanged' ? 'known' : 'changed', depositId, isCompleted }
 }

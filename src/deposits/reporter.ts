@@ -1,13 +1,15 @@
 /**
  * Commits reports together: those that arrive within GROUP_MILLISECONDS_MAX, or while earlier ones are being committed,
- * share a transaction, because the row of a customer's clock is the same for all of its deposits. Each report has its own
- * result. When a group fails, its reports are recorded one by one, so that one that cannot be stored does not keep back
+ * share a transaction, because the row of a customer's clock is the same for all of its deposits. What can be converted
+ * without waiting is converted in it too. Each report has its own result. When a group fails, its reports are recorded one
+ * by one and every conversion is left to the worker, so that one that cannot be stored, or converted, does not keep back
  * the others. The number of reports that wait is bounded.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
 import { Problem } from '../http/problem.ts'
+import type { Converter } from '../orchestrations/convert.ts'
 import { type Db, StatementFailed, StoreUnavailable } from '../store/db.ts'
 import { transactionWithRetries } from '../store/retry.ts'
 import { createDepositMetrics, type DepositMetrics } from './metrics.ts'
@@ -28,8 +30,14 @@ export type ReportResult =
 
 /** How long the first report of a group waits for others. */
 const GROUP_MILLISECONDS_MAX = 5
-/** Groups that are committed at the same time: the next one is prepared while one waits for its commit. */
-const GROUPS_MAX = 2
+/**
+ * Groups that are committed at the same time, so that one is prepared while others are written and wait for the disk; and
+ * reports of one. The embedded store has one session, which a group of this size keeps for some 25 ms.
+ */
+const GROUPS = {
+  postgres: { groupsMax: 3, reportsMax: REPORTS_MAX },
+  embedded: { groupsMax: 2, reportsMax: 20 },
+} as const
 /** Reports that wait: what a store commits within the time a caller waits. */
 const WAITING_MAX = 5_000
 /** How often a report that lost a race is recorded again: the row that it lost to is there by then. */
@@ -44,6 +52,8 @@ export interface DepositReporterOptions {
   readonly metrics: MetricsRegistry
   /** What is in force now. */
   readonly settings: () => DepositSettings
+  /** How orchestrations are completed together with the deposits that start them; absent: a worker does it all. */
+  readonly converter?: Converter
 }
 
 interface Waiting {
@@ -76,8 +86,9 @@ export class DepositReporter {
   }
 
   #schedule(): void {
-    if (this.#waiting.length === 0 || this.#running >= GROUPS_MAX) return
-    if (this.#waiting.length >= REPORTS_MAX) {
+    const { groupsMax, reportsMax } = GROUPS[this.#options.db.engine]
+    if (this.#waiting.length === 0 || this.#running >= groupsMax) return
+    if (this.#waiting.length >= reportsMax) {
       this.#start()
       return
     }
@@ -85,12 +96,12 @@ export class DepositReporter {
     this.#isOpen = true
     this.#options.clock.schedule(GROUP_MILLISECONDS_MAX, () => {
       this.#isOpen = false
-      if (this.#waiting.length > 0 && this.#running < GROUPS_MAX) this.#start()
+      if (this.#waiting.length > 0 && this.#running < groupsMax) this.#start()
     })
   }
 
   #start(): void {
-    const group = this.#waiting.splice(0, REPORTS_MAX)
+    const group = this.#waiting.splice(0, GROUPS[this.#options.db.engine].reportsMax)
     this.#running++
     void this.#record(group).finally(() => {
       this.#running--
@@ -101,37 +112,43 @@ export class DepositReporter {
 
   async #record(group: readonly Waiting[]): Promise<void> {
     for (const wave of wavesOf(group)) {
-      const results = await this.#recordTogether(wave.map(({ report }) => report))
+      const reports = wave.map(({ report }) => report)
+      const results = await this.#recordTogether(reports, this.#options.converter)
       for (const [index, { resolve }] of wave.entries()) resolve(results[index] as ReportResult)
     }
   }
 
-  async #recordTogether(reports: readonly Report[]): Promise<readonly ReportResult[]> {
+  async #recordTogether(
+    reports: readonly Report[],
+    converter: Converter | undefined,
+  ): Promise<readonly ReportResult[]> {
     try {
-      return await this.#recordOnce(reports)
+      return await this.#recordOnce(reports, converter)
     } catch (error) {
       const { log } = this.#options
       if (error instanceof StoreUnavailable) return reports.map(() => ({ error }))
       const [{ source, externalId: external_id } = {}, other] = reports
-      if (other === undefined) {
+      if (other === undefined && converter === undefined) {
         log.error({ source, external_id, err: error }, 'deposit report not stored')
         return [{ error }]
       }
       log.warn({ reports: reports.length, err: error }, 'deposit reports recorded one by one')
     }
     const results: ReportResult[] = []
-    for (const report of reports) results.push(...(await this.#recordTogether([report])))
+    for (const report of reports) results.push(...(await this.#recordTogether([report], undefined)))
     return results
   }
 
   /** Throws what keeps the reports from being stored; nothing of them is then. */
-  async #recordOnce(reports: readonly Report[]): Promise<readonly ReportResult[]> {
+  async #recordOnce(reports: readonly Report[], converter: Converter | undefined): Promise<readonly ReportResult[]> {
     const { db, settings } = this.#options
     for (let attempt = 1; ; attempt++) {
       try {
         const outcomes = await transactionWithRetries<DepositTables, readonly Outcome[]>(db, (transaction) =>
-          recordReports(transaction, reports, settings()),
+          recordReports(transaction, reports, settings(), converter?.settings()),
         )
+        const completed = outcomes.filter((outcome) => outcome.kind !== 'conflict' && outcome.isCompleted).length
+        converter?.metrics.steps.inc({ result: 'completed' }, completed)
         return await this.#resultsOf(reports, outcomes)
       } catch (error) {
         if (!isLostRace(error) || attempt === ATTEMPTS_MAX) throw error

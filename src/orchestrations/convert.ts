@@ -4,7 +4,6 @@
  * deliveries and statement entries. Either all of it happens or nothing. Rows are locked in the order in which every
  * transaction locks them: orchestrations, markets and desk, balances, customers' clocks.
  */
-import { newId } from '../base/ids.ts'
 import { readGates } from '../controls/gates.ts'
 import { createDeliveries } from '../deliveries/create.ts'
 import { ownAddresses } from '../deposit-instructions/address-owner.ts'
@@ -13,17 +12,11 @@ import type { Posting } from '../ledger/posting.ts'
 import { nextCreationTimes } from '../store/creation-time.ts'
 import type { Transaction } from '../store/db.ts'
 import { changeTransfers, insertTransfers } from '../transfers/store.ts'
+import { type Done, doneBy, doneUnconverted } from './done.ts'
+import type { StepMetrics } from './metrics.ts'
 import { beforePrice, type Failure, feeOf, networksOf, type Wait } from './model.ts'
-import {
-  type Amounts,
-  conversionPostings,
-  conversionTransfers,
-  deliveryOf,
-  returnPosting,
-  type StepIds,
-} from './movements.ts'
+import { conversionPostings, conversionTransfers, deliveryOf, returnPosting } from './movements.ts'
 import type { PricingContext } from './pricing/context.ts'
-import type { Conversion } from './pricing/outcome.ts'
 import { priceConversions, recordConversions } from './pricing/price.ts'
 import { type Claim, finishWork, putOffWork } from './queue.ts'
 import { type ClaimedOrchestration, lockClaimed, type StepChange, writeSteps } from './step-store.ts'
@@ -34,22 +27,19 @@ export interface ConvertSettings {
   readonly pricing: PricingContext
 }
 
+/** By what a process converts, and where it counts what it did. */
+export interface Converter {
+  /** What is in force; read for every batch. */
+  readonly settings: () => ConvertSettings
+  readonly metrics: StepMetrics
+}
+
 /** What a batch came to, by the number of its orchestrations. */
 export interface StepCounts {
   readonly completed: number
   readonly delivering: number
   readonly waiting: number
   readonly failed: number
-}
-
-interface Done {
-  readonly kind: 'done'
-  readonly amounts: Amounts
-  readonly ids: StepIds
-  readonly price: string
-  readonly priceSource: string
-  /** Absent when source and destination are the same asset. */
-  readonly conversion?: Conversion
 }
 
 type Outcome = Done | Wait | Failure
@@ -120,18 +110,10 @@ async function outcomesOf<Tables>(
     const price = priced.get(row.id)
     const outcome = early[index]
     if (outcome !== undefined) return outcome
-    if (price === undefined) return unconverted(row, fee)
+    if (price === undefined) return doneUnconverted(row.sourceAmount, fee)
     if (price.kind === 'waits') return { ...price, kind: 'wait', isRetried: true }
     if (price.kind === 'impossible') return { ...price, kind: 'fail' }
-    const { sourceAmount: converted, remainder, destinationAmount: outgoing } = price.conversion
-    return {
-      kind: 'done',
-      amounts: { fee, converted, remainder, outgoing },
-      ids: newIds(),
-      price: price.conversion.price,
-      priceSource: price.conversion.priceSource,
-      conversion: price.conversion,
-    }
+    return doneBy(price.conversion, fee)
   })
 }
 
@@ -148,17 +130,6 @@ function gateSubjectOf({ profileId, sourceAsset, destinationAsset, source, desti
     networks: networksOf(source, destination),
     isDelivery: false,
   }
-}
-
-/** The same asset leaves as it came, without the fee. */
-function unconverted(row: ClaimedOrchestration, fee: bigint): Done {
-  const outgoing = row.sourceAmount - fee
-  const amounts = { fee, converted: outgoing, remainder: 0n, outgoing }
-  return { kind: 'done', amounts, ids: newIds(), price: '1', priceSource: 'par' }
-}
-
-function newIds(): StepIds {
-  return { debit: newId(), credit: newId(), move: newId(), destination: newId() }
 }
 
 function postingsOf({ row, outcome }: Step): readonly Posting[] {

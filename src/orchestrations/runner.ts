@@ -12,19 +12,15 @@ import type { Log } from '../base/log.ts'
 import { LogLimit } from '../base/log-limit.ts'
 import { type Db, StoreUnavailable } from '../store/db.ts'
 import { transactionWithRetries } from '../store/retry.ts'
-import { type ConvertSettings, convertBatch } from './convert.ts'
-import type { StepMetrics } from './metrics.ts'
+import { type Converter, convertBatch } from './convert.ts'
 import { type Claim, ClaimLost, putOffFailedWork, returnWork } from './queue.ts'
 import { CONVERT_KIND, WORK_CHANNEL } from './start.ts'
 import { WorkSearch } from './work-search.ts'
 
-export interface RunnerOptions {
+export interface RunnerOptions extends Converter {
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
-  readonly metrics: StepMetrics
-  /** What is in force; read for every batch. */
-  readonly settings: () => ConvertSettings
 }
 
 const CLAIMS_MAX = 50

@@ -1,6 +1,11 @@
 /** How deposits are credited: to whom, to which bucket, by which disposition, and what starts with it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import type { Converter } from '../../src/orchestrations/convert.ts'
+import { createStepMetrics } from '../../src/orchestrations/metrics.ts'
+import type { PricingContext } from '../../src/orchestrations/pricing/context.ts'
 import { sql } from '../../src/store/sql.ts'
+import { bookOf, convertSettings, createRunner, statusesOf } from '../support/orchestrations.ts'
 import { RULES } from '../support/rules.ts'
 import {
   auditOf,
@@ -8,9 +13,11 @@ import {
   type DepositsNode,
   newAddress,
   newProfile,
+  newReporter,
   newRule,
   openDepositsNode,
   postingsOf,
+  readReportOf,
   report,
   reportOf,
   transferOf,
@@ -170,5 +177,121 @@ describe('money at a bank', () => {
     const cubix = await report(stand, wireOf({ memo_id: memo, network: 'CUBIX' }))
     expect(cubix.disposition).toEqual({ code: 'NETWORK_MISMATCH' })
     expect(await transferOf(stand, cubix.id)).toMatchObject({ type: 'CUBIX_DEPOSIT', memo })
+  })
+})
+
+describe('a deposit that can be converted without waiting', () => {
+  /** Converts what is reported as it is credited. */
+  function newConverter(changes: Partial<PricingContext> = {}): Converter {
+    const { pricing, feeBps } = convertSettings({ feeBps: 10 })
+    const metrics = createStepMetrics(createMetricsRegistry())
+    return { settings: () => ({ feeBps, pricing: { ...pricing, ...changes } }), metrics }
+  }
+
+  async function reportAtOnce(body: object, converter = newConverter()) {
+    const [result] = await newReporter(stand, converter).reporter.report([readReportOf(stand, body)])
+    if (result === undefined || !('deposit' in result)) throw new Error(JSON.stringify(result))
+    return result.deposit
+  }
+
+  /** Everything that the store has of a deposit and its orchestration, but for ids and times. */
+  async function recordOf(deposit: { readonly id: string; readonly orchestration_id?: string }) {
+    const { rows: texts } = await sql<{ what: string; row: Readonly<Record<string, unknown>> }>`
+      with ids as (select unnest(array[${deposit.id}, ${deposit.orchestration_id}]::uuid[]) as id)
+      select what, row from (
+        select 1 as place, 'deposit' as what, deposits.id, to_jsonb(deposits) as row from deposits
+        union all select 2, 'orchestration', orchestrations.id, to_jsonb(orchestrations) from orchestrations
+        union all select 3, 'work', orchestration_id, to_jsonb(orchestration_queue) from orchestration_queue
+        union all select 4, 'conversion', orchestration_id, to_jsonb(conversions) from conversions
+        union all select 5, 'posting', group_id, to_jsonb(postings) from postings
+        union all select 6, 'transfer', group_id, to_jsonb(transfers) from transfers
+        union all select 7, 'audit', subject::uuid, to_jsonb(audit) from audit where action like any (array['deposit.%', 'orchestration.%'])
+      ) as records join ids using (id)
+      order by place, row ->> 'created_at', row ->> 'id'
+    `.execute(stand.node.db.tables())
+    const known = new Map<string, string>()
+    const anonymous = (_id: string) => known.get(_id) ?? known.set(_id, `id ${known.size}`).get(_id)
+    return texts.map(({ what, row }) => {
+      const { tx_hash, crypto_tx_hash, ...kept } = row
+      // Numbers that count on.
+      const isCounted = what === 'posting' || what === 'audit'
+      const text = JSON.stringify(isCounted ? { ...kept, id: undefined } : kept)
+        .replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (id) => anonymous(id) as string)
+        .replace(/0x[0-9a-fA-F]{40}/g, 'address')
+        .replace(/\d{4}-\d\d-\d\dT[\d:.]+(?:\+00:00|Z)/g, 'time')
+      return [what, JSON.parse(text)]
+    })
+  }
+
+  async function untilWorked(orchestrationId: string): Promise<void> {
+    const { runner } = createRunner(stand.node.db, newConverter().settings)
+    runner.start()
+    await expect.poll(() => statusesOf(stand.node.db, [orchestrationId])).toEqual({ COMPLETED: 1 })
+    await runner.stop()
+  }
+
+  it.each([
+    ['into its own profile', 'USDG', false],
+    ['into another profile', 'USDG', true],
+    ['as the same asset, into another profile', 'USDC', true],
+  ])('is converted as it is credited, to the same records as by a worker: %s', async (_what, asset, isElsewhere) => {
+    const records = []
+    for (const isAtOnce of [true, false]) {
+      const [profileId, other] = [await newProfile(stand), await newProfile(stand)]
+      const destination = isElsewhere ? { destination: { profile: { profile_id: other } } } : {}
+      const rule = await newRule(stand, profileId, { destination_asset: asset, identity_id: 'bob', ...destination })
+      const body = reportOf(rule.source.crypto.address, { external_id: `${_what} ${isAtOnce}`, amount: '100.123456' })
+      const deposit = isAtOnce ? await reportAtOnce(body) : await report(stand, body)
+      const [work] = (await recordOf(deposit)).filter(([what]) => what === 'work')
+      expect(work === undefined).toBe(isAtOnce)
+      if (!isAtOnce) await untilWorked(deposit.orchestration_id)
+      records.push(JSON.parse(JSON.stringify(await recordOf(deposit)).replaceAll(body.external_id, 'name')))
+      expect(await balancesOf(stand, profileId)).toMatchObject({ in_transit: '0' })
+      // 0.1 percent, rounded down.
+      expect(await balancesOf(stand, isElsewhere ? other : profileId, asset)).toMatchObject({ available: '100023333' })
+    }
+    expect(records[0]).toEqual(records[1])
+  })
+
+  it('is left to a worker where it would have to wait, lock something, or leave', async () => {
+    const profileId = await newProfile(stand)
+    const rule = await newRule(stand, profileId, { destination_asset: 'USDG' })
+    const { address } = rule.source.crypto
+    const isLeft = async (body: object, changes: Partial<PricingContext> = {}) => {
+      const deposit = await reportAtOnce(body, newConverter(changes))
+      return (await orchestrationOf(deposit.id))?.kind === 'convert'
+    }
+    expect(await isLeft(reportOf(address))).toBe(false)
+    const { settings } = convertSettings().pricing
+    const deskLimits = new Map([['USDG', 10n ** 12n]])
+    expect(await isLeft(reportOf(address), { settings: { ...settings, deskLimits } })).toBe(true)
+    // Without a book, nobody knows whether the peg holds.
+    const peg = { symbol: 'USDCUSDG', baseAsset: 'USDC', quoteAsset: 'USDG', priceDecimals: 4 }
+    expect(await isLeft(reportOf(address), { markets: [peg] })).toBe(true)
+    const outside = { crypto: { address: '0x00000000219ab540356cBB839Cbe05303d7705Fa', network: 'ETHEREUM' } }
+    const leaving = await newRule(stand, profileId, { destination_asset: 'USDG', destination: outside })
+    expect(await isLeft(reportOf(leaving.source.crypto.address))).toBe(true)
+    const target = await newAddress(stand, profileId, { conversion_target_asset: 'USDG' })
+    expect(await isLeft(reportOf(target))).toBe(false)
+    // The gates of a worker are those of the network that the address is of.
+    expect(await isLeft(reportOf(target, { crypto: { network: 'BASE' } }))).toBe(true)
+    // By the book of a market, which conversions use up.
+    const market = { markets: [peg], bookOf: () => bookOf(10n ** 20n), parAssets: [] }
+    expect(await isLeft(reportOf(address), market)).toBe(true)
+  })
+
+  it('is recorded, and left to a worker, when its conversion fails', async () => {
+    const rule = await newRule(stand, await newProfile(stand), { destination_asset: 'USDG' })
+    const broken = () => {
+      throw new Error('no settings')
+    }
+    const { reporter, lines } = newReporter(stand, { ...newConverter(), settings: broken })
+    const reports = [1, 2].map(() => readReportOf(stand, reportOf(rule.source.crypto.address)))
+    const results = await reporter.report(reports)
+    for (const result of results) {
+      const id = 'deposit' in result ? result.deposit.id : ''
+      expect(await orchestrationOf(id)).toMatchObject({ status: 'PROCESSING', kind: 'convert' })
+    }
+    expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['deposit reports recorded one by one'])
   })
 })

@@ -1,7 +1,14 @@
 /** What tests of deposits share: a node, a customer with a profile, reports that are right, and what the ledger holds. */
 import { expect } from 'vitest'
+import { createSystemClock } from '../../src/base/clock.ts'
 import { newId } from '../../src/base/ids.ts'
+import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import { isReport, type Report, readReport } from '../../src/deposits/report.ts'
+import { DepositReporter } from '../../src/deposits/reporter.ts'
+import type { DepositReportBody } from '../../src/deposits/schemas.ts'
+import type { Converter } from '../../src/orchestrations/convert.ts'
 import { sql } from '../../src/store/sql.ts'
+import { captureLog } from '../support/door.ts'
 import { type RestCustomer, RestNode, untilServed } from '../support/rest.ts'
 import { ADDRESSES, newAccount, RULES, ruleBody } from '../support/rules.ts'
 import { temporaryFolder } from '../support/running-service.ts'
@@ -55,6 +62,29 @@ export async function newRule(
   const answer = await customer.call('POST', RULES, ruleBody(profileId, changes))
   expect(answer.status, answer.text).toBe(200)
   return answer.body.rule
+}
+
+/** A reporter as another node of the service has one; what it logs is kept. Without a converter a worker converts. */
+export function newReporter({ node }: DepositsNode, converter?: Converter) {
+  const { log, lines } = captureLog()
+  const metrics = createMetricsRegistry()
+  const { db, live } = node
+  const settings = () => ({
+    conversions: { assets: live.config.assets, parAssets: live.config['conversion.par_assets'], markets: [] },
+    minimumOf: () => undefined,
+    isSandbox: false,
+    start: { convertSecondsMax: 60 },
+  })
+  const clock = createSystemClock()
+  const options = { db, clock, log, metrics, settings, ...(converter === undefined ? {} : { converter }) }
+  return { reporter: new DepositReporter(options), lines, metrics }
+}
+
+/** What the operator API makes of the body of a report, which is right. */
+export function readReportOf({ node }: DepositsNode, body: object): Report {
+  const result = readReport(body as DepositReportBody, node.live.config.assets)
+  if (!isReport(result)) throw new Error(JSON.stringify(result))
+  return result
 }
 
 let hashes = 0

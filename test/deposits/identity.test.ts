@@ -1,14 +1,11 @@
 /** One payment is one deposit and is credited once, whoever reports it, how often, and in which order. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createSystemClock } from '../../src/base/clock.ts'
 import { newId } from '../../src/base/ids.ts'
-import { createMetricsRegistry, type MetricsRegistry } from '../../src/base/metrics.ts'
-import { isReport, type Report, readReport } from '../../src/deposits/report.ts'
-import { DepositReporter, type ReportResult } from '../../src/deposits/reporter.ts'
-import type { DepositReportBody } from '../../src/deposits/schemas.ts'
+import type { MetricsRegistry } from '../../src/base/metrics.ts'
+import type { Report } from '../../src/deposits/report.ts'
+import type { DepositReporter, ReportResult } from '../../src/deposits/reporter.ts'
 import { StoreUnavailable } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
-import { captureLog } from '../support/door.ts'
 import { Random } from '../support/random.ts'
 import {
   auditOf,
@@ -17,9 +14,11 @@ import {
   newAddress,
   newHash,
   newProfile,
+  newReporter,
   newRule,
   openDepositsNode,
   postingsOf,
+  readReportOf,
   report,
   reportOf,
   transferOf,
@@ -31,27 +30,6 @@ beforeAll(async () => {
   stand = await openDepositsNode()
 })
 afterAll(() => stand?.close())
-
-/** A reporter as another node of the service has one; what it logs is kept. */
-function newReporter() {
-  const { log, lines } = captureLog()
-  const metrics = createMetricsRegistry()
-  const { db, live } = stand.node
-  const settings = () => ({
-    conversions: { assets: live.config.assets, parAssets: [], markets: [] },
-    minimumOf: () => undefined,
-    isSandbox: false,
-    start: { convertSecondsMax: 60 },
-  })
-  const reporter = new DepositReporter({ db, clock: createSystemClock(), log, metrics, settings })
-  return { reporter, lines, metrics }
-}
-
-function read(body: object): Report {
-  const result = readReport(body as DepositReportBody, stand.node.live.config.assets)
-  if (!isReport(result)) throw new Error(JSON.stringify(result))
-  return result
-}
 
 /** Reports again what a busy store did not store, as sources are told to. */
 async function untilStored(reporter: DepositReporter, reports: readonly Report[]): Promise<void> {
@@ -80,11 +58,14 @@ describe('one payment', () => {
     const sources = ['custody', 'node', 'watcher']
     const stages = ['PENDING', 'PENDING', 'FAILED', 'COMPLETED']
     const runs = sources.map(async (source) => {
-      const { reporter } = newReporter()
+      const { reporter } = newReporter(stand)
       const left = hashes.flatMap((hash, index) =>
         stages.map((status, confirmations) => {
           const crypto = { tx_hash: source === 'node' ? hash.toUpperCase().replace('0X', '0x') : hash }
-          return read(reportOf(address, { source, external_id: `${index}`, status, confirmations, crypto }))
+          return readReportOf(
+            stand,
+            reportOf(address, { source, external_id: `${index}`, status, confirmations, crypto }),
+          )
         }),
       )
       for (let place = left.length - 1; place > 0; place--) {
@@ -177,10 +158,10 @@ describe('a report of what is known', () => {
   })
 
   it('raises an alarm when it differs', async () => {
-    const { reporter, lines } = newReporter()
+    const { reporter, lines } = newReporter(stand)
     const body = reportOf(await newAddress(stand, await newProfile(stand)))
-    await reporter.report([read(body)])
-    const [result] = await reporter.report([read({ ...body, amount: '1', source: 'node' })])
+    await reporter.report([readReportOf(stand, body)])
+    const [result] = await reporter.report([readReportOf(stand, { ...body, amount: '1', source: 'node' })])
     expect(result).toMatchObject({ problem: { code: 'deposit_conflict' } })
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
       { source: 'node', fields: ['amount'], msg: 'deposit report conflicts' },
@@ -238,11 +219,15 @@ describe('a batch', () => {
   })
 
   it('with an item that cannot be stored stores the others one by one', async () => {
-    const { reporter, lines } = newReporter()
+    const { reporter, lines } = newReporter(stand)
     const profileId = await newProfile(stand)
     const address = await newAddress(stand, profileId)
-    const unknown = { ...read(reportOf(address)), asset: 'NOPE' }
-    const results = await reporter.report([read(reportOf(address)), unknown, read(reportOf(address))])
+    const unknown = { ...readReportOf(stand, reportOf(address)), asset: 'NOPE' }
+    const results = await reporter.report([
+      readReportOf(stand, reportOf(address)),
+      unknown,
+      readReportOf(stand, reportOf(address)),
+    ])
     expect(results).toMatchObject([{ status: 'created' }, { error: {} }, { status: 'created' }])
     expect(await balancesOf(stand, profileId)).toMatchObject({ available: '200000000' })
     expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
@@ -254,11 +239,13 @@ describe('a batch', () => {
 
 describe('reports that arrive together', () => {
   it('are committed together, each with its own result', async () => {
-    const { reporter } = newReporter()
+    const { reporter } = newReporter(stand)
     const address = await newAddress(stand, await newProfile(stand))
     const { rows: before } = await transactionIds()
     const results = await Promise.all(
-      Array.from({ length: 20 }, (_, index) => reporter.report([read(reportOf(address, { amount: `${index + 1}` }))])),
+      Array.from({ length: 20 }, (_, index) =>
+        reporter.report([readReportOf(stand, reportOf(address, { amount: `${index + 1}` }))]),
+      ),
     )
     const amounts = results.map(([result]) =>
       result !== undefined && 'deposit' in result ? result.deposit.amount : '',
@@ -278,13 +265,13 @@ async function transactionIds() {
 }
 
 it('an operator sees what became of reports, how long the oldest waits, and what belongs to nobody', async () => {
-  const { reporter, metrics } = newReporter()
+  const { reporter, metrics } = newReporter(stand)
   const body = reportOf(await newAddress(stand, await newProfile(stand)))
   const nobody = reportOf('0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed')
   const before = await readSamples(metrics)
-  await reporter.report([body, body, nobody, { ...body, amount: '2' }].map(read))
+  await reporter.report([body, body, nobody, { ...body, amount: '2' }].map((body) => readReportOf(stand, body)))
   const pending = reportOf(body.crypto.address, { status: 'PENDING' })
-  await reporter.report([read(pending)])
+  await reporter.report([readReportOf(stand, pending)])
   await sql`update deposits set created_at = now() - interval '1 hour' where tx_hash = ${pending.crypto.tx_hash}`.execute(
     stand.node.db.tables(),
   )

@@ -27,6 +27,7 @@ const REACHED_BY_MANY = [
   'delivery.give_up',
   'orchestration.retry',
   'orchestration.release',
+  'orchestration at once',
   'conversion market',
 ]
 // The embedded store has one session and waits for the disk.

@@ -20,6 +20,7 @@ import { SCOPES, servedScopes } from '../../src/contract/scopes.ts'
 import type { Hub } from '../../src/gateway/hub.ts'
 import { ensureLedgerAssets } from '../../src/ledger/assets.ts'
 import type { Instrument } from '../../src/market/event.ts'
+import type { Converter } from '../../src/orchestrations/convert.ts'
 import type { Db } from '../../src/store/db.ts'
 import { captureLog } from './door.ts'
 import { SIMULATED_FLAGS } from './simulated-markets.ts'
@@ -66,6 +67,8 @@ export interface RestNodeOptions {
   readonly hub?: Pick<Hub, 'markets'>
   /** Whether the instrument of a market trades; absent = that is not known. */
   readonly instrumentOf?: (symbol: string) => Instrument | undefined
+  /** How deposits are converted as they are credited; absent = they are left to a worker. */
+  readonly converter?: Converter
 }
 
 export class RestNode {
@@ -153,6 +156,7 @@ export class RestNode {
           hub: {} as Hub,
           sourcesOf: () => [],
           ledgerState: () => ({ balances: 0, differences: [] }),
+          ...(options.converter === undefined ? {} : { converter: options.converter }),
         }),
       ],
     })

@@ -64,6 +64,22 @@ export async function priceConversions<Tables>(
   return requests.map((request, index) => outcomeOf(request, plans[index]!, state))
 }
 
+/**
+ * One outcome for each request, in the same order, of those that need no lock: conversions at par into an asset whose
+ * desk has no limit. Undefined: `priceConversions` has to be asked.
+ */
+export function priceWithoutLocks(
+  requests: readonly PriceRequest[],
+  context: PricingContext,
+): readonly (PriceOutcome | undefined)[] {
+  const state: PricingState = { context, books: new Map(), taken: new Map(), payable: new Map() }
+  return requests.map((request) => {
+    const plan = planOf(request, context)
+    const isFree = plan.kind === 'par' && !context.settings.deskLimits.has(plan.destination.symbol)
+    return isFree ? outcomeOf(request, plan, state) : undefined
+  })
+}
+
 /** Stores priced conversions with their evidence; from then on other transactions see what they took. */
 export async function recordConversions<Tables>(
   transaction: Transaction<Tables>,

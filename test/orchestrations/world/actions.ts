@@ -29,6 +29,8 @@ const crypto = (network: string) => () => ({ crypto: { network } })
 /** At par and by the market, to profiles and out of the service, by every kind of source. */
 const TEMPLATES: readonly Template[] = [
   { source_asset: 'USDC', destination_asset: 'USDG', source: crypto('ETHEREUM') },
+  // Its desk has no limit: it is converted as it is credited.
+  { source_asset: 'USDC', destination_asset: 'USDP', source: crypto('ETHEREUM') },
   { source_asset: 'USDC', destination_asset: 'USDC', source: crypto('ETHEREUM'), destination: OUTSIDE },
   { source_asset: 'USDC', destination_asset: 'USD', source: crypto('ETHEREUM'), destination: BANK },
   { source_asset: 'BTC', destination_asset: 'USD', source: crypto('BITCOIN') },

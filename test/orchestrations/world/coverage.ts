@@ -7,6 +7,8 @@ export async function coverage({ db }: World): Promise<Readonly<Record<string, n
   const { rows } = await sql<{ what: string; count: number }>`
     select 'deposit ' || coalesce(secondary_status, disposition, status) as what, count(*)::int from deposits group by 1
     union all select 'orchestration ' || coalesce(fail_code, waiting_for, status), count(*)::int from orchestrations group by 1
+    union all select 'orchestration at once', count(*)::int from orchestrations
+      where status = 'COMPLETED' and updated_at = created_at having count(*) > 0
     union all select 'delivery ' || case when late then 'late' else status end, count(*)::int from deliveries group by 1
     union all select 'conversion ' || kind, count(*)::int from conversions group by 1
     union all select 'receivable', count(*)::int from postings where debit_bucket = 'receivable'

@@ -9,8 +9,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inject } from 'vitest'
 import { createLog } from '../../../src/base/log.ts'
+import { createMetricsRegistry } from '../../../src/base/metrics.ts'
 import { ensureLedgerAssets } from '../../../src/ledger/assets.ts'
 import type { ConvertSettings } from '../../../src/orchestrations/convert.ts'
+import { createStepMetrics } from '../../../src/orchestrations/metrics.ts'
 import type { PricingBook } from '../../../src/orchestrations/pricing/context.ts'
 import type { Db } from '../../../src/store/db.ts'
 import { migrate } from '../../../src/store/migrate.ts'
@@ -131,11 +133,14 @@ export class World {
     const folder = mkdtempSync(join(tmpdir(), 'tidegate-world-'))
     const api = createFaultyStore(db)
     const kept = captureLog()
+    let world: World | undefined
+    const settings = () => convertSettings(node.live.config, (symbol) => world?.bookOf(symbol))
     const node = await RestNode.open({
       db: api.db,
       hasTestSeed: true,
       flags: { ...FLAGS, data_dir: folder },
       log: kept.log,
+      converter: { settings, metrics: createStepMetrics(createMetricsRegistry()) },
     })
     await db.transaction((transaction) => ensureLedgerAssets(transaction, node.live.config.assets))
     const parties: Party[] = []
@@ -143,8 +148,6 @@ export class World {
       const customer = parties.length === 2 ? (parties[1] as Party).customer : await node.newCustomer()
       parties.push({ customer, account: await newAccount(customer, name) })
     }
-    let world: World | undefined
-    const settings = () => convertSettings(node.live.config, (symbol) => world?.bookOf(symbol))
     const workers = workerStores.map((store, index) =>
       createWorker(createFaultyStore(store), settings, index * CLOCK_SKEW_MILLISECONDS),
     )

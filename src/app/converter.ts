@@ -1,0 +1,30 @@
+/**
+ * How this process converts: by the configuration in force and its live books, for the worker and for deposits that are
+ * converted as they are credited alike. What both do is counted together.
+ */
+import type { Clock } from '../base/clock.ts'
+import type { MetricsRegistry } from '../base/metrics.ts'
+import type { Config } from '../config/settings.ts'
+import type { MarketReplicas } from '../markets/market-replicas.ts'
+import type { Converter } from '../orchestrations/convert.ts'
+import { createStepMetrics, createWaitingMetrics } from '../orchestrations/metrics.ts'
+import { createPricingMetrics } from '../orchestrations/pricing/metrics.ts'
+import type { Db } from '../store/db.ts'
+import { pricingContext } from './pricing-context.ts'
+
+export interface ConverterParts {
+  readonly clock: Clock
+  readonly metrics: MetricsRegistry
+  readonly live: { readonly config: Config }
+}
+
+/** With its metrics, so once for a process. */
+export function createConverter({ clock, metrics, live }: ConverterParts, db: Db, replicas: MarketReplicas): Converter {
+  const pricing = () => pricingContext({ config: live.config, clock, replicas })
+  createPricingMetrics(metrics, db, pricing)
+  createWaitingMetrics(metrics, db)
+  return {
+    settings: () => ({ feeBps: live.config['orchestrations.fee_bps'], pricing: pricing() }),
+    metrics: createStepMetrics(metrics),
+  }
+}
