@@ -1,6 +1,6 @@
 /**
- * The generated pages of docs/reference, made from the tables that the code itself runs on. `npm run docs` writes
- * them; a test wants the committed ones to be equal.
+ * Generates the pages of docs/reference from the tables that the code uses. `npm run docs` writes them; a test compares
+ * them with the committed files.
  */
 
 import { TOKEN_ERRORS } from '../src/auth/token-errors.ts'
@@ -28,12 +28,12 @@ export function referencePages(): [path: string, text: string][] {
 const FEED_MEMBERS = [
   [
     '`kind`',
-    `one of ${VENUE_NAMES.map((name) => `\`${name}\``).join(', ')}; a feed named after a kind is of that kind`,
+    `one of ${VENUE_NAMES.map((name) => `\`${name}\``).join(', ')}; a feed with the name of a kind has that kind`,
   ],
-  ['`url`', 'where its WebSocket is; that of the kind when absent'],
+  ['`url`', 'address of its WebSocket; default: that of the kind'],
   [
     '`rest_url`',
-    'where its HTTP API is, without a path; that of the kind when absent. A feed of a name of its own names both addresses or none, because books are right only when both are of the same exchange',
+    'address of its HTTP API, without a path; default: that of the kind. A feed whose name is not a kind sets both addresses or neither, because both must belong to the same exchange',
   ],
 ]
 
@@ -54,7 +54,7 @@ function configurationPage(): string {
   const assets = SETTINGS.assets.initial.map((asset) => [
     `\`${asset.symbol}\``,
     String(asset.decimals),
-    asset.networks.join(', ') || 'none: at a bank',
+    asset.networks.join(', ') || 'none: a bank currency',
   ])
   const relations = RELATIONS.map(
     ({ key, rule }) => `- \`${key}\` ${sentence(rule).replace(/^./, (letter) => letter.toLowerCase())}`,
@@ -62,7 +62,7 @@ function configurationPage(): string {
   return `${NOTICE}
 # Configuration
 
-A value is taken from the first of these that has it:
+Each setting takes its value from the first of these sources that contains it:
 
 1. a flag, which is the key itself: \`--http.port 0\`;
 2. an environment variable, as named below (an empty one counts as absent); secrets also from the file named by the
@@ -73,8 +73,8 @@ A value is taken from the first of these that has it:
 SIGHUP makes a running service reload all of this, with the same flags. Keys marked *Live* are applied at once,
 and the certificate of the public listener is read again; every other key that has changed is named in the log and keeps
 its old value until the next start. A configuration with a problem changes nothing. Neither does one that looks like a
-file cut short: an empty file whose values are missing, or no markets while the service has some (to serve none, restart
-it). The log gives the reason. Markets are added and removed without dropping a connection: a subscriber of one that is
+truncated file: an empty file that would change values, or no markets while the service has some (to serve none, restart
+the service). The log contains the reason. Markets are added and removed without dropping a connection: a subscriber of one that is
 removed, or that changes in any way, gets
 \`{"type":"unsubscribe","channels":[{"type":…,"params":…,"success":true}]}\`.
 
@@ -89,8 +89,8 @@ ${relations.join('\n')}
 
 ## Feeds
 
-A feed is one connection to a venue. Its name is what \`sources\` write before the colon, and the name that logs, metrics,
-\`/readyz\` and recordings have for it. Several feeds of one kind can be read side by side, as Binance and Binance.US here:
+A feed is one connection to a venue. Its name is the part before the colon in \`sources\`, and identifies it in logs,
+metrics, \`/readyz\` and recordings. Several feeds can have the same kind, as Binance and Binance.US here:
 
 \`\`\`yaml
 feeds:
@@ -103,40 +103,40 @@ ${table(['member', 'meaning'], FEED_MEMBERS)}
 
 Names have ${FEED_NAME_WORDS};
 \`module\`, \`replay\` and \`simulator\` are reserved, and no name ends in \`-rest\`. The feeds
-${listed(VENUE_NAMES.map((name) => `\`${name}\``))} are there without being configured. The flags \`--feeds.NAME.url\` and
+${listed(VENUE_NAMES.map((name) => `\`${name}\``))} exist by default. The flags \`--feeds.NAME.url\` and
 \`--feeds.NAME.rest_url\`, the variables \`TIDEGATE_FEEDS_NAME_URL\` and \`TIDEGATE_FEEDS_NAME_REST_URL\` (\`-\` as \`_\`)
 and flat keys of the file replace single addresses. A new or changed feed needs a restart: a reload whose markets name a
 feed that is not running is refused.
 
-Addresses, from the venues’ documentation as of 2026-11-22. They were not tried from here; the first of each kind is its
-default.
+Addresses, from the venues’ documentation as of 2026-11-22. They have not been tested from here. The first of each kind is
+its default.
 
 ${table(['kind', 'exchange', 'url', 'rest_url'], FEED_ADDRESSES)}
 
 ## Markets
 
-Every member but \`aggregation\` is required.
+Every member except \`aggregation\` is required.
 
 ${table(
   ['member', 'meaning'],
   [
     [
       '`symbol`',
-      'what customers subscribe to: `base_asset` and `quote_asset` in one word, unique, capital letters and digits',
+      'the name for subscriptions: `base_asset` followed by `quote_asset`, unique, capital letters and digits',
     ],
     ['`base_asset`, `quote_asset`', 'the assets, capital letters and digits'],
     [
       '`price_decimals`, `amount_decimals`',
-      '0 to 18: the fraction digits of every price and amount of this market. A source that is finer is refused, never rounded',
+      '0 to 18: the fraction digits of every price and amount of this market. A source with more digits is refused, never rounded',
     ],
-    ['`depth`', 'published levels a side; 0 = all'],
+    ['`depth`', 'published levels per side; 0 = all'],
     [
       '`sources`',
-      `where its book comes from: ${listed(SOURCE_FORMS.map((form) => `\`${form}\``))}, with the name of a [feed](#feeds) and the exchange’s own symbol, or the path of a [recording](../recordings.md). Up to ${SOURCES_MAX} make [one book](../aggregated-books.md), each named once; \`simulator\` and \`replay:FILE\` stand alone. \`{source, max_age_ms}\` gives a source a maximum age of its own`,
+      `its market-data sources: ${listed(SOURCE_FORMS.map((form) => `\`${form}\``))}, with the name of a [feed](#feeds) and the symbol of the exchange, or the path of a [recording](../recordings.md). Up to ${SOURCES_MAX} distinct sources make [one book](../aggregated-books.md); \`simulator\` and \`replay:FILE\` must be the only source. \`{source, max_age_ms}\` sets a maximum age for one source`,
     ],
     [
       '`aggregation`',
-      '`{policy, max_age_ms}`: which of crossing sources takes precedence, `recency` (default) or `priority`, and after how many milliseconds without a book message a source is left out of [the book](../aggregated-books.md) (default: never)',
+      '`{policy, max_age_ms}`: which of crossing sources takes precedence, `recency` (default) or `priority`, and the milliseconds without a book message after which a source is excluded from [the book](../aggregated-books.md) (default: never)',
     ],
   ],
 )}
@@ -152,17 +152,17 @@ markets:
     sources: [kraken:BTC/USD]
 \`\`\`
 
-At most ${MARKETS_MAX} markets. There are none by default: the service then runs for REST alone, and \`/readyz\` reports that no
-market is configured. \`demo\` alone has a default, ${listed(DEMO_DEFAULTS.markets.map(({ symbol }) => symbol))} from the simulator.
+At most ${MARKETS_MAX} markets. There are none by default: the service then serves only REST, and \`/readyz\` reports that no
+market is configured. Only \`demo\` has a default, ${listed(DEMO_DEFAULTS.markets.map(({ symbol }) => symbol))} from the simulator.
 
 The source \`simulator\` invents its prices. It is refused unless \`simulator.allowed\` is true (as it is in \`demo\`), and a
-market that has it is marked wherever it shows: in \`/readyz\`, as \`tidegate_market_simulated\` 1, and in
+market that uses it is marked: in \`/readyz\`, as \`tidegate_market_simulated\` 1, and in
 \`GET /v2/markets\` as \`"simulated": true\`.
 
 ## Assets
 
 An asset is \`{symbol, decimals, networks}\`: capital letters and digits; 0 to 18 digits behind the point of an amount; the
-crypto networks that carry it. An asset without networks is money at a bank, and comes and goes over
+crypto networks that carry it. An asset without networks is a bank currency, which is deposited and withdrawn over
 ${listed(FIAT_NETWORKS.map((name) => `\`${name}\``))}. The networks are ${listed(CRYPTO_NETWORK_NAMES.map((name) => `\`${name}\``))}.
 
 \`\`\`yaml

@@ -1,6 +1,6 @@
 /**
- * The kind of setting that gives assets an amount each: `{USD: 1000, BTC: "0.5"}`. Amounts are texts of plain decimals,
- * zero or above; whether an asset exists and has so many decimals is checked when a whole configuration is loaded.
+ * A kind of setting that assigns an amount to assets: `{USD: 1000, BTC: "0.5"}`. Amounts are decimal text of 0 or more.
+ * Whether the assets exist and have enough decimals is checked once the whole configuration is loaded.
  */
 
 import { parseDecimal } from '../base/decimal.ts'
@@ -33,7 +33,7 @@ export function assetAmounts(common: { readonly live?: true; readonly meaning: s
       const problems: Problem[] = []
       for (const [symbol, value] of Object.entries(raw)) {
         const amount = amountText(value)
-        if (!isAssetSymbol(symbol)) problems.push({ path: `.${symbol}`, message: 'is no symbol of an asset' })
+        if (!isAssetSymbol(symbol)) problems.push({ path: `.${symbol}`, message: 'is not a symbol of an asset' })
         else if (amount !== undefined) amounts.set(symbol, amount)
         else {
           const message = `${given(value)}, not a decimal number of 0 or more; one with a fraction is quoted: "0.5"`
@@ -45,20 +45,20 @@ export function assetAmounts(common: { readonly live?: true; readonly meaning: s
   }
 }
 
-/** Amounts of assets that are not configured, or that have more decimals than their asset. */
+/** Problems with amounts of assets that are not configured, or with more decimals than their asset. */
 export function assetAmountProblems(amounts: AssetAmounts, assets: readonly Asset[]): readonly Problem[] {
   return [...amounts].flatMap(([symbol, amount]): Problem[] => {
     const path = `.${symbol}`
     const asset = assets.find((candidate) => candidate.symbol === symbol)
     if (asset === undefined) {
-      return [{ path, message: `is none of ${assets.map((candidate) => candidate.symbol).join(', ')}` }]
+      return [{ path, message: `is not one of ${assets.map((candidate) => candidate.symbol).join(', ')}` }]
     }
     if (typeof parseDecimal(amount, asset.decimals) !== 'string') return []
     return [{ path, message: `is ${amount}, which has more decimals than ${symbol} (${asset.decimals})` }]
   })
 }
 
-/** In minor units of the assets, each of which is configured. */
+/** Amounts in minor units. Every asset must be configured. */
 export function minorUnitsOf(amounts: AssetAmounts, assets: readonly Asset[]): ReadonlyMap<string, bigint> {
   return new Map(
     assets.flatMap(({ symbol, decimals }) => {
@@ -69,7 +69,7 @@ export function minorUnitsOf(amounts: AssetAmounts, assets: readonly Asset[]): R
   )
 }
 
-/** A YAML number with a fraction has lost what was typed. */
+/** A YAML number with a fraction is refused: its text is lost. */
 function amountText(value: unknown): string | undefined {
   const text = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value
   return typeof text === 'string' && AMOUNT.test(text) ? text : undefined

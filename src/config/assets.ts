@@ -1,6 +1,5 @@
 /**
- * The `assets` setting: what a configured asset looks like, every rule it must keep, and the assets that are there when
- * nobody configures any. Whether anybody holds one is not its business.
+ * The `assets` setting: the form of a configured asset, its validation, and the default assets.
  */
 import { isObject } from '../base/json-value.ts'
 import { nearest } from '../base/nearest.ts'
@@ -9,7 +8,7 @@ import { CRYPTO_NETWORK_NAMES, type CryptoNetwork } from '../contract/crypto-net
 import { given, type Problem, type Reading, type Setting } from './setting-kinds.ts'
 
 const SYMBOL = /^[A-Z0-9]{1,12}$/
-/** What the ledger's amounts can hold; 18 is the most that an asset in use has. */
+/** Most decimals of an asset in the ledger; no asset in use has more. */
 const DECIMALS_MAX = 18
 const MEMBERS = ['symbol', 'decimals', 'networks']
 
@@ -60,12 +59,12 @@ function readAssets(raw: unknown): Reading<readonly Asset[]> {
     const earlier = places.get(symbol)
     if (earlier === undefined) places.set(symbol, index)
     if (symbol === '' || earlier === undefined) continue
-    problems.push({ path: `[${index}].symbol`, message: `is ${symbol}, which assets[${earlier}] has already` })
+    problems.push({ path: `[${index}].symbol`, message: `is ${symbol}, which assets[${earlier}] already has` })
   }
   return problems.length > 0 ? { problems } : { value: read }
 }
 
-/** What of an entry is right; what is not is added to `problems`. */
+/** The valid parts of an entry; problems are added to `problems`. */
 function readAsset(entry: unknown, path: string, problems: Problem[]): Asset {
   const note = (member: string, message: string): void => void problems.push({ path: path + member, message })
   if (!isObject(entry)) {
@@ -99,7 +98,7 @@ function readNetworks(raw: unknown, note: (step: string, message: string) => voi
   for (const [index, name] of raw.entries()) {
     const network = CRYPTO_NETWORK_NAMES.find((candidate) => candidate === name)
     if (network === undefined) note(`[${index}]`, `${given(name)}, not one of ${CRYPTO_NETWORK_NAMES.join(', ')}`)
-    else if (networks.includes(network)) note(`[${index}]`, `is ${network}, which stands there twice`)
+    else if (networks.includes(network)) note(`[${index}]`, `is ${network}, which is named twice`)
     else networks.push(network)
   }
   return networks

@@ -1,6 +1,6 @@
 /**
- * The kind of setting that holds key material: the extended public key of an account, or nothing. A private key is
- * refused for what it is; no value is ever quoted, since what stands there by mistake may be one.
+ * A kind of setting for key material: the extended public key of an account, or empty. A private key is refused with a
+ * message of its own. Messages never quote the value, because it may be a private key.
  */
 import {
   extendedKeyFault,
@@ -15,7 +15,7 @@ export function accountKey(family: WatchedFamily, meaning: string): Setting<stri
     initial: '',
     meaning,
     accepts,
-    // Who has it sees every address of the account.
+    // It reveals every address of the account.
     secret: true,
     structured: false,
     show: (value) => value,

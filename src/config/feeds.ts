@@ -1,8 +1,8 @@
 /**
- * The `feeds` setting: connections to venues by name, so that several feeds of one kind can be read side by side. It
- * knows which kinds there are and their public addresses, not how they are spoken to. A feed for each kind, named after
- * it, is there without being configured. Flags, variables and flat keys of a file address single members of the map:
- * `feeds.NAME.url` and `feeds.NAME.rest_url`.
+ * The `feeds` setting: connections to venues by name, so that several feeds of one kind can be used side by side. Kinds
+ * and default addresses come from the venue table. A feed for each kind, with the name of the kind, exists by default.
+ * Flags, variables and flat keys of a file address single members of the map: `feeds.NAME.url` and
+ * `feeds.NAME.rest_url`.
  */
 import { isObject } from '../base/json-value.ts'
 import { nearest } from '../base/nearest.ts'
@@ -18,17 +18,17 @@ interface Feed {
 /** By name. */
 export type Feeds = ReadonlyMap<string, Feed>
 
-/** One member of the map, as a flag, a variable or a flat key names it. */
+/** One member of the map, as named by a flag, a variable or a flat key. */
 interface FeedMember {
   readonly name: string
   readonly member: 'url' | 'rest_url'
 }
 
-/** Each feed is a connection; more are no way to read more pairs of a venue. */
+/** Each feed is one connection. */
 const FEEDS_MAX = 64
 const NAME = /^[a-z][a-z0-9-]{0,31}$/
 export const FEED_NAME_WORDS = '1 to 32 small letters, digits and hyphens, beginning with a letter'
-/** Sources of other kinds have these names, or will. */
+/** Names of other kinds of sources, present and future. */
 const RESERVED: readonly string[] = ['module', 'replay', 'simulator']
 const MEMBERS = ['kind', 'url', 'rest_url']
 const MEMBER_KEY = /^feeds\.([^.]+)\.(url|rest_url)$/
@@ -55,7 +55,7 @@ export function feeds(common: { readonly meaning: string }): Setting<Feeds> {
   }
 }
 
-/** The member that a key names, whether there is such a feed or not; undefined for any other key. */
+/** The member that a key names, whether or not the feed exists; undefined for any other key. */
 export function feedMemberOf(key: string): FeedMember | undefined {
   const match = MEMBER_KEY.exec(key)
   return match === null ? undefined : ({ name: match[1], member: match[2] } as FeedMember)
@@ -69,7 +69,7 @@ export function feedKeyOf(variable: string): string | undefined {
   return `feeds.${name.toLowerCase().replaceAll('_', '-')}.${member.toLowerCase()}`
 }
 
-/** The feeds with one member replaced, or why that cannot be. */
+/** The feeds with one member replaced, or why that is not possible. */
 export function withFeedMember(known: Feeds, { name, member }: FeedMember, value: unknown): Feeds | string {
   const feed = known.get(name)
   if (feed === undefined)
@@ -80,7 +80,7 @@ export function withFeedMember(known: Feeds, { name, member }: FeedMember, value
   return new Map([...known, [name, { ...feed, addresses }]])
 }
 
-/** Which feeds there are instead of one that there is not. */
+/** A hint at the existing feeds for an unknown name. */
 export function unknownFeedText(name: string, known: Feeds): string {
   const names = [...known.keys()]
   const meant = nearest(name, names)
@@ -88,12 +88,12 @@ export function unknownFeedText(name: string, known: Feeds): string {
 }
 
 function readFeeds(raw: unknown): Reading<Feeds> {
-  // An empty section (`feeds:` with all its lines commented out) says nothing.
+  // An empty section (`feeds:` with all its lines commented out) counts as absent.
   if (raw === null) return { value: FEEDS_DEFAULT }
   if (!isObject(raw)) return { problems: [{ path: '', message: 'is not a map of feeds by name' }] }
   const entries = Object.entries(raw)
   if (entries.length > FEEDS_MAX) {
-    return { problems: [{ path: '', message: `has ${entries.length} feeds; ${FEEDS_MAX} are the most` }] }
+    return { problems: [{ path: '', message: `has ${entries.length} feeds; at most ${FEEDS_MAX} are allowed` }] }
   }
   const problems: Problem[] = []
   const read = new Map(FEEDS_DEFAULT)
@@ -116,11 +116,11 @@ function defaultAddressesOf(kind: VenueName): VenueAddresses {
 function nameProblem(name: string): string | undefined {
   if (RESERVED.includes(name)) return `is a reserved name (as are ${RESERVED.filter((one) => one !== name).join(', ')})`
   if (!NAME.test(name)) return `is not a name of ${FEED_NAME_WORDS}`
-  // TIDEGATE_FEEDS_NAME_REST_URL would mean two things.
+  // TIDEGATE_FEEDS_NAME_REST_URL would be ambiguous.
   return name.endsWith('-rest') ? 'is not a name: it ends in -rest' : undefined
 }
 
-/** What of an entry is right; what is not is added to `problems`. */
+/** The feed of an entry; problems are added to `problems`. Undefined when the entry is not a feed. */
 function readFeed(name: string, entry: unknown, path: string, problems: Problem[]): Feed | undefined {
   const note = (member: string, message: string): void => void problems.push({ path: path + member, message })
   if (!isObject(entry)) {

@@ -1,7 +1,6 @@
 /**
- * Puts the effective configuration together: flags over environment over file over defaults. It reports all problems at
- * once (the first of very many), each with its key and where the value came from, and never repeats the value of a
- * secret.
+ * Builds the effective configuration: flags over environment over file over defaults. It reports all problems at once
+ * (a limited number in full), each with its key and the origin of the value, and never quotes a secret.
  */
 import { isObject } from '../base/json-value.ts'
 import { nearest } from '../base/nearest.ts'
@@ -24,7 +23,7 @@ export interface ConfigInput {
   readonly file: string | undefined
   /** Reads a text file; throws what `node:fs` throws. */
   readonly readFile: (path: string) => string
-  /** Defaults of the running verb that differ from the table's, in the form a configuration file has. */
+  /** Defaults of the running verb that differ from the table, in the form of a configuration file. */
   readonly verbDefaults?: VerbDefaults
 }
 
@@ -36,18 +35,18 @@ export type ConfigResult =
       readonly config: Config
       readonly origins: Readonly<Record<SettingKey, string>>
       readonly warnings: readonly string[]
-      /** Whether there is a configuration file without a single value: a file that was truncated looks like this. */
+      /** Whether the configuration file contains no value, as a truncated file does. */
       readonly isFileEmpty: boolean
     }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[]; readonly warnings: readonly string[] }
 
-/** Variables with our prefix that are not configuration keys. */
+/** Variables with the prefix that are not settings. */
 const OTHER_VARIABLES = ['TIDEGATE_CONFIG', 'TIDEGATE_CLIENT_ID', 'TIDEGATE_CLIENT_SECRET', 'TIDEGATE_LONG']
 
 /** Keys whose amounts must be of configured assets. */
 const AMOUNT_KEYS = ['conversion.notional_max', 'conversion.desk_limits', 'orchestrations.minimums'] as const
 
-/** Unknown variables that are named one by one. */
+/** Unknown variables that are named in the warning. */
 const UNKNOWN_NAMES_MAX = 20
 
 interface RawValue {
@@ -55,7 +54,7 @@ interface RawValue {
   readonly origin: string
 }
 
-/** Values as one source gives them: of keys, and of single members of `feeds` by their own keys. */
+/** Values of one origin: of keys, and of single members of `feeds` by their own keys. */
 interface Layer {
   readonly values: Map<SettingKey, RawValue>
   readonly members: Map<string, RawValue>
@@ -104,7 +103,9 @@ export function loadConfig(input: ConfigInput): ConfigResult {
   return { ok: true, config, origins: knownOrigins, warnings, isFileEmpty }
 }
 
-/** Weakest first: later layers replace earlier ones key by key, and a whole map replaces its members. */
+/**
+ * Lowest precedence first: later layers replace earlier ones key by key, and a complete map replaces single members.
+ */
 function merged(layers: readonly Layer[]): Layer {
   const all: Layer = newLayer()
   for (const { values, members } of layers) {
@@ -115,7 +116,7 @@ function merged(layers: readonly Layer[]): Layer {
   return all
 }
 
-/** The feeds with the members that were given by themselves, and where the last of them came from. */
+/** The feeds with the members that were given separately, and the origin of the last of them. */
 function readMembers(
   configured: Feeds,
   members: ReadonlyMap<string, RawValue>,
@@ -137,7 +138,7 @@ function newLayer(): Layer {
   return { values: new Map(), members: new Map() }
 }
 
-/** What is wrong between keys whose values are sound one by one. */
+/** Problems between keys whose values are valid on their own. */
 function brokenRelations(config: Config, origins: Readonly<Record<SettingKey, string>>): ConfigProblem[] {
   const broken = RELATIONS.filter((relation) => !relation.holds(config)).map(({ key, other, rule }) => {
     const origin = origins[key] === 'default' ? origins[other] : origins[key]
@@ -159,7 +160,7 @@ export function variableOf(key: string): string {
   return `TIDEGATE_${key.toUpperCase().replaceAll('.', '_')}`
 }
 
-/** One line a problem: key, what is wrong, where it came from. */
+/** One line per problem: key, problem, origin. */
 export function describeProblem({ key, origin, message }: ConfigProblem): string {
   return key === '' ? `${origin}: ${message}` : `${key} ${message} (from ${origin})`
 }
@@ -187,7 +188,7 @@ function readFlags({ flags }: ConfigInput, problems: ProblemList): Layer {
   return layer
 }
 
-/** Empty variables count as absent: that is how container files leave one out. */
+/** Empty variables count as absent: that is how container files omit one. */
 function readEnvironment(input: ConfigInput, problems: ProblemList, warnings: string[]): Layer {
   const layer = newLayer()
   const { values: found } = layer
@@ -248,7 +249,7 @@ function addSecretFile(
   problems: ProblemList,
 ): void {
   try {
-    // Editors and `echo` end files with a line break that belongs to no secret.
+    // Editors and `echo` end files with a line break that is not part of the secret.
     found.set(key, { value: input.readFile(path).replace(/\r?\n$/, ''), origin: `${origin} (${path})` })
   } catch (error) {
     problems.add({ key, origin, message: `cannot be read from ${path}: ${fileErrorText(error)}` })
@@ -272,10 +273,10 @@ function readConfigFile(input: ConfigInput, problems: ProblemList): Layer {
   return layer
 }
 
-/** Walks the file down to known keys: `http: {port: 1}` and `http.port: 1` are the same. */
+/** Collects the known keys of a file: `http: {port: 1}` and `http.port: 1` are equal. */
 function collect(value: unknown, prefix: string, origin: string, layer: Layer, problems: ProblemList): void {
   if (!isObject(value)) {
-    const message = () => (prefix === '' ? 'does not hold keys and values' : unknownKey(prefix))
+    const message = () => (prefix === '' ? 'does not contain keys and values' : unknownKey(prefix))
     problems.add({ key: prefix, origin, message })
     return
   }
@@ -283,7 +284,7 @@ function collect(value: unknown, prefix: string, origin: string, layer: Layer, p
     const key = prefix === '' ? member : `${prefix}.${member}`
     if (feedMemberOf(key) !== undefined) layer.members.set(key, { value: inner, origin })
     else if (!isSettingKey(key)) {
-      // An empty section (`http:` with all its lines commented out) says nothing.
+      // An empty section (`http:` with all its lines commented out) counts as absent.
       if (inner === null && SETTING_KEYS.some((known) => known.startsWith(`${key}.`))) continue
       collect(inner, key, origin, layer, problems)
     } else if (layer.values.has(key)) problems.add({ key, origin, message: 'is given twice' })

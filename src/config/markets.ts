@@ -1,6 +1,6 @@
 /**
- * The `markets` setting: what a configured market looks like, every rule it must keep, and the simulated markets that
- * `demo` serves when none are configured. No other verb has markets that nobody configured.
+ * The `markets` setting: the form of a configured market, its validation, and the simulated markets that `demo` serves
+ * by default. No other verb has default markets.
  */
 import { isObject, type JsonObject } from '../base/json-value.ts'
 import { nearest } from '../base/nearest.ts'
@@ -9,13 +9,13 @@ import { type Aggregation, type ConfiguredMarket, isSimulator } from '../markets
 import { given, type Problem, type Reading, type Setting } from './setting-kinds.ts'
 import { maxAgeOf, readSources, showSource } from './sources.ts'
 
-/** What the simulator's prices and sizes can have without leaving the integers that are exact. */
+/** Most decimals with which the prices and amounts of the simulator are exact integers. */
 const SIMULATOR_DECIMALS_MAX = 8
 /** More levels per side than any venue offers. */
 const DEPTH_MAX = 1_000_000
 /**
- * More than any venue lists pairs against its main currencies. It bounds what is made of all markets at once: the answer
- * of `GET /v2/markets` (2,000 markets are 0.5 MB) and what one connection can subscribe to.
+ * More than the pairs that any venue lists against its main currencies. It limits what is built from all markets at
+ * once: the answer of `GET /v2/markets` (0.5 MB for 2,000 markets) and the subscriptions of one connection.
  */
 export const MARKETS_MAX = 2_000
 const MEMBERS = [
@@ -37,14 +37,14 @@ const SIMULATED_MARKETS: readonly ConfiguredMarket[] = [
   simulated('SOL', 'USD', 3, 6),
 ]
 
-/** The defaults of `demo` where they differ from the table of settings, in the form a configuration file has. */
+/** The defaults of `demo` that differ from the table of settings, in the form of a configuration file. */
 export const DEMO_DEFAULTS = {
   markets: SIMULATED_MARKETS.map(showMarket),
   'simulator.allowed': true,
   'rest.sandbox': true,
 } as const
 
-/** Where markets have the simulator as a source although it is not allowed, each with its place in the setting. */
+/** The markets that use the simulator although it is not allowed, with their place in the setting. */
 export function simulatorProblems(configured: readonly ConfiguredMarket[], isAllowed: boolean): readonly Problem[] {
   if (isAllowed) return []
   return configured.flatMap(({ sources }, index) => {
@@ -83,27 +83,27 @@ function simulated(baseAsset: string, quoteAsset: string, priceDecimals: number,
 function readMarkets(raw: unknown): Reading<readonly ConfiguredMarket[]> {
   if (!Array.isArray(raw)) return { problems: [{ path: '', message: 'is not a list of markets' }] }
   if (raw.length > MARKETS_MAX) {
-    return { problems: [{ path: '', message: `has ${raw.length} markets; ${MARKETS_MAX} are the most` }] }
+    return { problems: [{ path: '', message: `has ${raw.length} markets; at most ${MARKETS_MAX} are allowed` }] }
   }
   const problems: Problem[] = []
   const configured: ConfiguredMarket[] = []
   const places = new Map<string, number>()
   for (const [index, entry] of raw.entries()) {
-    const reader = new MarketReader(entry, `[${index}]`)
-    const market = reader.read()
-    problems.push(...reader.problems)
+    const parsed = new MarketEntry(entry, `[${index}]`)
+    const market = parsed.read()
+    problems.push(...parsed.problems)
     if (market === undefined) continue
     const { symbol } = market.definition
     const earlier = places.get(symbol)
     if (earlier === undefined) places.set(symbol, index)
-    else problems.push({ path: `[${index}].symbol`, message: `is ${symbol}, which markets[${earlier}] has already` })
+    else problems.push({ path: `[${index}].symbol`, message: `is ${symbol}, which markets[${earlier}] already has` })
     configured.push(market)
   }
   return problems.length > 0 ? { problems } : { value: configured }
 }
 
-/** Reads one entry, noting everything that is wrong with it. */
-class MarketReader {
+/** Reads one entry and collects its problems. */
+class MarketEntry {
   readonly problems: Problem[] = []
   readonly #entry: JsonObject | undefined
   readonly #path: string

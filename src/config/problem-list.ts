@@ -1,21 +1,21 @@
 /**
- * Collects what is wrong with a configuration: the first problems in full, of the rest the number, and nothing that is
- * long. A file that is no configuration at all has one problem for each of its lines.
+ * Collects the problems of a configuration: the first ones in full with a limited length, and the number of the others.
+ * A file that is not a configuration has a problem for each of its lines.
  */
 const PROBLEMS_MAX = 50
 const KEY_CHARACTERS_MAX = 200
 const MESSAGE_CHARACTERS_MAX = 500
 
 export interface ConfigProblem {
-  /** The key, with the place inside its value where there is one: `markets[0].depth`. */
+  /** The key, with the place inside its value if there is one: `markets[0].depth`. */
   readonly key: string
-  /** Where the value came from: `--http.port`, `TIDEGATE_HTTP_PORT`, a file, `default`. */
+  /** Origin of the value: `--http.port`, `TIDEGATE_HTTP_PORT`, a file, `default`. */
   readonly origin: string
   readonly message: string
 }
 
 interface NewProblem extends Omit<ConfigProblem, 'message'> {
-  /** A function is only called when the problem is kept: looking for what was meant takes time. */
+  /** A function is called only when the problem is kept, because searching for the intended key takes time. */
   readonly message: string | (() => string)
 }
 
@@ -23,7 +23,7 @@ export class ProblemList {
   readonly #kept: ConfigProblem[] = []
   #count = 0
 
-  /** All of them, kept or not. */
+  /** The number of all problems, kept or not. */
   get count(): number {
     return this.#count
   }

@@ -1,4 +1,4 @@
-/** What must hold between configuration keys; checked when a configuration is loaded. */
+/** Constraints between configuration keys, checked when a configuration is loaded. */
 import type { Config, SettingKey } from './settings.ts'
 
 interface Relation {
@@ -16,7 +16,7 @@ const CUSTODY_KEYS = [
   'custody.evm.xpub',
 ] as const
 
-/** What must hold between keys; a broken row is reported at its `key`. */
+/** Constraints between keys; a broken one is reported at its `key`. */
 export const RELATIONS: readonly Relation[] = [
   {
     key: 'auth.jwks_url',
@@ -27,19 +27,19 @@ export const RELATIONS: readonly Relation[] = [
   {
     key: 'auth.audience',
     other: 'auth.issuer',
-    rule: 'must be set exactly when auth.issuer is: its tokens for others are not for us',
+    rule: 'must be set exactly when auth.issuer is: tokens for another audience are refused',
     holds: (config) => (config['auth.audience'] === '') === (config['auth.issuer'] === ''),
   },
   {
     key: 'deliveries.webhook_secrets',
     other: 'deliveries.webhook_url',
-    rule: 'must be set when deliveries.webhook_url is: whoever pays has to know that the service asks for it',
+    rule: 'must be set when deliveries.webhook_url is: the executor must be able to verify the sender',
     holds: (config) => config['deliveries.webhook_url'] === '' || config['deliveries.webhook_secrets'] !== '',
   },
   {
     key: 'http.tls.cert_file',
     other: 'http.tls.key_file',
-    rule: 'must be set together with http.tls.key_file: TLS takes a certificate and its key, plain HTTP neither',
+    rule: 'must be set together with http.tls.key_file: TLS needs a certificate and its key, plain HTTP neither',
     holds: (config) => (config['http.tls.cert_file'] === '') === (config['http.tls.key_file'] === ''),
   },
   {
@@ -75,14 +75,14 @@ export const RELATIONS: readonly Relation[] = [
   {
     key: 'rest.sandbox',
     other: 'deliveries.webhook_url',
-    rule: 'must be false while deliveries.webhook_url is set: deposits for testing must never be paid out',
+    rule: 'must be false while deliveries.webhook_url is set: test deposits must never be paid out',
     holds: (config) => !config['rest.sandbox'] || config['deliveries.webhook_url'] === '',
   },
   ...CUSTODY_KEYS.map(
     (other): Relation => ({
       key: 'rest.sandbox',
       other,
-      rule: `must be false while ${other} is set: deposits for testing do not belong beside addresses of real money`,
+      rule: `must be false while ${other} is set: test deposits must not be mixed with addresses of real money`,
       holds: (config) => !config['rest.sandbox'] || config[other] === '',
     }),
   ),

@@ -1,23 +1,23 @@
 /**
- * The kinds of values that a setting can have: what each accepts, from text (flags, environment) and from YAML values,
- * and the words that describe it in problems, help and the reference page. A message never quotes a secret.
+ * The kinds of values that settings have: what each accepts as text (flags, environment) and as a YAML value, and its
+ * description in problems, help and the reference page. Messages never quote a secret.
  */
 
 export interface Problem {
-  /** Where inside the value (`[0].depth`); empty for the value itself. */
+  /** Place inside the value (`[0].depth`); empty for the value itself. */
   readonly path: string
   readonly message: string
 }
 
-/** More of a value helps nobody. */
+/** Longest quoted part of a value. */
 const SHOWN_CHARACTERS_MAX = 100
 
-/** What was given, as a message names it. */
+/** The given value in a message. */
 export function given(value: unknown): string {
   return value === undefined ? 'is missing' : `is ${shownValue(value)}`
 }
 
-/** A value as JSON, cut short. */
+/** A value as JSON, truncated. */
 function shownValue(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing'
   return text.length > SHOWN_CHARACTERS_MAX ? `${text.slice(0, SHOWN_CHARACTERS_MAX)}…` : text
@@ -27,17 +27,17 @@ export type Reading<Value> = { readonly value: Value } | { readonly problems: re
 
 export interface Setting<Value> {
   readonly initial: Value
-  /** One phrase for people: what the value does, with its unit where the key does not say it. */
+  /** The meaning of the value in one phrase, with the unit where the key does not contain it. */
   readonly meaning: string
-  /** What is accepted, in words: `0 to 65535`. */
+  /** Description of the accepted values: `0 to 65535`. */
   readonly accepts: string
   readonly secret: boolean
-  /** A new value is taken over while the service runs; without it, it needs a restart. */
+  /** Whether a reload applies a new value; without it, a restart is needed. */
   readonly live?: true
-  /** Text of flags and environment is read as YAML before `read` sees it. */
+  /** Whether text of flags and variables is parsed as YAML before `read`. */
   readonly structured: boolean
   read(value: unknown): Reading<Value>
-  /** The value as a configuration file would hold it. */
+  /** The value in the form of a configuration file. */
   show(value: Value): unknown
 }
 
@@ -68,7 +68,7 @@ function setting<Value>(
   }
 }
 
-/** Text that matches; YAML values that are not text are refused, since what was typed is lost (0123, no, 1e3). */
+/** Text that matches a pattern. YAML values of other types are refused because their text is lost (0123, no, 1e3). */
 export function text(common: Common<string> & { accepts: string; pattern: RegExp; secret?: boolean }): Setting<string> {
   const { accepts, pattern, secret, ...rest } = common
   return setting(
@@ -79,7 +79,7 @@ export function text(common: Common<string> & { accepts: string; pattern: RegExp
   )
 }
 
-/** An absolute address of one of the schemes, without user, query or fragment; trailing slashes are taken off. */
+/** An absolute address with one of the schemes, without user, query or fragment; trailing slashes are removed. */
 export function url(common: Common<string> & { schemes: readonly string[]; optional?: boolean }): Setting<string> {
   const { schemes, optional, ...rest } = common
   const accepts = `an address starting with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`
@@ -93,10 +93,10 @@ export function url(common: Common<string> & { schemes: readonly string[]; optio
   })
 }
 
-/** A PostgreSQL address as its own tools take it, or nothing; it may hold a password and is never quoted. */
+/** A PostgreSQL address in the form of its own tools, or empty; it may contain a password and is never quoted. */
 export function databaseUrl(common: Common<string>): Setting<string> {
   const accepts = 'an address such as postgres://user:password@host:5432/database'
-  // A host in the query is the folder of a socket, and then there is none in front of the path.
+  // A host in the query is the folder of a socket; the address then has no host before the path.
   const isAddress = (value: string) =>
     /^postgres(ql)?:\/\/[^\s\0]+$/.test(value) && (URL.canParse(value) || URL.canParse(value.replace('@/', '@host/')))
   const read = (value: unknown) => (typeof value === 'string' && (value === '' || isAddress(value)) ? value : undefined)
@@ -116,7 +116,7 @@ export function seconds(common: Common<number> & { min: number; max: number }): 
   return fraction(common, 'seconds')
 }
 
-/** A number, with up to three fraction digits, that something is multiplied with. */
+/** A factor with up to three fraction digits. */
 export function factor(common: Common<number> & { min: number; max: number }): Setting<number> {
   return fraction(common, 'a number')
 }
@@ -131,7 +131,7 @@ function fraction(common: Common<number> & { min: number; max: number }, what: s
   })
 }
 
-/** `true` or `false`; in YAML as it is, elsewhere as these words. */
+/** `true` or `false`, as a YAML value or as text. */
 export function toggle(common: Common<boolean>): Setting<boolean> {
   return setting(common, 'true or false', (value) => {
     const isOn = value === true || value === 'true'
@@ -146,7 +146,7 @@ export function choice<const Value extends string>(
   return setting(rest, `one of ${values.join(', ')}`, (value) => values.find((candidate) => candidate === value))
 }
 
-/** A list of different texts that each `fits`; a single text stands for a list of it. Empty where nothing is said. */
+/** A list of distinct texts that each pass `fits`; a single text is a list of one. Empty when absent. */
 export function list(common: {
   readonly initial?: readonly string[]
   readonly live?: true
@@ -170,7 +170,7 @@ export function list(common: {
         const path = Array.isArray(raw) ? `[${index}]` : ''
         const shown = shownValue(entry)
         if (typeof entry !== 'string' || !fits(entry)) return [{ path, message: `is ${shown}, not one of ${accepts}` }]
-        if (seen.has(entry)) return [{ path, message: `${shown} stands twice` }]
+        if (seen.has(entry)) return [{ path, message: `${shown} is named twice` }]
         seen.add(entry)
         return []
       })

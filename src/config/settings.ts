@@ -1,6 +1,6 @@
 /**
- * The one table of configuration keys. Validation, flags, help, `check-config` and the reference page are made from
- * it; a key that nothing reads has no place here. Limits are counted per node. Each topic has a file in `settings/`; the
+ * The table of all configuration keys. Validation, flags, help, `check-config` and the reference page are generated
+ * from it; a test rejects keys that no code reads. Limits apply per node. Each topic has a file in `settings/`; the
  * topics are in the order of the reference page.
  */
 import type { Setting } from './setting-kinds.ts'
@@ -45,7 +45,7 @@ export type Config = { readonly [Key in SettingKey]: ValueOf<(typeof SETTINGS)[K
 
 export const SETTING_KEYS = Object.keys(SETTINGS) as readonly SettingKey[]
 
-/** Whether a new value of the key is taken over while the service runs. */
+/** Whether a reload applies a new value of the key. */
 export function isLive(key: SettingKey): boolean {
   return (SETTINGS[key] as Setting<unknown>).live === true
 }

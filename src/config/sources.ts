@@ -1,6 +1,6 @@
 /**
- * The `sources` of a configured market: what each text means, and which may stand side by side. It knows what the symbols
- * of each kind of feed look like, not how a venue is spoken to.
+ * The `sources` of a configured market: how each entry is parsed, and which may be combined. The form of symbols comes
+ * from the venue table.
  */
 import { isObject } from '../base/json-value.ts'
 import { VENUES } from '../feed/venues.ts'
@@ -11,10 +11,10 @@ import { given, type Problem } from './setting-kinds.ts'
 /** Longest maximum age of a source, a day. */
 const MAX_AGE_MILLISECONDS_MAX = 86_400_000
 
-/** More venues than there are, less than anybody can watch. */
+/** Sources of one market. */
 export const SOURCES_MAX = 8
 
-/** What is wrong with a source in the light of the feeds that there are. */
+/** The problem of a source with the configured feeds, if there is one. */
 export function feedProblem(source: MarketSource, feeds: Feeds): string | undefined {
   if (!isVenueSource(source)) return undefined
   const feed = feeds.get(source.feed)
@@ -25,7 +25,7 @@ export function feedProblem(source: MarketSource, feeds: Feeds): string | undefi
   return `${given(sourceText(source))}, not like ${source.feed}:${symbolExample}`
 }
 
-/** A source as a list of sources has it: its text, or an object where it has a maximum age of its own. */
+/** A source in the form of the configuration: its text, or an object when it has its own maximum age. */
 export function showSource(source: MarketSource): unknown {
   const { maxAgeMilliseconds } = source
   return maxAgeMilliseconds === undefined
@@ -33,10 +33,10 @@ export function showSource(source: MarketSource): unknown {
     : { source: sourceText(source), max_age_ms: maxAgeMilliseconds }
 }
 
-/** How sources are written, for messages and pages. */
+/** The forms of a source, for messages and pages. */
 export const SOURCE_FORMS: readonly string[] = ['simulator', 'FEED:SYMBOL', 'replay:FILE']
 
-/** What is wrong with the sources of markets as they were written, in the light of the feeds that there are. */
+/** The problems of the sources of all markets as written, with the configured feeds. */
 export function feedProblems(markets: unknown, feeds: Feeds): readonly Problem[] {
   const problems: Problem[] = []
   for (const [index, market] of (Array.isArray(markets) ? (markets as unknown[]) : []).entries()) {
@@ -50,7 +50,10 @@ export function feedProblems(markets: unknown, feeds: Feeds): readonly Problem[]
   return problems
 }
 
-/** Reads a list of sources, noting everything that is wrong with it; `path` stands before what is noted. */
+/**
+ * Parses a list of sources and collects its problems.
+ * @param path place of the list in the setting
+ */
 export function readSources(value: unknown, path: string, problems: Problem[]): readonly MarketSource[] {
   const note = (place: string, message: string) => problems.push({ path: path + place, message })
   if (!Array.isArray(value) || value.length === 0) {
@@ -58,7 +61,7 @@ export function readSources(value: unknown, path: string, problems: Problem[]): 
     return []
   }
   if (value.length > SOURCES_MAX) {
-    note('', `names ${value.length} sources; ${SOURCES_MAX} are the most`)
+    note('', `names ${value.length} sources; at most ${SOURCES_MAX} are allowed`)
     return []
   }
   const places = new Map<string, number>()
@@ -72,20 +75,17 @@ export function readSources(value: unknown, path: string, problems: Problem[]): 
     const text = sourceText(source)
     const earlier = places.get(text)
     if (earlier === undefined) places.set(text, index)
-    else note(`[${index}]`, `is ${text}, which sources[${earlier}] is already`)
+    else note(`[${index}]`, `is ${text}, which sources[${earlier}] already names`)
     sources.push(source)
   }
   const alone = sources.find(standsAlone)
   if (alone !== undefined && places.size > 1) {
-    note(
-      '',
-      `names ${sourceText(alone)} beside other sources; its book is not the market's of now, so it has to stand alone`,
-    )
+    note('', `names ${sourceText(alone)} beside other sources; a simulated or recorded book must be the only source`)
   }
   return sources
 }
 
-/** A made-up book, or one of the past, added to a real one is a wrong book. */
+/** A simulated or recorded book must not be added to a current one. */
 function standsAlone(source: MarketSource): boolean {
   return isSimulator(source) || source.feed === 'replay'
 }
@@ -102,13 +102,13 @@ function sourceOfObject(entry: Readonly<Record<string, unknown>>): MarketSource 
     : { ...source, maxAgeMilliseconds }
 }
 
-/** A maximum age in milliseconds, or what is wrong with it. */
+/** A maximum age in milliseconds, or the problem with it. */
 export function maxAgeOf(value: unknown): number | string {
   const fits = typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_AGE_MILLISECONDS_MAX
   return fits ? value : `${given(value)}, not a whole number of milliseconds from 1 to ${MAX_AGE_MILLISECONDS_MAX}`
 }
 
-/** The source that a text names, or why there is none; whether there is such a feed is `feedProblem`'s to say. */
+/** The source that a text names, or the problem with it; `feedProblem` checks whether its feed exists. */
 function sourceOf(value: unknown): MarketSource | string {
   if (typeof value !== 'string' || value === '') return `${given(value)}, not ${SOURCE_FORMS.join(' or ')}`
   const colon = value.indexOf(':')

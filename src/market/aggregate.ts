@@ -1,17 +1,17 @@
 /**
- * One book of several sources of a market. Equal prices add up; a source whose book is not trusted drops out with all
- * its levels until its next snapshot. Where sources cross, one of them takes precedence: a level is shown only where it
- * crosses no level shown of a source before it. Precedence is by recency (the source whose best price moved, or which
- * traded, last) or fixed (the order of the configuration). A source that is older than its maximum age while others
- * change is excluded until its next book message.
+ * One book from several sources of a market. Amounts at equal prices are added. A source whose book is not trusted is
+ * left out with all its levels until its next snapshot. Where sources cross, one of them takes precedence: a level is
+ * shown only if it crosses no shown level of a source with higher precedence. Precedence is by recency (the source
+ * whose best price moved, or which traded, last) or fixed (the order of the configuration). A source that is older than
+ * its maximum age while others change is excluded until its next book message.
  *
- * What it publishes is never crossed, and is exactly what differs. It reads no clock: each message comes with its time.
- * Messages of the same millisecond rank by the order of the configuration, so precedence does not depend on which of
- * them arrived first.
+ * The published book is never crossed, and updates contain exactly the differences. It reads no clock: each message is
+ * passed with its time. Messages of the same millisecond rank in the order of the configuration, so precedence does not
+ * depend on their order of arrival.
  *
- * What a source shows is given by two limits, the best shown bid and ask of all sources before it: its bids below the
- * one, its asks above the other. So a message costs the levels it names and those between old and new limits, not depth
- * times sources.
+ * The shown levels of a source are defined by two limits, the best shown bid and ask of all sources with higher
+ * precedence: its bids below one, its asks above the other. So a message costs the levels in it and those between old
+ * and new limits, not depth times sources.
  */
 import { addScaled, type Scaled } from '../base/decimal.ts'
 import { Book } from './book.ts'
@@ -19,38 +19,47 @@ import { ASK, BID, type Execution, type LevelChange, type MarketEvent, type Side
 import { levelsBehind } from './view.ts'
 
 export interface AggregateStep {
-  /** What the writer of the market is to be offered, in this order. */
+  /** The events to offer to the sequencer of the market, in order. */
   readonly events: readonly MarketEvent[]
-  /** Why the source was thrown out: what it said left its book crossed or impossible, and it has to begin anew. */
+  /**
+   * Why the source was removed from the book: its messages led to a crossed or invalid book, so it needs a new
+   * snapshot.
+   */
   readonly violation?: string
 }
 
-/** Which of crossing sources is shown: the one whose best price moved or which traded last, or the one named first. */
+/**
+ * Which of crossing sources takes precedence: the one whose best price moved or which traded last, or the one that is
+ * configured first.
+ */
 export type AggregationPolicy = 'recency' | 'priority'
 
-/** One source of the market, as the configuration has it. */
+/** One source of the market as configured. */
 export interface AggregateInput {
-  /** As reasons name it. */
+  /** Its name in reasons. */
   readonly name: string
-  /** Without a book message for longer than that while other sources change, it is excluded; absent = never. */
+  /** A source without a book message for longer than this while other sources change is excluded; absent = never. */
   readonly maxAgeMilliseconds?: number
 }
 
 interface AggregatedSource {
   readonly name: string
   readonly maxAgeMilliseconds: number
-  /** Its place in the configuration. */
+  /** Its position in the configuration. */
   readonly place: number
   /** Empty while the source is not live. */
   readonly book: Book
   isLive: boolean
   /** Live, but too old to be shown. */
   isExcluded: boolean
-  /** When its last book message came. */
+  /** Time of its last book message. */
   heardMilliseconds: number
-  /** When a best price of its book moved or it traded, last. */
+  /** Time at which a best price of its book last moved or it last traded. */
   movedMilliseconds: number
-  /** Best shown ask and bid of all sources before it: only bids below `askLimit` and asks above `bidLimit` are shown. */
+  /**
+   * Best shown ask and bid of all sources with higher precedence: only bids below `askLimit` and asks above `bidLimit`
+   * are shown.
+   */
   askLimit: number
   bidLimit: number
 }
@@ -60,14 +69,14 @@ type LevelKey = Pick<LevelChange, 'side' | 'price'>
 export class Aggregate {
   readonly #sources: readonly AggregatedSource[]
   readonly #policy: AggregationPolicy
-  /** The sources that are shown, in order of precedence: live and not excluded. */
+  /** The shown sources (live and not excluded), in order of precedence. */
   #ranked: readonly AggregatedSource[] = []
-  /** What is shown; empty while no source is live. */
+  /** The shown book; empty while no source is live. */
   readonly #shown = new Book()
-  /** Whether the writer has to be told the whole book before differences mean anything to it. */
+  /** Whether the sequencer needs the whole book before it can apply differences. */
   #owesSnapshot = true
 
-  /** @param inputs in the order of the configuration; their places are their numbers in `offer` */
+  /** @param inputs in the order of the configuration; their indexes identify them in `offer` */
   constructor(inputs: readonly AggregateInput[], policy: AggregationPolicy) {
     this.#policy = policy
     this.#sources = inputs.map(({ name, maxAgeMilliseconds = Number.POSITIVE_INFINITY }, place) => ({
@@ -83,14 +92,14 @@ export class Aggregate {
     }))
   }
 
-  /** Whether a live source is left out because it is older than its maximum age. */
+  /** Whether a live source is excluded because it is older than its maximum age. */
   isExcluded(sourceNumber: number): boolean {
     return this.#sources[sourceNumber]!.isExcluded
   }
 
   /**
-   * Takes one whole message of a source.
-   * @param milliseconds when it came, by a clock that never goes back; the whole part ranks
+   * Takes one message of a source.
+   * @param milliseconds monotonic time of its arrival; the whole part ranks
    */
   offer(sourceNumber: number, event: MarketEvent, milliseconds: number): AggregateStep {
     const source = this.#sources[sourceNumber]!
@@ -102,13 +111,13 @@ export class Aggregate {
       case 'snapshot':
         return this.#follow(source, event.levels, 'replace', [], Math.floor(milliseconds))
       case 'update':
-        // Between `lost` and the next snapshot no change can be trusted; executions stand for themselves.
+        // Between `lost` and the next snapshot, changes are not trusted; executions do not depend on the book.
         if (!source.isLive) return { events: this.#eventsOf([], event.executions) }
         return this.#follow(source, event.changes, 'apply', event.executions, Math.floor(milliseconds))
     }
   }
 
-  /** Publishes the whole book with the next message of any source, because the writer does not trust what it has. */
+  /** Publishes the whole book with the next message of any source, because the sequencer does not trust its own. */
   startOver(): void {
     this.#owesSnapshot = true
   }
@@ -146,7 +155,7 @@ export class Aggregate {
       source.isLive = true
       source.isExcluded = false
     }
-    // A message that changes nothing, as at a venue that repeats itself, makes no other source old.
+    // A message without changes, as from a venue that repeats itself, makes no other source old.
     const isNews = !wasLive || touched.length > 0
     const excludesAny = isNews && this.#excludeOld(milliseconds, touched)
     if (!wasLive || hasMoved || excludesAny || wasExcluded !== source.isExcluded) this.#rank()
@@ -165,7 +174,7 @@ export class Aggregate {
     source.book.bids.clear()
     source.book.asks.clear()
     this.#rank()
-    // An old book is better than none: what was excluded is shown again when nothing else is left.
+    // An old book is better than none: an excluded source is shown again when no other is left.
     if (this.#ranked.length === 0) this.#readmit(touched)
     const events = this.#eventsOf(touched, executions)
     if (this.#ranked.length > 0) return events
@@ -173,7 +182,7 @@ export class Aggregate {
     return [...events, { type: 'lost', reason: `${source.name}: ${reason}` }]
   }
 
-  /** Leaves out the sources from which no book message came for longer than their maximum age; whether there are any. */
+  /** Excludes the sources without a book message for longer than their maximum age. Returns whether there are any. */
   #excludeOld(milliseconds: number, touched: LevelKey[]): boolean {
     let excludesAny = false
     for (const source of this.#ranked) {
@@ -185,7 +194,7 @@ export class Aggregate {
     return excludesAny
   }
 
-  /** Shows the sources again that were excluded. */
+  /** Shows the excluded sources again. */
   #readmit(touched: LevelKey[]): void {
     for (const source of this.#sources) {
       if (!source.isExcluded) continue
@@ -206,7 +215,7 @@ export class Aggregate {
       )
   }
 
-  /** What to publish after the books differ at `touched` or rank in a new order. */
+  /** The events to publish after the books changed at `touched` or the precedence changed. */
   #eventsOf(touched: LevelKey[], executions: readonly Execution[]): MarketEvent[] {
     this.#moveLimits(touched)
     const applied = this.#shown.apply(
@@ -218,12 +227,12 @@ export class Aggregate {
       const snapshot: MarketEvent = { type: 'snapshot', levels: levelsOf(this.#shown) }
       return executions.length === 0 ? [snapshot] : [snapshot, { type: 'update', changes: [], executions }]
     }
-    // The last book of a market without a live source stays here: whether it is withdrawn is decided elsewhere.
+    // The last book of a market without a live source is kept here: withdrawing it is decided elsewhere.
     const changes = isLive ? applied.map(({ side, price, after }) => ({ side, price, amount: after })) : []
     return changes.length + executions.length === 0 ? [] : [{ type: 'update', changes, executions }]
   }
 
-  /** Finds the limits of every shown source, and adds the levels that come or go by that to `touched`. */
+  /** Computes the limits of every shown source, and adds the levels that they show or hide to `touched`. */
   #moveLimits(touched: LevelKey[]): void {
     let askLimit: number = UNLIMITED.askLimit
     let bidLimit: number = UNLIMITED.bidLimit
@@ -260,7 +269,7 @@ function isImpossible({ price, amount }: LevelChange): boolean {
   return amount < 0 || !Number.isSafeInteger(price) || price <= 0
 }
 
-/** How many of the best levels of a side are not shown because of the limit of that side. */
+/** Number of the best levels of a side that are hidden by the limit of that side. */
 function hiddenCount(book: Book, side: Side, limit: number): number {
   return side === BID ? book.bids.rankOf(limit - 1) : book.asks.rankOf(limit + 1)
 }

@@ -1,7 +1,8 @@
 /**
- * The full order book of one market. It works through whole source messages and says what really differed, so that a
- * book crossed midway, a price named twice, a removal of what is not there and an amount repeated never show. It keeps
- * no history and judges nothing: whether the result may be published is the caller's decision (`isCrossed`).
+ * The full order book of one market. It applies complete source messages and returns the actual differences, so that a
+ * book crossed within a message, a repeated price, a removal of a missing level and a repeated amount are never
+ * published. It keeps no history and does not decide whether the result may be published; the caller does
+ * (`isCrossed`).
  *
  * Book order, here and in `view`: bids before asks, each side from its best price outward.
  */
@@ -9,9 +10,9 @@ import { type AppliedChange, ASK, BID, type LevelChange, type Side } from './eve
 import { Levels } from './levels.ts'
 
 /**
- * A message that changes more levels of a side than this, and more than a 16th of those it has, is merged in one pass.
- * Measured: a pass takes 20 us on 1,000 levels and 1.1 ms on 23,000; one by one that buys 130 and 500 changes spread
- * evenly, 200 and 2,500 near the best.
+ * A message that changes more levels of a side than this, and more than a 16th of the existing ones, is merged in one
+ * pass. Measured: a pass takes 20 us on 1,000 levels and 1.1 ms on 23,000; in the same time 130 and 500 single changes
+ * are possible when spread evenly, 200 and 2,500 near the best.
  */
 const MERGE_CHANGES_MINIMUM = 64
 const MERGE_SHARE_MINIMUM = 1 / 16
@@ -25,8 +26,8 @@ export class Book {
   }
 
   /**
-   * Works through one whole source message, in which the last change of a price wins. Returns what really differs
-   * between the books before and after it: one entry a price, in book order.
+   * Applies one complete source message, in which the last change of a price wins. Returns the actual differences
+   * between the books before and after: one entry per price, in book order.
    */
   apply(changes: readonly LevelChange[]): AppliedChange[] {
     const ordered = inBookOrder(changes)
@@ -37,7 +38,7 @@ export class Book {
     return applied
   }
 
-  /** Makes the book equal to `levels` (the last of a price wins) and returns what really differs, like `apply`. */
+  /** Makes the book equal to `levels` (the last of a price wins) and returns the differences like `apply`. */
   replace(levels: readonly LevelChange[]): AppliedChange[] {
     const changes: LevelChange[] = []
     for (const side of [BID, ASK] as const) {
@@ -48,13 +49,13 @@ export class Book {
     return this.apply(changes)
   }
 
-  /** Whether the best bid is at or above the best ask: no such book may be published. */
+  /** Whether the best bid is at or above the best ask. Such a book must not be published. */
   isCrossed(): boolean {
     return this.bids.size > 0 && this.asks.size > 0 && this.bids.priceAt(0) >= this.asks.priceAt(0)
   }
 }
 
-/** Negative when `left` comes before `right` in book order, 0 when they name the same level. */
+/** Negative when `left` precedes `right` in book order, 0 when they are the same level. */
 export function compareLevels(left: LevelKey, right: LevelKey): number {
   if (left.side !== right.side) return left.side - right.side
   return left.side === BID ? right.price - left.price : left.price - right.price
@@ -62,7 +63,7 @@ export function compareLevels(left: LevelKey, right: LevelKey): number {
 
 type LevelKey = Pick<LevelChange, 'side' | 'price'>
 
-/** Whether changes stand in book order, each price once. */
+/** Whether changes are in book order, each price once. */
 export function isInBookOrder(changes: readonly LevelKey[]): boolean {
   for (let index = 1; index < changes.length; index++) {
     if (compareLevels(changes[index - 1]!, changes[index]!) >= 0) return false
@@ -70,10 +71,10 @@ export function isInBookOrder(changes: readonly LevelKey[]): boolean {
   return true
 }
 
-/** The changes in book order, the last one of each price only; the very array when that is what it already holds. */
+/** The changes in book order, only the last one of each price; the same array when it already is in that form. */
 function inBookOrder(changes: readonly LevelChange[]): readonly LevelChange[] {
   if (isInBookOrder(changes)) return changes
-  // The sort is stable, so of one price the last named stands last.
+  // The sort is stable, so the last change of a price is its last entry.
   const sorted = changes.slice().sort(compareLevels)
   return sorted.filter((change, index) => {
     const next = sorted[index + 1]
@@ -81,7 +82,7 @@ function inBookOrder(changes: readonly LevelChange[]): readonly LevelChange[] {
   })
 }
 
-/** Where the asks begin in a list in book order. */
+/** Index of the first ask in a list in book order. */
 function firstAskIndex(ordered: readonly LevelChange[]): number {
   let low = 0
   let high = ordered.length

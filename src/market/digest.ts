@@ -1,21 +1,21 @@
 /**
- * The digest of a view: a sum over its levels that anyone who holds the same levels can make, to see that nothing is
- * missing. It is kept lazily: nothing is done while nobody asks, and who asks pays for the levels that differ from the
- * last time, found in the journal of the view. It also answers for earlier versions that the journal reaches. The
- * levels of a large view are first summed up in slices that the caller paces.
+ * The digest of a view: a sum over its levels that a client computes from its own levels, to detect a missing update.
+ * It is computed lazily: nothing is done until a digest is requested, and a request costs the levels that changed since
+ * the last one, found in the journal of the view. Digests of earlier versions are available as far as the journal
+ * reaches. The first sum over a large view is computed in slices that the caller schedules.
  *
  * digest = the sum, modulo 2^64, of a hash of `side|price|amount` over all levels, as 16 hexadecimal digits; side is
- * `bid` or `ask`, the numbers are the texts of the wire. The hash is FNV-1a, 64 bits (RFC draft-eastlake-fnv), with the
- * finaliser fmix64 of MurmurHash3 behind it: sums of bare FNV-1a hashes collide when last digits trade places.
+ * `bid` or `ask`, the numbers are the texts of the messages. The hash is FNV-1a, 64 bits (RFC draft-eastlake-fnv),
+ * followed by the finaliser fmix64 of MurmurHash3: sums of bare FNV-1a hashes collide when last digits are exchanged.
  */
 import { formatDecimal, type Scaled } from '../base/decimal.ts'
 import { BID, type LevelChange, type MarketDefinition, type Side } from './event.ts'
 import type { View } from './view.ts'
 
-/** Levels hashed in one go: 0.3 us each, so about 1.5 ms. */
+/** Levels hashed per slice: 0.3 us each, so about 1.5 ms. */
 const SLICE_LEVELS = 4_096
 
-/** Digests of earlier versions kept while the view stands still. */
+/** Digests of earlier versions that are cached until the view changes. */
 const ANSWERS_KEPT = 256
 
 const TWO_TO_32 = 0x1_0000_0000
@@ -32,7 +32,7 @@ class HashSum {
     return copy
   }
 
-  /** Adds the hash of an ASCII text, or takes it away. */
+  /** Adds or subtracts the hash of an ASCII text. */
   count(text: string, sign: 1 | -1): void {
     const { high, low } = hash(text)
     const sum = this.#low + sign * low
@@ -56,7 +56,7 @@ interface Seeding {
 export class ViewDigest {
   readonly #view: View
   readonly #market: MarketDefinition
-  /** The sum over the levels of the view at `#version`; undefined before the first time. */
+  /** The sum over the levels of the view at `#version`; undefined before the first computation. */
   #sum: HashSum | undefined
   #version = 0
   #seeding: Seeding | undefined
@@ -67,12 +67,12 @@ export class ViewDigest {
     this.#market = market
   }
 
-  /** True while a large view is being summed up: `seed` wants to be called. */
+  /** True while the first sum over a large view is being computed: `seed` must be called. */
   get seeding(): boolean {
     return this.#seeding !== undefined
   }
 
-  /** Sums up one more slice of the levels. */
+  /** Adds the next slice of the levels. */
   seed(): void {
     const seeding = this.#seeding
     if (seeding === undefined) return
@@ -87,7 +87,10 @@ export class ViewDigest {
     this.#seeding = undefined
   }
 
-  /** The digest of the view as it was at `version`; undefined while it is being made, or when that is too long ago. */
+  /**
+   * The digest of the view at `version`; undefined while it is being computed, or when the journal does not reach back
+   * that far.
+   */
   at(version: number): string | undefined {
     if (!this.#follow()) return undefined
     if (this.#answers.has(version)) return this.#answers.get(version)
@@ -97,7 +100,7 @@ export class ViewDigest {
     return answer
   }
 
-  /** Moves the sum on to the view as it is now; false when it has to be made from the levels first. */
+  /** Updates the sum to the current view; false when it has to be computed from the levels first. */
   #follow(): boolean {
     if (this.#sum !== undefined && this.#version === this.#view.version) return true
     this.#answers.clear()
@@ -118,7 +121,10 @@ export class ViewDigest {
     return this.#move(sum, version, -1) ? sum.toString() : undefined
   }
 
-  /** Moves a sum from `version` to now (1), or from now back to `version` (-1); false when that is too long ago. */
+  /**
+   * Updates a sum from `version` to the current one (1), or back to `version` (-1); false when the journal does not
+   * reach that far.
+   */
   #move(sum: HashSum, version: number, direction: 1 | -1): boolean {
     const differences = this.#view.differencesSince(version)
     if (differences === 'too-old') return false

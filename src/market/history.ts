@@ -1,8 +1,8 @@
 /**
- * What a view was at earlier versions, level by level. It is made from the view's journal when several readers ask
- * between the same two commits, so that the walk through the journal, the sorting and the amounts of now are had once
- * and not for each of a thousand. It is good for the view as it stands and is thrown away with its next version. It
- * holds as much of the journal as it was asked for, and reads on when an older version is asked for.
+ * Earlier versions of a view, level by level. It is built from the journal when several subscribers need differences
+ * between the same two commits, so that reading the journal, sorting and the current amounts are computed once for all
+ * of them. It is valid for the current version of the view and discarded with the next one. It holds as much of the
+ * journal as was needed so far, and reads on for an older version.
  */
 import type { Scaled } from '../base/decimal.ts'
 import { compareLevels } from './book.ts'
@@ -10,9 +10,9 @@ import type { LevelChange, Side } from './event.ts'
 import type { Journal } from './journal.ts'
 
 interface TouchedLevel {
-  /** The level as the view has it now; one object for all who are told of it. */
+  /** The current level; the same object in every answer. */
   readonly now: LevelChange
-  /** The versions that changed it, latest first, and its amounts before each. */
+  /** The versions that changed it, latest first, and its amount before each. */
   readonly versions: number[]
   readonly befores: Scaled[]
 }
@@ -25,18 +25,18 @@ export class History {
   readonly #byPrice = [new Map<number, TouchedLevel>(), new Map<number, TouchedLevel>()] as const
   #entriesRead = 0
 
-  /** `amountNow` says what the view holds at a price; 0 when there is no level. */
+  /** @param amountNow the current amount at a price; 0 when there is no level */
   constructor(journal: Journal, amountNow: (side: Side, price: number) => Scaled) {
     this.#journal = journal
     this.#amountNow = amountNow
   }
 
-  /** How many levels every answer looks at. */
+  /** Number of levels that every answer examines. */
   get levelCount(): number {
     return this.#levels.length
   }
 
-  /** What `View.changesSince` promises. The same level is the same object in every answer. */
+  /** The result of `View.changesSince`. The same level is the same object in every answer. */
   changesSince(version: number): LevelChange[] | 'too-old' {
     if (!this.#readBackTo(version)) return 'too-old'
     const changes: LevelChange[] = []
@@ -67,7 +67,7 @@ export class History {
   }
 }
 
-/** How many of these versions, latest first, are later than `version`. */
+/** Number of these versions, latest first, that are later than `version`. */
 function countLater(versions: readonly number[], version: number): number {
   let low = 0
   let high = versions.length

@@ -1,10 +1,10 @@
 /**
- * The journal of one view: for every change, the version that made it and the amount the level had BEFORE. The first
- * entry of a level after a version is therefore its amount at that version, which together with the view now gives the
- * exact difference of the two. The journal forgets its oldest entries when it is full, and a version of which one
- * entry is forgotten counts as forgotten whole: it never answers from half a version. It never holds amounts of now.
+ * The journal of one view: for every change, the version that made it and the amount that the level had BEFORE. The
+ * first entry of a level after a version is therefore its amount at that version, which together with the current view
+ * gives the exact difference. A full journal drops its oldest entries; a version with a dropped entry counts as dropped
+ * completely, so no answer is built from a part of a version. Current amounts are not stored.
  *
- * Entries lie in parallel arrays used as a ring, so that writing one allocates nothing.
+ * Entries are in parallel arrays used as a ring, so that writing one allocates nothing.
  */
 import { assert } from '../base/assert.ts'
 import type { Scaled } from '../base/decimal.ts'
@@ -20,10 +20,10 @@ export class Journal {
   #oldest = 0
   #count = 0
   #version = 0
-  /** The earliest version that `amountsAt` can go back to: everything that changed later is still here. */
+  /** The earliest version that `amountsAt` can return: all later changes are still stored. */
   #reach = 0
 
-  /** Keeps at least `entriesMinimum` entries, which is brought up to a power of two. */
+  /** @param entriesMinimum entries to keep at least; rounded up to a power of two */
   constructor(entriesMinimum: number) {
     const capacity = powerOfTwo(entriesMinimum)
     this.#mask = capacity - 1
@@ -37,7 +37,7 @@ export class Journal {
     return this.#version
   }
 
-  /** Forgets everything and stands at `version`. */
+  /** Drops all entries; the current version is `version`. */
   reset(version: number): void {
     this.#version = version
     this.#reach = version
@@ -45,7 +45,9 @@ export class Journal {
     this.#count = 0
   }
 
-  /** Moves to a later version, with room for `entries` entries in all. What `record` gets next belongs to it. */
+  /**
+   * Begins a later version, and makes sure that `entries` entries fit in all. The next entries recorded belong to it.
+   */
   advance(version: number, entries: number): void {
     assert(version > this.#version, 'a journal only moves to a later version')
     this.#version = version
@@ -68,18 +70,18 @@ export class Journal {
 
   /**
    * Every level that has an entry after `version`, with its amount at that version, by price: bids, then asks.
-   * 'too-old' when the journal does not reach back that far.
+   * `too-old` when the journal does not reach back that far.
    */
   amountsAt(version: number): readonly [bids: Map<number, Scaled>, asks: Map<number, Scaled>] | 'too-old' {
     const amounts = [new Map<number, Scaled>(), new Map<number, Scaled>()] as const
-    // Latest first, so that of each level the first entry after the version is what stays.
+    // Latest first, so that the first entry of each level after the version remains.
     const entries = this.readBack(version, 0, (side, price, before) => amounts[side].set(price, before))
     return entries === 'too-old' ? 'too-old' : amounts
   }
 
   /**
-   * Visits the entries after `version`, the latest first, without the `skipped` latest. Returns how many there are with
-   * these, or 'too-old' when the journal does not reach back that far.
+   * Visits the entries after `version`, latest first, except the `skipped` latest ones. Returns the number of entries
+   * including the skipped ones, or `too-old` when the journal does not reach back that far.
    */
   readBack(
     version: number,
@@ -96,12 +98,12 @@ export class Journal {
     return this.#count - first
   }
 
-  /** How many entries are later than `version`, of those that are kept. */
+  /** Number of stored entries that are later than `version`. */
   entriesSince(version: number): number {
     return this.#count - this.#firstAfter(version)
   }
 
-  /** How many later versions than `version` have an entry; 'too-old' when the journal does not reach back that far. */
+  /** Number of versions after `version` that have an entry; `too-old` when the journal does not reach back that far. */
   commitsSince(version: number): number | 'too-old' {
     if (version < this.#reach) return 'too-old'
     let commits = 0

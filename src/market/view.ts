@@ -1,9 +1,9 @@
 /**
- * The best N levels a side of a book (N = all is a view too), moved on version by version, and the exact difference
- * between any earlier version and now. It promises what a reader of the wire needs: the changes lead from one view to
- * the other, levels that enter or leave at the edge included, each price once, none that the view already has. It
- * stores no levels, only the worst price inside on each side: what changed in the book, and the book now, are enough
- * to know what entered and what left. Its cost grows with the levels that changed, never with the depth.
+ * The best N levels per side of a book (N = all is a view too), updated version by version, and the exact difference
+ * between any earlier version and the current one. The changes lead from one view to the other, including levels that
+ * enter or leave at the edge; each price occurs once, and unchanged levels do not. It stores no levels, only the worst
+ * price inside on each side: the changes of the book and the current book determine what entered and what left. Its
+ * cost grows with the changed levels, not with the depth.
  */
 import { assert } from '../base/assert.ts'
 import type { Scaled } from '../base/decimal.ts'
@@ -13,24 +13,30 @@ import { History } from './history.ts'
 import { Journal } from './journal.ts'
 import type { Levels } from './levels.ts'
 
-/** Entries a journal keeps at least; it keeps twice the levels of its view when that is more. */
+/** Entries that a journal keeps at least; it keeps twice the levels of its view when that is more. */
 const JOURNAL_ENTRIES_MINIMUM = 4096
 
-/** An entry of the journal that is worked through costs as much as so many levels of a history that are looked at. */
+/** Reading one entry of the journal costs as much as examining this many levels of a history. */
 const HISTORY_LEVELS_AN_ENTRY = 16
 
 export class View {
-  /** Levels a side; 0 = all. */
+  /** Levels per side; 0 = all. */
   readonly depth: number
   readonly #book: Book
   readonly #journal: Journal
   readonly #edges: [bid: number, ask: number] = [0, 0]
   #changeVersion = 0
-  /** Whether a difference to the version now was asked for, and once a second one is: what answers all others. */
+  /**
+   * Whether a difference to the current version was requested, and from the second request on the history that answers
+   * the others.
+   */
   #isAsked = false
   #history: History | undefined
 
-  /** Stands at version 0 with the book as it is. `journalEntriesMinimum` is for tests that want a short memory. */
+  /**
+   * Starts at version 0 with the current book.
+   * @param journalEntriesMinimum for tests that need a short journal
+   */
   constructor(book: Book, depth: number, journalEntriesMinimum = JOURNAL_ENTRIES_MINIMUM) {
     this.depth = depth
     this.#book = book
@@ -42,12 +48,12 @@ export class View {
     return this.#journal.version
   }
 
-  /** The last version that changed the view; before the first of them, the version of the last `reset`. */
+  /** The last version that changed the view; before the first change, the version of the last `reset`. */
   get changeVersion(): number {
     return this.#changeVersion
   }
 
-  /** Forgets the journal (new epoch, or a rebuild) and stands at `version` with the book as it is. */
+  /** Drops the journal (new epoch, or a rebuild) and continues at `version` with the current book. */
   reset(version: number): void {
     this.#journal.reset(version)
     this.#forgetHistory()
@@ -57,8 +63,8 @@ export class View {
   }
 
   /**
-   * Tells the view that the book has moved to `version`, which must be later, by `applied`: what `Book.apply` returned,
-   * with nothing applied since. Returns what changed in the view, in book order; a level that leaves has amount 0.
+   * Updates the view to `version`, which must be later, after `applied`: the result of `Book.apply`, with no change
+   * since. Returns the changes of the view, in book order; a level that leaves has amount 0.
    */
   advance(version: number, applied: readonly AppliedChange[]): LevelChange[] {
     assert(isInBookOrder(applied), 'the changes of a version come in book order, each price once')
@@ -72,26 +78,26 @@ export class View {
   }
 
   /**
-   * The exact difference between the view at an earlier `version` and now, in book order; empty when they are equal,
-   * 'too-old' when the journal no longer reaches back that far.
+   * The exact difference between the view at an earlier `version` and the current one, in book order; empty when they
+   * are equal, `too-old` when the journal does not reach back that far.
    */
   changesSince(version: number): LevelChange[] | 'too-old' {
     if (this.#isAsked) this.#history ??= new History(this.#journal, (side, price) => this.amount(side, price))
     this.#isAsked = true
     const history = this.#history
     if (history === undefined) return this.#changesAlone(version)
-    // Who is hardly behind does not pay for the many levels that somebody else has missed.
+    // A subscriber that missed few changes does not pay for a history that a far older version required.
     const isNear = this.#journal.entriesSince(version) * HISTORY_LEVELS_AN_ENTRY < history.levelCount
     return isNear ? this.#changesAlone(version) : history.changesSince(version)
   }
 
-  /** `changesSince` for one reader, from the journal. */
+  /** `changesSince` for a single request, from the journal. */
   #changesAlone(version: number): LevelChange[] | 'too-old' {
     const amounts = this.#journal.amountsAt(version)
     if (amounts === 'too-old') return 'too-old'
     const changes: LevelChange[] = []
     for (const side of [BID, ASK] as const) {
-      // Bare numbers sort natively: sorting levels by a comparison function took half as long again, all in all.
+      // Plain numbers sort natively: sorting levels with a comparison function took half as long again in total.
       const prices = Float64Array.from(amounts[side].keys()).sort()
       if (side === BID) prices.reverse()
       for (const price of prices) {
@@ -103,8 +109,8 @@ export class View {
   }
 
   /**
-   * What `changesSince` tells, in any order, each level with its amount at that version too: for sums over the levels
-   * that are moved in both directions.
+   * The result of `changesSince` in any order, each level also with its amount at that version: for sums that are
+   * updated in both directions.
    */
   differencesSince(version: number): AppliedChange[] | 'too-old' {
     const amounts = this.#journal.amountsAt(version)
@@ -119,18 +125,20 @@ export class View {
     return differences
   }
 
-  /** How many versions after `version` changed the view; 'too-old' when the journal does not reach back that far. */
+  /**
+   * Number of versions after `version` that changed the view; `too-old` when the journal does not reach back that far.
+   */
   commitsSince(version: number): number | 'too-old' {
     return this.#journal.commitsSince(version)
   }
 
-  /** How many levels of a side are in the view now. */
+  /** Number of levels of a side in the current view. */
   levelCount(side: Side): number {
     const size = this.#book.side(side).size
     return this.depth === 0 ? size : Math.min(this.depth, size)
   }
 
-  /** The levels of the view now, in book order; at most `countMax` a side, the best. */
+  /** The current levels in book order; at most the best `countMax` per side. */
   levels(countMax = Number.POSITIVE_INFINITY): LevelChange[] {
     const all: LevelChange[] = []
     for (const side of [BID, ASK] as const) {
@@ -143,12 +151,14 @@ export class View {
     return all
   }
 
-  /** Up to `countMax` levels of one side of the view now, from the first one worse than `price` (undefined: the best). */
+  /**
+   * Up to `countMax` current levels of one side, from the first one worse than `price` on (undefined: from the best).
+   */
   levelsBehind(side: Side, price: number | undefined, countMax: number): LevelChange[] {
     return levelsBehind(this.#book, this.depth, side, price, countMax)
   }
 
-  /** The amount that the view holds at a price: 0 when there is no level or it lies outside the depth. */
+  /** The amount at a price: 0 when there is no level or it is outside the depth. */
   amount(side: Side, price: number): Scaled {
     return isWithin(side, price, this.#edges[side]) ? this.#book.side(side).amount(price) : 0
   }
@@ -158,21 +168,21 @@ export class View {
     this.#history = undefined
   }
 
-  /** The worst price inside the view, or the infinity behind every price while the side is not cut. */
+  /** The worst price inside the view, or infinity while the side is not cut. */
   #edgeNow(side: Side): number {
     const levels = this.#book.side(side)
     if (this.depth > 0 && levels.size > this.depth) return levels.priceAt(this.depth - 1)
     return side === BID ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
   }
 
-  /** Works through the changes of one side from index `start`; returns the index behind them. */
+  /** Applies the changes of one side from index `start`; returns the index after them. */
   #advanceSide(side: Side, applied: readonly AppliedChange[], start: number, changes: LevelChange[]): number {
     const levels = this.#book.side(side)
     const edgeBefore = this.#edges[side]
     const edge = this.#edgeNow(side)
     this.#edges[side] = edge
-    // Between the old edge and the new one stand, besides changed levels, those that only crossed the edge: when it
-    // moved outward they entered, else they left. There are never more of them than changes that made room or took it.
+    // Between the old edge and the new one there are, besides changed levels, only levels that crossed the edge: they
+    // entered when it moved outward, otherwise they left. There are never more of them than changes that caused it.
     const entering = isWithin(side, edgeBefore, edge)
     let rank = edge === edgeBefore ? 0 : rankBehind(levels, entering ? edgeBefore : edge)
     const rankEnd = edge === edgeBefore ? 0 : rankBehind(levels, entering ? edge : edgeBefore)
@@ -190,7 +200,7 @@ export class View {
     return index
   }
 
-  /** A level that did not change itself entered or left. */
+  /** An unchanged level that entered or left. */
   #cross(changes: LevelChange[], side: Side, rank: number, entering: boolean): void {
     const levels = this.#book.side(side)
     const amount = levels.amountAt(rank)
@@ -204,7 +214,7 @@ export class View {
   }
 }
 
-/** What `View.levelsBehind` would answer for a view of `depth` (0 = all) levels of that book, without having one. */
+/** The result of `View.levelsBehind` for a view of `depth` (0 = all) levels of that book, without creating one. */
 export function levelsBehind(
   book: Book,
   depth: number,
@@ -227,7 +237,7 @@ function isWithin(side: Side, price: number, edge: number): boolean {
   return side === BID ? price >= edge : price <= edge
 }
 
-/** The rank of the first level strictly worse than `edge`. */
+/** The rank of the first level that is strictly worse than `edge`. */
 function rankBehind(levels: Levels, edge: number): number {
   return levels.rankOf(edge) + (levels.amount(edge) === 0 ? 0 : 1)
 }

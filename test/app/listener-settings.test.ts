@@ -40,7 +40,7 @@ describe('a list', () => {
     expect(problemsOf(load({ 'http.trusted_proxies': '[loopback, everybody, 7, loopback]' }))).toEqual([
       'http.trusted_proxies[1] is "everybody", not one of addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal` (from --http.trusted_proxies)',
       'http.trusted_proxies[2] is 7, not one of addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal` (from --http.trusted_proxies)',
-      'http.trusted_proxies[3] "loopback" stands twice (from --http.trusted_proxies)',
+      'http.trusted_proxies[3] "loopback" is named twice (from --http.trusted_proxies)',
     ])
   })
 })

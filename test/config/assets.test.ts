@@ -68,13 +68,13 @@ describe('assets', () => {
     expect(problems({ ...USDC, symbol: 'usdc' }, { ...USDC, decimals: 1.5 }, 7)).toHaveLength(3)
     expect(problems({ ...USDC, networks: ['TRON', 'SOLANA', 'SOLANA'] })).toEqual([
       expect.stringContaining('assets[0].networks[0] is "TRON", not one of BITCOIN, '),
-      'assets[0].networks[2] is SOLANA, which stands there twice',
+      'assets[0].networks[2] is SOLANA, which is named twice',
     ])
     expect(load({ assets: 'USDC' })).toEqual(['assets is not a list of assets'])
   })
 
   it('are unique', () => {
-    expect(problems(USDC, { ...USDC, decimals: 2 })).toEqual(['assets[1].symbol is USDC, which assets[0] has already'])
+    expect(problems(USDC, { ...USDC, decimals: 2 })).toEqual(['assets[1].symbol is USDC, which assets[0] already has'])
   })
 })
 
@@ -135,7 +135,7 @@ describe('settings of conversions', () => {
     expect(load({ 'conversion.notional_max': '{USD: 0.5, BTC: -1, usd: 1, ETH: "1e3"}' })).toEqual([
       `conversion.notional_max.USD is 0.5, ${number}`,
       `conversion.notional_max.BTC is -1, ${number}`,
-      'conversion.notional_max.usd is no symbol of an asset',
+      'conversion.notional_max.usd is not a symbol of an asset',
       `conversion.notional_max.ETH is "1e3", ${number}`,
     ])
     expect(load({ 'conversion.notional_max': '[USD]' })).toEqual([
@@ -143,7 +143,7 @@ describe('settings of conversions', () => {
     ])
     expect(load({ 'conversion.desk_limits': '{USD: "0.001", XRP: 1}' })).toEqual([
       'conversion.desk_limits.USD is 0.001, which has more decimals than USD (2)',
-      expect.stringMatching(/^conversion\.desk_limits\.XRP is none of BTC, ETH, /),
+      expect.stringMatching(/^conversion\.desk_limits\.XRP is not one of BTC, ETH, /),
     ])
   })
 })

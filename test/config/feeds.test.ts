@@ -88,7 +88,7 @@ describe('feeds', () => {
     [{ Binance: US }, '.Binance is not a name of 1 to 32 small letters, digits and hyphens, beginning with a letter'],
     [{ 'us-rest': US }, '.us-rest is not a name: it ends in -rest'],
     [[], ' is not a map of feeds by name'],
-    [Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`f${index}`, US])), ' has 65 feeds; 64 are the most'],
+    [Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`f${index}`, US])), ' has 65 feeds; at most 64 are allowed'],
   ])('refuse %j', (feeds, problem) => {
     expect(problems(feedsFlag(feeds))).toEqual([`feeds${problem} (from --feeds)`])
   })

@@ -173,7 +173,7 @@ describe('problems', () => {
 
   it('name a file that cannot be read, is no YAML, or says a key twice', () => {
     expect(problemsOf(load({ file: 'missing.yaml' }))).toEqual(['missing.yaml: cannot be read: ENOENT'])
-    expect(problemsOf(loadFile('- 1'))).toEqual(['tidegate.yaml: does not hold keys and values'])
+    expect(problemsOf(loadFile('- 1'))).toEqual(['tidegate.yaml: does not contain keys and values'])
     expect(problemsOf(loadFile('http: {port: 1}\nhttp: {host: a}'))).toEqual([
       'tidegate.yaml: line 2 is not valid YAML (duplicate key)',
     ])
@@ -297,7 +297,7 @@ describe('markets', () => {
   it('are limited in number', () => {
     const many = (count: number) => Array.from({ length: count }, () => MARKET)
     expect(SETTINGS.markets.read(many(MARKETS_MAX + 1))).toEqual({
-      problems: [{ path: '', message: 'has 2001 markets; 2000 are the most' }],
+      problems: [{ path: '', message: 'has 2001 markets; at most 2000 are allowed' }],
     })
     // Judged one by one, all but the first are repeated.
     expect((SETTINGS.markets.read(many(MARKETS_MAX)) as { problems: object[] }).problems).toHaveLength(1_999)
@@ -326,7 +326,7 @@ describe('markets', () => {
 
   it('are unique', () => {
     expect(marketProblems(MARKET, { ...MARKET, sources: ['simulator'] })).toEqual([
-      'markets[1].symbol is BTCUSD, which markets[0] has already',
+      'markets[1].symbol is BTCUSD, which markets[0] already has',
     ])
   })
 
@@ -353,12 +353,12 @@ describe('markets', () => {
     const sources = (...list: unknown[]) => marketProblems({ ...MARKET, sources: list })
     const many = Array.from({ length: 8 }, (_, index) => `kraken:BTC/US${index}`)
     expect(sources(...many)).toEqual([])
-    expect(sources(...many, 'kraken:BTC/USD')).toEqual(['markets[0].sources names 9 sources; 8 are the most'])
+    expect(sources(...many, 'kraken:BTC/USD')).toEqual(['markets[0].sources names 9 sources; at most 8 are allowed'])
     expect(sources('kraken:BTC/USD', 'kraken:ETH/USD', 'kraken:BTC/USD')).toEqual([
-      'markets[0].sources[2] is kraken:BTC/USD, which sources[0] is already',
+      'markets[0].sources[2] is kraken:BTC/USD, which sources[0] already names',
     ])
     expect(sources('kraken:BTC/USD', 'simulator')).toEqual([
-      "markets[0].sources names simulator beside other sources; its book is not the market's of now, so it has to stand alone",
+      "markets[0].sources names simulator beside other sources; a simulated or recorded book must be the only source",
     ])
     expect(sources('replay:a.tgr')).toEqual([])
     expect(sources('replay:a.tgr', 'replay:b.tgr')).toHaveLength(1)

@@ -6,14 +6,17 @@ export const ASSETS_SETTINGS = {
   assets: assets({
     initial: ASSETS_DEFAULT,
     live: true,
-    meaning: 'assets that addresses and rules may name, and the networks that carry them; none = money at a bank',
+    meaning: 'assets that addresses and rules may name, and their crypto networks; no network = a bank currency',
   }),
-  'custody.bitcoin.xpub': accountKey('bitcoin', 'public key that addresses of BITCOIN are derived from'),
-  'custody.bitcoin_cash.xpub': accountKey('bitcoin_cash', 'public key that addresses of BITCOIN_CASH are derived from'),
-  'custody.litecoin.xpub': accountKey('litecoin', 'public key that addresses of LITECOIN are derived from'),
-  'custody.dogecoin.xpub': accountKey('dogecoin', 'public key that addresses of DOGECOIN are derived from'),
+  'custody.bitcoin.xpub': accountKey('bitcoin', 'extended public key from which addresses on BITCOIN are derived'),
+  'custody.bitcoin_cash.xpub': accountKey(
+    'bitcoin_cash',
+    'extended public key from which addresses on BITCOIN_CASH are derived',
+  ),
+  'custody.litecoin.xpub': accountKey('litecoin', 'extended public key from which addresses on LITECOIN are derived'),
+  'custody.dogecoin.xpub': accountKey('dogecoin', 'extended public key from which addresses on DOGECOIN are derived'),
   'custody.evm.xpub': accountKey(
     'evm',
-    'public key that addresses of ETHEREUM, POLYGON_POS, BASE, ARBITRUM_ONE, AVALANCHE and BNB are derived from',
+    'extended public key from which addresses on ETHEREUM, POLYGON_POS, BASE, ARBITRUM_ONE, AVALANCHE and BNB are derived',
   ),
 } as const

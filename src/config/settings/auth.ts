@@ -17,47 +17,47 @@ export const AUTH_SETTINGS = {
     initial: 90,
     min: 1,
     max: 3_650,
-    meaning: 'how long a key signs tokens before the next one takes over',
+    meaning: 'how long a key signs tokens before it is rotated',
   }),
   'auth.token_rate_per_second': integer({
     initial: 50,
     min: 1,
     max: 100_000,
     meaning:
-      'token requests a second and source address (burst: four times that); requests with right credentials and those ' +
-      'that fail count apart; more are answered with 429',
+      'token requests per second and source address (burst: four times that), counted separately for valid and failed ' +
+      'credentials; requests above it are answered with 429',
   }),
   'auth.issuer': text({
     initial: '',
-    meaning: 'outside issuer (`iss`) whose tokens are trusted instead of our own; empty = tokens are issued here',
-    accepts: 'an issuer, as its tokens name it',
+    meaning: 'outside issuer (`iss`) whose tokens are accepted; empty = this service issues the tokens',
+    accepts: 'an issuer as in its tokens',
     pattern: /^[\x21-\x7e]{0,2048}$/,
   }),
   'auth.jwks_url': outsideAddress({
     initial: '',
-    meaning: 'where the outside issuer publishes its keys (JWK Set); keys that are weak or malformed are not used',
+    meaning: 'address of the keys of the outside issuer (JWK Set); weak and malformed keys are ignored',
   }),
   'auth.audience': text({
     initial: '',
     meaning: 'audience (`aud`) that tokens of the outside issuer must name',
-    accepts: 'an audience, as its tokens name it',
+    accepts: 'an audience as in the tokens',
     pattern: /^[\x21-\x7e]{0,2048}$/,
   }),
   'auth.claims.client': text({
     initial: 'client_id',
-    meaning: 'claim of an outside token that names the client; one of ours with that name limits its scopes',
+    meaning: 'claim of an outside token that names the client; a registered client with that name limits its scopes',
     accepts: CLAIM_WORDS,
     pattern: CLAIM,
   }),
   'auth.claims.customer': text({
     initial: 'customer_id',
-    meaning: 'claim that names the customer, by its id or its exact name',
+    meaning: 'claim with the id or the exact name of the customer',
     accepts: CLAIM_WORDS,
     pattern: CLAIM,
   }),
   'auth.claims.scope': text({
     initial: 'scope',
-    meaning: 'claim that holds the scopes, as text with blanks or as a list',
+    meaning: 'claim with the scopes, as text separated by spaces or as a list',
     accepts: CLAIM_WORDS,
     pattern: CLAIM,
   }),

@@ -17,15 +17,14 @@ export const CONVERSION_SETTINGS = {
     max: 10_000,
     live: true,
     meaning:
-      'hundredths of a percent that the mid of a market of two par assets may be away from 1; further away, or without a live book, their conversions wait with PEG; a pair without a market is not monitored',
+      'largest deviation of the mid of a market of two par assets from 1, in hundredths of a percent; beyond it, or without a live book, their conversions wait with PEG; a pair without a market is not monitored',
   }),
   'conversion.book_age_seconds_max': seconds({
     initial: 5,
     min: 0.1,
     max: 3600,
     live: true,
-    meaning:
-      'age of the last commit of a book up to which it sets a price; conversions wait with PRICE for a newer one',
+    meaning: 'largest age of the last commit of a book that sets a price; conversions wait with PRICE for a newer one',
   }),
   'conversion.slippage_bps_max': integer({
     initial: 100,
@@ -33,7 +32,7 @@ export const CONVERSION_SETTINGS = {
     max: 10_000,
     live: true,
     meaning:
-      'hundredths of a percent that the average price of a conversion may be worse than the mid; it waits with SLIPPAGE otherwise',
+      'largest difference of the average price of a conversion from the mid, in hundredths of a percent; beyond it the conversion waits with SLIPPAGE',
   }),
   'conversion.depth_seconds': seconds({
     initial: 10,
@@ -41,7 +40,7 @@ export const CONVERSION_SETTINGS = {
     max: 3600,
     live: true,
     meaning:
-      'how long what a conversion took of one side of a book is not there for other conversions; the book shows nothing of them',
+      'how long the amount that a conversion took from one side of a book is unavailable to other conversions; conversions do not change the book itself',
   }),
   'conversion.notional_max': assetAmounts({
     live: true,
@@ -51,6 +50,6 @@ export const CONVERSION_SETTINGS = {
   'conversion.desk_limits': assetAmounts({
     live: true,
     meaning:
-      'by asset, how far below zero conversions may bring the position of the desk, such as {USD: 1000000, BTC: "2.5"}; more waits with DESK_LIMIT; none = no limit',
+      'by asset, the largest negative position of the desk, such as {USD: 1000000, BTC: "2.5"}; conversions beyond it wait with DESK_LIMIT; none = no limit',
   }),
 } as const

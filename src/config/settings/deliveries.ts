@@ -4,14 +4,13 @@ import { type Setting, toggle } from '../setting-kinds.ts'
 import { outsideAddress } from './outside-address.ts'
 
 const SECRETS_ACCEPTED =
-  'one secret, or two with a blank between them, each `whsec_` and the base64 of 24 to 64 random bytes'
+  'one secret, or two separated by a space, each `whsec_` and the base64 of 24 to 64 random bytes'
 
-/** A list in YAML, or text with blanks or line breaks between; kept as text with one blank. */
+/** A list in YAML, or text separated by spaces or line breaks; kept as text with single spaces. */
 const webhookSecrets: Setting<string> = {
   initial: '',
   live: true,
-  meaning:
-    'secrets that sign deliveries to `deliveries.webhook_url`: a second one while the executor changes from one to the other',
+  meaning: 'secrets that sign deliveries to `deliveries.webhook_url`; two while they are rotated',
   accepts: SECRETS_ACCEPTED,
   secret: true,
   structured: false,
@@ -28,12 +27,13 @@ export const DELIVERIES_SETTINGS = {
   'deliveries.webhook_url': outsideAddress({
     initial: '',
     live: true,
-    meaning: 'where payments are sent for execution; empty = executors claim them (`POST /admin/v1/deliveries/claim`)',
+    meaning:
+      'address to which payments are sent for execution; empty = executors claim them (`POST /admin/v1/deliveries/claim`)',
   }),
   'deliveries.webhook_secrets': webhookSecrets,
   'deliveries.allow_private': toggle({
     initial: false,
     live: true,
-    meaning: 'whether `deliveries.webhook_url` may resolve to an address that is not one of the public internet',
+    meaning: 'whether `deliveries.webhook_url` may resolve to an address outside the public internet',
   }),
 } as const

@@ -13,16 +13,21 @@ export const HTTP_SETTINGS = {
     accepts: 'a host name or IP address',
     pattern: HOST,
   }),
-  'http.port': integer({ initial: 8080, min: 0, max: PORT_MAX, meaning: 'its port; 0 = any free one' }),
+  'http.port': integer({
+    initial: 8080,
+    min: 0,
+    max: PORT_MAX,
+    meaning: 'port of the public listener; 0 = any free port',
+  }),
   'http.public_url': url({
     initial: '',
     schemes: ['http', 'https'],
     optional: true,
-    meaning: 'address that customers use, when a proxy stands in front; empty = the listener',
+    meaning: 'address that customers use when a proxy forwards to the listener; empty = that of the listener',
   }),
   'http.tls.cert_file': text({
     initial: '',
-    meaning: 'PEM file with the certificate of the public listener and its chain; empty = no TLS there',
+    meaning: 'PEM file with the certificate of the public listener and its chain; empty = no TLS',
     accepts: 'a path',
     pattern: PATH,
   }),
@@ -33,7 +38,7 @@ export const HTTP_SETTINGS = {
     pattern: PATH,
   }),
   'http.trusted_proxies': list({
-    meaning: 'proxies whose `X-Forwarded-For` is believed; empty = nobody’s',
+    meaning: 'proxies whose `X-Forwarded-For` is trusted; empty = none',
     accepts: 'addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal`',
     fits: isProxyRange,
   }),
@@ -46,25 +51,24 @@ export const HTTP_SETTINGS = {
     initial: 524_288,
     min: 8_192,
     max: 16_777_216,
-    meaning: 'largest head of a request; more is answered with 431',
+    meaning: 'largest request head; larger ones are answered with 431',
   }),
   'http.unfinished_bytes_max': integer({
     initial: 67_108_864,
     min: 1_048_576,
     max: 17_179_869_184,
-    meaning:
-      'bytes of requests in flight, of all connections of the public listener; above it the oldest unfinished are cut',
+    meaning: 'bytes of incomplete requests on all connections of the public listener; above it the oldest are closed',
   }),
   'http.drain_delay_seconds': seconds({
     initial: 0,
     min: 0,
     max: 3_600,
     live: true,
-    meaning: 'time between not being ready and closing the listener, for balancers to notice',
+    meaning: 'time between reporting not ready and closing the listener, so that load balancers notice',
   }),
 } as const
 
-/** What a browser sends as `Origin`: scheme, host and port, nothing else. `*` stands for every origin. */
+/** The form of an `Origin` header: scheme, host and port. `*` means every origin. */
 function isCorsOrigin(text: string): boolean {
   return text === '*' || (/^https?:[^*]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text)
 }

@@ -7,16 +7,16 @@ export const MARKETS_SETTINGS = {
   markets: markets({
     initial: [],
     live: true,
-    meaning: 'the markets of this service, with the sources of each; demo has three simulated ones',
+    meaning: 'markets of this service, with their sources; demo has three simulated markets',
   }),
   feeds: feeds({
     meaning:
-      'connections to venues by name, for sources named NAME:SYMBOL; a feed named after each kind is there by itself',
+      'connections to venues by name, for sources named NAME:SYMBOL; a feed with the name of each kind exists by default',
   }),
   'simulator.allowed': toggle({
     initial: false,
     live: true,
-    meaning: 'whether a market may have the source simulator, whose prices are invented; true in demo',
+    meaning: 'whether markets may use the simulator, whose prices are invented; true in demo',
   }),
   'simulator.seed': integer({ initial: 1, min: 0, max: 4_294_967_295, meaning: 'same seed, same orders' }),
   'simulator.rate': integer({ initial: 40, min: 1, max: 10_000, meaning: 'mean book updates per second and market' }),
@@ -24,13 +24,13 @@ export const MARKETS_SETTINGS = {
     initial: 1,
     min: 0.001,
     max: 1_000_000,
-    meaning: 'how many times as fast as they were recorded the files of sources named replay:FILE are played',
+    meaning: 'speed of sources named replay:FILE, as a multiple of the recorded speed',
   }),
   'replay.from_seconds': seconds({
     initial: 0,
     min: 0,
     max: 999_999_999,
-    meaning: 'where in a recording to begin, counted from its first entry',
+    meaning: 'start of the replay, counted from the first entry of the recording',
   }),
   'replay.loop': toggle({ initial: false, meaning: 'whether a recording that has ended starts over' }),
 } as const

@@ -15,7 +15,8 @@ export const OPERATOR_SETTINGS = {
   'operator.port': integer({ initial: 8081, min: 0, max: PORT_MAX, meaning: 'its port; 0 = any free one' }),
   'operator.allowed_hosts': list({
     live: true,
-    meaning: 'names accepted in `Host` there, besides IP addresses, `localhost` and operator.host; others get 421',
+    meaning:
+      'host names accepted in `Host` by the operator listener, besides IP addresses, `localhost` and operator.host; others are answered with 421',
     accepts: 'host names without a port',
     fits: (name) => NAME.test(name),
   }),

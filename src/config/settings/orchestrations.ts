@@ -9,14 +9,14 @@ export const ORCHESTRATION_SETTINGS = {
     max: 31_536_000,
     live: true,
     meaning:
-      'how long a conversion may wait for its price before it is FAILED and the source asset stays with the profile; time on hold or paused does not count',
+      'longest time that a conversion waits for its price before it is FAILED and the profile keeps the source asset; time on hold or paused does not count',
   }),
   'orchestrations.fee_bps': integer({
     initial: 0,
     min: 0,
     max: 5_000,
     live: true,
-    meaning: 'hundredths of a percent of the source amount that every orchestration is charged, rounded down',
+    meaning: 'fee of every orchestration in hundredths of a percent of the source amount, rounded down',
   }),
   'orchestrations.minimums': assetAmounts({
     live: true,

@@ -1,9 +1,9 @@
-/** A kind of setting: the address of a service of somebody else that this one sends requests to. */
+/** A kind of setting: the address of an external service that this one sends requests to. */
 import { type Setting, text } from '../setting-kinds.ts'
 
 const ADDRESS = /^$|^https:\/\/[\x21-\x7e]{1,2048}$|^http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/][\x21-\x7e]{0,2048}$/
 
-/** An https address, or http to this machine, or nothing. Its problems never quote a value that holds credentials. */
+/** An https address, http to this machine, or empty. Messages never quote a value that contains credentials. */
 export function outsideAddress(common: {
   readonly initial: string
   readonly meaning: string

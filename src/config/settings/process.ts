@@ -12,6 +12,6 @@ export const PROCESS_SETTINGS = {
     initial: 30,
     min: 1,
     max: 3_600,
-    meaning: 'how long the event loop may hang until the process ends itself with exit code 70',
+    meaning: 'time for which the event loop may be blocked before the process exits with code 70',
   }),
 } as const

@@ -10,7 +10,7 @@ export const QUOTAS_SETTINGS = {
     min: 0,
     max: TOTAL_MAX,
     live: true,
-    meaning: 'accounts that a customer may have; one more is refused with 403 `quota_exceeded`',
+    meaning: 'largest number of accounts of a customer; more are refused with 403 `quota_exceeded`',
   }),
   'quotas.addresses_max': integer({
     initial: 100_000,
@@ -18,7 +18,7 @@ export const QUOTAS_SETTINGS = {
     max: TOTAL_MAX,
     live: true,
     meaning:
-      'deposit addresses that a customer may have, those of its rules included; one more is refused with 403 `quota_exceeded`',
+      'largest number of deposit addresses of a customer, including those of its rules; more are refused with 403 `quota_exceeded`',
   }),
   'quotas.rules_max': integer({
     initial: 100_000,
@@ -26,7 +26,7 @@ export const QUOTAS_SETTINGS = {
     max: TOTAL_MAX,
     live: true,
     meaning:
-      'rules that a customer may have, in whatever status, DELETED included; one more is refused with 403 `quota_exceeded`',
+      'largest number of rules of a customer in any status, including DELETED; more are refused with 403 `quota_exceeded`',
   }),
   'quotas.creations_per_day': integer({
     initial: 10_000,
@@ -42,6 +42,6 @@ export const QUOTAS_SETTINGS = {
     max: 99,
     live: true,
     meaning:
-      'share of an address pool, as it was after the last import, that is kept for customers that have received few addresses since; 0 = none',
+      'share of an address pool, of its size after the last import, that is reserved for customers that have received few addresses since; 0 = none',
   }),
 } as const

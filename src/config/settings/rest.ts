@@ -7,29 +7,30 @@ export const REST_SETTINGS = {
     initial: 50,
     min: 1,
     max: 100_000,
-    meaning: 'requests a second, client and operation (burst: twice that); more are answered with 429',
+    meaning: 'requests per second, client and operation (burst: twice that); more are answered with 429',
   }),
   'rest.unread_bytes_per_client_max': integer({
     initial: UNREAD_LIMITS.clientBytesMax,
     min: 4_194_304,
     max: 1_073_741_824,
-    meaning: 'bytes of answers that one client has not read; above that it is answered with 429',
+    meaning: 'bytes of responses that one client has not read; above it its requests are answered with 429',
   }),
   'rest.unread_bytes_max': integer({
     initial: UNREAD_LIMITS.bytesMax,
     min: 4_194_304,
     max: 17_179_869_184,
-    meaning: 'the same of all clients together; above that requests are answered with 503',
+    meaning: 'bytes of responses that all clients together have not read; above it requests are answered with 503',
   }),
   'rest.read_bytes_per_second_min': integer({
     initial: UNREAD_LIMITS.bytesPerSecondMin,
     min: 0,
     max: 10_000_000,
-    meaning: 'a connection whose peer reads its answers more slowly, over 30 seconds, is closed; 0 = never',
+    meaning:
+      'slowest rate at which a client may read responses, over 30 seconds, before its connection is closed; 0 = never',
   }),
   'rest.sandbox': toggle({
     initial: false,
-    meaning: 'serves an operation that makes deposits for testing, and settles deliveries without paying anything',
+    meaning: 'serves an operation that creates test deposits, and settles deliveries without paying',
   }),
   'rest.rules_field': toggle({
     initial: true,
@@ -40,6 +41,6 @@ export const REST_SETTINGS = {
     initial: 'auto',
     values: ['auto', 'required'],
     live: true,
-    meaning: 'whether a new rule is ACTIVE at once, or PENDING until the operator has approved it',
+    meaning: 'whether a new rule is ACTIVE at once, or PENDING until the operator approves it',
   }),
 } as const

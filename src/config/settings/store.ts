@@ -10,12 +10,13 @@ export const STORE_SETTINGS = {
   }),
   'store.url': databaseUrl({
     initial: '',
-    meaning: 'PostgreSQL 15 or newer, with connections of its own (it listens); empty = the embedded store',
+    meaning:
+      'address of PostgreSQL 15 or newer, reached directly and not through a transaction pooler, because LISTEN is used; empty = the embedded store',
   }),
   'store.connections_max': integer({
     initial: 10,
     min: 1,
     max: 1_000,
-    meaning: 'connections to PostgreSQL for statements; one more listens',
+    meaning: 'connections to PostgreSQL for statements; one more is used to listen',
   }),
 } as const

@@ -10,7 +10,7 @@ export const STREAM_SETTINGS = {
     initial: 900,
     min: 0.2,
     max: DAY_SECONDS,
-    meaning: 'a connection on which nothing at all arrived for so long is dropped',
+    meaning: 'time without any byte received after which a connection is closed',
   }),
   'stream.drain_seconds': seconds({
     initial: 5,
@@ -23,39 +23,40 @@ export const STREAM_SETTINGS = {
     initial: 10,
     min: 0,
     max: DAY_SECONDS,
-    meaning: 'time for which no source of a market may be trusted before `stream.stale_action` is taken; 0 = never',
+    meaning: 'time without a live source of a market after which `stream.stale_action` applies; 0 = never',
   }),
   'stream.stale_action': choice({
     initial: 'withdraw',
     values: ['withdraw', 'close', 'keep'],
     meaning:
-      'what happens to the book then: `withdraw` removes every level with one UPDATE until a source is trusted again; `close` closes the subscribers of the market with 4002; `keep` leaves the last book',
+      'what then happens to the book: `withdraw` removes every level with one UPDATE until a source is live again; `close` closes the subscribers of the market with 4002; `keep` keeps the last book',
   }),
   'stream.inbound_bytes_max': integer({
     initial: 65_536,
     min: 256,
     max: 16_777_216,
-    meaning: 'largest message a client may send; more closes with 1009',
+    meaning: 'largest message of a client; a larger one closes the connection with 1009',
   }),
   'stream.inbound_per_second': integer({
     initial: 50,
     min: 1,
     max: 100_000,
     meaning:
-      'messages per second and connection, each counted as 1 and a fiftieth for every entry in it; above it the socket is read more slowly',
+      'messages per second and connection, each counted as 1 plus 0.02 for every entry in it; above it the socket is read more slowly',
   }),
   'stream.inbound_burst': integer({
     initial: 1_000,
     min: 1,
     max: 1_000_000,
-    meaning: 'messages, counted in the same way, that may arrive at once before that',
+    meaning: 'messages, counted in the same way, that may arrive in a burst',
   }),
   'stream.subscriptions_max': integer({
     initial: 1_000,
     min: 1,
     max: 100_000,
     live: true,
-    meaning: 'subscriptions of one connection, and entries of one message; a message with more fails as a whole',
+    meaning:
+      'subscriptions of one connection, and entries of one message; a message that exceeds it is rejected as a whole',
   }),
   'stream.connections_per_client_max': integer({
     initial: 2_000,
@@ -75,17 +76,18 @@ export const STREAM_SETTINGS = {
     initial: 262_144,
     min: 4_096,
     max: 67_108_864,
-    meaning: 'bytes waiting in a connection above which it counts as behind and gets merged updates',
+    meaning:
+      'high-water mark: unsent bytes of a connection above which its subscriptions are lagging and receive conflated updates',
   }),
   'stream.executions_kept': integer({
     initial: 10_000,
     min: 1,
     max: 10_000_000,
-    meaning: 'executions a market that are kept for connections that are behind',
+    meaning: 'executions per market that are kept for lagging subscribers',
   }),
   'stream.token_expiry': choice({
     initial: 'keep',
     values: ['keep', 'close'],
-    meaning: 'whether an expired token ends a connection (with 4001)',
+    meaning: 'whether an expired token closes a connection (with 4001)',
   }),
 } as const
