@@ -68,9 +68,9 @@ describe('feeds', () => {
   it.each([
     [
       { 'binance-us': { ...US, kind: 'binanse' } },
-      '.binance-us.kind is "binanse", not one of kraken, okx, binance, coinbase',
+      `.binance-us.kind is "binanse", not one of ${VENUE_NAMES.join(', ')}`,
     ],
-    [{ us: { url: US.url } }, '.us.kind is missing, not one of kraken, okx, binance, coinbase'],
+    [{ us: { url: US.url } }, `.us.kind is missing, not one of ${VENUE_NAMES.join(', ')}`],
     [{ kraken: { kind: 'okx' } }, '.kraken.kind is okx, but the feed kraken is of the kind kraken'],
     [{ us: { ...US, rest_ur: 'x' } }, '.us.rest_ur is unknown; did you mean rest_url?'],
     [
@@ -88,7 +88,10 @@ describe('feeds', () => {
     [{ Binance: US }, '.Binance is not a name of 1 to 32 small letters, digits and hyphens, beginning with a letter'],
     [{ 'us-rest': US }, '.us-rest is not a name: it ends in -rest'],
     [[], ' is not a map of feeds by name'],
-    [Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`f${index}`, US])), ' has 65 feeds; at most 64 are allowed'],
+    [
+      Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`f${index}`, US])),
+      ' has 65 feeds; at most 64 are allowed',
+    ],
   ])('refuse %j', (feeds, problem) => {
     expect(problems(feedsFlag(feeds))).toEqual([`feeds${problem} (from --feeds)`])
   })
@@ -155,7 +158,7 @@ describe('sources', () => {
     expect(problems(given)).toEqual([
       'markets[0].sources[1] the simulator takes no symbol (from --markets)',
       'markets[0].sources[0] names the feed binance-u, which is not configured (did you mean binance-us?) (from --markets)',
-      'markets[0].sources[2] names the feed nowhere, which is not configured (there are kraken, okx, binance, coinbase, binance-us) (from --markets)',
+      `markets[0].sources[2] names the feed nowhere, which is not configured (there are ${VENUE_NAMES.join(', ')}, binance-us) (from --markets)`,
     ])
   })
 })
