@@ -358,7 +358,7 @@ describe('markets', () => {
       'markets[0].sources[2] is kraken:BTC/USD, which sources[0] already names',
     ])
     expect(sources('kraken:BTC/USD', 'simulator')).toEqual([
-      "markets[0].sources names simulator beside other sources; a simulated or recorded book must be the only source",
+      'markets[0].sources names simulator beside other sources; a simulated or recorded book must be the only source',
     ])
     expect(sources('replay:a.tgr')).toEqual([])
     expect(sources('replay:a.tgr', 'replay:b.tgr')).toHaveLength(1)
