@@ -1,5 +1,5 @@
 /** Attacks with malformed traffic whose answers the public description gives: tables of cases, and a random mix. */
-import { runCampaign } from '../test/hostile/campaign.ts'
+import { runAttacks } from '../test/hostile/attack-run.ts'
 import { HEAD_CASES, runHeadCase } from '../test/hostile/http-heads.ts'
 import { FRAME_CASES, runFrameCase } from '../test/hostile/stream-frames.ts'
 import { type Attack, Findings } from './attack.ts'
@@ -52,7 +52,7 @@ export const malformedMix: Attack = {
   settings: { 'auth.token_rate_per_second': '1000' },
   async run({ stage, random, scale }) {
     const count = scale === 'full' ? 1_000 : 200
-    const { requests, failures } = await runCampaign(await stage.field(), random.integer(2 ** 31), count)
+    const { requests, failures } = await runAttacks(await stage.field(), random.integer(2 ** 31), count)
     const sent = Object.entries(requests).map(([family, number]) => `${family} ${number}`)
     return { seen: sent.join(', '), failures: failures.slice(0, 12) }
   },

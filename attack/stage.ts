@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { STREAM_SCOPE, servedScopes } from '../src/contract/scopes.ts'
-import { newCustomer } from '../test/hostile/battlefield.ts'
-import type { Battlefield } from '../test/hostile/family.ts'
+import { newCustomer } from '../test/hostile/attacked-service.ts'
+import type { AttackContext } from '../test/hostile/family.ts'
 import { ProcessWatch } from '../test/hostile/process-watch.ts'
 import { type Target, targetOf } from '../test/hostile/raw-peer.ts'
 import { market, OperatorApi } from '../test/support/running-service.ts'
@@ -69,7 +69,7 @@ export class Stage {
   readonly #child: ServiceChild
   readonly #folder: string
   readonly #exit: Promise<void>
-  #field: Promise<Battlefield> | undefined
+  #field: Promise<AttackContext> | undefined
 
   private constructor(child: ServiceChild, folder: string, ready: ReadyLine, options: StageOptions) {
     this.#child = child
@@ -126,12 +126,12 @@ export class Stage {
   }
 
   /** What the families of malformed requests need to know. */
-  field(): Promise<Battlefield> {
+  field(): Promise<AttackContext> {
     this.#field ??= this.#newField()
     return this.#field
   }
 
-  async #newField(): Promise<Battlefield> {
+  async #newField(): Promise<AttackContext> {
     const credentials = (streaming: boolean, scope: string) => newCustomer(this.operator, this.target, streaming, scope)
     return {
       stream: this.target,

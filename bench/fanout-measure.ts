@@ -1,10 +1,10 @@
 /** One measurement of the fan-out benchmark: a server and the load generator, from their start to their end. */
 import { textFrame, updateText } from '../src/channel/frame.ts'
 import { ASK, BID } from '../src/market/event.ts'
+import type { Answer } from './fanout-driver.ts'
 import { benchMarket, stamp } from './fanout-feed.ts'
 import { type Peer, startLimit, startNaive, startReader, startTidegate, type Tools } from './fanout-processes.ts'
 import type { ServerSetup } from './fanout-server.ts'
-import type { Answer } from './fanout-turns.ts'
 
 export type ServerKind = 'tidegate' | 'naive' | 'limit'
 

@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net'
 import { pathToFileURL } from 'node:url'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { formatDecimal } from '../src/base/decimal.ts'
+import { answerCommands, Sockets, say, turnCommands } from './fanout-driver.ts'
 import { benchMarket, stamp } from './fanout-feed.ts'
-import { answerCommands, Sockets, say, turnCommands } from './fanout-turns.ts'
 
 interface Client {
   readonly webSocket: WebSocket

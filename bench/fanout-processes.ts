@@ -8,8 +8,8 @@ import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import type { Answer } from './fanout-driver.ts'
 import type { ServerSetup } from './fanout-server.ts'
-import type { Answer } from './fanout-turns.ts'
 
 /** Longer than any step of any scenario takes on a busy machine. */
 const ANSWER_MILLISECONDS_MAX = 120_000

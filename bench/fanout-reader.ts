@@ -9,7 +9,7 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
-import { nowMicroseconds } from './fanout-turns.ts'
+import { nowMicroseconds } from './fanout-driver.ts'
 
 const STAMP_MODULUS = 1_000_000_000_000
 const PREFIX_BYTES = 192

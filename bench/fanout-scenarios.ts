@@ -1,10 +1,10 @@
 /** What the fan-out benchmark measures: each function runs one scenario once and adds its numbers to the runs. */
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Answer } from './fanout-driver.ts'
 import { connectReader, cpuShare, endBoth, measure, pause, readerLine, type ServerKind } from './fanout-measure.ts'
 import { startReader, startTidegate, type Tools } from './fanout-processes.ts'
 import type { ServerSetup } from './fanout-server.ts'
-import type { Answer } from './fanout-turns.ts'
 import type { BenchResult } from './result.ts'
 
 const CONNECTIONS = 1_000

@@ -15,7 +15,6 @@ import { Replica } from '../src/channel/replica.ts'
 import { Hub } from '../src/gateway/hub.ts'
 import { createGatewayMetrics, type GatewayMetrics } from '../src/gateway/metrics.ts'
 import { Transport } from '../src/gateway/transport.ts'
-import { benchMarket, Feed } from './fanout-feed.ts'
 import {
   type Answer,
   answerCommands,
@@ -24,7 +23,8 @@ import {
   Sockets,
   say,
   turnCommands,
-} from './fanout-turns.ts'
+} from './fanout-driver.ts'
+import { benchMarket, Feed } from './fanout-feed.ts'
 
 /** What the process is started with, as JSON. */
 export interface ServerSetup {

@@ -5,10 +5,10 @@ import { type Db, StoreUnavailable } from '../../src/store/db.ts'
 import { openEmbedded } from '../../src/store/embedded.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { sql } from '../../src/store/sql.ts'
-import { captureLog } from '../support/door.ts'
-import { createPatientClock } from '../support/patient-clock.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { type RestCustomer, RestNode } from '../support/rest.ts'
 import { temporaryFolder } from '../support/running-service.ts'
+import { createSlowClock } from '../support/slow-clock.ts'
 import { openTestStore } from '../support/test-store.ts'
 
 const PATH = '/v2/identity/accounts'
@@ -29,7 +29,7 @@ let killAfter: number | undefined
 beforeAll(async () => {
   process.on('worker', remember)
   db = isEmbedded
-    ? await openEmbedded({ folder: folder.path, log, clock: createPatientClock() })
+    ? await openEmbedded({ folder: folder.path, log, clock: createSlowClock() })
     : await openTestStore({ log })
   if (isEmbedded) await migrate(db, log)
   db.observeStatements(() => {

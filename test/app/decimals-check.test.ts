@@ -8,13 +8,13 @@ import { examineLedger } from '../../src/cli/doctor-ledger.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { addAssets, addOwner, credit } from '../support/ledger.ts'
-import { createPatientClock } from '../support/patient-clock.ts'
 import { sharedDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/running-service.ts'
+import { createSlowClock } from '../support/slow-clock.ts'
 
 const isServer = inject('engine') === 'postgres'
 const folder = temporaryFolder()
-const clock = createPatientClock()
+const clock = createSlowClock()
 const lifecycle = new Lifecycle(createLog('silent'))
 const NOTHING = { problems: [], warnings: [] }
 const FAULT = 'BTC has 6 decimals, and its amounts in the ledger have 8: decimals of amounts cannot change'

@@ -6,8 +6,8 @@ import type { Listener } from '../../src/app/listener.ts'
 import { Directory } from '../../src/auth/directory.ts'
 import { createTokenVerifier } from '../../src/auth/token-verifier.ts'
 import { STREAM_SCOPE } from '../../src/contract/scopes.ts'
-import { newAuthority, newSigningKey } from '../support/door.ts'
-import { openPublicDoor } from '../support/public-door.ts'
+import { newAuthority, newSigningKey } from '../support/auth-fixtures.ts'
+import { openPublicListener } from '../support/public-listener.ts'
 import { type RawAnswer, sendRaw } from '../support/raw-http.ts'
 import { NodeClock } from '../support/virtual-clock.ts'
 
@@ -46,7 +46,7 @@ const own = (host = `127.0.0.1:${port}`): Fields => ({ Host: host, Origin: `http
 
 beforeAll(async () => {
   page = newPage()
-  listener = await openPublicDoor({ demoPage: page, directory })
+  listener = await openPublicListener({ demoPage: page, directory })
   port = new URL(listener.url).port
 })
 afterAll(() => listener.close())
@@ -136,7 +136,7 @@ describe('the page', () => {
 it('a listener that others can reach has neither page nor tokens, whatever Host says', async () => {
   const open = newPage()
   open.openFor(CLIENT_ID)
-  const reachable = await openPublicDoor({ demoPage: open, directory, host: '0.0.0.0' })
+  const reachable = await openPublicListener({ demoPage: open, directory, host: '0.0.0.0' })
   const at = { ...reachable, url: reachable.url.replace('0.0.0.0', '127.0.0.1') }
   const host = new URL(at.url).host
   expect(codeOf(await ask(at, 'POST /demo/token', { 'Content-Length': '0', ...own(host) }))).toBe('404 not_found')
@@ -145,7 +145,7 @@ it('a listener that others can reach has neither page nor tokens, whatever Host 
 })
 
 it('a service that is no demo has neither', async () => {
-  const served = await openPublicDoor({ directory })
+  const served = await openPublicListener({ directory })
   const host = new URL(served.url).host
   expect(codeOf(await ask(served, 'POST /demo/token', { 'Content-Length': '0', ...own(host) }))).toBe('404 not_found')
   expect((await ask(served, 'GET /', { Accept: 'text/html', Host: host })).body).not.toContain('<script')

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { checkDescriptorLimit, hasDescriptor } from '../../src/app/descriptors.ts'
 import type { Config } from '../../src/config/settings.ts'
-import { captureLog } from '../support/door.ts'
+import { captureLog } from '../support/captured-log.ts'
 
 const limits = (soft: string) =>
   `Limit                     Soft Limit           Hard Limit           Units     \n` +

@@ -21,7 +21,7 @@ import { migrateStore, openStore } from '../../src/app/open-store.ts'
 import { readOrCreatePrivateFile } from '../../src/app/private-file.ts'
 import { createSystemClock } from '../../src/base/clock.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { captureLog } from '../support/door.ts'
+import { captureLog } from '../support/captured-log.ts'
 
 const isRoot = process.getuid?.() === 0
 /** `nobody` on most systems; what matters is that it is not us. */

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { PublicListenerOptions } from '../../src/app/public-listener.ts'
-import { captureLog } from '../support/door.ts'
-import { openPublicDoor } from '../support/public-door.ts'
+import { captureLog } from '../support/captured-log.ts'
+import { openPublicListener } from '../support/public-listener.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 const opened: { close(): Promise<void> }[] = []
@@ -13,7 +13,7 @@ afterEach(async () => {
 })
 
 async function open(options: Partial<PublicListenerOptions>): Promise<string> {
-  const listener = await openPublicDoor(options)
+  const listener = await openPublicListener(options)
   opened.push(listener)
   return listener.url
 }

@@ -7,9 +7,10 @@ import type { PublicListener } from '../../src/app/public-listener.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { readTlsFiles } from '../../src/http/tls.ts'
+import { listenOnFreePort } from '../support/auth-fixtures.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { certificateFiles, newCertificate } from '../support/certificates.ts'
-import { captureLog, listenAnywhere } from '../support/door.ts'
-import { openPublicDoor } from '../support/public-door.ts'
+import { openPublicListener } from '../support/public-listener.ts'
 import { openSocket, readToEnd, sendRaw, splitAnswers } from '../support/raw-http.ts'
 
 const first = await newCertificate('first')
@@ -19,7 +20,7 @@ const { log, lines } = captureLog()
 let listener: PublicListener
 
 beforeAll(async () => {
-  listener = await openPublicDoor({ tls: files, log })
+  listener = await openPublicListener({ tls: files, log })
 })
 afterAll(() => listener.close())
 beforeEach(() => {
@@ -119,13 +120,13 @@ describe('a new certificate', () => {
 
   it('that cannot serve at the start ends it, with the key that names it', async () => {
     const broken = { ...files, keyFile: `${files.keyFile}.missing` }
-    await expect(openPublicDoor({ tls: broken })).rejects.toThrow(
+    await expect(openPublicListener({ tls: broken })).rejects.toThrow(
       `http.tls.key_file names ${broken.keyFile}: cannot be read (ENOENT)`,
     )
   })
 
   it('is not looked for by a listener without TLS', async () => {
-    const plain = await openPublicDoor()
+    const plain = await openPublicListener()
     plain.reloadTls()
     expect(plain.url).toMatch(/^http:/)
     await plain.close()
@@ -146,7 +147,7 @@ describe('slow TLS', () => {
       tls: readTlsFiles(files, Date.now()).context,
       ...(connectionsMax === undefined ? {} : { connectionsMax }),
     })
-    return { app, url: (await listenAnywhere(app)).replace('http:', 'https:') }
+    return { app, url: (await listenOnFreePort(app)).replace('http:', 'https:') }
   }
 
   it('is cut: a handshake that does not go on', async () => {

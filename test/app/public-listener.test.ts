@@ -4,14 +4,14 @@ import { connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Listener } from '../../src/app/listener.ts'
 import { Problem } from '../../src/http/problem.ts'
-import { openPublicDoor } from '../support/public-door.ts'
+import { openPublicListener } from '../support/public-listener.ts'
 
 let refusal: Problem | undefined
 let judged = 0
 let listener: Listener
 
 function open(): Promise<Listener> {
-  return openPublicDoor({
+  return openPublicListener({
     gateway: {
       async judge() {
         judged++

@@ -7,7 +7,8 @@ import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { OPERATIONS } from '../../src/contract/operations.ts'
 import { SCOPES, type Scope } from '../../src/contract/scopes.ts'
 import { createHttpServer } from '../../src/http/server.ts'
-import { captureLog, listenAnywhere } from '../support/door.ts'
+import { listenOnFreePort } from '../support/auth-fixtures.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 const READ: Scope = 'identity:read_account'
@@ -58,7 +59,7 @@ let url: string
 let turn = 0
 
 beforeAll(async () => {
-  url = await listenAnywhere(app)
+  url = await listenOnFreePort(app)
 })
 afterAll(() => app.close())
 beforeEach(() => {

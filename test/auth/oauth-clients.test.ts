@@ -14,9 +14,9 @@ import { SCOPES, STREAM_SCOPE } from '../../src/contract/scopes.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import type { Db } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
+import { listenOnFreePort } from '../support/auth-fixtures.ts'
 import { AuthNode, write } from '../support/auth-node.ts'
-import { listenAnywhere } from '../support/door.ts'
-import { createPatientClock } from '../support/patient-clock.ts'
+import { createSlowClock } from '../support/slow-clock.ts'
 import { openTemporaryStore } from '../support/test-store.ts'
 import { NodeClock } from '../support/virtual-clock.ts'
 
@@ -35,7 +35,7 @@ let clientId: string
 let clientSecret: string
 
 beforeAll(async () => {
-  db = await openTemporaryStore(silent, createPatientClock())
+  db = await openTemporaryStore(silent, createSlowClock())
   await migrate(db, silent)
   proxy = createServer((request, response) => {
     const { method, headers, url: path } = request
@@ -209,7 +209,7 @@ describe('the documents', () => {
       translate: () => undefined,
     })
     registerWellKnownRoutes(app, { directory: new Directory(), publicUrl: '', scopes: [] })
-    const url = await listenAnywhere(app)
+    const url = await listenOnFreePort(app)
     for (const name of ['jwks.json', 'oauth-authorization-server']) {
       const { status, headers, body } = await document(name, url)
       expect([status, headers.get('retry-after'), body.code]).toEqual([503, '1', 'unavailable'])

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SCOPES } from '../../src/contract/scopes.ts'
-import { type OperatorSide, openOperatorSide } from '../support/door.ts'
+import { type OperatorFixture, openOperatorFixture } from '../support/auth-fixtures.ts'
 
 const NO_ONE = '0190a000-0000-7000-8000-000000000000'
 const STREAM = 'exchange:read_aggregated_marketdata_stream'
 
-let side: OperatorSide
+let side: OperatorFixture
 beforeAll(async () => {
-  side = await openOperatorSide()
+  side = await openOperatorFixture()
 })
 afterAll(() => side?.close())
 

@@ -15,9 +15,9 @@ import { STREAM_SCOPE } from '../../src/contract/scopes.ts'
 import type { Db } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { AuthNode, write } from '../support/auth-node.ts'
-import { captureLog } from '../support/door.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { OUTSIDE_AUDIENCE, OutsideIssuer } from '../support/outside-issuer.ts'
-import { createPatientClock } from '../support/patient-clock.ts'
+import { createSlowClock } from '../support/slow-clock.ts'
 import { openTemporaryStore } from '../support/test-store.ts'
 import { NodeClock } from '../support/virtual-clock.ts'
 
@@ -33,7 +33,7 @@ let clock: NodeClock
 let node: AuthNode
 
 beforeAll(async () => {
-  db = await openTemporaryStore(silent, createPatientClock())
+  db = await openTemporaryStore(silent, createSlowClock())
   await migrate(db, silent)
   await readAuthority(db, '')
   await write(db, async (transaction) => {

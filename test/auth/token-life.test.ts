@@ -11,15 +11,15 @@ import { migrate } from '../../src/store/migrate.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { sql } from '../../src/store/sql.ts'
 import { AuthNode, write } from '../support/auth-node.ts'
-import { createPatientClock } from '../support/patient-clock.ts'
 import { hasPostgres, sharedDatabase } from '../support/postgres.ts'
+import { createSlowClock } from '../support/slow-clock.ts'
 import { createStoreClock, prepareStoreClock, setStoreClock } from '../support/store-time.ts'
 import { dropSchema, openTemporaryStore } from '../support/test-store.ts'
 import { itemsOf } from '../support/text-page.ts'
 import { NodeClock } from '../support/virtual-clock.ts'
 
 const silent = createLog('silent')
-const clock = createPatientClock()
+const clock = createSlowClock()
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR

@@ -8,7 +8,8 @@ import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { SCOPES, type Scope, servedScopes } from '../../src/contract/scopes.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import type { Db } from '../../src/store/db.ts'
-import { captureLog, listenAnywhere, newAuthority, newSigningKey } from '../support/door.ts'
+import { listenOnFreePort, newAuthority, newSigningKey } from '../support/auth-fixtures.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 const STREAM = 'exchange:read_aggregated_marketdata_stream'
@@ -65,7 +66,7 @@ const app = createHttpServer({
 registerTokenEndpoints(app, { ...endpoint(), directory, log, metrics })
 beforeAll(async () => {
   directory.replace(truth())
-  const address = await listenAnywhere(app)
+  const address = await listenOnFreePort(app)
   url = `${address}/oauth2/token`
   revokeUrl = `${address}/oauth2/revoke`
 })
@@ -395,7 +396,7 @@ describe('what HTTP refuses', () => {
     })
     registerTokenEndpoints(other, { ...endpoint(), directory: empty, log: failing.log, metrics: failing.metrics })
     onTestFinished(() => other.close())
-    const otherUrl = `${await listenAnywhere(other)}/oauth2/token`
+    const otherUrl = `${await listenOnFreePort(other)}/oauth2/token`
     const ask = async (): Promise<Answer> => {
       const response = await fetch(otherUrl, { method: 'POST', body: form() })
       return answerOf(response)
@@ -470,7 +471,7 @@ describe('too many failures', () => {
     })
     registerTokenEndpoints(other, { ...endpoint(), directory: seen, log, metrics: createMetricsRegistry() })
     onTestFinished(() => other.close())
-    const otherUrl = `${await listenAnywhere(other)}/oauth2/token`
+    const otherUrl = `${await listenOnFreePort(other)}/oauth2/token`
     const taken: string[][] = []
     for (const client_id of ['client-1', 'nobody']) {
       steps.length = 0

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { signAccessToken } from '../../src/auth/access-token.ts'
 import { Directory } from '../../src/auth/directory.ts'
 import { createTokenVerifier, type TokenIssuer, type TokenVerifier } from '../../src/auth/token-verifier.ts'
-import { newAuthority, newSigningKey } from '../support/door.ts'
+import { newAuthority, newSigningKey } from '../support/auth-fixtures.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 const authority = newAuthority()

@@ -7,14 +7,14 @@ import { EncryptionKey } from '../../src/auth/encryption-key.ts'
 import { matchesSecret } from '../../src/auth/secrets.ts'
 import { registerAdmin } from '../../src/cli/admin.ts'
 import { loadCredentials } from '../../src/cli/stream-credentials.ts'
-import { type OperatorSide, openOperatorSide } from '../support/door.ts'
+import { type OperatorFixture, openOperatorFixture } from '../support/auth-fixtures.ts'
 
 const STREAM = 'exchange:read_aggregated_marketdata_stream'
 
-let side: OperatorSide
+let side: OperatorFixture
 let folder: string
 beforeAll(async () => {
-  side = await openOperatorSide()
+  side = await openOperatorFixture()
 })
 afterAll(() => side?.close())
 beforeEach(() => {
@@ -52,7 +52,7 @@ describe('tidegate admin key encrypt', () => {
 
   it('encrypts the signing keys and the pepper, once, and leaves an audit row', async () => {
     const key = EncryptionKey.parse('0123456789abcdef'.repeat(4)) as EncryptionKey
-    const own = await openOperatorSide(key)
+    const own = await openOperatorFixture(key)
     try {
       const where = ['--operator-url', own.url, '--operator-token-file', join(folder, 'own-token')]
       writeFileSync(join(folder, 'own-token'), own.token)

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GateSubject, readGates } from '../../src/controls/gates.ts'
 import type { Db } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
-import { captureLog } from '../support/door.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { addAssets, addOwner, type Owner } from '../support/ledger.ts'
 import { openTestStore } from '../support/test-store.ts'
 

@@ -15,6 +15,7 @@ import { deliveryDocument, listDeliveries } from '../../src/deliveries/store.ts'
 import type { Db } from '../../src/store/db.ts'
 import { transactionWithRetries } from '../../src/store/retry.ts'
 import { sql } from '../../src/store/sql.ts'
+import { captureLog } from '../support/captured-log.ts'
 import {
   addDeliveries,
   attemptsOf,
@@ -24,7 +25,6 @@ import {
   rowsOf,
   transferOf,
 } from '../support/deliveries.ts'
-import { captureLog } from '../support/door.ts'
 import { addAssets, addOwner, balanceOf, type Owner } from '../support/ledger.ts'
 import { openTestStore } from '../support/test-store.ts'
 

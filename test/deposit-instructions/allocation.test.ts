@@ -18,7 +18,7 @@ import { openEmbedded } from '../../src/store/embedded.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { sql } from '../../src/store/sql.ts'
 import { ALL_KEYS, accountPublicKey } from '../support/address-keys.ts'
-import { captureLog } from '../support/door.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { type RestAnswer, type RestCustomer, RestNode, untilServed } from '../support/rest.ts'
 import { newAccount } from '../support/rules.ts'
 

@@ -3,7 +3,7 @@ import { createMetricsRegistry, type MetricsRegistry } from '../../src/base/metr
 import { createPoolMetrics } from '../../src/deposit-instructions/pool-metrics.ts'
 import { type Db, StoreUnavailable } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
-import { captureLog } from '../support/door.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { openTestStore } from '../support/test-store.ts'
 
 describe('what pools have left', () => {

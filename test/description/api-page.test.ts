@@ -10,7 +10,7 @@ import { OPERATIONS } from '../../src/contract/operations.ts'
 import { CLOSE_CODES, STREAM_ERRORS } from '../../src/contract/stream-codes.ts'
 import type { Node } from '../support/api-document.ts'
 import { CHROMIUM, titleWith } from '../support/foreign-programs.ts'
-import { openPublicDoor } from '../support/public-door.ts'
+import { openPublicListener } from '../support/public-listener.ts'
 
 /** Only a hang is to reach it; it is under the limit of a test. */
 const PATIENCE_MILLISECONDS = 120_000
@@ -18,7 +18,7 @@ const PATIENCE_MILLISECONDS = 120_000
 let listener: Listener
 
 beforeAll(async () => {
-  listener = await openPublicDoor({ modules: modulesWithoutStore() })
+  listener = await openPublicListener({ modules: modulesWithoutStore() })
 })
 afterAll(() => listener.close())
 

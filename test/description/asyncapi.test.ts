@@ -9,7 +9,7 @@ import { asyncApiDocument } from '../../src/description/asyncapi.ts'
 import { ASK } from '../../src/market/event.ts'
 import { LiveStream, levels } from '../gateway/live-stream.ts'
 import { ApiDocument, type Node, structureFaults } from '../support/api-document.ts'
-import { openPublicDoor } from '../support/public-door.ts'
+import { openPublicListener } from '../support/public-listener.ts'
 
 const committed: Node = JSON.parse(
   readFileSync(join(import.meta.dirname, '../../docs/reference/asyncapi.json'), 'utf8'),
@@ -205,7 +205,7 @@ describe('what is on the wire', () => {
 
 describe('/asyncapi.json', () => {
   it('is the committed document, at the address it was asked at', async () => {
-    const listener = await openPublicDoor()
+    const listener = await openPublicListener()
     const response = await fetch(`${listener.url}/asyncapi.json`)
     const served = await response.json()
     await listener.close()

@@ -5,11 +5,11 @@ import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { modulesWithoutStore } from '../../scripts/api-documents.ts'
 import type { Listener } from '../../src/app/listener.ts'
-import { openPublicDoor } from '../support/public-door.ts'
+import { openPublicListener } from '../support/public-listener.ts'
 
 let listener: Listener
 beforeAll(async () => {
-  listener = await openPublicDoor({ modules: modulesWithoutStore(), corsOrigins: ['https://app.example'] })
+  listener = await openPublicListener({ modules: modulesWithoutStore(), corsOrigins: ['https://app.example'] })
 })
 afterAll(() => listener.close())
 
@@ -76,7 +76,7 @@ describe('the address in a document', () => {
   })
 
   it('is one of a limited number', async () => {
-    const own = await openPublicDoor({ modules: modulesWithoutStore() })
+    const own = await openPublicListener({ modules: modulesWithoutStore() })
     const seen = new Set<string>()
     for (let count = 0; count < 100; count++) {
       const request = get(`${own.url}/openapi.json`, { headers: { host: `192.0.2.${count}` } })

@@ -15,7 +15,7 @@ import { HEAD_FIELDS_MAX } from '../../src/http/request-head.ts'
 import { BODY_BYTES_MAX } from '../../src/http/server.ts'
 import { PAGE_BYTES_MAX } from '../../src/store/page.ts'
 import { ApiDocument, closed, type Node, structureFaults } from '../support/api-document.ts'
-import { openPublicDoor } from '../support/public-door.ts'
+import { openPublicListener } from '../support/public-listener.ts'
 import { configOf } from '../support/rest.ts'
 
 const committed: Node = JSON.parse(readFileSync(join(import.meta.dirname, '../../docs/reference/openapi.json'), 'utf8'))
@@ -24,7 +24,7 @@ const document = new ApiDocument(committed)
 const modules = modulesWithoutStore()
 let listener: Listener
 beforeAll(async () => {
-  listener = await openPublicDoor({ modules })
+  listener = await openPublicListener({ modules })
 })
 afterAll(() => listener.close())
 
@@ -180,7 +180,7 @@ describe('/openapi.json', () => {
   })
 
   it('names the public address where there is one, and may be kept then', async () => {
-    const own = await openPublicDoor({ modules, publicUrl: 'https://api.example/' })
+    const own = await openPublicListener({ modules, publicUrl: 'https://api.example/' })
     const response = await fetch(`${own.url}/openapi.json`)
     expect(response.headers.get('cache-control')).toBe('public, max-age=300')
     const { servers, components } = (await response.json()) as Node
@@ -190,7 +190,7 @@ describe('/openapi.json', () => {
   })
 
   it('has no token endpoint where tokens are issued by somebody else', async () => {
-    const own = await openPublicDoor({ modules, issuesTokens: false })
+    const own = await openPublicListener({ modules, issuesTokens: false })
     const served = (await (await fetch(`${own.url}/openapi.json`)).json()) as Node
     await own.close()
     expect(Object.keys(served.paths).filter((path) => !path.startsWith('/v2/'))).toEqual([])

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { checkDescriptorLimit } from '../../src/app/descriptors.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { captureLog } from '../support/door.ts'
+import { captureLog } from '../support/captured-log.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')

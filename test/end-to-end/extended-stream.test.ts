@@ -1,7 +1,7 @@
 /** The extended wire on a real socket: a client that knows nothing but docs/extended-stream.md, over two connections. */
 import { afterAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { digestOf } from '../support/extended-witness.ts'
+import { digestOf } from '../support/extended-verifier.ts'
 import { market, type ServiceInside, startServiceInside, temporaryFolder, tokenOf } from '../support/running-service.ts'
 
 const DEPTHS: Readonly<Record<string, number | undefined>> = { BTCUSD: undefined, ETHUSD: 25 }

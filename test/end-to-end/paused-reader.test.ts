@@ -7,7 +7,7 @@
  * little: nothing here depends on how much it is, nor on how fast anything goes.
  */
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { RecordedStreamJudge } from '../support/recorded-stream-judge.ts'
+import { RecordedStreamVerifier } from '../support/recorded-stream-verifier.ts'
 import { market, type ServiceInside, startServiceInside, temporaryFolder, tokenOf } from '../support/running-service.ts'
 import { SampleClient } from '../support/sample-client.ts'
 
@@ -42,7 +42,7 @@ afterAll(() => folder.remove())
 interface Reader {
   readonly client: SampleClient
   readonly clientId: string
-  readonly judge: RecordedStreamJudge
+  readonly judge: RecordedStreamVerifier
 }
 
 describe('a reader that pauses', () => {
@@ -75,9 +75,9 @@ describe('a reader that pauses', () => {
       for (const { client } of paused) client.resume()
       for (const reader of paused) await untilCaughtUp(reader, atResume)
 
-      const mergedCommits = paused.map(({ judge }) => judge.mergedCommits)
+      const conflatedCommits = paused.map(({ judge }) => judge.conflatedCommits)
       const { bytes } = going.client.counts
-      console.log(JSON.stringify({ bytes, commitsWhileBehind, mergedCommits, queueBytesMax: queue.bytesMax }))
+      console.log(JSON.stringify({ bytes, commitsWhileBehind, conflatedCommits, queueBytesMax: queue.bytesMax }))
       for (const { client, judge } of [going, ...paused]) {
         judge.compareWhole(client)
         expect(client.problems).toEqual([])
@@ -85,7 +85,7 @@ describe('a reader that pauses', () => {
         expect(client.closed).toBeUndefined()
       }
       expect(service.record.problems).toEqual([])
-      for (const merged of mergedCommits) expect(merged).toBeGreaterThan(0.9 * commitsWhileBehind)
+      for (const merged of conflatedCommits) expect(merged).toBeGreaterThan(0.9 * commitsWhileBehind)
       // What passed was kept for none of them: a mark each, and the reply that one may be in the middle of.
       expect(queue.bytesMax).toBeLessThan((1 + paused.length) * (OUTBOX_BYTES_MAX + REPLY_BYTES_MAX))
 
@@ -145,7 +145,7 @@ describe('a reader that pauses', () => {
 
 /** A client with every book and top, and executions too if wanted, that has its first SNAPSHOTs. */
 async function connect(running: ServiceInside, symbols: readonly string[], takesExecutions: boolean): Promise<Reader> {
-  const judge = new RecordedStreamJudge(running.record)
+  const judge = new RecordedStreamVerifier(running.record)
   const customer = await running.operator.createClient()
   const client = await SampleClient.connect({
     wsUrl: running.ws,

@@ -19,11 +19,11 @@ import { type BinanceRecording, binanceRecordings, startBinanceServer } from '..
 import { coinbaseRecordings, startCoinbaseServer } from '../support/venues/coinbase.ts'
 import { okxRecordings, renamed, startOkxServer } from '../support/venues/okx.ts'
 import type { PlainLevels } from '../support/venues/plain-book.ts'
-import type { Outgoing, Score } from '../support/venues/score.ts'
+import type { PlaybackOptions } from '../support/venues/playback.ts'
+import type { Outgoing, Script } from '../support/venues/script.ts'
 import type { VenueServer } from '../support/venues/server.ts'
-import type { TrackOptions } from '../support/venues/track.ts'
-import { trimmed, VenueTruth } from '../support/venues/truth.ts'
-import { bookLevels, WireJudge } from '../support/venues/wire-judge.ts'
+import { trimmed, VenueHistory } from '../support/venues/venue-history.ts'
+import { bookLevels, WireVerifier } from '../support/venues/wire-verifier.ts'
 import { Waiters } from '../support/waiters.ts'
 
 const isLong = process.env.TIDEGATE_LONG === '1'
@@ -52,7 +52,7 @@ interface Exchange {
   readonly firstHeld: number
   /** At 100 times the pace the service merges much of what comes, so every so many frames a replay waits for a rest. */
   readonly framesPerRest: number
-  readonly start: (options: TrackOptions) => Promise<{ readonly server: VenueServer; readonly oracle?: Oracle }>
+  readonly start: (options: PlaybackOptions) => Promise<{ readonly server: VenueServer; readonly oracle?: Oracle }>
 }
 
 const EXCHANGES: readonly Exchange[] = [
@@ -71,7 +71,7 @@ const EXCHANGES: readonly Exchange[] = [
     framesPerRest: 2,
     start: async (options) => {
       const checksums = new Map<string, string>()
-      const onPlayed = (score: Score, outgoing: Outgoing | undefined, index: number) => {
+      const onPlayed = (score: Script, outgoing: Outgoing | undefined, index: number) => {
         const checksum = /"checksum":(-?[0-9]+)/.exec(outgoing?.text ?? '')?.[1]
         if (checksum !== undefined) checksums.set(score.symbol, checksum)
         options.onPlayed?.(score, outgoing, index)
@@ -89,7 +89,7 @@ const EXCHANGES: readonly Exchange[] = [
     start: async (options) => {
       const recordings = binanceRecordings()
       const updateIds = new Map<string, number>()
-      const onPlayed = (score: Score, outgoing: Outgoing | undefined, index: number) => {
+      const onPlayed = (score: Script, outgoing: Outgoing | undefined, index: number) => {
         const id = /"u":([0-9]+)/.exec(outgoing?.text ?? '')?.[1]
         if (id !== undefined) updateIds.set(score.symbol, Number(id))
         options.onPlayed?.(score, outgoing, index)
@@ -108,12 +108,12 @@ describe.each(EXCHANGES)('$name', (exchange) => {
   describe('recorded', () => {
     describe.each(PACES)('at $name', ({ name, speed, hasRests }) => {
       const framesPerRest = speed === 1 ? 1 : exchange.framesPerRest
-      const truth = new VenueTruth(DEPTH)
+      const truth = new VenueHistory(DEPTH)
       const released = new Waiters()
       let isReleased = false
       const rests = { judged: 0, said: 0 }
       const markets = new Map<string, string>()
-      let judge: WireJudge
+      let judge: WireVerifier
       let client: SampleClient
       let oracle: Oracle | undefined
       let server: VenueServer
@@ -143,7 +143,7 @@ describe.each(EXCHANGES)('$name', (exchange) => {
         oracle = started.oracle
         truth.begin(server)
         for (const symbol of server.tracks.keys()) markets.set(symbol.replace('-', ''), symbol)
-        judge = new WireJudge(markets, truth)
+        judge = new WireVerifier(markets, truth)
         service = await startServiceProcess('serve', folder.path, {
           markets: JSON.stringify([...markets].map(([market, symbol]) => marketEntry(market, exchange.name, symbol))),
           [`feeds.${exchange.name}.url`]: server.url,

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { StreamChecker } from '../../src/cli/stream-checker.ts'
 import type { Violation } from '../../src/cli/violations.ts'
 import { startCommand } from '../support/command-line.ts'
-import { RecordedStreamJudge } from '../support/recorded-stream-judge.ts'
+import { RecordedStreamVerifier } from '../support/recorded-stream-verifier.ts'
 import {
   ensureBuilt,
   market,
@@ -84,7 +84,7 @@ describe.each(RATES)(`three simulated markets for ${SECONDS} s, seed ${SEED}, at
         seed: SEED,
         ...client.counts,
         current: judge.current,
-        merged: judge.mergedCommits,
+        merged: judge.conflatedCommits,
         madeWithinBatch,
       }),
     )
@@ -110,7 +110,7 @@ describe.each(RATES)(`three simulated markets for ${SECONDS} s, seed ${SEED}, at
 
 /** A sample client whose every message is judged twice: by what the service did, and by the rules of the wire. */
 async function connect(service: ServiceInside, token: string) {
-  const judge = new RecordedStreamJudge(service.record)
+  const judge = new RecordedStreamVerifier(service.record)
   const checker = new StreamChecker()
   const violations: Violation[] = []
   checker.onConnect()

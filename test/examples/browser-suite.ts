@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CHROMIUM, titleWith } from '../support/foreign-programs.ts'
-import { DEEP_MARKET, type Stands, transportsOf } from './stands.ts'
+import { DEEP_MARKET, type Stands, transportsOf } from './services.ts'
 
 const PAGE_FILE = pathToFileURL(join(import.meta.dirname, '../../examples/browser/index.html')).href
 

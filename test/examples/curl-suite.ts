@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { CURL, startExample, titleWith } from '../support/foreign-programs.ts'
-import { type Stands, transportsOf } from './stands.ts'
+import { type Stands, transportsOf } from './services.ts'
 
 const FOLDER = join(import.meta.dirname, '../../examples/curl')
 

@@ -12,7 +12,7 @@ import { pythonSuite } from './python-suite.ts'
 import { restSuite } from './rest-suite.ts'
 import { restartSuite } from './restart-suite.ts'
 import { revocationSuite } from './revocation-suite.ts'
-import { Stands, TRANSPORTS } from './stands.ts'
+import { Stands, TRANSPORTS } from './services.ts'
 
 let started: Stands | undefined
 const stands = (): Stands => {

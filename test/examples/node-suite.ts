@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { CURL, PYTHON, startExample, titleWith } from '../support/foreign-programs.ts'
-import { type Stands, transportsOf } from './stands.ts'
+import { type Stands, transportsOf } from './services.ts'
 import { firstLines, flawsOf } from './stream-lines.ts'
 
 const FOLDER = join(import.meta.dirname, '../../examples')

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { PYTHON, startExample, titleWith } from '../support/foreign-programs.ts'
-import { DEEP_LEVELS, DEEP_MARKET, type Stand, type Stands, transportsOf } from './stands.ts'
+import { DEEP_LEVELS, DEEP_MARKET, type Stand, type Stands, transportsOf } from './services.ts'
 import { firstLines, flawsOf } from './stream-lines.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { CURL, startExample, titleWith } from '../support/foreign-programs.ts'
-import { type Stands, transportsOf } from './stands.ts'
+import { type Stands, transportsOf } from './services.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const FOLDER = join(ROOT, 'examples/rest')

@@ -7,7 +7,7 @@ import { CHROMIUM, PYTHON, startExample } from '../support/foreign-programs.ts'
 import { type Relay, startRelay } from '../support/relay.ts'
 import { connectPage, newPage, startBrowser, untilStatus } from './browser-suite.ts'
 import { BUILTIN_FLAGS } from './node-suite.ts'
-import type { Stands } from './stands.ts'
+import type { Stands } from './services.ts'
 import { BEST_LINE, firstLines } from './stream-lines.ts'
 
 const FOLDER = join(import.meta.dirname, '../../examples')

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { CHROMIUM, PYTHON, startExample } from '../support/foreign-programs.ts'
 import { connectPage, newPage, startBrowser, untilStatus } from './browser-suite.ts'
 import { BUILTIN_FLAGS } from './node-suite.ts'
-import type { Stands } from './stands.ts'
+import type { Stands } from './services.ts'
 import { firstLines } from './stream-lines.ts'
 
 const FOLDER = join(import.meta.dirname, '../../examples')

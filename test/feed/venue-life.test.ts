@@ -17,9 +17,9 @@ import type { FrameFault } from '../support/venues/faults.ts'
 import { FedMarket } from '../support/venues/fed-market.ts'
 import { startKrakenServer } from '../support/venues/kraken.ts'
 import { okxRecordings, startOkxServer } from '../support/venues/okx.ts'
+import type { PlaybackOptions } from '../support/venues/playback.ts'
 import type { HttpAnswer, VenueServer } from '../support/venues/server.ts'
-import type { TrackOptions } from '../support/venues/track.ts'
-import { VenueTruth } from '../support/venues/truth.ts'
+import { VenueHistory } from '../support/venues/venue-history.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 /** How much faster than life the connector's clock and the venue's heartbeats are. */
@@ -42,7 +42,7 @@ interface Stage {
   readonly numbersConnection?: true
   /** Whether the list of pairs is had by HTTP. */
   readonly usesHttp?: true
-  readonly start: (options: TrackOptions) => Promise<VenueServer>
+  readonly start: (options: PlaybackOptions) => Promise<VenueServer>
 }
 
 const STAGES: readonly Stage[] = [
@@ -95,7 +95,7 @@ const HTTP_FAULTS: [string, HttpAnswer][] = [
 describe.each(STAGES)('$name', (stage) => {
   describe('at a venue that fails', () => {
     const clock = new VirtualClock()
-    const truth = new VenueTruth(DEPTH)
+    const truth = new VenueHistory(DEPTH)
     const markets = [stage.symbol, ...stage.others].map((symbol) => new FedMarket(symbol, truth, DEPTH))
     const [hit, ...others] = markets as [FedMarket, ...FedMarket[]]
     let server: VenueServer
@@ -106,7 +106,7 @@ describe.each(STAGES)('$name', (stage) => {
       server = await stage.start({
         speed: FRAMES_SPEED,
         isRepeated: true,
-        beatMilliseconds: 1000 / SPEED,
+        heartbeatMilliseconds: 1000 / SPEED,
         onPlayed: truth.onPlayed,
       })
       truth.begin(server)

@@ -14,9 +14,9 @@ import { COINBASE_CAPTURES, coinbaseRecordings, startCoinbaseServer } from '../s
 import { FedMarket } from '../support/venues/fed-market.ts'
 import { startKrakenServer } from '../support/venues/kraken.ts'
 import { OKX_CAPTURES, okxRecordings, startOkxServer } from '../support/venues/okx.ts'
+import type { PlaybackOptions } from '../support/venues/playback.ts'
 import type { VenueServer } from '../support/venues/server.ts'
-import type { TrackOptions } from '../support/venues/track.ts'
-import { VenueTruth } from '../support/venues/truth.ts'
+import { VenueHistory } from '../support/venues/venue-history.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 const SPEED = 20
@@ -24,7 +24,7 @@ const TICK_MILLISECONDS = 5
 const DEPTH = 10
 const MADE_TRADES = { seed: 7, everyMilliseconds: 400 }
 
-const STAGES: readonly [VenueName, boolean, string, string, (options: TrackOptions) => Promise<VenueServer>][] = [
+const STAGES: readonly [VenueName, boolean, string, string, (options: PlaybackOptions) => Promise<VenueServer>][] = [
   [
     'kraken',
     krakenRecordingsMissing,
@@ -64,10 +64,10 @@ afterEach(async () => {
 describe.each(STAGES)('%s', (name, isMissing, symbol, channel, start) => {
   it.skipIf(isMissing)('subscribes a silent book again (recordings in ../shared/data)', async () => {
     const clock = new VirtualClock()
-    const truth = new VenueTruth(DEPTH)
+    const truth = new VenueHistory(DEPTH)
     const market = new FedMarket(symbol, truth, DEPTH)
-    const beatMilliseconds = 1000 / SPEED
-    const server = await start({ speed: SPEED, isRepeated: true, beatMilliseconds, onPlayed: truth.onPlayed })
+    const heartbeatMilliseconds = 1000 / SPEED
+    const server = await start({ speed: SPEED, isRepeated: true, heartbeatMilliseconds, onPlayed: truth.onPlayed })
     opened.push(() => server.close())
     truth.begin(server)
     const surroundings = { name, clock, random: () => 0.5, log: createLog('silent'), metrics: createMetricsRegistry() }

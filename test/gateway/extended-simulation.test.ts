@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Session } from '../../src/gateway/session.ts'
-import { cutTo, ExtendedWitness } from '../support/extended-witness.ts'
+import { cutTo, ExtendedVerifier } from '../support/extended-verifier.ts'
 import type { FakeTransport } from '../support/fake-transport.ts'
 import { Random } from '../support/random.ts'
 import { SETTINGS, StreamSimulation, testMarket, WatchedTransport } from '../support/stream-simulation.ts'
@@ -17,7 +17,7 @@ const INTERVALS = [undefined, undefined, 50, 100, 250] as const
 
 /** A client that reads at its mood; a punctual one takes everything at once, so its intervals can be held to the grid. */
 class Actor {
-  readonly witness: ExtendedWitness
+  readonly witness: ExtendedVerifier
   transport!: FakeTransport
   session!: Session
   mood: 'fast' | 'slow' | 'asleep' = 'fast'
@@ -36,7 +36,7 @@ class Actor {
     this.#simulation = simulation
     this.#random = random
     this.isPunctual = isPunctual
-    this.witness = new ExtendedWitness(simulation.truths)
+    this.witness = new ExtendedVerifier(simulation.truths)
     this.connect()
   }
 

@@ -17,7 +17,7 @@ import { STREAM_SCOPE } from '../../src/contract/scopes.ts'
 import { createGateway, type Gateway } from '../../src/gateway/gateway.ts'
 import { Hub } from '../../src/gateway/hub.ts'
 import { createGatewayMetrics } from '../../src/gateway/metrics.ts'
-import { captureLog } from '../support/door.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { SETTINGS } from '../support/stream-simulation.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 

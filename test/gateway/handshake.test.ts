@@ -12,7 +12,7 @@ import { createGateway, type Gateway } from '../../src/gateway/gateway.ts'
 import { refuseRequest } from '../../src/gateway/handshake.ts'
 import { Hub } from '../../src/gateway/hub.ts'
 import { createGatewayMetrics } from '../../src/gateway/metrics.ts'
-import { captureLog } from '../support/door.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { SETTINGS } from '../support/stream-simulation.ts'
 
 const CUSTOMER: CustomerRecord = { id: 'customer', name: 'Customer', enabled: true, streaming: true }

@@ -136,7 +136,7 @@ function subscribe(
   markets: readonly string[],
 ): void {
   for (const market of types.includes('execution_data') ? markets : []) {
-    if (!asked.has(market)) asked.set(market, simulation.truths.get(market)?.holeCount ?? 0)
+    if (!asked.has(market)) asked.set(market, simulation.truths.get(market)?.gapCount ?? 0)
   }
   simulation.subscribe(client, types, markets)
 }
@@ -180,7 +180,7 @@ function restWithdrawn(simulation: StreamSimulation, actors: readonly Actor[]): 
 /** Only who asked for the executions of a market that missed some is closed. */
 function judgeClosed(simulation: StreamSimulation, { client, asked }: Actor): void {
   expect(client.transport.closed).toEqual({ code: 4000, reason: 'execution stream has a gap at its source' })
-  const hasMissed = [...asked].some(([market, holes]) => (simulation.truths.get(market)?.holeCount ?? 0) > holes)
+  const hasMissed = [...asked].some(([market, holes]) => (simulation.truths.get(market)?.gapCount ?? 0) > holes)
   expect(hasMissed).toBe(true)
 }
 

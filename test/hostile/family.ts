@@ -6,7 +6,7 @@ import type { Random } from '../support/random.ts'
 import type { Target } from './raw-peer.ts'
 
 /** What attacks need to know of the service. */
-export interface Battlefield {
+export interface AttackContext {
   readonly stream: Target
   readonly operator: Target
   readonly operatorToken: string
@@ -31,7 +31,7 @@ export interface Credentials {
 }
 
 export interface Attack {
-  readonly field: Battlefield
+  readonly field: AttackContext
   readonly random: Random
   /** Different for every attack of a run. */
   readonly serial: number

@@ -2,7 +2,7 @@
  * Handshakes that are wrong in some of the things the table checks, one by one in its order: the first that is wrong
  * decides the answer. Every part is chosen by itself, so that the order shows.
  */
-import { type Attack, type Battlefield, demand, type Family, SECRET_MARK } from './family.ts'
+import { type Attack, type AttackContext, demand, type Family, SECRET_MARK } from './family.ts'
 import { exchange, type RawAnswer } from './raw-peer.ts'
 
 /** One way to send a part, with the status it must be refused with; undefined: nothing is wrong with it. */
@@ -98,7 +98,7 @@ const PROTOCOLS: readonly (Part & { readonly selected?: string })[] = [
 ]
 
 /** What may be sent as a token, with what it is refused with. */
-function tokenParts({ reader, scopeless, unlisted }: Battlefield): readonly TokenPart[] {
+function tokenParts({ reader, scopeless, unlisted }: AttackContext): readonly TokenPart[] {
   const [head = '', claims = '', signature = ''] = reader.token.split('.')
   const none = Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url')
   const bearer = (token: string, refused?: number): TokenPart => ({

@@ -6,8 +6,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { certificateFiles, newCertificate } from '../support/certificates.ts'
 import { ensureBuilt, temporaryFolder } from '../support/running-service.ts'
-import { endSiege, type Siege, startSiege } from './battlefield.ts'
-import { type CampaignReport, runCampaign } from './campaign.ts'
+import { type AttackReport, runAttacks } from './attack-run.ts'
+import { type AttackedService, startAttackedService, stopAttackedService } from './attacked-service.ts'
 import { HonestClients } from './honest-clients.ts'
 import { ProcessWatch } from './process-watch.ts'
 
@@ -39,23 +39,23 @@ const CAMPAIGNS = long
 for (const { transport, requests } of CAMPAIGNS) {
   describe(`${requests} malformed requests over ${transport}, seed ${SEED}`, () => {
     const folder = temporaryFolder()
-    let siege: Siege
+    let siege: AttackedService
     let honest: HonestClients
     let watch: ProcessWatch
-    let report: CampaignReport
+    let report: AttackReport
     let residentBefore = 0
     let openFilesBefore = 0
 
     beforeAll(async () => {
       ensureBuilt()
       const certificate = transport === 'TLS' ? await newCertificate('attacked') : undefined
-      siege = await startSiege(folder.path, certificate && tlsFlags(certificate), certificate?.cert)
+      siege = await startAttackedService(folder.path, certificate && tlsFlags(certificate), certificate?.cert)
       const { service, field } = siege
       const options = { wsUrl: service.ws, token: field.reader.token, markets: field.markets.slice(0, 2) }
       watch = new ProcessWatch(service.pid)
       honest = await HonestClients.start(HONEST_CLIENTS, { ...options, ca: certificate?.cert, watch })
       // What a process loads and compiles once is no leak.
-      await runCampaign(field, SEED + 1, 150)
+      await runAttacks(field, SEED + 1, 150)
       // Nor are the tables that the embedded store opens for those who look at the metrics.
       await service.operator.metricsText()
       residentBefore = watch.residentBytes
@@ -72,7 +72,7 @@ for (const { transport, requests } of CAMPAIGNS) {
     it('are each answered as the tables say, or closed with the documented code', async () => {
       const { service, field } = siege
       let isOver = false
-      const campaign = runCampaign(field, SEED, requests).finally(() => {
+      const campaign = runAttacks(field, SEED, requests).finally(() => {
         isOver = true
       })
       let livez = 0
@@ -114,7 +114,7 @@ for (const { transport, requests } of CAMPAIGNS) {
     it('leave the service able to stop, without an error in its log and without a secret in anything it wrote', async () => {
       watch.stop()
       await honest.close()
-      expect(await endSiege(siege)).toEqual([])
+      expect(await stopAttackedService(siege)).toEqual([])
     })
   })
 }

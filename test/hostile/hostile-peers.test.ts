@@ -7,7 +7,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ensureBuilt, temporaryFolder } from '../support/running-service.ts'
-import { endSiege, type Siege, startSiege } from './battlefield.ts'
+import { type AttackedService, startAttackedService, stopAttackedService } from './attacked-service.ts'
 import { HonestClients } from './honest-clients.ts'
 import { ProcessWatch } from './process-watch.ts'
 import { RawPeer, readAnswer } from './raw-peer.ts'
@@ -32,14 +32,14 @@ const SILENCE_SECONDS = 8
 const GROWTH_BYTES_MAX = 600 * MEGABYTE
 
 const folder = temporaryFolder()
-let siege: Siege
+let siege: AttackedService
 let honest: HonestClients
 let watch: ProcessWatch
 let residentBefore = 0
 
 beforeAll(async () => {
   ensureBuilt()
-  siege = await startSiege(folder.path, {
+  siege = await startAttackedService(folder.path, {
     'stream.outbox_bytes_max': OUTBOX_BYTES_MAX,
     'stream.silence_seconds': SILENCE_SECONDS,
   })
@@ -273,6 +273,6 @@ describe('after all of them', () => {
     expect(growth).toBeLessThan(GROWTH_BYTES_MAX)
     watch.stop()
     await honest.close()
-    expect(await endSiege(siege)).toEqual([])
+    expect(await stopAttackedService(siege)).toEqual([])
   })
 })

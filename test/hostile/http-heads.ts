@@ -2,13 +2,13 @@
  * Bytes that are no HTTP/1.1, or more of it than anybody needs, on the public listener: each is answered with a problem
  * document of the status of the table.
  */
-import { type Battlefield, demand, type Family, SECRET_MARK } from './family.ts'
+import { type AttackContext, demand, type Family, SECRET_MARK } from './family.ts'
 import { checkAnswer } from './handshakes.ts'
 import { RawPeer, readAnswer } from './raw-peer.ts'
 
 interface Head {
   readonly name: string
-  readonly bytes: (field: Battlefield) => Buffer | string
+  readonly bytes: (field: AttackContext) => Buffer | string
   readonly status: number
   /** The fault comes after the head, so that the route answers in its own form. */
   readonly isInBody?: true
@@ -187,7 +187,7 @@ export const HEAD_CASES: readonly string[] = HEADS.map(({ name }) => name)
  * Sends one case on a connection of its own, and throws when it is not answered as it should be, or when bytes after the
  * fault were read as a second request.
  */
-export async function runHeadCase(field: Battlefield, index: number): Promise<void> {
+export async function runHeadCase(field: AttackContext, index: number): Promise<void> {
   const { name, bytes, status, isInBody = false } = HEADS[index] as Head
   const sent = bytes(field)
   const peer = await RawPeer.connect(field.stream)

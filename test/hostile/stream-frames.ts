@@ -4,7 +4,7 @@
  * that the RFC and the public description name.
  */
 import type { Random } from '../support/random.ts'
-import { type Attack, type Battlefield, demand, type Family, shown } from './family.ts'
+import { type Attack, type AttackContext, demand, type Family, shown } from './family.ts'
 import { RawPeer } from './raw-peer.ts'
 import { closePayload, type FrameShape, frameBytes, OPCODES, StreamPeer } from './stream-peer.ts'
 
@@ -20,7 +20,7 @@ type Outcome = { readonly closes: number } | { readonly replies: string } | { re
 
 interface Trick {
   readonly name: string
-  make(random: Random, field: Battlefield): { readonly bytes: Buffer; readonly outcome: Outcome }
+  make(random: Random, field: AttackContext): { readonly bytes: Buffer; readonly outcome: Outcome }
 }
 
 function frames(...shapes: readonly FrameShape[]): Buffer {
@@ -244,7 +244,7 @@ const TRICKS: readonly Trick[] = [
 export const FRAME_CASES: readonly string[] = TRICKS.map(({ name }) => name)
 
 /** Sends one case on a connection of its own, and throws when it is not answered as it should be. */
-export async function runFrameCase(field: Battlefield, random: Random, index: number): Promise<void> {
+export async function runFrameCase(field: AttackContext, random: Random, index: number): Promise<void> {
   const trick = TRICKS[index] as Trick
   const { bytes, outcome } = trick.make(random, field)
   // After the handshake, in the same write, a frame counts like any other.

@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ensureBuilt, STREAM_SCOPE, temporaryFolder } from '../support/running-service.ts'
-import { askForToken, endSiege, type Siege, startSiege } from './battlefield.ts'
+import { type AttackedService, askForToken, startAttackedService, stopAttackedService } from './attacked-service.ts'
 import { type Credentials, SECRET_MARK } from './family.ts'
 import type { RawAnswer } from './raw-peer.ts'
 
@@ -16,11 +16,11 @@ const RATE = 50
 const BURST = 200
 
 const folder = temporaryFolder()
-let siege: Siege
+let siege: AttackedService
 
 beforeAll(async () => {
   ensureBuilt()
-  siege = await startSiege(folder.path, { 'auth.token_rate_per_second': RATE })
+  siege = await startAttackedService(folder.path, { 'auth.token_rate_per_second': RATE })
 })
 
 afterAll(async () => {
@@ -136,6 +136,6 @@ describe('guessing', () => {
   })
 
   it('leaves no error and no secret in anything the service wrote', async () => {
-    expect(await endSiege(siege)).toEqual([])
+    expect(await stopAttackedService(siege)).toEqual([])
   })
 })

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { HEAD_FIELDS_MAX } from '../../src/http/request-head.ts'
 import { createHttpServer } from '../../src/http/server.ts'
-import { captureLog, listenAnywhere } from '../support/door.ts'
+import { listenOnFreePort } from '../support/auth-fixtures.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { openSocket, type RawAnswer, readToEnd, sendRaw, splitAnswers } from '../support/raw-http.ts'
 
 const REQUEST_MILLISECONDS = 300
@@ -42,8 +43,8 @@ impatient.register(async (scope) => {
 let url: string
 let impatientUrl: string
 beforeAll(async () => {
-  url = await listenAnywhere(app)
-  impatientUrl = await listenAnywhere(impatient)
+  url = await listenOnFreePort(app)
+  impatientUrl = await listenOnFreePort(impatient)
 })
 afterAll(() => Promise.all([app.close(), impatient.close()]))
 beforeEach(() => {

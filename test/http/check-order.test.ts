@@ -8,7 +8,8 @@ import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { Problem } from '../../src/http/problem.ts'
 import { createRateLimitHook, RateLimiter } from '../../src/http/rate-limit.ts'
 import { createHttpServer } from '../../src/http/server.ts'
-import { captureLog, listenAnywhere } from '../support/door.ts'
+import { listenOnFreePort } from '../support/auth-fixtures.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { openSocket, type RawAnswer, readToEnd, sendRaw, splitAnswers } from '../support/raw-http.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
@@ -50,7 +51,7 @@ app.route({
 
 let url: string
 beforeAll(async () => {
-  url = await listenAnywhere(app)
+  url = await listenOnFreePort(app)
 })
 afterAll(() => app.close())
 beforeEach(() => {
@@ -141,7 +142,7 @@ describe('the query', () => {
     })
     own.addHook('onRequest', async ({ query }) => void seen.push(query))
     const head = `GET /guarded?${'a&'.repeat(240_000)} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`
-    const address = await listenAnywhere(own)
+    const address = await listenOnFreePort(own)
     await sendRaw(address, head)
     const repetitions = 30
     const before = process.cpuUsage()

@@ -10,8 +10,9 @@ import { Connections } from '../../src/http/connections.ts'
 import { createNodeServer } from '../../src/http/node-server.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { readTlsFiles } from '../../src/http/tls.ts'
+import { listenOnFreePort } from '../support/auth-fixtures.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { certificateFiles, newCertificate } from '../support/certificates.ts'
-import { captureLog, listenAnywhere } from '../support/door.ts'
 import { openSocket, readToEnd, sendRaw } from '../support/raw-http.ts'
 import { NodeClock } from '../support/virtual-clock.ts'
 
@@ -169,7 +170,7 @@ describe('closing', () => {
       translate: () => undefined,
       tls: context,
     })
-    const url = (await listenAnywhere(app)).replace('http:', 'https:')
+    const url = (await listenOnFreePort(app)).replace('http:', 'https:')
     const silent = connect(Number(new URL(url).port), '127.0.0.1')
     silent.on('error', () => undefined)
     const cut = readToEnd(silent)

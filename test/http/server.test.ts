@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { Problem } from '../../src/http/problem.ts'
 import { createHttpServer } from '../../src/http/server.ts'
-import { captureLog, listenAnywhere } from '../support/door.ts'
+import { listenOnFreePort } from '../support/auth-fixtures.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { openSocket, readToEnd } from '../support/raw-http.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
@@ -38,8 +39,8 @@ impatient.post('/things', { schema: { body: Type.Object({ count: Type.Integer() 
 let url: string
 let impatientUrl: string
 beforeAll(async () => {
-  url = await listenAnywhere(app)
-  impatientUrl = await listenAnywhere(impatient)
+  url = await listenOnFreePort(app)
+  impatientUrl = await listenOnFreePort(impatient)
 })
 afterAll(() => Promise.all([app.close(), impatient.close()]))
 
@@ -183,7 +184,7 @@ describe('a connection that cannot be accepted', () => {
     const captured = captureLog()
     const own = createHttpServer({ ...options, log: captured.log, requestMilliseconds: 60_000 })
     own.get('/', async () => 'x')
-    const address = await listenAnywhere(own)
+    const address = await listenOnFreePort(own)
     for (const code of ['EMFILE', 'ENFILE', 'ENOBUFS']) own.server.emit('error', acceptError(code))
     const said = captured.lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 50)
     expect(said.map(({ msg, code }) => [msg, code])).toEqual([['a connection could not be accepted', 'EMFILE']])

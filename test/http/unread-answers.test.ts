@@ -5,7 +5,8 @@ import { afterEach, expect, it } from 'vitest'
 import { createMetricsRegistry, type MetricsRegistry } from '../../src/base/metrics.ts'
 import { RawJson, WRITES_RAW_JSON } from '../../src/http/raw-json.ts'
 import { createHttpServer } from '../../src/http/server.ts'
-import { captureLog, listenAnywhere } from '../support/door.ts'
+import { listenOnFreePort } from '../support/auth-fixtures.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { NodeClock } from '../support/virtual-clock.ts'
 
 /** The rate of a peer is measured over so long. */
@@ -51,7 +52,7 @@ async function serve(limits = LIMITS) {
     written++
     return { fine: true }
   })
-  const url = await listenAnywhere(app)
+  const url = await listenOnFreePort(app)
   cleanups.push(() => {
     app.server.closeAllConnections()
     return app.close()

@@ -13,7 +13,7 @@ import { recordingFolder } from '../support/recording-file.ts'
 import { FedMarket } from '../support/venues/fed-market.ts'
 import { okxRecordings, renamed, startOkxServer } from '../support/venues/okx.ts'
 import type { VenueServer } from '../support/venues/server.ts'
-import { VenueTruth } from '../support/venues/truth.ts'
+import { VenueHistory } from '../support/venues/venue-history.ts'
 
 const DEPTH = 25
 /** More than between two commits of a market. */
@@ -26,7 +26,7 @@ afterAll(() => folder.remove())
 describe('a recording of an exchange', () => {
   it('plays its books and trades again', async () => {
     const [clock, log, path] = [createSystemClock(), createLog('silent'), folder.next()]
-    const truth = new VenueTruth(DEPTH)
+    const truth = new VenueHistory(DEPTH)
     const recordings = okxRecordings().map((one) => renamed(one, NAMES[one.instId] ?? one.instId))
     let release: () => void = () => undefined
     const released = new Promise<void>((resolve) => {

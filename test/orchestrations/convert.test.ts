@@ -8,7 +8,7 @@ import { type Claim, ClaimLost, claimWork } from '../../src/orchestrations/queue
 import type { NewOrchestration } from '../../src/orchestrations/start.ts'
 import type { Db, Transaction } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
-import { captureLog } from '../support/door.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { addAssets, addOwner, balanceOf, type Owner } from '../support/ledger.ts'
 import {
   bookOf,

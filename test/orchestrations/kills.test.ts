@@ -14,11 +14,11 @@ import { openEmbedded } from '../../src/store/embedded.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { PAYEE, rowsOf } from '../support/deliveries.ts'
-import { createPatientClock } from '../support/patient-clock.ts'
 import { sharedDatabase } from '../support/postgres.ts'
 import { propertySettings } from '../support/property.ts'
 import { Random } from '../support/random.ts'
 import { createReceivers } from '../support/receivers.ts'
+import { createSlowClock } from '../support/slow-clock.ts'
 import { Campaign } from './kills/campaign.ts'
 import { Executor, type Manner } from './kills/executor.ts'
 import { judge } from './kills/judgement.ts'
@@ -52,7 +52,7 @@ afterAll(() => {
 
 /** The store in this process, while no other one owns it. */
 async function withStore<Result>(work: (db: Db) => Promise<Result>): Promise<Result> {
-  const [log, clock] = [createLog('error'), createPatientClock()]
+  const [log, clock] = [createLog('error'), createSlowClock()]
   const db =
     engine === 'embedded'
       ? await openEmbedded({ folder: store, log, clock })

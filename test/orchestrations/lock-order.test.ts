@@ -12,8 +12,8 @@ import { releaseOrchestration } from '../../src/orchestrations/operator-actions.
 import { claimWork } from '../../src/orchestrations/queue.ts'
 import type { Db, Transaction } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { addDeliveries, PAYEE } from '../support/deliveries.ts'
-import { captureLog } from '../support/door.ts'
 import { addAssets, addOwner, type Owner } from '../support/ledger.ts'
 import {
   convertSettings,

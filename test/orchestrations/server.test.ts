@@ -19,8 +19,8 @@ import {
   statusesOf,
   violationsOf,
 } from '../support/orchestrations.ts'
-import { createPatientClock } from '../support/patient-clock.ts'
 import { hasPostgres, PostgresServer, withClient } from '../support/postgres.ts'
+import { createSlowClock } from '../support/slow-clock.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 const FINISHED = 20_000
@@ -114,7 +114,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
 
 function openStore(url: string): Db {
   const options = { url, connectionsMax: 1, log: createLog('error'), random: Math.random }
-  return openPostgres({ ...options, clock: createPatientClock() })
+  return openPostgres({ ...options, clock: createSlowClock() })
 }
 
 /** Leaves the rows of work that was due in the last hour, and is finished. */

@@ -5,7 +5,7 @@ import { stopForReversal } from '../../src/orchestrations/reverse.ts'
 import { type NewOrchestration, startOrchestrations } from '../../src/orchestrations/start.ts'
 import type { Db } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
-import { captureLog } from '../support/door.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { addAssets, addOwner, balanceOf, credit, type Owner } from '../support/ledger.ts'
 import { openTestStore } from '../support/test-store.ts'
 

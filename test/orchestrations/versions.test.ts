@@ -15,8 +15,8 @@ import { CONVERT_KIND } from '../../src/orchestrations/start.ts'
 import type { Db } from '../../src/store/db.ts'
 import { transactionWithRetries } from '../../src/store/retry.ts'
 import { sql } from '../../src/store/sql.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { addDeliveries, letPass, PAYEE, rowsOf } from '../support/deliveries.ts'
-import { captureLog } from '../support/door.ts'
 import { addAssets, addOwner, type Owner } from '../support/ledger.ts'
 import {
   convertSettings,

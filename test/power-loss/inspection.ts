@@ -3,7 +3,7 @@ import { createLog } from '../../src/base/log.ts'
 import type { Db } from '../../src/store/db.ts'
 import { openEmbedded } from '../../src/store/embedded.ts'
 import { sql } from '../../src/store/sql.ts'
-import { createPatientClock } from '../support/patient-clock.ts'
+import { createSlowClock } from '../support/slow-clock.ts'
 
 /** Numbers of transactions, by the marks before the loss. */
 export interface Marks {
@@ -54,7 +54,7 @@ const BOTH_WAYS = [
 ]
 
 const open = (folder: string): Promise<Db> =>
-  openEmbedded({ folder, log: createLog('silent'), clock: createPatientClock() })
+  openEmbedded({ folder, log: createLog('silent'), clock: createSlowClock() })
 
 /** A new store with the tables of the workload. */
 export async function makeStore(folder: string): Promise<void> {

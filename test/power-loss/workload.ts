@@ -12,8 +12,8 @@ import { createLog } from '../../src/base/log.ts'
 import { DurableFiles } from '../../src/store/durable-files.ts'
 import { openEmbedded } from '../../src/store/embedded.ts'
 import { sql } from '../../src/store/sql.ts'
-import { createPatientClock } from '../support/patient-clock.ts'
 import { Random } from '../support/random.ts'
+import { createSlowClock } from '../support/slow-clock.ts'
 
 type Run = (text: string) => Promise<readonly Record<string, unknown>[]>
 
@@ -44,7 +44,7 @@ function mark(text: string): void {
 }
 
 async function openProduct(): Promise<Store> {
-  const db = await openEmbedded({ folder, log: createLog('silent'), clock: createPatientClock() })
+  const db = await openEmbedded({ folder, log: createLog('silent'), clock: createSlowClock() })
   class RolledBack extends Error {}
   return {
     callers: 4,

@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../src/base/ids.ts'
-import { captureLog } from '../support/door.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { bodiesWith, HOSTILE_VALUES, type Schema } from '../support/hostile-bodies.ts'
 import { type DeclaredRoute, type RestAnswer, type RestCustomer, RestNode } from '../support/rest.ts'
 import { temporaryFolder } from '../support/running-service.ts'

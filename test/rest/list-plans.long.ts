@@ -11,9 +11,9 @@ import { openPostgres } from '../../src/store/postgres.ts'
 import { sql } from '../../src/store/sql.ts'
 import { type Explained, type ExplainedStatements, explainStatements, summaryOf } from '../support/explained.ts'
 import { ACCOUNTS_A_PROFILE, analyze, fill, fillAccounts, idOf } from '../support/many-records.ts'
-import { createPatientClock } from '../support/patient-clock.ts'
 import { hasPostgres, PostgresServer } from '../support/postgres.ts'
 import { type RestCustomer, RestNode } from '../support/rest.ts'
+import { createSlowClock } from '../support/slow-clock.ts'
 
 const isLong = process.env.TIDEGATE_LONG === '1'
 const COUNT = isLong ? 1_000_000 : 20_000
@@ -85,7 +85,7 @@ describe.skipIf(!hasPostgres)('pages of lists on PostgreSQL, explained (needs it
     server = PostgresServer.create({ settings: { autovacuum: 'off' } })
     await server.start()
     const log = createLog('error')
-    const clock = createPatientClock()
+    const clock = createSlowClock()
     db = openPostgres({ url: await server.createDatabase(), connectionsMax: 2, log, clock, random: () => 0.5 })
     await migrate(db, log)
     node = await RestNode.open({ db })

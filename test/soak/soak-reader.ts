@@ -5,8 +5,8 @@
  */
 import { SampleClient } from '../support/sample-client.ts'
 import type { BookMessage, DataMessage, Reply, SampleExecution } from '../support/sample-messages.ts'
-import { SymbolJudge } from '../support/venues/truth.ts'
-import { bookLevels } from '../support/venues/wire-judge.ts'
+import { SymbolVerifier } from '../support/venues/venue-history.ts'
+import { bookLevels } from '../support/venues/wire-verifier.ts'
 import { Waiters } from '../support/waiters.ts'
 import type { SoakStage } from './venue-stage.ts'
 
@@ -18,12 +18,12 @@ export class SoakReader {
   readonly problems: string[] = []
   readonly counts = { messages: 0, snapshots: 0, updates: 0, executions: 0, closed4000: 0 }
   /** Books and executions of markets with one source, by market. */
-  readonly judges: ReadonlyMap<string, SymbolJudge>
+  readonly judges: ReadonlyMap<string, SymbolVerifier>
   readonly #stage: SoakStage
   readonly #token: string
   readonly #channels: readonly string[]
   /** Of each source of an aggregated market, for its executions. */
-  readonly #sourceJudges: ReadonlyMap<string, readonly SymbolJudge[]>
+  readonly #sourceJudges: ReadonlyMap<string, readonly SymbolVerifier[]>
   readonly #waiters = new Waiters()
   #client: SampleClient | undefined
   #isClosing = false
@@ -35,7 +35,7 @@ export class SoakReader {
     const judge = ([venue, symbol]: readonly [string, string]) => {
       const truth = stage.truths.get(venue)
       if (truth === undefined) throw new Error(`there is no venue ${venue}`)
-      return new SymbolJudge(symbol, truth)
+      return new SymbolVerifier(symbol, truth)
     }
     this.judges = new Map([...stage.markets].map(([market, source]) => [market, judge(source)]))
     this.#sourceJudges = new Map([...stage.aggregates].map(([market, sources]) => [market, sources.map(judge)]))

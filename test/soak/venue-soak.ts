@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { Random } from '../support/random.ts'
 import { newToken } from '../support/running-service.ts'
 import { permutations, plainAggregate } from '../support/venues/plain-aggregate.ts'
-import type { VenueTruth } from '../support/venues/truth.ts'
+import type { VenueHistory } from '../support/venues/venue-history.ts'
 import { SoakReader } from './soak-reader.ts'
 import { doFault, type SoakFault } from './venue-faults.ts'
 import { openStage, SOAK_DEPTH, type SoakStage } from './venue-stage.ts'
@@ -190,7 +190,7 @@ class Soak {
       }
     }
     for (const [market, [venue, symbol]] of stage.markets) {
-      const truth = stage.truths.get(venue) as VenueTruth
+      const truth = stage.truths.get(venue) as VenueHistory
       const state = () => truth.text(reader.book(market))
       await expect(
         market,
@@ -200,8 +200,8 @@ class Soak {
     }
     for (const [market, sources] of stage.aggregates) {
       const [[venue]] = sources as [readonly [string, string]]
-      const truth = stage.truths.get(venue) as VenueTruth
-      const books = sources.map(([name, symbol]) => (stage.truths.get(name) as VenueTruth).score(symbol).levels())
+      const truth = stage.truths.get(venue) as VenueHistory
+      const books = sources.map(([name, symbol]) => (stage.truths.get(name) as VenueHistory).score(symbol).levels())
       const allowed = new Set(permutations(books).map((order) => truth.text(plainAggregate(order, SOAK_DEPTH))))
       const state = () => truth.text(reader.book(market))
       await expect(

@@ -6,7 +6,7 @@ import { binanceRecordings, startBinanceServer } from '../support/venues/binance
 import { coinbaseRecordingOf, coinbaseRecordings, startCoinbaseServer } from '../support/venues/coinbase.ts'
 import { startKrakenServer } from '../support/venues/kraken.ts'
 import { okxRecordings, renamed, startOkxServer } from '../support/venues/okx.ts'
-import { VenueTruth } from '../support/venues/truth.ts'
+import { VenueHistory } from '../support/venues/venue-history.ts'
 import type { SoakVenue } from './venue-faults.ts'
 
 /** Levels a side of every market. */
@@ -16,7 +16,7 @@ const EXECUTIONS_KEPT = 500
 export interface SoakStage {
   readonly venues: readonly SoakVenue[]
   /** By venue: symbols of two venues may be the same. */
-  readonly truths: ReadonlyMap<string, VenueTruth>
+  readonly truths: ReadonlyMap<string, VenueHistory>
   /** Markets of one source: venue and symbol by market. */
   readonly markets: ReadonlyMap<string, readonly [venue: string, symbol: string]>
   /** Markets of several sources. */
@@ -30,11 +30,11 @@ const PRICE_DECIMALS: Readonly<Record<string, number>> = { CRVEUR: 4 }
 const DECIMALS = 8
 
 export async function openStage(folder: string, seed: number): Promise<SoakStage> {
-  const truths = new Map(['kraken', 'coinbase', 'okx', 'binance'].map((venue) => [venue, new VenueTruth(SOAK_DEPTH)]))
+  const truths = new Map(['kraken', 'coinbase', 'okx', 'binance'].map((venue) => [venue, new VenueHistory(SOAK_DEPTH)]))
   const options = (venue: string) => ({
     speed: 1,
     isRepeated: true,
-    onPlayed: (truths.get(venue) as VenueTruth).onPlayed,
+    onPlayed: (truths.get(venue) as VenueHistory).onPlayed,
     trades: { seed, everyMilliseconds: 700 },
   })
   // Futures and swaps under the names of spot pairs: near books of other amounts, which cross now and then.

@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createLog } from '../../src/base/log.ts'
 import { acquireDataLock, DataFolderHeld, dataFolderHolder } from '../../src/store/data-lock.ts'
-import { captureLog } from '../support/door.ts'
+import { captureLog } from '../support/captured-log.ts'
 
 const ROUNDS = process.env.TIDEGATE_LONG === '1' ? 1_000 : 50
 const SEED = 7

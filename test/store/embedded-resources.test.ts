@@ -18,7 +18,7 @@ interface Report {
 
 /** Runs the program in test/support that takes everything away and gives it back; what it reports. */
 async function outage(command: string, ...prefix: readonly string[]): Promise<Report> {
-  const program = [...FAST_STORE_STARTS, '--import', 'tsx', 'test/support/store-without-room.ts']
+  const program = [...FAST_STORE_STARTS, '--import', 'tsx', 'test/support/store-without-space.ts']
   const child = spawn(command, [...prefix, process.execPath, ...program], { stdio: ['ignore', 'pipe', 'inherit'] })
   let report: Report | undefined
   for await (const line of createInterface({ input: child.stdout })) report = JSON.parse(line)

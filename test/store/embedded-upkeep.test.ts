@@ -8,7 +8,7 @@ import { openEmbedded } from '../../src/store/embedded.ts'
 import { EmbeddedUpkeep } from '../../src/store/embedded-upkeep.ts'
 import { UPKEEP_MILLISECONDS } from '../../src/store/limits.ts'
 import { sql } from '../../src/store/sql.ts'
-import { captureLog } from '../support/door.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 const log = createLog('silent')

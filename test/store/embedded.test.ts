@@ -19,7 +19,7 @@ import {
 import { readSchemaState } from '../../src/store/migrate.ts'
 import { sql } from '../../src/store/sql.ts'
 import { FAST_STORE_STARTS } from '../support/command-line.ts'
-import { createPatientClock } from '../support/patient-clock.ts'
+import { createSlowClock } from '../support/slow-clock.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { describeStore } from './conformance.ts'
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(root, { recursive: true, force: true }))
 
-describeStore('PGlite', async () => ({ db: await openEmbedded({ folder, log, clock: createPatientClock() }) }))
+describeStore('PGlite', async () => ({ db: await openEmbedded({ folder, log, clock: createSlowClock() }) }))
 
 describe('the embedded store', () => {
   const clock = new VirtualClock()

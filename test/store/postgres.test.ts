@@ -7,8 +7,8 @@ import { HEARTBEAT_MILLISECONDS, TRANSACTION_IDLE_MILLISECONDS_MAX } from '../..
 import { migrate } from '../../src/store/migrate.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { sql } from '../../src/store/sql.ts'
-import { createPatientClock } from '../support/patient-clock.ts'
 import { hasPostgres, PostgresServer, sharedDatabase, withClient } from '../support/postgres.ts'
+import { createSlowClock } from '../support/slow-clock.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { describeStore } from './conformance.ts'
 
@@ -16,7 +16,7 @@ const silent = createLog('silent')
 
 function open(
   url: string,
-  { clock = createPatientClock(), connectionsMax = 10 }: { clock?: Clock; connectionsMax?: number } = {},
+  { clock = createSlowClock(), connectionsMax = 10 }: { clock?: Clock; connectionsMax?: number } = {},
 ): Db {
   return openPostgres({ url, connectionsMax, log: silent, clock, random: () => 0.5 })
 }

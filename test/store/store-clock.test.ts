@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Db } from '../../src/store/db.ts'
 import { createQueries } from '../../src/store/sql.ts'
 import { StoreClockWatch } from '../../src/store/store-clock.ts'
-import { captureLog } from '../support/door.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 const MINUTE = 60_000

@@ -12,13 +12,13 @@ import { openEmbedded } from '../../src/store/embedded.ts'
 import { readSchemaState } from '../../src/store/migrate.ts'
 import { sql } from '../../src/store/sql.ts'
 import { copyTemplate, TEMPLATE_FOLDER } from '../../src/store/store-template.ts'
-import { createPatientClock } from '../support/patient-clock.ts'
+import { createSlowClock } from '../support/slow-clock.ts'
 
 const log = createLog('silent')
 
 it('has the schema of this version, and no row but those that its migrations insert', async () => {
   const root = mkdtempSync(join(tmpdir(), 'tidegate-template-'))
-  const db = await openEmbedded({ folder: join(root, 'store'), log, clock: createPatientClock() })
+  const db = await openEmbedded({ folder: join(root, 'store'), log, clock: createSlowClock() })
   expect(await readSchemaState(db)).toBe('current')
   const { rows: tables } = await sql<{ name: string }>`
     select table_name as name from information_schema.tables where table_schema = 'public'`.execute(db.tables())
@@ -56,7 +56,7 @@ it('gives two installations different issuers, peppers, signing keys and demo se
 /** What the first start on a new store makes. */
 async function install(): Promise<Record<string, string | undefined>> {
   const root = mkdtempSync(join(tmpdir(), 'tidegate-installation-'))
-  const clock = createPatientClock()
+  const clock = createSlowClock()
   const db = await openEmbedded({ folder: join(root, 'store'), log, clock })
   const directory = new Directory()
   await new DirectoryLoader({ db, directory, clock, log, publicUrl: '' }).refresh()

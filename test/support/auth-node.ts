@@ -19,7 +19,7 @@ import { createGateway } from '../../src/gateway/gateway.ts'
 import { Hub } from '../../src/gateway/hub.ts'
 import { createGatewayMetrics } from '../../src/gateway/metrics.ts'
 import type { Db, Transaction } from '../../src/store/db.ts'
-import { captureLog } from './door.ts'
+import { captureLog } from './captured-log.ts'
 import { SETTINGS } from './stream-simulation.ts'
 import type { NodeClock } from './virtual-clock.ts'
 

@@ -10,7 +10,7 @@ import { type NewOrchestration, startOrchestrations } from '../../src/orchestrat
 import { nextCreationTimes } from '../../src/store/creation-time.ts'
 import type { Db } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
-import { captureLog } from './door.ts'
+import { captureLog } from './captured-log.ts'
 import { credit, type Owner } from './ledger.ts'
 import { moneyViolations } from './money-oracles.ts'
 

@@ -22,7 +22,7 @@ import { ensureLedgerAssets } from '../../src/ledger/assets.ts'
 import type { Instrument } from '../../src/market/event.ts'
 import type { Converter } from '../../src/orchestrations/convert.ts'
 import type { Db } from '../../src/store/db.ts'
-import { captureLog } from './door.ts'
+import { captureLog } from './captured-log.ts'
 import { SIMULATED_FLAGS } from './simulated-markets.ts'
 import { openTestStore } from './test-store.ts'
 

@@ -2,12 +2,12 @@
 import { createLog } from '../../src/base/log.ts'
 import { openEmbedded } from '../../src/store/embedded.ts'
 import { sql } from '../../src/store/sql.ts'
-import { createPatientClock } from './patient-clock.ts'
+import { createSlowClock } from './slow-clock.ts'
 
 const db = await openEmbedded({
   folder: process.argv[2] as string,
   log: createLog('silent'),
-  clock: createPatientClock(),
+  clock: createSlowClock(),
 })
 await sql`create table if not exists survivor (n int primary key, half int)`.execute(db.tables())
 for (let n = 0; ; n++) {

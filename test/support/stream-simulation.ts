@@ -13,10 +13,10 @@ import { createGatewayMetrics } from '../../src/gateway/metrics.ts'
 import type { Session } from '../../src/gateway/session.ts'
 import type { MarketDefinition } from '../../src/market/event.ts'
 import { FakeTransport } from './fake-transport.ts'
+import { MarketHistory } from './market-history.ts'
 import { MarketNoise, type NoiseOptions } from './market-noise.ts'
-import { MarketTruth } from './market-truth.ts'
 import { Random } from './random.ts'
-import { StreamWitness } from './stream-witness.ts'
+import { StreamVerifier } from './stream-verifier.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
 export const SETTINGS: HubSettings = {
@@ -56,7 +56,7 @@ const QUIET_ROUNDS = 20
 
 export interface SimulatedClient {
   readonly transport: FakeTransport
-  readonly witness: StreamWitness
+  readonly witness: StreamVerifier
   readonly session: Session
   /** Requests to unsubscribe that were sent. */
   unsubscribesAsked: number
@@ -72,9 +72,9 @@ export interface SimulationOptions {
 
 /** A transport that knows when a SNAPSHOT is written: of a market that is live, or in place of a book that is withdrawn. */
 export class WatchedTransport extends FakeTransport {
-  readonly #truths: ReadonlyMap<string, MarketTruth>
+  readonly #truths: ReadonlyMap<string, MarketHistory>
 
-  constructor(kernelBytes: number, onText: (text: string) => void, truths: ReadonlyMap<string, MarketTruth>) {
+  constructor(kernelBytes: number, onText: (text: string) => void, truths: ReadonlyMap<string, MarketHistory>) {
     super(kernelBytes, onText)
     this.#truths = truths
   }
@@ -85,7 +85,7 @@ export class WatchedTransport extends FakeTransport {
   }
 }
 
-function judge(bytes: Buffer, market: string, { isWithdrawn }: MarketTruth): void {
+function judge(bytes: Buffer, market: string, { isWithdrawn }: MarketHistory): void {
   const head = `"market":"${market}","type":"SNAPSHOT","time":"`
   const start = bytes.indexOf(head)
   if (start < 0) return
@@ -97,7 +97,7 @@ export class StreamSimulation {
   readonly clock = new VirtualClock()
   readonly random: Random
   readonly bus = createMemoryBus()
-  readonly truths = new Map<string, MarketTruth>()
+  readonly truths = new Map<string, MarketHistory>()
   readonly sequencers = new Map<string, Sequencer>()
   readonly noise = new Map<string, MarketNoise>()
   readonly replicas = new Map<string, Replica>()
@@ -116,7 +116,7 @@ export class StreamSimulation {
     this.#withdrawAfterMilliseconds = withdrawAfter(options.settings)
     for (const market of options.markets) {
       this.noise.set(market.symbol, new MarketNoise(this.random, options.noise))
-      this.truths.set(market.symbol, new MarketTruth(market, this.bus))
+      this.truths.set(market.symbol, new MarketHistory(market, this.bus))
       this.#createMarket(market)
     }
     this.hub = new Hub({
@@ -138,7 +138,7 @@ export class StreamSimulation {
 
   /** A market comes, or comes back: its clients may subscribe at once, its book follows with the first snapshot. */
   addMarket(market: MarketDefinition): void {
-    this.truths.get(market.symbol)?.beginAnew(market)
+    this.truths.get(market.symbol)?.restart(market)
     this.#createMarket(market)
     this.hub.addMarket(this.replicas.get(market.symbol) as Replica)
   }
@@ -180,7 +180,7 @@ export class StreamSimulation {
   }
 
   connect(kernelBytes = 8_192): SimulatedClient {
-    const witness = new StreamWitness(this.truths)
+    const witness = new StreamVerifier(this.truths)
     const transport = new WatchedTransport(kernelBytes, (text) => witness.onText(text), this.truths)
     const session = this.hub.open(transport, {
       clientId: 'client',

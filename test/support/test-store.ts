@@ -13,8 +13,8 @@ import { openEmbedded } from '../../src/store/embedded.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { sql } from '../../src/store/sql.ts'
-import { createPatientClock } from './patient-clock.ts'
 import { sharedDatabase } from './postgres.ts'
+import { createSlowClock } from './slow-clock.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -33,7 +33,7 @@ export async function openTestStore({
   readonly isMigrated?: boolean
 }): Promise<Db> {
   const isEmbedded = inject('engine') === 'embedded'
-  const clock = createPatientClock()
+  const clock = createSlowClock()
   const db = isEmbedded ? await openTemporaryStore(log, clock) : openServer(await sharedDatabase(), log, clock)
   if (isMigrated) await migrate(db, log)
   else if (isEmbedded) await dropSchema(db)
@@ -42,7 +42,7 @@ export async function openTestStore({
 
 /** A new store with the schema of this version, opened by two processes' worth of handles; the embedded one has one. */
 export async function openTwoTestStores({ log }: { readonly log: Log }): Promise<readonly [Db, Db]> {
-  const clock = createPatientClock()
+  const clock = createSlowClock()
   if (inject('engine') === 'embedded') {
     const db = await openTestStore({ log })
     return [db, db]
@@ -82,7 +82,7 @@ export async function storeFlags(folder: string): Promise<Readonly<Record<string
 async function migratedDatabase(): Promise<string> {
   const address = await sharedDatabase()
   const log = createLog('error')
-  const db = openServer(address, log, createPatientClock())
+  const db = openServer(address, log, createSlowClock())
   await migrate(db, log)
   await db.close()
   return address

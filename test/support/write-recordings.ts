@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { makeRecordings } from './made-recordings.ts'
+import { makeRecordings } from './generated-recordings.ts'
 import { MADE_FOLDER } from './recorded-files.ts'
 
 for (const [path, text] of makeRecordings()) {

@@ -14,8 +14,8 @@ import { listTransfers } from '../../src/transfers/lists.ts'
 import { type ExplainedStatements, explainStatements, summaryOf } from '../support/explained.ts'
 import { addAssets, addOwner, type Owner } from '../support/ledger.ts'
 import { analyze } from '../support/many-records.ts'
-import { createPatientClock } from '../support/patient-clock.ts'
 import { hasPostgres, PostgresServer } from '../support/postgres.ts'
+import { createSlowClock } from '../support/slow-clock.ts'
 
 const COUNT = process.env.TIDEGATE_LONG === '1' ? 300_000 : 20_000
 const LIMIT = 100
@@ -38,7 +38,7 @@ describe.skipIf(!hasPostgres)('pages about money on PostgreSQL, explained (needs
     server = PostgresServer.create({ settings: { autovacuum: 'off' } })
     await server.start()
     const log = createLog('error')
-    const clock = createPatientClock()
+    const clock = createSlowClock()
     db = openPostgres({ url: await server.createDatabase(), connectionsMax: 2, log, clock, random: () => 0.5 })
     await migrate(db, log)
     await addAssets(db, { USDC: 6, USD: 2, BTC: 8 })

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { type BinanceRecording, startBinanceServer } from '../../support/venues/binance.ts'
 import { FedMarket } from '../../support/venues/fed-market.ts'
 import { readVenue } from '../../support/venues/reading.ts'
-import { VenueTruth } from '../../support/venues/truth.ts'
+import { VenueHistory } from '../../support/venues/venue-history.ts'
 
 const SYMBOL = 'BTCUSDT'
 const DEPTH = 10
@@ -60,7 +60,7 @@ function movingUp(): BinanceRecording {
 
 /** A market of a venue that, asked before each message, waits for what `hold` returns. */
 async function setUp(hold: (market: FedMarket, index: number) => Promise<void> | undefined) {
-  const truth = new VenueTruth(DEPTH)
+  const truth = new VenueHistory(DEPTH)
   const market = new FedMarket(SYMBOL, truth, DEPTH)
   const server = await startBinanceServer({
     speed: Number.POSITIVE_INFINITY,

@@ -9,7 +9,7 @@ import { COINBASE } from '../../../src/feed/coinbase/protocol.ts'
 import type { Listing, VenueBook } from '../../../src/feed/venue.ts'
 import { VenueTrades } from '../../../src/feed/venue-trades.ts'
 import { Book } from '../../../src/market/book.ts'
-import { areRecordingsMade } from '../../support/recorded-files.ts'
+import { areRecordingsGenerated } from '../../support/recorded-files.ts'
 import { NUMBER_MARK } from '../../support/venues/client.ts'
 import { coinbaseRecordings, recordedProducts } from '../../support/venues/coinbase.ts'
 
@@ -23,7 +23,7 @@ describe('what Coinbase sent', () => {
   function recordedListings(): Map<string, Listing> {
     const listed = readListings(JSON.stringify({ products: recordedProducts() }))
     if ('problem' in listed) throw new Error(listed.problem)
-    expect(listed.value).toHaveLength(areRecordingsMade ? 4 : 162)
+    expect(listed.value).toHaveLength(areRecordingsGenerated ? 4 : 162)
     return new Map(listed.value.map((listing) => [listing.symbol, listing]))
   }
 
@@ -67,6 +67,6 @@ describe('what Coinbase sent', () => {
       }
     }
     const real = { snapshot: 10, update: 9719, traded: 97, trades: 97 }
-    expect(counts).toEqual(areRecordingsMade ? { snapshot: 4, update: 1260, traded: 97, trades: 97 } : real)
+    expect(counts).toEqual(areRecordingsGenerated ? { snapshot: 4, update: 1260, traded: 97, trades: 97 } : real)
   })
 })

@@ -17,7 +17,7 @@ import {
 import { FedMarket } from '../../support/venues/fed-market.ts'
 import { readVenue } from '../../support/venues/reading.ts'
 import type { VenueServer } from '../../support/venues/server.ts'
-import { VenueTruth } from '../../support/venues/truth.ts'
+import { VenueHistory } from '../../support/venues/venue-history.ts'
 
 /** Levels a side that are compared; the books have a thousand. */
 const DEPTH = 50
@@ -46,14 +46,14 @@ afterEach(async () => {
  */
 async function serve(
   options: Pick<CoinbaseServerOptions, 'hold'> & Partial<CoinbaseServerOptions>,
-): Promise<{ server: VenueServer; truth: VenueTruth }> {
-  const truth = new VenueTruth(DEPTH)
+): Promise<{ server: VenueServer; truth: VenueHistory }> {
+  const truth = new VenueHistory(DEPTH)
   const isAsked = (symbol: string) =>
     server.said.some((text) => text.includes('market_trades') && text.includes(symbol))
   const server: VenueServer = await startCoinbaseServer({
     speed: Number.POSITIVE_INFINITY,
     recordings: coinbaseRecordings(),
-    beatMilliseconds: NEVER_MILLISECONDS,
+    heartbeatMilliseconds: NEVER_MILLISECONDS,
     onPlayed: truth.onPlayed,
     ...options,
     hold: (symbol, index) =>

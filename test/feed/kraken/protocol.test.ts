@@ -589,7 +589,7 @@ describe('the connection', () => {
   })
 
   it('counts messages and tells how old the last one is', async () => {
-    const server = await serve({ beatMilliseconds: NEVER_MILLISECONDS })
+    const server = await serve({ heartbeatMilliseconds: NEVER_MILLISECONDS })
     const listener = new SourceListener('BTC/USD')
     const { clock, metric } = connect(server.url, [listener])
     await listener.until('all messages', () => listener.events.length === 4)

@@ -2,13 +2,13 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { createLog } from '../../../src/base/log.ts'
 import { VENUES } from '../../../src/feed/venues.ts'
-import { areRecordingsMade } from '../../support/recorded-files.ts'
+import { areRecordingsGenerated } from '../../support/recorded-files.ts'
 import { SourceListener } from '../../support/source-listener.ts'
 import { FedMarket } from '../../support/venues/fed-market.ts'
 import { type OkxServerOptions, okxRecordings, startOkxServer } from '../../support/venues/okx.ts'
 import { type Reading, readVenue } from '../../support/venues/reading.ts'
 import type { VenueServer } from '../../support/venues/server.ts'
-import { VenueTruth } from '../../support/venues/truth.ts'
+import { VenueHistory } from '../../support/venues/venue-history.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 
 const DEPTH = 400
@@ -21,8 +21,8 @@ afterEach(async () => {
   for (const one of opened.splice(0).reverse()) await one.close()
 })
 
-async function serve(options: Partial<OkxServerOptions>): Promise<{ server: VenueServer; truth: VenueTruth }> {
-  const truth = new VenueTruth(DEPTH)
+async function serve(options: Partial<OkxServerOptions>): Promise<{ server: VenueServer; truth: VenueHistory }> {
+  const truth = new VenueHistory(DEPTH)
   const server = await startOkxServer({
     speed: Number.POSITIVE_INFINITY,
     recordings: okxRecordings(),
@@ -65,7 +65,7 @@ describe('OKX', () => {
     }
     expect(markets.map(({ judge }) => judge.executions)).toEqual([3, 0, 68])
     // Messages that changed something.
-    expect(markets.map(({ judge }) => judge.matched)).toEqual(areRecordingsMade ? [71, 38, 181] : [99, 90, 98])
+    expect(markets.map(({ judge }) => judge.matched)).toEqual(areRecordingsGenerated ? [71, 38, 181] : [99, 90, 98])
   })
 
   it('believes nothing that neither a checksum nor a chain proves', async () => {

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openRecording } from '../../../src/feed/replay/reader.ts'
 import { RecordedState } from '../../../src/feed/replay/recorded-state.ts'
-import { bookText } from '../../support/recorded-line.ts'
+import { bookText } from '../../support/market-pipeline.ts'
 import { readEntries } from '../../support/recording-file.ts'
 
 const FIXTURE = join(import.meta.dirname, 'fixtures/format-1.recording')

@@ -7,8 +7,8 @@ import { openRecordingWriter } from '../../../src/feed/replay/writer.ts'
 import type { MarketDefinition, MarketEvent } from '../../../src/market/event.ts'
 import { CommitRecorder } from '../../../src/markets/commit-recorder.ts'
 import { MarketNoise } from '../../support/market-noise.ts'
+import { bookText, MarketPipeline, replayInto } from '../../support/market-pipeline.ts'
 import { Random } from '../../support/random.ts'
-import { bookText, MarketLine, replayInto } from '../../support/recorded-line.ts'
 import { HEADER, RECORDING_START, readEntries, recordingFolder, writeRecording } from '../../support/recording-file.ts'
 
 const MARKETS: readonly MarketDefinition[] = HEADER.markets.map(({ definition }) => definition)
@@ -18,9 +18,12 @@ const folder = recordingFolder()
 afterAll(() => folder.remove())
 
 /** Markets that trade at random for a while, lose their sources and get them back, and a recording of all they commit. */
-async function recordNoise(seed: number, turns: number): Promise<{ readonly line: MarketLine; readonly path: string }> {
+async function recordNoise(
+  seed: number,
+  turns: number,
+): Promise<{ readonly line: MarketPipeline; readonly path: string }> {
   const path = folder.next()
-  const line = new MarketLine(MARKETS)
+  const line = new MarketPipeline(MARKETS)
   const { clock, bus } = line
   const random = new Random(seed)
   const noises = MARKETS.map(() => new MarketNoise(random, { levels: 12, changesMax: 4 }))
@@ -64,7 +67,7 @@ function noiseEvent(random: Random, noise: MarketNoise, begins: boolean): Market
   return { ...update, executions }
 }
 
-async function playOut(line: MarketLine, stepMilliseconds = 1): Promise<void> {
+async function playOut(line: MarketPipeline, stepMilliseconds = 1): Promise<void> {
   const hasEnded = (reasons: readonly string[]) => reasons.at(-1)?.endsWith('has ended') === true
   for (let turn = 0; !line.losses.every(hasEnded); turn++) {
     if (turn > 200_000) throw new Error('the recording does not end')
@@ -91,7 +94,7 @@ describe('replaying', () => {
         [7.5, 3],
         [1_000, 1],
       ] as const) {
-        const replayed = new MarketLine(MARKETS)
+        const replayed = new MarketPipeline(MARKETS)
         const { source } = replayInto(replayed, path, { speed })
         await playOut(replayed, step)
         await source.stop()
@@ -120,7 +123,7 @@ describe('replaying', () => {
         if (isPast) states[market]!.apply(events)
         return !isPast
       })
-      const replayed = new MarketLine(MARKETS)
+      const replayed = new MarketPipeline(MARKETS)
       const { source, told } = replayInto(replayed, path, { speed: 20, fromSeconds })
       await playOut(replayed)
       await source.stop()
@@ -139,7 +142,7 @@ describe('replaying', () => {
   it('starts over when it is told to', async () => {
     const path = folder.next()
     await writeRecording(path, [{ entries: [snapshotEntry(0, 0), updateEntry(0, 500)] }])
-    const line = new MarketLine(MARKETS.slice(0, 1))
+    const line = new MarketPipeline(MARKETS.slice(0, 1))
     const { source } = replayInto(line, path, { loops: true })
     while (line.losses[0]!.length < 3) await line.passTime(10)
     expect(line.losses[0]!.slice(1)).toEqual(Array.from({ length: 2 }, () => `the recording ${path} starts over`))
@@ -152,7 +155,7 @@ describe('replaying', () => {
     const path = folder.next()
     const updates = Array.from({ length: 3_000 }, (_, index) => updateEntry(0, index + 1))
     await writeRecording(path, [{ entries: [snapshotEntry(0, 0), ...updates] }])
-    const line = new MarketLine(MARKETS.slice(0, 1))
+    const line = new MarketPipeline(MARKETS.slice(0, 1))
     const { source, fed } = replayInto(line, path, { speed: 100 })
     while (line.published[0]!.length < 2_900) await line.passTime(1)
     expect(source.notices(fed[0]!)).toEqual([
@@ -192,7 +195,7 @@ describe('a damaged recording', () => {
     for (const damage of [changed, cutOut]) {
       for (const block of [0, 1, 2, 3]) {
         const { path, offset, book } = await damagedAt(block, damage)
-        const line = new MarketLine(MARKETS.slice(0, 1))
+        const line = new MarketPipeline(MARKETS.slice(0, 1))
         const { source, told } = replayInto(line, path, { speed: 10 })
         await playOut(line)
         await source.stop()
@@ -208,7 +211,7 @@ describe('a damaged recording', () => {
 
   it('is lost to the end when there is no keyframe any more', async () => {
     const { path } = await damagedAt(5, changed)
-    const line = new MarketLine(MARKETS.slice(0, 1))
+    const line = new MarketPipeline(MARKETS.slice(0, 1))
     const { source } = replayInto(line, path)
     await playOut(line, 10)
     await source.stop()
@@ -220,7 +223,7 @@ describe('a damaged recording', () => {
 
   it('passes over a damaged keyframe while it needs none', async () => {
     const { path, book } = await damagedAt(4, changed)
-    const line = new MarketLine(MARKETS.slice(0, 1))
+    const line = new MarketPipeline(MARKETS.slice(0, 1))
     const { source } = replayInto(line, path)
     await playOut(line, 10)
     await source.stop()
@@ -238,7 +241,7 @@ describe('a market of a recording', () => {
     await writeRecording(path, [
       { entries: [snapshotEntry(0, 0), snapshotEntry(1, 5), updateEntry(0, 1_000), updateEntry(0, 100_000)] },
     ])
-    const line = new MarketLine(markets)
+    const line = new MarketPipeline(markets)
     const { source, fed, told } = replayInto(line, path)
     while (told.some(({ length }) => length < eventCount)) await line.passTime(1)
     return { path, line, source, fed, told }
@@ -297,7 +300,7 @@ describe('a market of a recording', () => {
   })
 
   it('is told why a file cannot be played', async () => {
-    const line = new MarketLine([BTC])
+    const line = new MarketPipeline([BTC])
     const { source, fed, told } = replayInto(line, '/nowhere/at.all')
     while (told[0]!.length < 1) await line.passTime(5)
     const event = { type: 'lost', reason: 'the recording /nowhere/at.all cannot be opened: ENOENT' }
@@ -353,7 +356,7 @@ describe('a market of a recording', () => {
     await writeRecording(path, [
       { entries: [snapshotEntry(0, 0), { ...updateEntry(0, 1), events: [...events, ...events] }] },
     ])
-    const line = new MarketLine([BTC])
+    const line = new MarketPipeline([BTC])
     const { source } = replayInto(line, path)
     const heard: string[] = []
     const fed = {

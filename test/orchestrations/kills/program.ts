@@ -18,7 +18,7 @@ import { createStepMetrics } from '../../../src/orchestrations/metrics.ts'
 import { OrchestrationRunner } from '../../../src/orchestrations/runner.ts'
 import { openEmbedded } from '../../../src/store/embedded.ts'
 import { openPostgres } from '../../../src/store/postgres.ts'
-import { createPatientClock } from '../../support/patient-clock.ts'
+import { createSlowClock } from '../../support/slow-clock.ts'
 import { passTime, remaining } from './time.ts'
 
 export interface ProgramOptions {
@@ -73,7 +73,7 @@ const CONVERT_SETTINGS: ConvertSettings = {
 const { engine, store, webhookUrl, diesAfter } = JSON.parse(process.argv[2] as string) as ProgramOptions
 const [clock, log, metrics] = [createSystemClock(), createLog('error'), createMetricsRegistry()]
 // A machine with other things to do must not look like a store that is out of order.
-const storeTools = { log, clock: createPatientClock() }
+const storeTools = { log, clock: createSlowClock() }
 const db =
   engine === 'embedded'
     ? await openEmbedded({ folder: store, ...storeTools })

@@ -18,12 +18,12 @@ import type { Db } from '../../../src/store/db.ts'
 import { migrate } from '../../../src/store/migrate.ts'
 import { openPostgres } from '../../../src/store/postgres.ts'
 import { sql } from '../../../src/store/sql.ts'
-import { captureLog } from '../../support/door.ts'
-import { createPatientClock } from '../../support/patient-clock.ts'
+import { captureLog } from '../../support/captured-log.ts'
 import { sharedDatabase, withClient } from '../../support/postgres.ts'
 import type { Random } from '../../support/random.ts'
 import { type RestAnswer, type RestCustomer, RestNode } from '../../support/rest.ts'
 import { newAccount, type TestAccount } from '../../support/rules.ts'
+import { createSlowClock, createSlowClock } from '../../support/slow-clock.ts'
 import { createFaultyStore, type FaultyStore } from '../../support/store-faults.ts'
 import { createStoreClock, prepareStoreClock, setStoreClock } from '../../support/store-time.ts'
 import { dropSchema, openTemporaryStore } from '../../support/test-store.ts'
@@ -234,7 +234,7 @@ export class World {
 
 /** The store of the API and those of two workers: three pools on one database, or the one embedded store. */
 async function openStores(engine: 'embedded' | 'postgres'): Promise<readonly Db[]> {
-  const [log, clock] = [createLog('silent'), createPatientClock()]
+  const [log, clock] = [createLog('silent'), createSlowClock()]
   const stores: Db[] = []
   if (engine === 'embedded') {
     const db = await openTemporaryStore(log, clock)

@@ -6,25 +6,25 @@
  */
 import { readCapture, receivedFrames } from '../captures.ts'
 import type { VenueClient } from './client.ts'
-import { type MadeTradesOptions, TradeMaker, tradesWanted, withTradePlaces } from './made-trades.ts'
+import { type MadeTradesOptions, TradeMaker, tradesWanted, withTradePlaces } from './generated-trades.ts'
 import { type LevelText, PlainBook, type PlainLevels } from './plain-book.ts'
-import { type Outgoing, type PlayedTrade, type Score, type ScoreFrame, torn } from './score.ts'
+import type { PlaybackOptions } from './playback.ts'
+import { type Outgoing, type PlayedTrade, type Script, type ScriptFrame, torn } from './script.ts'
 import { type Dialect, type HttpAnswer, VenueServer } from './server.ts'
-import type { TrackOptions } from './track.ts'
 
 export interface BinanceRecording {
   readonly symbol: string
   readonly lastUpdateId: number
   readonly snapshot: PlainLevels
   /** `depthUpdate` and `aggTrade` behind the snapshot, as the combined stream sends them. */
-  readonly frames: readonly ScoreFrame[]
+  readonly frames: readonly ScriptFrame[]
   /** The venue's own words for the best level a side after an update of the book, in the order of their numbers. */
   readonly best: readonly { readonly u: number; readonly bid: LevelText; readonly ask: LevelText }[]
   /** The entry in `exchangeInfo`. */
   readonly listing: { readonly symbol: string; readonly [member: string]: unknown }
 }
 
-export interface BinanceServerOptions extends TrackOptions {
+export interface BinanceServerOptions extends PlaybackOptions {
   readonly recordings: readonly BinanceRecording[]
   /** Trades to make on every pair, instead of the few that were recorded. */
   readonly trades?: MadeTradesOptions
@@ -160,9 +160,9 @@ class BinanceDialect implements Dialect {
   }
 }
 
-class BinanceScore implements Score {
+class BinanceScore implements Script {
   readonly symbol: string
-  readonly frames: readonly ScoreFrame[]
+  readonly frames: readonly ScriptFrame[]
   readonly repeatFrom = 0
   readonly bookChannel = DEPTH
   readonly #recording: BinanceRecording
@@ -199,7 +199,7 @@ class BinanceScore implements Score {
     return this.#hasMadeTrades ? this.#maker.trades : this.#recordedTrades
   }
 
-  play(frame: ScoreFrame, round: number): Outgoing | undefined {
+  play(frame: ScriptFrame, round: number): Outgoing | undefined {
     const count = tradesWanted(frame)
     if (count !== undefined) {
       const at = Math.round(this.#begin + frame.milliseconds + round * this.#durationMilliseconds)

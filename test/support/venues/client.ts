@@ -29,7 +29,7 @@ export class VenueClient {
   }
 
   /** Whether its socket has not yet taken all that it was sent. */
-  get isBehind(): boolean {
+  get isLagging(): boolean {
     return !this.#isMute && this.#socket.bufferedAmount > 0
   }
 

@@ -10,9 +10,9 @@ import { readCapture } from '../captures.ts'
 import { NUMBER_MARK, type VenueClient } from './client.ts'
 import { booksOf, type OkxMessage, type OkxRecording, type OkxTrade } from './okx.ts'
 import { type LevelText, PlainBook, type PlainLevels } from './plain-book.ts'
-import { type Outgoing, type PlayedTrade, type Score, type ScoreFrame, torn } from './score.ts'
+import type { Playback, PlaybackOptions } from './playback.ts'
+import { type Outgoing, type PlayedTrade, type Script, type ScriptFrame, torn } from './script.ts'
 import { type Dialect, type HttpAnswer, VenueServer } from './server.ts'
-import type { Track, TrackOptions } from './track.ts'
 
 export interface CoinbaseProduct {
   readonly product_id: string
@@ -24,12 +24,12 @@ export interface CoinbaseProduct {
 /** One product's recording: a snapshot of its book first, then updates and trades. */
 export interface CoinbaseRecording {
   readonly product: CoinbaseProduct
-  readonly frames: readonly ScoreFrame[]
+  readonly frames: readonly ScriptFrame[]
   /** The trade before the first recorded one. */
   readonly lastTrade?: CoinbaseTrade
 }
 
-export interface CoinbaseServerOptions extends TrackOptions {
+export interface CoinbaseServerOptions extends PlaybackOptions {
   readonly recordings: readonly CoinbaseRecording[]
   /** Listed besides the recordings. */
   readonly otherProducts?: readonly CoinbaseProduct[]
@@ -119,7 +119,7 @@ export function coinbaseBook(
 /** All ten recorded products, in the order of their snapshots. */
 export function coinbaseRecordings(): CoinbaseRecording[] {
   const products = recordedProducts()
-  const frames = new Map<string, ScoreFrame[]>()
+  const frames = new Map<string, ScriptFrame[]>()
   const lastTrades = new Map<string, CoinbaseTrade>()
   let begin: number | undefined
   for (const { kind, milliseconds, text } of readCapture(FRAMES)) {
@@ -256,7 +256,7 @@ class CoinbaseDialect implements Dialect {
     for (const symbol of product_ids) {
       if (type === 'unsubscribe') client.unsubscribe(channel, symbol)
       // What is subscribed already is acknowledged, and no snapshot comes.
-      else if (!client.isSubscribed(channel, symbol)) (server.tracks.get(symbol) as Track).join(client, channel)
+      else if (!client.isSubscribed(channel, symbol)) (server.tracks.get(symbol) as Playback).join(client, channel)
     }
     const subscribed = CHANNELS.map((name) => [name, client.symbolsOf(name)] as const)
     const subscriptions = Object.fromEntries(subscribed.filter(([, symbols]) => symbols.length > 0))
@@ -264,9 +264,9 @@ class CoinbaseDialect implements Dialect {
   }
 }
 
-class CoinbaseScore implements Score {
+class CoinbaseScore implements Script {
   readonly symbol: string
-  readonly frames: readonly ScoreFrame[]
+  readonly frames: readonly ScriptFrame[]
   readonly repeatFrom = 1
   readonly bookChannel = COINBASE_BOOK
   readonly trades: PlayedTrade[] = []
@@ -286,11 +286,11 @@ class CoinbaseScore implements Score {
     this.#durationMilliseconds = Math.ceil(frames.at(-1)?.milliseconds ?? 0)
     this.#lastTrades = lastTrade === undefined ? [] : [lastTrade]
     const begin = new PlainBook()
-    begin.apply(levelsOf(eventOf((frames[0] as ScoreFrame).text)))
+    begin.apply(levelsOf(eventOf((frames[0] as ScriptFrame).text)))
     this.#begin = begin.levels()
   }
 
-  play({ text }: ScoreFrame, round: number): Outgoing {
+  play({ text }: ScriptFrame, round: number): Outgoing {
     const event = eventOf(text)
     if (event.trades === undefined) {
       if (event.type === 'snapshot') this.#book.clear()

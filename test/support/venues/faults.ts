@@ -2,7 +2,7 @@
  * What a test venue can be told to do wrong on its way out: the frames of one symbol are dropped, doubled, damaged or
  * swapped, one at a time. Faults that no connector could notice are not done: they wait for a frame whose loss shows.
  */
-import type { Score, SentFrame } from './score.ts'
+import type { Script, SentFrame } from './script.ts'
 
 export type FrameFault = 'dropped' | 'doubled' | 'corrupted' | 'reordered'
 
@@ -34,7 +34,7 @@ export class FaultGate {
   }
 
   /** What is to be sent instead of this frame. */
-  pass(score: Score, outgoing: SentFrame): readonly SentFrame[] {
+  pass(score: Script, outgoing: SentFrame): readonly SentFrame[] {
     const { symbol } = score
     if (outgoing.isAside === true) return [outgoing]
     const late = this.release(symbol, outgoing.channel)

@@ -4,14 +4,14 @@ import type { SourceMarket } from '../../../src/feed/source.ts'
 import { BID, type LevelChange, type MarketEvent } from '../../../src/market/event.ts'
 import { Waiters } from '../waiters.ts'
 import { type LevelText, PlainBook } from './plain-book.ts'
-import { SymbolJudge, type VenueTruth } from './truth.ts'
+import { SymbolVerifier, type VenueHistory } from './venue-history.ts'
 
 /** Fine enough for every recorded pair. */
 const DECIMALS = 8
 
 export class FedMarket {
   readonly source: SourceMarket
-  readonly judge: SymbolJudge
+  readonly judge: SymbolVerifier
   isLive = false
   readonly reasons: string[] = []
   /** What was said of executions that are missing. */
@@ -21,9 +21,9 @@ export class FedMarket {
   readonly #waiters = new Waiters()
 
   /** `depth`: levels a side of the market, which the truth compares as well. */
-  constructor(symbol: string, truth: VenueTruth, depth: number) {
+  constructor(symbol: string, truth: VenueHistory, depth: number) {
     this.#depth = depth
-    this.judge = new SymbolJudge(symbol, truth)
+    this.judge = new SymbolVerifier(symbol, truth)
     const name = symbol.replaceAll(/[^A-Z0-9]/g, '')
     this.source = {
       venueSymbol: symbol,

@@ -11,13 +11,13 @@
 import { type LevelText, RecordedKrakenBook, type RecordedMessage } from '../recorded-kraken-book.ts'
 import type { KrakenRecording } from '../recordings.ts'
 import type { VenueClient } from './client.ts'
-import { type MadeTradesOptions, TradeMaker, tradesWanted, withTradePlaces } from './made-trades.ts'
+import { type MadeTradesOptions, TradeMaker, tradesWanted, withTradePlaces } from './generated-trades.ts'
 import type { PlainLevels } from './plain-book.ts'
-import { type Outgoing, type PlayedTrade, type Score, type ScoreFrame, torn } from './score.ts'
+import type { PlaybackOptions } from './playback.ts'
+import { type Outgoing, type PlayedTrade, type Script, type ScriptFrame, torn } from './script.ts'
 import { type Dialect, type HttpAnswer, VenueServer } from './server.ts'
-import type { TrackOptions } from './track.ts'
 
-export interface KrakenServerOptions extends TrackOptions {
+export interface KrakenServerOptions extends PlaybackOptions {
   readonly recordings: readonly KrakenRecording[]
   /** Listed by `instrument` besides the recordings, but refused by `book`. */
   readonly refusedPairs?: readonly KrakenPairListing[]
@@ -156,11 +156,11 @@ function describePair({ symbol, pricePrecision, quantityPrecision, status }: Kra
   return { symbol, base, quote, status: status ?? 'online', ...precisions, marginable: true, qty_min: 0.0001 }
 }
 
-class KrakenScore implements Score {
+class KrakenScore implements Script {
   readonly recording: KrakenRecording
   readonly symbol: string
   readonly depth: number
-  readonly frames: readonly ScoreFrame[]
+  readonly frames: readonly ScriptFrame[]
   readonly repeatFrom = 1
   readonly bookChannel = 'book'
   readonly checksums: number[] = []
@@ -187,7 +187,7 @@ class KrakenScore implements Score {
     return this.#maker.trades
   }
 
-  play(frame: ScoreFrame, round: number): Outgoing {
+  play(frame: ScriptFrame, round: number): Outgoing {
     const count = tradesWanted(frame)
     if (count !== undefined) {
       const executedAt = Math.round(TRADES_BEGIN + frame.milliseconds + round * this.#durationMilliseconds)

@@ -9,21 +9,21 @@ import { crc32 } from 'node:zlib'
 import { receivedFrames } from '../captures.ts'
 import type { VenueClient } from './client.ts'
 import { type LevelText, PlainBook, type PlainLevels } from './plain-book.ts'
-import { type Outgoing, type PlayedTrade, type Score, type ScoreFrame, torn } from './score.ts'
+import type { PlaybackOptions } from './playback.ts'
+import { type Outgoing, type PlayedTrade, type Script, type ScriptFrame, torn } from './script.ts'
 import { type Dialect, type HttpAnswer, VenueServer } from './server.ts'
-import type { TrackOptions } from './track.ts'
 
 /** One instrument's recording: a `books` snapshot first, then updates and trades. */
 export interface OkxRecording {
   readonly instId: string
   readonly tickSz: string
   readonly lotSz: string
-  readonly frames: readonly ScoreFrame[]
+  readonly frames: readonly ScriptFrame[]
   /** The last trade before the recording began, as a frame. */
   readonly lastTrade?: string
 }
 
-export interface OkxServerOptions extends TrackOptions {
+export interface OkxServerOptions extends PlaybackOptions {
   readonly recordings: readonly OkxRecording[]
   /** Add `seqId` and `prevSeqId`, as the venue does today. */
   readonly hasSequenceIds?: boolean
@@ -63,7 +63,7 @@ const SNAPSHOT_LEVELS = 400
 
 /** All three recorded instruments. */
 export function okxRecordings(): OkxRecording[] {
-  const frames = new Map<string, ScoreFrame[]>()
+  const frames = new Map<string, ScriptFrame[]>()
   const lastTrades = new Map<string, string>()
   let begin: number | undefined
   for (const { milliseconds, text } of receivedFrames(FRAMES)) {
@@ -171,9 +171,9 @@ class OkxDialect implements Dialect {
   }
 }
 
-class OkxScore implements Score {
+class OkxScore implements Script {
   readonly symbol: string
-  readonly frames: readonly ScoreFrame[]
+  readonly frames: readonly ScriptFrame[]
   readonly repeatFrom = 1
   readonly bookChannel = 'books'
   readonly trades: PlayedTrade[] = []
@@ -198,11 +198,11 @@ class OkxScore implements Score {
     this.#idsARound = frames.reduce((count, { text }) => count + tradesOf(text).length, 0)
     this.#durationMilliseconds = Math.ceil(frames.at(-1)?.milliseconds ?? 0)
     const begin = new PlainBook()
-    begin.apply(booksOf(JSON.parse((frames[0] as ScoreFrame).text) as OkxMessage))
+    begin.apply(booksOf(JSON.parse((frames[0] as ScriptFrame).text) as OkxMessage))
     this.#begin = begin.levels()
   }
 
-  play({ text }: ScoreFrame, round: number): Outgoing | undefined {
+  play({ text }: ScriptFrame, round: number): Outgoing | undefined {
     const message = JSON.parse(text) as OkxMessage
     if (message.arg.channel === 'trades') {
       const shifted = (value: string, step: number) => String(Number(value) + round * step)

@@ -10,8 +10,8 @@ import { WebSocketServer } from 'ws'
 import { Waiters } from '../waiters.ts'
 import { VenueClient } from './client.ts'
 import { FaultGate } from './faults.ts'
-import type { Score } from './score.ts'
-import { Track, type TrackOptions } from './track.ts'
+import { Playback, type PlaybackOptions } from './playback.ts'
+import type { Script } from './script.ts'
 
 export interface HttpAnswer {
   readonly status: number
@@ -23,7 +23,7 @@ export interface HttpAnswer {
 
 /** One venue's language. */
 export interface Dialect {
-  readonly scores: readonly Score[]
+  readonly scores: readonly Script[]
   /** Where clients connect: `/stream`. Empty when anywhere will do. */
   readonly path: string
   /** Whether the venue also sends WebSocket pings. */
@@ -40,7 +40,7 @@ export interface Dialect {
 const HEARTBEAT_MILLISECONDS = 1000
 
 export class VenueServer {
-  readonly tracks: ReadonlyMap<string, Track>
+  readonly tracks: ReadonlyMap<string, Playback>
   readonly faults = new FaultGate()
   /** Resolves when every frame of every recording has been sent. */
   readonly finished: Promise<void>
@@ -61,10 +61,10 @@ export class VenueServer {
   #heartbeat: NodeJS.Timeout | undefined
   #isCutAtBeginning = false
 
-  private constructor(dialect: Dialect, options: TrackOptions) {
+  private constructor(dialect: Dialect, options: PlaybackOptions) {
     this.#dialect = dialect
     this.tracks = new Map(
-      dialect.scores.map((score) => [score.symbol, new Track(score, options, this.faults, this.#clients)]),
+      dialect.scores.map((score) => [score.symbol, new Playback(score, options, this.faults, this.#clients)]),
     )
     this.finished = Promise.all([...this.tracks.values()].map((track) => track.finished)).then(() => undefined)
     this.#http = createServer((request, response) => this.#answerHttp(request, response))
@@ -77,11 +77,11 @@ export class VenueServer {
     this.#http.on('upgrade', (request, wire: Socket, head) => this.#upgrade(request, wire, head))
   }
 
-  static async start(dialect: Dialect, options: TrackOptions): Promise<VenueServer> {
+  static async start(dialect: Dialect, options: PlaybackOptions): Promise<VenueServer> {
     const server = new VenueServer(dialect, options)
     server.#http.listen(0, '127.0.0.1')
     await once(server.#http, 'listening')
-    server.#heartbeat = setInterval(() => server.beat(), options.beatMilliseconds ?? HEARTBEAT_MILLISECONDS)
+    server.#heartbeat = setInterval(() => server.beat(), options.heartbeatMilliseconds ?? HEARTBEAT_MILLISECONDS)
     return server
   }
 

@@ -4,17 +4,17 @@ import { type SampleBook, type SampleClient, sortedLevels } from '../sample-clie
 import type { BookMessage, DataMessage, Reply, SampleExecution } from '../sample-messages.ts'
 import { Waiters } from '../waiters.ts'
 import type { LevelText, PlainLevels } from './plain-book.ts'
-import { SymbolJudge, type VenueTruth } from './truth.ts'
+import { SymbolVerifier, type VenueHistory } from './venue-history.ts'
 
-export class WireJudge {
+export class WireVerifier {
   /** By market. */
-  readonly judges: ReadonlyMap<string, SymbolJudge>
-  readonly #byVenueSymbol: ReadonlyMap<string, SymbolJudge>
+  readonly judges: ReadonlyMap<string, SymbolVerifier>
+  readonly #byVenueSymbol: ReadonlyMap<string, SymbolVerifier>
   readonly #waiters = new Waiters()
 
   /** `venueSymbols`: by market. */
-  constructor(venueSymbols: ReadonlyMap<string, string>, truth: VenueTruth) {
-    this.judges = new Map([...venueSymbols].map(([market, symbol]) => [market, new SymbolJudge(symbol, truth)]))
+  constructor(venueSymbols: ReadonlyMap<string, string>, truth: VenueHistory) {
+    this.judges = new Map([...venueSymbols].map(([market, symbol]) => [market, new SymbolVerifier(symbol, truth)]))
     this.#byVenueSymbol = new Map([...this.judges.values()].map((judge) => [judge.symbol, judge]))
   }
 

@@ -5,7 +5,7 @@ import type { Bus } from '../../src/channel/bus.ts'
 import { BID, type LevelChange, type MarketDefinition } from '../../src/market/event.ts'
 import { NaiveBook } from './naive-book.ts'
 
-export class MarketTruth {
+export class MarketHistory {
   #market: MarketDefinition
   #book = new NaiveBook()
   readonly #books = new Map<string, string>()
@@ -13,7 +13,7 @@ export class MarketTruth {
   readonly #executions = new Map<string, number>()
   /** Holes take a number, so that what comes behind one is never due behind what came before. */
   #executionCount = 0
-  holeCount = 0
+  gapCount = 0
   readonly #times: string[] = []
   lastTime = ''
   /** Whether a source is trusted, and whether the book was withdrawn since none is. */
@@ -49,7 +49,7 @@ export class MarketTruth {
   }
 
   /** The market begins anew, after it was away: its book is empty, and what was before stays known. */
-  beginAnew(market: MarketDefinition): void {
+  restart(market: MarketDefinition): void {
     this.#market = market
     this.#book = new NaiveBook()
     this.isLive = false
@@ -105,7 +105,7 @@ export class MarketTruth {
 
   #miss(): void {
     this.#executionCount += 1
-    this.holeCount += 1
+    this.gapCount += 1
   }
 
   #side(levels: readonly LevelChange[], isBid: boolean): [string, string][] {

@@ -7,7 +7,7 @@ import {
   type ServiceProcess,
   startServiceProcess,
 } from '../support/running-service.ts'
-import { type Battlefield, type Credentials, SECRET_MARK } from './family.ts'
+import { type AttackContext, type Credentials, SECRET_MARK } from './family.ts'
 import { exchange, type RawAnswer, type Target, targetOf } from './raw-peer.ts'
 
 const OTHER_SCOPE = 'identity:read_account'
@@ -20,15 +20,19 @@ const HEADER_BYTES_MAX = 524_288
 /** Peers of attacks answer no ping: they last this long when nothing else ends them. */
 const SILENCE_SECONDS = 10
 
-export interface Siege {
+export interface AttackedService {
   readonly service: ServiceProcess
-  readonly field: Battlefield
+  readonly field: AttackContext
   /** Everything that must never be written, by what it is. */
   readonly secrets: ReadonlyMap<string, string>
 }
 
 /** @param certificate of the public listener, to be trusted; absent: it speaks no TLS */
-export async function startSiege(folder: string, flags: Flags = {}, certificate?: string): Promise<Siege> {
+export async function startAttackedService(
+  folder: string,
+  flags: Flags = {},
+  certificate?: string,
+): Promise<AttackedService> {
   const service = await startServiceProcess('serve', folder, {
     markets: JSON.stringify(BASES.map((base) => market(base, 2, 25))),
     'log.level': 'debug',
@@ -44,7 +48,7 @@ export async function startSiege(folder: string, flags: Flags = {}, certificate?
   const reader = await newCustomer(operator, stream, true, READ_STREAM)
   const scopeless = await newCustomer(operator, stream, true, OTHER_SCOPE)
   const unlisted = await newCustomer(operator, stream, false, READ_STREAM)
-  const field: Battlefield = {
+  const field: AttackContext = {
     stream,
     operator: targetOf(operator.url),
     operatorToken: operator.token,
@@ -108,7 +112,7 @@ export async function askForToken(
 }
 
 /** Stops the service; returns what is wrong with how it ended and with what it wrote, secrets above all. */
-export async function endSiege({ service, secrets }: Siege): Promise<string[]> {
+export async function stopAttackedService({ service, secrets }: AttackedService): Promise<string[]> {
   const metrics = await service.operator.metricsText()
   const { code, stdout, stderr } = await service.stop()
   const errors = stderr.split('\n').filter((line) => line !== '' && JSON.parse(line).level === 'error')

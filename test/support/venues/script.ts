@@ -6,7 +6,7 @@ import type { VenueClient } from './client.ts'
 import type { PlainLevels } from './plain-book.ts'
 
 /** One frame of a recording, and when, in milliseconds after its first. */
-export interface ScoreFrame {
+export interface ScriptFrame {
   readonly milliseconds: number
   readonly text: string
 }
@@ -35,16 +35,16 @@ export interface PlayedTrade {
   readonly executedAtMilliseconds: number
 }
 
-export interface Score {
+export interface Script {
   readonly symbol: string
-  readonly frames: readonly ScoreFrame[]
+  readonly frames: readonly ScriptFrame[]
   /** Where later rounds begin: behind the frame that is the book's beginning, when there is one. */
   readonly repeatFrom: number
   /** The channel whose subscribers keep the recording going. */
   readonly bookChannel: string
   readonly trades: readonly PlayedTrade[]
   /** Takes a frame into the venue's own state; what goes out of it, with the numbers of this round (the first is 0). */
-  play(frame: ScoreFrame, round: number): Outgoing | undefined
+  play(frame: ScriptFrame, round: number): Outgoing | undefined
   /** The message that leads from the book at the end of the recording to the one that later rounds begin with. */
   rewind(round: number): Outgoing
   /** What a channel begins with for those who subscribe in the middle; nothing when it has no such beginning. */

@@ -1,9 +1,8 @@
-/** What tests of who may come in share: a log that is kept, keys, a listener on a free port, and a store with a directory. */
+/** Fixtures for tests of authentication: signing keys, a listener on a free port, and the operator API on a store of its own. */
 
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import { pino } from 'pino'
 import { createOperatorListener } from '../../src/app/operator-listener.ts'
 import { readAuthority } from '../../src/auth/authority.ts'
 import { type Authority, Directory, type SigningKey } from '../../src/auth/directory.ts'
@@ -11,17 +10,11 @@ import { DirectoryLoader } from '../../src/auth/directory-loader.ts'
 import type { EncryptionKey } from '../../src/auth/encryption-key.ts'
 import { registerAuthOperatorRoutes } from '../../src/auth/operator-routes.ts'
 import { type Clock, createSystemClock } from '../../src/base/clock.ts'
-import type { Log } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { servedScopes } from '../../src/contract/scopes.ts'
 import type { Db } from '../../src/store/db.ts'
+import { captureLog } from './captured-log.ts'
 import { openTestStore } from './test-store.ts'
-
-/** A log that writes everything, without the last line of defence that cuts secrets out, into an array. */
-export function captureLog(): { readonly log: Log; readonly lines: string[] } {
-  const lines: string[] = []
-  return { lines, log: pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) }) }
-}
 
 export function newSigningKey(keyId: string): SigningKey {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -32,12 +25,12 @@ export function newAuthority(): Authority {
   return { issuer: 'https://issuer.test', audience: 'https://audience.test', pepper: randomBytes(32) }
 }
 
-export async function listenAnywhere(app: FastifyInstance): Promise<string> {
+export async function listenOnFreePort(app: FastifyInstance): Promise<string> {
   await app.listen({ host: '127.0.0.1', port: 0 })
   return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
 }
 
-export interface OperatorSide {
+export interface OperatorFixture {
   readonly db: Db
   readonly clock: Clock
   readonly directory: Directory
@@ -48,8 +41,11 @@ export interface OperatorSide {
   close(): Promise<void>
 }
 
-/** The operator's listener on a store of its own. @param encryptionKey of a node that got it after the store was made */
-export async function openOperatorSide(encryptionKey?: EncryptionKey): Promise<OperatorSide> {
+/**
+ * Starts the operator listener on a store of its own.
+ * @param encryptionKey the key of a node that received it after the store had been created without one
+ */
+export async function openOperatorFixture(encryptionKey?: EncryptionKey): Promise<OperatorFixture> {
   const { log, lines } = captureLog()
   const clock = createSystemClock()
   const db = await openTestStore({ log })

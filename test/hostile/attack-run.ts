@@ -3,7 +3,7 @@
  * generator of its own from (seed, family, serial), so that one that fails runs again alone.
  */
 import { Random } from '../support/random.ts'
-import type { Battlefield, Family } from './family.ts'
+import type { AttackContext, Family } from './family.ts'
 import { handshakes } from './handshakes.ts'
 import { httpHeads } from './http-heads.ts'
 import { operatorRequests } from './operator-requests.ts'
@@ -26,13 +26,13 @@ const CONCURRENCY = 8
 const FAILURES_MAX = 20
 const SERIALS_A_FAMILY = 1_000_000
 
-export interface CampaignReport {
+export interface AttackReport {
   readonly requests: Readonly<Record<string, number>>
   readonly failures: readonly string[]
 }
 
 /** Makes about `requestCount` requests, shared among the families. */
-export async function runCampaign(field: Battlefield, seed: number, requestCount: number): Promise<CampaignReport> {
+export async function runAttacks(field: AttackContext, seed: number, requestCount: number): Promise<AttackReport> {
   const families = field.stream.ca === undefined ? FAMILIES : [...FAMILIES, tlsNoise]
   const requests: Record<string, number> = Object.fromEntries(families.map(({ name }) => [name, 0]))
   const serials = families.map(() => 0)

@@ -4,7 +4,7 @@
  * commits each covers, and that the digests of the heartbeat are those of the books it holds. It is one client over all
  * its connections: what it holds when one ends is what it resumes from.
  */
-import type { MarketTruth } from './market-truth.ts'
+import type { MarketHistory } from './market-history.ts'
 
 interface Level {
   readonly price: string
@@ -51,7 +51,7 @@ interface Entry {
   readonly resumed?: boolean
 }
 
-export class ExtendedWitness {
+export class ExtendedVerifier {
   readonly counts = {
     snapshots: 0,
     updates: 0,
@@ -63,14 +63,14 @@ export class ExtendedWitness {
     continued: 0,
     replayed: 0,
   }
-  readonly #truths: ReadonlyMap<string, MarketTruth>
+  readonly #truths: ReadonlyMap<string, MarketHistory>
   readonly #channels = new Map<string, ChannelState>()
   /** Replies of this connection. */
   replies = 0
   /** Markets of the last heartbeat. */
   lastBooks: string[] = []
 
-  constructor(truths: ReadonlyMap<string, MarketTruth>) {
+  constructor(truths: ReadonlyMap<string, MarketHistory>) {
     this.#truths = truths
   }
 
@@ -167,7 +167,7 @@ export class ExtendedWitness {
     const expected = state.continues && !isAnew ? state.cursor : undefined
     const first = payload.type === 'TOP_OF_BOOK' && stream.prev === undefined && stream.covers === 0
     if (stream.prev !== expected && !first) throw new Error(`${channel}: prev is ${stream.prev}, should be ${expected}`)
-    const truth = this.#truths.get(payload.market) as MarketTruth
+    const truth = this.#truths.get(payload.market) as MarketHistory
     if (channel === 'execution_data') this.#onExecution(state, truth, message)
     else if (channel === 'market_data') this.#onBook(state, truth, message)
     else this.#onTop(state, truth, message)
@@ -176,7 +176,7 @@ export class ExtendedWitness {
     state.continues = true
   }
 
-  #onExecution(state: ChannelState, truth: MarketTruth, { payload, stream }: Message): void {
+  #onExecution(state: ChannelState, truth: MarketHistory, { payload, stream }: Message): void {
     this.counts.executions += 1
     const index = truth.executionIndex(payload.amount as string)
     if (state.nextExecution !== undefined && index !== state.nextExecution) {
@@ -186,7 +186,7 @@ export class ExtendedWitness {
     state.nextExecution = index + 1
   }
 
-  #onBook(state: ChannelState, truth: MarketTruth, { payload, stream }: Message): void {
+  #onBook(state: ChannelState, truth: MarketHistory, { payload, stream }: Message): void {
     const time = payload.time as string
     if (time <= state.connectionTime) throw new Error(`time ${time} is not later than ${state.connectionTime}`)
     state.connectionTime = time
@@ -211,7 +211,7 @@ export class ExtendedWitness {
     if (found !== expected) throw new Error(`book at ${time} is ${found} and should be ${expected}`)
   }
 
-  #onTop(state: ChannelState, truth: MarketTruth, { payload, stream }: Message): void {
+  #onTop(state: ChannelState, truth: MarketHistory, { payload, stream }: Message): void {
     this.counts.tops += 1
     const time = `${(payload.timestamp as string).slice(0, 23)}Z`
     const found = JSON.stringify([payload.bids, payload.asks])

@@ -3,7 +3,7 @@
  * book equal to the true view of that commit, times strictly later, executions complete and in order, the top equal to
  * the book when a batch is complete, nothing before its SNAPSHOT, nothing after an unsubscribe.
  */
-import type { MarketTruth } from './market-truth.ts'
+import type { MarketHistory } from './market-history.ts'
 
 interface Level {
   readonly price: string
@@ -18,14 +18,14 @@ interface MarketState {
   nextExecution: number | undefined
 }
 
-export class StreamWitness {
+export class StreamVerifier {
   readonly counts = { messages: 0, snapshots: 0, updates: 0, tops: 0, executions: 0, heartbeats: 0, unsubscribes: 0 }
-  readonly #truths: ReadonlyMap<string, MarketTruth>
+  readonly #truths: ReadonlyMap<string, MarketHistory>
   readonly #markets = new Map<string, MarketState>()
   #heartbeat = false
   readonly replies: unknown[] = []
 
-  constructor(truths: ReadonlyMap<string, MarketTruth>) {
+  constructor(truths: ReadonlyMap<string, MarketHistory>) {
     this.#truths = truths
   }
 
@@ -94,14 +94,14 @@ export class StreamWitness {
     },
   ): void {
     const state = this.state(payload.market)
-    const truth = this.#truths.get(payload.market) as MarketTruth
+    const truth = this.#truths.get(payload.market) as MarketHistory
     if (!state.subscribed.has(channel)) throw new Error(`${channel} of ${payload.market} came without a subscription`)
     if (channel === 'execution_data') this.#onExecution(state, truth, payload)
     else if (channel === 'market_data') this.#onBook(state, truth, payload)
     else this.#onTop(state, truth, payload)
   }
 
-  #onExecution(state: MarketState, truth: MarketTruth, payload: { price?: string; amount?: string }): void {
+  #onExecution(state: MarketState, truth: MarketHistory, payload: { price?: string; amount?: string }): void {
     this.counts.executions += 1
     // Amounts of the simulation are unique, so an execution is known by its amount.
     const index = truth.executionIndex(payload.amount as string)
@@ -113,7 +113,7 @@ export class StreamWitness {
 
   #onBook(
     state: MarketState,
-    truth: MarketTruth,
+    truth: MarketHistory,
     payload: { market: string; type?: string; time?: string; bids: Level[]; asks: Level[] },
   ): void {
     const time = payload.time as string
@@ -136,7 +136,7 @@ export class StreamWitness {
 
   #onTop(
     state: MarketState,
-    truth: MarketTruth,
+    truth: MarketHistory,
     payload: { market: string; timestamp?: string; bids: Level[]; asks: Level[] },
   ): void {
     this.counts.tops += 1

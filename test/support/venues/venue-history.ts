@@ -4,7 +4,7 @@
  * some are missing. Values are compared as texts without trailing zeros.
  */
 import type { LevelText, PlainLevels } from './plain-book.ts'
-import type { PlayedTrade, Score } from './score.ts'
+import type { PlayedTrade, Script } from './script.ts'
 import type { VenueServer } from './server.ts'
 
 /**
@@ -15,9 +15,9 @@ const STEPS_BACK_MAX = 2
 /** States that are remembered of a symbol: whoever is further behind is wrong. */
 const STATES_MAX = 4_000
 
-export class VenueTruth {
+export class VenueHistory {
   readonly #depth: number
-  readonly #symbols = new Map<string, { states: string[]; firstPlace: number; score?: Score }>()
+  readonly #symbols = new Map<string, { states: string[]; firstPlace: number; score?: Script }>()
 
   /** `depth`: levels a side that are compared. */
   constructor(depth: number) {
@@ -25,7 +25,7 @@ export class VenueTruth {
   }
 
   /** For the server's options. */
-  readonly onPlayed = (score: Score): void => this.#remember(score)
+  readonly onPlayed = (score: Script): void => this.#remember(score)
 
   /** To be called before anyone connects: what the books are before the first message. */
   begin(server: VenueServer): void {
@@ -37,8 +37,8 @@ export class VenueTruth {
     return this.#of(symbol).states.at(-1) ?? ''
   }
 
-  score(symbol: string): Score {
-    return this.#of(symbol).score as Score
+  score(symbol: string): Script {
+    return this.#of(symbol).score as Script
   }
 
   trades(symbol: string): readonly PlayedTrade[] {
@@ -62,7 +62,7 @@ export class VenueTruth {
     return `${side(bids)} | ${side(asks)}`
   }
 
-  #of(symbol: string): { states: string[]; firstPlace: number; score?: Score } {
+  #of(symbol: string): { states: string[]; firstPlace: number; score?: Script } {
     let entry = this.#symbols.get(symbol)
     if (entry === undefined) {
       entry = { states: [], firstPlace: 0 }
@@ -71,7 +71,7 @@ export class VenueTruth {
     return entry
   }
 
-  #remember(score: Score): void {
+  #remember(score: Script): void {
     const entry = this.#of(score.symbol)
     entry.score = score
     const state = this.text(score.levels(this.#depth))
@@ -84,20 +84,20 @@ export class VenueTruth {
 }
 
 /** Judges the books and executions of one symbol, as they come out of one reader. */
-export class SymbolJudge {
+export class SymbolVerifier {
   readonly problems: string[] = []
   readonly symbol: string
   /** Books that were found to be the venue's. */
   matched = 0
   executions = 0
-  readonly #truth: VenueTruth
+  readonly #truth: VenueHistory
   #place = 0
   #state = ''
   /** Places in the venue's trades of which one is the next; undefined when it may be any behind the last. */
   #nextTrades: readonly number[] | undefined
   #lastTrade = -1
 
-  constructor(symbol: string, truth: VenueTruth) {
+  constructor(symbol: string, truth: VenueHistory) {
     this.symbol = symbol
     this.#truth = truth
   }

@@ -7,9 +7,9 @@ import { createSystemClock } from '../../src/base/clock.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { servedScopes } from '../../src/contract/scopes.ts'
 import type { Db } from '../../src/store/db.ts'
-import { captureLog } from './door.ts'
+import { captureLog } from './captured-log.ts'
 
-export function openPublicDoor(options: Partial<PublicListenerOptions> = {}): Promise<PublicListener> {
+export function openPublicListener(options: Partial<PublicListenerOptions> = {}): Promise<PublicListener> {
   const never = () => expect.unreachable('nothing here reads the store')
   return createPublicListener({
     host: '127.0.0.1',

@@ -16,7 +16,7 @@ import type { Source, SourceMarket } from '../../src/feed/source.ts'
 import type { LevelChange, MarketDefinition, MarketEvent } from '../../src/market/event.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
-export class MarketLine {
+export class MarketPipeline {
   readonly clock = new VirtualClock()
   readonly bus = createMemoryBus()
   readonly markets: readonly MarketDefinition[]
@@ -93,7 +93,7 @@ export class MarketLine {
 
 /** Feeds all markets of a line from a recording. */
 export function replayInto(
-  line: MarketLine,
+  line: MarketPipeline,
   path: string,
   options: { readonly speed?: number; readonly fromSeconds?: number; readonly loops?: boolean } = {},
 ): { readonly source: Source; readonly fed: readonly SourceMarket[]; readonly told: readonly MarketEvent[][] } {

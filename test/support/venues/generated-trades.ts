@@ -1,7 +1,7 @@
 /** Trades for recordings that have none: when they are made, and what they are. */
 import { Random } from '../random.ts'
 import type { PlainLevels } from './plain-book.ts'
-import type { PlayedTrade, ScoreFrame } from './score.ts'
+import type { PlayedTrade, ScriptFrame } from './script.ts'
 
 /** At seeded times on the best prices of the book as it then stands. */
 export interface MadeTradesOptions {
@@ -14,11 +14,11 @@ const MARK = '#trades '
 
 /** The recording with places for messages of one to three trades between its frames. */
 export function withTradePlaces(
-  frames: readonly ScoreFrame[],
+  frames: readonly ScriptFrame[],
   { seed, everyMilliseconds }: MadeTradesOptions,
-): ScoreFrame[] {
+): ScriptFrame[] {
   const random = new Random(seed)
-  const result: ScoreFrame[] = []
+  const result: ScriptFrame[] = []
   let next = (frames[0]?.milliseconds ?? 0) + random.next() * 2 * everyMilliseconds
   for (const frame of frames) {
     for (; next < frame.milliseconds; next += random.next() * 2 * everyMilliseconds) {
@@ -30,7 +30,7 @@ export function withTradePlaces(
 }
 
 /** How many trades are to be made at this place; undefined when the frame is a recorded one. */
-export function tradesWanted({ text }: ScoreFrame): number | undefined {
+export function tradesWanted({ text }: ScriptFrame): number | undefined {
   return text.startsWith(MARK) ? Number(text.slice(MARK.length)) : undefined
 }
 

@@ -8,7 +8,7 @@ import { type Clock, createSystemClock } from '../../src/base/clock.ts'
 
 const SLOWNESS = 30
 
-export function createPatientClock(slowness = SLOWNESS): Clock {
+export function createSlowClock(slowness = SLOWNESS): Clock {
   const clock = createSystemClock()
   return {
     ...clock,

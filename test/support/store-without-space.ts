@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { createLog } from '../../src/base/log.ts'
 import { openEmbedded } from '../../src/store/embedded.ts'
 import { sql } from '../../src/store/sql.ts'
-import { createPatientClock } from './patient-clock.ts'
+import { createSlowClock } from './slow-clock.ts'
 
 const SLOWNESS = 10
 const outage = process.env.TIDEGATE_TEST_OUTAGE
@@ -22,7 +22,7 @@ const db = await openEmbedded({
   folder: join(folder, 'store'),
   log: createLog('silent'),
   // Patient enough for a busy machine, and not so patient that the pauses between attempts become minutes.
-  clock: createPatientClock(SLOWNESS),
+  clock: createSlowClock(SLOWNESS),
 })
 await sql`create table survivor (n int primary key, x text)`.execute(db.tables())
 

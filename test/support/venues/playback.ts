@@ -6,13 +6,13 @@
  */
 import type { VenueClient } from './client.ts'
 import type { FaultGate } from './faults.ts'
-import type { Outgoing, Score, ScoreFrame, SentFrame } from './score.ts'
+import type { Outgoing, Script, ScriptFrame, SentFrame } from './script.ts'
 
-export interface TrackOptions {
+export interface PlaybackOptions {
   /** 1 = the recording's own pace, 100 = a hundred times faster, Infinity = as fast as the socket takes it. */
   readonly speed: number
   /** How often a venue says that it lives when nothing else is to be said; every second when absent. */
-  readonly beatMilliseconds?: number
+  readonly heartbeatMilliseconds?: number
   /** Begin again at the end; otherwise the venue goes on with the book of the end. */
   readonly isRepeated?: boolean
   /** Changes a recorded frame on its way out (`index` counts the frames of the symbol); the server's own book stays right. */
@@ -20,7 +20,7 @@ export interface TrackOptions {
   /** Asked before a frame goes out (`index` as above); the symbol's replay stands still until what it returns resolves. */
   readonly hold?: (symbol: string, index: number) => Promise<void> | undefined
   /** Told of every frame when the venue's own state has it, and before it goes out; index -1 leads back to the begin. */
-  readonly onPlayed?: (score: Score, outgoing: Outgoing | undefined, index: number) => void
+  readonly onPlayed?: (score: Script, outgoing: Outgoing | undefined, index: number) => void
 }
 
 /** At full speed: frames between two waits for the socket. */
@@ -30,11 +30,11 @@ const LATE_MILLISECONDS_MAX = 250
 /** Recorded time between two rounds; there are recordings of a single frame. */
 const ROUND_PAUSE_MILLISECONDS = 500
 
-export class Track {
-  readonly score: Score
+export class Playback {
+  readonly score: Script
   /** Resolves when every frame has been sent once. */
   readonly finished: Promise<void>
-  readonly #options: TrackOptions
+  readonly #options: PlaybackOptions
   readonly #gate: FaultGate
   readonly #clients: ReadonlySet<VenueClient>
   #resolveFinished: () => void = () => undefined
@@ -47,7 +47,7 @@ export class Track {
   #isPaused = false
   #timer: NodeJS.Timeout | undefined
 
-  constructor(score: Score, options: TrackOptions, gate: FaultGate, clients: ReadonlySet<VenueClient>) {
+  constructor(score: Script, options: PlaybackOptions, gate: FaultGate, clients: ReadonlySet<VenueClient>) {
     this.score = score
     this.#options = options
     this.#gate = gate
@@ -133,7 +133,7 @@ export class Track {
   }
 
   /** The next one, which at the end of a repeated recording is a new round's first. */
-  #nextFrame(): ScoreFrame | undefined {
+  #nextFrame(): ScriptFrame | undefined {
     const { frames, repeatFrom } = this.score
     if (this.#position === frames.length && this.#options.isRepeated === true) {
       const outgoing = this.score.rewind(this.#round)
@@ -148,7 +148,7 @@ export class Track {
     return frames[this.#position]
   }
 
-  #play(frame: ScoreFrame): Outgoing | undefined {
+  #play(frame: ScriptFrame): Outgoing | undefined {
     const outgoing = this.score.play(frame, this.#round)
     this.#options.onPlayed?.(this.score, outgoing, this.#position)
     this.#position++
@@ -199,6 +199,6 @@ export class Track {
   /** Waits until every subscriber's socket has taken what it was sent, and lets requests in. */
   async #drained(): Promise<void> {
     await new Promise(setImmediate)
-    while ([...this.#clients].some((client) => client.isBehind)) await new Promise(setImmediate)
+    while ([...this.#clients].some((client) => client.isLagging)) await new Promise(setImmediate)
   }
 }

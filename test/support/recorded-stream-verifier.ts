@@ -21,12 +21,12 @@ interface MarketState {
   executions: number
 }
 
-export class RecordedStreamJudge {
+export class RecordedStreamVerifier {
   readonly problems: string[] = []
   /** Book messages after which the client's book was the newest there was. */
   current = 0
   /** Commits whose changes came merged into a later message. */
-  mergedCommits = 0
+  conflatedCommits = 0
   readonly #states: ReadonlyMap<string, MarketState>
   #earliestStarts = new Map<string, number>()
 
@@ -95,7 +95,7 @@ export class RecordedStreamJudge {
       return
     }
     const touched: LevelChange[] = []
-    this.mergedCommits += place - state.place
+    this.conflatedCommits += place - state.place
     for (; state.place <= place; state.place++) {
       const { changes } = record.commits[state.place] as { changes: readonly LevelChange[] }
       book.apply(changes)

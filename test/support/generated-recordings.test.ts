@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
-import { makeRecordings } from './made-recordings.ts'
+import { makeRecordings } from './generated-recordings.ts'
 import { MADE_FOLDER } from './recorded-files.ts'
 
 it('the recordings that are kept are those that are made (else: node --import tsx test/support/write-recordings.ts)', () => {
