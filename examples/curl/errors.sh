@@ -1,6 +1,6 @@
 #!/bin/sh
-# Shows how things are refused: each status with its headers and its body, application/problem+json (RFC 9457), or
-# {error, error_description} of the token endpoint (RFC 6749 section 5.2).
+# Shows error responses: each status with its headers and its body, application/problem+json (RFC 9457), or
+# {error, error_description} at the token endpoint (RFC 6749 section 5.2).
 #   sh errors.sh [demo-client.json]
 set -eu
 . "$(dirname "$0")/lib.sh"
@@ -13,18 +13,18 @@ curl --silent --show-error --include --http1.1 \
   --header 'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==' "$stream"
 echo
 
-echo '# With something that is no token: 401'
+echo '# With a malformed token: 401'
 curl_with_token not-a-token --silent --show-error --include "$stream"
 echo
 
-echo '# With a token for something else: 403'
+echo '# With a token for another scope: 403'
 curl_with_token "$(token identity:read_account)" --silent --show-error --include "$stream"
 echo
 
-echo '# With the right token, but without asking for an upgrade: 426'
+echo '# With a valid token, but without an Upgrade header: 426'
 curl_with_token "$(token "$STREAM_SCOPE")" --silent --show-error --include "$stream"
 echo
 
-echo '# A scope that does not exist: 400 of the token endpoint'
+echo '# An unknown scope: 400 from the token endpoint'
 token_answer no:such_scope
 echo

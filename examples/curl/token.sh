@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints the token endpoint's answer twice: with the credentials in the body, and with HTTP Basic.
+# Prints two responses of the token endpoint: with the credentials in the body, and with HTTP Basic.
 #   sh token.sh [demo-client.json]
 set -eu
 . "$(dirname "$0")/lib.sh"

@@ -1,9 +1,10 @@
 /**
- * An executor that does it right, without dependencies: it verifies every request, pays each delivery once, and answers
- * every repeat with the result of the first. Run it: TIDEGATE_WEBHOOK_SECRET=whsec_... node executor.mjs
+ * A reference executor without dependencies: it verifies every request, pays each delivery once, and answers
+ * every repeated request with the first result. To run it: TIDEGATE_WEBHOOK_SECRET=whsec_... node executor.mjs
  *
- * It pays nobody: `pay` is where your bank or custody is asked, with the delivery's id as ITS idempotency key. It keeps
- * results in a file, one line for each event, because what is only in memory is paid again after a restart.
+ * It makes no payment: replace `pay` with a call to your bank or custodian that passes the delivery's id as their
+ * idempotency key. Results are kept in a file, one line per event: results that are only in memory would be paid again
+ * after a restart.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
@@ -14,14 +15,14 @@ const FILE = process.env.EXECUTOR_FILE ?? 'executor-results.jsonl'
 const BODY_BYTES_MAX = 65_536
 const TOLERANCE_SECONDS = 300
 
-/** One secret, or two while you change from one to the other. */
+/** One secret, or two during a rotation. */
 const keys = (process.env.TIDEGATE_WEBHOOK_SECRET ?? '')
   .split(/[\s,]+/)
   .filter((secret) => secret.startsWith('whsec_'))
   .map((secret) => Buffer.from(secret.slice('whsec_'.length), 'base64'))
 if (keys.length === 0) throw new Error('set TIDEGATE_WEBHOOK_SECRET to the secret in deliveries.webhook_secrets')
 
-/** By webhook-id: the body that it came with first, and the answer that was given. */
+/** By webhook-id: the body of the first request, and the response to it. */
 const results = new Map()
 try {
   for (const line of readFileSync(FILE, 'utf8').split('\n').filter(Boolean)) {
@@ -33,20 +34,20 @@ try {
 }
 const file = openSync(FILE, 'a', 0o600)
 
-/** On the disk before anybody learns of it. */
+/** Writes the result to the disk before it is returned to any caller. */
 function keep(id, result) {
   writeSync(file, `${JSON.stringify({ id, ...result })}\n`)
   fsyncSync(file)
   results.set(id, result)
 }
 
-/** Payments under way, by webhook-id: a repeat waits for the first one. */
+/** Payments in progress, by webhook-id: a repeated request waits for the first one. */
 const paying = new Map()
 
-/** How often each payment was asked for: what `tidegate check-executor` reads in the answers. */
+/** How often each payment was requested: `tidegate check-executor` reads this count in the responses. */
 const made = new Map()
 
-/** Asks for the payment. With the same key a second call must not pay again: that is what your bank has to promise. */
+/** Requests the payment. A second call with the same key must not pay again: your bank has to guarantee that. */
 async function pay(idempotencyKey, { metadata }) {
   if (metadata?.tidegate_check === 'refuse') return { status: 'REFUSED', code: 'closed_account', detail: 'a test' }
   const payments = (made.get(idempotencyKey) ?? 0) + 1
@@ -70,7 +71,7 @@ function isVerified(id, timestamp, signatures, body) {
 async function answerTo(id, body) {
   const known = results.get(id)
   if (known !== undefined) {
-    // The same id with another body is a mistake of the sender: neither pay nor refuse.
+    // The same id with another body is an error of the sender: neither pay nor reject the delivery.
     return known.body === body ? [200, known.answer] : [409, { status: 'CONFLICT' }]
   }
   const under = paying.get(id)
@@ -96,7 +97,7 @@ async function handle(request, response) {
     if (size > BODY_BYTES_MAX) return respond(response, 413, {})
     parts.push(part)
   }
-  // The bytes as they came: a body that was parsed and written again has another signature.
+  // The signature covers the received bytes: a body that was parsed and serialised again has another signature.
   const body = Buffer.concat(parts)
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures } = request.headers
   if (request.method !== 'POST' || id === undefined) return respond(response, 400, {})
@@ -111,7 +112,7 @@ function respond(response, status, answer) {
 
 const server = createServer((request, response) => {
   handle(request, response).catch((error) => {
-    // A cut connection is no fault; anything else must not look like a result.
+    // A closed connection is not an error; any other failure must not be mistaken for a result.
     if (!response.destroyed && !response.headersSent) respond(response, 500, {})
     if (!request.destroyed) console.error(error)
   })

@@ -1,22 +1,22 @@
 /**
- * One market's book: price text to amount text. A price is always the same text, because every price of a market has
- * the same number of decimals; so levels are found by text, and prices are compared as whole numbers, never as floats.
+ * The order book of one market: a map from price text to amount text. All prices of a market have the same number of
+ * decimals, so equal prices are equal texts. Prices are compared as integers, never as floating-point numbers.
  */
 export class Book {
   time = ''
   #sides = { bids: new Map(), asks: new Map() }
 
-  /** Applies a SNAPSHOT or an UPDATE; throws when a sound service could not have sent it. */
+  /** Applies a SNAPSHOT or an UPDATE. Throws an error if the message contradicts the book. */
   apply({ type, time, bids, asks }) {
-    // Times have a fixed width, so text compares as time does.
-    if (time <= this.time) throw new Error(`a book of ${time} came after one of ${this.time}`)
+    // Timestamps have a fixed width, so they can be compared as text.
+    if (time <= this.time) throw new Error(`a book message of ${time} arrived after one of ${this.time}`)
     this.time = time
     if (type === 'SNAPSHOT') this.#sides = { bids: new Map(), asks: new Map() }
     applyLevels(this.#sides.bids, bids)
     applyLevels(this.#sides.asks, asks)
   }
 
-  /** The best bid and the best ask, as in `60000.10 x 0.5 60000.20 x 1.25`. */
+  /** The best bid and the best ask, for example `60000.10 x 0.5 60000.20 x 1.25`. */
   bestText() {
     const { bids, asks } = this.#sides
     const bid = best(bids, (left, right) => left > right)
@@ -31,7 +31,7 @@ export class Book {
 function applyLevels(side, levels) {
   for (const { price, amount } of levels) {
     if (amount !== '0') side.set(price, amount)
-    else if (!side.delete(price)) throw new Error(`${price} was removed, but was not there`)
+    else if (!side.delete(price)) throw new Error(`the removed level ${price} is not in the book`)
   }
 }
 
@@ -43,7 +43,7 @@ function best(side, isBetter) {
   return found
 }
 
-/** A price as a whole number of its last decimal. */
+/** Converts a price to an integer, in units of its last decimal. */
 function scaled(price) {
   return BigInt(price.replace('.', ''))
 }

@@ -1,21 +1,21 @@
 /**
- * The same stream with nothing installed: Node's own WebSocket. Like a browser's it cannot set headers, so the token
- * comes as a subprotocol. Prints each trade and each change of the best prices of one market, and reconnects.
+ * Streams without dependencies, through Node's built-in WebSocket. It cannot set headers (nor can a browser's), so the
+ * token is sent as a subprotocol. Prints each trade and each change of the best prices of one market, and reconnects.
  *
  *     node stream-builtin.mjs BTCUSD [demo-client.json]                              Node.js 22 or later
  *     node --experimental-websocket stream-builtin.mjs BTCUSD [demo-client.json]     Node.js 20
  *
- * The credentials file is the second argument, else TIDEGATE_CREDENTIALS, else data/demo-client.json. For a certificate
- * of your own authority: export NODE_EXTRA_CA_CERTS=ca.pem. Ctrl-C ends it.
+ * The credentials file is the second argument, or TIDEGATE_CREDENTIALS, or data/demo-client.json. For a certificate
+ * from a private CA: export NODE_EXTRA_CA_CERTS=ca.pem. Press Ctrl-C to stop.
  */
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fetchToken } from './token.mjs'
 
-/** Heartbeats come every second by default: a connection without any message for so long is considered lost. */
+/** Heartbeats are sent every second by default. A connection without any message for this long is considered lost. */
 const SILENCE_MILLISECONDS = 15_000
 const BACKOFF_SECONDS_MAX = 30
-/** Close codes after which the same attempt would fail the same way. */
+/** Close codes after which reconnecting would fail in the same way. */
 const FINAL_CODES = new Set([1002, 1007, 1009, 4003])
 
 const [market, path = process.env.TIDEGATE_CREDENTIALS ?? 'data/demo-client.json'] = process.argv.slice(2)
@@ -24,28 +24,28 @@ const credentials = JSON.parse(await readFile(path, 'utf8'))
 for (let failures = 0; ; failures++) {
   let retryAfterSeconds = 0
   try {
-    // Each connection gets a new token: after 4001 the one before is no longer accepted.
+    // Each connection uses a new token: after 4001 the previous token is no longer accepted.
     const token = await fetchToken(credentials)
     const { code, reason, hadData } = await readStream(token)
     if (FINAL_CODES.has(code)) fail(`closed with ${code} ${reason}`)
     console.error(`closed with ${code} ${reason}`)
     if (hadData) failures = 0
-    // This WebSocket does not say how a refused handshake was answered; a plain request with the token does.
+    // This WebSocket does not report the status of a refused handshake; a plain HTTP request with the token does.
     else if (await isForbidden(token)) fail('the handshake was answered 403')
   } catch (error) {
     if (error.isFinal) fail(error.message)
     console.error(`no connection: ${error.message}`)
     retryAfterSeconds = error.retryAfterSeconds || 0
   }
-  // At random, so that a restart of the service does not bring all clients back in the same instant.
+  // Backoff with jitter, so that after a restart of the service not all clients reconnect at the same moment.
   const backoff = Math.random() * Math.min(BACKOFF_SECONDS_MAX, 2 ** failures)
   await sleep((retryAfterSeconds + backoff) * 1_000)
 }
 
-/** One connection; resolves when it has ended, or when it has been silent for too long. */
+/** Runs one connection. Resolves when it has ended, or when it has been silent for too long. */
 function readStream(token) {
   return new Promise((resolve) => {
-    // The first is what the service selects. The second carries the token; it is never selected and never sent back.
+    // The service selects the first subprotocol. The second carries the token; it is never selected or sent back.
     const socket = new WebSocket(`${credentials.ws_url}/`, ['tidegate.default', `bearer.${token}`])
     const subscribe = (channels) => socket.send(JSON.stringify({ type: 'subscribe', channels }))
     let hadData = false
@@ -70,7 +70,7 @@ function readStream(token) {
       show(message)
     })
     socket.addEventListener('close', ({ code, reason }) => end(code, reason))
-    // Of a refused handshake Node.js 20 reports nothing else.
+    // Node.js 20 reports nothing else about a refused handshake.
     socket.addEventListener('error', () => end(1006, 'not reachable, or refused'))
   })
 }
@@ -86,9 +86,9 @@ function show({ channel, payload }) {
   }
 }
 
-/** What an answer asks for; the program ends only when its own request cannot succeed. */
+/** Handles the reply to a request. The program ends only when its request cannot succeed. */
 function onReply(reply, subscribe, reconnect) {
-  // The market was removed or changed: subscribe again, and a removed one is refused.
+  // The market was removed or changed: subscribe again. If it was removed, the new subscription is refused.
   if (reply.type === 'unsubscribe') return subscribe(reply.channels.map(({ type, params }) => ({ type, params })))
   for (const { error, message } of [reply, ...(reply.channels ?? [])]) {
     if (error === undefined || error === 'NO_EFFECT_ACTION') continue
@@ -98,7 +98,7 @@ function onReply(reply, subscribe, reconnect) {
   }
 }
 
-/** Whether the service says that this client may not stream. */
+/** Whether the service refuses this client access to the stream. */
 async function isForbidden(token) {
   const address = credentials.ws_url.replace(/^ws/, 'http')
   const headers = { authorization: `Bearer ${token}` }

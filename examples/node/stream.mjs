@@ -4,8 +4,8 @@
  *     npm install ws
  *     node stream.mjs BTCUSD [demo-client.json]
  *
- * The credentials file is the second argument, else TIDEGATE_CREDENTIALS, else data/demo-client.json. For a certificate
- * of your own authority: export NODE_EXTRA_CA_CERTS=ca.pem. Ctrl-C ends it. Node.js 20 or later.
+ * The credentials file is the second argument, or TIDEGATE_CREDENTIALS, or data/demo-client.json. For a certificate
+ * from a private CA: export NODE_EXTRA_CA_CERTS=ca.pem. Press Ctrl-C to stop. Node.js 20 or later.
  */
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,10 +13,10 @@ import { WebSocket } from 'ws'
 import { Book } from './book.mjs'
 import { fetchToken } from './token.mjs'
 
-/** Heartbeats come every second by default: a connection without any message for so long is not one any more. */
+/** Heartbeats are sent every second by default. A connection without any message for this long is considered lost. */
 const SILENCE_MILLISECONDS = 15_000
 const BACKOFF_SECONDS_MAX = 30
-/** Close codes after which the same attempt would fail the same way. */
+/** Close codes after which reconnecting would fail in the same way. */
 const FINAL_CODES = new Set([1002, 1007, 1009, 4003])
 
 const [market, path = process.env.TIDEGATE_CREDENTIALS ?? 'data/demo-client.json'] = process.argv.slice(2)
@@ -36,12 +36,12 @@ for (let failures = 0; ; failures++) {
     console.error(`no connection: ${error.message}`)
     retryAfterSeconds = error.retryAfterSeconds || 0
   }
-  // At random, so that a restart of the service does not bring all clients back in the same instant.
+  // Backoff with jitter, so that after a restart of the service not all clients reconnect at the same moment.
   const backoff = Math.random() * Math.min(BACKOFF_SECONDS_MAX, 2 ** failures)
   await sleep((retryAfterSeconds + backoff) * 1_000)
 }
 
-/** One connection; resolves when it has ended. */
+/** Runs one connection. Resolves when it has ended. */
 function readStream(token) {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${token}` }
@@ -66,8 +66,8 @@ function readStream(token) {
     })
     socket.on('unexpected-response', (request, response) => {
       request.destroy()
-      const error = new Error(`the handshake was answered ${response.statusCode}`)
-      // 403: this client may not stream. 401: the token has expired meanwhile; 429 and 503: later.
+      const error = new Error(`the handshake was refused with status ${response.statusCode}`)
+      // 403: this client may not stream. 401: the token has expired. 429 and 503: retry later.
       const retryAfterSeconds = Number(response.headers['retry-after'])
       reject(Object.assign(error, { isFinal: response.statusCode === 403, retryAfterSeconds }))
     })
@@ -79,9 +79,9 @@ function readStream(token) {
   })
 }
 
-/** What an answer asks for; the program ends only when its own request cannot succeed. */
+/** Handles the reply to a request. The program ends only when its request cannot succeed. */
 function onReply(reply, subscribe, reconnect) {
-  // The market was removed or changed: subscribe again, and a removed one is refused.
+  // The market was removed or changed: subscribe again. If it was removed, the new subscription is refused.
   if (reply.type === 'unsubscribe') return subscribe(reply.channels.map(({ type, params }) => ({ type, params })))
   for (const { error, message } of [reply, ...(reply.channels ?? [])]) {
     if (error === undefined || error === 'NO_EFFECT_ACTION') continue

@@ -1,7 +1,7 @@
-/** OAuth 2 client credentials; used by the programs beside it. */
+/** The OAuth 2.0 client credentials grant, shared by the programs in this folder. */
 const SCOPE = 'exchange:read_aggregated_marketdata_stream'
 
-/** An access token. An error with `isFinal` says that trying again would not help, `retryAfterSeconds` when it may. */
+/** Requests an access token. Errors: `isFinal` means that retrying cannot help, `retryAfterSeconds` when to retry. */
 export async function fetchToken({ auth_url: authUrl, client_id: clientId, client_secret: clientSecret }) {
   const response = await fetch(`${authUrl}/oauth2/token`, {
     method: 'POST',

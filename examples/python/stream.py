@@ -4,9 +4,9 @@
     apt install python3-websockets python3-requests     (Debian; elsewhere: pip install websockets requests)
     python3 stream.py BTCUSD [demo-client.json]
 
-The credentials file is the second argument, else $TIDEGATE_CREDENTIALS, else data/demo-client.json. For a certificate
-of your own authority: export SSL_CERT_FILE=ca.pem REQUESTS_CA_BUNDLE=ca.pem (the stream reads the first, the token
-request the second). Ctrl-C ends it. Written for websockets 10.4, which is what Debian 12 has.
+The credentials file is the second argument, or $TIDEGATE_CREDENTIALS, or data/demo-client.json. For a certificate
+from a private CA: export SSL_CERT_FILE=ca.pem REQUESTS_CA_BUNDLE=ca.pem (the stream reads the first, the token
+request the second). Press Ctrl-C to stop. Written for websockets 10.4, the version in Debian 12.
 """
 
 import asyncio
@@ -21,34 +21,34 @@ import requests
 import websockets
 
 SCOPE = "exchange:read_aggregated_marketdata_stream"
-# The library pings; a service that does not answer for so long is not there any more.
+# The library sends pings; a service that does not answer for this long is considered gone.
 PING_SECONDS = 10
 BACKOFF_SECONDS_MAX = 30
-# A snapshot of a deep book is larger than the 1 MiB at which the library would close the connection.
+# The library closes the connection on messages over 1 MiB by default; a snapshot of a deep book is larger.
 MESSAGE_BYTES_MAX = 64 * 1024 * 1024
-# Version 14 of the library gave the argument that takes headers another name.
+# Version 14 of the library renamed the argument for headers.
 HEADERS_ARGUMENT = "extra_headers" if int(websockets.__version__.split(".")[0]) < 14 else "additional_headers"
 
 
 class Fatal(Exception):
-    """Trying again would not help."""
+    """Retrying cannot help."""
 
 
 class Retry(Exception):
-    """A new connection later may help."""
+    """A new connection may succeed later."""
 
 
 class Book:
-    """One market's levels: price to amount, exact, never a float."""
+    """The levels of one market: price to amount, as exact decimals, never floats."""
 
     def __init__(self):
         self.sides = {"bids": {}, "asks": {}}
         self.time = ""
 
     def apply(self, payload):
-        # Times have a fixed width, so text compares as time does.
+        # Timestamps have a fixed width, so they can be compared as text.
         if payload["time"] <= self.time:
-            raise Fatal(f"a book of {payload['time']} came after one of {self.time}")
+            raise Fatal(f"a book message of {payload['time']} arrived after one of {self.time}")
         self.time = payload["time"]
         if payload["type"] == "SNAPSHOT":
             self.sides = {"bids": {}, "asks": {}}
@@ -58,10 +58,10 @@ class Book:
                 if amount != 0:
                     levels[price] = amount
                 elif levels.pop(price, None) is None:
-                    raise Fatal(f"{side} {price} was removed, but was not there")
+                    raise Fatal(f"the removed level {side} {price} is not in the book")
 
     def best(self):
-        """The best bid and ask as (price, amount); None on an empty side."""
+        """Returns the best bid and ask as (price, amount); None for an empty side."""
         bids, asks = self.sides["bids"], self.sides["asks"]
         bid, ask = max(bids, default=None), min(asks, default=None)
         if bid is not None and ask is not None and bid >= ask:
@@ -90,7 +90,7 @@ def fetch_token(credentials):
 
 
 async def read_stream(credentials, market):
-    """One connection, until it ends."""
+    """Runs one connection until it ends."""
     token = await asyncio.to_thread(fetch_token, credentials)
     options = {
         HEADERS_ARGUMENT: {"Authorization": f"Bearer {token}"},
@@ -107,7 +107,7 @@ async def read_stream(credentials, market):
             if "channel" not in message:
                 check_reply(message)
                 if message["type"] == "unsubscribe":
-                    # The market was removed or changed: subscribe again, and a removed one is refused.
+                    # The market was removed or changed: subscribe again. If it was removed, that is refused.
                     await socket.send(json.dumps({"type": "subscribe", "channels": channels}))
             elif message["channel"] == "market_data":
                 book.apply(message["payload"])
@@ -118,12 +118,12 @@ async def read_stream(credentials, market):
 
 
 def level_text(level):
-    """Always in digits: str() would write an amount of 0.00000001 as 1E-8."""
+    """Formats without an exponent: str() would format an amount of 0.00000001 as 1E-8."""
     return f"{level[0]:f} x {level[1]:f}" if level else "-"
 
 
 def check_reply(reply):
-    """Raises Fatal when the request cannot succeed, and Retry when the service could not do it this time."""
+    """Raises Fatal if the request cannot succeed, and Retry if the service could not process it now."""
     for entry in [reply, *reply.get("channels", [])]:
         if entry.get("error", "NO_EFFECT_ACTION") == "NO_EFFECT_ACTION":
             continue
@@ -132,7 +132,7 @@ def check_reply(reply):
 
 
 def retry_after(error):
-    """Seconds to wait that a refusal names (of the handshake, or of the token endpoint); 0 when it names none."""
+    """Returns the Retry-After seconds of a refused handshake or token request; 0 without that header."""
     response = getattr(error, "response", None)
     headers = getattr(error if response is None else response, "headers", {})
     seconds = headers.get("Retry-After", "0")
@@ -140,7 +140,7 @@ def retry_after(error):
 
 
 def next_step(code, reason):
-    """What to do after a close code; the table is in docs/reference/errors.md."""
+    """Reacts to a close code; the table is in docs/reference/errors.md."""
     if code in (1002, 1007, 1009, 4003):
         raise Fatal(f"closed with {code} {reason}")
     print(f"closed with {code} {reason}", file=sys.stderr, flush=True)
@@ -157,7 +157,7 @@ async def run(market):
             next_step(closed.rcvd.code if closed.rcvd else 1006, closed.rcvd.reason if closed.rcvd else "")
         except websockets.InvalidHandshake as refused:
             failures += 1
-            # 403: this client may not stream. 401: the token has expired meanwhile; 429 and 503: later.
+            # 403: this client may not stream. 401: the token has expired. 429 and 503: retry later.
             if getattr(getattr(refused, "response", refused), "status_code", None) == 403:
                 raise Fatal(f"the handshake was refused: {refused}") from refused
             print(f"the handshake was refused: {refused}", file=sys.stderr, flush=True)
@@ -166,11 +166,11 @@ async def run(market):
             failures += 1
             print(error, file=sys.stderr, flush=True)
         except (OSError, asyncio.TimeoutError) as error:
-            # Also what requests raises: its errors are OSErrors.
+            # Includes the errors of requests, which are OSErrors.
             failures += 1
             print(f"no connection: {type(error).__name__}", file=sys.stderr, flush=True)
             wait = retry_after(error)
-        # At random, so that a restart of the service does not bring all clients back in the same instant.
+        # Backoff with jitter, so that after a restart of the service not all clients reconnect at the same moment.
         await asyncio.sleep(wait + random.uniform(0, min(BACKOFF_SECONDS_MAX, 2**failures)))
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Gets a token with requests-oauthlib, in both ways of RFC 6749 section 2.3.1, and says what it is good for.
+"""Requests a token with requests-oauthlib, in both ways of RFC 6749 section 2.3.1, and prints its scopes.
 
     apt install python3-requests-oauthlib     (Debian; elsewhere: pip install requests-oauthlib)
     python3 token_requests_oauthlib.py [demo-client.json]
 
-The credentials file is the argument, else $TIDEGATE_CREDENTIALS, else data/demo-client.json. For a certificate of your
-own authority: export REQUESTS_CA_BUNDLE=ca.pem. Tokens are not printed.
+The credentials file is the argument, or $TIDEGATE_CREDENTIALS, or data/demo-client.json. For a certificate from a
+private CA: export REQUESTS_CA_BUNDLE=ca.pem. Tokens are not printed.
 """
 
 import json
@@ -17,7 +17,7 @@ from oauthlib.oauth2 import BackendApplicationClient, OAuth2Error
 from requests.auth import HTTPBasicAuth
 from requests_oauthlib import OAuth2Session
 
-# The library sends this list as one text with blanks in between. All of it is granted, or the request is refused.
+# The library joins this list with spaces. Either all scopes are granted, or the request is refused.
 SCOPES = ["exchange:read_aggregated_marketdata_stream"]
 
 
@@ -37,7 +37,7 @@ def main():
     credentials = read_credentials()
     client_id, secret = credentials["client_id"], credentials["client_secret"]
     if urlsplit(credentials["auth_url"]).hostname in ("127.0.0.1", "::1", "localhost"):
-        # The library insists on https. On one's own machine there is nobody to listen.
+        # The library requires https. On the loopback interface plain http cannot be intercepted by other machines.
         os.environ["OAUTHLIB_INSECURE_TRANSPORT"] = "1"
     ways = {
         "basic": {"auth": HTTPBasicAuth(client_id, secret)},

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A deposit that a rule converts and delivers, on a service with `rest.sandbox` such as the demo: an account with a
-# profile, a rule, one deposit for testing, and what the customer sees of it. Nothing is paid anywhere.
+# A deposit that a rule converts and delivers, on a service with `rest.sandbox` such as the demo. Creates an account with a
+# profile, a rule and a test deposit, and prints what the customer sees of it. No payment is made.
 #   sh first-deposit.sh [demo-client.json] [amount]
 set -eu
 amount=${2:-100}
@@ -9,12 +9,12 @@ amount=${2:-100}
 base=$(member base_url)
 run=$(date +%s)-$$
 
-# field NAME: the text of the first member of this name in the answer on standard input.
+# field NAME: prints the value of the first member of this name in the response on standard input.
 field() {
   grep -o '"'"$1"'":"[^"]*"' | head -n 1 | cut -d '"' -f 4
 }
 
-# request METHOD PATH [BODY]: keeps the answer.
+# request METHOD PATH [BODY]: sends a request and stores the response in $answer.
 request() {
   if [ $# -eq 3 ]; then
     set -- "$1" "$2" --header 'Content-Type: application/json' --data "$3"
@@ -24,7 +24,7 @@ request() {
   answer=$(curl_with_token "$token" --silent --show-error --request "$method" "$@" "$base$path")
 }
 
-# call METHOD PATH [BODY]: prints what was asked and the answer.
+# call METHOD PATH [BODY]: sends a request, and prints the request line and the response.
 call() {
   echo "# $1 $2"
   request "$@"
@@ -34,7 +34,7 @@ call() {
 token=$(token identity:write_account+orchestration:write_orchestration_rule+orchestration:read_orchestration+\
 funding:write_sandbox_deposit+funding:read_profile+transfer:read_transfer)
 
-# 1. An account with a profile, and a rule: USDC that arrives on Ethereum leaves as USDG for an address outside.
+# 1. An account with a profile, and a rule: USDC received on Ethereum is delivered as USDG to an external address.
 call POST /v2/identity/accounts '{"account":{"identity_id":"person-'"$run"'"},"create_profile":true}'
 profile=$(echo "$answer" | field profile_id)
 call POST /v2/orchestration/rules '{"ref_id":"rule-'"$run"'","profile_id":"'"$profile"'",
@@ -44,7 +44,7 @@ call POST /v2/orchestration/rules '{"ref_id":"rule-'"$run"'","profile_id":"'"$pr
 # 2. The deposit. Some amounts and destinations force an outcome; the guide lists them.
 call POST "/v2/sandbox/profiles/$profile/deposit" '{"asset":"USDC","amount":"'"$amount"'"}'
 
-# 3. What became of it. A program would ask every second or so; this one asks until it is final, ten seconds long.
+# 3. The result. This script polls once a second until the state is final, for at most ten seconds.
 for _ in 1 2 3 4 5 6 7 8 9 10; do
   request GET "/v2/orchestration/orchestrations?profile_id=$profile"
   case $answer in *'"status":"PROCESSING"'*) sleep 1 ;; *) break ;; esac

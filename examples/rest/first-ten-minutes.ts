@@ -1,14 +1,14 @@
 /**
- * The first ten minutes with the REST API, with a client whose types are generated from the service's own document: an
- * account with a profile, a deposit address, a rule, lists page by page, and how things are refused.
+ * The first ten minutes with the REST API, with a client whose types are generated from the service's OpenAPI document:
+ * an account with a profile, a deposit address, a rule, paginated lists, and error responses.
  *
  *     npm install openapi-fetch
  *     npm install --save-dev openapi-typescript
  *     npx openapi-typescript http://127.0.0.1:8080/openapi.json --output api.d.ts
  *     node first-ten-minutes.ts [demo-client.json]
  *
- * Node.js 24, or 22.18 and later, runs it as it is; with Node.js 20: npx tsx first-ten-minutes.ts. For a certificate of
- * your own authority: export NODE_EXTRA_CA_CERTS=ca.pem.
+ * Node.js 24, or 22.18 and later, runs this file directly; with Node.js 20: npx tsx first-ten-minutes.ts. For a
+ * certificate from a private CA: export NODE_EXTRA_CA_CERTS=ca.pem.
  */
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -33,7 +33,7 @@ const run = randomUUID()
 
 const client = clientWith(await fetchToken(SCOPES))
 
-// 1. An account with a profile. The ref_id is ours: repeating the request cannot make a second account.
+// 1. An account with a profile. The ref_id is ours: repeating the request cannot create a second account.
 const account = good(
   await client.POST('/v2/identity/accounts', {
     body: { account: { identity_id: run, ref_id: `savings-${run}`, description: 'Savings' }, create_profile: true },
@@ -49,7 +49,7 @@ for (const number of [2, 3]) {
   )
 }
 
-// 2. Lists, page by page: the cursor of the page before, with the same filters.
+// 2. Lists are paginated: pass the cursor of the previous page with the same filters.
 const listed: string[] = []
 let cursor: string | undefined
 do {
@@ -71,7 +71,7 @@ do {
 } while (cursor !== undefined)
 console.log(`${listed.length} accounts, the first is ours: ${listed[0] === account.id}`)
 
-// 3. A deposit address: real, and never given to anybody else.
+// 3. A deposit address. It is real, and is assigned to this profile only.
 const address = good(
   await client.POST('/v2/transfer/deposit-addresses', {
     body: { profile_id: profileId, crypto_network: 'BITCOIN', ref_id: `address-${run}`, metadata: { desk: 'north' } },
@@ -79,7 +79,7 @@ const address = good(
 )
 console.log(`deposit address ${address.address}`)
 
-// 4. A rule: what arrives as BTC becomes dollars, and goes to a bank account.
+// 4. A rule: BTC deposits are converted to US dollars, which are paid to a bank account.
 const { rule } = good(
   await client.POST('/v2/orchestration/rules', {
     body: {
@@ -94,7 +94,7 @@ const { rule } = good(
 )
 console.log(`rule ${rule.id} is ${rule.status}, pay to ${rule.source.crypto?.address}`)
 
-// 5. List them. The address of the rule is one of the profile's.
+// 5. List both. The address of the rule is one of the profile's addresses.
 const addresses = good(
   await client.GET('/v2/transfer/deposit-addresses', { params: { query: { profile_ids: [profileId] } } }),
 )
@@ -103,7 +103,7 @@ const rules = good(
 )
 console.log(`${addresses.items.length} deposit addresses, ${rules.items.length} rule`)
 
-// 6. How things are refused: `code` is what a program looks at.
+// 6. Error responses. Programs should check `code`.
 show((await client.GET('/v2/identity/accounts', { params: { query: { limit: 0 } } })).error)
 show((await client.GET('/v2/identity/accounts', { params: { query: { page_cursor: 'not-a-cursor' } } })).error)
 show((await clientWith('not-a-token').GET('/v2/identity/accounts')).error)
@@ -116,7 +116,7 @@ const again = await client.POST('/v2/identity/accounts', {
 show(again.error)
 console.log(`that account is ours: ${again.error?.meta?.existing?.id === account.id}`)
 
-// 7. A rule never changes; it is deleted. Once more is no error.
+// 7. A rule cannot be changed, only deleted. Deleting it again is not an error.
 for (let time = 0; time < 2; time++) {
   const deleted = good(await client.DELETE('/v2/orchestration/rules/{id}', { params: { path: { id: rule.id } } }))
   console.log(`rule is ${deleted.rule.status}`)
@@ -126,7 +126,7 @@ function clientWith(token: string): Client<paths> {
   return createClient<paths>({ baseUrl: credentials.base_url, headers: { authorization: `Bearer ${token}` } })
 }
 
-/** OAuth 2 client credentials; a token lives for `expires_in` seconds. */
+/** Requests a token with the OAuth 2.0 client credentials grant; it is valid for `expires_in` seconds. */
 async function fetchToken(scopes: readonly string[]): Promise<string> {
   const { data, error } = await createClient<paths>({ baseUrl: credentials.auth_url }).POST('/oauth2/token', {
     body: {
@@ -141,7 +141,7 @@ async function fetchToken(scopes: readonly string[]): Promise<string> {
   return data.access_token
 }
 
-/** The data of an answer, or an error that says what the service said. */
+/** Returns the data of a response, or throws an error with the service's status, code and detail. */
 function good<Data>({ data, error }: { data?: Data; error?: Problem }): Data {
   if (data === undefined) throw new Error(`${error?.status} ${error?.code}: ${error?.detail}`)
   return data

@@ -1,4 +1,4 @@
-/** Where the keys of a node come from, and what never becomes one. */
+/** Where the keys of a node's deposit addresses come from, and which key material is refused. */
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,8 +20,8 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-describe('keys of the configuration', () => {
-  it('are there for what is configured, and for nothing else', () => {
+describe('configured address keys', () => {
+  it('exist for the configured assets and for no others', () => {
     const config = configOf({ 'custody.evm.xpub': accountPublicKey(1), data_dir: folder })
     expect([...addressKeys(config, false).keys()]).toEqual(['evm'])
     expect(networksWithoutAddresses(config)).toEqual(['BITCOIN', 'BITCOIN_CASH', 'LITECOIN', 'DOGECOIN'])
@@ -34,7 +34,7 @@ describe('keys of the configuration', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  it.each(CUSTODY)('%s takes a public key, no private one, and quotes neither', (key) => {
+  it.each(CUSTODY)('accept a public key for %s, reject a private one, and repeat neither', (key) => {
     const account = HDKey.fromMasterSeed(Buffer.alloc(32, 5)).derive("m/84'/0'/0'")
     const secrets = [
       account.privateExtendedKey,
@@ -62,7 +62,7 @@ describe('keys of the configuration', () => {
 })
 
 describe('the test seed of the demo', () => {
-  it('is made once, for its owner alone, says what it is, and gives keys for everything', () => {
+  it('is created once, readable by its owner only, names its purpose, and yields keys for every network', () => {
     const config = configOf({ data_dir: folder })
     const first = addressKeys(config, true)
     expect([...first.keys()].toSorted()).toEqual(FAMILIES.toSorted())
@@ -74,13 +74,13 @@ describe('the test seed of the demo', () => {
     for (const [family, { addressAt }] of first) expect(second.get(family)?.addressAt(7)).toBe(addressAt(7))
   })
 
-  it('gives way to a key that is configured', () => {
+  it('is not used where a key is configured', () => {
     const config = configOf({ 'custody.bitcoin.xpub': accountPublicKey(3), data_dir: folder })
     const { firstAddress } = addressKeys(config, false).get('bitcoin') ?? { firstAddress: '' }
     expect(addressKeys(config, true).get('bitcoin')?.firstAddress).toBe(firstAddress)
   })
 
-  it('that is damaged is not replaced: the addresses of before would be lost', () => {
+  it('is not replaced when it is damaged, because its earlier addresses would be lost', () => {
     const path = join(folder, 'custody-seed')
     writeFileSync(path, 'half a se')
     expect(() => addressKeys(configOf({ data_dir: folder }), true)).toThrow(`${path} is damaged`)
@@ -92,7 +92,7 @@ describe('doctor', () => {
   const findings = (flags: Readonly<Record<string, string>>) =>
     examineAddressKeys(configOf({ data_dir: folder, ...flags }))
 
-  it('shows the first address of each key, and names what has none', () => {
+  it('shows the first address of each key, and names the assets without one', () => {
     const key = accountPublicKey(9)
     const config = configOf({ 'custody.bitcoin.xpub': key })
     const { firstAddress } = addressKeys(config, false).get('bitcoin') ?? { firstAddress: '' }
@@ -103,7 +103,7 @@ describe('doctor', () => {
     ])
   })
 
-  it('warns of a test seed that others may read', () => {
+  it('warns of a test seed that other users can read', () => {
     addressKeys(configOf({ data_dir: folder }), true)
     const path = join(folder, 'custody-seed')
     expect(findings({}).at(-1)).toMatchObject({

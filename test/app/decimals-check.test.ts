@@ -1,4 +1,7 @@
-/** A configuration whose decimals the ledger cannot keep is found before it is used, where a server has the store. */
+/**
+ * Configured decimals that the ledger cannot represent are reported before they are used, where the store is on a
+ * server.
+ */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { checkDecimals } from '../../src/app/decimals-check.ts'
 import { Lifecycle } from '../../src/app/lifecycle.ts'
@@ -58,18 +61,18 @@ beforeAll(async () => {
 })
 afterAll(() => folder.remove())
 
-describe.runIf(isServer)('on a server', () => {
-  it('names the key, the asset and both values; the same decimals are well', async () => {
+describe.runIf(isServer)('the check of decimals on a server', () => {
+  it('names the key, the asset and both values, and passes for equal decimals', async () => {
     expect(await check(6)).toEqual({ problems: [{ key: 'assets', origin: '--assets', message: FAULT }], warnings: [] })
     expect(await check(8)).toEqual(NOTHING)
   })
 })
 
-it.skipIf(isServer)('leaves an embedded store alone', async () => {
+it.skipIf(isServer)('the check of decimals does not open an embedded store', async () => {
   expect(await check(6)).toEqual(NOTHING)
 })
 
-it('says so when the server cannot be asked', async () => {
+it('the check of decimals reports a server that cannot be reached', async () => {
   const { problems, warnings } = await check(6, 'postgres://127.0.0.1:1/tide')
   expect([problems, warnings]).toEqual([
     [],

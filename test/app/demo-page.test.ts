@@ -1,4 +1,4 @@
-/** The demo's page and its tokens: who gets them, and everybody who does not. */
+/** The page of the demo and its tokens: which requests get them, and which do not. */
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DemoPage } from '../../src/app/demo-page.ts'
@@ -22,7 +22,7 @@ directory.replace({
   ],
 })
 
-/** Its clock stands still, so that the rate of the tokens is what the test takes. */
+/** The clock does not advance, so that only the test's own requests count towards the rate. */
 const clock = new NodeClock()
 const newPage = () => new DemoPage({ directory, clock, symbols: () => ['BTCUSD', 'A<B'] })
 
@@ -51,14 +51,14 @@ beforeAll(async () => {
 })
 afterAll(() => listener.close())
 
-describe('a token for the page', () => {
-  it('is there when the demo client is', async () => {
+describe('the page token', () => {
+  it('is available once the demo client exists', async () => {
     expect(codeOf(await askToken(own()))).toBe('503 unavailable')
     page.openFor(CLIENT_ID)
     expect((await askToken(own())).status).toBe(200)
   })
 
-  it('lives five minutes and opens nothing but the stream', async () => {
+  it('is valid for five minutes and grants nothing but the stream', async () => {
     const { headers, body } = await askToken({ ...own(), 'Sec-Fetch-Site': 'same-origin' })
     expect(headers['cache-control']).toBe('no-store')
     const answer = JSON.parse(body)
@@ -69,7 +69,7 @@ describe('a token for the page', () => {
     expect(claims.exp - claims.iat).toBe(300)
   })
 
-  it.each(['localhost', '127.8.9.10', '[::1]'])('is given at %s too', async (name) => {
+  it.each(['localhost', '127.8.9.10', '[::1]'])('is granted at %s too', async (name) => {
     expect((await askToken(own(`${name}:${port}`))).status).toBe(200)
   })
 
@@ -106,10 +106,10 @@ describe('a token for the page', () => {
   })
 })
 
-describe('the page', () => {
+describe('the demo page', () => {
   const HTML = { Accept: 'text/html,*/*;q=0.8' }
 
-  it('runs and loads nothing but itself', async () => {
+  it('runs and loads nothing from elsewhere', async () => {
     const { status, headers, body } = await ask(listener, 'GET /', { ...HTML, Host: `localhost:${port}` })
     expect(status).toBe(200)
     const inside = (tag: string) => new RegExp(`<${tag}[^>]*>([^]*?)</${tag}>`).exec(body)?.[1] ?? ''
@@ -123,7 +123,7 @@ describe('the page', () => {
     expect(body).not.toContain(CLIENT_ID)
   })
 
-  it('is the one with links for everybody else, and no page for programs', async () => {
+  it('is replaced by the page with links for other browsers, and is not sent to programs', async () => {
     for (const fields of [{ Host: 'attacker.example' }, { Host: `localhost:${port}`, Via: '1.1 proxy' }]) {
       const { body } = await ask(listener, 'GET /', { ...HTML, ...fields })
       expect(body).toContain('<a href="/oauth2/token">')
@@ -133,7 +133,7 @@ describe('the page', () => {
   })
 })
 
-it('a listener that others can reach has neither page nor tokens, whatever Host says', async () => {
+it('a listener that other machines can reach serves neither page nor tokens, whatever the Host header is', async () => {
   const open = newPage()
   open.openFor(CLIENT_ID)
   const reachable = await openPublicListener({ demoPage: open, directory, host: '0.0.0.0' })
@@ -144,7 +144,7 @@ it('a listener that others can reach has neither page nor tokens, whatever Host 
   await reachable.close()
 })
 
-it('a service that is no demo has neither', async () => {
+it('a service without the demo serves neither page nor tokens', async () => {
   const served = await openPublicListener({ directory })
   const host = new URL(served.url).host
   expect(codeOf(await ask(served, 'POST /demo/token', { 'Content-Length': '0', ...own(host) }))).toBe('404 not_found')

@@ -1,4 +1,4 @@
-/** The limit of open files is compared with the settings at the start, by the numbers that the kernel reports. */
+/** The limit of open files is compared with the settings at the start, using the numbers that the kernel reports. */
 import { describe, expect, it } from 'vitest'
 import { checkDescriptorLimit, hasDescriptor } from '../../src/app/descriptors.ts'
 import type { Config } from '../../src/config/settings.ts'
@@ -16,7 +16,7 @@ function warningsAt(connectionsMax: number, text: string): Record<string, unknow
 }
 
 describe('the limit of open files', () => {
-  it('that does not fit the settings is a warning that names both', () => {
+  it('causes a warning that names limit and settings when it is too low', () => {
     const [warning, ...others] = warningsAt(50_000, limits('58703'))
     expect(others).toEqual([])
     expect(warning).toMatchObject({ level: 40, limit: 58_703, needed: 58_704, 'stream.connections_max': 50_000 })
@@ -27,11 +27,11 @@ describe('the limit of open files', () => {
     ['that fits', limits('58704')],
     ['that is unlimited', limits('unlimited')],
     ['that cannot be read', ''],
-  ])('%s is none', (_case, text) => {
+  ])('causes no warning: %s', (_case, text) => {
     expect(warningsAt(50_000, text)).toEqual([])
   })
 
-  it('has a free descriptor here', () => {
+  it('is high enough on this machine', () => {
     expect(hasDescriptor()).toBe(true)
   })
 })

@@ -46,13 +46,13 @@ beforeEach(() => {
   })
 })
 
-/** Lines of the metrics that begin so. */
+/** The lines of the metrics that start with this text. */
 async function lines(beginning: string): Promise<string[]> {
   return (await registry.metrics()).split('\n').filter((line) => line.startsWith(beginning))
 }
 
-describe('the state of the node as metrics', () => {
-  test('says whether it is ready, and which check says no; markets have a metric of their own', async () => {
+describe('the metrics of the node', () => {
+  test('report readiness and each failed check; markets have a metric of their own', async () => {
     checks.push({ name: 'directory', ok: false, detail: 'x' }, { name: 'market BTCUSD', ok: false, detail: 'x' })
     expect(await lines('tidegate_ready')).toEqual([
       'tidegate_ready 0',
@@ -63,7 +63,7 @@ describe('the state of the node as metrics', () => {
     expect(await lines('tidegate_ready')).toEqual(['tidegate_ready 1', 'tidegate_ready_check{check="store"} 1'])
   })
 
-  test('names the markets of now with the age of their last commit', async () => {
+  test('name the current markets with the age of their last commit', async () => {
     const { milliseconds } = clock.wallInstant()
     markets = [
       { market: { symbol: 'AAAUSD' }, live: true, instant: { milliseconds: milliseconds + 500 } },
@@ -84,7 +84,7 @@ describe('the state of the node as metrics', () => {
     ])
   })
 
-  test('says of each source of the markets of now whether it is live', async () => {
+  test('report for each source of the current markets whether it is connected', async () => {
     markets = [{ market: { symbol: 'AAAUSD' }, live: true, instant: { milliseconds: 0 } }]
     sources.set('AAAUSD', [
       { source: 'kraken:A/USD', state: 'live' },
@@ -101,7 +101,7 @@ describe('the state of the node as metrics', () => {
     expect(await lines('tidegate_source_live')).toEqual([])
   })
 
-  test('tells statements apart by what became of them', async () => {
+  test('count statements by outcome', async () => {
     observe(0.003, undefined)
     observe(0.2, new StatementFailed('x', '23505'))
     observe(2, new StoreUnavailable('x'))
@@ -113,7 +113,7 @@ describe('the state of the node as metrics', () => {
     ])
   })
 
-  test('follows the store and its turns', async () => {
+  test('report the state of the store and its queue', async () => {
     Object.assign(store, { available: false, turns: { taken: 3, waiting: 9 } })
     expect(await lines('tidegate_store_available')).toEqual(['tidegate_store_available 0'])
     expect(await lines('tidegate_store_turns')).toEqual([
@@ -122,13 +122,13 @@ describe('the state of the node as metrics', () => {
     ])
   })
 
-  test("shows how far the clock is ahead of the store's, once they were compared", async () => {
+  test("show how far the node's clock is ahead of the store's, once both were compared", async () => {
     expect(await lines('tidegate_store_clock')).toEqual([])
     storeClock.differenceMilliseconds = -10_800_000
     expect(await lines('tidegate_store_clock')).toEqual(['tidegate_store_clock_difference_seconds -10800'])
   })
 
-  test('follows the directory', async () => {
+  test('report the state of the directory', async () => {
     expect(await lines('tidegate_directory')).toEqual([
       'tidegate_directory_failures_total 0',
       'tidegate_directory_loads_total{kind="full"} 0',
@@ -146,7 +146,7 @@ describe('the state of the node as metrics', () => {
     ])
   })
 
-  test('names the version, the limit of connections, and what the process uses', async () => {
+  test('report the version, the limit of connections, and the resources of the process', async () => {
     expect((await lines('tidegate_build_info'))[0]).toMatch(/^tidegate_build_info\{version="\d+\.\d+\.\d+",node="v\d+/)
     expect(await lines('tidegate_connections_max')).toEqual(['tidegate_connections_max 7'])
     for (const name of ['process_cpu_seconds_total', 'process_resident_memory_bytes', 'nodejs_eventloop_lag_p99']) {

@@ -1,4 +1,4 @@
-/** Starting, signals, stopping and crashing of the process, on a real process with a clock that the test owns. */
+/** Starting, stopping, signals and crashes, on a real process with a clock that the test controls. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { Lifecycle } from '../../src/app/lifecycle.ts'
 import { createLog } from '../../src/base/log.ts'
@@ -22,7 +22,7 @@ describe('a running process', () => {
     ).toEqual(['stopping', 'stopped'])
   })
 
-  it('exits with 1 when a part failed to stop', async () => {
+  it('exits with 1 when a component failed to stop', async () => {
     const child = await startRunningChild()
     child.signal('SIGTERM')
     await child.heard('stop called')
@@ -30,7 +30,7 @@ describe('a running process', () => {
     expect((await child.exit).code).toBe(1)
   })
 
-  it('takes a second signal within a second for the same one, and a later one for impatience', async () => {
+  it('ignores a second signal within a second, and exits at once on a later one', async () => {
     const child = await startRunningChild()
     child.signal('SIGINT')
     await child.heard('stop called')
@@ -47,7 +47,7 @@ describe('a running process', () => {
     expect(child.lines.filter((line) => line === 'stop called')).toHaveLength(1)
   })
 
-  it('ends anyway when stopping is stuck', async () => {
+  it('ends although stopping hangs', async () => {
     const child = await startRunningChild()
     child.signal('SIGTERM')
     await child.heard('stop called')
@@ -68,7 +68,7 @@ describe('a running process', () => {
   })
 })
 
-it('stops right after a start during which a signal came', async () => {
+it('a signal during the start stops the process right after the start', async () => {
   const child = startLifecycleChild()
   await child.heard('starting')
   child.signal('SIGTERM')
@@ -80,8 +80,8 @@ it('stops right after a start during which a signal came', async () => {
   expect((await child.exit).code).toBe(0)
 })
 
-describe('a start during which a signal came', () => {
-  it('and that is given up ends the process with 0', async () => {
+describe('a start interrupted by a signal', () => {
+  it('ends with 0 when the start gives up', async () => {
     const child = startLifecycleChild()
     await child.heard('starting')
     child.signal('SIGTERM')
@@ -93,7 +93,7 @@ describe('a start during which a signal came', () => {
     expect(child.lines).not.toContain('stop called')
   })
 
-  it('and that fails for another reason fails all the same', async () => {
+  it('fails when the start fails for another reason', async () => {
     const child = startLifecycleChild()
     await child.heard('starting')
     child.signal('SIGTERM')
@@ -104,7 +104,7 @@ describe('a start during which a signal came', () => {
     expect(log).toContain('failed on purpose')
   })
 
-  it('and that does not come to an end is cut off', async () => {
+  it('is cut off when it does not end', async () => {
     const child = startLifecycleChild()
     await child.heard('starting')
     child.signal('SIGTERM')
@@ -122,7 +122,7 @@ describe('SIGHUP', () => {
     child.signal('SIGHUP')
     await child.heard('reload called')
     child.signal('SIGHUP')
-    // Two signals at once may be handled in any order.
+    // Two signals sent together may be handled in either order.
     await child.heard('reload called', 2)
     child.signal('SIGTERM')
     await child.heard('stop called')
@@ -131,7 +131,7 @@ describe('SIGHUP', () => {
     expect((await child.exit).code).toBe(0)
   })
 
-  it('during the start waits for its end', async () => {
+  it('during the start is handled after it', async () => {
     const child = startLifecycleChild()
     await child.heard('starting')
     child.signal('SIGHUP')
@@ -143,7 +143,7 @@ describe('SIGHUP', () => {
     expect(child.lines.indexOf('reload called')).toBeGreaterThan(child.lines.indexOf('running'))
   })
 
-  it('during the stop does nothing', async () => {
+  it('during the stop is ignored', async () => {
     const child = await startRunningChild()
     child.signal('SIGTERM')
     await child.heard('stop called')
@@ -157,7 +157,7 @@ describe('SIGHUP', () => {
 })
 
 describe('Lifecycle', () => {
-  it('stops in reverse, once, and past a part that fails', async () => {
+  it('stops components in reverse order, each once, and continues after one that fails', async () => {
     const lifecycle = new Lifecycle(createLog('silent'))
     const order: string[] = []
     lifecycle.started('first', () => void order.push('first'))
@@ -170,7 +170,7 @@ describe('Lifecycle', () => {
     expect(order).toEqual(['third', 'first'])
   })
 
-  it('says when all stopped cleanly', async () => {
+  it('reports whether all components stopped cleanly', async () => {
     const lifecycle = new Lifecycle(createLog('silent'))
     lifecycle.started('only', () => undefined)
     expect(await lifecycle.stop()).toBe(true)

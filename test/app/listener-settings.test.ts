@@ -1,4 +1,4 @@
-/** The settings of the public listener that are lists or files: what they take, what they refuse, and in which words. */
+/** The settings of the public listener that are lists or files: what they accept and reject, and the error texts. */
 import { describe, expect, it } from 'vitest'
 import { checkTlsFiles } from '../../src/app/tls-settings.ts'
 import { describeProblem, loadConfig } from '../../src/config/load.ts'
@@ -25,8 +25,8 @@ function problemsOf(result: ReturnType<typeof load>): string[] {
   return result.ok ? [] : result.problems.map(describeProblem)
 }
 
-describe('a list', () => {
-  it('comes from flags as text, from files as a list; one entry may stand alone', () => {
+describe('a list setting', () => {
+  it('is text in a flag and a list in a file; a single entry needs no list', () => {
     const key = 'http.trusted_proxies'
     expect(configOf(load({})).config[key]).toEqual([])
     expect(configOf(load({ [key]: '[loopback, 10.0.0.0/8]' })).config[key]).toEqual(['loopback', '10.0.0.0/8'])
@@ -36,7 +36,7 @@ describe('a list', () => {
     expect(configOf(load({}, yaml)).config[key]).toEqual(['192.0.2.1'])
   })
 
-  it('names each entry that is not one', () => {
+  it('names each invalid entry', () => {
     expect(problemsOf(load({ 'http.trusted_proxies': '[loopback, everybody, 7, loopback]' }))).toEqual([
       'http.trusted_proxies[1] is "everybody", not one of addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal` (from --http.trusted_proxies)',
       'http.trusted_proxies[2] is 7, not one of addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal` (from --http.trusted_proxies)',
@@ -45,8 +45,8 @@ describe('a list', () => {
   })
 })
 
-describe('origins', () => {
-  it.each(['https://app.example.com', 'http://localhost:3000', 'https://[::1]:8443', '*'])('%s is one', (origin) => {
+describe('the origin', () => {
+  it.each(['https://app.example.com', 'http://localhost:3000', 'https://[::1]:8443', '*'])('%s is valid', (origin) => {
     expect(configOf(load({ 'http.cors_origins': JSON.stringify([origin]) })).config['http.cors_origins']).toEqual([
       origin,
     ])
@@ -61,19 +61,19 @@ describe('origins', () => {
     'wss://app.example.com',
     'null',
     '',
-  ])('%j is none', (origin) => {
+  ])('%j is rejected', (origin) => {
     expect(problemsOf(load({ 'http.cors_origins': JSON.stringify([origin]) }))).toHaveLength(1)
   })
 })
 
-describe('TLS', () => {
+describe('TLS settings', () => {
   const both = { 'http.tls.cert_file': files.certFile, 'http.tls.key_file': files.keyFile }
   const check = (flags: Record<string, string>) => {
     const { config, origins } = configOf(load(flags))
     return checkTlsFiles(config, origins, Date.now())
   }
 
-  it('takes both files or none', () => {
+  it('require both files or neither', () => {
     for (const key of ['http.tls.cert_file', 'http.tls.key_file'] as const) {
       const [problem, ...others] = problemsOf(load({ [key]: both[key] }))
       expect([problem, others]).toEqual([expect.stringContaining('must be set together with http.tls.key_file'), []])
@@ -84,7 +84,7 @@ describe('TLS', () => {
     expect(check(both)).toEqual({ problems: [], warnings: [] })
   })
 
-  it('names the key and the origin of a file that cannot serve', () => {
+  it('name the key and the origin of an unusable file', () => {
     const { problems } = check({ ...both, 'http.tls.key_file': '/nowhere/key.pem' })
     expect(problems.map(describeProblem)).toEqual([
       'http.tls.key_file names /nowhere/key.pem: cannot be read (ENOENT) (from --http.tls.key_file)',

@@ -1,4 +1,4 @@
-/** What other users of the machine can read of a data folder, and which data folders are refused. */
+/** What other users of the machine can read in a data folder, and which data folders are refused. */
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -24,7 +24,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import { captureLog } from '../support/captured-log.ts'
 
 const isRoot = process.getuid?.() === 0
-/** `nobody` on most systems; what matters is that it is not us. */
+/** The user id of `nobody` on most systems; any id other than ours will do. */
 const OTHER_USER = 65_534
 
 let root: string
@@ -32,7 +32,7 @@ let data: string
 const umask = process.umask()
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'tidegate-open-store-'))
-  // So that only the data folder itself keeps others out.
+  // Only the data folder itself keeps other users out.
   chmodSync(root, 0o755)
   data = join(root, 'data')
   process.umask(0)
@@ -60,7 +60,7 @@ function optionsFor(flags: Record<string, string> = {}) {
   }
 }
 
-/** What is directly in the data folder and its group or others may read, write or enter. */
+/** The entries of the data folder that its group or others may read, write or enter. */
 function openToOthers(): string[] {
   return readdirSync(data).filter((name) => (lstatSync(join(data, name)).mode & 0o077) !== 0)
 }
@@ -69,7 +69,7 @@ function isReadableByOther(path: string): boolean {
   return spawnSync('cat', [path], { uid: OTHER_USER, gid: OTHER_USER }).status === 0
 }
 
-it('a data folder that others may enter has nothing in it that they can read, also when they once could', async () => {
+it('an open data folder contains nothing that other users can read, even where they could before', async () => {
   mkdirSync(data, { mode: 0o755 })
   const version = join(data, 'store', 'PG_VERSION')
   const first = optionsFor()
@@ -102,7 +102,7 @@ describe('a data folder is refused', () => {
     return problem
   }
 
-  it('when every user can write it, unless they cannot replace the files of others', async () => {
+  it('when every user can write to it, unless they cannot replace files of others', async () => {
     mkdirSync(data)
     chmodSync(data, 0o777)
     expect(await refusal()).toBe(`data_dir ${data} can be written by every user (mode 777): chmod o-w ${data}`)
@@ -123,7 +123,7 @@ describe('a data folder is refused', () => {
 
   it('when it cannot be written', () => {
     mkdirSync(data, { mode: 0o500 })
-    // Root could write it, so another user has to try.
+    // Root could write to it, so another user has to try.
     if (isRoot) {
       chownSync(data, OTHER_USER, OTHER_USER)
       process.seteuid?.(OTHER_USER)
@@ -144,28 +144,25 @@ describe('a data folder is refused', () => {
     expect(readdirSync(data)).toEqual([])
   })
 
-  it.skipIf(!isRoot)(
-    'when another user made the store folder, or a file that holds a secret (needs root)',
-    async () => {
-      mkdirSync(data)
-      chmodSync(data, 0o1777)
-      const token = join(data, 'operator-token')
-      writeFileSync(token, 'chosen by another user')
-      chownSync(token, OTHER_USER, OTHER_USER)
-      expect(() => readOrCreatePrivateFile(token, () => 'ours')).toThrow(`${token} belongs to another user`)
-      const linked = join(data, 'linked')
-      symlinkSync('/etc/hostname', linked)
-      spawnSync('chown', ['-h', String(OTHER_USER), linked])
-      expect(() => readOrCreatePrivateFile(linked, () => 'ours')).toThrow(`${linked} belongs to another user`)
-      mkdirSync(join(data, 'store'))
-      chownSync(join(data, 'store'), OTHER_USER, OTHER_USER)
-      expect(await refusal()).toBe(`${join(data, 'store')} is not a folder of this user`)
-    },
-  )
+  it.skipIf(!isRoot)('when another user owns the store folder or a file that holds a secret (needs root)', async () => {
+    mkdirSync(data)
+    chmodSync(data, 0o1777)
+    const token = join(data, 'operator-token')
+    writeFileSync(token, 'chosen by another user')
+    chownSync(token, OTHER_USER, OTHER_USER)
+    expect(() => readOrCreatePrivateFile(token, () => 'ours')).toThrow(`${token} belongs to another user`)
+    const linked = join(data, 'linked')
+    symlinkSync('/etc/hostname', linked)
+    spawnSync('chown', ['-h', String(OTHER_USER), linked])
+    expect(() => readOrCreatePrivateFile(linked, () => 'ours')).toThrow(`${linked} belongs to another user`)
+    mkdirSync(join(data, 'store'))
+    chownSync(join(data, 'store'), OTHER_USER, OTHER_USER)
+    expect(await refusal()).toBe(`${join(data, 'store')} is not a folder of this user`)
+  })
 })
 
-it('a PostgreSQL on another machine without verified TLS is one warning at the start, without the password', async () => {
-  // Nobody is there: the address is one for documentation.
+it('a PostgreSQL on another machine without verified TLS causes one warning at the start, without the password', async () => {
+  // The address is reserved for documentation: no machine has it.
   const { options, lifecycle, warnings } = optionsFor({ 'store.url': 'postgres://u:geheim@192.0.2.1/tidegate' })
   await openStore(options)
   await lifecycle.stop()

@@ -1,7 +1,6 @@
 /**
- * Every call of the operator API that the running service has, learned from the service itself as it is put together:
- * each that writes leaves exactly one audit row when it changes something and none when it does not, and each has a
- * verb on the command line.
+ * Every call of the operator API, taken from the routes that the running service registers: each writing call leaves
+ * exactly one audit row when it changes something and none when it does not, and each has a verb on the command line.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, RouteOptions } from 'fastify'
@@ -22,7 +21,10 @@ import { fetchToken, SampleClient } from '../support/sample-client.ts'
 const PREFIX = '/admin/v1'
 const NO_ONE = '018f0000-0000-7000-8000-000000000000'
 
-/** A new store is encrypted from the start, so there is nothing to encrypt here: `test/auth/key-encryption.test.ts` has it; `test/orchestrations` has its own. */
+/**
+ * A new store is encrypted from the start, so this call has nothing to encrypt here: see
+ * `test/auth/key-encryption.test.ts`. Calls about orchestrations are tested in `test/orchestrations`.
+ */
 const TESTED_ELSEWHERE = [
   'POST /signing-keys/encrypt',
   ...['reject', 'release', 'retry'].map((step) => `POST /orchestrations/:id/${step}`),
@@ -70,7 +72,7 @@ async function ask(method: string, path: string, body?: object): Promise<Answer>
   return { status: response.status, body: await response.json() }
 }
 
-/** All rows of the trail, the newest first. */
+/** All rows of the audit trail, newest first. */
 async function trail(
   query = '',
   limit = 1_000,
@@ -85,7 +87,7 @@ async function trail(
   return rows
 }
 
-/** The rows that `work` left, the oldest first. */
+/** The audit rows that `work` added, oldest first. */
 async function rowsOf(work: () => Promise<unknown>) {
   const before = new Set((await trail()).map(({ id }) => id))
   await work()
@@ -103,7 +105,7 @@ async function newClient(): Promise<{ readonly id: string; readonly secretId: st
   return { id: made.body.client_id, secretId: made.body.secrets[0].id }
 }
 
-/** What a new customer makes with a POST to the public API. */
+/** Creates a record for a new customer through the public API. */
 async function newMaker(...scopes: readonly string[]) {
   const { id } = await newClient()
   await ask('PATCH', `/clients/${id}`, { scopes })
@@ -124,7 +126,7 @@ async function newAccount(): Promise<string> {
   return (await make('/v2/identity/accounts', { account: { identity_id: 'somebody' } })).id
 }
 
-/** A rule that waits for approval. */
+/** Creates a rule that waits for approval. */
 async function newRule(): Promise<string> {
   const make = await newMaker('identity:write_account', 'orchestration:write_orchestration_rule')
   const account = { account: { identity_id: 'somebody' }, create_profile: true }
@@ -139,7 +141,7 @@ async function newRule(): Promise<string> {
   return rule.rule.id
 }
 
-/** A credited deposit without a profile, and a profile that it may be assigned to. */
+/** Creates a credited deposit without a profile, and a profile to assign it to. */
 async function newDeposit(): Promise<{ readonly id: string; readonly profileId: string }> {
   const make = await newMaker('identity:write_account')
   const account = { account: { identity_id: 'somebody' }, create_profile: true }
@@ -148,7 +150,7 @@ async function newDeposit(): Promise<{ readonly id: string; readonly profileId: 
   return { id, profileId }
 }
 
-/** A deposit that belongs to a profile. */
+/** Creates a deposit that belongs to a profile. */
 async function assignedDeposit(): Promise<string> {
   const { id, profileId } = await newDeposit()
   const assigned = await ask('POST', `/deposits/${id}/assign`, { profile_id: profileId })
@@ -174,7 +176,7 @@ function depositReport() {
   }
 }
 
-/** A delivery that waits: the return of a deposit that was assigned to a new profile. */
+/** Creates a pending delivery: the return of a deposit that was assigned to a new profile. */
 async function newDelivery(): Promise<string> {
   const id = await assignedDeposit()
   const fiat = { fiat_account_id: 'sender' }
@@ -187,12 +189,12 @@ async function claimAll(): Promise<void> {
   await ask('POST', '/deliveries/claim', { executor: 'treasury', limit: 100, lease_seconds: 60 })
 }
 
-/** How to make a change with each call that writes: what comes first, then the change, which can be asked for again. */
+/** How to test each writing call: the preparation, then the call, which can be repeated. */
 interface Write {
   readonly action: string
   /** Resolves to the call. */
   readonly prepare: () => Promise<{ readonly path: string; readonly body?: object }>
-  /** What asking for the same again is: nothing new, a refusal, or a change of its own. */
+  /** The result of repeating the call: no change, a refusal, or a change of its own. */
   readonly again: 'unchanged' | 'refused' | 'another change'
 }
 
@@ -356,7 +358,7 @@ const WRITES: Readonly<Record<string, Write>> = {
     action: 'connection.close',
     prepare: async () => {
       const client = await SampleClient.connect({ wsUrl: service.ws, token: await newToken(service) })
-      // It goes on being asked for while it is closing: a peer that is not reading keeps it so.
+      // The connection stays in the closing state because its peer does not read.
       client.pause()
       const { items } = (await ask('GET', '/connections?limit=1')).body
       return { path: `/connections/${items[0].id}` }
@@ -366,7 +368,7 @@ const WRITES: Readonly<Record<string, Write>> = {
 }
 
 describe('the operator API', () => {
-  it('has a case here for every call that writes', () => {
+  it('has a case in this file for every writing call', () => {
     const writing = [...routes].filter((route) => !route.startsWith('GET '))
     expect(writing.sort()).toEqual([...Object.keys(WRITES), ...TESTED_ELSEWHERE].sort())
   })
@@ -377,22 +379,22 @@ describe('the operator API', () => {
     expect(verbs).toHaveLength(new Set(verbs).size)
   })
 
-  it.each(Object.entries(WRITES))('%s leaves exactly one audit row for one change', async (route, write) => {
+  it.each(Object.entries(WRITES))('leaves exactly one audit row for one change by %s', async (route, write) => {
     const method = route.split(' ', 1)[0] as string
     const { path, body } = await write.prepare()
-    // One right after the other: a connection that is closing is there for some seconds only.
+    // Immediately one after the other: a closing connection exists for a few seconds only.
     const rows = await rowsOf(async () => {
       const statuses = [(await ask(method, path, body)).status, (await ask(method, path, body)).status]
       expect(statuses).toEqual([200, write.again === 'refused' ? 409 : 200])
     })
     const row = { actor: 'operator', action: write.action }
-    // What follows from the change by itself has rows of its own.
+    // Consequences of the change have audit rows of their own.
     expect(rows.filter(({ actor }) => actor !== 'worker')).toMatchObject(
       write.again === 'another change' ? [row, row] : [row],
     )
   })
 
-  it('leaves no row for what is refused', async () => {
+  it('leaves no audit row for a refused call', async () => {
     const rows = await rowsOf(async () => {
       expect((await ask('PATCH', `/customers/${NO_ONE}`, { enabled: false })).status).toBe(404)
       expect((await ask('POST', '/customers', { name: '' })).status).toBe(400)
@@ -403,7 +405,7 @@ describe('the operator API', () => {
 })
 
 describe('the audit trail', () => {
-  it('is found by subject and by actor, in pages that hold together', async () => {
+  it('is found by subject and by actor, in consistent pages', async () => {
     const id = await newCustomer()
     for (const enabled of [false, true, false, true, false, true]) await ask('PATCH', `/customers/${id}`, { enabled })
     const rows = await trail(`&subject=${id}`, 3)
@@ -415,7 +417,7 @@ describe('the audit trail', () => {
     expect((await ask('GET', `/audit?limit=1&page_cursor=${cursor}`)).body.code).toBe('invalid_cursor')
   })
 
-  it.each(['subject=a&subject=b', 'actor=%00', `subject=${'x'.repeat(201)}`])('refuses %s', async (query) => {
+  it.each(['subject=a&subject=b', 'actor=%00', `subject=${'x'.repeat(201)}`])('refuses the query %s', async (query) => {
     expect((await ask('GET', `/audit?${query}`)).body.code).toBe('invalid_request')
   })
 })
@@ -427,7 +429,7 @@ describe('the command line', () => {
     return { code, stderr, answer: code === 0 ? JSON.parse(stdout) : undefined }
   }
 
-  it('lists connections and closes one, and says so when it is gone', async () => {
+  it('lists connections, closes one, and reports one that no longer exists', async () => {
     const { clientId, ...credentials } = await service.operator.createClient()
     const client = await SampleClient.connect({
       wsUrl: service.ws,
@@ -443,7 +445,7 @@ describe('the command line', () => {
     expect(gone).toMatchObject({ code: 1, stderr: expect.stringMatching(/^tidegate: not_found \(404\): .*\n$/) })
   })
 
-  it('finds rules that wait, and decides about them', async () => {
+  it('finds rules that wait for approval, and decides them', async () => {
     const [first, second] = [await newRule(), await newRule()]
     const { answer } = await admin('rule', 'list', '--status', 'PENDING', '--limit', '2')
     expect(answer.items.map(({ id }: { id: string }) => id)).toEqual([second, first])

@@ -1,4 +1,6 @@
-/** What the operator listener rejects before a route sees it: upgrades, foreign names and pages, and too many guesses. */
+/**
+ * What the operator listener rejects before any route: upgrades, unknown hosts and origins, and repeated wrong tokens.
+ */
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Listener } from '../../src/app/listener.ts'
@@ -61,14 +63,14 @@ const HANDSHAKE = {
   'Sec-WebSocket-Key': 'AAAAAAAAAAAAAAAAAAAAAA==',
 }
 
-/** Connections of the listener, the one that asks among them. */
+/** The number of open connections, including that of this request. */
 async function openConnections(): Promise<number> {
   const { body } = await ask('/metrics')
   return Number(/tidegate_http_connections\{listener="operator"\} (\d+)\n/.exec(body)?.[1])
 }
 
-describe('an address that cannot be used', () => {
-  it('because another program has it names the setting and the remedy', async () => {
+describe('an unusable address', () => {
+  it('names the setting and the remedy when another program uses the port', async () => {
     const { port } = new URL(listener.url)
     await expect(start('127.0.0.1', Number(port))).rejects.toThrow(
       `operator.port: another program listens on 127.0.0.1:${port} (EADDRINUSE): ` +
@@ -76,14 +78,14 @@ describe('an address that cannot be used', () => {
     )
   })
 
-  it('because it is of another machine names the setting', async () => {
-    // An address for documentation: no machine has it.
+  it('names the setting when the address belongs to another machine', async () => {
+    // The address is reserved for documentation: no machine has it.
     await expect(start('192.0.2.1', 0)).rejects.toThrow(/^operator\.host: 192\.0\.2\.1 is no address of this machine/)
   })
 })
 
 describe('a probe or a scrape', () => {
-  /** The level of the line about the answer. */
+  /** The log level of the line about the response. */
   async function levelOf(path: string, fields: Readonly<Record<string, string>> = {}): Promise<string | undefined> {
     const from = lines.length
     await ask(path, fields)
@@ -96,7 +98,7 @@ describe('a probe or a scrape', () => {
     for (const path of ['/livez', '/readyz', '/metrics']) expect([path, await levelOf(path)]).toEqual([path, 'debug'])
   })
 
-  it('that fails is logged at info level, and so is every other request', async () => {
+  it('that fails is logged at info level, as is every other request', async () => {
     isReady = false
     expect(await levelOf('/readyz')).toBe('info')
     isReady = true
@@ -110,17 +112,17 @@ describe('a WebSocket handshake', () => {
     ['/', 404],
     ['/livez', 200],
     ['/admin/v1/things', 401],
-  ])('to %s is an ordinary request, and the connection ends with its answer', async (path, status) => {
+  ])('to %s is answered as an ordinary request, and the connection is closed', async (path, status) => {
     const answer = await ask(path, HANDSHAKE)
     expect([answer.status, answer.headers.connection]).toEqual([status, 'close'])
   })
 
-  it('of a web page is rejected', async () => {
+  it('from a web page is rejected', async () => {
     const answer = await ask('/', { ...HANDSHAKE, Origin: 'https://attacker.example' })
     expect(statusAndCode(answer)).toEqual([403, 'foreign_origin'])
   })
 
-  it('leaves no socket behind, however it ends', async () => {
+  it('leaves no socket open, however it ends', async () => {
     const head = Object.entries(HANDSHAKE).map(([name, value]) => `${name}: ${value}\r\n`)
     for (let count = 0; count < 20; count++) {
       const socket = openSocket(listener.url)
@@ -144,13 +146,13 @@ describe('Host and Origin', () => {
     expect(own.status).toBe(path === '/nothing' ? 404 : 200)
   })
 
-  it('follow the setting while the service runs', async () => {
+  it('follow a change of the setting at run time', async () => {
     expect((await ask('/livez', { Host: 'tidegate-operator:8081' })).status).toBe(421)
     allowedHosts = ['tidegate-operator']
     expect((await ask('/livez', { Host: 'tidegate-operator:8081' })).status).toBe(200)
   })
 
-  it('are not asked of a probe that speaks HTTP/1.0', async () => {
+  it('are not required from a probe that uses HTTP/1.0', async () => {
     const socket = openSocket(listener.url)
     const text = readToEnd(socket)
     socket.write('GET /livez HTTP/1.0\r\n\r\n')
@@ -158,11 +160,11 @@ describe('Host and Origin', () => {
   })
 })
 
-describe('wrong tokens', () => {
+describe('wrong operator tokens', () => {
   const guess = (token: string) => ask('/admin/v1/things', { Authorization: `Bearer ${token}` })
   const rows = async () => itemsOf(await listAudit(db, { order: 'ASC' }))
 
-  it('are limited, and the right one is not', async () => {
+  it('are limited in rate, and the right token is not', async () => {
     const statuses: number[] = []
     for (let count = 0; count < 30; count++) {
       statuses.push((await guess(`wrong-${count}`)).status)
@@ -175,7 +177,7 @@ describe('wrong tokens', () => {
     expect((await guess('wrong')).status).toBe(401)
   })
 
-  it('are one line and one row a period', async () => {
+  it('are one log line and one audit row per period', async () => {
     expect(lines.filter((line) => line.includes('"wrong operator token"'))).toHaveLength(1)
     expect(await rows()).toEqual([])
     clock.advance(60_000)
@@ -191,7 +193,7 @@ describe('wrong tokens', () => {
     expect(await rows()).toHaveLength(1)
   })
 
-  it('that the store could not take are in the next row', async () => {
+  it('that could not be stored are counted in the next audit row', async () => {
     let isAway = true
     const written: unknown[] = []
     const away = {

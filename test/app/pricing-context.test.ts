@@ -1,4 +1,4 @@
-/** What conversions are priced from, as the running service has it: settings, and books from source to price. */
+/** The inputs of conversion prices in the running service: settings, and books from the source to the price. */
 import { expect, it } from 'vitest'
 import { pricingContext } from '../../src/app/pricing-context.ts'
 import { createLog } from '../../src/base/log.ts'
@@ -88,7 +88,7 @@ it('reads the settings in units of the assets', () => {
   })
 })
 
-it('reads a book as it is now: levels, version, times and sources', () => {
+it('reads the current book: levels, version, times and sources', () => {
   const { clock, context, say } = setUp()
   expect(context.bookOf('USDCUSD')).toMatchObject({ isLive: false, bids: [], asks: [] })
   say(USDC, { type: 'snapshot', levels: [bid(9_999, 100), ask(10_001, 250), bid(9_998, 1)] })
@@ -116,7 +116,7 @@ it('reads a book as it is now: levels, version, times and sources', () => {
   expect(context.bookOf('ETHUSD')).toBeUndefined()
 })
 
-it('has no book of a market that was given other decimals meanwhile', () => {
+it('has no book of a market whose decimals were changed meanwhile', () => {
   const { clock, context, say, config, markets } = setUp()
   say(USDC, { type: 'snapshot', levels: [bid(9_999, 100), ask(10_001, 250)] })
   clock.advance(10)
@@ -130,7 +130,7 @@ it('has no book of a market that was given other decimals meanwhile', () => {
   expect(context.bookOf('USDCUSD')).toBeUndefined()
 })
 
-it('grows old with a book that does not change, and older than it is when the wall clock steps back', () => {
+it('ages with a book that does not change, also when the wall clock steps back', () => {
   const { clock, context, say } = setUp()
   say(USDC, { type: 'snapshot', levels: [bid(9_999, 100), ask(10_001, 250)] })
   clock.advance(5_001)
@@ -139,7 +139,7 @@ it('grows old with a book that does not change, and older than it is when the wa
   expect(context.bookOf('USDCUSD')?.ageMilliseconds).toBe(5_001 - 3_600_000)
 })
 
-it('gives no more levels than the evidence of a price may have', () => {
+it('returns no more levels than the evidence of a price may contain', () => {
   const { clock, context, say } = setUp()
   const levels = Array.from({ length: LEVELS_MAX + 50 }, (_, rank) => [bid(9_000 - rank, 1), ask(10_001 + rank, 1)])
   say(USDC, { type: 'snapshot', levels: levels.flat() })

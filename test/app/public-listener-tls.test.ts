@@ -1,4 +1,4 @@
-/** The public listener over TLS, on real sockets: what it speaks, what it refuses, and a new certificate under way. */
+/** The public listener over TLS, on real sockets: versions, refusals, and the reload of a certificate. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
@@ -48,7 +48,7 @@ async function commonName(): Promise<string> {
 }
 
 describe('TLS', () => {
-  it('is in the address, and tells browsers to stay with it, also where no route answers', async () => {
+  it('is in the address, and sends Strict-Transport-Security, also where no route answers', async () => {
     expect(listener.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/)
     for (const request of [GET + CLOSE, 'nonsense\r\n\r\n']) {
       const [answer] = await sendRaw(listener.url, request)
@@ -59,7 +59,7 @@ describe('TLS', () => {
     }
   })
 
-  it('is spoken in versions 1.2 and 1.3 only, with HTTP/1.1 inside', async () => {
+  it('is limited to versions 1.2 and 1.3, with HTTP/1.1', async () => {
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
       const socket = await handshake({ minVersion: version, maxVersion: version, ALPNProtocols: ['h2', 'http/1.1'] })
       expect([socket.getProtocol(), socket.alpnProtocol]).toEqual([version, 'http/1.1'])
@@ -69,14 +69,14 @@ describe('TLS', () => {
     await expect(handshake(old)).rejects.toThrow(/protocol version|unsupported protocol/i)
   })
 
-  it('takes upgrades', async () => {
+  it('accepts upgrades', async () => {
     const socket = openSocket(listener.url)
     const text = readToEnd(socket)
     socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
     expect(await text).toBe('HTTP/1.1 101 x\r\n\r\n')
   })
 
-  it('cuts who speaks plain HTTP, or nonsense, and goes on', async () => {
+  it('closes connections that send plain HTTP or noise, and continues to serve', async () => {
     for (const bytes of [GET + CLOSE, 'x'.repeat(10_000), '\x16\x03\x01\xff\xff\x01']) {
       const socket = connect(port(), '127.0.0.1')
       socket.on('error', () => undefined)
@@ -92,7 +92,7 @@ describe('TLS', () => {
 })
 
 describe('a new certificate', () => {
-  it('is used from now on; connections that are there go on with the old one', async () => {
+  it('is used for new connections; existing connections keep the old one', async () => {
     const old = await handshake()
     expect(await commonName()).toBe('first')
     files.write(second)
@@ -104,7 +104,7 @@ describe('a new certificate', () => {
     expect(splitAnswers(await text).map(({ status }) => status)).toEqual([404])
   })
 
-  it('that cannot serve changes nothing and is named with its setting', async () => {
+  it('that is unusable changes nothing and is reported with its setting', async () => {
     files.write({ key: first.key })
     listener.reloadTls()
     const line = lines.find((each) => each.includes('the certificate stays as it was'))
@@ -118,14 +118,14 @@ describe('a new certificate', () => {
     expect(await commonName()).toBe('second')
   })
 
-  it('that cannot serve at the start ends it, with the key that names it', async () => {
+  it('that is unusable at the start fails it, with the key of the setting', async () => {
     const broken = { ...files, keyFile: `${files.keyFile}.missing` }
     await expect(openPublicListener({ tls: broken })).rejects.toThrow(
       `http.tls.key_file names ${broken.keyFile}: cannot be read (ENOENT)`,
     )
   })
 
-  it('is not looked for by a listener without TLS', async () => {
+  it('is ignored by a listener without TLS', async () => {
     const plain = await openPublicListener()
     plain.reloadTls()
     expect(plain.url).toMatch(/^http:/)
@@ -133,8 +133,8 @@ describe('a new certificate', () => {
   })
 })
 
-describe('slow TLS', () => {
-  /** A server over TLS that gives each request so long, and a fifth of it to a handshake. */
+describe('a slow TLS connection', () => {
+  /** A TLS server that allows each request this time, and a handshake a fifth of it. */
   async function open(requestMilliseconds: number, connectionsMax?: number) {
     files.write(first)
     const app = createHttpServer({
@@ -150,7 +150,7 @@ describe('slow TLS', () => {
     return { app, url: (await listenOnFreePort(app)).replace('http:', 'https:') }
   }
 
-  it('is cut: a handshake that does not go on', async () => {
+  it('is closed when its handshake does not complete', async () => {
     const { app, url } = await open(500)
     const silent = connect(Number(new URL(url).port), '127.0.0.1')
     silent.on('error', () => undefined)
@@ -158,17 +158,17 @@ describe('slow TLS', () => {
     await app.close()
   })
 
-  it('is cut: a connection that asks nothing', async () => {
+  it('is closed when it sends no request', async () => {
     const { app, url } = await open(60_000)
     const { server } = app
     expect([server.headersTimeout, server.requestTimeout]).toEqual([10_000, 60_000])
-    // Lowered here alone: what the handshake may take, which real work is done in, stays long.
+    // Lowered here only: the limit of a handshake stays long, because real work is done in it.
     Object.assign(server, { headersTimeout: 100, requestTimeout: 100 })
     expect((await sendRaw(url)).map(({ status }) => status)).toEqual([408])
     await app.close()
   })
 
-  it('counts among the connections, and the longest silent one goes', async () => {
+  it('counts towards the limit of connections, and the one idle longest is closed', async () => {
     const { app, url } = await open(60_000, 2)
     const silent = connect(Number(new URL(url).port), '127.0.0.1')
     silent.on('error', () => undefined)
@@ -182,7 +182,7 @@ describe('slow TLS', () => {
       others.push(socket)
     }
     expect(await cut).toBe('')
-    // Ended connections free their places: no open connection is cut for a later one.
+    // Closed connections free their slots: no existing connection is closed for a new one.
     for (const socket of others) {
       socket.destroy()
       await once(socket, 'close')

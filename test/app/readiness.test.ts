@@ -15,7 +15,7 @@ const WELL: ReadinessInput = {
 
 const failing = (input: ReadinessInput) => readinessOf(input).checks.flatMap(({ name, ok }) => (ok ? [] : [name]))
 
-it('is ready when nothing is wrong', () => {
+it('the service is ready when every check passes', () => {
   expect(readinessOf(WELL)).toEqual({
     ready: true,
     checks: ['draining', 'descriptors', 'store', 'migrations', 'directory', 'deposit addresses', 'market BTCUSD'].map(
@@ -35,12 +35,12 @@ it.each([
   ['migrations', { schema: undefined }],
   ['migrations', { schema: { missing: ['202611201230-accounts'] } }],
   ['directory', { directoryLoaded: false }],
-])('is not ready because of %s', (name, difference) => {
+])('the service is not ready because of %s', (name, difference) => {
   expect(readinessOf({ ...WELL, ...difference }).ready).toBe(false)
   expect(failing({ ...WELL, ...difference })).toEqual([name])
 })
 
-it('says why the store is away', () => {
+it('readiness reports why the store is unavailable', () => {
   const { checks } = readinessOf({ ...WELL, storeProblem: 'no space left on device' })
   expect(checks).toContainEqual({
     name: 'store',
@@ -49,25 +49,25 @@ it('says why the store is away', () => {
   })
 })
 
-it('names the migrations that are missing', () => {
+it('readiness names the migrations that are missing', () => {
   const { checks } = readinessOf({ ...WELL, schema: { missing: ['1-first', '2-second'] } })
   expect(checks).toContainEqual({ name: 'migrations', ok: false, detail: 'missing: 1-first, 2-second' })
 })
 
-it('names a market without a source, but waits only for one that has not spoken', () => {
+it('readiness names a market without a source, but waits only for one that has never connected', () => {
   const lost = { ...WELL, markets: [{ market: { symbol: 'BTCUSD' }, live: false, reason: 'disconnected' }] }
   expect(readinessOf(lost).ready).toBe(true)
   expect(readinessOf(lost).checks.at(-1)).toEqual({ name: 'market BTCUSD', ok: false, detail: 'disconnected' })
   expect(readinessOf({ ...lost, starting: new Set(['BTCUSD']) }).ready).toBe(false)
 })
 
-it('without a market is ready, because REST alone may be what is served, and says so', () => {
+it('the service is ready without markets, because REST alone may be served, and reports that', () => {
   const { ready, checks } = readinessOf({ ...WELL, markets: [] })
   expect(ready).toBe(true)
   expect(checks.at(-1)).toEqual({ name: 'markets', ok: true, detail: 'no market is configured' })
 })
 
-it('names networks without addresses, and is ready: who only streams needs none', () => {
+it('the service is ready without address keys and names those networks, because the stream needs none', () => {
   const { ready, checks } = readinessOf({ ...WELL, withoutAddresses: ['BITCOIN', 'BASE'] })
   expect(ready).toBe(true)
   const detail = 'no key in custody.* for BITCOIN, BASE'
@@ -85,7 +85,7 @@ describe('a market with several sources', () => {
     readinessOf({ ...WELL, markets: [market], sourcesOf: () => sources })
   const live = { market: { symbol: 'BTCUSD' }, live: true, reason: '' }
 
-  it('names each of them, and is ready though one is lost', () => {
+  it('is ready and names each of them although one is lost', () => {
     const { ready, checks } = rows(live, source('kraken:BTC/USD', 'live', 'post_only'), source('okx:BTC-USD', 'lost'))
     expect(ready).toBe(true)
     expect(checks.slice(-3)).toEqual([
@@ -95,7 +95,7 @@ describe('a market with several sources', () => {
     ])
   })
 
-  it('is one row when it has one source, with what is to be known of that', () => {
+  it('is one row when it has one source, with the details of that source', () => {
     const notices = ['post_only', 'gives 100 levels']
     expect(rows(live, source('kraken:BTC/USD', 'live', ...notices)).checks.at(-1)).toEqual({
       name: 'market BTCUSD',

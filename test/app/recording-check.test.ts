@@ -17,13 +17,13 @@ function problemsOf(...markets: readonly object[]) {
   return checkRecordings(result.config, result.origins)
 }
 
-describe('recordings that markets name', () => {
-  it('are well when they have the market at no finer precision', async () => {
+describe('recordings of markets', () => {
+  it('pass when they contain the market at no finer precision', async () => {
     const checked = await problemsOf(market('BTC', 2, 10, `replay:${path}`), market('ETH', 5, 10, `replay:${path}`))
     expect(checked).toEqual({ problems: [], warnings: [] })
   })
 
-  it('are named with their place when they cannot feed it', async () => {
+  it('are reported with their position in the list when they cannot feed the market', async () => {
     const { problems } = await problemsOf(
       market('XRP', 2, 10, `replay:${path}`),
       market('ETH', 3, 10, `replay:${path}`),

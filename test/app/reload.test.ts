@@ -1,4 +1,4 @@
-/** A reload of the configuration: what is applied, which keys need a restart, and when nothing changes. */
+/** Reloads of the configuration: which keys are applied, which wait for a restart, and when nothing changes. */
 import { beforeEach, expect, it } from 'vitest'
 import { reload } from '../../src/app/reload.ts'
 import type { Log } from '../../src/base/log.ts'
@@ -15,7 +15,7 @@ let outcomes: string[]
 const market = (base: string) =>
   `{symbol: ${base}USD, base_asset: ${base}, quote_asset: USD, price_decimals: 2, amount_decimals: 8, depth: 10, sources: ['kraken:${base}/USD']}`
 
-/** @param file text of the configuration file; absent: there is none */
+/** @param file text of the configuration file; absent: there is no file */
 const read = (flags: Record<string, string>, file?: string) =>
   loadConfig({
     flags,
@@ -47,7 +47,7 @@ beforeEach(() => {
   outcomes = []
 })
 
-it('takes over the keys that are live, and names them', () => {
+it('a reload applies the keys that can change at run time, and names them', () => {
   load({ 'stream.subscriptions_max': '7', markets: `[${market('BTC')}]` })
   expect(outcomes).toEqual(['applied'])
   expect(applied).toHaveLength(1)
@@ -55,7 +55,7 @@ it('takes over the keys that are live, and names them', () => {
   expect(lines).toEqual([['configuration reloaded', { keys: ['markets', 'stream.subscriptions_max'] }]])
 })
 
-it('keeps the old value of a key that needs a restart, and names it each time', () => {
+it('a reload keeps the old value of a key that needs a restart, and names it each time', () => {
   const before = live.config
   for (let time = 0; time < 2; time++) {
     load({ 'http.port': '1234', 'operator.token': 'very-secret-token', 'log.level': 'warn' })
@@ -69,7 +69,7 @@ it('keeps the old value of a key that needs a restart, and names it each time', 
   expect(JSON.stringify(lines)).not.toContain('very-secret')
 })
 
-it('changes nothing when there is a problem, and names every one', () => {
+it('a reload with a problem changes nothing, and names every problem', () => {
   const before = live.config
   load({ 'stream.subscriptions_max': '7', 'http.port': 'x', 'log.level': 'loud' })
   expect(outcomes).toEqual(['refused'])
@@ -83,14 +83,14 @@ it('changes nothing when there is a problem, and names every one', () => {
   ])
 })
 
-it('changes nothing when a certificate cannot be read', () => {
+it('a reload with an unreadable certificate changes nothing', () => {
   const before = live.config
   load({ 'stream.subscriptions_max': '7', 'http.tls.cert_file': '/nowhere/cert', 'http.tls.key_file': '/nowhere/key' })
   expect(live.config).toBe(before)
   expect(JSON.stringify(lines)).toContain('http.tls.cert_file names /nowhere/cert')
 })
 
-it('never removes every market: a file that lost them is refused, with the reason', () => {
+it('a reload never removes every market: a file without them is refused with the reason', () => {
   inForce({}, `markets: [${market('BTC')}, ${market('ETH')}]`)
   const before = live.config
   for (const file of ['stream: {subscriptions_max: 7}', 'markets: []', '# markets:', '']) load({}, file)
@@ -101,12 +101,12 @@ it('never removes every market: a file that lost them is refused, with the reaso
   const event = 'the configuration was not reloaded: it stays as it was'
   expect(noMarkets).toEqual([event, { reason: expect.stringMatching(/^markets would be empty/) }])
   expect(noValues).toEqual([event, { reason: 'the configuration file is empty' }])
-  // Another market in the place of the last one is no loss of all.
+  // Replacing the last market by another is allowed.
   load({}, `markets: [${market('SOL')}]`)
   expect(outcomes.at(-1)).toBe('applied')
 })
 
-it('of a file that has become empty is refused although markets come from elsewhere', () => {
+it('a reload of a file that became empty is refused, even with markets from another origin', () => {
   const flags = { markets: `[${market('BTC')}]` }
   inForce(flags, 'stream: {subscriptions_max: 7}')
   load(flags, '')
@@ -114,13 +114,13 @@ it('of a file that has become empty is refused although markets come from elsewh
   expect(live.config['stream.subscriptions_max']).toBe(7)
 })
 
-it('of a file that was empty before is applied: nothing is missing', () => {
+it('a reload of a file that was empty before is applied', () => {
   load({}, '')
   load({ markets: `[${market('BTC')}]` })
   expect(outcomes).toEqual(['applied', 'applied'])
 })
 
-it('cannot bring in the simulator where it is not allowed', () => {
+it('a reload cannot enable the simulator where it is not allowed', () => {
   inForce({ markets: `[${market('BTC')}]` })
   const simulated = `[${market('BTC').replace('kraken:BTC/USD', 'simulator')}]`
   load({ markets: simulated })
@@ -130,13 +130,13 @@ it('cannot bring in the simulator where it is not allowed', () => {
   expect(outcomes.at(-1)).toBe('applied')
 })
 
-it('that is the same is applied all the same: files that it names may have changed', () => {
+it('a reload without changes is applied, because files that it names may have changed', () => {
   load({})
   expect(applied).toHaveLength(1)
   expect(lines).toEqual([['configuration reloaded', { keys: [] }]])
 })
 
-it('keys that a relation ties together are live together, so that no mixture of old and new breaks one', () => {
+it('keys that depend on each other are all changeable at run time or none, so that a mix of old and new breaks no relation', () => {
   // With rest.sandbox in force nothing is sent to a webhook, whatever its address is.
   const mixable = (key: string, other: string) => key === 'rest.sandbox' && other === 'deliveries.webhook_url'
   for (const { key, other } of RELATIONS) {
@@ -144,7 +144,7 @@ it('keys that a relation ties together are live together, so that no mixture of 
   }
 })
 
-it('refuses markets that name a feed which only the next start has', () => {
+it('a reload refuses markets that need a feed which only a restart can add', () => {
   const feeds = JSON.stringify({ 'kraken-2': { kind: 'kraken' } })
   const second = `[${market('BTC').replace('kraken:', 'kraken-2:')}]`
   load({ feeds, markets: second })
@@ -164,7 +164,7 @@ it('refuses markets that name a feed which only the next start has', () => {
   expect(lines.at(-1)).toEqual(['keys that need a restart keep their old value', { keys: ['feeds'] }])
 })
 
-it('is refused when it would change the decimals of an asset that the ledger knows', () => {
+it('a reload is refused when it would change the decimals of an asset in the ledger', () => {
   load({ assets: '[{symbol: BTC, decimals: 6, networks: [BITCOIN]}, {symbol: USD, decimals: 2}]' })
   expect([outcomes, applied]).toEqual([['refused'], []])
   expect(JSON.stringify(lines)).toContain('assets: BTC has 6 decimals, and the ledger has 8: this needs a restart')

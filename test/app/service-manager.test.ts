@@ -1,4 +1,4 @@
-/** What systemd is notified of, through a program on PATH that writes down what it is given. */
+/** Notifications to systemd, through a program on PATH that records its input. */
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 let programs = 0
 
-/** A `systemd-notify` in a folder of its own; `received` is what it was given, a message a line. */
+/** A `systemd-notify` in a folder of its own; `received` is a file with one message per line. */
 function fakeProgram() {
   const path = mkdtempSync(join(folder, `program-${programs++}-`))
   const record = join(path, 'received')
@@ -41,7 +41,7 @@ describe('with NOTIFY_SOCKET', () => {
     expect((await child.exit).code).toBe(0)
   })
 
-  it('signs of life are sent at half of the time that systemd waits, also while the service stops', async () => {
+  it("keep-alives are sent at half of systemd's watchdog interval, also while the service stops", async () => {
     const { environment, received } = fakeProgram()
     const child = await startRunningChild({ environment: { ...environment, WATCHDOG_USEC: '4000000' } })
     await expect.poll(received).toEqual(['READY=1'])
@@ -50,7 +50,7 @@ describe('with NOTIFY_SOCKET', () => {
     await expect.poll(received).toEqual(['READY=1', 'WATCHDOG=1'])
     child.signal('SIGTERM')
     await expect.poll(received).toEqual(['READY=1', 'WATCHDOG=1', 'STOPPING=1'])
-    // Not while the one before is under way.
+    // Not while the previous notification is in progress.
     await expect
       .poll(() => {
         child.tell('advance 2000')
@@ -59,7 +59,7 @@ describe('with NOTIFY_SOCKET', () => {
       .toBe('WATCHDOG=1')
   })
 
-  it('no sign of life is sent for another process', async () => {
+  it('no keep-alive is sent for another process', async () => {
     const { environment, received } = fakeProgram()
     const child = await startRunningChild({
       environment: { ...environment, WATCHDOG_USEC: '2000000', WATCHDOG_PID: '1' },
@@ -71,7 +71,7 @@ describe('with NOTIFY_SOCKET', () => {
     await expect.poll(received).toEqual(['READY=1', 'STOPPING=1'])
   })
 
-  it('a missing program is one log line and ends nothing', async () => {
+  it('a missing program causes one log line and ends nothing', async () => {
     const environment = { PATH: folder, NOTIFY_SOCKET: '/run/systemd/notify', WATCHDOG_USEC: '2000000' }
     const child = await startRunningChild({ environment })
     await expect.poll(() => child.log()).toContain('systemd-notify failed')

@@ -1,4 +1,4 @@
-/** What the venues say of the sources of the markets: a local server stands for the venue. */
+/** What the venues report about the configured sources; a local server takes the place of the venue. */
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -22,7 +22,7 @@ async function krakenWith(...pairs: readonly ListedPair[]): Promise<string> {
   return url
 }
 
-/** A market of 2 price and 8 amount decimals. */
+/** A market with 2 price decimals and 8 amount decimals. */
 function market(base: string, ...sources: readonly string[]): object {
   return {
     symbol: `${base}USD`,
@@ -36,7 +36,7 @@ function market(base: string, ...sources: readonly string[]): object {
 }
 
 function configOf(url: string, markets: readonly object[]) {
-  // Nobody listens where OKX is to be.
+  // No server listens at the address of OKX.
   const feeds = { 'feeds.kraken.url': url, 'feeds.okx.url': 'ws://127.0.0.1:9' }
   const flags = { markets: JSON.stringify(markets), 'simulator.allowed': 'true', ...feeds }
   const result = loadConfig({ flags, environment: {}, file: undefined, readFile: () => '' })
@@ -45,7 +45,7 @@ function configOf(url: string, markets: readonly object[]) {
 }
 
 describe('the sources of the markets', () => {
-  test('are well when their venues list them, no finer than the market', async () => {
+  test('pass when their venues list them no finer than the market', async () => {
     const url = await krakenWith(
       listedPair('BTC/USD'),
       listedPair('ETH/USD', 'online', 2, 8),
@@ -59,7 +59,7 @@ describe('the sources of the markets', () => {
     })
   })
 
-  test('are problems with their keys when they are not listed, gone or finer, and warnings when restricted', async () => {
+  test('are problems with their keys when they are unlisted, delisted or finer, and warnings when restricted', async () => {
     const url = await krakenWith(
       listedPair('BTC/USD'),
       listedPair('OLD/USD', 'delisted'),
@@ -87,7 +87,7 @@ describe('the sources of the markets', () => {
     expect(goodCount).toBe(2)
   })
 
-  test('are a warning when the venue refuses to be asked', async () => {
+  test('cause a warning when the venue refuses the request', async () => {
     const { config, origins } = configOf('ws://127.0.0.1:9', [market('BTC', 'kraken:BTC/USD')])
     const { problems, warnings, goodCount } = await checkSources(config, origins, createSystemClock())
     expect({ problems, goodCount }).toEqual({ problems: [], goodCount: 0 })
@@ -95,7 +95,7 @@ describe('the sources of the markets', () => {
     expect(warnings[0]).toMatch(/^kraken could not be asked for the pairs of its markets: .*ECONNREFUSED/)
   })
 
-  test('are a warning after twelve seconds when the venue takes the connection and says nothing', async () => {
+  test('cause a warning after twelve seconds when the venue accepts the connection and sends nothing', async () => {
     const sockets = new Set<Socket>()
     const server = createServer((socket) => sockets.add(socket.on('error', () => undefined))).listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -114,7 +114,7 @@ describe('the sources of the markets', () => {
     ])
   })
 
-  test('are judged venue by venue: one that is away keeps no other from being asked', async () => {
+  test('are checked venue by venue: an unavailable venue delays no other', async () => {
     const url = await krakenWith(listedPair('ETH/USD'))
     const { config, origins } = configOf(url, [
       market('BTC', 'okx:BTC-USD', 'kraken:BTC/USD'),
@@ -126,7 +126,7 @@ describe('the sources of the markets', () => {
     expect(goodCount).toBe(1)
   })
 
-  test('are worth a warning when they share the feed of another pair', async () => {
+  test('cause a warning when they share the feed of another pair', async () => {
     const product = { price_increment: '0.01', base_increment: '0.00000001', status: 'online', alias: '' }
     const products = [
       { ...product, product_id: 'BTC-USD', alias_to: ['BTC-USDC'] },
@@ -150,7 +150,7 @@ describe('the sources of the markets', () => {
     expect(goodCount).toBe(2)
   })
 
-  test('are worth a warning when they are more books than the venue takes on a connection', async () => {
+  test('cause a warning when they are more books than the venue allows on a connection', async () => {
     const markets = Array.from({ length: 31 }, (_, index) => market(`B${index}`, `coinbase:B${index}-USD`))
     const flags = { markets: JSON.stringify(markets), 'feeds.coinbase.rest_url': 'http://127.0.0.1:9' }
     const loaded = loadConfig({ flags, environment: {}, file: undefined, readFile: () => '' })
@@ -162,7 +162,7 @@ describe('the sources of the markets', () => {
     ])
   })
 
-  test('are not asked when no market names a venue', async () => {
+  test('ask no venue when no market names one', async () => {
     const { config, origins } = configOf('ws://127.0.0.1:9', [market('SIM', 'simulator')])
     expect(await checkSources(config, origins, createSystemClock())).toEqual({
       problems: [],

@@ -1,4 +1,4 @@
-/** What a start does while the store is away, behind, or not one that this version can work with. */
+/** What a start does while the store is unavailable, misses migrations, or is incompatible with this version. */
 import { beforeEach, describe, expect, it } from 'vitest'
 import { readFromStore, type SchemaState, untilAborted, waitForSchema } from '../../src/app/store-wait.ts'
 import type { Log } from '../../src/base/log.ts'
@@ -21,12 +21,12 @@ function waiting() {
   return { clock, signal: giveUp.signal, log: { info: write, warn: write } as unknown as Log }
 }
 
-/** Lets promises settle; no timer runs. */
+/** Lets pending promises settle; no timer runs. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await Promise.resolve()
 }
 
-/** A store that gives these answers in turn, the last one for ever. */
+/** A store that gives these answers one after the other, and then repeats the last. */
 function answers<Value>(...list: (Value | Error)[]) {
   const times: number[] = []
   const read = async (): Promise<Value> => {
@@ -41,14 +41,14 @@ function answers<Value>(...list: (Value | Error)[]) {
 const AWAY = new StoreUnavailable('connection refused')
 
 describe('waiting for the schema', () => {
-  it('ends at once, without a word, when it is current', async () => {
+  it('ends at once, without a log line, when the schema is current', async () => {
     const noted: SchemaState[] = []
     await waitForSchema(waiting(), answers<SchemaState>('current').read, (state) => noted.push(state))
     expect(noted).toEqual(['current'])
     expect(lines).toEqual([])
   })
 
-  it('says each obstacle once, and goes on when the last is gone', async () => {
+  it('logs each obstacle once, and continues when the last is gone', async () => {
     const noted: SchemaState[] = []
     const missing = { missing: ['1-first', '2-second'] }
     const { read } = answers<SchemaState>(AWAY, AWAY, missing, missing, 'current')
@@ -71,7 +71,7 @@ describe('waiting for the schema', () => {
     ])
   })
 
-  it('tries again later and later, up to five seconds', async () => {
+  it('retries with growing delays, up to five seconds', async () => {
     const { read, times } = answers<SchemaState>(AWAY)
     void waitForSchema(waiting(), read, () => undefined).catch(() => undefined)
     for (let round = 0; round < 300; round++) {
@@ -83,14 +83,14 @@ describe('waiting for the schema', () => {
     giveUp.abort()
   })
 
-  it('fails when the store is one that this version cannot work with', async () => {
+  it('fails when the store is incompatible with this version', async () => {
     const { read, times } = answers<SchemaState>(new Error('the store is newer'))
     await expect(waitForSchema(waiting(), read, () => undefined)).rejects.toThrow('the store is newer')
     expect(times).toHaveLength(1)
   })
 
   it.each(['between two attempts', 'during an attempt'])(
-    'ends with the reason when the start is given up %s',
+    'ends with the reason when the start is cancelled %s',
     async (when) => {
       const read =
         when === 'during an attempt' ? () => new Promise<SchemaState>(() => undefined) : answers<SchemaState>(AWAY).read
@@ -103,7 +103,7 @@ describe('waiting for the schema', () => {
   )
 })
 
-it('reading from the store is repeated until it answers', async () => {
+it('a read from the store is retried until it succeeds', async () => {
   const found = readFromStore(waiting(), 'commit times', answers<number>(AWAY, 7).read)
   await settle()
   clock.advance(100)
@@ -111,7 +111,7 @@ it('reading from the store is repeated until it answers', async () => {
   expect(lines).toHaveLength(2)
 })
 
-it('what was given up before it began does not begin to wait', async () => {
+it('a start that was cancelled before it began does not wait', async () => {
   const reason = new Error('a signal')
   giveUp.abort(reason)
   await expect(untilAborted(giveUp.signal, new Promise(() => undefined))).rejects.toBe(reason)

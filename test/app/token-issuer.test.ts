@@ -32,7 +32,7 @@ describe('the issuer of a new store', () => {
 })
 
 describe('an outside issuer', () => {
-  it('is configured whole, and then no tokens are issued here', () => {
+  it('needs all of its settings, and then no tokens are issued here', () => {
     expect(issuesTokens(configOf({}))).toBe(true)
     expect(issuesTokens(configOf(OUTSIDE))).toBe(false)
   })
@@ -58,14 +58,14 @@ describe('an outside issuer', () => {
     'https:user:pa55word@id.example.com/jwks',
     'https://user:pa55word\\@id.example.com/jwks',
     'custom:user:pa55word@id.example.com',
-  ])('is refused with credentials in the address of its keys, which are not repeated: %s', (url) => {
+  ])('is refused with credentials in the address of its keys, which the error does not repeat: %s', (url) => {
     const result = read({ ...OUTSIDE, 'auth.jwks_url': url })
     expect(result.ok).toBe(false)
     expect(JSON.stringify(result)).toContain('user name or password')
     expect(JSON.stringify(result)).not.toContain('pa55word')
   })
 
-  it('may have its keys at an address with an @ behind the host', () => {
+  it('may have its keys at an address with an @ after the host', () => {
     expect(read({ ...OUTSIDE, 'auth.jwks_url': 'https://id.example.com/a@b?c=d@e' }).ok).toBe(true)
   })
 })

@@ -1,6 +1,6 @@
 /**
- * The watchdog, on real processes whose event loop hangs for ever, is stopped from outside, or does neither. How long it
- * takes is not judged, only what becomes of the process.
+ * The watchdog, on real processes whose event loop hangs, which are stopped from outside, or neither. The tests check
+ * only how the process ends, not how long it takes.
  */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ const HANG_SECONDS = 2
 const EVENT = 'the event loop hangs: ending the process'
 const startWatched = () => startRunningChild({ args: ['watchdog', String(HANG_SECONDS)] })
 
-// Processes of their own that mostly wait: all at once.
+// These processes mostly wait, so they run concurrently.
 describe.concurrent('a process whose event loop hangs', () => {
   it.each(['regex', 'microtasks'])('ends with 70 and one log line (%s)', async (how) => {
     const child = await startWatched()
@@ -35,7 +35,7 @@ describe.concurrent('a process whose event loop hangs', () => {
     expect(JSON.parse(log).stack).toContain('hangForEver')
   })
 
-  it('is killed where it waits inside a system call', async () => {
+  it('is killed while it waits in a system call', async () => {
     const child = await startWatched()
     child.tell('hang system-call')
     const { code, signal, log } = await child.exit
@@ -44,7 +44,7 @@ describe.concurrent('a process whose event loop hangs', () => {
   })
 })
 
-it.concurrent('does not count the time during which a process is stopped', async () => {
+it.concurrent('the watchdog does not count the time during which the process is stopped', async () => {
   const child = await startWatched()
   child.signal('SIGSTOP')
   await new Promise((resolve) => setTimeout(resolve, 3 * HANG_SECONDS * 1000))
@@ -59,7 +59,7 @@ it.concurrent('does not count the time during which a process is stopped', async
   expect(log).not.toContain(EVENT)
 })
 
-it('keeps no process from exiting', () => {
+it('the watchdog does not keep the process from exiting', () => {
   const url = (path: string) => pathToFileURL(join(import.meta.dirname, '../../src', path)).href
   const program = `
     import { startWatchdog } from '${url('app/watchdog.ts')}'

@@ -10,7 +10,7 @@ beforeEach(() => {
   failures = new AuthenticationFailures(clock)
 })
 
-/** An attempt with a wrong secret; the seconds to wait that it is answered with, 0 for a plain refusal. */
+/** Records an attempt with a wrong secret. @returns the Retry-After seconds of the answer, 0 for a plain refusal */
 function attempt(clientId = 'client', address = '192.0.2.1'): number {
   return failures.record(clientId, address)
 }
@@ -18,11 +18,11 @@ function attempt(clientId = 'client', address = '192.0.2.1'): number {
 const attempts = (count: number) => Array.from({ length: count }, () => attempt())
 
 describe('failed authentications', () => {
-  it('are free five times a minute, and from the sixth the wait grows to a minute', () => {
+  it('are not delayed five times a minute; from the sixth on, the delay doubles up to a minute', () => {
     expect(attempts(14)).toEqual([0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60])
   })
 
-  it('wait whole seconds, whatever fraction of a millisecond the clock is at', () => {
+  it('ask for a delay in whole seconds, whatever the fraction of a millisecond on the clock', () => {
     const start = 64_895.234475380006
     expect(start + 1_000 - start).toBeGreaterThan(1_000)
     clock = new VirtualClock()
@@ -31,14 +31,14 @@ describe('failed authentications', () => {
     expect(attempts(8)).toEqual([0, 0, 0, 0, 0, 1, 2, 4])
   })
 
-  it('at a pace of five a minute are free for ever', () => {
+  it('are never delayed at a rate of five a minute', () => {
     for (let round = 0; round < 50; round++) {
       expect(attempt(), `attempt ${round}`).toBe(0)
       clock.advance(12_000)
     }
   })
 
-  it('grow too for who waits as he is told', () => {
+  it('ask for growing delays even when the client waits as requested', () => {
     attempts(5)
     const waits = Array.from({ length: 9 }, () => {
       const wait = attempt()
@@ -48,7 +48,7 @@ describe('failed authentications', () => {
     expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60])
   })
 
-  it('never ask for more than a minute from the failure that the wait began with, however many come', () => {
+  it('never ask for more than a minute after the failure that started the delay, however many follow', () => {
     attempts(14)
     for (let second = 1; second < 60; second++) {
       clock.advance(1_000)
@@ -56,20 +56,20 @@ describe('failed authentications', () => {
     }
   })
 
-  it('are forgotten after a quiet minute', () => {
+  it('are forgotten after a minute without failures', () => {
     attempts(9)
     clock.advance(8_000 + 60_000)
     expect(attempts(6)).toEqual([0, 0, 0, 0, 0, 1])
   })
 
-  it('are counted by client and address, whether the client exists or not', () => {
+  it('are counted per client and address, whether or not the client exists', () => {
     attempts(6)
     expect(attempt('client', '192.0.2.2')).toBe(0)
     expect(attempt('client 2', '192.0.2.1')).toBe(0)
     expect(Array.from({ length: 6 }, () => attempt('unknown'))).toEqual([0, 0, 0, 0, 0, 1])
   })
 
-  it('are kept of so many pairs and no more, the latest', () => {
+  it('are kept for a bounded number of pairs, the most recent ones', () => {
     for (let index = 0; index < 20_500; index++) attempt(`client ${index}`, `address ${index}`)
     expect(failures.size).toBe(20_000)
     expect(Array.from({ length: 5 }, () => attempt('client 20499', 'address 20499')).at(-1)).toBe(1)
@@ -79,17 +79,17 @@ describe('failed authentications', () => {
     expect(failures.size).toBe(1)
   })
 
-  it('of one address keep 500 entries at most, which displace none of another address', () => {
+  it('of one address occupy at most 500 entries and evict none of another address', () => {
     attempts(6)
     const others = Array.from({ length: 30_000 }, (_, index) => attempt(`invented ${index}`, '192.0.2.66'))
     expect(failures.size).toBe(501)
-    // The invented clients that came late share one entry: no fresh start for each of them.
+    // The invented clients that came late share one entry: none of them starts again at zero.
     expect(others.slice(0, 499)).toEqual(Array(499).fill(0))
     expect(others.slice(505).every((wait) => wait > 0)).toBe(true)
     expect(attempt()).toBe(2)
   })
 
-  it('of an address that is quiet for a minute leave nothing behind', () => {
+  it('of an address leave no entry behind after a minute without failures', () => {
     for (let index = 0; index < 600; index++) attempt(`invented ${index}`)
     clock.advance(120_000 + 1)
     expect(attempt('client', '192.0.2.2')).toBe(0)

@@ -1,4 +1,7 @@
-/** Changes that are applied one by one: what they cost, when everything is read instead, and that both end the same. */
+/**
+ * Incremental changes of the directory: what each costs, when a full reload replaces them, and that both lead to the
+ * same content.
+ */
 import { randomUUID } from 'node:crypto'
 import { asyncProperty, assert as check, integer } from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -42,14 +45,14 @@ function write<Result>(work: (transaction: Transaction<AuthTables>) => Promise<R
   return db.transaction(work)
 }
 
-/** One node's directory, on the store with its faults: reads that fail, notifications that are lost. */
+/** The directory of one node, on a store with injected faults: reads that fail, notifications that are lost. */
 class Follower {
   readonly directory = new Directory()
   readonly clock = new VirtualClock()
   readonly loader: DirectoryLoader
   fails = false
   isDeaf = false
-  /** Called at each read with its number since this was set. */
+  /** Called before each read with the number of reads since this callback was set. */
   onRead: ((read: number) => void) | undefined
   reads = 0
   #listener: NotificationListener | undefined
@@ -80,7 +83,7 @@ class Follower {
     this.#listener?.onReconnect()
   }
 
-  /** Lets the time pass that the loader may wait for, and reads what is left. */
+  /** Advances the time that the loader may wait for, and waits until it has read what is left. */
   async settle(): Promise<void> {
     for (let round = 0; round < 3; round++) {
       this.clock.advance(6 * SECOND)
@@ -120,7 +123,7 @@ function revoke(clientId: string, tokenId: string = randomUUID()) {
   return write((transaction) => revokeToken(transaction, token))
 }
 
-/** As a version of the program that does not number its changes. */
+/** Writes as a version of the program that does not number its changes. */
 function writeUnnumbered(clientId: string): Promise<unknown> {
   return write(async (transaction) => {
     const { enabled } = await transaction
@@ -136,8 +139,8 @@ function writeUnnumbered(clientId: string): Promise<unknown> {
 const isRevoked = ({ directory }: Follower, tokenId: string) =>
   [...directory.revokedTokens].some((token) => token.tokenId === tokenId)
 
-describe('a change', () => {
-  it('is read alone: a hundred revocations, not one read of everything', async () => {
+describe('a directory change', () => {
+  it('is read on its own: a hundred revocations cause no full reload', async () => {
     const client = await newClient()
     const follower = await follow()
     const tokens = Array.from({ length: 100 }, () => randomUUID())
@@ -150,7 +153,7 @@ describe('a change', () => {
     expect(follower.loader.counts.changes).toBeLessThanOrEqual(100)
   })
 
-  it('that nobody notifies of is in force within a second', async () => {
+  it('without a notification is in force within a second', async () => {
     const client = await newClient()
     const follower = await follow()
     follower.isDeaf = true
@@ -163,7 +166,7 @@ describe('a change', () => {
     expect(follower.loader.counts.full).toBe(1)
   })
 
-  it('during a read of everything is never undone by it, wherever in the read it comes', async () => {
+  it('that arrives during a full reload is never undone by it, at whatever point of the reload', async () => {
     const client = await newClient()
     for (let at = 1; at <= 5; at++) {
       const follower = await follow()
@@ -191,8 +194,8 @@ describe('a change', () => {
   })
 })
 
-describe('everything is read again', () => {
-  it('when a change without a number is announced, at most once a second, and known changes do not wait for it', async () => {
+describe('the directory is reloaded in full', () => {
+  it('at most once a second when an unnumbered change is announced, and numbered changes do not wait for it', async () => {
     const client = await newClient()
     const follower = await follow()
     const tokenId = randomUUID()
@@ -233,7 +236,7 @@ describe('everything is read again', () => {
     expect(follower.loader.counts.full).toBe(3)
   })
 
-  it('as soon as it may be, for a writer whose change cannot be applied alone', async () => {
+  it('as soon as allowed for a writer whose change cannot be applied on its own', async () => {
     const client = await newClient()
     const follower = await follow()
     await db.tables<AuthTables>().deleteFrom('directory_changes').execute()
@@ -260,7 +263,7 @@ describe('the kept changes', () => {
   })
 })
 
-/** All that the directory answers about these records. */
+/** Everything that the directory returns for these records. */
 function answersOf({ directory }: Follower, known: World) {
   const now = Date.now()
   return {
@@ -362,13 +365,13 @@ const FAULTS: readonly Step[] = [
   },
   ({ random, nodes }) => {
     const node = random.pick(nodes)
-    // The changes without a number that it missed are known to be missed: a session that lost something is replaced.
+    // Unnumbered changes that were missed are known to be missed: a connection that lost a notification is replaced.
     if (node.isDeaf) node.reconnect()
     node.isDeaf = !node.isDeaf
   },
 ]
 
-it('whatever changes, fails and is lost, every node ends with what a new one reads', async () => {
+it('after any sequence of changes, failures and lost notifications every node has the content that a new node reads', async () => {
   await check(
     asyncProperty(integer(), async (seed) => {
       const random = new Random(seed)

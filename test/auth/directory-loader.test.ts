@@ -43,7 +43,7 @@ function newCustomer() {
   return write(async (transaction) => (await ensureCustomer(transaction, 'test', { name, streaming: true })).customer)
 }
 
-/** The next change that the directory applies. */
+/** Resolves with the next change that the directory applies. */
 function nextChange(): Promise<void> {
   return new Promise((resolve) => {
     const end = directory.onChange(() => {
@@ -53,7 +53,7 @@ function nextChange(): Promise<void> {
   })
 }
 
-/** The store with a fault in front of it, and a hold on its listeners. */
+/** The store behind injected faults; its listeners can be paused. */
 function faultyStore(): {
   readonly faulty: Db
   fail: boolean
@@ -78,7 +78,7 @@ function faultyStore(): {
 }
 
 describe('the authority', () => {
-  it('is made once, by whoever comes first; all who start at once agree', async () => {
+  it('is created once: all nodes that start at the same time agree on it', async () => {
     const urls = ['', 'https://one.test', 'https://two.test']
     const seen = await Promise.all(urls.map((url) => readAuthority(db, url)))
     for (const authority of seen) expect(authority).toEqual(seen[0])
@@ -89,7 +89,7 @@ describe('the authority', () => {
 })
 
 describe('the directory', () => {
-  it('is loaded whole, and follows a write of anybody by its notice alone', async () => {
+  it('is loaded in full, and applies a write of another node on its notification alone', async () => {
     const customer = await newCustomer()
     expect(directory.loaded).toBe(false)
     await loader.refresh()
@@ -123,7 +123,7 @@ describe('the directory', () => {
     expect(directory.client(client.client_id)?.enabled).toBe(false)
   })
 
-  it('does not follow what was rolled back', async () => {
+  it('does not apply a write that was rolled back', async () => {
     await loader.refresh()
     const rolledBack = write(async (transaction) => {
       await ensureCustomer(transaction, 'test', { name: 'nobody', streaming: true })
@@ -137,7 +137,7 @@ describe('the directory', () => {
     expect(items[0]?.detail.name).not.toBe('nobody')
   })
 
-  it('knows no scope that this version does not serve, and the client keeps its others', async () => {
+  it('ignores a scope that this version does not serve, and keeps the other scopes of the client', async () => {
     const { id } = await newCustomer()
     const unserved = ['from:the_future', 'events:read_event', 'events:write_webhook']
     const row = { id, customer_id: id, name: 'x', scopes: [...unserved, STREAM_SCOPE], enabled: true }
@@ -147,8 +147,8 @@ describe('the directory', () => {
   })
 })
 
-describe('a load', () => {
-  it('that fails keeps the previous content, is logged, and is tried again with backoff', async () => {
+describe('a reload of the directory', () => {
+  it('that fails keeps the previous content, logs the error, and is retried with backoff', async () => {
     const store = faultyStore()
     const own = new DirectoryLoader({ db: store.faulty, directory, clock, log, publicUrl: '' })
     await own.refresh()
@@ -163,7 +163,7 @@ describe('a load', () => {
       clock.advance(delay - 1)
       expect(store.reads).toBe(reads + (failures === 0 ? 1 : 0))
       clock.advance(1)
-      // The retry is under way; whoever asks now gets one more, behind it.
+      // A retry is running; a request made now causes one more reload after it.
       if (failures === 7) store.fail = false
       await expect.poll(() => lines.filter((line) => line.includes('directory not loaded')).length).toBe(failures + 2)
     }
@@ -172,7 +172,7 @@ describe('a load', () => {
     await own.stop()
   })
 
-  it('that fails at the start leaves the directory not loaded, and the retry listens too', async () => {
+  it('that fails at the start leaves the directory unloaded, and the retry subscribes to notifications as well', async () => {
     const store = faultyStore()
     store.fail = true
     const own = new DirectoryLoader({ db: store.faulty, directory, clock, log, publicUrl: '' })
@@ -186,7 +186,7 @@ describe('a load', () => {
     await own.stop()
   })
 
-  it('reads everything again when the connection is back', async () => {
+  it('runs when the connection to the store is restored', async () => {
     const store = faultyStore()
     const own = new DirectoryLoader({ db: store.faulty, directory, clock, log, publicUrl: '' })
     await own.refresh()
@@ -197,7 +197,7 @@ describe('a load', () => {
     await own.stop()
   })
 
-  it('serves all who asked before it began: a burst of requests is two reads', async () => {
+  it('serves all requests made before it began: a burst of requests causes two reads', async () => {
     const store = faultyStore()
     const own = new DirectoryLoader({ db: store.faulty, directory, clock, log, publicUrl: '' })
     await own.refresh()
@@ -205,7 +205,8 @@ describe('a load', () => {
     await Promise.all(Array.from({ length: 50 }, () => own.refresh()))
     expect(store.reads - reads).toBe(2)
     reads = store.reads
-    // Asked at the very end of a read, with another waiting behind it: that one serves, and none runs beside it.
+    // Requested at the very end of a reload while another is queued: the queued one serves the request, and no third
+    // runs beside it.
     const first = own.refresh()
     const late = first.then(() => own.refresh())
     await Promise.all([first, late, own.refresh()])
@@ -213,7 +214,7 @@ describe('a load', () => {
     await own.stop()
   })
 
-  it('that a writer waits for began after it asked', async () => {
+  it('that a writer waits for begins after the request', async () => {
     await loader.refresh()
     for (let round = 0; round < 10; round++) {
       const first = loader.refresh()
@@ -234,7 +235,7 @@ describe('a load', () => {
 })
 
 describe('the demo client', () => {
-  it('is made once; credentials that open it stay, others are replaced by a new secret', async () => {
+  it('is created once; credentials that work are kept, others are replaced by a new secret', async () => {
     const made = await ensureDemoClient(db, servedScopes(true), undefined)
     await loader.refresh()
     const opens = (clientSecret: string) =>
@@ -258,7 +259,7 @@ describe('the demo client', () => {
     expect(foreign.clientSecret).not.toBe(lost.clientSecret)
   })
 
-  it('gets back the scopes that a newer version has', async () => {
+  it('regains the scopes that a newer version has added', async () => {
     const { clientId, scopes } = await ensureDemoClient(db, servedScopes(true), undefined)
     await write((transaction) => changeClient(transaction, 'test', clientId, { scopes: [] }))
     await ensureDemoClient(db, servedScopes(true), undefined)

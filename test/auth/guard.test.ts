@@ -1,4 +1,4 @@
-/** The guard of the REST API, on a real server without a store: who is refused with what, in which order. */
+/** The guard of the REST API on a real server without a store: its refusals and their order. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Directory, type DirectoryContent } from '../../src/auth/directory.ts'
 import { callerOf, createGuard } from '../../src/auth/guard.ts'
@@ -65,7 +65,7 @@ afterAll(() => app.close())
 beforeEach(() => {
   verdicts.clear()
   directory.replace(BOTH)
-  // Every bucket is full again.
+  // Every token bucket is full again.
   clock.advance(60_000)
 })
 
@@ -81,22 +81,22 @@ async function ask(authorization?: string, method = 'GET', path = PATH) {
   }
 }
 
-/** Asks with a token that stands for this one. */
+/** Sends a request with a token for this client. */
 function askWith(given: AccessToken, method?: string, path?: string) {
   const text = `token-${++turn}`
   verdicts.set(text, { ok: true, token: given })
   return ask(`Bearer ${text}`, method, path)
 }
 
-describe('the guard', () => {
-  it('lets in whoever has a token with the scope, and says who it was', async () => {
+describe('the bearer guard', () => {
+  it('accepts a token that holds the scope and passes on the customer and client', async () => {
     const answer = await askWith(token('a1', ['else', READ]))
     expect(answer).toMatchObject({ status: 200, body: { customerId: 'ann', clientId: 'a1' } })
     expect((await askWith(token('a1', [READ]), 'HEAD')).status).toBe(200)
     expect((await askWith(token('a1', [READ]), 'GET', `${PATH}/x`)).status).toBe(200)
   })
 
-  it('wants a token', async () => {
+  it('requires a token', async () => {
     const answer = await ask()
     expect(answer).toMatchObject({ status: 401, challenge: 'Bearer', body: { code: 'unauthorized' } })
     expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8')
@@ -111,12 +111,12 @@ describe('the guard', () => {
     expect(await ask(authorization)).toMatchObject({ status: 401, challenge, body: { code } })
   })
 
-  it('takes any case of the scheme, and blanks around the token', async () => {
+  it('accepts the scheme in any case, and spaces around the token', async () => {
     verdicts.set('good', { ok: true, token: token('a1', [READ]) })
     for (const field of ['bearer good', 'BEARER  good ']) expect((await ask(field)).status).toBe(200)
   })
 
-  it('refuses a token that is not valid, with the reason and without the token', async () => {
+  it('refuses an invalid token with the reason and without repeating the token', async () => {
     const answer = await ask('Bearer secret-token')
     expect(answer).toMatchObject({
       status: 401,
@@ -126,7 +126,7 @@ describe('the guard', () => {
     expect(JSON.stringify(answer.body)).not.toContain('secret-token')
   })
 
-  it('says 503 while nobody can be judged', async () => {
+  it('returns 503 while the directory is not loaded', async () => {
     verdicts.set('later', { ok: false, reason: 'not now', unavailable: true })
     const answer = await ask('Bearer later')
     expect(answer).toMatchObject({ status: 503, challenge: null, body: { code: 'unavailable' } })
@@ -140,7 +140,7 @@ describe('the guard', () => {
     await expect(early).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  it('names the scopes that were found, and the one that was wanted', async () => {
+  it('names the scopes of the token and the one that is required', async () => {
     const answer = await askWith(token('a1', ['identity:write_account', 'b']), 'GET')
     expect(answer.status).toBe(403)
     expect(answer.challenge).toBe('Bearer error="insufficient_scope", scope="identity:read_account"')
@@ -154,7 +154,7 @@ describe('the guard', () => {
     expect(none.body.detail).toBe("insufficient scopes: found '', required one of '[identity:read_account]'")
   })
 
-  it('counts a scope that the client does not hold any more as missing', async () => {
+  it('counts a scope that the client no longer holds as missing', async () => {
     directory.replace({ ...BOTH, clients: [client('a1', [WRITE])] })
     expect(await askWith(token('a1', [READ, WRITE]))).toMatchObject({
       status: 403,
@@ -164,7 +164,7 @@ describe('the guard', () => {
     })
   })
 
-  it('lets an outside issuer answer for its clients, within what one of ours with that name holds', async () => {
+  it('accepts the clients of an outside issuer, within the scopes of our client of that name', async () => {
     expect((await askWith(token('ann/x', [READ], 'x'))).status).toBe(200)
     directory.replace({ ...BOTH, clients: [client('x', [])] })
     expect((await askWith(token('ann/x', [READ], 'x'))).body.code).toBe('insufficient_scope')
@@ -177,15 +177,15 @@ describe('the guard', () => {
     ['customer', { ...BOTH, customers: [customer('ann', false)] }],
     ['client that is gone', { ...BOTH, clients: [] }],
     ['customer that is gone', { ...BOTH, customers: [] }],
-  ])('refuses a disabled %s, before it looks at scopes', async (_what, truth) => {
+  ])('refuses a disabled %s before it checks scopes', async (_what, truth) => {
     directory.replace(truth)
     const answer = await askWith(token('a1', ['else']))
     expect(answer).toMatchObject({ status: 403, challenge: null, body: { code: 'disabled' } })
   })
 })
 
-describe('the rate', () => {
-  it('is one bucket a client and operation, counted after every other check, shown in every answer', async () => {
+describe('the request rate', () => {
+  it('has one token bucket per client and operation, counted after every other check and shown in every answer', async () => {
     const reader = token('a1', [READ])
     for (let left = 3; left >= 0; left--) {
       const { status, headers } = await askWith(reader)
@@ -197,10 +197,10 @@ describe('the rate', () => {
     expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
     expect(refused.headers.get('retry-after')).toBe('1')
     expect(refused.headers.get('ratelimit')).toBe('"list-accounts";r=0;t=1')
-    // What was refused before cost nothing, and is refused as before.
+    // Requests that were refused earlier took no token; they are refused as before.
     expect((await askWith(token('a1', []))).body.code).toBe('insufficient_scope')
     expect((await ask('Bearer bad')).status).toBe(401)
-    // Another client, another operation.
+    // Another client and another operation have buckets of their own.
     expect((await askWith(token('a2', [READ]))).status).toBe(200)
     expect((await askWith(reader, 'GET', `${PATH}/x`)).headers.get('ratelimit-policy')).toBe('"get-account";q=4;w=2')
     clock.advance(500)
@@ -216,7 +216,7 @@ describe('the rate', () => {
 })
 
 describe('the table of operations', () => {
-  it('has one path and method for each, and a scope that exists', () => {
+  it('has one path and method per operation, and a scope that exists', () => {
     const operations = Object.values(OPERATIONS)
     const places = operations.map(({ method, path }) => `${method} ${path}`)
     expect(new Set(places).size).toBe(places.length)

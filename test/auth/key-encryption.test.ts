@@ -1,4 +1,4 @@
-/** Signing keys and the pepper at rest: what the store holds, who can read it, and when it becomes encrypted. */
+/** Signing keys and the pepper at rest: what the store contains, who can read it, and when it becomes encrypted. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readAuthority, replaceKeys } from '../../src/auth/authority.ts'
@@ -29,7 +29,7 @@ function newKey(): EncryptionKey {
 }
 
 describe('the encryption key', () => {
-  it('decrypts what it encrypted, in the same place only', () => {
+  it('decrypts what it encrypted, for the same record only', () => {
     const key = newKey()
     const text = key.encrypt(Buffer.from('secret'), 'table.column.1')
     expect(text).not.toContain(Buffer.from('secret').toString('base64url'))
@@ -40,7 +40,7 @@ describe('the encryption key', () => {
     expect(() => key.decrypt('tg2.x', 'table.column.1')).toThrow('not in a form that this version can decrypt')
   })
 
-  it('does not decrypt what was changed by one bit, anywhere', () => {
+  it('rejects a ciphertext in which any one bit was changed', () => {
     const key = newKey()
     const [version, id, ...parts] = key.encrypt(Buffer.from('secret'), 'row').split('.') as [
       string,
@@ -55,7 +55,7 @@ describe('the encryption key', () => {
     }
   })
 
-  it('is read from hexadecimal digits and from base64, and from nothing else', () => {
+  it('is read from hexadecimal digits or base64, and from nothing else', () => {
     const bytes = randomBytes(32)
     const ids = (['hex', 'base64', 'base64url'] as const).map((form) => EncryptionKey.parse(bytes.toString(form))?.id)
     expect(new Set(ids)).toEqual(new Set([ids[0]]))
@@ -76,7 +76,7 @@ describe('the encryption key', () => {
 describe('a store', () => {
   let db: Db
   const loaders: DirectoryLoader[] = []
-  // Later than the store's clock, which is real: the first key of a store has begun to sign.
+  // Later than the store's clock, which is real, so that the first key of a store already signs.
   const clock = new VirtualClock(Date.now() + HOUR_MILLISECONDS)
   beforeAll(async () => {
     db = await openTestStore({ log })
@@ -95,7 +95,7 @@ describe('a store', () => {
   const rotate = (key?: EncryptionKey) => write((transaction) => rotateSigningKeys(transaction, 'test', now(), key))
   const encrypt = (key: EncryptionKey) => write((transaction) => encryptKeys(transaction, 'test', key))
 
-  /** What somebody with a dump of the store sees. */
+  /** What a reader of a dump of the store sees. */
   async function stored() {
     const tables = db.tables<AuthTables>()
     const { pepper } = await tables.selectFrom('authority').select('pepper').executeTakeFirstOrThrow()
@@ -104,7 +104,7 @@ describe('a store', () => {
     return { pepper: pepper.length === 32 ? 'plain' : 'encrypted', keys }
   }
 
-  /** A node that has loaded its directory, or has failed to. */
+  /** A node that has loaded its directory, or has failed to load it. */
   async function node(encryptionKey?: EncryptionKey) {
     const directory = new Directory()
     const loader = new DirectoryLoader({ db, directory, clock, log, publicUrl: '', encryptionKey })
@@ -130,7 +130,7 @@ describe('a store', () => {
   const privateParts = ({ directory }: { directory: Directory }) =>
     directory.keys.map(({ privateKey }) => privateKey.export({ format: 'jwk' }).d)
 
-  it('that is new is encrypted from the start by a node that has a key, and holds nothing that can be used', async () => {
+  it('created by a node with a key is encrypted from the start and contains no usable key', async () => {
     const key = newKey()
     const first = await node(key)
     await rotate(key)
@@ -145,7 +145,7 @@ describe('a store', () => {
     expect(privateParts(second)).toHaveLength(2)
   })
 
-  it('that exists stays as it is until the operator says otherwise, also for keys that are made meanwhile', async () => {
+  it('that exists stays unencrypted until the operator encrypts it, including keys created meanwhile', async () => {
     const old = await node()
     const client = await newClient()
     const key = newKey()
@@ -163,7 +163,7 @@ describe('a store', () => {
     expect(accepts(upgraded, client)).toBe(true)
     expect(privateParts(upgraded)).toEqual(privateParts(old))
     expect(await examineEncryption(db, key)).toEqual([])
-    // From now on what is made is encrypted, whatever makes it.
+    // From now on every new key is encrypted, whichever code path creates it.
     clock.advance(40 * 24 * HOUR_MILLISECONDS)
     await write((transaction) => keepSigningKeys(transaction, now(), 24 * HOUR_MILLISECONDS, key))
     expect((await stored()).keys).toEqual(['ended', 'encrypted', 'encrypted'])
@@ -173,7 +173,7 @@ describe('a store', () => {
     ])
   })
 
-  it('is encrypted once: again changes nothing, except for keys that a node of an earlier version made', async () => {
+  it('is encrypted once: repeating it changes nothing, except for keys that a node of an earlier version created', async () => {
     const key = newKey()
     await node()
     await encrypt(key)
@@ -192,13 +192,13 @@ describe('a store', () => {
     expect(items.filter(({ action }) => action === 'signing_key.encrypt')).toHaveLength(2)
   })
 
-  it('that is encrypted is of no use to a node without the key or with another, and changes nothing there', async () => {
+  it('that is encrypted is unusable for a node without the key or with another key, which changes nothing', async () => {
     const key = newKey()
     const without = await node()
     const client = await newClient()
     await without.loader.refresh()
     await encrypt(key)
-    // Everything is read again at most once per second.
+    // The directory is reloaded in full at most once a second.
     clock.advance(1_000)
     await without.loader.refresh()
     expect(lines.at(-1)).toContain('keys.encryption_key is not set, and the signing keys in the store are encrypted')
@@ -218,7 +218,7 @@ describe('a store', () => {
     expect((await examineEncryption(db, other))[0]?.detail).toContain(`needs the key ${key.id}`)
   })
 
-  it('encrypts the key that takes the place of a revoked one', async () => {
+  it('encrypts the key that replaces a revoked one', async () => {
     const key = newKey()
     const { directory } = await node(key)
     const id = directory.keys[0]?.keyId as string
@@ -249,7 +249,7 @@ describe('a store', () => {
     },
   )
 
-  it('that nobody used yet has nothing to replace', async () => {
+  it('without any keys has nothing to encrypt', async () => {
     expect(await write((transaction) => replaceKeys(transaction, 'test', now(), newKey()))).toEqual({
       signingKeys: 0,
       secrets: 0,

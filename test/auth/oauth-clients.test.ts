@@ -1,4 +1,6 @@
-/** What programs that know nothing but OAuth see: discovery, grant and revocation by openid-client, and the documents. */
+/**
+ * What generic OAuth clients see: discovery, grant and revocation through openid-client, and the metadata documents.
+ */
 import { createPublicKey, type JsonWebKey, verify } from 'node:crypto'
 import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -29,7 +31,7 @@ const silent = createLog('silent')
 let db: Db
 let proxy: ReturnType<typeof createServer>
 let node: AuthNode
-/** The address that customers use; a proxy there hands everything to the node. */
+/** The address that customers use; a proxy there forwards everything to the node. */
 let publicUrl: string
 let clientId: string
 let clientSecret: string
@@ -121,7 +123,7 @@ describe.each(METHODS)('openid-client with %s', (method, authenticationOf) => {
       (thrown: unknown) => thrown as openid.ResponseBodyError | openid.WWWAuthenticateChallengeError,
     )
     expect(error.status).toBe(status)
-    // With HTTP Basic the library shows a 401 by its challenge.
+    // With HTTP Basic the library reports a 401 by its challenge.
     if (error instanceof openid.WWWAuthenticateChallengeError) {
       expect([code, method, error.cause[0]?.scheme]).toEqual(['invalid_client', 'client_secret_basic', 'basic'])
     } else {
@@ -134,8 +136,8 @@ describe.each(METHODS)('openid-client with %s', (method, authenticationOf) => {
   }
 })
 
-describe('rotation of a secret', () => {
-  it('never leaves a client without one that works, and ends no token', async () => {
+describe('the rotation of a secret', () => {
+  it('always leaves the client one secret that works, and ends no token', async () => {
     const second = await write(db, (transaction) => createSecret(transaction, 'test', clientId))
     await node.until((directory) => directory.secretHashes(clientId).length === 2)
     const grant = async (secret: string) =>
@@ -153,13 +155,13 @@ describe('rotation of a secret', () => {
   })
 })
 
-describe('the documents', () => {
+describe('the metadata documents', () => {
   const document = async (name: string, base = publicUrl) => {
     const response = await fetch(`${base}/.well-known/${name}`)
     return { headers: response.headers, status: response.status, body: (await response.json()) as Document }
   }
 
-  it('say where everything is, by the address that customers use', async () => {
+  it('name every endpoint under the configured public address', async () => {
     const { headers, body } = await document('oauth-authorization-server')
     expect(headers.get('cache-control')).toBe('public, max-age=300')
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -177,7 +179,7 @@ describe('the documents', () => {
     })
   })
 
-  it('say it by the address that was asked when no other is configured, for that request alone', async () => {
+  it('name the requested address when none is configured, for that request only', async () => {
     const other = await AuthNode.open({ db, clock: new NodeClock(Date.now()) })
     const { headers, body } = await document('oauth-authorization-server', other.url)
     expect(headers.get('cache-control')).toBe('no-store')
@@ -185,7 +187,7 @@ describe('the documents', () => {
     await other.close()
   })
 
-  it('show every live key, its public members and nothing else, good for checking a token', async () => {
+  it('contain the public members of every live key and nothing else, and verify a token', async () => {
     const { headers, body } = await document('jwks.json')
     expect(headers.get('cache-control')).toBe('public, max-age=300')
     expect(body.keys).toHaveLength(node.directory.keys.length)

@@ -51,7 +51,7 @@ async function newClient(scopes: readonly string[] = [STREAM]) {
   return (await ask('POST', `/customers/${customer.id}/clients`, { name: 'feed', scopes })).body
 }
 
-describe('the guard', () => {
+describe('the guard of the operator API', () => {
   it.each([
     ['nothing', {}, 'unauthorized', 'Bearer'],
     ['another scheme', { authorization: 'Basic YTpi' }, 'unauthorized', 'Bearer'],
@@ -64,11 +64,11 @@ describe('the guard', () => {
     expect(await response.json()).toMatchObject({ status: 401, code })
   })
 
-  it('takes the token whatever the case of the scheme', async () => {
+  it('accepts the scheme of the token in any case', async () => {
     expect((await ask('GET', '/customers', undefined, { authorization: `bearer ${side.token}` })).status).toBe(200)
   })
 
-  it('comes after 404 and 405, and leaves the signals of health open', async () => {
+  it('runs after the 404 and 405 checks, and does not cover the health endpoints', async () => {
     expect((await fetch(`${side.url}/admin/v1/nothing`)).status).toBe(404)
     const wrongMethod = await fetch(`${side.url}/admin/v1/customers`, { method: 'PUT' })
     expect([wrongMethod.status, wrongMethod.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST'])
@@ -82,7 +82,7 @@ describe('the guard', () => {
 })
 
 describe('customers', () => {
-  it('are created, shown, listed, changed; each write leaves one audit row and reaches the directory', async () => {
+  it('are created, shown, listed and changed; each write leaves one audit row and reaches the directory', async () => {
     const before = await auditCount()
     const created = await ask('POST', '/customers', { name: 'acme' })
     expect(created).toMatchObject({ status: 200, body: { name: 'acme', enabled: true, streaming: false } })
@@ -105,14 +105,14 @@ describe('customers', () => {
     ])
   })
 
-  it('that are as asked already are answered without an audit row', async () => {
+  it('that already have the requested values are returned without an audit row', async () => {
     const { id } = await newCustomer(true)
     const before = await auditCount()
     expect(await ask('PATCH', `/customers/${id}`, { streaming: true })).toMatchObject({ status: 200, body: { id } })
     expect(await auditCount()).toBe(before)
   })
 
-  it('have unique names: the second is told of the first, also when both come at once', async () => {
+  it("have unique names: the second request is answered with the first customer's id, also when both are concurrent", async () => {
     const before = await auditCount()
     const answers = await Promise.all(
       [1, 2, 3].map(() => ask('POST', '/customers', { name: 'twice', streaming: true })),
@@ -154,11 +154,11 @@ describe('customers', () => {
     })
   })
 
-  it('take a name of 200 characters, counted as code points', async () => {
+  it('accept a name of 200 characters, counted as code points', async () => {
     expect((await ask('POST', '/customers', { name: '\u{1F980}'.repeat(200) })).status).toBe(200)
   })
 
-  it('are refused as other media types, other charsets, and over 1 MiB', async () => {
+  it('reject other media types, other charsets, and bodies over 1 MiB', async () => {
     expect((await ask('POST', '/customers', 'name=x', { 'content-type': 'text/plain' })).status).toBe(415)
     const latin = await ask('POST', '/customers', '{"name":"x"}', {
       'content-type': 'application/json; charset=latin1',
@@ -170,7 +170,7 @@ describe('customers', () => {
     expect(fine.status).toBe(200)
   })
 
-  it('that are not there are 404, ids that are none too; an empty change is 400', async () => {
+  it('that do not exist are 404, also for malformed ids; an empty change is 400', async () => {
     expect(await ask('GET', `/customers/${NO_ONE}`)).toMatchObject({ status: 404, body: { code: 'not_found' } })
     expect((await ask('GET', `/customers/${'x'.repeat(300)}`)).status).toBe(404)
     expect((await ask('PATCH', '/customers/%00', { enabled: true })).status).toBe(404)
@@ -204,7 +204,7 @@ describe('lists', () => {
     })
   })
 
-  it('refuse a repeated limit, an unknown order, and a cursor of another list', async () => {
+  it('refuse a repeated limit, an unknown order, and the cursor of another list', async () => {
     expect((await ask('GET', '/customers?limit=1&limit=2')).body.detail).toBe('limit: must be of type string')
     expect((await ask('GET', '/customers?order=desc')).body.detail).toBe('order: "desc" is none of ASC, DESC')
     const { next_page_cursor: cursor } = (await ask('GET', '/audit?limit=1')).body
@@ -231,7 +231,7 @@ describe('clients', () => {
     expect(side.directory.secretHashes(shown.client_id)).toHaveLength(1)
   })
 
-  it('may have the same name at different customers', async () => {
+  it('may have the same name under different customers', async () => {
     expect((await newClient()).name).toBe((await newClient()).name)
   })
 
@@ -250,7 +250,7 @@ describe('clients', () => {
     expect((await ask('PATCH', `/clients/${id}`, { scopes: [] })).body.scopes).toEqual([])
   })
 
-  it('are refused an unknown scope by its name, a scope twice, and a customer that is not there', async () => {
+  it('are refused with an unknown scope by its name, a duplicate scope, or a customer that does not exist', async () => {
     const { id } = await newCustomer()
     const unknown = await ask('POST', `/customers/${id}/clients`, { name: 'x', scopes: [STREAM, 'exchange:rule'] })
     expect(unknown).toMatchObject({ status: 400, body: { errors: [{ pointer: '/scopes/1' }] } })
@@ -264,8 +264,8 @@ describe('clients', () => {
   })
 })
 
-describe('secrets', () => {
-  it('are two at most, also when asked for at once; deleting is idempotent', async () => {
+describe('client secrets', () => {
+  it('are two at most, also when created concurrently; deleting is idempotent', async () => {
     const { client_id: id, secrets: first } = await newClient()
     const answers = await Promise.all([1, 2, 3].map(() => ask('POST', `/clients/${id}/secrets`)))
     const made = answers.filter(({ status }) => status === 200)
@@ -285,7 +285,7 @@ describe('secrets', () => {
     expect((await ask('POST', `/clients/${id}/secrets`, {})).status).toBe(200)
   })
 
-  it('that are not there, or of another client, are 404; a body with members is 400', async () => {
+  it('that do not exist or belong to another client are 404; a body with members is 400', async () => {
     const one = await newClient()
     const other = await newClient()
     expect((await ask('DELETE', `/clients/${one.client_id}/secrets/${other.secrets[0].id}`)).status).toBe(404)
@@ -297,7 +297,7 @@ describe('secrets', () => {
 })
 
 describe('the log', () => {
-  it('never holds a secret or the operator token, even without redaction', async () => {
+  it('never contains a secret or the operator token, even without redaction', async () => {
     const { client_secret: secret } = await newClient()
     await fetch(`${side.url}/admin/v1/customers?token=${secret}`, { headers: { authorization: 'Bearer nonsense' } })
     const text = side.lines.join('')
@@ -307,7 +307,7 @@ describe('the log', () => {
 })
 
 describe('signing keys', () => {
-  it('are listed, rotated and revoked, each write with an audit row, and repeated without one', async () => {
+  it('are listed, rotated and revoked; each write leaves an audit row, and a repetition leaves none', async () => {
     const list = async () => (await ask('GET', '/signing-keys?order=ASC')).body.items
     const [first] = await list()
     expect(first).toEqual({
@@ -333,7 +333,7 @@ describe('signing keys', () => {
     expect(JSON.stringify(await list())).not.toContain('"d"')
   })
 
-  it('that are not there are 404', async () => {
+  it('that do not exist are 404', async () => {
     expect((await ask('DELETE', `/signing-keys/${NO_ONE}`)).status).toBe(404)
     expect((await ask('DELETE', '/signing-keys/x')).status).toBe(404)
     expect((await ask('POST', '/signing-keys', { state: 'x' })).status).toBe(400)
@@ -341,7 +341,7 @@ describe('signing keys', () => {
 })
 
 describe('all tokens of a client', () => {
-  it('are revoked from the next second on, as often as it is asked, and the client shows it', async () => {
+  it('are revoked from the next second on, each time it is requested, and the client shows the time', async () => {
     const { client_id } = await newClient()
     expect((await ask('GET', `/clients/${client_id}`)).body).not.toHaveProperty('tokens_valid_from')
     const before = side.clock.wallInstant().milliseconds

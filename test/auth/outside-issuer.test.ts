@@ -1,4 +1,7 @@
-/** Tokens of an outside issuer, from oidc-provider as it is: what they open, and what its keys may do. */
+/**
+ * Tokens of an outside issuer, made by an unmodified oidc-provider: what they grant, and how its keys are fetched and
+ * used.
+ */
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -85,14 +88,14 @@ async function detailOf(token: string, at = node): Promise<string> {
 }
 
 describe('a token of an outside issuer', () => {
-  it('opens the stream for a customer of ours, named by id or by name, with a client that we know or do not', async () => {
+  it('opens the stream for a customer named by id or by name, with or without a client record here', async () => {
     for (const client of ['known', 'unknown']) {
       const { socket } = await node.stream(await issuer.token(client, STREAM_SCOPE))
       expect(socket.readyState).toBe(socket.OPEN)
     }
   })
 
-  it('opens nothing without the scope, without a customer, for another audience, or changed', async () => {
+  it('is refused without the scope, without a customer, for another audience, or with a changed signature', async () => {
     expect(await node.status(await issuer.token('known', ACCOUNTS))).toBe(403)
     expect(await detailOf(await issuer.token('stray', STREAM_SCOPE))).toContain('claim customer_id names no customer')
     expect(await detailOf(await issuer.token('bare', STREAM_SCOPE))).toContain('claim customer_id names no customer')
@@ -101,7 +104,7 @@ describe('a token of an outside issuer', () => {
     expect(await node.status(`${(await issuer.token('known', STREAM_SCOPE)).slice(0, -4)}AAAA`)).toBe(401)
   })
 
-  it('is limited by the client of ours that has its name, live: scopes, enabled, all of its tokens', async () => {
+  it('is limited by the current scopes, state and revocations of our client of the same name', async () => {
     const token = await issuer.token('known', STREAM_SCOPE)
     const changes = [
       [{ scopes: [ACCOUNTS] }, 403],
@@ -127,12 +130,12 @@ describe('a token of an outside issuer', () => {
     await write(db, (transaction) => changeCustomer(transaction, 'test', customerId, { streaming: true }))
   })
 
-  it('is good for 30 seconds more than it says, for clocks that differ', async () => {
+  it('is accepted for 30 seconds after its expiry, to allow for clock skew', async () => {
     const token = await issuer.token('known', STREAM_SCOPE)
     const { exp } = JSON.parse(atob(token.split('.')[1] as string)) as { exp: number }
     const verdict = await createOutsideIssuer(trusted(node.directory)).read(token, clock.wallInstant().milliseconds)
     expect(verdict).toMatchObject({ ok: true, token: { expiresAtMilliseconds: (exp + 30) * 1000 } })
-    // The issuer's time is real: what it said may be later than where this clock stands.
+    // The issuer's clock is real, so its times may be later than this clock.
     clock.advance((exp + 30) * 1000 - 1 - clock.wallInstant().milliseconds)
     expect(await node.status(token)).toBe(426)
     clock.advance(1)
@@ -148,7 +151,7 @@ describe('a token of an outside issuer', () => {
     await other.close()
   })
 
-  it('is all there is: no token endpoint, no revocation, no keys and no metadata of our own', async () => {
+  it('leaves no endpoint of our own: no token endpoint, revocation, keys or metadata', async () => {
     for (const path of [
       '/oauth2/token',
       '/oauth2/revoke',
@@ -161,7 +164,7 @@ describe('a token of an outside issuer', () => {
 })
 
 describe('the keys of an outside issuer', () => {
-  it('are followed when they change, without asking for every token that is wrong', async () => {
+  it('are fetched again when they change, but not for every invalid token', async () => {
     expect(await node.status(await issuer.token('known', STREAM_SCOPE))).toBe(426)
     expect(issuer.keyRequests).toBe(1)
     issuer.replaceKey('outside-2')
@@ -186,7 +189,7 @@ describe('the keys of an outside issuer', () => {
     ['answers noise', 200, 'noise'],
     ['answers no key set', 200, '{}'],
     ['answers without end', 200, `"${'x'.repeat(2_000_000)}"`],
-  ])('are kept while it %s', async (_what, status, body) => {
+  ])('stay in use while its key endpoint %s', async (_what, status, body) => {
     expect(await node.status(await issuer.token('known', STREAM_SCOPE))).toBe(426)
     const token = await issuer.token('unknown', STREAM_SCOPE)
     const asked = issuer.keyRequests
@@ -199,7 +202,7 @@ describe('the keys of an outside issuer', () => {
     expect(await node.status(token)).toBe(426)
   })
 
-  it('that were never seen are no fault of the client: 503, until they come', async () => {
+  it('that were never fetched answer with 503, not 401, until they are available', async () => {
     issuer.keyFault = { status: 500, body: '' }
     const late = await open()
     const token = await issuer.token('known', STREAM_SCOPE)
@@ -212,7 +215,7 @@ describe('the keys of an outside issuer', () => {
   })
 })
 
-describe('whatever an issuer may sign', () => {
+describe('a token signed by the outside issuer', () => {
   const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const encode = (part: unknown) => Buffer.from(JSON.stringify(part)).toString('base64url')
   const claims = () => {
@@ -258,7 +261,7 @@ describe('whatever an issuer may sign', () => {
     ['the type in full', () => forge({ ...header, typ: 'application/at+JWT' }, claims())],
     ['no key id, with one key that fits', () => forge({ alg: 'ES256' }, claims())],
     ['scopes as text', () => forge(header, { ...claims(), scp: `x ${STREAM_SCOPE}` })],
-  ])('is taken with %s', async (_what, token) => {
+  ])('is accepted with %s', async (_what, token) => {
     expect(await strange.status(token())).toBe(426)
   })
 
@@ -285,7 +288,7 @@ describe('whatever an issuer may sign', () => {
     expect(await strange.status(token())).toBe(401)
   })
 
-  it('grants nothing without the claim of scopes', async () => {
+  it('grants nothing without the scopes claim', async () => {
     expect(await strange.status(forge(header, { ...claims(), scp: undefined }))).toBe(403)
   })
 })
@@ -326,7 +329,7 @@ describe('a key that cannot be used', () => {
     const { log, lines: written } = captureLog()
     const jwksUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
     relying = await open({ issuer: 'https://outside.test/', jwksUrl, log })
-    // The next key set is asked for after this one has come.
+    // The next key set is requested after this one has arrived.
     expect(await relying.status(signed('ES256', 'good', good.privateKey))).toBe(426)
     lines.push(...written.filter((line) => line.includes('are not used')))
   }
@@ -334,14 +337,14 @@ describe('a key that cannot be used', () => {
   it.each([
     ['1,024 bits', weak, 'n: has 1024 bits, fewer than 2048'],
     ['2,040 bits', short, 'n: has 2040 bits, fewer than 2048'],
-  ])('an RSA key of %s is skipped with a line in the log, and its tokens are 401', async (_what, pair, reason) => {
+  ])('is skipped with a log line when it is an RSA key of %s, and its tokens are 401', async (_what, pair, reason) => {
     await trust([{ ...jwkOf(pair.publicKey), kid: 'weak' }])
     for (const alg of ['RS256', 'PS256']) expect(await relying.status(signed(alg, 'weak', pair.privateKey))).toBe(401)
     expect(lines).toHaveLength(1)
     expect(JSON.parse(lines[0] as string)).toMatchObject({ level: 40, keys: [{ keyId: 'weak', reason }] })
   })
 
-  it('an RSA key of 2,048 bits is one that can', async () => {
+  it('does not include an RSA key of 2,048 bits', async () => {
     await trust([{ ...jwkOf(strong.publicKey), kid: 'strong' }])
     expect(await relying.status(signed('RS256', 'strong', strong.privateKey))).toBe(426)
     expect(lines).toEqual([])
@@ -374,7 +377,7 @@ describe('a key that cannot be used', () => {
     ['a key for agreement', { ...jwkOf(generateKeyPairSync('x25519').publicKey), kid: 'odd' }],
     ['an id that is no text', { ...jwkOf(strong.publicKey), kid: { odd: true } }],
   ]
-  it.each(unusable)('%s is skipped, and no token that names it is anything but 401', async (_what, key) => {
+  it.each(unusable)('is skipped when it is %s, and every token that names it is 401', async (_what, key) => {
     await trust([key])
     for (const alg of ['RS256', 'PS256', 'ES256', 'EdDSA', 'HS256', 'none', 'ES384', 'RSA-OAEP']) {
       expect(await relying.status(signed(alg, 'odd', strong.privateKey)), alg).toBe(401)
@@ -387,14 +390,14 @@ describe('a key that cannot be used', () => {
     ['alg', 'ES256'],
     ['n', `${strong.publicKey.export({ format: 'jwk' }).n}==`],
     ['key_ops', ['verify', 'verify']],
-  ])('a strange member %s of one that is read costs no more than a refusal', async (member, value) => {
+  ])('is refused at no further cost when the member %s of a usable key is malformed', async (member, value) => {
     await trust([{ ...jwkOf(strong.publicKey), kid: 'odd', [member]: value }])
     for (const alg of ['RS256', 'ES256', 'EdDSA']) {
       expect([401, 426], alg).toContain(await relying.status(signed(alg, 'odd', strong.privateKey)))
     }
   })
 
-  it('is one after the first hundred, and a set of such keys alone refuses every token', async () => {
+  it('includes every key after the first hundred; a set of such keys alone refuses every token', async () => {
     const { keys: read, skipped } = readKeySet({ keys: Array.from({ length: 5_000 }, () => jwkOf(good.publicKey)) }, [
       'ES256',
     ]) as KeySet
@@ -403,7 +406,7 @@ describe('a key that cannot be used', () => {
     await trust([])
     keys = [{ ...jwkOf(weak.publicKey), kid: 'weak' }]
     clock.advance(400_000)
-    // The old keys are used while the new ones are fetched.
+    // The old keys stay in use while the new ones are fetched.
     await relying.status(signed('ES256', 'good', good.privateKey))
     await expect.poll(() => relying.status(signed('RS256', 'weak', weak.privateKey))).toBe(401)
     await expect.poll(() => relying.status(`${signed('ES256', 'good', good.privateKey)}`)).toBe(401)

@@ -3,8 +3,8 @@ import { hashSecret, matchesSecret, newPepper, newSecret } from '../../src/auth/
 
 const pepper = newPepper()
 
-describe('a secret', () => {
-  it('has 256 random bits behind a known prefix', () => {
+describe('a client secret', () => {
+  it('has 256 random bits after a known prefix', () => {
     const secrets = new Set(Array.from({ length: 100 }, newSecret))
     expect(secrets.size).toBe(100)
     for (const secret of secrets) {
@@ -22,7 +22,7 @@ describe('a secret', () => {
     expect(matchesSecret(pepper, '', hashes)).toBe(false)
   })
 
-  it('of a client without secrets is none', () => {
+  it('of a client without secrets never matches', () => {
     expect(matchesSecret(pepper, newSecret(), [])).toBe(false)
     expect(matchesSecret(pepper, '', [])).toBe(false)
   })

@@ -4,7 +4,7 @@ import { type StreamRefusal, streamRefusal } from '../../src/auth/stream-access.
 import type { AccessToken } from '../../src/auth/token-verifier.ts'
 import { STREAM_SCOPE } from '../../src/contract/scopes.ts'
 
-/** What stands against a token, each on its own; the list is the order in which it is told. */
+/** The reasons to refuse a token, each on its own, in the order in which they are reported. */
 const FAULTS = [
   'not-loaded',
   'revoked',
@@ -17,7 +17,7 @@ const FAULTS = [
 ] as const
 type Fault = (typeof FAULTS)[number]
 
-const TOLD: Record<Fault, StreamRefusal> = {
+const REFUSALS: Record<Fault, StreamRefusal> = {
   'not-loaded': 'not-loaded',
   revoked: 'revoked',
   'token scope': 'scope',
@@ -48,18 +48,18 @@ function refusalWith(faults: ReadonlySet<Fault>): StreamRefusal | undefined {
 }
 
 describe('streamRefusal', () => {
-  it('lets in when nothing stands against it', () => {
+  it('accepts a token when there is no reason against it', () => {
     expect(refusalWith(new Set())).toBeUndefined()
   })
 
-  it('tells the first of whatever faults there are, in the documented order', () => {
+  it('returns the first of several reasons, in the documented order', () => {
     for (let bits = 1; bits < 2 ** FAULTS.length; bits++) {
       const faults = FAULTS.filter((_, index) => bits & (1 << index))
-      expect(refusalWith(new Set(faults)), faults.join(', ')).toBe(TOLD[faults[0] as Fault])
+      expect(refusalWith(new Set(faults)), faults.join(', ')).toBe(REFUSALS[faults[0] as Fault])
     }
   })
 
-  it('knows a revocation of the token, of its key, and of all that its client got before', () => {
+  it('refuses a token that was revoked by itself, with its key, or with all earlier tokens of its client', () => {
     const client = { clientId: 'k', customerId: 'c', name: 'k', scopes: new Set([STREAM_SCOPE]), enabled: true }
     const customers = [{ id: 'c', name: 'c', enabled: true, streaming: true }]
     const token = {
@@ -86,7 +86,7 @@ describe('streamRefusal', () => {
     expect(refusal(since(10), { ...outside, outsideClientName: 'another' })).toBeUndefined()
   })
 
-  it('refuses a client that is not there', () => {
+  it('refuses a client that does not exist', () => {
     const directory = new Directory()
     directory.replace({ customers: [], clients: [] })
     const token = {

@@ -1,4 +1,4 @@
-/** Tokens, keys and connections over their lives, on two nodes that share only the store, whose clock the test sets. */
+/** The life of tokens, keys and connections on two nodes that share only the store; the test sets the store's clock. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { changeClient, ensureClient, revokeClientTokens } from '../../src/auth/clients.ts'
 import { changeCustomer, ensureCustomer } from '../../src/auth/customers.ts'
@@ -24,7 +24,7 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** Stores of two nodes: one and the same, or two pools on one database. */
+/** The stores of two nodes: the same store twice, or two pools on one database. */
 async function openEmbeddedStores(): Promise<Db[]> {
   const db = await openTemporaryStore(silent, clock)
   await dropSchema(db)
@@ -73,12 +73,12 @@ const tokenOf = (node: AuthNode, { credentials }: Client) => node.token(credenti
 const revoke = (node: AuthNode, { credentials }: Client, token: string) =>
   node.post('/oauth2/revoke', { ...credentials, token })
 const nowMilliseconds = () => time.wallInstant().milliseconds
-/** Time passes for the store and for the nodes. */
+/** Advances the time of the store and of the nodes. */
 async function pass(milliseconds: number): Promise<void> {
   await setStoreClock(db, nowMilliseconds() + milliseconds)
   time.advance(milliseconds)
 }
-/** Every node has everything that the store has now, also what is read at most once a second. */
+/** Waits until every node has the store's current content, including what is read at most once a second. */
 async function reloadAll(): Promise<void> {
   await pass(1_000)
   for (const { loader } of nodes) await loader.refresh()
@@ -97,7 +97,7 @@ function describeOn(engine: string, open: () => Promise<Db[]>): void {
       for (const store of new Set(stores)) await store.close()
     })
     beforeEach(async () => {
-      // Time goes on from test to test, as it does for a store; whatever key was coming has come.
+      // Time advances from test to test, as it does for a store, so that every pending key has become active.
       time = new NodeClock(wallMilliseconds)
       await pass(2 * HOUR)
       nodes = await Promise.all(stores.map((store) => AuthNode.open({ db: store, clock: time })))
@@ -108,7 +108,7 @@ function describeOn(engine: string, open: () => Promise<Db[]>): void {
       await Promise.all(nodes.map((node) => node.close()))
       wallMilliseconds = nowMilliseconds()
     })
-    describe('what is taken away', describeTakenAway)
+    describe('revoking access', describeTakenAway)
     describe('a revocation by the client', describeRevocation)
     describe('signing keys', describeKeys)
   })
@@ -161,7 +161,7 @@ function describeTakenAway(): void {
   ]
 
   it.each(ways)(
-    '%s: its connections are closed on every node, with the code that says what to do, and it is refused from then on',
+    'through %s closes its connections on every node with the documented code and refuses it from then on',
     async (...way) => {
       const [what, take, refused] = way
       const code = refused === 401 ? 4001 : 4003
@@ -171,17 +171,17 @@ function describeTakenAway(): void {
       const bystanders = what === 'the key' ? [] : [await other.stream(await tokenOf(one, bystander))]
       const streams = [await one.stream(token), await other.stream(token)]
       expect(await statuses(token)).toEqual([426, 426])
-      // Time stands still on both nodes: nothing here waits for a timer.
+      // Time does not advance on either node: nothing here waits for a timer.
       await take(client, token)
       expect(await Promise.all(streams.map(({ closed }) => closed))).toEqual([code, code])
       expect(await statuses(token)).toEqual([refused, refused])
-      // After 4001 a new token opens the stream again at once.
+      // After a 4001 a new token opens the stream again at once.
       if (code === 4001) expect(await statuses(await tokenOf(one, client))).toEqual([426, 426])
       for (const { socket } of bystanders) expect(socket.readyState).toBe(socket.OPEN)
     },
   )
 
-  it('all tokens of a client: one that is granted in the same second is good, and its secrets stay', async () => {
+  it('through all tokens of a client spares a token granted in the same second, and its secrets', async () => {
     const client = await newClient()
     const { client_id } = client.credentials
     const old = await tokenOf(one, client)
@@ -204,7 +204,7 @@ function describeTakenAway(): void {
 }
 
 function describeRevocation(): void {
-  it('is in force on this node when it is answered, says nothing, and leaves one audit row', async () => {
+  it('is in force on this node when it is answered, returns no body, and leaves one audit row', async () => {
     const client = await newClient()
     const token = await tokenOf(one, client)
     const kept = await tokenOf(one, client)
@@ -221,7 +221,7 @@ function describeRevocation(): void {
     expect(items[1]?.action).not.toBe('token.revoke')
   })
 
-  it('does nothing to the token of another client, to noise, and to an expired one', async () => {
+  it('has no effect on the token of another client, on an invalid token, or on an expired one', async () => {
     const client = await newClient()
     const stranger = await newClient()
     const token = await tokenOf(one, client)
@@ -235,7 +235,7 @@ function describeRevocation(): void {
     expect(await one.status(token)).toBe(401)
   })
 
-  it('that cannot be stored is 503, and the token stays what it was', async () => {
+  it('that cannot be stored is 503, and the token remains valid', async () => {
     const client = await newClient()
     const token = await tokenOf(one, client)
     const failing: Db = { ...db, transaction: () => Promise.reject(new StoreUnavailable('the store is gone')) }
@@ -247,7 +247,7 @@ function describeRevocation(): void {
     await node.close()
   })
 
-  it('that this node cannot read back is 503 too: it may be in force elsewhere, not here', async () => {
+  it('that this node cannot read back is 503 too: it may be in force elsewhere, but not here', async () => {
     const client = await newClient()
     const token = await tokenOf(one, client)
     const node = await AuthNode.open({ db, clock: time })
@@ -258,7 +258,7 @@ function describeRevocation(): void {
     await node.close()
   })
 
-  it('is one of at most 10,000 of a client that have not expired, and all tokens at once make room', async () => {
+  it('counts towards 10,000 unexpired ones per client; revoking all tokens resets the count', async () => {
     const client = await newClient()
     const { client_id } = client.credentials
     const [issued, expiry] = [0, HOUR].map((after) => new Date(nowMilliseconds() + after).toISOString())
@@ -279,7 +279,7 @@ function describeRevocation(): void {
   const knows = (node: AuthNode, token: string) =>
     [...node.directory.revokedTokens].some(({ tokenId }) => tokenId === idOf(token))
 
-  it('is deleted 25 hours after the token has expired by the clock of the store, and not before', async () => {
+  it("is deleted 25 hours after the token has expired by the store's clock, and not before", async () => {
     const client = await newClient()
     const token = await tokenOf(one, client)
     await revoke(one, client, token)
@@ -291,7 +291,7 @@ function describeRevocation(): void {
     await Promise.all(nodes.map((node) => node.until(() => !knows(node, token))))
   })
 
-  it('is restored by no node whose clock is ahead', async () => {
+  it('is not undone by a node whose clock is ahead', async () => {
     const client = await newClient()
     const token = await tokenOf(one, client)
     await revoke(one, client, token)
@@ -306,7 +306,7 @@ function describeRevocation(): void {
     }
   })
 
-  it('holds on a node whose clock is behind, for as long as that node takes the token for live', async () => {
+  it('holds on a node whose clock lags, for as long as that node considers the token unexpired', async () => {
     const client = await newClient()
     const token = await tokenOf(one, client)
     const behind = new NodeClock(nowMilliseconds() - 20 * HOUR)
@@ -317,13 +317,13 @@ function describeRevocation(): void {
     behind.advance(20 * HOUR)
     await one.runUpkeep()
     await late.loader.refresh()
-    // By its own clock the first has not expired yet: the revocation alone keeps it out.
+    // By its own clock the first token has not expired yet: only the revocation refuses it.
     expect(await late.status(token)).toBe(401)
     expect([knows(late, token), knows(late, own)]).toEqual([true, true])
     await late.close()
   })
 
-  it('of all tokens restores none that was revoked alone, whichever clock it was issued by', async () => {
+  it('of all tokens restores none that was revoked individually, whichever clock issued it', async () => {
     const client = await newClient()
     const ahead = await AuthNode.open({ db, clock: new NodeClock(nowMilliseconds() + 3 * HOUR) })
     const tokens = [await tokenOf(one, client), await tokenOf(ahead, client)]
@@ -382,7 +382,7 @@ function describeKeys(): void {
     expect(await statuses(await tokenOf(one, client))).toEqual([426, 426, 426, 426])
   })
 
-  it('rotate by themselves: one successor, an hour before its time, whichever node comes first', async () => {
+  it('rotate automatically: one successor, an hour before it is due, whichever node acts first', async () => {
     const first = one.directory.keys.at(-1)
     const start = first?.signsFromMilliseconds ?? Number.NaN
     const days = Math.ceil((nowMilliseconds() - start) / DAY) + 2
@@ -406,7 +406,7 @@ function describeKeys(): void {
     expect(one.directory.keys.at(-1)).toEqual(newest)
   })
 
-  it('that are published take over while the store is down, and a rotation that is due comes when it is back', async () => {
+  it('that are published start to sign while the store is unavailable, and a rotation that is due runs when it is back', async () => {
     const client = await newClient()
     const state = { isDown: false }
     const broken: Db = {
@@ -433,14 +433,14 @@ function describeKeys(): void {
     await node.close()
   })
 
-  it('that are coming are made once: to rotate again changes nothing', async () => {
+  it('that are pending are created once: rotating again changes nothing', async () => {
     const { id } = await rotate()
     const rows = (await documents()).length
     expect((await rotate()).id).toBe(id)
     expect((await documents()).length).toBe(rows)
   })
 
-  it('that are revoked while they sign are followed at once, by the coming one or a new one', async () => {
+  it('that are revoked while they sign are replaced at once, by the pending key or a new one', async () => {
     const client = await newClient()
     for (const isComing of [true, false]) {
       const coming = isComing ? (await rotate()).id : undefined
@@ -461,7 +461,7 @@ function describeKeys(): void {
     }
   })
 
-  it('that are revoked before they sign let their predecessor go on', async () => {
+  it('that are revoked before they sign leave their predecessor signing', async () => {
     const client = await newClient()
     const keyId = keyIdOf(await tokenOf(one, client))
     const { id } = await rotate()
@@ -472,7 +472,7 @@ function describeKeys(): void {
     expect(keyIdOf(await tokenOf(one, client))).toBe(keyId)
   })
 
-  it('that have ended keep no private part', async () => {
+  it('that have ended keep no private key', async () => {
     const { id } = await rotate()
     await write(db, (transaction) => revokeSigningKey(transaction, 'test', id, nowMilliseconds()))
     const rows = await db

@@ -41,7 +41,10 @@ const RATE = 5
 const BURST = 20
 
 let requests = 0
-/** What the endpoint needs beside a directory; every request comes from another address, so that nobody is slowed down. */
+/**
+ * The dependencies of the endpoint besides a directory; every request comes from another address, so that none is
+ * rate-limited.
+ */
 function endpoint() {
   const never = () => expect.unreachable('a grant reads memory alone')
   return {
@@ -85,7 +88,7 @@ async function post(body: FormBody | undefined, headers: Record<string, string> 
   return answerOf(response)
 }
 
-/** Posts from one address, however many requests came before. */
+/** Posts from one fixed address, however many requests there were before. */
 function at(address: string, body: FormBody, headers: Record<string, string> = {}): Promise<Answer> {
   return post(body, { ...headers, 'x-test-address': address })
 }
@@ -106,7 +109,7 @@ function basic(id: string, password: string): { authorization: string } {
   return { authorization: `Basic ${Buffer.from(`${id}:${password}`).toString('base64')}` }
 }
 
-/** What holds of every error, whatever it is. */
+/** Checks what every error has in common. */
 function expectError(answer: Answer, status: number, error: string, description?: string | RegExp): void {
   expect(answer.body).toEqual({ error, error_description: expect.any(String) })
   expect(answer.status).toBe(status)
@@ -117,8 +120,8 @@ function expectError(answer: Answer, status: number, error: string, description?
   expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
 }
 
-describe('a grant', () => {
-  it('answers what RFC 6749 names, not to be stored, and the token verifies', async () => {
+describe('a token grant', () => {
+  it('returns the members that RFC 6749 names with no-store, and the token verifies', async () => {
     const answer = await post(form())
     expect(answer.status).toBe(200)
     expect(answer.headers.get('cache-control')).toBe('no-store')
@@ -129,7 +132,7 @@ describe('a grant', () => {
     expect(verdict).toMatchObject({ ok: true, token: { clientId: 'client-1', customerId: 'customer-1' } })
   })
 
-  it('is a JWT as RFC 9068 says', async () => {
+  it('contains a JWT as RFC 9068 specifies', async () => {
     const { body } = await post(form({ scope: `${READ_ACCOUNT} ${STREAM}` }))
     const [header, payload] = String(body.access_token)
       .split('.')
@@ -187,24 +190,24 @@ describe('a grant', () => {
     ['with parameters it does not know', () => form({ audience: 'x' }), {}],
     ['with a charset', () => String(form()), { 'content-type': 'application/x-www-form-urlencoded; charset=UTF-8' }],
     ['beside an Authorization header of another scheme', () => form(), { authorization: 'Bearer old' }],
-  ])('is made %s', async (_how, body, headers) => {
+  ])('succeeds %s', async (_how, body, headers) => {
     expect(await post(body(), headers)).toMatchObject({ status: 200, body: { token_type: 'bearer' } })
   })
 
-  it('for several scopes names each once, in the order asked for', async () => {
+  it('for several scopes names each once, in the requested order', async () => {
     expect((await post(form({ scope: `${READ_ACCOUNT} ${STREAM} ${READ_ACCOUNT}` }))).body.scope).toBe(
       `${READ_ACCOUNT} ${STREAM}`,
     )
   })
 
-  it('does not ask whether the customer may stream', async () => {
+  it('does not depend on whether the customer may stream', async () => {
     expect(directory.customer('customer-1')?.streaming).toBe(false)
     expect((await post(form())).status).toBe(200)
   })
 })
 
 describe('the order of the checks', () => {
-  it('is request, client, grant, scope: each is seen only when those before it pass', async () => {
+  it('is request, client, grant, scope: each runs only when those before it have passed', async () => {
     const wrong = { client_secret: 'wrong', grant_type: 'password', scope: 'nothing' }
     const twice = form(wrong)
     twice.append('scope', 'nothing')
@@ -217,23 +220,26 @@ describe('the order of the checks', () => {
 })
 
 describe('invalid_request', () => {
-  it.each(['grant_type', 'client_id', 'client_secret', 'scope', 'unknown'])('when %s is sent twice', async (name) => {
-    const body = form({ unknown: 'x' })
-    body.append(name, '')
-    expectError(await post(body), 400, 'invalid_request', `a parameter is sent twice: ${name}`)
-  })
+  it.each(['grant_type', 'client_id', 'client_secret', 'scope', 'unknown'])(
+    'is returned when %s is sent twice',
+    async (name) => {
+      const body = form({ unknown: 'x' })
+      body.append(name, '')
+      expectError(await post(body), 400, 'invalid_request', `a parameter is sent twice: ${name}`)
+    },
+  )
 
-  it('when credentials come in the body and as HTTP Basic', async () => {
+  it('is returned when credentials come in the body and as HTTP Basic', async () => {
     expectError(await post(form(), basic('client-1', secret)), 400, 'invalid_request', /both/)
     const otherId = form({ client_secret: undefined, client_id: 'client-2' })
     expectError(await post(otherId, basic('client-1', secret)), 400, 'invalid_request', /client_id differs/)
   })
 
-  it.each([undefined, ''])('when grant_type is missing or empty', async (grantType) => {
+  it.each([undefined, ''])('is returned when grant_type is missing or empty', async (grantType) => {
     expectError(await post(form({ grant_type: grantType })), 400, 'invalid_request', 'grant_type is required')
   })
 
-  it('when a multipart body is broken or holds a file', async () => {
+  it('is returned when a multipart body is broken or contains a file', async () => {
     expectError(await post('x', { 'content-type': 'multipart/form-data; boundary=y' }), 400, 'invalid_request')
     expectError(await post('x', { 'content-type': 'multipart/form-data' }), 400, 'invalid_request')
     const data = new FormData()
@@ -241,7 +247,7 @@ describe('invalid_request', () => {
     expectError(await post(data), 400, 'invalid_request', /file/)
   })
 
-  it('names of parameters cannot break the description', async () => {
+  it('has a description that parameter names cannot break', async () => {
     const body = form()
     body.append('"\\\u{1F980}\n', '')
     body.append('"\\\u{1F980}\n', '')
@@ -259,7 +265,7 @@ describe('invalid_client', () => {
     ['a secret in another case', { client_secret: secret.toUpperCase() }],
     ['an unknown client', { client_id: 'client-2' }],
     ['the name of a member of every object', { client_id: '__proto__' }],
-  ])('for %s, without a challenge', async (_what, changes) => {
+  ])('is returned for %s, without a challenge', async (_what, changes) => {
     const answer = await post(form(changes))
     expectError(answer, 401, 'invalid_client')
     expect(answer.headers.get('www-authenticate')).toBeNull()
@@ -272,7 +278,7 @@ describe('invalid_client', () => {
     ['no base64', 'Basic !!!'],
     ['nothing', 'Basic'],
     ['broken percent-encoding', basic('client-1', '%zz').authorization],
-  ])('for HTTP Basic with %s, with a challenge', async (_what, authorization) => {
+  ])('is returned for HTTP Basic with %s, with a challenge', async (_what, authorization) => {
     const answer = await post(form({ client_id: undefined, client_secret: undefined }), { authorization })
     expectError(answer, 401, 'invalid_client', 'client authentication failed')
     expect(answer.headers.get('www-authenticate')).toMatch(/^Basic realm="/)
@@ -283,7 +289,7 @@ describe('invalid_client', () => {
     ['customer', truth(true, false)],
     ['client without its customer', { ...truth(), customers: [] }],
     ['client without secrets', { ...truth(), secrets: [] }],
-  ])('for a disabled or incomplete %s, told like a wrong secret', async (_what, disabled) => {
+  ])('is returned for a disabled or incomplete %s, exactly as for a wrong secret', async (_what, disabled) => {
     onTestFinished(() => directory.replace(truth()))
     directory.replace(disabled)
     const answer = await post(form())
@@ -292,19 +298,19 @@ describe('invalid_client', () => {
     expect(answer.body).toEqual((await post(form({ client_secret: 'wrong' }))).body)
   })
 
-  it('for no body at all', async () => {
+  it('is returned for a request without a body', async () => {
     expectError(await post(undefined), 401, 'invalid_client')
   })
 
-  it('for credentials in the URL, which are not read', async () => {
+  it('is returned for credentials in the URL, which are not read', async () => {
     const response = await fetch(`${url}?${form()}`, { method: 'POST' })
     expect(response.status).toBe(401)
   })
 })
 
-describe('grant and scope', () => {
+describe('grant type and scope', () => {
   it.each(['password', 'authorization_code', 'Client_Credentials', 'client_credentials '])(
-    'unsupported_grant_type for %s',
+    'return unsupported_grant_type for %s',
     async (grantType) => {
       expectError(await post(form({ grant_type: grantType })), 400, 'unsupported_grant_type')
     },
@@ -322,11 +328,11 @@ describe('grant and scope', () => {
     ['one that would break the description', 'a"b\\c\u{1F980}', /does not exist: a\?b\?c/],
     ['separated by a comma', `${STREAM},${READ_ACCOUNT}`, /does not exist/],
     ['a member of every object', 'constructor', /does not exist/],
-  ])('invalid_scope for %s', async (_what, scope, description) => {
+  ])('return invalid_scope for %s', async (_what, scope, description) => {
     expectError(await post(form({ scope })), 400, 'invalid_scope', description)
   })
 
-  it('each scope of the table can be granted to a client that holds it, and to no other', async () => {
+  it('grant each scope of the table to a client that holds it, and to no other', async () => {
     onTestFinished(() => directory.replace(truth()))
     for (const scope of Object.keys(SCOPES) as Scope[]) {
       const [client] = truth().clients
@@ -338,19 +344,19 @@ describe('grant and scope', () => {
   })
 })
 
-describe('what HTTP refuses', () => {
-  it.each(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('%s is 405 in the same shape', async (method) => {
+describe('HTTP errors of the token endpoint', () => {
+  it.each(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('are 405 in the same shape for %s', async (method) => {
     const response = await fetch(url, { method, ...(method === 'PUT' ? { body: '{}' } : {}) })
     const answer = await answerOf(response)
     expectError(answer, 405, 'invalid_request')
     expect(answer.headers.get('allow')).toBe('POST')
   })
 
-  it('HEAD is 405 too', async () => {
+  it('are 405 for HEAD too', async () => {
     expect((await fetch(url, { method: 'HEAD' })).status).toBe(405)
   })
 
-  it('other media types are 415', async () => {
+  it('are 415 for other media types', async () => {
     expectError(await post(JSON.stringify(RIGHT), { 'content-type': 'application/json' }), 415, 'invalid_request')
     expectError(await post('x', { 'content-type': 'text/plain' }), 415, 'invalid_request')
     expectError(await post('x', { 'content-type': 'nonsense' }), 415, 'invalid_request')
@@ -359,7 +365,7 @@ describe('what HTTP refuses', () => {
   it.each([
     ['exactly 64 KiB is read', 65_536, 200],
     ['one byte more is 413', 65_537, 413],
-  ])('a body of %s, at both endpoints and in both forms', async (_what, length, status) => {
+  ])('limit a body of %s, at both endpoints and in both media types', async (_what, length, status) => {
     const padded = form({ x: '' })
     padded.set('x', 'x'.repeat(length - String(padded).length))
     expect([String(padded).length, (await post(padded)).status]).toEqual([length, status])
@@ -383,7 +389,7 @@ describe('what HTTP refuses', () => {
     expect([String(revocation).length, revoked]).toEqual([length, status])
   })
 
-  it('a directory that is not loaded is 503 with Retry-After, a bug 500 without a word', async () => {
+  it('are 503 with Retry-After while the directory is not loaded, and 500 without details after an internal error', async () => {
     const empty = new Directory()
     const failing = { ...captureLog(), metrics: createMetricsRegistry() }
     const other = createHttpServer({
@@ -415,8 +421,8 @@ describe('what HTTP refuses', () => {
   })
 })
 
-describe('too many failures', () => {
-  it('of one client and address are answered 429 with a growing Retry-After, and the right secret is admitted', async () => {
+describe('repeated authentication failures', () => {
+  it('of one client and address are answered 429 with a growing Retry-After, while the right secret is accepted', async () => {
     const wrong = form({ client_secret: 'wrong' })
     for (let count = 0; count < 5; count++) expectError(await at('a', wrong), 401, 'invalid_client')
     const waits: (string | null)[] = []
@@ -434,7 +440,7 @@ describe('too many failures', () => {
     expect(waits).toEqual(['1', '2', '4', '7'])
   })
 
-  it('are counted of clients that do not exist, disabled ones, and HTTP Basic, in the same way', async () => {
+  it('are counted for unknown clients, disabled clients and HTTP Basic in the same way', async () => {
     onTestFinished(() => directory.replace(truth()))
     const answersOf = async (address: string, body: FormBody, headers = {}) => {
       const answers: Answer[] = []
@@ -450,7 +456,7 @@ describe('too many failures', () => {
     expect(await answersOf('f', form())).toEqual(wrong)
   })
 
-  it('take the same steps for a client that is not there as for a wrong secret', async () => {
+  it('of an unknown client cost the same steps as a wrong secret', async () => {
     const steps: string[] = []
     const watched = new Directory()
     watched.replace(truth())
@@ -478,19 +484,19 @@ describe('too many failures', () => {
       await fetch(otherUrl, { method: 'POST', body: form({ client_id, client_secret: 'wrong' }) })
       taken.push([...steps])
     }
-    // The customer is only looked up of a client that is there, after the secret was compared in either case.
+    // The customer is looked up only for an existing client, after the secret has been compared in either case.
     expect(taken[0]).toEqual(['authority', 'secretHashes', 'client', 'customer'])
     expect(taken[1]).toEqual(['authority', 'secretHashes', 'client'])
   })
 })
 
-describe('too many requests', () => {
+describe('the request rate of an address', () => {
   const wrong = () => form({ client_id: `unknown ${++requests}`, client_secret: 'wrong' })
   const at = (address: string, body: FormBody, headers: Record<string, string> = {}) => {
     return post(body, { ...headers, 'x-test-address': address })
   }
 
-  it('that fail are 429 beyond the rate of an address, and the right secret from there is admitted every time', async () => {
+  it('answers failing requests beyond it with 429, and accepts the right secret from there every time', async () => {
     const address = 'shared'
     for (let count = 0; count < BURST; count++) {
       const answer = await at(address, wrong())
@@ -506,13 +512,13 @@ describe('too many requests', () => {
       expect(admitted.status, `attempt ${count}`).toBe(200)
       expect(admitted.headers.get('ratelimit')).toContain(`"token";r=${BURST - count - 1};`)
     }
-    // What the address may ask for with right credentials has its own limit.
+    // Requests with valid credentials have a limit of their own per address.
     const more = await at(address, form())
     expectError(more, 429, 'temporarily_unavailable', 'too many requests')
     expect(more.headers.get('ratelimit')).toBe('"token";r=0;t=1')
   })
 
-  it('under way at the same time count before they are answered, and a right one is given back', async () => {
+  it('counts concurrent requests before they are answered, and returns the token of the bucket for a successful one', async () => {
     const answers = await Promise.all(Array.from({ length: 2 * BURST }, () => at('crowd', wrong())))
     expect(answers.filter(({ status }) => status === 401)).toHaveLength(BURST)
     for (let count = 0; count < BURST; count++) expect((await at('fleet', form())).status).toBe(200)
@@ -521,7 +527,7 @@ describe('too many requests', () => {
     for (let count = 0; count < BURST; count++) expectError(await at('fleet', wrong()), 401, 'invalid_client')
   })
 
-  it('are refused unread beyond ten times the rate, and a large body or one of unknown size at once', async () => {
+  it('refuses requests unread beyond ten times the rate, and a large body or one of unknown size at once', async () => {
     const address = 'flood'
     for (let count = 0; count < BURST; count++) await at(address, wrong())
     const large = form({ padding: 'x'.repeat(8_192) })
@@ -542,8 +548,8 @@ describe('too many requests', () => {
   })
 })
 
-describe('very many parameters', () => {
-  it('are 400 before they are parsed, in both forms; a hundred are read', async () => {
+describe('a form with too many parameters', () => {
+  it('is 400 before it is parsed, in both media types; a hundred parameters are read', async () => {
     for (const [count, status] of [
       [96, 200],
       [97, 400],
@@ -582,7 +588,7 @@ describe('the revocation endpoint', () => {
     expect(get.headers.get('allow')).toBe('POST')
   })
 
-  it.each(['nonsense', 'a.b.c'])('answers 200 for a token that is %s, without a look at the store', async (token) => {
+  it.each(['nonsense', 'a.b.c'])('returns 200 for a token that is %s, without reading the store', async (token) => {
     for (const hint of [undefined, 'refresh_token', 'whatever']) {
       const body = new URLSearchParams({
         ...CREDENTIALS,
@@ -595,8 +601,8 @@ describe('the revocation endpoint', () => {
   })
 })
 
-describe('what is left behind', () => {
-  it('no secret, token or header in the log or the metrics, and a count of every result', async () => {
+describe('the log and the metrics', () => {
+  it('contain no secret, token or header, and a count of every result', async () => {
     const { body } = await post(form())
     const answers = [post(form(), basic('client-1', secret)), post(form({ scope: secret }))]
     await Promise.all(answers)

@@ -49,15 +49,15 @@ function encode(part: unknown): string {
   return Buffer.from(JSON.stringify(part)).toString('base64url')
 }
 
-/** A token made by hand, so that it can be wrong in every way. */
+/** Signs a token by hand, so that any part of it can be invalid. */
 function forge(header: object, payload: object, privateKey: KeyObject = key.privateKey): string {
   const input = `${encode(header)}.${encode(payload)}`
   const signature = sign('sha256', Buffer.from(input), { key: privateKey, dsaEncoding: 'ieee-p1363' })
   return `${input}.${signature.toString('base64url')}`
 }
 
-describe('a token', () => {
-  it('of ours is read whole', async () => {
+describe('an access token', () => {
+  it('issued here is read in full', async () => {
     expect(await verifier.verify(await newToken())).toEqual({
       ok: true,
       token: {
@@ -73,14 +73,17 @@ describe('a token', () => {
     expect(await verifier.verify(forge(HEADER, claims()))).toMatchObject({ ok: true })
   })
 
-  it.each([false, true])('lives until its expiry and not a millisecond longer (seen before: %s)', async (isSeen) => {
-    const token = await newToken(10)
-    if (isSeen) expect(await verifier.verify(token)).toMatchObject({ ok: true })
-    clock.advance(9_999)
-    if (isSeen) expect(await verifier.verify(token)).toMatchObject({ ok: true })
-    clock.advance(1)
-    expect(await verifier.verify(token)).toEqual({ ok: false, reason: 'it has expired' })
-  })
+  it.each([false, true])(
+    'is valid until its expiry and not a millisecond longer (already cached: %s)',
+    async (isSeen) => {
+      const token = await newToken(10)
+      if (isSeen) expect(await verifier.verify(token)).toMatchObject({ ok: true })
+      clock.advance(9_999)
+      if (isSeen) expect(await verifier.verify(token)).toMatchObject({ ok: true })
+      clock.advance(1)
+      expect(await verifier.verify(token)).toEqual({ ok: false, reason: 'it has expired' })
+    },
+  )
 
   it.each<[string, (token: string) => string | Promise<string>]>([
     ['nothing', () => ''],
@@ -127,18 +130,18 @@ describe('a token', () => {
     })
   })
 
-  it('that is absurdly long is refused unread', async () => {
+  it('that is too long is refused without being parsed', async () => {
     expect(await verifier.verify('x'.repeat(1_000_000))).toEqual({ ok: false, reason: 'it is too long' })
   })
 
-  it('cannot be verified before the directory is there', async () => {
+  it('cannot be verified before the directory is loaded', async () => {
     const empty = createTokenVerifier({ directory: new Directory(), clock })
     expect(await empty.verify(await newToken())).toMatchObject({ ok: false })
   })
 })
 
 describe('a revoked token', () => {
-  it.each([false, true])('is refused, whether it was seen before (%s) or not', async (isSeen) => {
+  it.each([false, true])('is refused (cached before: %s)', async (isSeen) => {
     const token = await newToken()
     const { jti: tokenId } = JSON.parse(atob(token.split('.')[1] as string)) as { jti: string }
     if (isSeen) expect(await verifier.verify(token)).toMatchObject({ ok: true })
@@ -149,15 +152,15 @@ describe('a revoked token', () => {
   })
 })
 
-describe('the cache', () => {
-  it('answers a token seen before without the key being used again', async () => {
+describe('the cache of verified tokens', () => {
+  it('returns a cached token without using the key again', async () => {
     let lookups = 0
     const token = await newToken()
     const first = await verifier.verify(token)
     const { verificationKey } = directory
     directory.verificationKey = (keyId) => {
       lookups++
-      // The right id with a key that verifies nothing: only a cached answer is still good.
+      // The same key id with a key that verifies nothing: only a cached result still succeeds.
       return verificationKey.call(directory, keyId) && other.publicKey
     }
     expect(await verifier.verify(token)).toEqual(first)
@@ -165,7 +168,7 @@ describe('the cache', () => {
     expect(await verifier.verify(await newToken())).toMatchObject({ ok: false })
   })
 
-  it('forgets a token with its key', async () => {
+  it('drops a token together with its key', async () => {
     const token = await newToken()
     expect(await verifier.verify(token)).toMatchObject({ ok: true })
     directory.replace({ customers: [], clients: [], keys: [other], authority })
@@ -174,14 +177,14 @@ describe('the cache', () => {
     expect(await verifier.verify(token)).toMatchObject({ ok: true })
   })
 
-  it('does not remember what was refused', async () => {
+  it('does not keep refused tokens', async () => {
     const token = forge({ ...HEADER, kid: 'key-2' }, claims(), other.privateKey)
     expect(await verifier.verify(token)).toMatchObject({ ok: false })
     directory.replace({ customers: [], clients: [], keys: [key, other], authority })
     expect(await verifier.verify(token)).toMatchObject({ ok: true })
   })
 
-  it('keeps a token that is in use while many others come, and is not filled by what is refused', async () => {
+  it('keeps a token in use while many others arrive, and is not filled by refused ones', async () => {
     const reads = new Map<string, number>()
     const issuer: TokenIssuer = {
       async read(text) {

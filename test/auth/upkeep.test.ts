@@ -1,4 +1,4 @@
-/** When the upkeep looks, and that it never runs twice at once; what it does is tested with the lives of tokens and keys. */
+/** When the upkeep runs, and that two runs never overlap; its effects are tested with the life of tokens and keys. */
 import { expect, it } from 'vitest'
 import { Upkeep, type UpkeepOptions } from '../../src/auth/upkeep.ts'
 import { createLog } from '../../src/base/log.ts'
@@ -15,17 +15,17 @@ const { tables } = createQueries(async () => ({
   release: async () => undefined,
 }))
 
-it('looks once more after a run during which it was time to look, however often that was', async () => {
+it('runs once more after a run during which it became due, however often', async () => {
   const clock = new VirtualClock()
   const ends: (() => void)[] = []
-  // Each look finds a revocation that is over.
+  // Each run finds an expired revocation.
   const transaction = () =>
     new Promise((resolve) => {
       ends.push(() => resolve(undefined))
     })
   const revoked = { tokenId: 'token', expiresAtMilliseconds: 0 }
   const directory = { keys: [], revokedTokens: [revoked] } as unknown as UpkeepOptions['directory']
-  // All that is asked of this store outside a transaction is its time.
+  // The store's time is the only thing this upkeep asks of the store outside a transaction.
   const db = { transaction, tables } as unknown as UpkeepOptions['db']
   const upkeep = new Upkeep({ db, directory, clock, log: createLog('silent'), signingKeyDays: 30 })
   const runs = (count: number) => expect.poll(() => ends.length).toBe(count)
@@ -34,7 +34,7 @@ it('looks once more after a run during which it was time to look, however often 
   ends[0]?.()
   await runs(2)
   ends[1]?.()
-  // Had it been due again, that run would have begun before the next one that is.
+  // Had it been due again, that run would have started before the next due one.
   clock.advance(2 * MINUTE)
   await runs(3)
   const stopped = upkeep.stop()

@@ -64,7 +64,7 @@ afterAll(async () => {
 })
 afterEach(() => vi.restoreAllMocks())
 
-/** What a verb writes, and what ends it. */
+/** The output of a verb and the error that ended it. */
 async function run(...words: string[]): Promise<{ readonly output: string; readonly error: string | undefined }> {
   let output = ''
   vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
@@ -86,26 +86,26 @@ function textOf(answer: object): string | undefined {
   return verbs?.[0]?.text?.(answer)
 }
 
-it('a price that adds up is shown, and the exit is 0', async () => {
+it('a price that can be recomputed is shown, with exit code 0', async () => {
   const { output, error } = await run('conversion', 'explain', 'right')
   expect(JSON.parse(output)).toEqual(PRICE)
   expect(error).toBeUndefined()
 })
 
-it('a price that does not add up is shown too, and is an error', async () => {
+it('a price that cannot be recomputed is shown as an error', async () => {
   const { output, error } = await run('conversion', 'explain', 'wrong')
   expect(JSON.parse(output)).toEqual(WRONG)
   expect(error).toBe('the price does not follow from its evidence')
 })
 
-it('the noun desk alone shows the desk', async () => {
+it('the noun desk without a verb shows the desk', async () => {
   for (const words of [['desk'], ['desk', 'show']]) {
     const { output, error } = await run(...words)
     expect([JSON.parse(output), error]).toEqual([DESK, undefined])
   }
 })
 
-it('people see the levels, the steps, and what differs', () => {
+it('the text output shows the levels, the steps, and the differences', () => {
   expect(textOf(PRICE)).toBe(`orchestration  0192f0c1-0000-7000-8000-000000000001
 converted      1.5 BTC
 into           89999.5 USD

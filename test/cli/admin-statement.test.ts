@@ -1,4 +1,4 @@
-/** The verb of statements: what it asks for, and its CSV. */
+/** The statement verb: its request and its CSV output. */
 import { expect, it } from 'vitest'
 import { LEDGER_NOUNS } from '../../src/cli/admin-ledger-verbs.ts'
 import { callOf } from '../../src/cli/admin-verb.ts'
@@ -33,7 +33,7 @@ const STATEMENT = {
   ],
 }
 
-it('asks for a profile and a period; a day is its start', () => {
+it('a statement is requested for a profile and a period; a date means its start', () => {
   const options = { profile: 'P', from: '2026-11-01', to: '2026-12-01T12:00:00+01:00' }
   expect(callOf(verb, [], options)).toEqual({
     method: 'GET',
@@ -42,7 +42,7 @@ it('asks for a profile and a period; a day is its start', () => {
   })
 })
 
-it('writes CSV when it is asked for', () => {
+it('a statement is printed as CSV on request', () => {
   expect(verb.otherText?.(STATEMENT, {})).toBeUndefined()
   expect(verb.otherText?.(STATEMENT, { csv: true })).toBe(
     [
@@ -55,7 +55,7 @@ it('writes CSV when it is asked for', () => {
   )
 })
 
-it('is one table per asset for people', () => {
+it('a statement is printed as one table per asset by default', () => {
   expect(verb.text?.(STATEMENT).split('\n')).toEqual([
     'USD                       debit     credit     amount  change  balance  group',
     '2026-11-01T00:00:00.000Z  opening                              1',

@@ -1,4 +1,4 @@
-/** The calls that verbs make of their arguments and options. */
+/** The API calls that verbs make for their arguments and options. */
 import { expect, it } from 'vitest'
 import { ACCOUNT_FILTERS, REVIEW_FILTERS } from '../../src/accounts/schemas.ts'
 import { callOf } from '../../src/cli/admin-verb.ts'
@@ -17,7 +17,7 @@ function callOfVerb(noun: string, name: string, words: readonly string[], option
   }
 }
 
-it('account list filters as the list of the API does', () => {
+it("account list accepts the filters of the API's list", () => {
   const options = {
     customer: 'ID',
     status: 'PENDING,ERROR',
@@ -40,13 +40,13 @@ it('account list filters as the list of the API does', () => {
     'updated_at.lt': '2026-02-02T00:00:00Z',
     limit: '10',
   })
-  // Every filter of the API has an option; the only order there is needs none.
+  // Every filter of the API has an option; the API has a single order, which needs none.
   const reached = new Set(Object.keys(query).map((name) => name.split('.')[0]))
   const filters = Object.keys({ ...ACCOUNT_FILTERS, ...REVIEW_FILTERS }).filter((name) => name !== 'order_by')
   expect(filters.filter((name) => !reached.has(name))).toEqual([])
 })
 
-it('deposit-address find and rule show ask for one thing', () => {
+it('deposit-address find and rule show request one record', () => {
   expect(callOfVerb('deposit-address', 'find', ['0xAb'], {})).toEqual({
     method: 'GET',
     path: '/deposit-addresses',
@@ -55,7 +55,7 @@ it('deposit-address find and rule show ask for one thing', () => {
   expect(callOfVerb('rule', 'show', ['a/b'], {})).toEqual({ method: 'GET', path: '/rules/a%2Fb', query: {} })
 })
 
-it('deposit report and return send crypto or fiat, by the network', () => {
+it('deposit report and return send crypto or fiat members, depending on the network', () => {
   const verbs = ADMIN_NOUNS.find(({ name }) => name === 'deposit')?.verbs ?? []
   const bodyOf = (name: string, options: Readonly<Record<string, unknown>>) => {
     const verb = verbs.find(({ usage }) => usage.split(' ')[0] === name)
@@ -80,7 +80,7 @@ it('deposit report and return send crypto or fiat, by the network', () => {
   })
 })
 
-it('deposit trace is one line per event on a terminal', () => {
+it('deposit trace prints one line per event on a terminal', () => {
   const trace = ADMIN_NOUNS.find(({ name }) => name === 'deposit')?.verbs.find(({ usage }) => usage === 'trace <id>')
   const deposit = { id: 'D', amount: '1', asset: 'USD', status: 'COMPLETED', disposition: { code: 'NO_RULE' } }
   const entries = [

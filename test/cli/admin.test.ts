@@ -27,7 +27,7 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-/** Runs a verb as the command line does; what it throws is what the command line prints. */
+/** Runs a verb as the command line does; its error is what the command line prints. */
 async function run(...words: string[]): Promise<string> {
   let output = ''
   vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
@@ -46,7 +46,7 @@ async function admin(...words: string[]): Promise<any> {
 }
 
 describe('tidegate admin key encrypt', () => {
-  it('needs an encryption key on the node that it asks', async () => {
+  it('needs an encryption key on the node that it calls', async () => {
     await expect(admin('key', 'encrypt')).rejects.toThrow(/^invalid_state \(409\): keys\.encryption_key is not set/)
   })
 
@@ -63,7 +63,7 @@ describe('tidegate admin key encrypt', () => {
       expect(Buffer.from(own.directory.authority?.pepper ?? [])).toEqual(pepper)
       const { items } = JSON.parse(await run('audit', 'list', ...where))
       expect(items).toMatchObject([{ actor: 'operator', action: 'signing_key.encrypt', subject: key.id }])
-      // A secret made afterwards is hashed with the same pepper.
+      // A secret created afterwards is hashed with the same pepper.
       const customer = JSON.parse(await run('customer', 'create', 'sealed', ...where))
       const words = ['client', 'create', customer.id, 'feed', '--scope', STREAM, ...where]
       const { client_id, client_secret } = JSON.parse(await run(...words))
@@ -75,7 +75,7 @@ describe('tidegate admin key encrypt', () => {
 })
 
 describe('tidegate admin', () => {
-  it('does every call of the operator API and prints what it answers', async () => {
+  it('makes every call of the operator API and prints the response', async () => {
     const customer = await admin('customer', 'create', 'acme', '--streaming')
     expect(customer).toMatchObject({ name: 'acme', enabled: true, streaming: true })
     expect(await admin('customer', 'update', customer.id, '--disable', '--streaming', 'off')).toMatchObject({
@@ -116,7 +116,7 @@ describe('tidegate admin', () => {
     expect((await admin('audit', 'list', '--page-cursor', page.next_page_cursor)).items).toHaveLength(4)
   })
 
-  it('shows a list as a table on a terminal, where no name can steer it, and as JSON with --json', async () => {
+  it('prints a list as a table on a terminal, where no name can send control sequences, and as JSON with --json', async () => {
     const { id } = await admin('customer', 'create', 'ring\u001b[2Jbell\u0007', '--streaming')
     const { isTTY } = process.stdout
     process.stdout.isTTY = true
@@ -127,7 +127,7 @@ describe('tidegate admin', () => {
     expect(lines[3]).toMatch(/^more: --page-cursor \S+$/)
     expect(await run('audit', 'list', '--subject', 'nothing', ...where)).toBe('(none)\n')
     expect(JSON.parse(await run('customer', 'list', '--json', ...where)).items[0].id).toBe(id)
-    // A record is a line per member.
+    // A record is printed as one line per member.
     const record = (await run('customer', 'show', id, ...where)).split('\n')
     expect(record.slice(0, 4)).toEqual([
       `id          ${id}`,
@@ -139,7 +139,7 @@ describe('tidegate admin', () => {
     process.stdout.isTTY = isTTY
   })
 
-  it('says in one line what was refused', async () => {
+  it('reports a refusal in one line', async () => {
     await admin('customer', 'create', 'twice')
     await expect(admin('customer', 'create', 'twice')).rejects.toThrow(
       /^already_exists \(409\): name: .*"name":"twice"/,
@@ -154,7 +154,7 @@ describe('tidegate admin', () => {
 })
 
 describe('names', () => {
-  it('of customers and clients stand where ids are asked for', async () => {
+  it('of customers and clients are accepted in place of ids', async () => {
     const first = await admin('customer', 'create', 'first & only', '--streaming')
     const second = await admin('customer', 'create', 'second')
     const feed = await admin('client', 'create', 'first & only', 'quotes', '--scope', STREAM)
@@ -174,7 +174,7 @@ describe('names', () => {
     expect((await admin('client', 'find', 'quotes')).items).toHaveLength(2)
   })
 
-  it('that nothing has are errors that say where to look', async () => {
+  it('that do not exist are errors that name the verb to list them', async () => {
     await expect(admin('customer', 'show', '../clients')).rejects.toThrow(
       "there is no customer named '../clients': tidegate admin customer list shows all",
     )
@@ -188,7 +188,7 @@ describe('client create --credentials', () => {
   const create = (name: string, ...more: string[]) =>
     admin('client', 'create', 'keeper', name, '--scope', STREAM, '--credentials', join(folder, 'new.json'), ...more)
 
-  it('writes what watch and verify read, for the owner alone, and shows no secret', async () => {
+  it('writes the file that watch and verify read, readable by its owner only, and prints no secret', async () => {
     await admin('customer', 'create', 'keeper')
     const shown = await create('kept', '--url', 'https://api.example.com/')
     const path = join(folder, 'new.json')
@@ -206,13 +206,13 @@ describe('client create --credentials', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600)
     expect(await loadCredentials({ credentials: path }, {})).toMatchObject({ wsUrl: 'wss://api.example.com' })
 
-    // A second one touches nothing, neither the file nor the customer.
+    // A second call changes neither the file nor the customer.
     await expect(create('other')).rejects.toThrow(`${path} exists: name another file, or delete it`)
     expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(written)
     expect((await admin('client', 'list', 'keeper', '--name', 'other')).items).toEqual([])
   })
 
-  it('takes the address from the configuration, and leaves no file behind when nothing was created', async () => {
+  it('takes the address from the configuration, and leaves no file when nothing was created', async () => {
     vi.stubEnv('TIDEGATE_HTTP_HOST', '0.0.0.0')
     const first = await create('configured')
     expect(JSON.parse(readFileSync(first.credentials, 'utf8'))).toMatchObject({ ws_url: 'ws://127.0.0.1:8080' })
@@ -228,7 +228,7 @@ describe('client create --credentials', () => {
 })
 
 describe('the configuration file', () => {
-  it('is the one that TIDEGATE_CONFIG names, unless --config does', async () => {
+  it('is the one that TIDEGATE_CONFIG names, unless --config is given', async () => {
     const path = join(folder, 'tidegate.yaml')
     writeFileSync(path, `operator: {port: ${new URL(side.url).port}}\ndata_dir: ${folder}\n`)
     vi.stubEnv('TIDEGATE_CONFIG', path)
@@ -240,7 +240,7 @@ describe('the configuration file', () => {
 })
 
 describe('the operator token', () => {
-  it('is taken from a named file, else from the environment, else from the data folder', async () => {
+  it('is read from a named file, or the environment, or the data folder, in this order', async () => {
     const url = ['--operator-url', side.url]
     const named = join(folder, 'named')
     writeFileSync(named, side.token)
@@ -251,7 +251,7 @@ describe('the operator token', () => {
     await run('customer', 'list', ...url, '--data_dir', join(folder, 'nowhere'))
   })
 
-  it('that is missing or damaged is told by its path and never shown', async () => {
+  it('that is missing or damaged is reported by its path and never printed', async () => {
     const missing = run('audit', 'list', '--operator-url', side.url, '--data_dir', join(folder, 'nowhere'))
     await expect(missing).rejects.toThrow(/^no operator token at .*nowhere\/operator-token \(ENOENT\)/)
     writeFileSync(join(folder, 'operator-token'), 'two words')
@@ -260,12 +260,12 @@ describe('the operator token', () => {
     expect(failure).not.toContain('words')
   })
 
-  it('is no flag', async () => {
+  it('cannot be given as a flag', async () => {
     await expect(run('audit', 'list', '--operator.token', side.token)).rejects.toThrow(/unknown option/)
   })
 })
 
-describe('the address', () => {
+describe('the address of the operator API', () => {
   it('is the configured one', async () => {
     vi.stubEnv('TIDEGATE_OPERATOR_PORT', new URL(side.url).port)
     await run('customer', 'list', '--data_dir', folder)
@@ -273,7 +273,7 @@ describe('the address', () => {
     await expect(run('customer', 'list', '--data_dir', folder)).rejects.toThrow('operator.port is 0')
   })
 
-  it('where nobody answers is named', async () => {
+  it('is named when no service answers there', async () => {
     const gone = run('customer', 'list', '--operator-url', 'http://127.0.0.1:9', '--data_dir', folder)
     await expect(gone).rejects.toThrow('the operator API at http://127.0.0.1:9 does not answer')
     const wrong = run('customer', 'list', '--operator-url', 'ftp://x', '--data_dir', folder)

@@ -1,4 +1,4 @@
-/** The kit for payment endpoints, against one that is right and against ones that are wrong in one way each. */
+/** `tidegate check-executor` against a correct payment endpoint, and against endpoints with one defect each. */
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,12 +14,12 @@ import { type RunningCommand, runCommand, startProgram } from '../support/comman
 const KEY = Buffer.alloc(32, 9)
 const SECRET = `whsec_${KEY.toString('base64')}`
 
-/** What an endpoint forgets; each is a mistake that has been made. */
+/** The defects of an endpoint; each has occurred in practice. */
 interface Mistakes {
   readonly paysEveryRequest?: true
-  /** Looks and pays, with time in between for another request to look. */
+  /** Looks up and pays without a lock, with time in between for a concurrent request. */
   readonly hasRace?: true
-  /** Answers a repeat with the first reference, and pays all the same. */
+  /** Answers a repeated request with the first reference, but pays again. */
   readonly paysBehindAnswers?: true
   readonly trustsAnything?: true
   readonly ignoresTime?: true
@@ -53,7 +53,7 @@ afterEach(() => {
   }
 })
 
-/** Names of the rules that an endpoint breaks, and whether money would be lost. */
+/** The names of the rules that an endpoint breaks, and whether money would be lost. */
 async function brokenBy(mistakes: Mistakes) {
   const results = new Map<string, object>()
   const made = new Map<string, number>()
@@ -93,7 +93,7 @@ async function brokenBy(mistakes: Mistakes) {
   return { names: broken.map(({ name }) => name), losesMoney: broken.some((result) => result.losesMoney === true) }
 }
 
-it('finds nothing wrong with an endpoint that is right', async () => {
+it('check-executor reports no broken rule of a correct endpoint', async () => {
   expect(await brokenBy({})).toEqual({ names: [], losesMoney: false })
 })
 
@@ -113,12 +113,12 @@ it.each<[keyof Mistakes, string, boolean]>([
   expect(broken.losesMoney).toBe(losesMoney)
 })
 
-it('finds nothing wrong with the example', async () => {
+it('check-executor reports no broken rule of the example', async () => {
   const found = await checkExecutor({ url: exampleUrl, secrets: [SECRET], clock: createSystemClock() })
   expect(found).toEqual(EXECUTOR_RULES.map(([name, rule]) => ({ name, rule })))
 })
 
-it('ends with exit code 1 when a rule is broken, reports as JSON, and shows no secret', async () => {
+it('check-executor exits with 1 when a rule is broken, prints JSON, and shows no secret', async () => {
   writeFileSync(join(folder, 'other'), `whsec_${Buffer.alloc(32, 1).toString('base64')}\n`)
   const call = ['check-executor', exampleUrl, '--json', '--secret-file', join(folder, 'other')]
   const { code, stdout, stderr } = await runCommand(call)

@@ -1,4 +1,4 @@
-/** The naive book against sorting everything anew: the same levels in, the same best levels out. */
+/** The client book compared with sorting all levels: the same input leads to the same best levels. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { BOOK_SIDES, ClientBook, comparePrices } from '../../src/cli/client-book.ts'
@@ -13,7 +13,7 @@ const change = fc.record({
 })
 
 describe('ClientBook', () => {
-  it('has the best levels that sorting all of them gives', () => {
+  it('has the best levels that a full sort gives', () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 60 }), fc.integer({ min: 1, max: 8 }), (changes, count) => {
         const book = new ClientBook()

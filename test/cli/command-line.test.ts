@@ -1,4 +1,4 @@
-/** The frame of the command line: exit codes, one line on stderr, help of every verb, check-config. */
+/** The command line: exit codes, one line on stderr, the help of every verb, and check-config. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), 'tidegate-cli-'))
 
 afterAll(() => rmSync(folder, { recursive: true }))
 
-describe('a mistake', () => {
+describe('a mistake on the command line', () => {
   it.each([
     ['a verb that does not exist', ['serv'], 2, "tidegate: unknown command 'serv' (Did you mean serve?)"],
     [
@@ -44,11 +44,11 @@ describe('a mistake', () => {
       1,
       'tidegate: missing.yaml: cannot be read: ENOENT',
     ],
-  ])('%s is one line on stderr', async (_name, args, code, line) => {
+  ])('such as %s is one line on stderr', async (_name, args, code, line) => {
     expect(await runCommand(args, { cwd: folder })).toEqual({ code, stdout: '', stderr: `${line}\n` })
   })
 
-  it('of saying no verb shows the help and exits with 2', async () => {
+  it('without a verb shows the help and exits with 2', async () => {
     const { code, stderr } = await runCommand([])
     expect(code).toBe(2)
     expect(stderr).toContain('check-config')
@@ -74,13 +74,13 @@ describe('--help', () => {
     if (verb === 'serve') for (const key of SETTING_KEYS) expect(stdout).toContain(`--${key} <value>`)
   })
 
-  it('whose reader has left ends without an error', async () => {
+  it('ends without an error when its output is closed early', async () => {
     const command = startCommand(['record', '--help'])
     command.child.stdout.destroy()
     expect(await command.result).toEqual({ code: 0, stdout: '', stderr: '' })
   })
 
-  it('lists the verbs, and --version says which', async () => {
+  it('lists the verbs, and --version prints the version', async () => {
     expect((await runCommand(['--help'])).stdout).toMatch(/serve .*\n[\s\S]*migrate /)
     expect((await runCommand(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
   })
@@ -100,7 +100,7 @@ markets: [{${MARKET}, sources: [simulator]}]
   const bad = join(folder, 'bad.yaml')
   writeFileSync(bad, 'http: {prt: 9000}\nsimulator: {rate: 0}\n')
 
-  it('shows every effective value and where it came from, secrets masked', async () => {
+  it('shows every effective value and its origin, with secrets masked', async () => {
     const { code, stdout, stderr } = await runCommand(['check-config', '--config', file, '--log.level', 'debug'], {
       environment: { TIDEGATE_SIMULATOR_SEED: '7', TIDEGATE_NONSENSE: '1' },
     })
@@ -115,7 +115,7 @@ markets: [{${MARKET}, sources: [simulator]}]
     for (const key of SETTING_KEYS) expect(stdout).toContain(key)
   })
 
-  it('speaks JSON', async () => {
+  it('prints JSON', async () => {
     const { code, stdout } = await runCommand(['check-config', '--json', '--config', file])
     expect(code).toBe(0)
     const document = JSON.parse(stdout)
@@ -126,7 +126,7 @@ markets: [{${MARKET}, sources: [simulator]}]
     expect(document.settings.markets.value[0].sources).toEqual(['simulator'])
   })
 
-  it('warns of a store on another machine without verified TLS, and masks the secrets of the store', async () => {
+  it('warns about a store on another machine without verified TLS, and masks the secrets of the store', async () => {
     const key = 'ab'.repeat(32)
     const flags = [
       '--conversion.par_assets',
@@ -147,7 +147,7 @@ markets: [{${MARKET}, sources: [simulator]}]
     expect(wrong.stdout).not.toContain('geheim')
   })
 
-  it('asks the venues whether they have the sources of the markets, unless it is offline', async () => {
+  it('asks the venues whether they list the sources of the markets, unless it is offline', async () => {
     const { url, close } = await startListingVenue([listedPair('BTC/USD', 'post_only')])
     const named = join(folder, 'venues.yaml')
     const market = 'quote_asset: USD, price_decimals: 2, amount_decimals: 8, depth: 10'
@@ -182,7 +182,7 @@ markets:
     expect(JSON.parse(away.stdout).warnings).toEqual([expect.stringContaining('kraken could not be asked')])
   })
 
-  it('names every problem with its key, on stdout, and says so in one line on stderr', async () => {
+  it('reports every problem with its key on stdout, and their number in one line on stderr', async () => {
     const text = await runCommand(['check-config', '--config', bad])
     expect(text.code).toBe(1)
     expect(text.stderr).toBe('tidegate: the configuration has 2 problems\n')

@@ -1,4 +1,4 @@
-/** What doctor says of a store that is in use: of its pools of addresses, and of its clock. */
+/** What doctor reports about a store in use: its pools of addresses, and its clock. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSystemClock } from '../../src/base/clock.ts'
 import { askAddressPools } from '../../src/cli/doctor-addresses.ts'
@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => node?.close())
 
-it('says how much is left of imported addresses, warns when nothing is, and is silent where nobody imports', async () => {
+it('doctor reports how many imported addresses are left, warns when none is, and omits the check where none were imported', async () => {
   const api = { url: node.operatorUrl, token: OPERATOR_TOKEN }
   expect(await askAddressPools(api)).toEqual([])
   const addresses = ['HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk']
@@ -36,7 +36,9 @@ it('says how much is left of imported addresses, warns when nothing is, and is s
   expect(refused).toMatchObject({ verdict: 'bad', detail: expect.stringContaining('401') })
 })
 
-/** What is found when the question goes out and the answer comes in so many seconds from now, by this machine's clock. */
+/**
+ * The result when the query is sent and the answer arrives these numbers of seconds from now, by this machine's clock.
+ */
 function found(secondsBefore: number, secondsAfter: number) {
   const now = Date.now()
   const times = [secondsBefore, secondsAfter].map((seconds) => now + seconds * 1_000)
@@ -45,17 +47,17 @@ function found(secondsBefore: number, secondsAfter: number) {
 }
 
 describe('the clock of the store', () => {
-  it('is well when it may be the same, however long the answer took', async () => {
+  it('passes when it may be equal, however long the answer took', async () => {
     expect(await found(-3_600, 3_600)).toMatchObject({ verdict: 'ok', detail: "within 1 s of the store's" })
   })
 
   it.each([
     ['ahead of', 3_600, 3_700],
     ['behind', -3_700, -3_600],
-  ])('is named when this one is %s it, by what it is at least', async (direction, before, after) => {
+  ])('is reported when this clock is %s it, with the least possible difference', async (direction, before, after) => {
     const { verdict, detail } = await found(before, after)
     expect(verdict).toBe('warn')
-    // What has passed since the test began is none of it.
+    // The time since the start of the test is not part of it.
     expect(detail).toMatch(new RegExp(`^3[56]\\d\\d\\.\\d s ${direction} the clock of the store$`))
   })
 })

@@ -4,14 +4,14 @@ import { judgeReadiness } from '../../src/cli/doctor-readiness.ts'
 const row = (name: string, ok: boolean, detail = 'ok') => ({ name, ok, detail })
 const next = 'see its source, and the log of the service'
 
-it('is one line when all is well', () => {
+it('readiness is one line when every check passes', () => {
   const checks = [row('store', true), row('market BTCUSD', true), row('market ETHUSD', true)]
   expect(judgeReadiness({ ready: true, checks })).toEqual([
     { verdict: 'ok', name: 'readiness', detail: 'ready, 2 markets live' },
   ])
 })
 
-it('names markets and sources that are lost, or of which there is something to tell', () => {
+it('readiness names lost markets and sources, and those with further details', () => {
   const checks = [
     row('deposit addresses', true, 'no key in custody.* for BASE'),
     row('market BTCUSD', true),
@@ -27,7 +27,7 @@ it('names markets and sources that are lost, or of which there is something to t
   ])
 })
 
-it('says which gate is shut, and that markets start when none is', () => {
+it('readiness names the gate that is closed, and reports that markets start when none is', () => {
   const details = [row('store', false, 'away'), row('market BTCUSD', false, 'x')]
   expect(judgeReadiness({ ready: false, checks: details })[0]?.detail).toBe('not ready (store: away)')
   expect(judgeReadiness({ ready: false, checks: details.slice(1) })[0]?.detail).toBe('not ready (markets are starting)')

@@ -1,6 +1,6 @@
 /**
- * What doctor says of an installation: with the service running as a process of its own, stopped, on another store,
- * and with one thing after the other put wrong.
+ * What doctor reports about an installation: with the service running in a process of its own, stopped, on another
+ * store, and with one fault after the other.
  */
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Server } from 'node:net'
@@ -31,7 +31,7 @@ interface Finding {
 let folder: string
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'tidegate-doctor-'))
-  // What a run of the tests is told by variables is no configuration.
+  // The variables of the test run are not part of the configuration.
   for (const name of Object.keys(process.env)) if (name.startsWith('TIDEGATE_')) vi.stubEnv(name, undefined)
 })
 afterEach(() => {
@@ -85,7 +85,7 @@ describe('a running service', () => {
     rmSync(home, { recursive: true })
   })
 
-  it('is asked, and nothing is wrong: one line each, aligned, exit code 0', async () => {
+  it('passes every check: one aligned line each, exit code 0', async () => {
     const { code, stdout, stderr } = await runCommand(['doctor', '--data_dir', home, ...ports])
     expect([code, stderr]).toEqual([0, ''])
     const lines = stdout.trimEnd().split('\n')
@@ -113,7 +113,7 @@ describe('a running service', () => {
     expect(lines[14]).toBe(`ok    public port     ${ready.http}, answered by the service`)
   })
 
-  it('that listens elsewhere than its configuration says is named; --operator-url finds it', async () => {
+  it('with other addresses than its configuration is reported; --operator-url finds it', async () => {
     const lost = await doctor('--data_dir', home, ...ANY_PORTS)
     expect(lost.error).toBe('checks failed: service')
     expect(lost.named('service')[0]?.detail).toContain(`process ${ready.pid} has ${home} open and does not answer`)
@@ -122,7 +122,7 @@ describe('a running service', () => {
     expect(found.named('readiness')[0]?.detail).toBe('ready, 3 markets live')
   })
 
-  it('whose public port another program answers is told from it', async () => {
+  it('is distinguished from another program on its public port', async () => {
     const other = createServer((socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'))
     const { port } = await listening(other)
     const { error, named } = await doctor('--data_dir', home, ...ports, '--http.port', String(port))
@@ -133,7 +133,7 @@ describe('a running service', () => {
     expect(gone.named('public port')[0]?.detail).toContain('does not answer (ECONNREFUSED)')
   })
 
-  it('that does not take the operator token cannot be asked', async () => {
+  it('that refuses the operator token cannot be examined', async () => {
     vi.stubEnv('TIDEGATE_OPERATOR_TOKEN', 'another-token-than-its')
     const { named } = await doctor('--data_dir', home, ...ports)
     expect(named('service')[0]?.detail).toContain('invalid_token (401)')
@@ -142,7 +142,7 @@ describe('a running service', () => {
 })
 
 describe('a running service with TLS', () => {
-  it('that still shows the certificate of before is told to read the files again', async () => {
+  it('that still presents the previous certificate causes the advice to send SIGHUP', async () => {
     const paths = [join(folder, 'cert.pem'), join(folder, 'key.pem')] as const
     const renew = async () => {
       const { cert, privateKey } = await certificate(90)
@@ -171,7 +171,7 @@ describe('a running service with TLS', () => {
 })
 
 describe('a stopped service', () => {
-  it('that never ran is well, and nothing is made by looking', async () => {
+  it('that has never run passes, and the check creates nothing', async () => {
     const data = join(folder, 'data')
     const { ok, verdicts } = await doctor('--data_dir', data, ...ANY_PORTS)
     expect(ok).toBe(true)
@@ -191,13 +191,13 @@ describe('a stopped service', () => {
     expect(existsSync(data)).toBe(false)
   })
 
-  it('with an empty store folder has nothing put into it', async () => {
+  it('with an empty store folder gets no file in it', async () => {
     mkdirSync(join(folder, 'store'))
     expect((await doctor('--data_dir', folder, ...ANY_PORTS)).named('store')[0]?.detail).toContain('does not exist yet')
     expect(readdirSync(join(folder, 'store'))).toEqual([])
   })
 
-  it('has its embedded store opened, and left as it was, with the folder free again', async () => {
+  it('has its embedded store opened and left unchanged, and the folder released', async () => {
     await runCommand(['migrate', '--data_dir', folder])
     const before = readdirSync(folder)
     const { ok, named, findings } = await doctor('--data_dir', folder, ...ANY_PORTS)
@@ -211,7 +211,7 @@ describe('a stopped service', () => {
     expect(readdirSync(folder)).toEqual(before)
   })
 
-  it.skipIf(!hasPostgres)('has its PostgreSQL store looked at, without being migrated', async () => {
+  it.skipIf(!hasPostgres)('has its PostgreSQL store examined without applying migrations', async () => {
     vi.stubEnv('TIDEGATE_STORE_URL', await sharedDatabase())
     const fresh = await doctor('--data_dir', folder, ...ANY_PORTS)
     expect(fresh.error).toBe('checks failed: store')
@@ -222,8 +222,8 @@ describe('a stopped service', () => {
     expect((await doctor('--data_dir', folder, ...ANY_PORTS)).error).toBe('checks failed: store')
   })
 
-  it('whose PostgreSQL is away is bad, within seconds, and the password is not shown', async () => {
-    // Nothing listens there: the port belongs to nobody who could be meant by a test.
+  it('whose PostgreSQL is unreachable fails within seconds, without showing the password', async () => {
+    // Port 1: no server listens there.
     vi.stubEnv('TIDEGATE_STORE_URL', 'postgres://tide:geheim@127.0.0.1:1/tide')
     const { error, named, findings } = await doctor('--data_dir', folder, ...ANY_PORTS)
     expect(error).toBe('checks failed: store')
@@ -231,7 +231,7 @@ describe('a stopped service', () => {
     expect(JSON.stringify(findings)).not.toContain('geheim')
   })
 
-  it('whose port is held by another program is bad, with the key to change', async () => {
+  it('whose port is held by another program fails, with the key to change', async () => {
     const other = createServer()
     const { port } = await listening(other)
     const { error, named } = await doctor('--data_dir', folder, '--http.port', String(port), '--operator.port', '0')
@@ -243,13 +243,13 @@ describe('a stopped service', () => {
     })
   })
 
-  it('whose host is not of this machine is bad', async () => {
+  it('whose host does not belong to this machine fails', async () => {
     const { named } = await doctor('--data_dir', folder, ...ANY_PORTS, '--operator.host', '192.0.2.1')
     expect(named('operator port')[0]?.detail).toContain('(EADDRNOTAVAIL)')
   })
 })
 
-describe('files', () => {
+describe('the check of files', () => {
   const token = () => join(folder, 'operator-token')
 
   it.each<[string, string, number, string, string]>([
@@ -257,7 +257,7 @@ describe('files', () => {
     ['open to others', 'x'.repeat(43), 0o644, 'bad', 'open to others (mode 644)'],
     ['damaged', 'x y', 0o600, 'bad', 'is damaged'],
     ['empty', '', 0o600, 'bad', 'is damaged'],
-  ])('an operator token that is %s', async (_what, text, mode, verdict, detail) => {
+  ])('reports an operator token that is %s', async (_what, text, mode, verdict, detail) => {
     writeFileSync(token(), text)
     chmodSync(token(), mode)
     const [finding] = (await doctor('--data_dir', folder, ...ANY_PORTS)).named('operator token')
@@ -270,7 +270,7 @@ describe('files', () => {
     ['fine', 'ab'.repeat(32), 0o600, 'ok', 'mode 600'],
     ['open to others', 'ab'.repeat(32), 0o640, 'bad', 'open to others (mode 640)'],
     ['damaged', 'ab', 0o600, 'bad', 'is damaged'],
-  ])('an encryption key that is %s', async (_what, text, mode, verdict, detail) => {
+  ])('reports an encryption key that is %s', async (_what, text, mode, verdict, detail) => {
     const path = join(folder, 'encryption-key')
     writeFileSync(path, text)
     chmodSync(path, mode)
@@ -279,7 +279,7 @@ describe('files', () => {
     expect(finding?.detail).toContain(detail)
   })
 
-  it('an encryption key that is configured, or missing where the store cannot have one of its own', async () => {
+  it('reports an encryption key from the configuration, and one that is missing where the store cannot contain it', async () => {
     const found = async (...flags: string[]) =>
       (await doctor('--data_dir', folder, ...ANY_PORTS, ...flags)).named('encryption key')
     expect(await found('--keys.encryption_key', 'ab'.repeat(32))).toMatchObject([{ detail: 'from the configuration' }])
@@ -287,7 +287,7 @@ describe('files', () => {
     expect(finding).toMatchObject({ verdict: 'warn', next: expect.stringContaining('tidegate admin key encrypt') })
   })
 
-  it('a data folder that others may read is fine, one that they may write or whose store they may read is not', async () => {
+  it('passes a data folder that others may read, and fails one that they may write or whose store they may read', async () => {
     const found = async () => (await doctor('--data_dir', folder, ...ANY_PORTS)).named('data folder')[0]
     chmodSync(folder, 0o755)
     expect(await found()).toMatchObject({ verdict: 'ok' })
@@ -301,7 +301,7 @@ describe('files', () => {
     expect(await found()).toMatchObject({ verdict: 'bad', next: `chmod o-w ${folder}` })
   })
 
-  it('a data folder that is a file', async () => {
+  it('reports a data folder that is a file', async () => {
     const file = join(folder, 'file')
     writeFileSync(file, '')
     const { error, named } = await doctor('--data_dir', file, ...ANY_PORTS)
@@ -314,14 +314,14 @@ describe('files', () => {
     ['has long to live', 90, 'ok', '89 days left'],
     ['ends soon', 10, 'warn', 'expires in 9 days'],
     ['has ended', -1, 'warn', 'the certificate expired on'],
-  ])('a certificate that %s', async (_what, days, verdict, detail) => {
+  ])('reports a certificate that %s', async (_what, days, verdict, detail) => {
     const { cert, privateKey } = await certificate(days)
     const [finding] = await certificateFindings(cert, privateKey)
     expect(finding?.verdict).toBe(verdict)
     expect(finding?.detail).toContain(detail)
   })
 
-  it('a certificate with the key of another, and one that is not there', async () => {
+  it('reports a certificate with the key of another, and a missing one', async () => {
     const { cert } = await certificate(90)
     const { privateKey } = await certificate(90)
     expect(await certificateFindings(cert, privateKey)).toMatchObject([
@@ -342,13 +342,13 @@ describe('files', () => {
 })
 
 describe('the configuration', () => {
-  it('that is wrong is told key by key, and nothing else is looked at', async () => {
+  it('with errors is reported key by key, and nothing else is examined', async () => {
     const { error, findings } = await doctor('--data_dir', folder, '--http.port', 'x', '--stream.ping_seconds', '-1')
     expect(error).toBe('checks failed: configuration, configuration')
     expect(findings.map(({ detail }) => detail.split(' ', 1)[0])).toEqual(['http.port', 'stream.ping_seconds'])
   })
 
-  it('with a variable that means nothing is a warning', async () => {
+  it('with an unknown variable causes a warning', async () => {
     vi.stubEnv('TIDEGATE_HTTP_PROT', '1')
     const { ok, named } = await doctor('--data_dir', folder, ...ANY_PORTS)
     expect(ok).toBe(true)
@@ -356,8 +356,8 @@ describe('the configuration', () => {
   })
 })
 
-describe('a lock that names another host', () => {
-  it('is bad, with the way to take the folder over', async () => {
+describe('a lock of another host', () => {
+  it('fails, with the command to take the folder over', async () => {
     const facts = {
       pid: 12,
       host: 'other',
@@ -376,8 +376,8 @@ describe('a lock that names another host', () => {
 })
 
 describe('the connection to the store', () => {
-  it('that others could read is a warning', async () => {
-    // Nothing listens there: the address is one for documentation.
+  it('that others could read causes a warning', async () => {
+    // The address is reserved for documentation: no server answers.
     const url = 'postgres://tide:geheim@192.0.2.1/tide'
     const { named, findings } = await doctor('--data_dir', folder, ...ANY_PORTS, '--store.url', url)
     expect(named('store')[0]).toMatchObject({
@@ -400,7 +400,7 @@ describe('the sources of the markets', () => {
     sources: [source],
   })
 
-  it('are judged by what their venues say; a venue that is away is a warning', async () => {
+  it('are judged by the answers of their venues; an unavailable venue causes a warning', async () => {
     const { url, close } = await startListingVenue([listedPair('BTC/USD')])
     const markets = ['BTC', 'XXX'].map((base) => market(base, `kraken:${base}/USD`))
     const flags = ['--data_dir', folder, ...ANY_PORTS, '--feeds.kraken.url', url, '--markets', JSON.stringify(markets)]

@@ -1,4 +1,7 @@
-/** SIGHUP with a configuration that is broken or made to be expensive: the service stays as it was and logs the reason. */
+/**
+ * SIGHUP with configurations that are broken or expensive to parse: the service keeps its configuration and logs the
+ * reason.
+ */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +12,7 @@ import { HOSTILE_CONFIGURATIONS } from '../support/hostile-configurations.ts'
 import { market, OperatorApi } from '../support/running-service.ts'
 
 const REFUSED = '"event":"the configuration has problems: it stays as it was"'
-/** The others differ in what the reader of a configuration makes of them, which has a test of its own. */
+/** The other kinds differ only in parsing, which has tests of its own. */
 const KINDS = ['200,000 unknown keys', 'unknown keys', 'lists without an end', 'an alias of itself', 'long aliases']
 const folder = mkdtempSync(join(tmpdir(), 'tidegate-hostile-reload-'))
 const file = join(folder, 'tidegate.yaml')
@@ -54,21 +57,24 @@ async function expectRefusal(place: () => void): Promise<string> {
   return refusals().at(-1) as string
 }
 
-it.each(KINDS)('%s change nothing', async (kind) => {
+it.each(KINDS)('a reload with %s changes nothing', async (kind) => {
   const line = await expectRefusal(() => writeFileSync(file, HOSTILE_CONFIGURATIONS[kind] as string))
   expect(line.length).toBeLessThan(20_000)
 })
 
-it('a directory changes nothing', async () => {
+it('a reload of a directory changes nothing', async () => {
   expect(await expectRefusal(() => mkdirSync(file))).toContain('it is not a regular file')
 })
 
-it('a missing file changes nothing', async () => {
+it('a reload of a missing file changes nothing', async () => {
   expect(await expectRefusal(() => undefined)).toContain('ENOENT')
 })
 
-it.skipIf(!canMakeFifo)('a named pipe (made with mkfifo) changes nothing, and ends a start', async () => {
-  expect(await expectRefusal(() => makeFifo(file))).toContain('it is not a regular file')
-  const { code, stderr } = await runCommand(['serve', '--config', file])
-  expect([code, stderr]).toEqual([1, `tidegate: ${file}: cannot be read: it is not a regular file\n`])
-})
+it.skipIf(!canMakeFifo)(
+  'a named pipe (made with mkfifo) as the configuration changes nothing on a reload, and fails a start',
+  async () => {
+    expect(await expectRefusal(() => makeFifo(file))).toContain('it is not a regular file')
+    const { code, stderr } = await runCommand(['serve', '--config', file])
+    expect([code, stderr]).toEqual([1, `tidegate: ${file}: cannot be read: it is not a regular file\n`])
+  },
+)

@@ -1,4 +1,4 @@
-/** The ladder as a picture, and that it never is larger than the terminal. */
+/** The ladder as text, and that it never exceeds the size of the terminal. */
 import { describe, expect, it } from 'vitest'
 import { type ConnectionState, Ladder } from '../../src/cli/ladder.ts'
 import { MarketView } from '../../src/cli/market-view.ts'
@@ -23,7 +23,7 @@ function filledView(levels: number): MarketView {
 }
 
 describe('Ladder', () => {
-  it('shows asks above bids, trades beside them, and the connection', () => {
+  it('shows asks above bids, trades next to them, and the connection', () => {
     const lines = new Ladder().lines(filledView(8), OPEN, { columns: 80, rows: 12 }, false)
     expect(lines).toEqual([
       ' BTCUSD  last 67000.50 ▲  8 bids, 8 asks  127.0.0.1:8080',
@@ -41,7 +41,7 @@ describe('Ladder', () => {
     ])
   })
 
-  it('shows trades beneath where there is no room beside', () => {
+  it('shows trades below when the terminal is too narrow', () => {
     const lines = new Ladder().lines(filledView(3), OPEN, { columns: 50, rows: 16 }, false)
     expect(lines.slice(-5)).toEqual([
       'TRADES            PRICE  AMOUNT',
@@ -52,12 +52,12 @@ describe('Ladder', () => {
     ])
   })
 
-  it('shows no more levels than asked for', () => {
+  it('shows no more levels than requested', () => {
     const lines = new Ladder().lines(filledView(8), OPEN, { columns: 80, rows: 40, depth: 2 }, false)
     expect(lines).toHaveLength(8)
   })
 
-  it('says that it waits for the book, and why there is no connection', () => {
+  it('shows that it waits for the book, and why there is no connection', () => {
     const waiting = new Ladder().lines(new MarketView(M), OPEN, { columns: 80, rows: 12 }, false)
     expect(waiting.join('\n')).toContain('waiting for the book')
     const state = { ...OPEN, isOpen: false, note: 'restarting, trying again in 3 s' }
@@ -66,7 +66,7 @@ describe('Ladder', () => {
     )
   })
 
-  it('shows how long a market has been stale, and live in green for a book alone', () => {
+  it('shows for how long a market has been stale, and live in green only with a book', () => {
     const GREEN = '\u001b[32m ● live'
     const last = (view: MarketView) => new Ladder().lines(view, OPEN, { columns: 80, rows: 12 }, true).at(-1)
     expect(last(filledView(3))).toContain(GREEN)
@@ -77,7 +77,7 @@ describe('Ladder', () => {
     expect(last(new MarketView(M))).toContain('no book yet')
   })
 
-  it('is never larger than the terminal, whatever that is', () => {
+  it('never exceeds the terminal, whatever its size', () => {
     for (const levels of [0, 1, 5, 100]) {
       const view = filledView(levels)
       for (let columns = 1; columns <= 200; columns += 7) {
@@ -93,7 +93,7 @@ describe('Ladder', () => {
     }
   })
 
-  it('uses colors only where there are some', () => {
+  it('uses colors only where they are supported', () => {
     const size = { columns: 80, rows: 12 }
     const plain = new Ladder().lines(filledView(8), OPEN, size, false).join('\n')
     const colored = new Ladder().lines(filledView(8), OPEN, size, true).join('\n')

@@ -1,4 +1,4 @@
-/** What a watcher is told: exact spreads, the side that took, and what is not of this API. */
+/** What a watcher is shown: exact spreads, the aggressor side, and the rejection of messages outside this API. */
 import { describe, expect, it } from 'vitest'
 import { MarketView, middleText, spreadText } from '../../src/cli/market-view.ts'
 import { execution, snapshot, update } from '../support/wire.ts'
@@ -26,12 +26,12 @@ describe('spreadText', () => {
     expect(middleText(best)).toBe(middle)
   })
 
-  it('is not there when a side is empty', () => {
+  it('is absent when a side is empty', () => {
     expect(spreadText({ bid: undefined, ask: { price: '1', amount: '1' } })).toBeUndefined()
   })
 })
 
-describe('the side that took', () => {
+describe('the aggressor side', () => {
   const BOOK = snapshot(M, 1, [['100.00', '1.0']], [['101.00', '1.0']])
 
   it.each([
@@ -48,7 +48,7 @@ describe('the side that took', () => {
 })
 
 describe('MarketView', () => {
-  it('counts updates over the last two seconds, heartbeats not among them', () => {
+  it('counts updates over the last two seconds, without heartbeats', () => {
     const made = view()
     const texts = [
       snapshot(M, 1, [['1.0', '1.0']], []),
@@ -67,12 +67,12 @@ describe('MarketView', () => {
     ['{"channel":"market_data"}'],
     ['{"type":"welcome"}'],
     [JSON.stringify(update(M, 2, [['1.0', '1e5']], []))],
-  ])('refuses what is not of this API: %s', (text) => {
+  ])('rejects messages that are not of this API: %s', (text) => {
     const made = view(snapshot(M, 1, [], []))
     expect(() => made.onMessage(text, 0)).toThrow('the service sent an unknown message')
   })
 
-  it('says what to subscribe again when the market was removed or changed, and forgets its book', () => {
+  it('returns what to subscribe again when the market was removed or changed, and drops its book', () => {
     const made = view(snapshot(M, 1, [['1.0', '1.5']], []))
     const entry = { type: 'market_data', params: { market: M } }
     const ended = { type: 'unsubscribe', channels: [{ ...entry, success: true, message: 'the market was changed' }] }
@@ -107,14 +107,14 @@ describe('freshness', () => {
     expect(reconnected.freshness(0)).toEqual({ type: 'waiting' })
   })
 
-  it('is stale since the book was withdrawn, until it is restored', () => {
+  it('is stale from the withdrawal of the book until it is restored', () => {
     const made = view(BOOK, WITHDRAWN)
     expect(made.freshness(7_000)).toEqual({ type: 'stale', ageMilliseconds: 7_000 })
     made.onMessage(JSON.stringify(update(M, 3, [['100.00', '1.0']], [])), 8_000)
     expect(made.freshness(9_000)).toEqual({ type: 'live' })
   })
 
-  it('is what the service reports, with a book and without one', () => {
+  it('is the reported state, with a book and without one', () => {
     for (const made of [view(), view(BOOK), view(BOOK, WITHDRAWN)]) {
       made.served = stale
       expect(made.freshness(1_000)).toEqual({ type: 'stale', ageMilliseconds: 13_000 })

@@ -1,4 +1,4 @@
-/** `tidegate record` on the simulator: on a clock of the test's own, and once as a process that is killed. */
+/** `tidegate record` on the simulator: with the test's own clock, and once as a process that is killed. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { registerRecord } from '../../src/cli/record.ts'
@@ -13,7 +13,7 @@ import { SIMULATED_ARGS } from '../support/simulated-markets.ts'
 const folder = recordingFolder()
 afterAll(() => folder.remove())
 
-/** Only a hang is to reach it. */
+/** Reached only if the test hangs. */
 const PATIENCE = { timeout: 45_000 }
 
 /** Starts the verb and waits until it records. */
@@ -32,10 +32,10 @@ describe('record', () => {
     expect(existsSync(path)).toBe(false)
   })
 
-  it('records for as long as it was told to, and says what', async () => {
+  it('records for the given duration, and reports what it recorded', async () => {
     const path = folder.next()
     const run = await startRecording(path, ['--duration', '3m', '--simulator.rate', '20', '--json'])
-    // Keyframes are the minute's, blocks the second's.
+    // A keyframe per minute, a block per second.
     for (let second = 0; second < 180; second++) {
       run.clock.advance(1_000)
       await new Promise((resolve) => setImmediate(resolve))
@@ -54,7 +54,7 @@ describe('record', () => {
     expect(entries.length).toBeGreaterThan(180)
   })
 
-  it('ends at a signal, with everything up to there', async () => {
+  it('ends at a signal, with everything recorded up to it', async () => {
     const path = folder.next()
     const run = await startRecording(path, ['--simulator.rate', '500'])
     run.clock.advance(500)
@@ -65,7 +65,7 @@ describe('record', () => {
     expect(entries.length).toBeGreaterThan(30)
   })
 
-  it('shows on a terminal how far it is, and which market is lost', async () => {
+  it('shows its progress on a terminal, and which market is lost', async () => {
     const path = folder.next()
     const markets = JSON.stringify([
       {
@@ -91,7 +91,7 @@ describe('record', () => {
     expect(run.stdout.text).toContain('BTCUSD was not live at the end: the recording /nowhere/at.all')
   })
 
-  it('leaves a file alone that is there, unless it is told to replace it', async () => {
+  it('leaves an existing file unchanged unless --force is given', async () => {
     const path = folder.next()
     writeFileSync(path, 'precious')
     const run = runCommand(registerRecord, ['record', path, '--log.level', 'silent', ...SIMULATED_ARGS])
@@ -103,7 +103,7 @@ describe('record', () => {
     expect(await readEntries(path)).toEqual([])
   })
 
-  it('fails on a disk without room', async () => {
+  it('fails on a full disk', async () => {
     const run = runCommand(registerRecord, [
       'record',
       '/dev/full',
@@ -115,10 +115,10 @@ describe('record', () => {
     expect((await run.ended).error).toMatch(/^ENOSPC/)
   })
 
-  it.each(['0', '10', '1.5m', 'soon', '-1s'])('takes a duration of whole units: %s', async (duration) => {
+  it.each(['0', '10', '1.5m', 'soon', '-1s'])('accepts a duration of whole units only: %s', async (duration) => {
     const run = runCommand(registerRecord, ['record', folder.next(), '--duration', duration, '--log.level', 'nonsense'])
     const { error } = await run.ended
-    // The one that is right gets as far as the next mistake.
+    // A valid duration gets as far as the next error.
     expect(error).toContain(duration === '10' ? 'log.level' : 'must be a time like 90s, 10m, 2h or 1d')
   })
 })
@@ -126,7 +126,7 @@ describe('record', () => {
 describe('a recorder that is killed', () => {
   beforeAll(ensureBuilt)
 
-  it('leaves a file whose books are right', async () => {
+  it('leaves a file whose books are correct', async () => {
     const path = folder.next()
     const command = startCommand(
       ['record', path, '--simulator.rate', '500', '--log.level', 'error', ...SIMULATED_ARGS],

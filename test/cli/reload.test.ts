@@ -1,4 +1,4 @@
-/** SIGHUP on a real process: markets come and go under open connections, and nothing else is disturbed. */
+/** SIGHUP on a real process: markets are added and removed under open connections, and nothing else is disturbed. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -77,7 +77,7 @@ const isData = (symbol: string, type: string) => (message: Record<string, unknow
 
 beforeAll(async () => {
   configure({ markets: [BTC, ETH], log: { level: 'info' } })
-  // On the command line, so that what is written to the file is about markets alone.
+  // On the command line, so that the file contains only markets.
   const args = [
     'serve',
     '--config',
@@ -103,7 +103,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-it('a market that comes can be subscribed, one that goes is told, and the connection stays', async () => {
+it('a reload adds a market that can be subscribed, notifies subscribers of a removed one, and keeps the connection', async () => {
   const client = await new Client().open()
   client.subscribe('BTCUSD', 'ETHUSD')
   await client.until('updates of both', isData('BTCUSD', 'UPDATE'))
@@ -130,7 +130,7 @@ it('a market that comes can be subscribed, one that goes is told, and the connec
   await client.until('the new market', isData('SOLUSD', 'UPDATE'))
   expect(client.data('SOLUSD')[0]?.type).toBe('SNAPSHOT')
   expect(client.data('ETHUSD')).toHaveLength(count)
-  // One SNAPSHOT for the whole life of the connection: nothing of the market that stayed was lost.
+  // One SNAPSHOT for the whole life of the connection: no message of the remaining market was lost.
   expect(client.data('BTCUSD').filter(({ type }) => type === 'SNAPSHOT')).toHaveLength(1)
   const { checks } = (await (await fetch(`${service.operator.url}/readyz`)).json()) as { checks: { name: string }[] }
   expect(checks.map(({ name }) => name).filter((name) => name.startsWith('market'))).toEqual([
@@ -155,7 +155,7 @@ it('a market that comes can be subscribed, one that goes is told, and the connec
   client.socket.close()
 })
 
-it('a key that needs a restart is named and keeps its value; a live one does not', async () => {
+it('a reload names a key that needs a restart and keeps its value, unlike a key that can change', async () => {
   configure({ markets: [BTC], stream: { subscriptions_max: 1, ping_seconds: 3 } })
   expect(await reload('keys that need a restart keep their old value')).toMatchObject({
     level: 'warn',
@@ -173,7 +173,7 @@ it('a key that needs a restart is named and keeps its value; a live one does not
   client.socket.close()
 })
 
-it('a broken configuration changes nothing, and every problem is in the log', async () => {
+it('a reload of a broken configuration changes nothing, and logs every problem', async () => {
   configure({ markets: [{ ...SOL, depth: -1 }], stream: { subscriptions_max: 0 } })
   expect(await reload('the configuration has problems: it stays as it was')).toMatchObject({
     level: 'error',
@@ -196,7 +196,7 @@ it('a broken configuration changes nothing, and every problem is in the log', as
   client.socket.close()
 })
 
-it('the level of the log can be changed', async () => {
+it('a reload changes the log level', async () => {
   configure({ markets: [BTC, ETH], log: { level: 'error' } })
   command.child.kill('SIGHUP')
   const readiness = async () => (await fetch(`${service.operator.url}/readyz`)).text()

@@ -1,5 +1,5 @@
 /**
- * `tidegate replay` as a process: a recording of the simulator, served to a client that knows nothing but the wire, and
+ * `tidegate replay` as a process: a recording of the simulator, served to a client of the documented stream, and
  * described.
  */
 import { readFileSync, truncateSync } from 'node:fs'
@@ -18,7 +18,7 @@ import { ensureBuilt, temporaryFolder } from '../support/running-service.ts'
 import { fetchToken, SampleClient } from '../support/sample-client.ts'
 import { SIMULATED_ARGS } from '../support/simulated-markets.ts'
 
-/** The simulated markets, whose definitions the recording carries. */
+/** The simulated markets, whose definitions the recording contains. */
 const MARKETS = [
   { symbol: 'BTCUSD', price: 2, amount: 8 },
   { symbol: 'ETHUSD', price: 2, amount: 8 },
@@ -60,7 +60,7 @@ function replay(...args: readonly string[]): RunningCommand {
 }
 
 describe('replay', () => {
-  it('gives a client the books and executions that were recorded', async () => {
+  it('serves the recorded books and executions to a client', async () => {
     const command = replay('--http.port', '0', '--operator.port', '0', '--speed', '0.8', '--stream.drain_seconds', '0')
     try {
       const ready = JSON.parse(await command.line((line) => line.startsWith('{'))) as { http: string; ws: string }
@@ -92,7 +92,7 @@ describe('replay', () => {
     }
   })
 
-  it('describes a file, and what of it is torn', async () => {
+  it('describes a file, including a torn end', async () => {
     const whole = await described(replay('--info', '--json').result)
     const counts = SYMBOLS.map((market, index) => ({
       market,
@@ -114,7 +114,7 @@ describe('replay', () => {
     expect(text.stdout).toContain('The configuration that replays it:\nmarkets:\n  - {"symbol":"BTCUSD"')
   })
 
-  it('names a file or place that it cannot begin with', async () => {
+  it('reports a file or position that it cannot start from', async () => {
     const [other, late, odd] = await Promise.all([
       startCommand(['replay', join(data.path, 'data/demo-client.json')], { isBuilt: true }).result,
       replay('--from', '60').result,

@@ -1,6 +1,6 @@
 /**
- * The service as a process, from its first start to its last: what it prints, what it leaves in the data folder, how
- * it answers a second start, how it goes down. One demo on one folder serves the cases in order.
+ * The service as a process, from its first start to its last: its output, the files in its data folder, its answer to a
+ * second start, its shutdown. One demo on one folder serves the cases in order.
  */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
@@ -80,7 +80,7 @@ describe('demo', () => {
     ready = await readyOf(demo)
   })
 
-  it('says in at most 15 lines where everything is, without a secret, and then that it is ready', async () => {
+  it('prints all addresses in at most 15 lines, without a secret, and then that it is ready', async () => {
     const lines = demo.stdout().trimEnd().split('\n')
     expect(lines.length).toBeLessThanOrEqual(16)
     expect(JSON.parse(lines.at(-1) ?? '')).toEqual({ ready: true, ...ready })
@@ -94,7 +94,7 @@ describe('demo', () => {
     expect(demo.stderr()).not.toContain(client_secret)
   })
 
-  it('leaves credentials that only the owner can read, with the live addresses', () => {
+  it('leaves credentials with the current addresses that only the owner can read', () => {
     expect(Object.keys(readDemoFile())).toEqual([
       'client_id',
       'client_secret',
@@ -114,7 +114,7 @@ describe('demo', () => {
     }
   })
 
-  it('prints a curl line that gets a token', async ({ skip }) => {
+  it('prints a curl command that gets a token', async ({ skip }) => {
     const line =
       demo
         .stdout()
@@ -129,7 +129,7 @@ describe('demo', () => {
     expect(JSON.parse(stdout)).toMatchObject({ token_type: 'bearer', expires_in: 3600 })
   })
 
-  it('prints a watch line that shows the market', async () => {
+  it('prints a watch command that shows the market', async () => {
     const words =
       demo
         .stdout()
@@ -160,7 +160,7 @@ describe('demo', () => {
     expect(await (await fetch(`${ready.operator}/metrics`)).text()).toContain('tidegate_commits_total{market="BTCUSD"}')
   })
 
-  it('holds the folder: a second start names the holder and exits with 1', async () => {
+  it('locks the folder: a second start names the holder and exits with 1', async () => {
     const second = await runCommand(['serve', ...FLAGS, '--log.level', 'error'])
     expect(second).toEqual({
       code: 1,
@@ -210,7 +210,7 @@ describe('a later start', () => {
     await fetchToken(readDemoFile())
   })
 
-  it('of serve prints exactly one line, and drains: not ready at once, no new connection after the delay', async () => {
+  it('of serve prints exactly one line, and its shutdown drains: not ready at once, no new connection after the delay', async () => {
     command = start('serve', '--http.drain_delay_seconds', '6', '--stream.drain_seconds', '0')
     const ready = await readyOf(command)
     expect(command.stdout().split('\n')).toHaveLength(2)
@@ -228,15 +228,15 @@ describe('a later start', () => {
     expect(await closed).toBe(1012)
     expect((await command.result).code).toBe(0)
     await expect(fetch(ready.http)).rejects.toThrow()
-    // A second signal would be impatience.
+    // A second signal would end the process at once.
     command = undefined
   })
 })
 
-describe('serve without markets that somebody configured', () => {
+describe('serve without configured markets', () => {
   const ELSEWHERE = ['--http.port', '0', '--operator.port', '0', '--data_dir', join(folder, 'elsewhere')]
 
-  it('starts, serves none, and says so where it is looked at', async () => {
+  it('starts without markets, and reports that where markets are looked up', async () => {
     const command = startCommand(['serve', ...ELSEWHERE])
     running.add(command)
     const { operator } = await readyOf(command)
@@ -253,7 +253,7 @@ describe('serve without markets that somebody configured', () => {
     running.delete(command)
   })
 
-  it('does not start with simulated ones unless they are allowed: one line that names both keys', async () => {
+  it('refuses simulated markets unless they are allowed, in one line that names both keys', async () => {
     const [, markets = ''] = SIMULATED_ARGS
     const result = await runCommand(['serve', ...ELSEWHERE, '--markets', markets])
     expect(result).toMatchObject({ code: 1, stdout: '' })
@@ -265,7 +265,7 @@ describe('serve without markets that somebody configured', () => {
     expect(check.stdout).toMatch(/^markets\[0\]\.sources\[0\] +is simulator, .*simulator\.allowed/)
   })
 
-  it('shows simulated ones where they are allowed', async () => {
+  it('serves simulated markets where they are allowed', async () => {
     const command = startCommand(['serve', ...ELSEWHERE, ...SIMULATED_ARGS])
     running.add(command)
     const { operator } = await readyOf(command)
@@ -281,7 +281,7 @@ describe('serve without markets that somebody configured', () => {
   })
 })
 
-it('a configured public address is the one that customers are given', async () => {
+it('a configured public address is the one given to customers', async () => {
   const command = start('demo', '--http.public_url', 'https://books.example/')
   const { http } = await readyOf(command)
   expect(http).toContain('127.0.0.1')
@@ -290,13 +290,13 @@ it('a configured public address is the one that customers are given', async () =
   expect((await command.result).code).toBe(0)
 })
 
-it('migrate says that there is nothing to do, and gives the folder back', async () => {
+it('migrate reports that there is nothing to do, and releases the folder', async () => {
   const result = await runCommand(['migrate', '--data_dir', folder])
   expect(result).toEqual({ code: 0, stdout: 'the schema is current\n', stderr: '' })
   expect(existsSync(join(folder, 'lock'))).toBe(false)
 })
 
-it('a folder whose lock names another host is refused, until --take-over is given', async () => {
+it('a folder locked by another host is refused until --take-over is given', async () => {
   const facts = { pid: 12, host: 'other', boot_id: '', started: '2026-01-01T00:00:00.000Z', process_start: '' }
   const nonce = '0190a000-0000-7000-8000-000000000000'
   writeFileSync(join(folder, 'lock'), JSON.stringify({ ...facts, has_socket: true, nonce }))
@@ -309,7 +309,7 @@ it('a folder whose lock names another host is refused, until --take-over is give
   expect(existsSync(join(folder, 'lock'))).toBe(false)
 })
 
-it('a port that is taken is one line, and gives the folder back', async () => {
+it('a port in use is one error line, and the folder is released', async () => {
   const holder = createServer().listen(0, '127.0.0.1')
   await once(holder, 'listening')
   const { port } = holder.address() as AddressInfo

@@ -1,4 +1,4 @@
-/** The service while nobody reads its log: it answers, counts what it drops, and ends when it is asked to. */
+/** The service while its log is not read: it answers, counts the dropped lines, and ends on request. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { constants, openSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -10,7 +10,7 @@ import { FAST_STORE_STARTS } from '../support/command-line.ts'
 import { canMakeFifo, makeFifo } from '../support/fifo.ts'
 import { ensureBuilt, OperatorApi, temporaryFolder } from '../support/running-service.ts'
 
-/** Of which the log would be several times what a pipe and the buffer hold. */
+/** Their log lines are several times what a pipe and the buffer hold. */
 const REQUESTS = 8_000
 /** A client may send 100 requests ahead of their answers. */
 const AT_ONCE = 50
@@ -43,7 +43,7 @@ async function startService(name: string, stderr: number | 'pipe') {
   return { child, ended, http: ready.http, operator: new OperatorApi(ready.operator, data) }
 }
 
-/** Sends many requests over one connection, some at once; resolves to how many were answered with `status`. */
+/** Sends many pipelined requests over one connection; resolves to the number answered with `status`. */
 async function countAnswers(url: string, path: string, status: number, requests: number): Promise<number> {
   const { hostname, port } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port) })
@@ -65,7 +65,7 @@ async function countAnswers(url: string, path: string, status: number, requests:
 
 async function expectToServe(name: string, stderr: number | 'pipe'): Promise<void> {
   const { child, ended, http, operator } = await startService(name, stderr)
-  // What is refused is limited in the log; probes that are answered are not, at the level debug, and fill it.
+  // The log of refusals is limited; that of answered probes at level debug is not, and fills the pipe.
   expect(await countAnswers(http, '/v2/identity/accounts', 401, 500)).toBe(500)
   expect(await countAnswers(operator.url, '/livez', 200, REQUESTS)).toBe(REQUESTS)
   expect(await operator.metric('tidegate_log_lines_dropped_total')).toBeGreaterThan(0)
@@ -73,11 +73,14 @@ async function expectToServe(name: string, stderr: number | 'pipe'): Promise<voi
   expect(await ended).toBe(0)
 }
 
-it('a socket that nobody reads stops neither answers nor the end', () => expectToServe('socket', 'pipe'))
+it('a log socket that is not read delays neither responses nor the shutdown', () => expectToServe('socket', 'pipe'))
 
-it.skipIf(!canMakeFifo)('a pipe that nobody reads (made with mkfifo) stops neither answers nor the end', async () => {
-  const path = join(folder.path, 'stderr')
-  makeFifo(path)
-  openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
-  await expectToServe('pipe', openSync(path, 'w'))
-})
+it.skipIf(!canMakeFifo)(
+  'a log pipe that is not read (made with mkfifo) delays neither responses nor the shutdown',
+  async () => {
+    const path = join(folder.path, 'stderr')
+    makeFifo(path)
+    openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    await expectToServe('pipe', openSync(path, 'w'))
+  },
+)

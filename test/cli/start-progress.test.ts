@@ -3,7 +3,7 @@ import { showStart } from '../../src/cli/start-progress.ts'
 import { CapturedOutput } from '../support/command-run.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
-it('a start on a terminal shows that it goes on, and leaves nothing behind', () => {
+it('a start on a terminal shows its progress, and clears it at the end', () => {
   const output = new CapturedOutput({ columns: 80, rows: 24 })
   const clock = new VirtualClock()
   const end = showStart('demo', output, clock)
@@ -15,7 +15,7 @@ it('a start on a terminal shows that it goes on, and leaves nothing behind', () 
   expect(output.text).toBe(`${lines.join('')}${clear}`)
 })
 
-it('a start elsewhere shows nothing', () => {
+it('a start without a terminal shows no progress', () => {
   const output = new CapturedOutput(undefined)
   showStart('demo', output, new VirtualClock())()
   expect(output.text).toBe('')

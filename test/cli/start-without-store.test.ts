@@ -1,4 +1,4 @@
-/** A node whose store is away or behind when it starts: what it answers, how it goes on by itself, how it is stopped. */
+/** A node whose store is unavailable or lacks migrations at the start: its responses, its recovery, its shutdown. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { SIMULATED_ARGS } from '../support/simulated-markets.ts'
 const folder = mkdtempSync(join(tmpdir(), 'tidegate-away-'))
 let running: RunningCommand | undefined
 
-/** Starts a node on that store and waits until its doors are open. */
+/** Starts a node on that store and waits until its listeners are open. */
 async function start(storeUrl: string) {
   const flags = ['--http.port', '0', '--operator.port', '0', '--data_dir', folder, '--store.url', storeUrl]
   const command = startCommand(['serve', ...flags, ...SIMULATED_ARGS])
@@ -30,11 +30,11 @@ afterEach(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true }))
 
-describe('a node whose store cannot be reached', () => {
-  // Nothing listens there: the port belongs to nobody who could be meant by a test.
+describe('a node whose store is unreachable', () => {
+  // Port 1: no server listens there.
   const NOWHERE = 'postgres://tidegate@127.0.0.1:1/tidegate'
 
-  it('answers that it is not available, says why, and ends with 0 when it is told to', async () => {
+  it('answers 503, reports the reason, and ends with 0 on a signal', async () => {
     const { command, http, operator } = await start(NOWHERE)
     await command.errorLine(waits(''))
     const readiness = await fetch(`${operator}/readyz`)
@@ -59,13 +59,13 @@ describe('a node whose store cannot be reached', () => {
     expect(code, stderr).toBe(0)
     expect(stdout).toBe('')
     expect(stderr).toContain('"event":"stopped"')
-    // No reason again and again; on a slow machine a connection may take too long before one is refused.
+    // No reason is logged twice; on a slow machine a connection may time out before one is refused.
     const reasons = stderr.split('\n').flatMap((line) => (waits('')(line) ? JSON.parse(line).reason : []))
     expect(reasons.filter((reason, index) => reason === reasons[index - 1])).toEqual([])
   })
 })
 
-describe.skipIf(!hasPostgres)('a node whose store comes later (needs PostgreSQL server programs)', () => {
+describe.skipIf(!hasPostgres)('a node whose store becomes available later (needs PostgreSQL server programs)', () => {
   it('waits for the server, its migrations and, as a demo, for its clients; and refuses a newer schema', async () => {
     const server = PostgresServer.create()
     try {

@@ -1,4 +1,4 @@
-/** Golden pairs: for every rule one stream that breaks it, and it alone, and a clean stream that breaks none. */
+/** Golden pairs: for every rule a stream that breaks only that rule, and a correct stream that breaks none. */
 import { describe, expect, it } from 'vitest'
 import { StreamChecker } from '../../src/cli/stream-checker.ts'
 import { VIOLATIONS, type ViolationName } from '../../src/cli/violations.ts'
@@ -6,7 +6,7 @@ import { acknowledged, bookTime, execution, heartbeat, nanosecondTime, snapshot,
 
 const M = 'BTCUSD'
 
-/** A connection that is fully subscribed and has its book: 100.00 / 101.00, three levels a side. */
+/** A connection with all subscriptions and its book: 100.00 / 101.00, three levels per side. */
 const OPENING: object[] = [
   acknowledged(M),
   snapshot(
@@ -60,7 +60,7 @@ const CLEAN: object[] = [
 interface Case {
   readonly name: ViolationName
   readonly title: string
-  /** Sent after the opening; a string as it is, a number lets that many milliseconds pass. */
+  /** Sent after the opening; a string is sent unchanged, a number advances the clock by that many milliseconds. */
   readonly messages: readonly (object | string | number)[]
   readonly opening?: readonly object[]
 }
@@ -345,7 +345,7 @@ function play(messages: readonly (object | string | number)[]): {
 }
 
 describe('StreamChecker', () => {
-  it('finds nothing wrong with a clean stream', () => {
+  it('reports nothing for a correct stream', () => {
     const { names, checker, now } = play(CLEAN)
     expect(names).toEqual([])
     expect(checker.onEnd(now, [M])).toEqual([])
@@ -365,12 +365,12 @@ describe('StreamChecker', () => {
     ])
   })
 
-  it('has a case for every rule', () => {
+  it('has a case in this file for every rule', () => {
     const covered = new Set([...CASES.map(({ name }) => name), 'snapshot-missing'])
     expect([...covered].sort()).toEqual(Object.keys(VIOLATIONS).sort())
   })
 
-  it('starts anew with a connection, but keeps what a market has decimals', () => {
+  it('starts again with each connection, but keeps the decimals of the markets', () => {
     const { checker } = play(OPENING)
     checker.onConnect()
     expect(checker.onMessage(JSON.stringify(FINE), 0).map(({ name }) => name)).toEqual(['not-subscribed'])
@@ -379,7 +379,7 @@ describe('StreamChecker', () => {
     expect(checker.onMessage(JSON.stringify(older), 0).map(({ name }) => name)).toEqual(['decimals-changed'])
   })
 
-  it('takes the interval of heartbeats that it is told', () => {
+  it('uses the interval of heartbeats that it is given', () => {
     const checker = new StreamChecker({ heartbeatMilliseconds: 100 })
     checker.onMessage(JSON.stringify(acknowledged(M)), 0)
     checker.onMessage(JSON.stringify(heartbeat(1)), 0)

@@ -24,7 +24,7 @@ describe('--url', () => {
     },
   )
 
-  it('is enough beside a file with nothing but the client and its secret', async () => {
+  it('is enough with a file that contains only the client and its secret', async () => {
     const credentials = join(folder, 'bare.json')
     writeFileSync(credentials, JSON.stringify({ client_id: 'id', client_secret: 'secret' }))
     expect(await loadCredentials({ credentials, url: 'http://127.0.0.1:8080' }, {})).toMatchObject({

@@ -1,4 +1,4 @@
-/** `tidegate torture` against clients that react rightly, and against one for each wrong reaction. */
+/** `tidegate torture` against correct clients, and against one client for each wrong reaction. */
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -34,7 +34,7 @@ async function serveClients(run: TortureRun, misbehaviour?: Misbehaviour, silenc
   }
 }
 
-it('finds nothing wrong with a client that reacts as documented', async () => {
+it('torture reports nothing for a client that reacts as documented', async () => {
   const run = runTorture(folder.path, ['--pace', '100'], clockOfSpeed(4))
   void serveClients(run)
   const { exitCode, error, results } = await run.ended
@@ -48,7 +48,7 @@ it('finds nothing wrong with a client that reacts as documented', async () => {
   expect(results.map(({ name }) => name)).toEqual(SCENARIOS.map(({ name }) => name))
 })
 
-it('finds nothing wrong with a client that takes a silent connection for lost', async () => {
+it('torture reports nothing for a client that closes a silent connection', async () => {
   const run = runTorture(folder.path, ['--only', 'silence'], clockOfSpeed(5))
   void serveClients(run, undefined, 500)
   expect(await run.ended).toMatchObject({ exitCode: 0, results: [{ name: 'silence', outcome: 'right' }] })
@@ -56,8 +56,8 @@ it('finds nothing wrong with a client that takes a silent connection for lost', 
 
 type WrongRow = [reaction: WrongReactionName, scenario: string, misbehaviour: Misbehaviour | undefined, speed: number]
 /**
- * Speed of the clock: what a client never does is awaited at 20; what it does ends the wait, so 1 takes no longer; what
- * it does at once looks as fast as it is at less than 1, however slow the machine.
+ * Speed of the clock. 20 for reactions that never come, 1 for those that end the wait, less than 1 for immediate
+ * reactions, so that they are seen as immediate on a slow machine.
  */
 const WRONG: readonly WrongRow[] = [
   ['did-not-come-back', 'close-1012', 'stays away', 20],
@@ -75,7 +75,7 @@ const WRONG: readonly WrongRow[] = [
   ['wrong-cursor', 'resume-cursor', 'keeps its first cursor', 1],
 ]
 
-describe('names what a client does wrong', () => {
+describe('torture reports', () => {
   it.concurrent.each(WRONG)('%s in %s', async (reaction, scenario, misbehaviour, speed) => {
     // A silence is only played at pace 1.
     const pace = scenario === 'silence' ? '1' : '3'
@@ -89,7 +89,7 @@ describe('names what a client does wrong', () => {
     })
   })
 
-  it.concurrent('program-ended, with its last words', async () => {
+  it.concurrent('program-ended, with the last lines of the program', async () => {
     const program = [process.execPath, join(ROOT, 'test/support/torture-program.mjs')]
     const run = runTorture(folder.path, ['--only', 'close-1001', '--', ...program])
     const { exitCode, results } = await run.ended
@@ -105,13 +105,13 @@ describe('names what a client does wrong', () => {
     })
   })
 
-  it('and each wrong reaction is provoked above', () => {
+  it('every wrong reaction in the cases above', () => {
     const provoked = new Set<string>(['program-ended', ...WRONG.map(([reaction]) => reaction)])
     expect(Object.keys(WRONG_REACTIONS).filter((name) => !provoked.has(name))).toEqual([])
   })
 })
 
-it('says when there is no client, and that it was interrupted', async () => {
+it('torture reports that no client connected, and that it was interrupted', async () => {
   const run = runTorture(folder.path, ['--only', 'close-1001', '--', process.execPath, '-e', 'console.error("no")'])
   const missing = 'there is no client to judge: it ended with exit code 0: no'
   expect(await run.ended).toEqual({ exitCode: 1, error: missing, results: [] })
@@ -121,7 +121,7 @@ it('says when there is no client, and that it was interrupted', async () => {
   expect(await waiting.ended).toMatchObject({ exitCode: 1, error: 'interrupted' })
 })
 
-it('writes credentials that only their owner can read, and replaces no others', async () => {
+it('torture writes credentials that only their owner can read, and replaces no others', async () => {
   const path = join(folder.path, 'real.json')
   const run = runTorture(folder.path, ['--only', 'close-1001'])
   await run.stderr.until('a question', () => run.stderr.text.includes('waiting for the client'))
@@ -137,13 +137,13 @@ it('writes credentials that only their owner can read, and replaces no others', 
   rmSync(path)
 })
 
-it('refuses the name of a scenario that does not exist', async () => {
+it('torture rejects the name of an unknown scenario', async () => {
   const { exitCode, error } = await runTorture(folder.path, ['--only', 'close-9999']).ended
   expect(exitCode).toBe(1)
   expect(error).toContain('It must be the name of a scenario')
 })
 
-it('docs/guide/test-your-client.md lists every scenario and every wrong reaction as it is', () => {
+it('docs/guide/test-your-client.md lists every scenario and every wrong reaction', () => {
   const page = readFileSync(join(ROOT, 'docs/guide/test-your-client.md'), 'utf8')
   const scenarios = SCENARIOS.map(
     ({ name, sends, rightReaction, waitSeconds }) => `| \`${name}\` | ${sends} | ${rightReaction} | ${waitSeconds} |`,

@@ -1,4 +1,4 @@
-/** `tidegate verify` against a service that says what the test tells it to. */
+/** `tidegate verify` against a service that sends what the test specifies. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -50,7 +50,7 @@ function sendClean(connection: FakeConnection, market: string): void {
 }
 
 describe('verify', () => {
-  it('says that a sound service is sound, and ends with 0', async () => {
+  it('reports that a correct service is correct, and ends with 0', async () => {
     const run = verify([M, '--seconds', '10', '--credentials', await startService()])
     const connection = await service.connection(0)
     sendClean(connection, M)
@@ -71,7 +71,7 @@ No violations.
     expect(run.stderr.text).toBe('')
   })
 
-  it('subscribes again to a market that was changed, and checks no more of one that was removed', async () => {
+  it('subscribes again to a market that was changed, and stops checking one that was removed', async () => {
     const refusal = {
       success: false,
       error: 'UNKNOWN_CHANNEL_PARAMS_CONFIGURATION',
@@ -134,7 +134,7 @@ No violations.
     })
   })
 
-  it('does not call a service sound that sent no book', async () => {
+  it('does not call a service correct that sent no book', async () => {
     const run = verify([M, 'ETHUSD', '--seconds', '3', '--credentials', await startService()])
     const connection = await service.connection(0)
     sendClean(connection, M)
@@ -145,7 +145,7 @@ No violations.
     expect(run.stdout.text).toContain('ETHUSD: no SNAPSHOT on this connection')
   })
 
-  it('goes on after a restart of the service', async () => {
+  it('continues after a restart of the service', async () => {
     const run = verify([M, '--seconds', '10', '--credentials', await startService()])
     const first = await service.connection(0)
     sendClean(first, M)
@@ -177,20 +177,20 @@ No violations.
     expect(run.stdout.text).toContain('BTCUSD: market_data: UNKNOWN')
   })
 
-  it('takes the markets of the credentials file when none are given', async () => {
+  it('uses the markets of the credentials file when none are given', async () => {
     const run = verify(['--credentials', await startService({}, { markets: ['SOLUSD'] })])
     const connection = await service.connection(0)
     expect(connection.requests[0]?.channels?.[0]).toEqual({ type: 'market_data', params: { market: 'SOLUSD' } })
     run.interrupt()
   })
 
-  it('asks for markets when nothing names them', async () => {
+  it('asks for markets when none are named', async () => {
     const run = verify(['--credentials', await startService()])
     expect((await run.ended).error).toContain('which markets?')
     expect(service.tokenRequests).toHaveLength(0)
   })
 
-  it('shows progress on a terminal and takes it away', async () => {
+  it('shows progress on a terminal and clears it', async () => {
     const run = verify([M, '--credentials', await startService()], { terminal: { columns: 80, rows: 24 } })
     const connection = await service.connection(0)
     sendClean(connection, M)

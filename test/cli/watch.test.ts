@@ -1,4 +1,4 @@
-/** `tidegate watch` against a service that says what the test tells it to. Time is virtual, waiting is for events. */
+/** `tidegate watch` against a service that sends what the test specifies, on a virtual clock. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,7 +34,7 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const run of runs) run.interrupt()
   await Promise.all(runs.map((run) => run.ended))
-  // Whatever happened, no secret and no token may have been shown.
+  // In no case may a secret or a token have been shown.
   for (const run of runs) {
     expect(run.stdout.text + run.stderr.text).not.toContain(service.clientSecret)
     expect((await run.ended).error).not.toContain(service.clientSecret)
@@ -61,12 +61,12 @@ function untilLine(run: CommandRun, text: string): Promise<void> {
   return run.stdout.until(`a line with ${text}`, () => run.stdout.text.includes(text))
 }
 
-/** Until something falls due after so long: the answer to a question has come. */
+/** Resolves when a timer of this delay is scheduled: the reply to a request has arrived. */
 async function untilDueIn({ clock }: CommandRun, milliseconds: number): Promise<void> {
   while (!clock.isDueIn(milliseconds)) await new Promise((resolve) => setImmediate(resolve))
 }
 
-describe('watch, not on a terminal', () => {
+describe('watch without a terminal', () => {
   it('prints one line per event and ends with 0 when interrupted', async () => {
     const run = watch([M, '--credentials', await startService()])
     const connection = await service.connection(0)
@@ -107,7 +107,7 @@ describe('watch, not on a terminal', () => {
     await service.until('a clean close', () => connection.closed?.code === 1000)
   })
 
-  it('shows as many levels as --depth says', async () => {
+  it('shows as many levels as --depth requests', async () => {
     const run = watch([M, '--depth', '5', '--credentials', await startService()])
     const connection = await service.connection(0)
     connection.send(BOOK)
@@ -123,14 +123,14 @@ describe('watch, not on a terminal', () => {
     expect(await run.ended).toEqual({ exitCode: 0, error: '' })
   })
 
-  it('reads no more while its reader is behind', async () => {
+  it('stops reading while its own output is not drained', async () => {
     const run = watch([M, '--credentials', await startService()])
     const connection = await service.connection(0)
     await untilLine(run, 'connected')
     run.stdout.isReaderFast = false
     connection.send(BOOK)
     await untilLine(run, 'snapshot')
-    // Many times what one read of the socket holds; how much of it the kernel takes is the machine's affair.
+    // Many times what one read of the socket returns; how much the kernel buffers depends on the machine.
     const count = 20_000
     const send = (index: number) => connection.send(update(M, 2 + index, [['100.00', `1.${1000 + index}`]], []))
     for (let index = 0; index < 50; index++) send(index)
@@ -144,14 +144,14 @@ describe('watch, not on a terminal', () => {
     await run.stdout.until('every update', () => run.stdout.writes === count + 2)
   })
 
-  it('ends without an error when its reader goes away', async () => {
+  it('ends without an error when its output is closed', async () => {
     const run = watch([M, '--credentials', await startService()])
     await service.connection(0)
     run.stdout.emit('error', Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }))
     expect(await run.ended).toEqual({ exitCode: 0, error: '' })
   })
 
-  it('shows no control characters of the service to the terminal', async () => {
+  it('sends no control characters of the service to the terminal', async () => {
     const run = watch([M, '--credentials', await startService()])
     const connection = await service.connection(0)
     connection.send({ channel: 'heartbeat', payload: { timestamp: 'now\u001b[2J\nfake line' } })
@@ -159,7 +159,7 @@ describe('watch, not on a terminal', () => {
   })
 })
 
-describe('watch, of a market without a source', () => {
+describe('watch of a market without a source', () => {
   const TIME = new Date('2026-01-01T00:00:30.000Z').toUTCString()
   const answer = (state: string, since: string) => ({
     status: 200,
@@ -203,7 +203,7 @@ describe('watch, when the connection ends', () => {
     { title: 'the service restarts', end: 1012, retryMilliseconds: 250 },
     { title: 'the market data is stale', end: 4002, retryMilliseconds: 250 },
     { title: 'the connection is cut', end: 1006, retryMilliseconds: 250 },
-  ])('comes back after a while when $title', async ({ end, retryMilliseconds }) => {
+  ])('reconnects with backoff when $title', async ({ end, retryMilliseconds }) => {
     const run = watch([M, '--credentials', await startService()])
     const first = await service.connection(0)
     first.send(BOOK)
@@ -216,12 +216,12 @@ describe('watch, when the connection ends', () => {
     run.clock.advance(1)
     const second = await service.connection(1)
     second.send(update(M, 5, [['1.00', '1.0000']], []))
-    // The book of the old connection is not the book of this one, so an UPDATE alone means nothing.
+    // The book of the old connection does not apply to the new one, so an UPDATE alone is ignored.
     expect((await run.ended).error).toContain('the service sent an unknown message')
     expect(service.tokenRequests).toHaveLength(1)
   })
 
-  it('waits longer and longer while it cannot come back, and not before Retry-After', async () => {
+  it('backs off with growing delays while it cannot reconnect, and respects Retry-After', async () => {
     const busy = { status: 503, headers: { 'retry-after': '7' } }
     const run = watch([M, '--credentials', await startService({ handshakes: [undefined, { status: 429 }, busy] })])
     ;(await service.connection(0)).close(1012)
@@ -233,7 +233,7 @@ describe('watch, when the connection ends', () => {
     expect(service.handshakeTokens).toHaveLength(4)
   })
 
-  it('gets a new token when the old one has expired, or is not taken any more', async () => {
+  it('gets a new token when the old one has expired or is refused', async () => {
     const handshakes = [undefined, undefined, { status: 401 }]
     const run = watch([M, '--credentials', await startService({ tokenSeconds: 3600, handshakes })])
     ;(await service.connection(0)).close(4001)
@@ -260,7 +260,7 @@ describe('watch, when the connection ends', () => {
     expect(service.handshakeTokens).toEqual([1, 2, 3, 4].map((number) => `Bearer token-${number}`))
   })
 
-  it('gives up when a new token is refused to it', async () => {
+  it('gives up when a new token is refused', async () => {
     const body = { error: 'invalid_client', error_description: 'the client is disabled' }
     const run = watch([M, '--credentials', await startService({ tokens: [undefined, { status: 401, body }] })])
     ;(await service.connection(0)).close(4001, 'token revoked')
@@ -282,7 +282,7 @@ describe('watch, when the connection ends', () => {
     { status: 401, meaning: 'the token was not accepted' },
     { status: 403, meaning: 'streaming allow list' },
     { status: 404, meaning: 'there is no stream at this address' },
-  ])('gives up when the handshake answers $status', async ({ status, meaning }) => {
+  ])('gives up when the handshake is answered $status', async ({ status, meaning }) => {
     const run = watch([M, '--credentials', await startService({ handshakes: [{ status }] })])
     const { exitCode, error } = await run.ended
     expect(exitCode).toBe(1)
@@ -290,7 +290,7 @@ describe('watch, when the connection ends', () => {
     expect(error).toContain(meaning)
   })
 
-  it('gives up when there is no token for it', async () => {
+  it('gives up when no token is granted', async () => {
     const body = { error: 'invalid_client', error_description: 'unknown client or wrong secret' }
     const run = watch([M, '--credentials', await startService({ tokens: [{ status: 401, body }] })])
     const { exitCode, error } = await run.ended
@@ -298,7 +298,7 @@ describe('watch, when the connection ends', () => {
     expect(error).toBe(`${service.url}/oauth2/token answered 401: invalid_client, unknown client or wrong secret`)
   })
 
-  it('gives up when nobody is there at the start', async () => {
+  it('gives up when no service answers at the start', async () => {
     const path = await startService()
     await service.close()
     const { exitCode, error } = await watch([M, '--credentials', path]).ended
@@ -307,7 +307,7 @@ describe('watch, when the connection ends', () => {
     service = await FakeService.start()
   })
 
-  it('subscribes again when the market was changed, and gives up when it is gone', async () => {
+  it('subscribes again when the market was changed, and gives up when it was removed', async () => {
     const refusal = {
       success: false,
       error: 'UNKNOWN_CHANNEL_PARAMS_CONFIGURATION',
@@ -338,7 +338,7 @@ describe('watch, when the connection ends', () => {
     expect(await run.ended).toEqual({ exitCode: 1, error })
   })
 
-  it('comes back later when the service could not do what was requested', async () => {
+  it('reconnects later when the service could not process the request', async () => {
     const failure = { success: false, error: 'INTERNAL_SERVER_ERROR', message: 'Unexpected server error' }
     const onRequest: FakeServiceOptions['onRequest'] = (request, connection) =>
       connection.send(acknowledgement(request, service.connections.length === 1 ? failure : undefined))
@@ -350,7 +350,7 @@ describe('watch, when the connection ends', () => {
     expect(await run.ended).toEqual({ exitCode: 0, error: '' })
   })
 
-  it('reports what the service rejected', async () => {
+  it('reports what the service refused', async () => {
     const path = await startService({
       onRequest: (request, connection) =>
         connection.send({
@@ -371,8 +371,8 @@ describe('watch, when the connection ends', () => {
   })
 })
 
-describe('watch, its credentials', () => {
-  it('takes them from the environment, with --url', async () => {
+describe('the credentials of watch', () => {
+  it('are read from the environment, with --url', async () => {
     await startService()
     const variables = { TIDEGATE_CLIENT_ID: service.clientId, TIDEGATE_CLIENT_SECRET: service.clientSecret }
     watch([M, '--url', `${service.url}/`], { variables })
@@ -395,7 +395,7 @@ describe('watch, its credentials', () => {
       error: 'no credentials at /nowhere/x.json (ENOENT)',
     },
     { title: 'depth 0', variables: {}, args: ['--depth', '0'], error: 'whole number from 1' },
-  ])('says what is wrong: $title', async ({ variables, args, error }) => {
+  ])('are rejected with the reason: $title', async ({ variables, args, error }) => {
     await startService()
     const ended = await watch([M, ...args], { variables: variables as Record<string, string> }).ended
     expect(ended.exitCode).toBe(1)
@@ -414,7 +414,7 @@ describe('watch, its credentials', () => {
       text: JSON.stringify({ client_id: 'a', client_secret: 'b', auth_url: 'ftp://x', ws_url: 'ws://x' }),
       error: "'ftp://x' is no http:// or https:// address",
     },
-  ])('says what is wrong with the file: $title', async ({ text, error }) => {
+  ])('are rejected with the reason when the file is invalid: $title', async ({ text, error }) => {
     const path = await startService()
     await writeFile(path, text)
     const ended = await watch([M, '--credentials', path]).ended
@@ -423,11 +423,11 @@ describe('watch, its credentials', () => {
   })
 })
 
-describe('watch, on a terminal', () => {
+describe('watch on a terminal', () => {
   const ENTER = '\u001b[?1049h\u001b[?25l'
   const LEAVE = '\u001b[?25h\u001b[?1049l'
 
-  it('draws at most every 50 ms, and puts the terminal back', async () => {
+  it('draws at most every 50 ms, and restores the terminal', async () => {
     const run = watch([M, '--credentials', await startService()], { terminal: { columns: 100, rows: 24 } })
     const connection = await service.connection(0)
     expect(run.stdout.text.startsWith(ENTER)).toBe(true)
@@ -439,7 +439,7 @@ describe('watch, on a terminal', () => {
     run.clock.advance(1)
     expect(run.stdout.text).toContain('1.2345')
     expect(run.stdout.text).not.toContain('1.5000')
-    // After a quiet while a change shows at once.
+    // After a pause a change is drawn at once.
     run.clock.advance(100)
     connection.send(update(M, 3, [['100.00', '1.3456']], []))
     await connection.received()
@@ -450,7 +450,7 @@ describe('watch, on a terminal', () => {
     expect(run.stdout.listenerCount('resize')).toBe(0)
   })
 
-  it('draws anew when the size changes', async () => {
+  it('redraws when the size changes', async () => {
     const run = watch([M, '--credentials', await startService()], { terminal: { columns: 100, rows: 24 } })
     const connection = await service.connection(0)
     connection.send(BOOK)
@@ -463,18 +463,18 @@ describe('watch, on a terminal', () => {
     run.stdout.emit('resize')
     expect(run.stdout.text.startsWith('\u001b[H\u001b[2J')).toBe(true)
     expect(run.stdout.text).toContain('100.50')
-    // Eight rows do not hold a second level a side.
+    // Eight rows do not fit a second level per side.
     expect(run.stdout.text).not.toContain('102.00')
   })
 
-  it('says what is going on while it is not connected', async () => {
+  it('shows the state of the connection while it is not connected', async () => {
     const run = watch([M, '--credentials', await startService()], { terminal: { columns: 100, rows: 24 } })
     const connection = await service.connection(0)
     connection.close(1012, 'restarting')
     await drawn(run, 'restarting, trying again')
   })
 
-  it('puts the terminal back before it fails', async () => {
+  it('restores the terminal before it fails', async () => {
     const run = watch([M, '--credentials', await startService()], { terminal: { columns: 100, rows: 24 } })
     ;(await service.connection(0)).close(4003, 'access revoked')
     expect((await run.ended).exitCode).toBe(1)
@@ -490,7 +490,7 @@ describe('watch, on a terminal', () => {
   })
 })
 
-/** Lets virtual time pass, frame by frame, in real turns of the event loop, until the screen shows the text. */
+/** Advances virtual time frame by frame, with real ticks of the event loop, until the screen shows the text. */
 async function drawn(run: CommandRun, text: string): Promise<void> {
   const pump = setInterval(() => run.clock.advance(50), 1)
   try {
