@@ -1,6 +1,6 @@
 /**
- * Accounts by the time of their last change, held against a plain list in memory: accounts of before there was a table
- * of changes, changed milliseconds to decades after they were made, and then changed on, also between the pages.
+ * Accounts by the time of their last change, compared with a plain list in memory: accounts from before the table of
+ * changes existed, changed milliseconds to decades after their creation, and changed again between pages.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../src/base/ids.ts'
@@ -58,7 +58,7 @@ describe(`accounts by their last change (seed ${SEED})`, () => {
     await db?.close()
   })
 
-  /** Few times of creation, so that most share theirs. */
+  /** Few creation times, so that most accounts share theirs. */
   async function insertOld(customerId: string): Promise<void> {
     for (let index = 0; index < COUNT; index++) {
       const createdMilliseconds = Date.parse('2025-03-01T00:00:00Z') + random.integer(40) * 700_000_003
@@ -97,7 +97,7 @@ describe(`accounts by their last change (seed ${SEED})`, () => {
     })
   }
 
-  /** One to three comparisons of changes, and sometimes of creations and an identity. */
+  /** One to three conditions on the time of change, and sometimes on the creation time and an identity. */
   function anyFilters(items: readonly Item[]): Filters {
     const filters: Record<string, string> = {}
     const time = (member: 'created_at' | 'updated_at') => {
@@ -111,7 +111,7 @@ describe(`accounts by their last change (seed ${SEED})`, () => {
     return filters
   }
 
-  it('are those that were changed then, in the order of creation, in pages of any size, while they are changed', async () => {
+  it('are those changed in the range, in creation order, in pages of any size, while they are being changed', async () => {
     let found = 0
     for (let round = 0; round < ROUNDS; round++) {
       const order = random.pick(['ASC', 'DESC'])
@@ -133,7 +133,7 @@ describe(`accounts by their last change (seed ${SEED})`, () => {
 
       const after = new Map((await all()).map((item) => [item.id, item]))
       const ids = seen.map(({ id }) => id)
-      // A change only moves it ahead: what is in the range before and after was there all the time.
+      // A change only moves it later: an account in the range before and after was in it all the time.
       const held = before.filter((item) => matches(item, filters) && matches(after.get(item.id) as Item, filters))
       const heldIds = new Set(held.map(({ id }) => id))
       expect(
@@ -150,7 +150,7 @@ describe(`accounts by their last change (seed ${SEED})`, () => {
     expect(found).toBeGreaterThan(ROUNDS * 5)
   }, 600_000)
 
-  it('come one by one as they come all at once', async () => {
+  it('are the same one by one as all at once', async () => {
     const items = await all()
     const filters = { 'updated_at.lt': (items[90] as Item).updated_at }
     const seen: string[] = []
@@ -163,7 +163,7 @@ describe(`accounts by their last change (seed ${SEED})`, () => {
     expect(seen).toEqual(items.filter((item) => matches(item, filters)).map(({ id }) => id))
   })
 
-  it('are where they were changed last, however often that was, and not at all when they never were', async () => {
+  it('are listed at their last change, however many there were, and not at all without one', async () => {
     const items = await all()
     for (let times = 0; times < 60; times++) await change(items.slice(0, 20))
     const operator = await node.operator('PATCH', `/accounts/${items[0]?.id}`, { admin_disabled: true })

@@ -1,4 +1,4 @@
-/** Ranges of times as slices: each millisecond of a range in one slice, none beside it, and never many slices. */
+/** Time ranges as slices: each millisecond of a range is in exactly one slice, none outside it, and slices are few. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type ChangeSlice, slicesAt, slicesOf } from '../../src/accounts/change-slices.ts'
@@ -12,7 +12,7 @@ const nameOf = ({ level, slice }: ChangeSlice) => `${level}:${slice}`
 const anyTime = fc.oneof(
   fc.integer({ min: EARLIEST, max: LATEST }),
   fc.integer({ min: Date.parse('2026-01-01T00:00:00Z'), max: Date.parse('2027-01-01T00:00:00Z') }),
-  // Close to the borders of slices.
+  // Close to the boundaries of slices.
   fc
     .tuple(fc.nat(8), fc.integer({ min: -2, max: 5 }), fc.integer({ min: -2, max: 2 }))
     .map(([level, slice, beside]) => Math.max(EARLIEST, slice * 32 ** level + beside)),
@@ -23,8 +23,8 @@ function countOf(slices: readonly ChangeSlice[], time: number): number {
   return slices.filter((slice) => names.has(nameOf(slice))).length
 }
 
-describe('slices of time', () => {
-  it('hold a range exactly: together they are as long, and each begins and ends within it', () => {
+describe('time slices', () => {
+  it('cover a range exactly: they have the same total length, and each is inside it', () => {
     fc.assert(
       fc.property(anyTime, anyTime, (one, other) => {
         const [from, until] = [Math.min(one, other), Math.max(one, other)]
@@ -32,7 +32,7 @@ describe('slices of time', () => {
         const parts = slices
           .map(({ level, slice }) => ({ first: slice * 32 ** level, last: (slice + 1) * 32 ** level - 1 }))
           .sort((left, right) => left.first - right.first)
-        // End to end, from one end of the range to the other: nothing twice, nothing left out, nothing beside it.
+        // End to end, from one end of the range to the other: without overlap, gap or excess.
         let next = from
         for (const { first, last } of parts) {
           expect(first).toBe(next)
@@ -45,7 +45,7 @@ describe('slices of time', () => {
     )
   })
 
-  it('hold a time once when it is in the range, and not at all otherwise, also with open ends', () => {
+  it('contain a time exactly once if it is in the range, also with open ends', () => {
     fc.assert(
       fc.property(
         fc.option(anyTime, { nil: undefined }),
@@ -72,16 +72,16 @@ describe('slices of time', () => {
     )
   })
 
-  it('are one for a millisecond, ten for all time and none for no time', () => {
+  it('are one for a millisecond, ten for all time and none for an empty range', () => {
     const time = '2026-11-20T12:00:00.001Z'
     expect(slicesOf({ from: time, until: time, isEmpty: false })).toEqual([{ level: 0, slice: Date.parse(time) }])
     expect(slicesOf({ isEmpty: false })).toHaveLength(10)
     expect(slicesOf({ from: time, isEmpty: true })).toEqual([])
   })
 
-  it('are as many as is said, and no more, where a range leaves the most over', () => {
+  it('are as many as documented in the worst case', () => {
     const top = 32 ** 9
-    // One of 32 is missing at each level: at the one end the first, at the other the last.
+    // At each level 31 of 32 slices are used: at one end all but the first, at the other all but the last.
     const from = textOf(1 - top)
     const until = textOf(7 * top - 2)
     const lowest = slicesOf({ from, isEmpty: false })

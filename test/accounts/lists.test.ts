@@ -1,4 +1,4 @@
-/** Lists of accounts: filters, pages, what a cursor is good for; held against a plain list in memory. */
+/** Lists of accounts: filters, pages and cursors, compared with a plain list in memory. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Random } from '../support/random.ts'
 import { type RestCustomer, RestNode } from '../support/rest.ts'
@@ -25,7 +25,7 @@ beforeAll(async () => {
   const make = async (who: RestCustomer) =>
     (await who.call('POST', PATH, { account: { identity_id: random.pick(IDENTITIES) } })).body
   const made: Item[] = []
-  // Some at once, so that times repeat.
+  // Some concurrently, so that timestamps repeat.
   for (let round = 0; round < 8; round++) {
     made.push(...(await Promise.all(Array.from({ length: 5 }, () => make(customer)))))
     await make(stranger)
@@ -83,7 +83,7 @@ function matching(parameters: Record<string, string>): Item[] {
 }
 
 describe('a list of accounts', () => {
-  it('is in the order of creation, the newest first unless asked otherwise', async () => {
+  it('is in creation order, newest first by default', async () => {
     const places = items.map(({ created_at, id }) => `${created_at} ${id}`)
     expect(places).toEqual([...places].sort())
     const { body } = await customer.call('GET', PATH)
@@ -97,7 +97,7 @@ describe('a list of accounts', () => {
     for (const limit of [1, 7, 20, 39]) expect(await allPages({ order: 'ASC' }, limit)).toEqual(items)
   })
 
-  it(`finds exactly what filters say, in any pages (seed ${SEED})`, async () => {
+  it(`contains exactly the accounts that match the filters, in pages of any size (seed ${SEED})`, async () => {
     const random = new Random(SEED)
     const filters: Record<string, () => string> = { identity_id: () => random.pick([...IDENTITIES, 'nobody']) }
     for (const member of ['created_at', 'updated_at'] as const) {
@@ -118,7 +118,7 @@ describe('a list of accounts', () => {
     }
   })
 
-  it('finds a record by the time that is shown, and nothing beside it', async () => {
+  it('finds an account by the time that it shows, and no other', async () => {
     const item = items[3] as Item
     const at = (time: string, comparison = 'eq') =>
       customer.call('GET', `${PATH}?${encode({ [`created_at.${comparison}`]: time })}`).then(({ body }) => body.items)
@@ -129,7 +129,7 @@ describe('a list of accounts', () => {
     expect(await at(item.created_at.replace('Z', '000001Z'), 'gte')).not.toContainEqual(item)
   })
 
-  it('is the same while others are written', async () => {
+  it('does not change while others are written', async () => {
     const late: string[] = []
     const found = await allPages({ order: 'DESC' }, 6, async () => {
       const made = await customer.call('POST', PATH, { account: { identity_id: 'late' } })
@@ -149,7 +149,7 @@ describe('a list of accounts', () => {
     expect((await customer.call('GET', PATH)).headers.has('tidegate-ignored-parameters')).toBe(false)
   })
 
-  it('refuses what breaks a rule', async () => {
+  it('refuses invalid parameters', async () => {
     const { status, body } = await customer.call('GET', `${PATH}?limit=0&identity_id=&created_at.lt=yesterday`)
     expect([status, body.code]).toEqual([400, 'invalid_request'])
     expect(body.errors.map(({ parameter }: { parameter: string }) => parameter)).toEqual([
@@ -160,12 +160,12 @@ describe('a list of accounts', () => {
   })
 })
 
-describe('a cursor', () => {
+describe('the cursor of a list', () => {
   const list = (query: Record<string, string>, who = customer, path = PATH) =>
     who.call('GET', `${path}?${encode(query)}`)
   const cursorOf = async (query: Record<string, string>) => (await list(query)).body.next_page_cursor as string
 
-  it('is good for its list, with another limit, and with filters that mean the same', async () => {
+  it('is valid for its list, with another limit, and with equivalent filters', async () => {
     const page_cursor = await cursorOf({ limit: '2', 'created_at.gte': '2020-01-01T00:00:00Z' })
     for (const time of ['2020-01-01T00:00:00Z', '2020-01-01T01:00:00.000+01:00', '2019-12-31T23:59:59.9995Z']) {
       const { status, body } = await list({ limit: '5', 'created_at.gte': time, order_by: 'CREATED_AT', page_cursor })
@@ -173,7 +173,7 @@ describe('a cursor', () => {
     }
   })
 
-  it('is good for no other', async () => {
+  it('is invalid for any other list', async () => {
     const page_cursor = await cursorOf({ limit: '2', identity_id: 'alice' })
     const stranger = await node.newCustomer()
     const misuses = [
@@ -189,14 +189,14 @@ describe('a cursor', () => {
     for (const { status, body } of misuses) expect([status, body.code]).toEqual([400, 'invalid_cursor'])
   })
 
-  it('that is empty is none: the first page, also of the operator’s lists', async () => {
+  it('that is empty means the first page, also of the operator’s lists', async () => {
     expect((await list({ page_cursor: '', limit: '2' })).text).toBe((await list({ limit: '2' })).text)
     const empty = await node.operator('GET', '/accounts?page_cursor=&limit=2')
     expect(empty.text).toBe((await node.operator('GET', '/accounts?limit=2')).text)
     expect((await node.operator('GET', '/customers?page_cursor=&limit=1')).status).toBe(200)
   })
 
-  it('is judged also where no time is in the range', async () => {
+  it('is validated also when the time range is empty', async () => {
     const never = { 'created_at.lt': '2020-01-01T00:00:00Z', 'created_at.gt': '2020-01-01T00:00:00Z' }
     expect((await list(never)).body).toEqual({ items: [] })
     expect((await list({ ...never, page_cursor: 'x' })).body.code).toBe('invalid_cursor')

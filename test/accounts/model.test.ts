@@ -14,7 +14,7 @@ const account = (review_status: ReviewStatus, admin_disabled = false, user_disab
 })
 
 describe('the review of an account', () => {
-  /** Every pair there is; what is not here is refused. */
+  /** Every valid step; the test expects all others to be refused. */
   const STEPS: Record<ReviewStatus, readonly string[]> = {
     PENDING: ['PENDING', 'APPROVED', 'DENIED', 'ERROR'],
     APPROVED: ['APPROVED', 'ERROR'],
@@ -23,11 +23,11 @@ describe('the review of an account', () => {
   }
 
   for (const [from, allowed] of Object.entries(STEPS) as [ReviewStatus, readonly string[]][]) {
-    it.each(SUMMARY_STATUSES)(`of one that is ${from}, asked to be %s`, (wanted) => {
+    it.each(SUMMARY_STATUSES)(`of an account in ${from} to %s`, (wanted) => {
       expect(reviewAfter(account(from), wanted)).toBe(allowed.includes(wanted) ? wanted : undefined)
     })
 
-    it(`of one that is ${from} goes on underneath while it is disabled`, () => {
+    it(`of an account in ${from} continues in the background while it is disabled`, () => {
       for (const wanted of SUMMARY_STATUSES) {
         const after = reviewAfter(account(from, true), wanted)
         expect(after).toBe(wanted === 'DISABLED' ? from : reviewAfter(account(from), wanted))
@@ -35,7 +35,7 @@ describe('the review of an account', () => {
     })
   }
 
-  it('is what is shown, unless one of the flags covers it', () => {
+  it('is the shown status, unless one of the flags overrides it', () => {
     expect(summaryStatus(account('APPROVED'))).toBe('APPROVED')
     expect(summaryStatus(account('APPROVED', true))).toBe('DISABLED')
     expect(summaryStatus(account('DENIED', false, true))).toBe('DISABLED')
@@ -43,7 +43,7 @@ describe('the review of an account', () => {
   })
 })
 
-it('members that stay keep their ids, whatever their roles are now', () => {
+it('members that remain keep their ids, whatever their roles are now', () => {
   let made = 0
   const newId = () => `new ${++made}`
   const first = replaceMembers(

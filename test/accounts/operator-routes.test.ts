@@ -1,4 +1,4 @@
-/** What the operator does with accounts and profiles. */
+/** The operator API of accounts and profiles. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ReviewedAccount } from '../../src/accounts/schemas.ts'
 import { type RestCustomer, RestNode } from '../support/rest.ts'
@@ -23,7 +23,7 @@ const actions = async (subject: string) =>
   )
 
 describe('the review of accounts', () => {
-  it('goes along the steps, each later than the one before, and customers see it', async () => {
+  it('takes the documented steps, each later than the one before, and customers see them', async () => {
     const { id, updated_at } = await newAccount()
     let before = updated_at
     for (const summary_status of ['APPROVED', 'ERROR', 'APPROVED', 'ERROR', 'DENIED']) {
@@ -48,7 +48,7 @@ describe('the review of accounts', () => {
     )
   })
 
-  it('refuses every other step, and changes nothing then', async () => {
+  it('refuses every other step, and changes nothing', async () => {
     const { id } = await newAccount()
     await review(id, { summary_status: 'DENIED' })
     const before = await shown(id)
@@ -61,7 +61,7 @@ describe('the review of accounts', () => {
     expect(await actions(id)).toHaveLength(2)
   })
 
-  it('asked for what is so already is 200, without a second row', async () => {
+  it('to the current status is 200, without a second audit row', async () => {
     const account = await newAccount()
     const same = await review(account.id, { summary_status: 'PENDING', admin_disabled: false })
     expect([same.status, same.body]).toEqual([200, { ...account, customer_id: customer.customerId }])
@@ -71,7 +71,7 @@ describe('the review of accounts', () => {
     expect(await actions(account.id)).toHaveLength(2)
   })
 
-  it('is covered by DISABLED while either flag is set', async () => {
+  it('is hidden by DISABLED while either flag is set', async () => {
     const { id } = await newAccount()
     const status = async () => {
       const { summary_status, admin_disabled, user_disabled } = await shown(id)
@@ -100,7 +100,7 @@ describe('the review of accounts', () => {
     expect([answer.status, answer.body.code, answer.body.errors[0].pointer]).toEqual([400, 'invalid_request', pointer])
   })
 
-  it('knows no account that is not there', async () => {
+  it('of an unknown account is 404', async () => {
     for (const id of [NO_ONE, 'x', '%00']) {
       for (const answer of [
         await review(id, { admin_disabled: true }),
@@ -112,7 +112,7 @@ describe('the review of accounts', () => {
   })
 })
 
-it('the operator’s list has the accounts of all customers, in pages', async () => {
+it('the operator’s list contains the accounts of all customers, in pages', async () => {
   const stranger = await node.newCustomer()
   const made = [await newAccount(), await newAccount(stranger), await newAccount(), await newAccount(stranger)]
   const found: { id: string; customer_id: string }[] = []
@@ -127,7 +127,7 @@ it('the operator’s list has the accounts of all customers, in pages', async ()
   expect(new Set(found.map(({ id }) => id)).size).toBe(found.length)
 })
 
-it('the operator’s list is filtered as the public one is, and by customer and summary status', async () => {
+it('the operator’s list accepts the public filters, and the customer and summary status', async () => {
   const owner = await node.newCustomer()
   const identity = `identity of ${owner.customerId}`
   const made = []
@@ -183,7 +183,7 @@ describe('profiles', () => {
     ])
   })
 
-  it('are made once of many equal requests at once', async () => {
+  it('are created once by many equal concurrent requests', async () => {
     const who = await node.newCustomer()
     const answers = await Promise.all(Array.from({ length: 20 }, () => make(who.customerId, { nickname: 'one' })))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(409)])
@@ -191,7 +191,7 @@ describe('profiles', () => {
     expect(body).toEqual({ items: [answers.find(({ status }) => status === 200)?.body] })
   })
 
-  it('are refused without a name, or for a customer that is not there', async () => {
+  it('are refused without a name, or for an unknown customer', async () => {
     for (const body of [{}, { nickname: '' }, { nickname: 'x'.repeat(201) }, { nickname: 'x', type: 'NORMAL' }]) {
       expect((await make(customer.customerId, body)).body.code).toBe('invalid_request')
     }
@@ -205,7 +205,7 @@ describe('profiles', () => {
 describe('the profiles that a customer sees', () => {
   const PROFILES = '/v2/profiles'
 
-  it('are its own: one with its account, one that the operator made, in pages and one by one', async () => {
+  it('are its own: one with its account, one that the operator created, in pages and one by one', async () => {
     const owner = await node.newCustomer()
     const account = { account: { identity_id: 'alice' }, create_profile: true }
     const { id: account_id, profile_id, created_at } = (await owner.call('POST', PATH, account)).body
@@ -232,7 +232,7 @@ describe('the profiles that a customer sees', () => {
     expect(stolen.code).toBe('invalid_cursor')
   })
 
-  it('need the scope funding:read_profile', async () => {
+  it('require the scope funding:read_profile', async () => {
     const reader = await node.newClient(customer.customerId, ['identity:read_account'])
     for (const path of [PROFILES, `${PROFILES}/x`]) {
       expect((await reader.call('GET', path)).body).toMatchObject({

@@ -1,4 +1,4 @@
-/** Whether something may be made for a profile now: what others ask before they write. */
+/** Whether a record may be created for a profile: the check that other modules make before they write. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { profileForWrite } from '../../src/accounts/profiles.ts'
 import type { AccountTables } from '../../src/accounts/tables.ts'
@@ -24,20 +24,20 @@ const ask = (profileId: string, customerId = customer.customerId) =>
     profileForWrite(transaction, customerId, profileId, '/profile_id'),
   )
 
-describe('the profile that something is made for', () => {
-  it('comes with its account', async () => {
+describe('the profile of a new record', () => {
+  it('is returned with its account', async () => {
     const { id, profile_id } = await newAccount()
     const expected = { id: profile_id, customerId: customer.customerId, account: { id, identityId: 'alice' } }
     expect(await ask(profile_id)).toEqual(expected)
     expect(await ask(profile_id.toUpperCase())).toEqual(expected)
   })
 
-  it('comes alone when the operator made it', async () => {
+  it('is returned alone when the operator created it', async () => {
     const { body } = await node.operator('POST', `/customers/${customer.customerId}/profiles`, { nickname: 'alone' })
     expect(await ask(body.id)).toEqual({ id: body.id, customerId: customer.customerId })
   })
 
-  it('is not there when it is another customer’s, or nobody’s', async () => {
+  it('is not found when it belongs to another customer, or does not exist', async () => {
     const stranger = await node.newCustomer()
     const { profile_id } = await newAccount()
     for (const [id, customerId] of [[profile_id, stranger.customerId], [NO_ONE], ['x'], ['']] as const) {
@@ -49,7 +49,7 @@ describe('the profile that something is made for', () => {
     }
   })
 
-  it('is closed while its account is disabled by either side, or denied', async () => {
+  it('is closed while its account is disabled by either flag, or denied', async () => {
     const { id, profile_id } = await newAccount()
     const refused = { code: 'account_blocked', status: 403, extras: { errors: [{ pointer: '/profile_id' }] } }
     await customer.call('PUT', PATH, { id, set_user_disabled: true })
@@ -63,14 +63,14 @@ describe('the profile that something is made for', () => {
     await expect(ask(profile_id)).rejects.toMatchObject(refused)
   })
 
-  it('cannot be closed before what is made for it is there', async () => {
+  it('cannot be closed before the record is committed', async () => {
     const { id, profile_id } = await newAccount()
     let disabled: Promise<unknown> | undefined
     const order: string[] = []
     await node.db.transaction(async (transaction: Transaction<AccountTables>) => {
       await profileForWrite(transaction, customer.customerId, profile_id, '/profile_id')
       disabled = node.operator('PATCH', `/accounts/${id}`, { admin_disabled: true }).then(() => order.push('disabled'))
-      // Time for the other to get as far as it can: statements of this transaction take turns with its own.
+      // Time for the other transaction to proceed as far as it can: its statements alternate with those of this one.
       for (let turn = 0; turn < 20; turn++) await transaction.selectFrom('accounts').select('id').limit(1).execute()
       order.push('made')
     })

@@ -1,4 +1,4 @@
-/** Counters of records that were there before they were counted, and what the version before does on the new schema. */
+/** Counters of records that existed before they were counted, and writes of the previous version on the new schema. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { newId } from '../../src/base/ids.ts'
 import { createLog } from '../../src/base/log.ts'
@@ -39,7 +39,7 @@ beforeAll(async () => {
 })
 afterAll(() => db?.close())
 
-/** The one statement by which the version before orders creations. */
+/** The statement by which the previous version orders creations. */
 async function before(customerId: string): Promise<string> {
   const { rows } = await sql<{ last_created_at: string }>`
     insert into customer_clocks (customer_id, last_created_at)
@@ -52,7 +52,7 @@ async function before(customerId: string): Promise<string> {
   return (rows[0] as { last_created_at: string }).last_created_at
 }
 
-it('equal what exists, also of a customer whose time was never kept', async () => {
+it('counters equal the existing records, also of a customer without a creation time', async () => {
   for (const customerId of [busy, quiet]) {
     const { today, ...counters } = await countersOf(db, customerId)
     expect(counters).toEqual(await recordsOf(db, customerId))
@@ -62,7 +62,7 @@ it('equal what exists, also of a customer whose time was never kept', async () =
   expect(await countersOf(db, stranger)).toBeUndefined()
 })
 
-it('count on from there, and times do not go back', async () => {
+it('counters increase from there, and creation times do not decrease', async () => {
   const newest = '2026-02-01T00:00:00.013Z'
   const { createdAt, totals, today } = await db.transaction((transaction) =>
     countCreation(transaction, quiet, { records: { accounts: 1, rules: 1 }, isByCustomer: true }),
@@ -71,7 +71,7 @@ it('count on from there, and times do not go back', async () => {
   expect(createdAt > newest).toBe(true)
 })
 
-it('stay as they are while the version before writes, and order its times with ours', async () => {
+it('counters do not change while the previous version writes, and its creation times are ordered with ours', async () => {
   const counters = await countersOf(db, busy)
   const times = [await before(busy), await db.transaction((transaction) => nextCreationTime(transaction, busy))]
   times.push(await before(busy))
@@ -81,7 +81,7 @@ it('stay as they are while the version before writes, and order its times with o
   expect(await countersOf(db, stranger)).toEqual({ accounts: 0, addresses: 0, rules: 0, today: 0 })
 })
 
-it('begin for pools with what is free', async () => {
+it('counters of pools start with the number of free addresses', async () => {
   const { rows } = await sql`select * from address_pool_imports order by family`.execute(db.tables())
   expect(rows).toEqual([
     { family: 'solana', imports: 1, free_after_import: 9 },

@@ -1,4 +1,7 @@
-/** Requests about accounts at and past every limit: what is taken, what is refused with which field, in which order. */
+/**
+ * Requests about accounts at and beyond every limit: what is accepted, which field is refused, and the order of the
+ * checks.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RestCustomer, RestNode } from '../support/rest.ts'
 
@@ -17,11 +20,11 @@ afterAll(() => node?.close())
 
 const member = (identity_id: string, roles: unknown = ['AUTHORIZED_USER']) => ({ identity_id, roles })
 const nested = (levels: number): unknown => (levels === 1 ? {} : { a: nested(levels - 1) })
-/** An object of exactly so many bytes as compact JSON. */
+/** An object of exactly this many bytes as compact JSON. */
 const sized = (bytes: number) => ({ a: 'x'.repeat(bytes - '{"a":""}'.length) })
 const crabs = (count: number) => '🦀'.repeat(count)
 
-/** What may stand in an account, by member: just inside of each rule. */
+/** Valid values by member: just inside each limit. */
 const INSIDE: readonly (readonly [string, unknown])[] = [
   ['ref_id', 'x'],
   ['ref_id', crabs(200)],
@@ -44,7 +47,7 @@ const INSIDE: readonly (readonly [string, unknown])[] = [
   ['members', Array.from({ length: 100 }, (_, index) => member(`${index}`))],
 ]
 
-/** Just outside: the value, where the fault is within the member, and the rule. */
+/** Invalid values: the value, the path of the fault within the member, and the rule. */
 const OUTSIDE: readonly (readonly [string, unknown, string, string])[] = [
   ['ref_id', '', '', 'must have at least 1 characters'],
   ['ref_id', crabs(201), '', 'must have at most 200 characters'],
@@ -88,12 +91,12 @@ const OUTSIDE: readonly (readonly [string, unknown, string, string])[] = [
 
 describe('an account', () => {
   it.each(INSIDE.map(([name, value], index) => [name, index, value] as const))(
-    'may have the %s of case %i, when it is made and when it is changed',
+    'accepts the %s of case %i, on creation and on change',
     async (name, _index, value) => {
       const made = await customer.call('POST', PATH, { account: { identity_id: 'alice', [name]: value } })
       expect([made.status, made.body.code]).toEqual([200, undefined])
       const { body: bare } = await customer.call('POST', PATH, { account: { identity_id: 'alice' } })
-      // A ref_id is taken by now.
+      // The ref_id has been used by now.
       const changed = await customer.call('PUT', PATH, {
         id: name === 'ref_id' ? made.body.id : bare.id,
         [name]: value,
@@ -107,7 +110,7 @@ describe('an account', () => {
   )
 
   it.each(OUTSIDE.map(([name, value, place, rule], index) => [name, index, place, rule, value] as const))(
-    'may not have the %s of case %i: %s %s',
+    'refuses the %s of case %i: %s %s',
     async (name, _index, place, rule, value) => {
       const made = await customer.call('POST', PATH, { account: { identity_id: 'alice', [name]: value } })
       const changed = await customer.call('PUT', PATH, { id: existing, [name]: value })
@@ -251,20 +254,20 @@ describe('an account', () => {
       'is not a known member',
     ],
     ['that is not UTF-8', Uint8Array.of(0x22, 0xff, 0x22), '', 'is not UTF-8 (TypeError)'],
-  ])('is not made from a body %s', async (_what, body, pointer, detail) => {
+  ])('is not created from a body %s', async (_what, body, pointer, detail) => {
     const answer = await customer.call('POST', PATH, body, { 'content-type': 'application/json' })
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request'])
     expect(answer.body.errors).toContainEqual({ pointer, detail })
   })
 
-  it('measures metadata as compact JSON, however it was written', async () => {
+  it('measures metadata as compact JSON, however it was formatted', async () => {
     const wide = `{"account":{"identity_id":"a","metadata":{${' '.repeat(100_000)}"a" :\n"${'\\u0078'.repeat(16_376)}"}}}`
     expect((await customer.call('POST', PATH, wide)).status).toBe(200)
     const digits = `{"account":{"identity_id":"a","metadata":{"a":${'1'.repeat(16_379)}}}}`
     expect((await customer.call('POST', PATH, digits)).status).toBe(400)
   })
 
-  it('may come in a body of a mebibyte, and in no larger one', async () => {
+  it('accepts a body of one mebibyte, and no larger one', async () => {
     const body = JSON.stringify({ account: { identity_id: 'a' } })
     expect((await customer.call('POST', PATH, body.padEnd(MEBIBYTE))).status).toBe(200)
     const larger = await customer.call('POST', PATH, body.padEnd(MEBIBYTE + 1))
@@ -281,7 +284,7 @@ describe('an account', () => {
     ])
   })
 
-  it('may come with parameters of its media type', async () => {
+  it('accepts parameters of the media type', async () => {
     const body = JSON.stringify({ account: { identity_id: 'a' } })
     for (const type of [
       'application/json; charset=utf-8',
@@ -297,7 +300,7 @@ describe('an account', () => {
   })
 })
 
-it('a body has no Content-Encoding, whatever it is', async () => {
+it('a body with any Content-Encoding is refused', async () => {
   const body = JSON.stringify({ account: { identity_id: 'a' } })
   for (const encoding of ['gzip', 'identity', 'x', '']) {
     const { status, body: problem } = await customer.call('POST', PATH, body, { 'content-encoding': encoding })
@@ -312,8 +315,8 @@ it('a body has no Content-Encoding, whatever it is', async () => {
   expect((await customer.call('GET', PATH, undefined, { 'content-encoding': 'gzip' })).status).toBe(200)
 })
 
-describe('checks come in one order', () => {
-  it('path, method, token, client, scope, rate, media type, size, body, record', async () => {
+describe('the checks of a request', () => {
+  it('run in the order path, method, token, client, scope, rate, media type, size, body, record', async () => {
     const limited = await RestNode.open({ db: node.db, ratePerSecond: 1 })
     try {
       const who = await limited.newCustomer(['identity:read_account', 'identity:write_account'])
@@ -322,10 +325,10 @@ describe('checks come in one order', () => {
       const text = { 'content-type': 'text/plain' }
       const codeOf = async (caller: RestCustomer, path: string, method: string, headers: object = text) =>
         (await caller.call(method, path, bad, { ...headers })).body.code
-      const nobody = { ...text, authorization: 'Bearer x' }
-      expect(await codeOf(who, `${PATH}/a/b`, 'POST', nobody)).toBe('not_found')
-      expect(await codeOf(who, PATH, 'DELETE', nobody)).toBe('method_not_allowed')
-      expect(await codeOf(who, PATH, 'POST', nobody)).toBe('invalid_token')
+      const anonymous = { ...text, authorization: 'Bearer x' }
+      expect(await codeOf(who, `${PATH}/a/b`, 'POST', anonymous)).toBe('not_found')
+      expect(await codeOf(who, PATH, 'DELETE', anonymous)).toBe('method_not_allowed')
+      expect(await codeOf(who, PATH, 'POST', anonymous)).toBe('invalid_token')
       expect(await codeOf(reader, PATH, 'POST')).toBe('insufficient_scope')
       expect(await codeOf(who, PATH, 'POST')).toBe('unsupported_media_type')
       expect(await codeOf(who, PATH, 'POST', { 'content-type': 'application/json' })).toBe('body_too_large')
@@ -341,14 +344,14 @@ describe('checks come in one order', () => {
     }
   })
 
-  it('says which methods there are', async () => {
+  it('name the allowed methods in a 405', async () => {
     const collection = await customer.call('DELETE', PATH)
     expect([collection.status, collection.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST, PUT'])
     const one = await customer.call('PUT', `${PATH}/${existing}`, {})
     expect([one.status, one.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
   })
 
-  it('answers HEAD as GET', async () => {
+  it('are the same for HEAD as for GET', async () => {
     for (const path of [PATH, `${PATH}/${existing}`]) {
       const [head, get] = [await customer.call('HEAD', path), await customer.call('GET', path)]
       expect([head.status, head.text, head.headers.get('content-length')]).toEqual([

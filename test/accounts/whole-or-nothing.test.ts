@@ -1,4 +1,4 @@
-/** An account is made whole or not at all, whichever of its statements fails, and wherever a crash falls. */
+/** An account is created in full or not at all, whichever of its statements fails, and wherever a crash occurs. */
 import type { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type Db, StoreUnavailable } from '../../src/store/db.ts'
@@ -12,7 +12,7 @@ import { createSlowClock } from '../support/slow-clock.ts'
 import { openTestStore } from '../support/test-store.ts'
 
 const PATH = '/v2/identity/accounts'
-/** What making an account with everything writes to, in this order. */
+/** The tables that creating an account with all members writes to, in this order. */
 const TABLES = ['customer_clocks', 'account_ref_ids', 'profiles', 'accounts', 'audit'] as const
 const isEmbedded = inject('engine') === 'embedded'
 
@@ -23,7 +23,7 @@ let db: Db
 let node: RestNode
 let customer: RestCustomer
 let statements = 0
-/** The embedded store's thread ends after so many more statements. */
+/** The thread of the embedded store ends after this many more statements. */
 let killAfter: number | undefined
 
 beforeAll(async () => {
@@ -52,7 +52,7 @@ function remember(thread: Worker): void {
 const create = (who: RestCustomer) =>
   who.call('POST', PATH, { account: { identity_id: 'alice', ref_id: 'one' }, create_profile: true })
 
-/** Rows of the customer in each table; of the trail, those about an account. */
+/** Rows of the customer in each table; of the audit trail, those about an account. */
 async function rowsOf({ customerId, clientId }: RestCustomer): Promise<number[]> {
   const counts: number[] = []
   for (const table of TABLES) {
@@ -65,7 +65,7 @@ async function rowsOf({ customerId, clientId }: RestCustomer): Promise<number[]>
   return counts
 }
 
-/** Resolves when the store answers again; each question fails by itself within the time of a statement. */
+/** Resolves when the store answers again; each attempt fails within the time of a statement. */
 async function untilBack(): Promise<void> {
   for (let attempt = 0; attempt < 30; attempt++) {
     const isBack = await sql`select 1`.execute(db.tables()).then(
@@ -95,7 +95,7 @@ async function clear(table: string): Promise<void> {
 }
 
 describe.each(TABLES)('when writing to %s', (table) => {
-  it('fails, nothing is written, and the same request is good afterwards', async () => {
+  it('a failure stores nothing, and the same request succeeds afterwards', async () => {
     customer = await node.newCustomer()
     await trip(table, 'raise exception using message = $x$no$x$')
     const failed = await create(customer)
@@ -107,7 +107,7 @@ describe.each(TABLES)('when writing to %s', (table) => {
     expect((await create(customer)).status).toBe(409)
   })
 
-  it.skipIf(isEmbedded)('ends the connection, nothing is written', async () => {
+  it.skipIf(isEmbedded)('a lost connection stores nothing', async () => {
     customer = await node.newCustomer()
     await trip(table, 'perform pg_terminate_backend(pg_backend_pid())')
     const failed = await create(customer)
@@ -118,8 +118,8 @@ describe.each(TABLES)('when writing to %s', (table) => {
   })
 })
 
-describe.runIf(isEmbedded)('when the store dies', () => {
-  it('makes an account with one statement a table', async () => {
+describe.runIf(isEmbedded)('when the store crashes', () => {
+  it('creating an account takes one statement per table', async () => {
     customer = await node.newCustomer()
     const before = statements
     await create(customer)
@@ -127,7 +127,7 @@ describe.runIf(isEmbedded)('when the store dies', () => {
   })
 
   it.each(TABLES.map((table, index) => [table, index + 1] as const))(
-    'after writing to %s, nothing is written, or all of it',
+    'after writing to %s, nothing or everything is stored',
     async (_table, count) => {
       customer = await node.newCustomer()
       killAfter = count

@@ -1,4 +1,6 @@
-/** No address is given twice and no index left out, whoever asks at once, whatever breaks, and with whichever key. */
+/**
+ * Every deposit address is assigned once and no index is skipped, under concurrency, after failures, and with any key.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,7 +26,7 @@ import { newAccount } from '../support/rules.ts'
 
 const PATH = '/v2/transfer/deposit-addresses'
 
-/** Threads of embedded stores, the newest last. */
+/** Threads of embedded stores, newest last. */
 const threads: Worker[] = []
 const remember = (thread: Worker): void => void threads.push(thread)
 
@@ -42,7 +44,7 @@ afterAll(async () => {
   process.off('worker', remember)
 })
 
-/** Another node on the same store, with keys of its own. */
+/** Opens another node on the same store, with keys of its own. */
 async function anotherNode(flags: Readonly<Record<string, string>>): Promise<RestNode> {
   const other = await RestNode.open({ db: node.db, flags })
   nodes.push(other)
@@ -59,7 +61,7 @@ async function newHolder(at = node): Promise<Holder> {
   return { customer, profileId: (await newAccount(customer)).profileId }
 }
 
-/** Asks for an address at the node, or at another one. */
+/** Requests an address at the node, or at another one. */
 function create({ customer, profileId }: Holder, network: string, refId?: string, at = node): Promise<RestAnswer> {
   const request = { profile_id: profileId, crypto_network: network, ...(refId === undefined ? {} : { ref_id: refId }) }
   return at.send('POST', PATH, request, { authorization: `Bearer ${customer.token}` })
@@ -90,8 +92,8 @@ const upTo = (count: number): readonly number[] => Array.from({ length: count },
 const material = (family: 'bitcoin' | 'litecoin' | 'dogecoin' | 'evm'): KeyMaterial =>
   watchedMaterial(family, ALL_KEYS[`custody.${family}.xpub`] as string)
 
-describe('many at once', () => {
-  it('with one ref_id make one address, and 49 are told of it', async () => {
+describe('fifty concurrent requests', () => {
+  it('with the same ref_id create one address, and 49 are answered 409 with it', async () => {
     const holder = await newHolder()
     const answers = await Promise.all(upTo(50).map(() => untilServed(() => create(holder, 'LITECOIN', 'once'))))
     const made = answers.filter(({ status }) => status === 200)
@@ -101,7 +103,7 @@ describe('many at once', () => {
       expect([status, body.code, body.meta.existing]).toEqual([409, 'already_exists', made[0]?.body])
     }
     expect(await listed(holder)).toEqual([made[0]?.body.address])
-    // What was refused took nothing.
+    // The refused requests consumed no index.
     expect(await indexes('litecoin', material('litecoin').firstAddress)).toEqual([0])
   })
 
@@ -122,11 +124,11 @@ describe('many at once', () => {
 })
 
 describe('a failure', () => {
-  it('on the way leaves nothing, and the index goes to the next', async () => {
+  it('during a creation stores nothing, and the next request gets the index', async () => {
     const holder = await newHolder()
     const { firstAddress, addressAt } = material('bitcoin')
     expect((await create(holder, 'BITCOIN')).body.address).toBe(firstAddress)
-    // The last statement of the transaction fails: everything before it has been done.
+    // The last statement of the transaction fails, after everything else has been done.
     const tables = node.db.tables()
     await sql`alter table audit add constraint broken check (action <> 'deposit_address.create') not valid`.execute(
       tables,
@@ -139,7 +141,7 @@ describe('a failure', () => {
     expect((await create(holder, 'BITCOIN', 'again')).body.address).toBe(addressAt(1))
   })
 
-  it('of the store while addresses are made gives none twice and loses none that was answered', async () => {
+  it('of the store during creations assigns no address twice and loses no acknowledged one', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tidegate-allocation-'))
     const db = await openStoreToCut(folder)
     const cutNode = await RestNode.open({ db, flags: ALL_KEYS })
@@ -152,7 +154,7 @@ describe('a failure', () => {
         if (status === 200) given.push(body.address)
         else {
           expect(status).toBe(503)
-          // Or these would take the time that the store needs to come back.
+          // Otherwise these requests would take the time that the store needs to recover.
           await setTimeout(50)
         }
         if (given.length >= 10) cut ??= cutStore(db)
@@ -160,12 +162,12 @@ describe('a failure', () => {
     }
     await Promise.all(upTo(6).map(client))
     await cut
-    // It may have been cut so late that it is still away.
+    // The failure may have come so late that the store is still unavailable.
     while ((await holder.customer.call('GET', PATH)).status !== 200) await setTimeout(50)
     const all = await listed(holder)
     expect(new Set(given).size).toBe(given.length)
     expect(new Set(all).size).toBe(all.length)
-    // One whose answer was lost may be there too.
+    // An address whose response was lost may exist too.
     for (const address of given) expect(all).toContain(address)
     expect(await indexes('evm', material('evm').firstAddress, cutNode)).toEqual(upTo(all.length))
     await cutNode.close()
@@ -174,7 +176,7 @@ describe('a failure', () => {
   })
 })
 
-/** An embedded store must have a folder to come back from. */
+/** An embedded store needs a folder to recover from. */
 async function openStoreToCut(folder: string): Promise<Db> {
   if (inject('engine') === 'postgres') return node.db
   const { log } = captureLog()
@@ -183,7 +185,7 @@ async function openStoreToCut(folder: string): Promise<Db> {
   return db
 }
 
-/** The engine dies in the middle of its work: the thread of the embedded one, every session of the server. */
+/** Kills the engine during its work: the thread of the embedded store, or every connection of the server. */
 async function cutStore(db: Db): Promise<unknown> {
   if (inject('engine') === 'embedded') return await threads.at(-1)?.terminate()
   const others = sql`select pg_terminate_backend(pid) from pg_stat_activity
@@ -191,8 +193,8 @@ async function cutStore(db: Db): Promise<unknown> {
   return await others.execute(db.tables())
 }
 
-describe('another key', () => {
-  it('has a counter of its own; the one before goes on where it was', async () => {
+describe('another address key', () => {
+  it('has a counter of its own; that of the previous key continues where it was', async () => {
     const holder = await newHolder()
     const [first, second] = [accountPublicKey(91), accountPublicKey(92)] as const
     const given: string[] = []
@@ -214,7 +216,7 @@ describe('an address pool', () => {
     node.operator('POST', '/address-pool', { network, addresses })
   const counts = async () => (await node.operator('GET', '/address-pool')).body.items
 
-  it('is empty at first, and says so', async () => {
+  it('is empty at first, and its requests are refused with the reason', async () => {
     expect(await counts()).toEqual([
       { network: 'SOLANA', free: 0, used: 0 },
       { network: 'STELLAR', free: 0, used: 0 },
@@ -223,7 +225,7 @@ describe('an address pool', () => {
     expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'pool_empty', '60'])
   })
 
-  it('gives what was imported in that order, each once, until it is empty; importing again changes nothing', async () => {
+  it('assigns the imported addresses in their order, each once, until it is empty; repeating an import changes nothing', async () => {
     const holder = await newHolder()
     const addresses = upTo(3).map(solana.addressAt)
     expect((await importing('SOLANA', addresses)).body).toEqual({ network: 'SOLANA', free: 3, used: 0, added: 3 })
@@ -241,7 +243,7 @@ describe('an address pool', () => {
     expect(rows.map(({ detail }: { detail: object }) => detail)).toEqual([{ added: 1 }, { added: 3 }])
   })
 
-  it('is imported by two at once, and drained by many at once, without giving an address twice', async () => {
+  it('is imported concurrently and drained concurrently without assigning an address twice', async () => {
     const addresses = upTo(1_000).map(stellar.addressAt)
     const imports = await Promise.all(
       [addresses, addresses.toReversed()].map((list) => untilServed(() => importing('STELLAR', list))),
@@ -257,7 +259,7 @@ describe('an address pool', () => {
     expect(await counts()).toContainEqual({ network: 'STELLAR', free: 950, used: 50 })
   })
 
-  it('keeps an address whose taking failed', async () => {
+  it('keeps an address whose assignment failed', async () => {
     const holder = await newHolder()
     await importing('SOLANA', [solana.addressAt(50)])
     await sql`alter table audit add constraint broken check (action <> 'deposit_address.create') not valid`.execute(
@@ -268,7 +270,7 @@ describe('an address pool', () => {
     expect((await create(holder, 'SOLANA')).body.address).toBe(solana.addressAt(50))
   })
 
-  it('takes no address that somebody has already, other than from the pool', async () => {
+  it('refuses to import an address that is already assigned, unless it came from the pool', async () => {
     const holder = await newHolder()
     const taken = solana.addressAt(60)
     const { body: made } = await create(holder, 'BITCOIN')
@@ -293,12 +295,12 @@ describe('an address pool', () => {
     ['an address of another network', 'STELLAR', [solana.addressAt(0)], '/addresses/0'],
     ['a secret seed', 'STELLAR', ['SBGWSG6BTNCKCOB3DIFBGCVMUPQFYPA2G4O34RMTB343OYPXU5DJDVMN'], '/addresses/0'],
     ['what is no text', 'SOLANA', [1], '/addresses/0'],
-  ])('takes %s for a mistake', async (_what, network, addresses, pointer) => {
+  ])('refuses to import %s', async (_what, network, addresses, pointer) => {
     const { status, body } = await importing(network, addresses)
     expect([status, body.errors?.[0].pointer]).toEqual([400, pointer])
   })
 
-  it('names at most twenty mistakes, and imports nothing then', async () => {
+  it('reports at most twenty errors, and then imports nothing', async () => {
     const before = await counts()
     const { body } = await importing('SOLANA', [solana.addressAt(70), ...upTo(30).map(() => 'x')])
     expect(body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual(

@@ -1,4 +1,4 @@
-/** Memos: whom they belong to, and what happens when a random one is taken. */
+/** Memos of fiat deposits: their owners, and collisions of random memos. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type FiatInstructions, insertFiatInstructions } from '../../src/deposit-instructions/fiat-instructions.ts'
 import { nextCreationTime } from '../../src/store/creation-time.ts'
@@ -30,13 +30,13 @@ function insert(...memos: readonly string[]): Promise<FiatInstructions> {
 }
 
 describe('a memo', () => {
-  it('is twelve letters and digits that are not mistaken for each other, and another every time', async () => {
+  it('has twelve unambiguous letters and digits, and is different each time', async () => {
     const memos = await Promise.all(Array.from({ length: 20 }, async () => (await insert()).memoId))
     for (const memo of memos) expect(memo).toMatch(/^[23456789ABCDEFGHJKMNPQRSTVWXYZ]{12}$/)
     expect(new Set(memos).size).toBe(20)
   })
 
-  it('that is taken is tried again with another, a few times', async () => {
+  it('that is already used is generated again, a few times', async () => {
     const first = await insert('TAKEN')
     const second = await insert('TAKEN', 'TAKEN', 'FREE')
     expect([first.memoId, second.memoId]).toEqual(['TAKEN', 'FREE'])

@@ -1,4 +1,7 @@
-/** The list of deposit addresses against a list in memory: every filter, any mix of them, other customers' ids too. */
+/**
+ * The list of deposit addresses compared with a list in memory: every filter, any combination, ids of other customers
+ * too.
+ */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ALL_KEYS } from '../support/address-keys.ts'
@@ -21,7 +24,7 @@ interface Address {
 
 let node: RestNode
 const customers: RestCustomer[] = []
-/** Of all customers, as they were made. */
+/** The addresses of all customers, in creation order. */
 const made: Address[] = []
 
 beforeAll(async () => {
@@ -75,7 +78,7 @@ function queryOf(filters: Filters, more: Readonly<Record<string, string>> = {}):
   return `${PATH}?${query}`
 }
 
-/** Every page, put together. */
+/** All pages, concatenated. */
 async function read(customer: RestCustomer, filters: Filters, order: string, limit: number): Promise<Address[]> {
   const items: Address[] = []
   let cursor: string | undefined
@@ -90,8 +93,8 @@ async function read(customer: RestCustomer, filters: Filters, order: string, lim
   return items
 }
 
-describe('the list', () => {
-  it('is what is in memory, for any mix of filters, in both orders, in pages of any size', async () => {
+describe('the list of deposit addresses', () => {
+  it('equals the list in memory for any combination of filters, in both orders, in pages of any size', async () => {
     const valuesOf = (name: keyof typeof FILTERS) =>
       fc.subarray(
         [...new Set(made.map((address) => address[FILTERS[name]] ?? 'none')), 'nothing', NO_ONE].filter(
@@ -126,7 +129,7 @@ describe('the list', () => {
     )
   })
 
-  it.each(Object.keys(FILTERS) as (keyof typeof FILTERS)[])('takes 100 entries of %s, and no more', async (name) => {
+  it.each(Object.keys(FILTERS) as (keyof typeof FILTERS)[])('accepts 100 entries of %s, and no more', async (name) => {
     const [customer] = customers as [RestCustomer]
     const known = made.map((address) => address[FILTERS[name]]).filter((value) => value !== undefined)
     const values = [...known, ...Array.from({ length: 100 }, (_, index) => NO_ONE.replace(/...$/, String(index + 100)))]
@@ -139,7 +142,7 @@ describe('the list', () => {
     ])
   })
 
-  it('takes all five arrays with 100 entries at once', async () => {
+  it('accepts all five arrays with 100 entries at once', async () => {
     const [customer] = customers as [RestCustomer]
     const values = Array.from({ length: 100 }, (_, index) => NO_ONE.replace(/...$/, String(index + 100)))
     const names = Object.keys(FILTERS) as (keyof typeof FILTERS)[]
@@ -166,7 +169,7 @@ describe('the list', () => {
     expect(await found(`created_at.gt=${one.created_at}&created_at.lt=${one.created_at}`)).toEqual([])
   })
 
-  it('takes ids in any case and with commas; other ids byte by byte', async () => {
+  it('accepts ids in any case and with commas; compares other ids byte by byte', async () => {
     const [customer] = customers as [RestCustomer]
     const [first, second] = matching(customer, {}) as [Address, Address]
     const answer = await customer.call('GET', `${PATH}?order=ASC&ids=${first.id.toUpperCase()},${second.id}`)
@@ -195,7 +198,7 @@ describe('the list', () => {
     expect([status, body.code, body.errors[0].parameter]).toEqual([400, 'invalid_request', parameter])
   })
 
-  it('takes no cursor of another filter, order, customer or list, and any limit with its own', async () => {
+  it('refuses a cursor of another filter, order, customer or list, and accepts any limit with its own', async () => {
     const [customer, other] = customers as [RestCustomer, RestCustomer]
     const cursorOf = async (query: string) => (await customer.call('GET', `${PATH}?${query}`)).body.next_page_cursor
     const cursor = await cursorOf('limit=2&identity_ids=alice')
@@ -212,7 +215,7 @@ describe('the list', () => {
     expect(await status(customer, '/v2/identity/accounts?')).toBe('invalid_cursor')
   })
 
-  it('ignores what it does not know, and says so', async () => {
+  it('ignores unknown parameters, and names them', async () => {
     const { status, headers } = await (customers[0] as RestCustomer).call('GET', `${PATH}?colour=blue&limit=1`)
     expect([status, headers.get('tidegate-ignored-parameters')]).toEqual([200, 'colour'])
   })

@@ -6,7 +6,7 @@ import { sql } from '../../src/store/sql.ts'
 import { captureLog } from '../support/captured-log.ts'
 import { openTestStore } from '../support/test-store.ts'
 
-describe('what pools have left', () => {
+describe('the metric of free pool addresses', () => {
   let db: Db
   let registry: MetricsRegistry
   beforeAll(async () => {
@@ -16,7 +16,7 @@ describe('what pools have left', () => {
   })
   afterAll(() => db?.close())
 
-  it('is absent where nothing was imported, counted where something is left, and 0 where it is used up', async () => {
+  it('is absent without an import, the number of free addresses, and 0 when all are assigned', async () => {
     expect(await samples()).toEqual([])
     await addToPool('solana', 3)
     expect(await samples()).toEqual(['tidegate_address_pool_free{network="SOLANA"} 3'])
@@ -26,7 +26,7 @@ describe('what pools have left', () => {
       'tidegate_address_pool_free{network="STELLAR"} 1000',
     ])
     await db.transaction(async (transaction) => {
-      // No record of whom they were given to is needed here.
+      // The metric does not depend on the owners of assigned addresses.
       await sql`set local session_replication_role = replica`.execute(transaction)
       await sql`update address_pool set deposit_address_id = gen_random_uuid() where family = 'solana'`.execute(
         transaction,

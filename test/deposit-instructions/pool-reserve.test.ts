@@ -1,4 +1,4 @@
-/** The last part of an address pool is kept for customers that have received few addresses from it. */
+/** The last part of an address pool is reserved for customers that have received few addresses from it. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { testMaterials } from '../../src/deposit-instructions/derivation/key-material.ts'
 import { sql } from '../../src/store/sql.ts'
@@ -32,7 +32,7 @@ async function newHolder(): Promise<Holder> {
   return { customer, profileId: (await newAccount(customer)).profileId }
 }
 
-/** Adds so many addresses to the pool of SOLANA. */
+/** Imports this many addresses into the pool of SOLANA. */
 async function importAddresses(count: number): Promise<void> {
   const addresses = upTo(count).map(() => material?.addressAt(imported++))
   const answer = await node.operator('POST', '/address-pool', { network: 'SOLANA', addresses })
@@ -42,7 +42,7 @@ async function importAddresses(count: number): Promise<void> {
 const ask = ({ customer, profileId }: Holder) =>
   untilServed503(() => customer.call('POST', ADDRESSES, { profile_id: profileId, crypto_network: 'SOLANA' }))
 
-/** Repeats only what the store had no turn for: that the pool gives nothing is an answer. */
+/** Repeats a request only when the store was busy: an empty pool is a valid answer. */
 async function untilServed503(call: () => Promise<RestAnswer>): Promise<RestAnswer> {
   let last: RestAnswer | undefined
   await untilServed(async () => {
@@ -54,7 +54,7 @@ async function untilServed503(call: () => Promise<RestAnswer>): Promise<RestAnsw
 
 const outcomeOf = ({ status, body }: RestAnswer): string => (status === 200 ? 'given' : body.code)
 
-/** What a customer gets that asks so often, one request after the other. */
+/** The addresses that a customer gets with this many requests, one after the other. */
 async function askTimes(holder: Holder, times: number): Promise<readonly string[]> {
   const outcomes: string[] = []
   for (let asked = 0; asked < times; asked++) outcomes.push(outcomeOf(await ask(holder)))
@@ -70,7 +70,7 @@ const freeOfPool = async () => {
 }
 
 describe('the reserve of a pool', () => {
-  it('is left by a customer that takes what it can get, and others get the rest', async () => {
+  it('is not assigned to a customer that takes as many as it can, and is assigned to others', async () => {
     await importAddresses(20)
     const [greedy, modest, late] = [await newHolder(), await newHolder(), await newHolder()]
     const before = await refusalsOf(node)
@@ -80,24 +80,24 @@ describe('the reserve of a pool', () => {
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '60'])
     expect(refused.body.detail).toBe('the last addresses of SOLANA are kept for customers that have received fewer')
     expect((await refusalsOf(node)).pool_reserve_percent).toBe((before.pool_reserve_percent ?? 0) + 3)
-    // Four are free, then three, then two: a customer has to have received fewer than that.
+    // Four are free, then three, then two: a customer must have received fewer than that.
     expect(await askTimes(modest, 3)).toEqual([...given(2), ...reserved(1)])
     expect(await askTimes(late, 2)).toEqual([...given(1), ...reserved(1)])
     expect(await askTimes(await newHolder(), 2)).toEqual(['given', 'pool_empty'])
   })
 
-  it('is counted again with every import, so that what a customer received before does not matter', async () => {
+  it('is computed again with every import, so that addresses received earlier do not count', async () => {
     await importAddresses(10)
     const [first, second] = [await newHolder(), await newHolder()]
     expect(await askTimes(first, 9)).toEqual([...given(8), ...reserved(1)])
     await importAddresses(8)
-    // Ten are free, two of them the reserve.
+    // Ten are free, two of them are the reserve.
     expect(await askTimes(second, 4)).toEqual(given(4))
     expect(await askTimes(first, 5)).toEqual([...given(4), ...reserved(1)])
     expect(await freeOfPool()).toBe(2)
   })
 
-  it('is none for a small pool, and none at 0 percent; the setting is live', async () => {
+  it('is empty for a small pool and at 0 percent; the setting can change at run time', async () => {
     await importAddresses(4)
     expect(await askTimes(await newHolder(), 5)).toEqual([...given(4), 'pool_empty'])
     await importAddresses(10)
@@ -110,7 +110,7 @@ describe('the reserve of a pool', () => {
     expect(await askTimes(holder, 7)).toEqual([...given(5), ...reserved(2)])
   })
 
-  it('holds for the addresses of rules, and for the rules that the operator approves', async () => {
+  it('applies to the addresses of rules, also when the operator approves them', async () => {
     node.live.config = configOf({ 'rules.approval': 'required' })
     await importAddresses(5)
     const holder = await newHolder()
@@ -125,7 +125,7 @@ describe('the reserve of a pool', () => {
     expect((await node.operator('POST', `/rules/${rule.id}/approve`)).body.status).toBe('ACTIVE')
   })
 
-  it('is left by one customer that asks 30 times at once, and no address is given twice', async () => {
+  it('is not assigned to a customer with 30 concurrent requests, and no address is assigned twice', async () => {
     await importAddresses(20)
     const holder = await newHolder()
     const answers = await Promise.all(upTo(30).map(() => ask(holder)))
@@ -135,7 +135,7 @@ describe('the reserve of a pool', () => {
     expect(await freeOfPool()).toBe(4)
   })
 
-  it('is counted when an address is given, and not when that fails', async () => {
+  it('is reduced when an address is assigned, and not when that fails', async () => {
     await importAddresses(10)
     const holder = await newHolder()
     const tables = node.db.tables()

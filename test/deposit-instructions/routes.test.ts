@@ -34,7 +34,7 @@ function body(changes: Readonly<Record<string, unknown>> = {}): Record<string, u
 const create = (changes: Readonly<Record<string, unknown>> = {}) => customer.call('POST', PATH, body(changes))
 
 describe('a new deposit address', () => {
-  it.each(CRYPTO_NETWORK_NAMES)('of %s is valid there, and shows every field', async (network) => {
+  it.each(CRYPTO_NETWORK_NAMES)('of %s is valid on its network, and has every member', async (network) => {
     const { status, headers, body: made } = await create({ crypto_network: network })
     expect(status).toBe(200)
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -55,7 +55,7 @@ describe('a new deposit address', () => {
     expect((await customer.call('GET', `${PATH}?ids=${made.id}`)).body).toEqual({ items: [made] })
   })
 
-  it('is the next one of the key, and those of EVM networks come from one key', async () => {
+  it('has the next index of its key; EVM networks share a key', async () => {
     const { firstAddress, addressAt } = watchedMaterial('evm', ALL_KEYS['custody.evm.xpub'] as string)
     const one = (await create({ crypto_network: 'BASE' })).body.address
     const other = (await create({ crypto_network: 'BNB' })).body.address
@@ -65,7 +65,7 @@ describe('a new deposit address', () => {
     expect(indexes.indexOf(other)).toBe(indexes.indexOf(one) + 1)
   })
 
-  it('keeps what was said of it, and leaves one audit row', async () => {
+  it('keeps the given members, and leaves one audit row', async () => {
     const said = {
       ref_id: 'ünïque 🪙',
       identity_id: 'bob',
@@ -118,7 +118,7 @@ describe('a new deposit address', () => {
     expect((await who.call('GET', `${PATH}?networks=POLYGONS`)).body.errors).toMatchObject([{ parameter: 'networks' }])
   })
 
-  it('is shown alike wherever it is shown, member by member', async () => {
+  it('is returned identically by every endpoint, member by member', async () => {
     const said = { ref_id: 'alike', identity_id: 'bob', metadata: { '10': 'a', b: '', '9': 'c', aa: 'd' } }
     const { text, body: made } = await create(said)
     expect(made.metadata).toEqual(said.metadata)
@@ -127,7 +127,7 @@ describe('a new deposit address', () => {
     expect((await node.operator('GET', `/deposit-addresses?address=${made.address}`)).text).toBe(`{"items":[${text}]}`)
   })
 
-  it('of a profile that belongs to no account has none', async () => {
+  it('of a profile without an account has no account', async () => {
     const { customerId } = customer
     const { body: profile } = await node.operator('POST', `/customers/${customerId}/profiles`, { nickname: 'treasury' })
     const { body: made } = await create({ profile_id: profile.id })
@@ -145,7 +145,7 @@ describe('a new deposit address', () => {
 const characters = (count: number) => '𝄞'.repeat(count)
 const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`key${index}`, 'v']))
 
-describe('a body', () => {
+describe('the body of a new deposit address', () => {
   it.each<[string, Record<string, unknown>]>([
     ['ref_id of 200 characters', { ref_id: characters(200) }],
     ['identity_id of 200 characters', { identity_id: characters(200) }],
@@ -155,11 +155,11 @@ describe('a body', () => {
     ['the asset that arrives', { conversion_target_asset: 'BTC' }],
     ['an asset of a market to convert to', { conversion_target_asset: 'USD' }],
     ['an asset at par to convert to', { crypto_network: 'ETHEREUM', conversion_target_asset: 'PYUSD' }],
-  ])('may have %s', async (_what, changes) => {
+  ])('accepts %s', async (_what, changes) => {
     expect(await create(changes)).toMatchObject({ status: 200, body: changes })
   })
 
-  it('may name profile and account in any case', async () => {
+  it('accepts profile and account ids in any case', async () => {
     const { status } = await create({
       profile_id: account.profileId.toUpperCase(),
       account_id: account.accountId.toUpperCase(),
@@ -190,7 +190,7 @@ describe('a body', () => {
     ['a list for metadata', { metadata: [] }, '/metadata'],
     ['an id', { id: NO_ONE }, '/id'],
     ['an address', { address: '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa' }, '/address'],
-  ])('may not have %s', async (_what, changes, pointer) => {
+  ])('rejects %s', async (_what, changes, pointer) => {
     const { status, body: problem } = await create(changes)
     expect([status, problem.code]).toEqual([400, 'invalid_request'])
     expect(problem.errors.map((error: { pointer: string }) => error.pointer)).toContain(pointer)
@@ -202,7 +202,7 @@ describe('a body', () => {
     ['U+0000', '{"metadata":{"a":"\\u0000"}}', '/metadata/a'],
     ['half a character', '{"ref_id":"\\ud800"}', '/ref_id'],
     ['no object', '[]', ''],
-  ])('may not have %s', async (_what, text, pointer) => {
+  ])('rejects %s', async (_what, text, pointer) => {
     const { status, body: problem } = await customer.call('POST', PATH, text)
     expect(status).toBe(400)
     expect(problem.errors[0].pointer).toBe(pointer)
@@ -212,7 +212,7 @@ describe('a body', () => {
 describe('the owner of an address', () => {
   const owners = (address: string) => node.operator('GET', `/deposit-addresses?address=${encodeURIComponent(address)}`)
 
-  it('is found by any form of it, and nobody by an address of somebody else', async () => {
+  it('is found by any spelling of it, and not by an unknown address', async () => {
     const { body: evm } = await create({ crypto_network: 'BASE', ref_id: 'found' })
     const { body: bitcoin } = await create()
     const { body: cash } = await create({ crypto_network: 'BITCOIN_CASH' })
@@ -233,8 +233,8 @@ describe('the owner of an address', () => {
   })
 })
 
-describe('what is refused', () => {
-  it('is checked in order: token, scope, type of the body, body, profile, state of the account, its id, ref_id', async () => {
+describe('a refusal', () => {
+  it('follows the order token, scope, type of the body, body, profile, state of the account, its id, ref_id', async () => {
     const reader = await node.newClient(customer.customerId, ['transfer:read_deposit_address'])
     const owner = await newAccount(customer, 'owner')
     const disabled = await newAccount(customer, 'disabled')
@@ -264,7 +264,7 @@ describe('what is refused', () => {
     ])
   })
 
-  it('is a profile that is not there or another customer’s, told alike, with its pointer', async () => {
+  it('is equal for an unknown profile and one of another customer, with its pointer', async () => {
     const stranger = await newAccount(await node.newCustomer())
     const problems = []
     for (const profile_id of [stranger.profileId, NO_ONE, 'no id at all', 'x'.repeat(200)]) {
@@ -275,7 +275,7 @@ describe('what is refused', () => {
     expect(new Set(problems.map((problem) => JSON.stringify(problem))).size).toBe(1)
   })
 
-  it('is an account that is not there or another customer’s (404), or another one of the customer (400)', async () => {
+  it('is 404 for an unknown account or one of another customer, and 400 for another account of the customer', async () => {
     const stranger = await newAccount(await node.newCustomer())
     const other = await newAccount(customer)
     for (const [account_id, status, code] of [
@@ -289,7 +289,7 @@ describe('what is refused', () => {
     }
   })
 
-  it.each(['DENIED', 'ERROR', 'DISABLED'])('is an account that is %s, by its status', async (summary_status) => {
+  it.each(['DENIED', 'ERROR', 'DISABLED'])('names the status of an account that is %s', async (summary_status) => {
     const blocked = await newAccount(customer)
     const change = summary_status === 'DISABLED' ? { admin_disabled: true } : { summary_status }
     await node.operator('PATCH', `/accounts/${blocked.accountId}`, change)
@@ -298,7 +298,7 @@ describe('what is refused', () => {
     expect(refused.body.errors[0].pointer).toBe('/profile_id')
   })
 
-  it('is a ref_id that was used before by any client of the customer, and only of that', async () => {
+  it('is 409 for a ref_id used by any client of the customer, and only of this customer', async () => {
     const { body: existing } = await create({ ref_id: 'mine', metadata: { a: 'b' } })
     const colleague = await node.newClient(customer.customerId)
     const refused = await colleague.call('POST', PATH, body({ ref_id: 'mine', crypto_network: 'SOLANA' }))
@@ -307,12 +307,12 @@ describe('what is refused', () => {
     const theirs = await newAccount(other)
     const request = { profile_id: theirs.profileId, crypto_network: 'BITCOIN', ref_id: 'mine' }
     expect((await other.call('POST', PATH, request)).status).toBe(200)
-    // Accounts have their own.
+    // Accounts have ref_ids of their own.
     const sameRef = { account: { identity_id: 'x', ref_id: 'mine' } }
     expect((await customer.call('POST', '/v2/identity/accounts', sameRef)).status).toBe(200)
   })
 
-  it('is a network without addresses: 503 for now, and nothing is stored', async () => {
+  it('is 503 for a network without addresses, and nothing is stored', async () => {
     const bare = await RestNode.open({ db: node.db })
     const before = (await customer.call('GET', `${PATH}?limit=1000`)).body.items.length
     for (const [network, code] of [
@@ -334,7 +334,7 @@ describe('what is refused', () => {
     expect((await customer.call('GET', `${PATH}?limit=1000`)).body.items).toHaveLength(before)
   })
 
-  it.each(['PUT', 'PATCH', 'DELETE'])('is %s: an address never changes and never goes', async (method) => {
+  it.each(['PUT', 'PATCH', 'DELETE'])('is 405 for %s: an address is never changed or deleted', async (method) => {
     const { status, headers } = await customer.call(method, PATH)
     expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD, POST'])
   })

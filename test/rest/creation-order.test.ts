@@ -1,4 +1,4 @@
-/** Whoever polls a list by time misses nothing: in the order of commits, a customer's times of creation never go back. */
+/** A client that polls a list by time misses nothing: in commit order, a customer's creation times never decrease. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/store/sql.ts'
 import { ALL_KEYS } from '../support/address-keys.ts'

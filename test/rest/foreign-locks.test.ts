@@ -1,6 +1,6 @@
 /**
- * A write never waits for a record of another customer: how long that takes would tell that the record exists. The
- * embedded store has one session, so transactions on it never meet.
+ * A write never waits for a record of another customer: the delay would reveal that the record exists. The embedded
+ * store runs one transaction at a time, so transactions on it never conflict.
  */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { sql } from '../../src/store/sql.ts'
@@ -35,7 +35,7 @@ describe.skipIf(inject('engine') === 'embedded')('while a customer’s records a
       'POST deposit address',
       (who) => who.call('POST', ADDRESSES, { profile_id: account.profileId, crypto_network: 'ETHEREUM' }),
     ],
-  ])('%s is answered 404 to another', async (_, call) => {
+  ])('%s of another customer is answered 404 without waiting', async (_, call) => {
     const held = signal()
     const finish = signal()
     const holding = node.db.transaction(
@@ -58,7 +58,7 @@ describe.skipIf(inject('engine') === 'embedded')('while a customer’s records a
   })
 })
 
-/** A promise and what settles it. */
+/** A promise with its resolve function. */
 function signal() {
   let give: () => void = () => undefined
   const given = new Promise<void>((resolve) => {

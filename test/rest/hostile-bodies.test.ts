@@ -10,13 +10,18 @@ import { bodiesWith, HOSTILE_VALUES, type Schema } from '../support/hostile-bodi
 import { type DeclaredRoute, type RestAnswer, type RestCustomer, RestNode } from '../support/rest.ts'
 import { temporaryFolder } from '../support/running-service.ts'
 
-/** Client and server together; a rejected mebibyte took up to 440 ms before, and the worst one 97 s. */
+/** Client and server together; before the limits a rejected mebibyte took up to 440 ms, and the worst one 97 s. */
 const CPU_MILLISECONDS_MAX = 150
-/** The compiler and the garbage collector run when they want: of so many measurements of one request the least counts. */
+/**
+ * The compiler and the garbage collector run at any time: the minimum of this many measurements of a request counts.
+ */
 const MEASUREMENTS_MAX = 3
-/** Of the places in a body every so many is tried with one value, others with the next; all of them in the long run. */
+/**
+ * Each value is tried in every n-th member of a body, the next value in the members after those; the long run tries
+ * all.
+ */
 const PLACES_STEP = process.env.TIDEGATE_LONG === '1' ? 1 : 12
-/** An answer repeats nothing that is long. */
+/** An error response never repeats a long value. */
 const ANSWER_CHARACTERS_MAX = 3_000
 
 const folder = temporaryFolder()
@@ -54,7 +59,7 @@ async function leastCpuMilliseconds(work: () => Promise<unknown>): Promise<numbe
 
 describe('a body of a mebibyte', () => {
   const values = Object.entries(HOSTILE_VALUES).map(([what, value], number) => ({ what, value, number }))
-  it.each(values)('of $what is judged in bounded time at every place', async ({ value, number }) => {
+  it.each(values)('of $what is validated in bounded time in every member', async ({ value, number }) => {
     const routes = node.routes.filter(({ schema }) => schema.body !== undefined)
     expect(routes.length).toBeGreaterThan(10)
     const expensive: string[] = []
@@ -65,7 +70,7 @@ describe('a body of a mebibyte', () => {
         const at = `${route.method} ${route.url} ${place}`
         const milliseconds = await leastCpuMilliseconds(async () => {
           const { status, text } = await send(route, Buffer.from(body))
-          // What is nothing but blanks is valid; a node without an encryption key cannot encrypt (409).
+          // A body of nothing but whitespace is valid; a node without an encryption key cannot encrypt (409).
           expect([200, 400, 404, 409], at).toContain(status)
           expect(text.length, at).toBeLessThan(ANSWER_CHARACTERS_MAX)
         })

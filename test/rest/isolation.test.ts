@@ -1,6 +1,6 @@
 /**
- * Customers see nothing of each other, whatever they ask for: lists by the ids and names of others, records by their
- * ids, writes to them. What is another's is answered as what does not exist, byte by byte.
+ * Customers are isolated from each other in lists by the ids and names of others, in reads by id, and in writes. A
+ * record of another customer is answered exactly as one that does not exist, byte by byte.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../src/base/ids.ts'
@@ -48,7 +48,7 @@ describe(`customers of one service (seed ${SEED})`, () => {
         const { accountId, profileId } = await newAccount(customer, random.pick(['alice', 'bob']))
         known.accounts.push(accountId)
         known.profiles.push(profileId)
-        // The same names with everybody.
+        // All customers use the same names.
         known.transfers.push(await newTransfer(customer.customerId, profileId))
         const body = { profile_id: profileId, crypto_network: 'ETHEREUM', ref_id: `ref ${made}` }
         known.addresses.push((await customer.call('POST', ADDRESSES, body)).body.id)
@@ -108,7 +108,7 @@ describe(`customers of one service (seed ${SEED})`, () => {
     return query
   }
 
-  it('list their own records and no others, and what matches of them', async () => {
+  it('list their own matching records and no others', async () => {
     let found = 0
     for (let question = 0; question < QUESTIONS; question++) {
       const { customer, ...own } = random.pick(everybody)
@@ -118,7 +118,7 @@ describe(`customers of one service (seed ${SEED})`, () => {
       const answer = await customer.call('GET', `${path}?${query}`)
       const what = `question ${question}: ${path}?${query}`
       expect(answer.status, what).toBe(200)
-      // An address made for a rule is listed too, under an id that nobody was told.
+      // The address created for a rule is listed too, under an id that no response contained before.
       const foreign = everybody.filter((other) => other.customer !== customer)
       for (const { profiles, accounts, addresses, rules, transfers } of foreign) {
         for (const id of [...profiles, ...accounts, ...addresses, ...rules, ...transfers])
@@ -134,7 +134,7 @@ describe(`customers of one service (seed ${SEED})`, () => {
     expect(found, 'a test that finds nothing shows nothing').toBeGreaterThan(QUESTIONS / 2)
   }, 600_000)
 
-  it('are told of others’ records what they are told of none', async () => {
+  it('get the same response for a record of another customer as for one that does not exist', async () => {
     const [mine, theirs] = everybody as [Known, Known]
     const { customer } = mine
     const account = (id: string) => customer.call('GET', `${ACCOUNTS}/${id}`)
@@ -184,7 +184,7 @@ describe(`customers of one service (seed ${SEED})`, () => {
   })
 })
 
-/** An answer without what names this one request. */
+/** A response without the members that are specific to one request. */
 function comparable({ status, headers, text, body }: RestAnswer): unknown {
   const names = [...headers.keys()].filter((name) => !/^(date|ratelimit.*|request-id|x-request-id)$/.test(name))
   return { status, text: text.replaceAll(body.request_id, ''), headers: names.map((name) => [name, headers.get(name)]) }

@@ -1,6 +1,7 @@
 /**
- * What PostgreSQL reads for a page of a list: the very statements that the routes send are explained on the connection
- * that runs them, over records that lie as is hardest. A page costs the same anywhere in a list of any length.
+ * What PostgreSQL reads for a page of a list: the statements that the routes send are explained on the connection that
+ * runs them, with the least favourable distribution of records. A page costs the same at any position of a list of any
+ * length.
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import { createLog } from '../../src/base/log.ts'
@@ -18,12 +19,12 @@ import { createSlowClock } from '../support/slow-clock.ts'
 const isLong = process.env.TIDEGATE_LONG === '1'
 const COUNT = isLong ? 1_000_000 : 20_000
 const LIMIT = 100
-/** Customers of whom there is next to nothing. */
+/** Customers with almost no records. */
 const OTHERS = 20
 const FIRST_MILLISECONDS = Date.parse('2026-01-01T00:00:00Z')
-/** Of a list, the pages looked at behind its first, as shares of its length. */
+/** The pages examined after the first, as fractions of the length of the list. */
 const PLACES = isLong ? [0.5, 0.99] : [0.99]
-/** Blocks of one way down an index, and of the records: generous, and far from what a list has. */
+/** Blocks per index descent, and for the records: generous, and far below the size of a list. */
 const BLOCKS_A_PROBE = 8
 
 type Parameters = readonly (readonly [name: string, value: string])[]
@@ -32,9 +33,12 @@ interface ListCase {
   readonly name: string
   readonly path: string
   readonly parameters: Parameters
-  /** Ways down an index: the entries of the array filter, or their pairs. */
+  /** Index descents: the entries of the array filter, or their pairs. */
   readonly probes?: number
-  /** Two filters of rules, of which one has an index: what a page reads is printed and has no bound but the customer's records. */
+  /**
+   * Two filters of rules, one of which has an index: the blocks of a page are printed, and are bounded only by the
+   * customer's records.
+   */
   readonly isMeasured?: boolean
 }
 
@@ -43,13 +47,13 @@ const ADDRESSES = '/v2/transfer/deposit-addresses'
 const RULES = '/v2/orchestration/rules'
 
 const timeAfter = (milliseconds: number) => new Date(FIRST_MILLISECONDS + milliseconds).toISOString()
-/** Three accounts a millisecond, and an hour later the changes. */
+/** Three accounts per millisecond; an hour later the changes. */
 const CHANGES_COUNT = isLong ? 300_000 : 6_000
 const HOUR_MILLISECONDS = 3_600_000
-/** Where a slice of 1,024 ms begins, among the changes. */
+/** Start of a slice of 1,024 ms among the changes. */
 const SLICE_MILLISECONDS = Math.ceil((FIRST_MILLISECONDS + HOUR_MILLISECONDS) / 1_024) * 1_024 - FIRST_MILLISECONDS
 const CHANGES_FILTERS = [
-  // One slice with thousands of changes, where all are changed.
+  // One slice with thousands of changes, where all accounts are changed.
   `updated_at.gte=${timeAfter(SLICE_MILLISECONDS)}&updated_at.lt=${timeAfter(SLICE_MILLISECONDS + 1_024)}`,
   `updated_at.gte=${timeAfter(0)}`,
   `updated_at.gte=${timeAfter(HOUR_MILLISECONDS)}`,
@@ -68,7 +72,7 @@ const CHANGES_FILTERS = [
   `updated_at.gte=${timeAfter(33)}&updated_at.lt=${timeAfter(HOUR_MILLISECONDS + CHANGES_COUNT / 4)}&created_at.lt=${timeAfter(CHANGES_COUNT / 5)}`,
 ]
 
-/** The directory reads other tables, whenever it hears of a change. */
+/** The directory reads other tables when it is notified of a change. */
 const A_LIST = /^\s*select\b.*\b(accounts|account_changes|deposit_addresses|rules)\b/s
 
 let plans: ExplainedStatements | undefined
@@ -305,7 +309,7 @@ describe.skipIf(!hasPostgres)('pages of lists on PostgreSQL, explained (needs it
               if (scans.some((scan) => scan.startsWith('Seq Scan'))) problems.push(`seq scan: ${what}`)
               if (slices > (filter.includes('&updated_at') ? 568 : 289)) problems.push(`slices: ${what}`)
               if (rows > (slices + 2) * (LIMIT + 1)) problems.push(`rows: ${what}`)
-              // Few slices of an ordinary list hold as much as a page; 1,431 records were the most of 300,000 accounts.
+              // Few slices of a typical list hold as much as a page; 1,431 records were the most of 300,000 accounts.
               if (changed !== 'all' && rows > 20 * (LIMIT + 1)) problems.push(`rows of an ordinary list: ${what}`)
               if (blocks > 1.5 * BLOCKS_A_PROBE * (slices + 2) + 3 * rows + 20) problems.push(`blocks: ${what}`)
             }
@@ -317,12 +321,12 @@ describe.skipIf(!hasPostgres)('pages of lists on PostgreSQL, explained (needs it
     900_000,
   )
 
-  it('reads of large records little more than the bytes of a page, whatever its limit', async () => {
+  it('a page of large records reads little more than the bytes of the page, whatever its limit', async () => {
     await open()
     const customer = await node.newCustomer()
     const { customerId } = customer
     await fillAccounts(db, { customerId, count: 400, firstMilliseconds: FIRST_MILLISECONDS })
-    // 110 KB each, half of it in a form that would be compressed to next to nothing.
+    // 110 KB each, half of it in a form that would be compressed to almost nothing.
     const members = JSON.stringify(
       Array.from({ length: 100 }, (_, n) => ({ id: `${n}`, identity_id: 'x'.repeat(1_000), roles: [] })),
     )
@@ -345,7 +349,7 @@ describe.skipIf(!hasPostgres)('pages of lists on PostgreSQL, explained (needs it
     }
   }, 300_000)
 
-  /** A cursor of the same list at another place, which a customer comes to after many pages. */
+  /** A cursor of the same list at another position, as after many pages. */
   function cursorAt(cursor: string, order: string, owner: string, share: number): string {
     const count = { big: 0.88, later: 0.1, small: 0.02 }[owner]! * COUNT
     return cursorBetween(cursor, order, owner === 'later' ? COUNT : 0, count, share)

@@ -1,6 +1,6 @@
 /**
- * Pages end at 2 MiB, on both engines, in all lists; and what the store writes for a list is, byte for byte, what one
- * record alone looks like.
+ * Pages end at 2 MiB, on both engines, in all lists; and the text that the store returns for a record in a list equals,
+ * byte for byte, the record on its own.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PAGE_BYTES_MAX } from '../../src/store/page.ts'
@@ -10,7 +10,7 @@ import { type RestAnswer, type RestCustomer, RestNode } from '../support/rest.ts
 import { ADDRESSES, RULES, ruleBody } from '../support/rules.ts'
 
 const ACCOUNTS = '/v2/identity/accounts'
-/** Everything that JSON escapes, what takes two, three and four bytes, and what looks like JSON. */
+/** Every character that JSON escapes, characters of two, three and four bytes, and text that resembles JSON. */
 const HOSTILE = '"\\/\b\f\n\r\t\u0001\u001f\u007f\u2028é東🜚 {"a":1}, null'
 const METADATA = `{"big":12345678901234567890,"one":1.0,"nothing":null,"text":${JSON.stringify(HOSTILE)},"deep":[{"x":[]}]}`
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => node?.close())
 
-/** Without blanks between tokens, members in their order. */
+/** Compact JSON with the members in their order. */
 const compact = (value: unknown) => JSON.stringify(value)
 
 async function allPages(call: (query: string) => Promise<RestAnswer>): Promise<RestAnswer[]> {
@@ -39,7 +39,7 @@ async function allPages(call: (query: string) => Promise<RestAnswer>): Promise<R
   }
 }
 
-/** Fills pages as far as they go, and has every record once, in order. */
+/** Reads all pages: each is as full as allowed, and every record comes once, in order. */
 function expectFullPages(pages: readonly RestAnswer[], count: number, bytesMax = PAGE_BYTES_MAX): void {
   const items = pages.flatMap(({ body }) => body.items as { id: string; created_at: string }[])
   expect(new Set(items.map(({ id }) => id)).size).toBe(count)
@@ -52,13 +52,13 @@ function expectFullPages(pages: readonly RestAnswer[], count: number, bytesMax =
     expect(bytes).toBeLessThanOrEqual(bytesMax)
     expect(body.items.length).toBeGreaterThan(0)
     const next = pages[index + 1]?.body.items[0]
-    // Blanks that the store leaves in a json value, and sizes that it knows only roughly, are less than this.
+    // Less than the whitespace that the store leaves in a json value, and the sizes that it knows only approximately.
     if (next !== undefined) expect(bytes + Buffer.byteLength(compact(next))).toBeGreaterThan(bytesMax * 0.9)
   }
 }
 
-describe('what the store writes for a list', () => {
-  it('is an account as it is alone, for the customer and for the operator', async () => {
+describe('the text of a record in a list', () => {
+  it('equals an account on its own, for the customer and for the operator', async () => {
     const bodies = [
       `{"account":{"identity_id":"plain"}}`,
       `{"account":{"identity_id":${JSON.stringify(HOSTILE)},"ref_id":${JSON.stringify(`${HOSTILE} ref`)},
@@ -79,7 +79,7 @@ describe('what the store writes for a list', () => {
     }
   })
 
-  it('is a deposit address as it is made', async () => {
+  it('equals a deposit address as it was created', async () => {
     const { profile_id } = await newProfile()
     for (const more of [
       { crypto_network: 'ETHEREUM' },
@@ -92,7 +92,7 @@ describe('what the store writes for a list', () => {
     }
   })
 
-  it('is a rule as it is made, for the customer and for the operator', async () => {
+  it('equals a rule as it was created, for the customer and for the operator', async () => {
     const { profile_id } = await newProfile()
     const destination = { crypto: { address: '0x52908400098527886E0F7030069857D2E4169EE7', network: 'ETHEREUM' } }
     for (const more of [
@@ -124,7 +124,7 @@ describe('a page of large records ends at 2 MiB', () => {
     const id = (kind: string) => sql`md5(${`${kind} ${rich.customerId} `} || i)::uuid`
     const time = sql`timestamptz '2026-01-01 00:00:00Z' + (i / 3) * interval '1 millisecond'`
     const db = node.db.tables()
-    // 110 KB: identities that a compressor would make nothing of, metadata that nothing compresses.
+    // 110 KB: identities and metadata that do not compress.
     const text = (length: number) => sql`repeat(${'é'}, ${length}::int)`
     await sql`insert into profiles (id, customer_id, type, created_at) select ${id('profile')}, ${owner}, 'NORMAL', ${time}
       from generate_series(0, 0) as i`.execute(db)
@@ -147,25 +147,25 @@ describe('a page of large records ends at 2 MiB', () => {
       ${time} from generate_series(1, ${COUNT}::int) as i`.execute(db)
   })
 
-  it('of accounts, also by the time of their change', async () => {
+  it('in the list of accounts, also by the time of change', async () => {
     expectFullPages(await allPages((query) => rich.call('GET', `${ACCOUNTS}?${query}`)), COUNT)
     const changed = 'updated_at.gte=2026-01-01T00:00:00Z'
     expectFullPages(await allPages((query) => rich.call('GET', `${ACCOUNTS}?${changed}&${query}`)), COUNT)
   })
 
-  it('of deposit addresses, also by filters', async () => {
+  it('in the list of deposit addresses, also with filters', async () => {
     expectFullPages(await allPages((query) => rich.call('GET', `${ADDRESSES}?${query}`)), COUNT)
     const network = `identity_ids=${encodeURIComponent('é'.repeat(200))}`
     expectFullPages(await allPages((query) => rich.call('GET', `${ADDRESSES}?${network}&${query}`)), COUNT)
   })
 
-  it('of rules, with both members that hold them', async () => {
+  it('in the list of rules, with both members that contain them', async () => {
     const pages = await allPages((query) => rich.call('GET', `${RULES}?${query}`))
     expectFullPages(pages, COUNT, PAGE_BYTES_MAX / 2)
     for (const { text } of pages) expect(Buffer.byteLength(text)).toBeLessThan(PAGE_BYTES_MAX + 1_000)
   })
 
-  it.each(['accounts', 'rules', 'audit', 'customers'])('of the operator’s list of %s', async (list) => {
+  it.each(['accounts', 'rules', 'audit', 'customers'])('in the operator’s list of %s', async (list) => {
     const pages = await allPages((query) => node.operator('GET', `/${list}?${query}`))
     const count = pages.reduce((sum, { body }) => sum + body.items.length, 0)
     expect(count).toBeGreaterThanOrEqual(COUNT)
@@ -173,7 +173,7 @@ describe('a page of large records ends at 2 MiB', () => {
     expect(pages.length).toBeGreaterThan(1)
   })
 
-  it('and has one record at least, however large that is', async () => {
+  it('and contains at least one record, however large', async () => {
     const { customerId } = rich
     await sql`update accounts set description = repeat('x', 3000000) where customer_id = ${customerId}
       and id = (select id from accounts where customer_id = ${customerId} order by created_at desc, id desc offset 1 limit 1)`.execute(

@@ -1,6 +1,6 @@
 /**
- * What a reader of a list gets while somebody else writes: everything that was there at the first call and matched all
- * the time, once, in order. Records share their times, pages have any size, and cursors outlive the process.
+ * Pages of a list under concurrent writes: every record that existed at the first request and matched throughout is
+ * returned once, in order. Records share timestamps, pages have any size, and cursors survive a restart.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/store/sql.ts'
@@ -68,7 +68,7 @@ describe(`pages of lists while others write (seed ${SEED})`, () => {
     customer = await node.newCustomer()
     profileId = (await newAccount(customer)).profileId
     for (const path of paths) for (let index = 0; index < RECORDS; index++) await make(path)
-    // Few times for many records, so that most share theirs.
+    // Few timestamps for many records, so that most records share theirs.
     for (const table of ['accounts', 'deposit_addresses', 'rules']) {
       await sql`update ${sql.table(table)} set created_at = date_trunc('minute', created_at) - interval '1 hour'`.execute(
         node.db.tables(),
@@ -100,7 +100,7 @@ describe(`pages of lists while others write (seed ${SEED})`, () => {
     return answer.body as { items: Listed[]; next_page_cursor?: string }
   }
 
-  /** One write of any kind; none takes a record out of a filter but the deletion of a rule. */
+  /** A random write; only the deletion of a rule removes a record from a filter. */
   async function disturb(path: string, matched: readonly Listed[], gone: Set<string>): Promise<void> {
     const victim = random.pick(matched)
     if (path === ADDRESSES || victim === undefined || random.chance(0.5)) return await make(path)
@@ -112,7 +112,7 @@ describe(`pages of lists while others write (seed ${SEED})`, () => {
     gone.add(victim.id)
   }
 
-  it('give what was there and matches still exactly once, in both orders, whatever their sizes', async () => {
+  it('return every record that still matches exactly once, in both orders, with any page sizes', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const path = random.pick(paths)
       const query = random.pick(filters[path] as readonly string[]).replace('PROFILE', profileId)
@@ -121,7 +121,7 @@ describe(`pages of lists while others write (seed ${SEED})`, () => {
       const before = await read(path, query, order)
       const gone = new Set<string>()
       const seen: Listed[] = []
-      // Half of the readers go on at another node of the same store, as after a restart.
+      // Half of the clients continue at another node of the same store, as after a restart.
       const other = random.chance(0.5) ? await RestNode.open({ db: node.db, flags: ALL_KEYS }) : undefined
       let cursor: string | undefined
       do {
@@ -146,7 +146,7 @@ describe(`pages of lists while others write (seed ${SEED})`, () => {
     }
   }, 600_000)
 
-  it('have no record lost or doubled at any border, with one record a page', async () => {
+  it('lose or repeat no record at a page boundary, with one record per page', async () => {
     for (const path of paths) {
       const all = (await read(path, '', 'ASC')).slice(0, 30)
       const seen: string[] = []

@@ -1,6 +1,6 @@
 /**
- * Rules that every schema of a request keeps, so that judging it costs time in proportion to its size: a list of allowed
- * values stands next to a type, arrays, texts and objects have a bound. Every route of both listeners is looked at.
+ * Rules that every request schema follows, so that validation takes time proportional to the request: a list of allowed
+ * values is next to a type, and arrays, strings and objects are bounded. All routes of both listeners are checked.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Schema } from '../support/hostile-bodies.ts'
@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => node?.close())
 
-/** Objects of a customer's own, with any members; the handler bounds their bytes and levels. */
+/** Objects with arbitrary members of the customer; the handler bounds their bytes and depth. */
 const FREE_OBJECTS = [
   'POST /v2/identity/accounts body/account/metadata',
   'PUT /v2/identity/accounts body/metadata',
@@ -34,14 +34,14 @@ function faultsOf(schema: Schema, isBody: boolean): string[] {
   if (schema.uniqueItems === true && (schema.items === undefined || !isText(schema.items))) {
     faults.push('uniqueItems of what is no text')
   }
-  // Query strings are bounded by the head of a request, and their unknown parameters are ignored.
+  // Query strings are bounded by the request head, and their unknown parameters are ignored.
   if (!isBody) return faults
   const hasLength = maxLength !== undefined || schema.enum !== undefined || SHORT_FORMATS.includes(format)
   if (isText(schema) && !hasLength) faults.push('text without maxLength')
   const isOpen = typeof additionalProperties === 'object'
   if (isOpen && schema.maxProperties === undefined) faults.push('free members without maxProperties')
   if (isOpen && schema.propertyNames?.maxLength === undefined) faults.push('free members with names of any length')
-  // Alternatives are looked at one by one.
+  // Alternatives are checked one by one.
   const hasBound = isOpen || additionalProperties === false || schema.oneOf !== undefined
   if (isObject(schema) && !hasBound) faults.push('object with additional properties')
   return faults
@@ -56,7 +56,7 @@ function* schemasIn(schema: Schema, place: string): Iterable<readonly [place: st
   for (const inner of [...anyOf, ...oneOf, ...allOf]) yield* schemasIn(inner, place)
 }
 
-it('every request has a bound wherever it could grow', () => {
+it('every request schema has a bound wherever it could grow', () => {
   const faults: string[] = []
   const free: string[] = []
   for (const { method, url, schema } of node.routes) {
@@ -73,7 +73,7 @@ it('every request has a bound wherever it could grow', () => {
   expect(free).toEqual(FREE_OBJECTS)
 })
 
-it('every list of allowed values in an answer has a type as well', () => {
+it('every list of allowed values in a response schema has a type as well', () => {
   const faults: string[] = []
   for (const { method, url, schema } of node.routes) {
     for (const [status, answer] of Object.entries((schema.response ?? {}) as Record<string, Schema>)) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { RULE_STATUSES, type RuleStatus, stepTo } from '../../src/rules/model.ts'
 
-describe('the life of a rule', () => {
+describe('the status of a rule', () => {
   const steps: readonly (readonly [RuleStatus, readonly RuleStatus[]])[] = [
     ['PENDING', ['ACTIVE', 'REJECTED', 'DELETED']],
     ['ACTIVE', ['DELETED']],
@@ -9,7 +9,7 @@ describe('the life of a rule', () => {
     ['DELETED', []],
   ]
 
-  it.each(steps)('from %s', (present, next) => {
+  it.each(steps)('has the documented steps from %s', (present, next) => {
     for (const wanted of RULE_STATUSES) {
       const expected = wanted === present ? 'unchanged' : next.includes(wanted) ? 'step' : 'impossible'
       expect(stepTo(present, wanted), wanted).toBe(expected)

@@ -1,4 +1,4 @@
-/** Rules that wait for the operator: what is decided, what appears with it, and what happens when two decide at once. */
+/** Rules that wait for approval by the operator: the decision, what it creates, and concurrent decisions. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { StatementFailed } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
@@ -22,7 +22,7 @@ afterAll(async () => {
   folder.remove()
 })
 
-/** A rule that waits. */
+/** Creates a rule that waits for approval. */
 async function make(changes: Readonly<Record<string, unknown>> = {}) {
   const body = ruleBody(alice.profileId, changes)
   const answer = await untilServed(() => customer.call('POST', RULES, body))
@@ -43,8 +43,8 @@ async function actionsOf(id: string): Promise<readonly string[]> {
   return items.map(({ action }: { action: string }) => action)
 }
 
-describe('a rule that waits', () => {
-  it('is PENDING and has nothing made for it', async () => {
+describe('a rule that waits for approval', () => {
+  it('is PENDING, and nothing is created for it', async () => {
     const before = await addressCount()
     const crypto = await make()
     expect(crypto).toMatchObject({ status: 'PENDING', source: { crypto: { network: 'ETHEREUM' } } })
@@ -54,7 +54,7 @@ describe('a rule that waits', () => {
     expect(await addressCount()).toBe(before)
   })
 
-  it('is found by the operator, over all customers, with whose it is', async () => {
+  it('is listed for the operator, across all customers, with its customer', async () => {
     const rule = await make()
     const stranger = await node.newCustomer()
     const { profileId } = await newAccount(stranger)
@@ -78,8 +78,8 @@ describe('a rule that waits', () => {
   })
 })
 
-describe('approval', () => {
-  it('makes the address, shows it to the customer, and is asked for once', async () => {
+describe('the approval of a rule', () => {
+  it('creates the address, shows it to the customer, and is idempotent', async () => {
     const rule = await make()
     const approved = await node.operator('POST', `/rules/${rule.id}/approve`)
     expect(approved).toMatchObject({ status: 200, body: { status: 'ACTIVE', customer_id: customer.customerId } })
@@ -96,7 +96,7 @@ describe('approval', () => {
     expect(await actionsOf(rule.id)).toEqual(['rule.approve', 'rule.create'])
   })
 
-  it('makes the memo', async () => {
+  it('creates the memo', async () => {
     const source = { fiat: { network: 'WIRE', account_type: 'ABA' } }
     const rule = await make({ source_asset: 'USD', destination_asset: 'USDC', source })
     const { body } = await node.operator('POST', `/rules/${rule.id}/approve`)
@@ -118,8 +118,8 @@ describe('approval', () => {
   })
 })
 
-describe('rejection', () => {
-  it('is kept with its reason, which the customer is shown too, and is final', async () => {
+describe('the rejection of a rule', () => {
+  it('is final and stored with its reason, which the customer can read', async () => {
     const rule = await make()
     const reason = 'the payee is not known 🤷'
     const rejected = await node.operator('POST', `/rules/${rule.id}/reject`, { reason })
@@ -144,7 +144,7 @@ describe('rejection', () => {
   })
 })
 
-describe('what no step leads to', () => {
+describe('an invalid step', () => {
   const bodies: Readonly<Record<string, object>> = { reject: { reason: 'late' } }
   it.each([
     ['approve', 'reject'],
@@ -152,7 +152,7 @@ describe('what no step leads to', () => {
     ['delete', 'reject'],
     ['reject', 'approve'],
     ['reject', 'delete'],
-  ])('after %s there is no %s', async (first, second) => {
+  ])('after %s is %s', async (first, second) => {
     const { id } = await make()
     const { body: before } = await node.operator('POST', `/rules/${id}/${first}`, bodies[first])
     const answer = await node.operator('POST', `/rules/${id}/${second}`, bodies[second])
@@ -165,13 +165,13 @@ describe('what no step leads to', () => {
     expect(await actionsOf(id)).toEqual([`rule.${first}`, 'rule.create'])
   })
 
-  it.each(['approve', 'reject', 'delete'])('%s of what is not there is 404', async (verb) => {
+  it.each(['approve', 'reject', 'delete'])('of an unknown rule is 404: %s', async (verb) => {
     for (const id of [NO_ONE, 'x']) {
       expect((await node.operator('POST', `/rules/${id}/${verb}`, bodies[verb])).status).toBe(404)
     }
   })
 
-  it('deleting a rule that waits is a step, for its customer and for the operator', async () => {
+  it('does not include deleting a waiting rule, by its customer or by the operator', async () => {
     const rule = await make()
     const deleted = await customer.call('DELETE', `${RULES}/${rule.id}`)
     expect(deleted.body).toEqual({ rule: { ...rule, status: 'DELETED' } })
@@ -181,8 +181,8 @@ describe('what no step leads to', () => {
   })
 })
 
-describe('two that decide at once', () => {
-  it('never both have their way: approval and rejection', async () => {
+describe('concurrent decisions', () => {
+  it('never both succeed: approval and rejection', async () => {
     const before = await addressCount()
     const ids = await Promise.all(Array.from({ length: 10 }, async () => (await make()).id as string))
     const outcomes = await Promise.all(
@@ -203,7 +203,7 @@ describe('two that decide at once', () => {
     expect(await addressCount()).toBe(before + approved)
   })
 
-  it('leave a deleted rule whatever comes first: deleting follows approval, and approval does not follow deleting', async () => {
+  it('leave a deleted rule: deletion follows an approval, and an approval does not follow a deletion', async () => {
     const ids = await Promise.all(Array.from({ length: 10 }, async () => (await make()).id as string))
     const outcomes = await Promise.all(
       ids.flatMap((id) => [
@@ -221,7 +221,7 @@ describe('two that decide at once', () => {
     }
   })
 
-  it('approve a rule once when many do', async () => {
+  it('approve a rule exactly once', async () => {
     const { id } = await make()
     const before = await addressCount()
     const approve = () => untilServed(() => node.operator('POST', `/rules/${id}/approve`))
@@ -233,8 +233,8 @@ describe('two that decide at once', () => {
   })
 })
 
-describe('a write that fails half way', () => {
-  it('leaves neither a rule nor an address, and uses up no place of the key', async () => {
+describe('a write that fails half-way', () => {
+  it('leaves neither a rule nor an address, and consumes no index of the key', async () => {
     const before = await addressCount()
     const refuse = (what: string) =>
       sql`alter table audit add constraint no_more check (action <> ${sql.lit(what)}) not valid`.execute(
@@ -263,7 +263,7 @@ describe('a write that fails half way', () => {
     node.live.config = { ...node.live.config, 'rules.approval': 'required' }
   })
 
-  it('cannot leave a row that says two things', async () => {
+  it('cannot leave an inconsistent row', async () => {
     const { id } = await make()
     const set = (change: string) => sql`update rules set ${sql.raw(change)} where id = ${id}`.execute(node.db.tables())
     for (const change of ["status = 'LOST'", "status = 'REJECTED'", "reject_reason = 'x'"]) {
@@ -272,7 +272,7 @@ describe('a write that fails half way', () => {
   })
 })
 
-describe('a node without addresses', () => {
+describe('a node without address keys', () => {
   let poor: RestNode
   beforeAll(async () => {
     poor = await RestNode.open({ flags: { 'rules.approval': 'required' } })
@@ -281,7 +281,7 @@ describe('a node without addresses', () => {
 
   const onSolana = { source: { crypto: { network: 'SOLANA' } } }
 
-  it('approves nothing that needs one, and does when one is imported', async () => {
+  it('cannot approve a rule that needs an address until one is imported', async () => {
     const owner = await poor.newCustomer()
     const { profileId } = await newAccount(owner)
     const { rule } = (await owner.call('POST', RULES, ruleBody(profileId, onSolana))).body
@@ -295,7 +295,7 @@ describe('a node without addresses', () => {
     expect(body.source.crypto).toMatchObject({ address, network: 'SOLANA' })
   })
 
-  it('makes no rule that needs one', async () => {
+  it('cannot create a rule that needs an address', async () => {
     poor.live.config = { ...poor.live.config, 'rules.approval': 'auto' }
     const owner = await poor.newCustomer()
     const { profileId } = await newAccount(owner)
@@ -304,7 +304,7 @@ describe('a node without addresses', () => {
     const onEthereum = await owner.call('POST', RULES, ruleBody(profileId))
     expect(onEthereum).toMatchObject({ status: 503, body: { code: 'address_unavailable' } })
     expect((await owner.call('GET', RULES)).body.items).toEqual([])
-    // The ref_id is not used up by what was refused.
+    // The refused request does not consume the ref_id.
     const source = { profile: { profile_id: profileId } }
     expect((await owner.call('POST', RULES, { ...body, source })).status).toBe(200)
   })

@@ -1,4 +1,4 @@
-/** How rules count: themselves, and with the addresses that are created for them; and that the counters are right. */
+/** How rules count towards quotas, with the addresses created for them; and that the counters are exact. */
 import { assert, asyncProperty, constantFrom, integer, array as manyOf, record } from 'fast-check'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/store/sql.ts'
@@ -26,7 +26,7 @@ afterAll(async () => {
   await node?.close()
 })
 
-/** Puts settings into force on both nodes, as SIGHUP does. */
+/** Applies settings on both nodes, as SIGHUP does. */
 function configure(flags: Readonly<Record<string, string>>): void {
   for (const { live } of [node, other]) live.config = configOf({ ...ALL_KEYS, ...flags })
 }
@@ -52,7 +52,7 @@ async function expectExact({ customerId }: RestCustomer): Promise<void> {
 }
 
 describe('the number of rules', () => {
-  it('ends at its quota, deleted rules included, and 409 stays 409', async () => {
+  it('is limited by its quota, deleted rules included, and 409 remains 409', async () => {
     const holder = await newHolder()
     configure({ 'quotas.rules_max': '2' })
     const { body } = await makeRule(holder, { ref_id: 'once' })
@@ -67,7 +67,7 @@ describe('the number of rules', () => {
     await expectExact(holder.customer)
   })
 
-  it('ends with the quota of addresses for rules that need one, and only for those', async () => {
+  it('is limited by the quota of addresses only for rules that need one', async () => {
     const holder = await newHolder()
     configure({ 'quotas.addresses_max': '1' })
     expect((await makeRule(holder)).status).toBe(200)
@@ -78,7 +78,7 @@ describe('the number of rules', () => {
 })
 
 describe('a rule that waits for approval', () => {
-  it('counts its address when it is approved, which is no creation of the customer’s day', async () => {
+  it('counts its address when it is approved, but not towards the creations of the customer’s day', async () => {
     await onOneDay(node.db, async () => {
       const holder = await newHolder()
       const { customerId } = holder.customer
@@ -92,7 +92,7 @@ describe('a rule that waits for approval', () => {
     })
   })
 
-  it('is not approved over the quota of addresses, stays as it is, and is when the quota is raised', async () => {
+  it('is not approved beyond the quota of addresses, and is approved once the quota is raised', async () => {
     const holder = await newHolder()
     configure({ 'rules.approval': 'required', 'quotas.addresses_max': '0' })
     const { rule } = (await makeRule(holder)).body
@@ -107,10 +107,10 @@ describe('a rule that waits for approval', () => {
   })
 })
 
-describe('the counters', () => {
+describe('the counters of quotas', () => {
   const KINDS = ['account', 'address', 'rule', 'rule with a memo'] as const
   const FATES = ['created', 'repeated', 'invalid', 'of another', 'broken'] as const
-  /** Statuses of what created nothing: by its own fate, or by a quota. */
+  /** Statuses of requests that created nothing: refused as such, or by a quota. */
   const REFUSED = [400, 403, 404, 409, 429, 500]
 
   interface Step {
@@ -131,7 +131,7 @@ describe('the counters', () => {
   })
 
   let number = 0
-  /** The request of a step; one that repeats has the ref_id of others of its kind. */
+  /** The request of a step; a repeated one reuses the ref_id of its kind. */
   function request({ kind, fate }: Step, profileId: string, foreignProfileId: string) {
     const ref_id = fate === 'broken' ? `broken ${++number}` : fate === 'repeated' ? 'once' : `step ${++number}`
     const bad = fate === 'invalid' ? { nothing: 1 } : {}
@@ -142,9 +142,9 @@ describe('the counters', () => {
     return [RULES, ruleBody(profile_id, { ref_id, ...(kind === 'rule' ? {} : MEMO), ...bad })] as const
   }
 
-  it('equal the records after any mix of what is created and what fails, at two nodes at once', async () => {
+  it('equal the records after any mix of successful and failed creations, at two nodes concurrently', async () => {
     const foreign = await newHolder()
-    // The last statement of the transaction fails: everything before it has been done.
+    // The last statement of the transaction fails, after everything else has been done.
     await sql`alter table audit add constraint broken
       check (coalesce(detail->>'ref_id', '') not like 'broken%') not valid`.execute(node.db.tables())
     const property = asyncProperty(steps, limits, async (mix, quotas) => {

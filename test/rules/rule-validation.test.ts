@@ -1,4 +1,4 @@
-/** What a request about rules may hold: each limit just inside and just outside, and which check answers first. */
+/** The validation of requests about rules: each limit just inside and just outside, and the order of the checks. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RestAnswer, type RestCustomer, RestNode } from '../support/rest.ts'
 import { ETHEREUM_ADDRESS, newAccount, RULES, ruleBody } from '../support/rules.ts'
@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => node?.close())
 
-/** A rule that needs no address of ours, so that anything may be changed about it. */
+/** A rule that needs no address of ours, so that any member may be changed. */
 function body(changes: Readonly<Record<string, unknown>> = {}) {
   return ruleBody(profileId, { source: { profile: { profile_id: profileId } }, ...changes })
 }
@@ -28,7 +28,7 @@ const onEthereum = (address: string) => ({
   destination: { crypto: { address, network: 'ETHEREUM' } },
 })
 
-describe('a body', () => {
+describe('the body of a rule', () => {
   it.each<[string, () => Readonly<Record<string, unknown>>]>([
     ['a ref_id of one character', () => ({ ref_id: '.' })],
     ['a ref_id of 200 characters, counted as code points', () => ({ ref_id: CRAB.repeat(200) })],
@@ -40,7 +40,7 @@ describe('a body', () => {
     ['an address with its checksum', () => onEthereum(ETHEREUM_ADDRESS)],
     ['an address in lower case', () => onEthereum(ETHEREUM_ADDRESS.toLowerCase())],
     ['names of prototypes as values', () => ({ ref_id: '__proto__', nickname: 'constructor' })],
-  ])('may hold %s, which comes back as it was', async (_what, changes) => {
+  ])('accepts %s, which is returned unchanged', async (_what, changes) => {
     const sent = body(changes())
     const answer = await customer.call('POST', RULES, sent)
     expect(answer.status, answer.text).toBe(200)
@@ -126,7 +126,7 @@ describe('a body', () => {
     ],
     ['an id of its own', { id: 'x' }, '/id', 'is not a known member'],
     ['a status', { status: 'ACTIVE' }, '/status', 'is not a known member'],
-  ])('may not hold %s', async (_what, changes, pointer, detail) => {
+  ])('rejects %s', async (_what, changes, pointer, detail) => {
     const answer = await create(changes)
     expect(answer).toMatchObject({
       status: 400,
@@ -135,7 +135,7 @@ describe('a body', () => {
     expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8')
   })
 
-  it('is told what is wrong with an unknown network, and with its terms', async () => {
+  it('with an unknown network is rejected with this error and those of its terms', async () => {
     const strange = await create({ source: { crypto: { network: 'TRON' } } })
     expect(strange.body.detail).toMatch(/^\/source\/crypto\/network: "TRON" is none of BITCOIN, /)
     const terms = await create({ source_asset: 'EUR', ...onEthereum(`${ETHEREUM_ADDRESS}0`) })
@@ -153,12 +153,12 @@ describe('a body', () => {
     ['__proto__', `{"__proto__":{},${JSON.stringify(ruleBody('x')).slice(1)}`, '/__proto__'],
     ['U+0000', '{"ref_id":"a\\u0000"}', '/ref_id'],
     ['half a surrogate pair', '{"source":{"crypto":{"network":"\\ud83e"}}}', '/source/crypto/network'],
-  ])('may not be %s', async (_what, text, pointer) => {
+  ])('rejects %s', async (_what, text, pointer) => {
     const answer = await customer.call('POST', RULES, text)
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ pointer }] } })
   })
 
-  it('sees markets that come and go', async () => {
+  it('is validated against the current markets', async () => {
     const changes = { source_asset: 'SOL', destination_asset: 'USD' }
     expect((await create(changes)).status).toBe(200)
     const { config } = node.live
@@ -168,7 +168,7 @@ describe('a body', () => {
   })
 })
 
-describe('a query', () => {
+describe('a query of rules', () => {
   it.each([
     ['status=active', 'status'],
     ['status=', 'status'],
@@ -187,12 +187,12 @@ describe('a query', () => {
     ['limit=1&limit=2', 'limit'],
     ['order=asc', 'order'],
     ['page_cursor=a&page_cursor=b', 'page_cursor'],
-  ])('may not be %s', async (query, parameter) => {
+  ])('rejects %s', async (query, parameter) => {
     const answer = await customer.call('GET', `${RULES}?${query}`)
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ parameter }] } })
   })
 
-  it('has a cursor that is none refused as such', async () => {
+  it('rejects an invalid cursor as such', async () => {
     for (const cursor of ['x', '%2B%2F', 'AAAA']) {
       const answer = await customer.call('GET', `${RULES}?page_cursor=${cursor}`)
       expect(answer, cursor).toMatchObject({ status: 400, body: { code: 'invalid_cursor' } })
@@ -207,15 +207,15 @@ describe('a query', () => {
     `status=${Array(100).fill('ACTIVE').join(',')}`,
     `profile_id=${'x'.repeat(200)}`,
     'source_asset=%F0%9F%A6%80',
-  ])('may be %s', async (query) => {
+  ])('accepts %s', async (query) => {
     expect((await customer.call('GET', `${RULES}?${query}`)).status).toBe(200)
   })
 })
 
-describe('the first check that fails answers', () => {
+describe('the checks of a request', () => {
   const reads = ['orchestration:read_orchestration_rule']
 
-  it('path before method before token before everything else', async () => {
+  it('begin with path, method, token, in this order', async () => {
     expect((await node.send('POST', '/v2/orchestration/rulez', '{')).status).toBe(404)
     const wrongMethod = await node.send('PATCH', RULES, '{')
     expect([wrongMethod.status, wrongMethod.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST'])
@@ -225,7 +225,7 @@ describe('the first check that fails answers', () => {
     expect([anonymous.status, anonymous.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
   })
 
-  it('scope before body', async () => {
+  it('include the scope before the body', async () => {
     const reader = await node.newCustomer(reads)
     for (const [method, path] of [
       ['POST', RULES],
@@ -241,7 +241,7 @@ describe('the first check that fails answers', () => {
     expect((await writer.call('GET', `${RULES}?limit=x`)).status).toBe(403)
   })
 
-  it('rate before body, for each operation by itself', async () => {
+  it('include the rate before the body, per operation', async () => {
     const slow = await RestNode.open({ ratePerSecond: 1 })
     const caller = await slow.newCustomer()
     const answers: RestAnswer[] = []
@@ -254,7 +254,7 @@ describe('the first check that fails answers', () => {
     await slow.close()
   })
 
-  it('type before length before content', async () => {
+  it('include type, then length, then content of the body', async () => {
     const large = 'x'.repeat(1_048_577)
     const text = await customer.call('POST', RULES, large, { 'content-type': 'text/plain' })
     expect(text).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } })
@@ -263,7 +263,7 @@ describe('the first check that fails answers', () => {
     expect((await customer.call('POST', RULES, full)).body.code).toBe('invalid_request')
   })
 
-  it('content before records: 400, then 404, then 409', async () => {
+  it('include content before records: 400, then 404, then 409', async () => {
     const taken = body()
     await customer.call('POST', RULES, taken)
     const nobody = '018f0000-0000-7000-8000-000000000000'
@@ -274,8 +274,8 @@ describe('the first check that fails answers', () => {
   })
 })
 
-describe('an answer', () => {
-  it('has its type, its rate and its id, whatever it is', async () => {
+describe('every response', () => {
+  it('has its content type, rate headers and request id', async () => {
     for (const answer of [await create({}), await customer.call('GET', RULES), await create({ nickname: '' })]) {
       const type = answer.status === 200 ? 'application/json; charset=utf-8' : 'application/problem+json; charset=utf-8'
       expect(answer.headers.get('content-type')).toBe(type)
@@ -285,7 +285,7 @@ describe('an answer', () => {
     }
   })
 
-  it('is there for HEAD, without a body', async () => {
+  it('is sent without a body to HEAD', async () => {
     const answer = await customer.call('HEAD', RULES)
     expect([answer.status, answer.text]).toEqual([200, ''])
   })

@@ -1,4 +1,4 @@
-/** Rules as their customers have them: made, shown, listed in pages, deleted; once each, and never another's. */
+/** The customer API of rules: creation, reads, paginated lists, deletion; idempotent, and isolated per customer. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RestCustomer, RestNode, untilServed } from '../support/rest.ts'
 import { ADDRESSES, ETHEREUM_ADDRESS, newAccount, RULES, ruleBody, type TestAccount } from '../support/rules.ts'
@@ -22,7 +22,7 @@ afterAll(async () => {
   folder.remove()
 })
 
-/** The rule that was made. */
+/** Returns the created rule. */
 async function make(changes: Readonly<Record<string, unknown>> = {}, who = customer, profileId = alice.profileId) {
   const answer = await who.call('POST', RULES, ruleBody(profileId, changes))
   expect(answer.status, answer.text).toBe(200)
@@ -39,8 +39,8 @@ async function trailOf(id: string): Promise<readonly { action: string; actor: st
   return (await node.operator('GET', `/audit?subject=${id}`)).body.items
 }
 
-describe('a rule that is made', () => {
-  it('shows an address of its own, which its profile has from then on', async () => {
+describe('a created rule', () => {
+  it('shows an address of its own, which from then on belongs to its profile', async () => {
     const rule = await make({ ref_id: 'first', nickname: 'Sweep 🌊' })
     expect(rule).toEqual({
       id: expect.stringMatching(UUID),
@@ -78,7 +78,7 @@ describe('a rule that is made', () => {
     expect(await trailOf(rule.id)).toMatchObject([
       { action: 'rule.create', actor: `client:${customer.clientId}`, detail: { ref_id: 'first', status: 'ACTIVE' } },
     ])
-    // One write, one row: that of the rule.
+    // One write, one audit row: that of the rule.
     expect(await trailOf(id)).toEqual([])
   })
 
@@ -89,7 +89,7 @@ describe('a rule that is made', () => {
       { source_asset: 'USD', source: { fiat: { account_type: 'SWIFT', network: 'WIRE' } } },
       { crypto: { network: 'ETHEREUM', address: ETHEREUM_ADDRESS } },
     ],
-  ])('from %s is shown alike wherever it is shown, member by member', async (form, changes, destination) => {
+  ])('from %s is returned identically by every endpoint, member by member', async (form, changes, destination) => {
     const destination_asset = form === 'crypto' ? 'USD' : 'USDC'
     const body = ruleBody(alice.profileId, { nickname: 'n', ...changes, destination_asset, destination })
     const created = await customer.call('POST', RULES, body)
@@ -104,7 +104,7 @@ describe('a rule that is made', () => {
     expect(deleted).toBe(created.text.replace('"status":"ACTIVE"', '"status":"DELETED"'))
   })
 
-  it('shows a memo of its own for money at a bank', async () => {
+  it('shows a memo of its own for fiat deposits', async () => {
     const source = { fiat: { network: 'WIRE', account_type: 'SWIFT' } }
     const first = await make({ source_asset: 'USD', destination_asset: 'USDC', source })
     const second = await make({ source_asset: 'USD', destination_asset: 'USDC', source })
@@ -121,7 +121,7 @@ describe('a rule that is made', () => {
     expect(first.source.fiat.memo_id).not.toBe(second.source.fiat.memo_id)
   })
 
-  it('over CUBIX does without an account type, and shows the one that it was given', async () => {
+  it('over CUBIX needs no account type, and shows the given one', async () => {
     const assets = { source_asset: 'USD', destination_asset: 'USDC' }
     for (const fiat of [{ network: 'CUBIX' }, { network: 'CUBIX', account_type: 'ABA' }]) {
       const rule = await make({ ...assets, source: { fiat } })
@@ -132,13 +132,13 @@ describe('a rule that is made', () => {
     }
   })
 
-  it('takes POLYGON for POLYGON_POS on both sides', async () => {
+  it('accepts POLYGON for POLYGON_POS on both sides', async () => {
     const destination = { crypto: { network: 'POLYGON', address: ETHEREUM_ADDRESS } }
     const rule = await make({ source: { crypto: { network: 'POLYGON' } }, destination_asset: 'USDC', destination })
     expect([rule.source.crypto.network, rule.destination.crypto.network]).toEqual(['POLYGON_POS', 'POLYGON_POS'])
   })
 
-  it('needs nothing made for deposits of a profile', async () => {
+  it('needs no address for deposits of a profile', async () => {
     const source = { profile: { profile_id: alice.profileId.toUpperCase() } }
     expect((await make({ source })).source).toEqual({ profile: { profile_id: alice.profileId } })
   })
@@ -147,18 +147,18 @@ describe('a rule that is made', () => {
     ['an address', 'USDC', { crypto: { address: ETHEREUM_ADDRESS, network: 'BASE' } }],
     ['a bank account', 'USD', { fiat: { fiat_account_id: 'account 7', memo: 'invoice 🧾' } }],
     ['a bank account without a memo', 'USD', { fiat: { fiat_account_id: 'account 7' } }],
-  ])('goes to %s as asked', async (_what, destination_asset, destination) => {
+  ])('delivers to %s as requested', async (_what, destination_asset, destination) => {
     const rule = await make({ destination_asset, destination })
     expect(rule.destination).toEqual(destination)
   })
 
-  it('goes to another profile of the customer', async () => {
+  it('delivers to another profile of the customer', async () => {
     const { profileId } = await newAccount(customer, 'bob')
     const { destination } = await make({ destination: { profile: { profile_id: profileId } } })
     expect(destination).toEqual({ profile: { profile_id: profileId } })
   })
 
-  it('takes account and identity from the profile, where there are any, and another identity when it is told', async () => {
+  it('takes account and identity from the profile, and the identity from the request if given', async () => {
     const given = await make({ account_id: alice.accountId.toUpperCase(), identity_id: 'trustee' })
     expect(given).toMatchObject({ account_id: alice.accountId, identity_id: 'trustee' })
     const { items } = (await customer.call('GET', `${ADDRESSES}?ids=${given.source.crypto.address_id}`)).body
@@ -171,7 +171,7 @@ describe('a rule that is made', () => {
   })
 })
 
-describe('ids that are not there', () => {
+describe('unknown ids', () => {
   it.each([
     ['an unknown profile', { profile_id: NO_ONE }, '/profile_id'],
     ['a profile id that is none', { profile_id: 'x' }, '/profile_id'],
@@ -179,12 +179,12 @@ describe('ids that are not there', () => {
     ['an account id that is none', { account_id: 'x' }, '/account_id'],
     ['an unknown source', { source: { profile: { profile_id: NO_ONE } } }, '/source/profile/profile_id'],
     ['an unknown destination', { destination: { profile: { profile_id: 'x' } } }, '/destination/profile/profile_id'],
-  ])('%s is 404 with its pointer', async (_what, changes, pointer) => {
+  ])('in %s are 404 with their pointer', async (_what, changes, pointer) => {
     const answer = await customer.call('POST', RULES, ruleBody(alice.profileId, changes))
     expect(answer).toMatchObject({ status: 404, body: { code: 'not_found', errors: [{ pointer }] } })
   })
 
-  it('are not told from those of another customer', async () => {
+  it('are answered exactly as ids of another customer', async () => {
     const stranger = await node.newCustomer()
     for (const changes of [{}, { destination: { profile: { profile_id: alice.profileId } } }]) {
       const own = await newAccount(stranger)
@@ -200,7 +200,7 @@ describe('ids that are not there', () => {
     expect((await list(`?ids=${rule.id}`)).items).toEqual([rule])
   })
 
-  it('other than those of the profile are 400: its account, and deposits of another profile', async () => {
+  it('are distinguished from ids that do not match the profile, which are 400: its account, deposits of another profile', async () => {
     const bob = await newAccount(customer, 'bob')
     for (const [changes, pointer] of [
       [{ account_id: bob.accountId }, '/account_id'],
@@ -213,7 +213,7 @@ describe('ids that are not there', () => {
 })
 
 describe('a destination that is a deposit address of the service', () => {
-  it('is own_address, whoever has it and however it is written', async () => {
+  it('is own_address, whatever its owner and its spelling', async () => {
     const other = await node.newCustomer()
     const theirs = await newAccount(other)
     const body = { profile_id: theirs.profileId, crypto_network: 'BASE' }
@@ -235,7 +235,7 @@ describe('a destination that is a deposit address of the service', () => {
 })
 
 describe('a disabled account', () => {
-  it('gets no rules for its profile, and none that deliver to it', async () => {
+  it('refuses new rules for its profile, and rules that deliver to it', async () => {
     const carol = await newAccount(customer, 'carol')
     await node.operator('PATCH', `/accounts/${carol.accountId}`, { admin_disabled: true })
     const own = await customer.call('POST', RULES, ruleBody(carol.profileId))
@@ -248,8 +248,8 @@ describe('a disabled account', () => {
   })
 })
 
-describe('a ref_id', () => {
-  it('names one rule for ever: the second is told of the first, whatever it is now', async () => {
+describe('the ref_id of a rule', () => {
+  it('is permanent: a second request gets 409 with the first rule, whatever its status is now', async () => {
     const rule = await make({ ref_id: 'once' })
     const again = await customer.call('POST', RULES, ruleBody(alice.profileId, { ref_id: 'once', nickname: 'other' }))
     expect(again).toMatchObject({ status: 409, body: { code: 'already_exists', meta: { existing: rule } } })
@@ -258,7 +258,7 @@ describe('a ref_id', () => {
     expect(later).toMatchObject({ status: 409, body: { meta: { existing: { ...rule, status: 'DELETED' } } } })
   })
 
-  it('is the customer’s, not the client’s, and not another customer’s', async () => {
+  it('is unique per customer, not per client, and independent of other customers', async () => {
     await make({ ref_id: 'shared' })
     const colleague = await node.newClient(customer.customerId)
     expect((await colleague.call('POST', RULES, ruleBody(alice.profileId, { ref_id: 'shared' }))).status).toBe(409)
@@ -266,7 +266,7 @@ describe('a ref_id', () => {
     await make({ ref_id: 'shared' }, stranger, (await newAccount(stranger)).profileId)
   })
 
-  it('gives one rule and one address when fifty ask at once', async () => {
+  it('creates one rule and one address for fifty concurrent requests', async () => {
     const racer = await node.newCustomer()
     const { profileId } = await newAccount(racer)
     const body = ruleBody(profileId, { ref_id: 'race' })
@@ -285,8 +285,8 @@ describe('a ref_id', () => {
   })
 })
 
-describe('deleting', () => {
-  it('takes a rule out of force, once; its address stays', async () => {
+describe('deleting a rule', () => {
+  it('is idempotent; its address remains', async () => {
     const rule = await make()
     const deleted = await customer.call('DELETE', `${RULES}/${rule.id.toUpperCase()}`)
     expect(deleted).toMatchObject({ status: 200, body: { rule: { ...rule, status: 'DELETED' } } })
@@ -301,7 +301,7 @@ describe('deleting', () => {
   })
 })
 
-describe('the list', () => {
+describe('the list of rules', () => {
   let owner: RestCustomer
   let profiles: readonly string[]
   const rules: { id: string; status: string; profile_id: string; source_asset: string; destination_asset: string }[] =
@@ -324,7 +324,7 @@ describe('the list', () => {
     }
   })
 
-  it('holds all of a customer, the newest first, twice while the old member is there', async () => {
+  it('contains all rules of a customer, newest first, also in the deprecated member', async () => {
     expect(await list('', owner)).toEqual({ rules, items: rules })
     expect(await list('?order=ASC', owner)).toEqual({ rules: rules.toReversed(), items: rules.toReversed() })
     const { live } = node
@@ -371,7 +371,7 @@ describe('the list', () => {
     ['&status=ACTIVE,DELETED', 5],
     ['&order=ASC&status=DELETED,ACTIVE,PENDING', 7],
     ['&status=ACTIVE&source_asset=USDC', 2],
-  ])('comes in pages that hold every rule once: %s by %i', async (query, limit) => {
+  ])('returns every rule once in pages: %s by %i', async (query, limit) => {
     const whole = (await list(`?limit=1000${query}`, owner)).items
     const paged = []
     let cursor = ''
@@ -384,7 +384,7 @@ describe('the list', () => {
     expect(paged).toEqual(whole)
   })
 
-  it('has no cursor on a full last page, and takes none of another list', async () => {
+  it('has no cursor on a full last page, and refuses the cursor of another list', async () => {
     expect(Object.keys(await list('?limit=12', owner))).not.toContain('next_page_cursor')
     const { next_page_cursor: cursor } = await list('?limit=2&status=ACTIVE', owner)
     for (const query of ['', '&status=DELETED', '&status=ACTIVE&order=ASC', '&status=ACTIVE&source_asset=BTC']) {
@@ -396,7 +396,7 @@ describe('the list', () => {
     expect(answer.body.code).toBe('invalid_cursor')
   })
 
-  it('shows nothing of anybody else, whatever is filtered by', async () => {
+  it('contains no rule of another customer, whatever the filter', async () => {
     const stranger = await node.newCustomer()
     const ids = rules.map(({ id }) => id).join(',')
     for (const query of ['', `?profile_id=${profiles[0]}`, `?ids=${ids}`, '?status=ACTIVE', '?source_asset=USDC']) {
@@ -404,7 +404,7 @@ describe('the list', () => {
     }
   })
 
-  it('names the parameters that it does not have', async () => {
+  it('names the parameters that it ignores', async () => {
     const answer = await owner.call('GET', `${RULES}?created_at.gt=2020-01-01T00:00:00Z&order_by=CREATED_AT&limit=1`)
     expect(answer.status).toBe(200)
     expect(answer.headers.get('tidegate-ignored-parameters')).toBe('created_at.gt, order_by')

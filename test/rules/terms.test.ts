@@ -1,4 +1,4 @@
-/** Which terms of a rule make sense: each rule just inside and just outside. */
+/** The validity of the terms of a rule: each condition just inside and just outside. */
 import { describe, expect, it } from 'vitest'
 import { ASSETS_DEFAULT } from '../../src/config/assets.ts'
 import { CRYPTO_NETWORK_NAMES } from '../../src/contract/crypto-networks.ts'
@@ -42,14 +42,14 @@ describe('the account type', () => {
   })
 })
 
-describe('the pair', () => {
+describe('the pair of assets', () => {
   it.each([
     ['USDC', 'USD', 'at par'],
     ['USD', 'USDP', 'at par, the other way'],
     ['BTC', 'USD', 'a market'],
     ['USD', 'BTC', 'a market, the other way'],
     ['SOL', 'SOL', 'the same asset'],
-  ])('%s into %s: %s', (source_asset, destination_asset) => {
+  ])('is valid: %s into %s: %s', (source_asset, destination_asset) => {
     expect(faults({ source_asset, destination_asset })).toEqual([])
   })
 
@@ -57,32 +57,32 @@ describe('the pair', () => {
     ['SOL', 'USD', 'no market'],
     ['BTC', 'USDC', 'a market of what is at par with it only'],
     ['ETH', 'USD', 'two markets'],
-  ])('not %s into %s: %s', (source_asset, destination_asset) => {
+  ])('is invalid: %s into %s: %s', (source_asset, destination_asset) => {
     expect(faults({ source_asset, destination_asset })).toEqual([
       `/destination_asset: ${source_asset} is not converted into ${destination_asset}: there is no market, and they are not at par`,
     ])
   })
 
-  it('needs two assets that are configured, named exactly', () => {
+  it('needs two configured assets, named exactly', () => {
     const unknown = 'is none of BTC, ETH, SOL, BCH, LTC, DOGE, XLM, USD, USDC, USDG, PYUSD, USDP'
     expect(faults({ source_asset: 'usdc' })).toEqual([`/source_asset: ${unknown}`])
     expect(faults({ destination_asset: 'EUR' })).toEqual([`/destination_asset: ${unknown}`])
     expect(faults({ source_asset: 'X', destination_asset: 'X' })).toHaveLength(2)
-    // A market or a par entry makes nothing an asset.
+    // A market or a par entry does not define an asset.
     const foreign = { ...TERMS, parAssets: ['USD', 'EUR'], markets: [{ baseAsset: 'EUR', quoteAsset: 'USD' }] }
     expect(termsFaults(rule({ source_asset: 'EUR' }), foreign)).toHaveLength(1)
   })
 })
 
-describe('the way that an asset comes', () => {
-  it.each(CRYPTO_NETWORK_NAMES)('over %s, where that carries it', (network) => {
+describe('the source network', () => {
+  it.each(CRYPTO_NETWORK_NAMES)('%s is accepted for the assets that it carries', (network) => {
     for (const { symbol, networks } of ASSETS_DEFAULT) {
       const found = faults({ source_asset: symbol, destination_asset: symbol, source: { crypto: { network } } })
       expect(found.length, symbol).toBe(networks.includes(network) ? 0 : 1)
     }
   })
 
-  it('is named when it carries something else', () => {
+  it('that does not carry the asset is named in the error', () => {
     const crypto = { network: 'ETHEREUM' } as const
     expect(faults({ source_asset: 'BTC', source: { crypto } })).toEqual([
       '/source/crypto/network: does not carry BTC; BITCOIN does',
@@ -95,7 +95,7 @@ describe('the way that an asset comes', () => {
     ])
   })
 
-  it('is a bank for money at banks and nothing else', () => {
+  it('is a fiat network for fiat assets and for nothing else', () => {
     const source = { fiat: { network: 'WIRE', account_type: 'ABA' } } as const
     expect(faults({ source_asset: 'USD', destination_asset: 'USDC', source })).toEqual([])
     expect(faults({ source_asset: 'USDC', source })).toEqual([
@@ -104,10 +104,10 @@ describe('the way that an asset comes', () => {
   })
 })
 
-describe('the way that an asset goes', () => {
+describe('the destination', () => {
   const base = { source_asset: 'USD', destination_asset: 'USDC' }
 
-  it('is an address of a network that carries it', () => {
+  it('is an address of a network that carries the asset', () => {
     const destination = (network: 'ETHEREUM' | 'BNB', address: string) => ({ crypto: { network, address } })
     expect(faults({ ...base, destination: destination('ETHEREUM', ETHEREUM_ADDRESS) })).toEqual([])
     expect(faults({ ...base, destination: destination('BNB', ETHEREUM_ADDRESS) })).toEqual([
@@ -120,18 +120,18 @@ describe('the way that an asset goes', () => {
     }
   })
 
-  it('is a bank account for money at banks', () => {
+  it('is a bank account for fiat assets', () => {
     const destination = { fiat: { fiat_account_id: 'account' } }
     expect(faults({ destination })).toEqual([])
     expect(faults({ ...base, destination })).toHaveLength(1)
   })
 
-  it('is any profile, also by saying nothing', () => {
+  it('is a profile, also when it is omitted', () => {
     expect(faults({ ...base, destination: { profile: { profile_id: 'p' } } })).toEqual([])
     expect(faults(base)).toEqual([])
   })
 
-  it('has all its faults named at once, beside those of the source', () => {
+  it('has all its errors reported together with those of the source', () => {
     const destination = { crypto: { network: 'BITCOIN', address: 'x' } } as const
     const source = { crypto: { network: 'BITCOIN' } } as const
     expect(faults({ source_asset: 'SOL', destination_asset: 'USD', source, destination })).toHaveLength(4)

@@ -1,4 +1,4 @@
-/** What `migrate` does on every engine. Ends with the schema of this version applied. */
+/** The behaviour of `migrate` on every engine. At the end the schema of this version is applied. */
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createLog } from '../../src/base/log.ts'
 import type { Db } from '../../src/store/db.ts'
@@ -29,25 +29,25 @@ export function describeMigrations(db: () => Db): void {
       expect(await count('first_table')).toBe('1')
     })
 
-    it('are added to what is there, also in between', async () => {
+    it('are added to those already applied, also in between', async () => {
       expect(await migrate(db(), log, [second])).toEqual({ applied: [second.name] })
       expect(await migrate(db(), log, [first, second])).toEqual({ applied: [first.name] })
     })
 
-    it('are applied once by several that migrate at the same time', async () => {
+    it('are applied once by several concurrent runs', async () => {
       const results = await Promise.all(Array.from({ length: 4 }, () => migrate(db(), log, [first, second])))
       expect(results.flatMap(({ applied }) => applied).sort()).toEqual([first.name, second.name])
       expect(await count('first_table')).toBe('1')
     })
 
-    it('are applied whole or not at all, and those before stay', async () => {
+    it('are applied in full or not at all, and earlier ones remain', async () => {
       const broken = { name: second.name, text: `${second.text}; insert into second_table values (1); select 1/0` }
       await expect(migrate(db(), log, [first, broken])).rejects.toMatchObject({ sqlState: '22012' })
       await expect(count('second_table')).rejects.toMatchObject({ sqlState: '42P01' })
       expect(await migrate(db(), log, [first, second])).toEqual({ applied: [second.name] })
     })
 
-    it('can be asked for without being applied', async () => {
+    it('can be listed without being applied', async () => {
       expect(await readSchemaState(db(), [second, first])).toEqual({ missing: [first.name, second.name] })
       await migrate(db(), log, [first])
       expect(await readSchemaState(db(), [first, second])).toEqual({ missing: [second.name] })
@@ -76,13 +76,13 @@ export function describeMigrations(db: () => Db): void {
       )
     })
 
-    it('refuse a name out of form, or given twice', async () => {
+    it('refuse a malformed or duplicate name', async () => {
       await expect(migrate(db(), log, [{ ...first, name: 'first' }])).rejects.toThrow(SchemaProblem)
       await expect(migrate(db(), log, [first, first])).rejects.toThrow(SchemaProblem)
     })
 
     it('of this version apply to an empty store', async () => {
-      // What another test file left in a store that is used again.
+      // Another test file may have left tables in a store that is reused.
       await sql`drop schema public cascade; create schema public`.execute(db().tables())
       const { applied } = await migrate(db(), log)
       expect(applied).toEqual(MIGRATIONS.map(({ name }) => name).sort())

@@ -1,4 +1,4 @@
-/** What `readPage` promises on every engine, while others write. */
+/** The guarantees of `readPage` on every engine, under concurrent writes. */
 import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Db } from '../../src/store/db.ts'
@@ -13,7 +13,7 @@ type Row = { id: string; created_at: string }
 
 const SEED = 20260101
 
-/** A random stream that gives the same numbers for the same seed: 0 up to but not including `below`. */
+/** A random generator that returns the same numbers for the same seed: from 0 up to but not including `below`. */
 function randomOf(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -26,7 +26,7 @@ export function describePages(db: () => Db): void {
   describe(`pages (seed ${SEED})`, () => {
     const random = randomOf(SEED)
     let made = 0
-    /** Few instants and ids in no order, so that most records share their time with others. */
+    /** Few timestamps and ids in random order, so that most records share their timestamp with others. */
     const newRecord = (owner: string, instants: number) => {
       const digest = createHash('sha256').update(`${SEED}:${made++}`).digest('hex')
       const id = `${digest.slice(0, 8)}-${digest.slice(8, 12)}-7${digest.slice(13, 16)}-8${digest.slice(17, 20)}-${digest.slice(20, 32)}`
@@ -86,7 +86,7 @@ export function describePages(db: () => Db): void {
           expect(page.items.length).toBeLessThanOrEqual(limit)
           seen.push(...page.items)
           cursor = page.next_page_cursor
-          // At the same instants as the old ones: before, behind and at the place that the cursor names.
+          // At the same timestamps as the old ones: before, after and at the position of the cursor.
           if (seen.length < count) await write(owner, Math.ceil(limit / 10), 10)
         } while (cursor !== undefined)
         const ids = seen.map(({ id }) => id)
@@ -98,7 +98,7 @@ export function describePages(db: () => Db): void {
       },
     )
 
-    it('have no cursor on the last one, also when it is full, and are empty when there is nothing', async () => {
+    it('have no cursor on the last page, even when it is full, and are empty when there are no records', async () => {
       expect(await read('nobody', 'DESC', 10)).toEqual({ items: [] })
       await write('full', 20, 3)
       const first = await read('full', 'DESC', 10)
@@ -108,7 +108,7 @@ export function describePages(db: () => Db): void {
       expect(last).not.toHaveProperty('next_page_cursor')
     })
 
-    it('hold 100 unless told, and the limit may change in between', async () => {
+    it('hold 100 records by default, and the limit may change between pages', async () => {
       await write('limits', 130, 3)
       const first = await read('limits', 'ASC', undefined)
       expect(first.items).toHaveLength(100)

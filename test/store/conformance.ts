@@ -1,6 +1,6 @@
 /**
- * What every engine of the store must do, as one suite: an engine's own test calls `describeStore` with a way to open
- * an empty store. Tables are made here and dropped before they are made, so a store may be used again.
+ * The behaviour that every engine of the store must have, as one suite: the test of an engine calls `describeStore`
+ * with a function that opens an empty store. Tables are dropped before they are created, so a store may be reused.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listAudit, writeAudit } from '../../src/store/audit.ts'
@@ -41,7 +41,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
       const { rows } = await sql.raw<{ value: unknown }>(`select ${text} as value`).execute(db.tables())
       return rows[0]?.value
     }
-    /** What comes back for a parameter of that type. */
+    /** Returns the value that the store returns for a parameter of that type. */
     const echo = async (parameter: unknown, type: string) => {
       const { rows } = await sql<{ value: unknown }>`select ${parameter}::${sql.raw(type)} as value`.execute(
         db.tables(),
@@ -50,7 +50,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
     }
 
     describe('queries', () => {
-      it('give rows, and how many were written', async () => {
+      it('return rows, and the number of rows written', async () => {
         await clear()
         const inserted = await db
           .tables<Tables>()
@@ -74,13 +74,13 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await db.tables<Tables>().selectFrom('item').selectAll().where('id', '=', 9).execute()).toEqual([])
       })
 
-      it('take several statements in one text without parameters', async () => {
+      it('accept several statements in one text without parameters', async () => {
         await clear()
         await sql`insert into item values (1, 1); insert into item values (2, 2)`.execute(db.tables())
         expect(await items()).toHaveLength(2)
       })
 
-      it('name what was violated', async () => {
+      it('name the violated constraint', async () => {
         await clear()
         const insert = () => db.tables<Tables>().insertInto('item').values({ id: 1, amount: 1 }).execute()
         await insert()
@@ -91,7 +91,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await items()).toHaveLength(1)
       })
 
-      it('give many rows at once, and none', async () => {
+      it('return many rows at once, and none', async () => {
         const { rows } = await sql<{ n: number }>`select n from generate_series(1, 20000) as n`.execute(db.tables())
         expect(rows).toHaveLength(20_000)
         expect(rows.at(-1)).toEqual({ n: 20_000 })
@@ -99,7 +99,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect((await sql`set client_min_messages = warning`.execute(db.tables())).rows).toEqual([])
       })
 
-      it('answer many callers at once', async () => {
+      it('serve many concurrent callers', async () => {
         const results = await Promise.all(Array.from({ length: 200 }, (_, index) => echo(index, 'int4')))
         expect(results).toEqual(Array.from({ length: 200 }, (_, index) => index))
       })
@@ -157,7 +157,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         "date '0044-03-15 BC'",
         "'NaN'::numeric",
         "'Infinity'::numeric",
-      ])('refuses %s, which has no form here, and goes on', async (text) => {
+      ])('refuses %s, which has no JavaScript representation, and keeps working', async (text) => {
         await expect(value(text)).rejects.toBeInstanceOf(StatementFailed)
         expect(await value('1')).toBe(1)
       })
@@ -231,7 +231,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         await expect(echo({ a: '\0' }, 'jsonb')).rejects.toMatchObject({ sqlState: '22P05' })
       })
 
-      it('refuse what is beyond the type', async () => {
+      it('refuse values out of the range of the type', async () => {
         await expect(echo('9223372036854775808', 'int8')).rejects.toMatchObject({ sqlState: '22003' })
       })
     })
@@ -240,7 +240,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
       const add = (id: number) => (transaction: Parameters<Parameters<typeof db.transaction<Tables, unknown>>[0]>[0]) =>
         transaction.insertInto('item').values({ id, amount: 0 }).execute()
 
-      it('store everything, and give what the work gave', async () => {
+      it('store everything, and return what the work returned', async () => {
         await clear()
         const result = await db.transaction<Tables, string>(async (transaction) => {
           await add(1)(transaction)
@@ -251,7 +251,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await items()).toHaveLength(2)
       })
 
-      it('store nothing when the work throws, and pass the error on', async () => {
+      it('store nothing when the work throws, and rethrow the error', async () => {
         await clear()
         const problem = new Error('changed my mind')
         const work = db.transaction<Tables, void>(async (transaction) => {
@@ -262,7 +262,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await items()).toEqual([])
       })
 
-      it('store nothing when a statement failed, even if the work goes on', async () => {
+      it('store nothing when a statement failed, even if the work continues', async () => {
         await clear()
         const work = db.transaction<Tables, string>(async (transaction) => {
           await add(1)(transaction)
@@ -276,7 +276,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await items()).toHaveLength(1)
       })
 
-      it('are refused what violates a constraint only at the end', async () => {
+      it('fail on a constraint that is checked only at commit', async () => {
         await sql`drop table if exists part; drop table if exists whole;
           create table whole (id int primary key);
           create table part (whole_id int constraint part_of references whole deferrable initially deferred)`.execute(
@@ -291,7 +291,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await value('(select count(*) from part)')).toBe('1')
       })
 
-      it('lose no update among each other', async () => {
+      it('lose no concurrent update', async () => {
         await clear()
         await db.transaction(add(1))
         const increment = () =>
@@ -312,7 +312,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await items()).toEqual([{ id: '1', amount: 20 }])
       })
 
-      it('never show half of another', async () => {
+      it('never expose a partial transaction', async () => {
         await clear()
         await db
           .tables<Tables>()
@@ -336,7 +336,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect((await items())[0]?.amount).toBe(50 - 90)
       })
 
-      it('run their statements in the order given, also without waiting', async () => {
+      it('run their statements in the given order, also without awaiting each', async () => {
         await clear()
         await db.transaction<Tables, void>(async (transaction) => {
           const second = Promise.all([1, 2, 3].map((id) => add(id)(transaction)))
@@ -346,7 +346,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect((await items()).map(({ amount }) => amount)).toEqual([7, 7, 7])
       })
 
-      it('refuse a query or a transaction beside the one that is open', async () => {
+      it('refuse a query or transaction on the store while they are open', async () => {
         await clear()
         const beside = db.transaction<Tables, void>(async (transaction) => {
           await add(1)(transaction)
@@ -362,7 +362,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await items()).toEqual([])
       })
 
-      it('are over when they are over', async () => {
+      it('refuse statements after their end', async () => {
         await clear()
         const kept = await db.transaction<Tables, { late: () => Promise<unknown> }>(async (transaction) => ({
           late: () => add(1)(transaction),
@@ -377,7 +377,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
           after = ended.then(items)
         })
         over()
-        // Work that was only begun inside and asks for its own session later is no misuse.
+        // Work that was only started inside the transaction and uses the store on its own later is allowed.
         expect(await after).toEqual([])
       })
     })
@@ -433,7 +433,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         await channel.end()
       })
 
-      it('carry up to 7999 bytes, and refuse more without harm', async () => {
+      it('carry up to 7999 bytes, and refuse more without side effects', async () => {
         const channel = await listening('large')
         const largest = `${'é'.repeat(3_999)}x`
         await notify('large', largest).execute(db.tables())
@@ -444,7 +444,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         await channel.end()
       })
 
-      it('of transactions that overlap arrive in the order of their commits, each in one piece', async () => {
+      it('of overlapping transactions arrive in the order of their commits, each transaction in one piece', async () => {
         const channel = await listening('overlap')
         const writer = (name: string) =>
           db.transaction(async (transaction) => {
@@ -459,7 +459,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         await channel.end()
       })
 
-      it('reach every listener until it ends', async () => {
+      it('reach every listener until it is removed', async () => {
         const [left, right] = await Promise.all([listening('shared'), listening('shared')])
         await notify('shared', '1').execute(db.tables())
         await Promise.all([left.until(1), right.until(1)])

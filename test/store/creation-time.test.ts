@@ -1,4 +1,4 @@
-/** The times of a customer's records, and how many there are: in the order of commits, and exact. */
+/** The creation times and counts of a customer's records: in commit order, and exact. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../src/base/ids.ts'
 import { createLog } from '../../src/base/log.ts'
@@ -16,22 +16,22 @@ afterAll(() => db?.close())
 
 const next = (customerId: string) => db.transaction((transaction) => nextCreationTime(transaction, customerId))
 
-it('is now, in whole milliseconds', async () => {
+it('the creation time is the current time in whole milliseconds', async () => {
   const before = Date.now()
   const time = await next(newId())
   expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-  // The store's clock is the same machine's, cut to milliseconds.
+  // The store uses the clock of the same machine, truncated to milliseconds.
   expect(Date.parse(time)).toBeGreaterThanOrEqual(before - 1)
   expect(Date.parse(time)).toBeLessThanOrEqual(Date.now() + 1)
 })
 
-it('never goes back within a customer in the order of commits, and knows no other customer', async () => {
+it('the creation time never decreases in commit order within a customer, and is independent of other customers', async () => {
   const customerId = newId()
   const commits: string[] = []
   const create = async () => {
     const time = await db.transaction(async (transaction) => {
       const given = await nextCreationTime(transaction, customerId)
-      // Others commit in between, if they can.
+      // Other transactions commit in between, if they can.
       await sql`select 1`.execute(transaction)
       commits.push(given)
       return given
@@ -43,7 +43,7 @@ it('never goes back within a customer in the order of commits, and knows no othe
   expect(commits).toEqual([...commits].sort())
 })
 
-it('stays where it was while the clock is behind', async () => {
+it('the creation time does not change while the clock is behind it', async () => {
   const customerId = newId()
   const ahead = '2090-01-01T00:00:00.123Z'
   await next(customerId)
@@ -55,7 +55,7 @@ it('stays where it was while the clock is behind', async () => {
   expect((await next(newId())) < ahead).toBe(true)
 })
 
-it('is given back with a transaction that fails', async () => {
+it('the creation time is released with a transaction that fails', async () => {
   const customerId = newId()
   const failing = db.transaction(async (transaction) => {
     await nextCreationTime(transaction, customerId)
@@ -73,7 +73,7 @@ describe('the counts of a customer', () => {
     sql`update customer_clocks set creations_day = (clock_timestamp() at time zone 'UTC')::date + ${daysFromNow}::integer
       where customer_id = ${customerId}`.execute(db.tables())
 
-  it('go up by one with each that commits, whoever asks at once, and not with one that fails', async () => {
+  it('increase by one with each commit, under concurrency, and not with a failed transaction', async () => {
     await onOneDay(db, async () => {
       const customerId = newId()
       const failing = (n: number) =>
@@ -96,7 +96,7 @@ describe('the counts of a customer', () => {
     })
   })
 
-  it('are of a day when the customer asked: the totals count what the operator creates, the day does not', async () => {
+  it('count per day only what the customer created; the totals include records of the operator', async () => {
     await onOneDay(db, async () => {
       const customerId = newId()
       await count(customerId, false)
@@ -110,7 +110,7 @@ describe('the counts of a customer', () => {
     ['yesterday', -1, 1],
     ['the day after, begun by others while this one waited for the lock', 1, 3],
     ['a later one, kept by a clock that has been set back since', 2, 1],
-  ])('begin again unless it is the same day: %s', async (_which, daysFromNow, today) => {
+  ])('are reset except on the same day: %s', async (_which, daysFromNow, today) => {
     await onOneDay(db, async () => {
       const customerId = newId()
       await count(customerId)

@@ -16,9 +16,9 @@ const ROUNDS = process.env.TIDEGATE_LONG === '1' ? 1_000 : 50
 const SEED = 7
 const log = createLog('silent')
 
-/** Ticks of the event loop that a call of the file system waits for before it is made; none unless a test asks. */
+/** Event-loop ticks that a file-system call is delayed by; none unless a test sets it. */
 const hesitation = vi.hoisted(() => ({ ticks: (): number => 0 }))
-/** The kind of file system that a folder is reported to be on; the real one unless a test asks. */
+/** The type of file system reported for a folder; the real one unless a test sets it. */
 const fileSystem = vi.hoisted(() => ({ type: undefined as number | undefined }))
 
 vi.mock('node:fs/promises', async (importOriginal) => {
@@ -43,11 +43,11 @@ vi.mock('node:fs/promises', async (importOriginal) => {
   }
 })
 
-/** Of statfs(2). */
+/** File-system type numbers of statfs(2). */
 const NFS = 0x6969
 const EXT4 = 0xef53
 
-/** A random stream that gives the same numbers for the same seed: 0 up to but not including `below`. */
+/** A random generator that returns the same numbers for the same seed: from 0 up to but not including `below`. */
 function randomOf(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -56,10 +56,10 @@ function randomOf(seed: number): (below: number) => number {
   }
 }
 
-/** Whether this machine lets us make namespaces as a container has them. */
+/** Whether this machine permits namespaces such as a container has. */
 const hasNamespaces = spawnSync('unshare', ['--pid', '--fork', '--uts', '--mount-proc', 'true']).status === 0
 
-/** Starts a process as a container does: process numbers of its own and, when named, a host name of its own. */
+/** Starts a process as in a container: with its own process ids and, if given, its own host name. */
 function asContainer(host: string | undefined): readonly string[] {
   const unshare = ['unshare', '--pid', '--fork', '--uts', '--mount-proc', '--kill-child']
   return host === undefined ? unshare : [...unshare, 'sh', '-c', `hostname ${host} && exec "$@"`, 'sh']
@@ -88,11 +88,11 @@ afterEach(async () => {
 const lock = () => join(folder, 'lock')
 const holder = async () => JSON.parse(await readFile(lock(), 'utf8')) as Record<string, unknown>
 const acquire = () => acquireDataLock(folder, { log })
-/** What is in the folder while it is held: the lock file and the socket that it names. */
+/** The files in the folder while the lock is held: the lock file and the socket that it names. */
 const heldFiles = async () => ['lock', `lock.${(await holder()).nonce}.socket`]
 const bootId = () => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
 
-/** A process that is ready to try. */
+/** A process that is ready to acquire the lock. */
 async function contender(wrapper: readonly string[] = []): Promise<Contender> {
   const [program, ...words] = [...wrapper, process.execPath, '--import', 'tsx', 'test/support/lock-holder.ts', folder]
   const process_ = spawn(program as string, words, { stdio: ['pipe', 'pipe', 'inherit'] })
@@ -108,7 +108,7 @@ async function tries({ process: process_, lines }: Contender): Promise<string> {
   return (await lines.next()).value as string
 }
 
-/** Ends the process inside a wrapper that waits for it, or the process itself, as a crash does. */
+/** Kills the process inside a wrapper that waits for it, or the process itself, as a crash does. */
 async function kill({ process: process_ }: Contender): Promise<void> {
   const inner = readFileSync(`/proc/${process_.pid}/task/${process_.pid}/children`, 'utf8').trim()
   const ended = once(process_, 'exit')
@@ -116,18 +116,18 @@ async function kill({ process: process_ }: Contender): Promise<void> {
   await ended
 }
 
-/** Writes the lock file of a process that is not there any more, with a socket on which nobody listens. */
+/** Writes the lock file of a process that no longer exists, with a socket that accepts no connections. */
 async function leaveLock(facts: object): Promise<void> {
   const nonce = randomUUID()
   const dead = { pid: process.pid, started: '2026-01-01T00:00:00.000Z', process_start: 'node:1', has_socket: true }
   await mkdir(folder, { recursive: true })
-  // Connecting to a file that is no socket is refused, too.
+  // Connecting to a file that is not a socket is refused as well.
   await writeFile(join(folder, `lock.${nonce}.socket`), '')
   await writeFile(lock(), JSON.stringify({ ...dead, host: hostname(), boot_id: bootId(), nonce, ...facts }))
 }
 
 describe('the lock of a data folder', () => {
-  it('is a file that names its holder, in a folder for its owner alone, until it is released', async () => {
+  it('is a file that names its holder, in a folder accessible to its owner only, until it is released', async () => {
     const held = await acquire()
     expect((await stat(folder)).mode & 0o777).toBe(0o700)
     expect(await holder()).toMatchObject({ pid: process.pid, host: hostname(), boot_id: bootId(), has_socket: true })
@@ -137,7 +137,7 @@ describe('the lock of a data folder', () => {
     expect(await readdir(folder)).toEqual([])
     await held.release()
     const again = await acquire()
-    // A release that comes late must not take the lock of the next holder.
+    // A late release must not remove the lock of the next holder.
     await held.release()
     expect((await readdir(folder)).sort()).toEqual(await heldFiles())
     await again.release()
@@ -155,7 +155,7 @@ describe('the lock of a data folder', () => {
     await held.release()
   })
 
-  it('names the holder to who only asks, and nobody once it is free', async () => {
+  it('reports its holder to a process that only asks, and none once it is free', async () => {
     expect(await dataFolderHolder(folder)).toBeUndefined()
     const held = await acquire()
     expect(await dataFolderHolder(folder)).toMatchObject({ pid: process.pid, host: hostname(), isElsewhere: false })
@@ -167,7 +167,7 @@ describe('the lock of a data folder', () => {
     ['is cut off', '{"pid": 1'],
     ['is something else', 'null'],
     ['names no process', '{"pid": -1}'],
-  ])('that %s is taken over', async (_, content) => {
+  ])('that %s is replaced', async (_, content) => {
     await mkdir(folder, { recursive: true })
     await writeFile(lock(), content)
     const held = await acquire()
@@ -176,7 +176,7 @@ describe('the lock of a data folder', () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  it('goes to exactly one of those who try at the same time after its holder was killed', async () => {
+  it('is acquired by exactly one of several concurrent processes after its holder was killed', async () => {
     const all = await Promise.all(Array.from({ length: 6 }, () => contender()))
     const [first, ...others] = all as [Contender, ...Contender[]]
     expect(await tries(first)).toBe('held')
@@ -189,16 +189,16 @@ describe('the lock of a data folder', () => {
     expect((await readdir(folder)).sort()).toEqual(await heldFiles())
   })
 
-  it(`goes to exactly one of many attempts at a dead holder, in any order of their steps (seed ${SEED})`, async () => {
+  it(`is acquired by exactly one of many attempts to replace a dead holder, in any order of their steps (seed ${SEED})`, async () => {
     await mkdir(folder, { recursive: true })
     const random = randomOf(SEED)
-    // Mostly at once and now and then late: a step made on what was read long ago is what must do no harm.
+    // Mostly concurrent and sometimes delayed: a step based on outdated information must do no harm.
     hesitation.ticks = () => (random(3) === 0 ? random(60) : 0)
     for (let round = 0; round < ROUNDS; round++) {
       await leaveLock({})
       const content = await readFile(lock(), 'utf8')
       if (round % 2 === 1) {
-        // One that died while it replaced the dead one.
+        // An attempt that died while it replaced the dead holder.
         const name = createHash('sha256').update(content).digest('hex').slice(0, 32)
         await writeFile(join(folder, `lock.claim-${name}`), JSON.stringify({ pid: 4_300_000 + round }))
       }
@@ -216,7 +216,7 @@ describe('the lock of a data folder', () => {
 })
 
 describe('the socket of the lock', () => {
-  it('is in the folder also when the path of the folder is longer than a socket can have', async () => {
+  it('is in the folder even if the path of the folder is longer than a socket path may be', async () => {
     folder = join(root, 'x'.repeat(60), 'y'.repeat(60))
     const held = await acquire()
     expect((await readdir(folder)).sort()).toEqual(await heldFiles())
@@ -224,18 +224,18 @@ describe('the socket of the lock', () => {
     expect(await tries(await contender())).toBe(`refused by ${process.pid}`)
     await held.release()
     expect(await readdir(folder)).toEqual([])
-    // The descriptor through which a long path is reached is closed once.
+    // The descriptor used to reach a long path is closed once.
     await held.release()
   })
 
-  it('tells of a holder that is stopped, too: the kernel answers for it', async () => {
+  it('shows that a stopped process still holds the lock, because the kernel accepts connections for it', async () => {
     const holding = await contender()
     expect(await tries(holding)).toBe('held')
     holding.process.kill('SIGSTOP')
     await expect(acquire()).rejects.toThrow(`in use by process ${holding.process.pid} on host ${hostname()}`)
   })
 
-  it('that someone removed is replaced by the number of the process', async () => {
+  it('is replaced by the process id when somebody removed it', async () => {
     const held = await acquire()
     await rm(join(folder, (await heldFiles())[1] as string))
     await expect(acquire()).rejects.toThrow(DataFolderHeld)
@@ -244,7 +244,7 @@ describe('the socket of the lock', () => {
   })
 
   it.each(['EPERM', 'ENOTSUP', 'EOPNOTSUPP'])(
-    'that the file system cannot hold (%s) is replaced by the number of the process, and that is logged',
+    'is replaced by the process id on a file system without sockets (%s), which is logged',
     async (code) => {
       vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server) {
         process.nextTick(() => this.emit('error', Object.assign(new Error('refused'), { code })))
@@ -263,7 +263,7 @@ describe('the socket of the lock', () => {
     },
   )
 
-  it('that cannot be made for another reason fails the start', async () => {
+  it('fails the start when it cannot be created for another reason', async () => {
     vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server) {
       process.nextTick(() => this.emit('error', Object.assign(new Error('listen EIO'), { code: 'EIO' })))
       return this
@@ -273,11 +273,11 @@ describe('the socket of the lock', () => {
   })
 })
 
-describe('the lock of an earlier version, which has no socket', () => {
+describe('a lock of an earlier version without a socket', () => {
   it.each([
     ['names a process that has ended', { pid: 2 ** 22 + 1, process_start: 'x' }],
     ['names our number as of another start', { pid: process.pid, process_start: 'node:1' }],
-  ])('and %s is taken over', async (_, content) => {
+  ])('that %s is replaced', async (_, content) => {
     await mkdir(folder, { recursive: true })
     await writeFile(lock(), JSON.stringify({ ...content, started: '', nonce: randomUUID() }))
     const held = await acquire()
@@ -285,7 +285,7 @@ describe('the lock of an earlier version, which has no socket', () => {
     await held.release()
   })
 
-  it('and names a living process that could not tell when it began is refused', async () => {
+  it('that names a living process of unknown start time is refused', async () => {
     await mkdir(folder, { recursive: true })
     await writeFile(lock(), JSON.stringify({ pid: process.pid, process_start: '' }))
     await expect(acquire()).rejects.toThrow(`${folder} is in use by process ${process.pid}`)
@@ -295,7 +295,7 @@ describe('the lock of an earlier version, which has no socket', () => {
 describe('a lock whose holder does not answer', () => {
   const takeOver = async () => await acquireDataLock(folder, { log, takeOver: true })
 
-  it('is taken over when the holder was on this host, in this boot', async () => {
+  it('is replaced when the holder ran on this host in this boot', async () => {
     fileSystem.type = NFS
     await leaveLock({})
     const held = await acquire()
@@ -303,7 +303,7 @@ describe('a lock whose holder does not answer', () => {
     await held.release()
   })
 
-  it('is refused when the holder was on another host, and taken over only when asked to', async () => {
+  it('is refused when the holder ran on another host, and replaced only with --take-over', async () => {
     fileSystem.type = EXT4
     await leaveLock({ host: 'other' })
     const refusal = await acquire().catch((error: Error) => error.message)
@@ -313,20 +313,20 @@ describe('a lock whose holder does not answer', () => {
     const held = await acquireDataLock(folder, { log, takeOver: true })
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ host: 'other', msg: expect.any(String) }])
     expect((await holder()).host).toBe(hostname())
-    // Who is known to live is not taken over either way.
+    // A holder that is known to be alive is never replaced.
     await expect(takeOver()).rejects.toThrow(DataFolderHeld)
     await held.release()
     expect(await readdir(folder)).toEqual([])
   })
 
-  it('is refused after another boot of a host with this name, on a file system that several machines can mount', async () => {
+  it('is refused after a reboot of a host with this name, on a file system that several machines can mount', async () => {
     fileSystem.type = NFS
     await leaveLock({ boot_id: randomUUID() })
     await expect(acquire()).rejects.toThrow('--take-over')
     await (await takeOver()).release()
   })
 
-  it('is taken over after a restart of this machine, on a file system that it alone can mount', async () => {
+  it('is replaced after a reboot of this machine, on a file system that only it can mount', async () => {
     fileSystem.type = EXT4
     await leaveLock({ boot_id: randomUUID() })
     const held = await acquire()
@@ -334,7 +334,7 @@ describe('a lock whose holder does not answer', () => {
     await held.release()
   })
 
-  it('is refused also by the one who replaces a dead holder, on another host', async () => {
+  it('is refused also by a process that replaces a dead holder, on another host', async () => {
     await leaveLock({})
     const content = await readFile(lock(), 'utf8')
     const claim = `lock.claim-${createHash('sha256').update(content).digest('hex').slice(0, 32)}`
@@ -350,14 +350,14 @@ describe.skipIf(!hasNamespaces)('two containers with one folder (needs unshare -
   ])('and %s: the second is refused while the first lives', async (_, host) => {
     const first = await contender(asContainer(host))
     expect(await tries(first)).toBe('held')
-    // Its own number is 1; here that is another process.
+    // Its own process id is 1; in this namespace that is another process.
     expect((await holder()).pid).toBe(1)
     await expect(acquire()).rejects.toThrow(`in use by process 1 on host ${host ?? hostname()}`)
     expect(await tries(await contender(asContainer('second')))).toBe('refused by 1')
     await expect(acquireDataLock(folder, { log, takeOver: true })).rejects.toThrow(DataFolderHeld)
   })
 
-  it('and the same host name: a killed one is replaced, by exactly one', async () => {
+  it('and the same host name: a killed one is replaced by exactly one other', async () => {
     const first = await contender(asContainer(undefined))
     expect(await tries(first)).toBe('held')
     await kill(first)
@@ -366,7 +366,7 @@ describe.skipIf(!hasNamespaces)('two containers with one folder (needs unshare -
     expect(answers.sort()).toEqual(['held', 'refused by 1'])
   })
 
-  it('and host names of their own: a killed one is replaced only when that is asked for', async () => {
+  it('and their own host names: a killed one is replaced only with --take-over', async () => {
     const first = await contender(asContainer('inside'))
     expect(await tries(first)).toBe('held')
     await kill(first)

@@ -1,4 +1,4 @@
-/** The files of the embedded store, with every sync of the host on record, and one that fails. */
+/** The files of the embedded store: every sync of the host is recorded, and one fails. */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -44,7 +44,7 @@ async function open(): Promise<PGlite> {
   return opened
 }
 
-/** Paths below the store that the work synced. */
+/** The paths below the store folder that the work synced. */
 async function syncedBy(work: () => Promise<unknown>): Promise<string[]> {
   syncs.length = 0
   await work()
@@ -52,7 +52,7 @@ async function syncedBy(work: () => Promise<unknown>): Promise<string[]> {
 }
 
 describe('the files of the embedded store', () => {
-  it('sync the log once for each commit, and nothing for a statement that reads', async () => {
+  it('sync the log once per commit, and not for a statement that only reads', async () => {
     const db = await open()
     await db.exec('create table mark (n int)')
     await db.exec('insert into mark values (1)')
@@ -64,7 +64,7 @@ describe('the files of the embedded store', () => {
     expect(failures).toEqual([])
   })
 
-  it('sync the folder of a new table before its commit is answered, and every changed table at a checkpoint', async () => {
+  it('sync the folder of a new table before its commit is acknowledged, and every changed table at a checkpoint', async () => {
     const db = await open()
     const made = await syncedBy(() => db.exec('create table mark (n int)'))
     expect(made.some((path) => /^base\/\d+$/.test(path))).toBe(true)
@@ -76,7 +76,7 @@ describe('the files of the embedded store', () => {
     expect(synced.lastIndexOf('global/pg_control')).toBeGreaterThan(synced.indexOf(rows[0]?.path as string))
   })
 
-  it('count the segments of the log that were begun, also those that a checkpoint kept for reuse', async () => {
+  it('count the log segments in use, including those that a checkpoint kept for reuse', async () => {
     const db = await open()
     await db.exec('create table mark (t text)')
     expect(files.newLogSegments).toBe(1)
@@ -91,7 +91,7 @@ describe('the files of the embedded store', () => {
     }
   })
 
-  it('pass the self-test, which a start without syncs does not', async () => {
+  it('pass the self-test, which a start without syncs fails', async () => {
     await requireDurability(await open(), files)
     const { rows } = await (opened as PGlite).query(
       `select current_setting('shared_buffers') as shared, current_setting('max_wal_size') as log`,
@@ -103,23 +103,23 @@ describe('the files of the embedded store', () => {
     await expect(requireDurability(opened, files)).rejects.toThrow('fsync = off')
   })
 
-  it('end the thread with the first sync that fails, before the statement has an answer', async () => {
+  it('end the thread with the first failed sync, before the statement is answered', async () => {
     const program = [...FAST_STORE_STARTS, '--import', 'tsx', 'test/support/store-broken-sync.ts', folder]
     const { status, stdout } = spawnSync(process.execPath, program, { encoding: 'utf8', timeout: 60_000 })
     expect(stdout).toBe('Error: EIO: i/o error, fsync\n')
     expect(status).toBe(70)
   })
 
-  it('report an exception that is no error of PostgreSQL, which PGlite swallows', async () => {
+  it('report an exception that is not an error of PostgreSQL, which PGlite swallows', async () => {
     const db = await open()
-    // It refuses every change from then on, and so it cannot be closed.
+    // It refuses every change from then on, so it cannot be closed cleanly.
     opened = undefined
     const deep = '['.repeat(60_000) + ']'.repeat(60_000)
     const [outcome] = await Promise.allSettled([db.query('select $1::jsonb', [deep])])
     expect(failures, outcome.status).toEqual([expect.any(RangeError)])
   })
 
-  it('open a folder whose postmaster.pid a crash left empty', async () => {
+  it('open a folder whose postmaster.pid was left empty by a crash', async () => {
     writeFileSync(join(folder, 'postmaster.pid'), '')
     const { rows } = await (await open()).query<{ one: number }>('select 1 as one')
     expect(rows).toEqual([{ one: 1 }])

@@ -1,4 +1,4 @@
-/** The limit of a statement in a process that stood still itself, held against a thread that the test plays. */
+/** The statement timeout while the process itself was suspended, tested with a thread that the test simulates. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ vi.mock('node:worker_threads', async () => {
   return { Worker: Thread }
 })
 
-/** A folder that looks like one that has been made. */
+/** A folder that looks like an existing store. */
 const folder = mkdtempSync(join(tmpdir(), 'tidegate-engine-'))
 writeFileSync(join(folder, 'PG_VERSION'), '18')
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -45,9 +45,9 @@ async function started() {
   return { clock, engine, life, answer }
 }
 
-it('an answer that came during a pause of the process is taken, although its time is over', async () => {
+it('an answer that arrived while the process was suspended is accepted, although its time is over', async () => {
   const { clock, engine, life, answer } = await started()
-  // Timers are told of a pause before messages are.
+  // After a suspension, timers fire before messages are delivered.
   clock.advance(LIMIT_MILLISECONDS)
   life.emit('message', RESULT)
   expect(await answer).toEqual(RESULT)
@@ -55,7 +55,7 @@ it('an answer that came during a pause of the process is taken, although its tim
   expect(engine.life).toBe(life)
 })
 
-it('a thread that has not answered by then is lost', async () => {
+it('a thread that has not answered by then is considered lost', async () => {
   const { clock, engine, answer } = await started()
   clock.advance(LIMIT_MILLISECONDS)
   expect(await answer).toBeInstanceOf(StoreUnavailable)

@@ -1,13 +1,14 @@
 /**
- * The embedded store without room: a full disk, and no file descriptors. What it cannot do is unavailable and not a
- * fault, the reason is known, nothing that was acknowledged is lost, and it comes back by itself.
+ * The embedded store without resources: a full disk, and no file descriptors. Calls fail as unavailable and not as
+ * internal errors, the reason is reported, no acknowledged row is lost, and the store recovers without a restart of the
+ * process.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { describe, expect, it } from 'vitest'
 import { FAST_STORE_STARTS } from '../support/command-line.ts'
 
-/** A file system of its own, in a process that has its own mounts. */
+/** Runs a process with its own mounts, so that it can have a file system of its own. */
 const canMount = spawnSync('unshare', ['-m', 'sh', '-c', 'mount -t tmpfs none /mnt'], { stdio: 'ignore' }).status === 0
 
 interface Report {
@@ -16,7 +17,7 @@ interface Report {
   readonly kept: number
 }
 
-/** Runs the program in test/support that takes everything away and gives it back; what it reports. */
+/** Runs the program in test/support that exhausts a resource and releases it. @returns what it reports */
 async function outage(command: string, ...prefix: readonly string[]): Promise<Report> {
   const program = [...FAST_STORE_STARTS, '--import', 'tsx', 'test/support/store-without-space.ts']
   const child = spawn(command, [...prefix, process.execPath, ...program], { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -33,7 +34,7 @@ function expectOutage({ failures, acknowledged, kept }: Report, reason: RegExp):
   expect(kept).toBe(acknowledged)
 }
 
-describe('the embedded store without room', () => {
+describe('the embedded store without resources', () => {
   it.skipIf(!canMount)('is unavailable while the disk is full (needs to mount a file system)', async () => {
     expectOutage(await outage('unshare', '-m', 'env', 'TIDEGATE_TEST_OUTAGE=table'), /No space left|bytes left/)
   })
@@ -42,7 +43,7 @@ describe('the embedded store without room', () => {
     expectOutage(await outage('unshare', '-m', 'env', 'TIDEGATE_TEST_OUTAGE=log'), /No space left|bytes left/)
   })
 
-  it('is unavailable while there are no descriptors', async () => {
+  it('is unavailable while there are no file descriptors', async () => {
     const limited = ['-c', 'ulimit -n 256; exec "$@"', 'sh']
     expectOutage(await outage('sh', ...limited, 'env', 'TIDEGATE_TEST_OUTAGE=descriptors'), /./)
   })

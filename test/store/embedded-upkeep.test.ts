@@ -1,4 +1,4 @@
-/** Checkpoints, vacuum and analyze of the embedded store: when each is due, and that they do their work. */
+/** Checkpoints, vacuum and analyze of the embedded store: when each is due, and their effects. */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { VirtualClock } from '../support/virtual-clock.ts'
 
 const log = createLog('silent')
 
-describe('what is due', () => {
+describe('the upkeep that is due', () => {
   function started() {
     const clock = new VirtualClock()
     const store = { isIdle: true, segments: 0, tables: [] as { name: string; is_vacuum_due: boolean }[] }
@@ -37,7 +37,7 @@ describe('what is due', () => {
     return { clock, store, done }
   }
 
-  it('a checkpoint after four segments of an idle store, sixteen of a busy one, and each hour', async () => {
+  it('is a checkpoint after four segments of an idle store, sixteen of a busy one, and each hour', async () => {
     const { clock, store, done } = started()
     store.segments = 3
     expect(await done()).toEqual([])
@@ -55,7 +55,7 @@ describe('what is due', () => {
     expect(await done()).toEqual([])
   })
 
-  it('one table at a time while no caller waits: vacuum for deleted rows, analyze for new ones', async () => {
+  it('is one table at a time while no caller waits: vacuum for deleted rows, analyze for new ones', async () => {
     const { store, done } = started()
     store.tables = [{ name: 'public.accounts', is_vacuum_due: true }]
     expect(await done()).toEqual(['vacuum (analyze) public.accounts'])
@@ -66,7 +66,7 @@ describe('what is due', () => {
   })
 })
 
-it('the log of a store that is written to stays short, and deleted rows give their place back', async () => {
+it('the log of a store under writes stays short, and the space of deleted rows is reused', async () => {
   const root = mkdtempSync(join(tmpdir(), 'tidegate-upkeep-'))
   const folder = join(root, 'store')
   const clock = new VirtualClock()
@@ -82,14 +82,14 @@ it('the log of a store that is written to stays short, and deleted rows give the
   }
   await sql`create table mark (n int, t text)`.execute(db.tables())
   const { checkpoint } = await figures()
-  // Far more log than a checkpoint leaves: 80 MB (min_wal_size) are kept for reuse.
+  // Far more log than a checkpoint keeps: 80 MB (min_wal_size) are kept for reuse.
   for (let batch = 0; batch < 6; batch++) {
     await sql`insert into mark select i, repeat('x', 1500) from generate_series(1, 10000) i`.execute(db.tables())
     await sql`delete from mark`.execute(db.tables())
   }
   const before = await figures()
   clock.advance(UPKEEP_MILLISECONDS)
-  // Asking the store itself would keep it from being idle.
+  // A query to the store itself would keep it from being idle.
   await vi.waitUntil(() => lines.some((line) => line.includes('vacuum (analyze) public.mark')), 60_000)
   const after = await figures()
   expect(after.vacuums).toBe('1')

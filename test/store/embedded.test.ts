@@ -1,4 +1,7 @@
-/** The embedded store: the conformance suite, and what only it promises. One folder serves all: a new one takes seconds. */
+/**
+ * The embedded store: the conformance suite, and its own guarantees. All tests share one folder, because a new one
+ * takes seconds.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -29,7 +32,7 @@ let folder = ''
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'tidegate-store-'))
   folder = join(root, 'store')
-  // What a start that was killed left behind must not be in the way of the next.
+  // The remains of a killed start must not prevent the next start.
   await mkdir(`${folder}.new`)
   await writeFile(join(`${folder}.new`, 'PG_VERSION'), 'half made')
 })
@@ -44,7 +47,7 @@ describe('the embedded store', () => {
     db = await openEmbedded({ folder, log, clock })
     await sql`drop table if exists mark; create table mark (n int)`.execute(db.tables())
   }
-  /** A gate in the store: a statement with `pass_gate()` stands at it until it is opened. */
+  /** A gate in the store: a statement with `pass_gate()` waits until the gate is opened. */
   const shutGate = async () => {
     rmSync(join(folder, 'gate'), { force: true })
     await sql`
@@ -58,11 +61,11 @@ describe('the embedded store', () => {
   const marks = async () =>
     (await sql<{ n: number }>`select n from mark order by n`.execute(db.tables())).rows.map(({ n }) => n)
   const mark = (n: number) => sql`insert into mark values (${n})`.execute(db.tables())
-  /** Settles when everything that is ready in this process has run, so that a statement is on its way. */
+  /** Resolves when all work that is ready in this process has run, so that a statement has been sent. */
   const underWay = async () => {
     for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
   }
-  /** A promise and what settles it. */
+  /** A promise with its resolve function. */
   const signal = () => {
     let give: () => void = () => undefined
     const given = new Promise<void>((resolve) => {
@@ -72,19 +75,19 @@ describe('the embedded store', () => {
   }
   const failure = (promise: Promise<unknown>) => promise.then(() => undefined).catch((error: unknown) => error)
 
-  it('starts anew when a statement does not end, keeps what was committed, and tells its listeners', async () => {
+  it('restarts its thread when a statement does not end, keeps what was committed, and notifies listeners', async () => {
     await opened()
-    const told: string[] = []
+    const received: string[] = []
     const notified = signal()
     const reconnected = signal()
     const asleep = signal()
     await db.listen('marks', {
       onNotify(payload) {
-        told.push(payload)
+        received.push(payload)
         notified.give()
       },
       onReconnect() {
-        told.push('reconnect')
+        received.push('reconnect')
         reconnected.give()
       },
     })
@@ -103,19 +106,19 @@ describe('the embedded store', () => {
     clock.advance(STATEMENT_MILLISECONDS_MAX)
     expect(db.available).toBe(false)
     expect(await transaction).toBeInstanceOf(StoreUnavailable)
-    // It had waited for as long as a caller waits.
+    // It had waited for the full time of a caller.
     expect(await waiting).toBeInstanceOf(StoreUnavailable)
-    // Who comes now waits for the restart; time stands still meanwhile.
+    // New callers wait for the restart; time does not advance meanwhile.
     await mark(4)
     expect(db.available).toBe(true)
     expect(await marks()).toEqual([1, 4])
     await reconnected.given
     await sql`select pg_notify('marks', 'after')`.execute(db.tables())
     await notified.given
-    expect(told).toEqual(['reconnect', 'after'])
+    expect(received).toEqual(['reconnect', 'after'])
   })
 
-  it('starts anew when its thread dies', async () => {
+  it('restarts its thread when the thread dies', async () => {
     const threads: Worker[] = []
     const remember = (thread: Worker) => threads.push(thread)
     process.on('worker', remember)
@@ -131,7 +134,7 @@ describe('the embedded store', () => {
     process.off('worker', remember)
   })
 
-  it('refuses callers whose time runs out while they wait for the restart', async () => {
+  it('refuses callers whose time expires while they wait for the restart', async () => {
     await opened()
     const wedged = failure(sql`select pg_sleep(600)`.execute(db.tables()))
     await underWay()
@@ -146,7 +149,7 @@ describe('the embedded store', () => {
     expect(await marks()).toEqual([2])
   })
 
-  it('refuses callers that wait as soon as a start has failed, and is back when one succeeds', async () => {
+  it('refuses waiting callers as soon as a start has failed, and recovers when one succeeds', async () => {
     await opened()
     await mark(1)
     const reconnected = signal()
@@ -157,7 +160,7 @@ describe('the embedded store', () => {
     renameSync(folder, away)
     writeFileSync(folder, 'no folder')
     clock.advance(STATEMENT_MILLISECONDS_MAX)
-    // Time stands still from here: only the failed start can answer this caller.
+    // Time does not advance from here: only the failed start can answer this caller.
     const waiting = failure(mark(2))
     expect(await transaction).toBeInstanceOf(StoreUnavailable)
     expect(await waiting).toBeInstanceOf(StoreUnavailable)
@@ -168,7 +171,7 @@ describe('the embedded store', () => {
     expect(await marks()).toEqual([1])
   })
 
-  it('answers a caller in time without ending a statement that has time left', async () => {
+  it('answers a caller on time without ending a statement that has time left', async () => {
     await opened()
     await shutGate()
     const [begun, finish] = [signal(), signal()]
@@ -187,11 +190,11 @@ describe('the embedded store', () => {
     expect(await late).toBeInstanceOf(StoreUnavailable)
     expect(db.available).toBe(true)
     openGate()
-    // The outcome was unknown to that caller; the statement itself was not harmed.
+    // The outcome was unknown to that caller; the statement itself was not affected.
     expect(await marks()).toEqual([1])
   })
 
-  it('gives a statement of a transaction the time it was opened with', async () => {
+  it('gives a statement of a transaction the time that the transaction was opened with', async () => {
     await opened()
     await shutGate()
     const asleep = signal()
@@ -211,7 +214,7 @@ describe('the embedded store', () => {
     expect(await marks()).toEqual([1])
   })
 
-  it('rolls a transaction back whose statements take too long together', async () => {
+  it('rolls back a transaction whose statements together take too long', async () => {
     await opened()
     await shutGate()
     const [first, second] = [signal(), signal()]
@@ -229,14 +232,14 @@ describe('the embedded store', () => {
     await underWay()
     clock.advance(500)
     expect(await Promise.race([slow, underWay().then(() => 'not answered')])).toBeInstanceOf(StoreUnavailable)
-    // Its own statement had time left, so the thread was not ended for it.
+    // The statement itself had time left, so the thread was not ended for it.
     expect(db.available).toBe(true)
     openGate()
     await mark(3)
     expect(await marks()).toEqual([3])
   })
 
-  it('rolls a transaction back that has not been committed in time, also between its statements', async () => {
+  it('rolls back a transaction that is not committed in time, also between its statements', async () => {
     await opened()
     const [stalling, resume] = [signal(), signal()]
     const stalled = failure(
@@ -254,7 +257,7 @@ describe('the embedded store', () => {
     expect(await marks()).toEqual([2])
   })
 
-  it('takes a transaction back that waits for something else', async () => {
+  it('rolls back a transaction that waits for something else', async () => {
     await opened()
     const [stalling, resume] = [signal(), signal()]
     const stalled = failure(
@@ -277,7 +280,7 @@ describe('the embedded store', () => {
     expect(await marks()).toEqual([3])
   })
 
-  it('ends in order: refuses who waits and who comes, after what runs', async () => {
+  it('closes in order: refuses waiting and new callers after the running call has ended', async () => {
     await opened()
     const running = mark(1)
     const waiting = failure(mark(2))
@@ -294,15 +297,15 @@ describe('the embedded store', () => {
   it('never reports success for a statement that ended without a result of PostgreSQL', async () => {
     await opened()
     await sql`drop table if exists document; create table document (body jsonb)`.execute(db.tables())
-    // So deep that the stack of WebAssembly overflows, which is no error of PostgreSQL.
+    // So deep that the stack of WebAssembly overflows, which is not an error of PostgreSQL.
     const deep = '['.repeat(60_000) + ']'.repeat(60_000)
     expect(await failure(sql`insert into document values (${deep}::jsonb)`.execute(db.tables()))).toBeInstanceOf(Error)
-    // Waits for the restart, for which time stands still.
+    // Waits for the restart, for which time does not advance.
     const { rows } = await sql<{ count: number }>`select count(*)::int as count from document`.execute(db.tables())
     expect(rows).toEqual([{ count: 0 }])
   })
 
-  it('leaves no caller waiting for a flush when it is closed while a turn does not end', async () => {
+  it('leaves no caller waiting for a flush when it is closed while a session does not end', async () => {
     await opened()
     const [first, last] = [signal(), signal()]
     const holding = db.transaction(() => first.given)
@@ -328,12 +331,12 @@ describe('the embedded store', () => {
     db = await openEmbedded({ folder, log, clock })
   })
 
-  it('does not open what is no store', async () => {
+  it('refuses a folder that is not a store', async () => {
     await opened()
     await expect(openEmbedded({ folder: '/dev/null/store', log, clock })).rejects.toBeInstanceOf(StoreUnavailable)
   })
 
-  it('makes a new store in one step: a kill on the way leaves nothing that the next start would take for one', async () => {
+  it('creates a new store atomically: a kill on the way leaves nothing that the next start takes for a store', async () => {
     await opened()
     await db.close()
     const other = await mkdtemp(join(tmpdir(), 'tidegate-store-new-'))
@@ -350,14 +353,14 @@ describe('the embedded store', () => {
     }
     writer.kill('SIGKILL')
     await ended
-    // Whenever the kill came: a folder that has the name of a store is a whole one, and a draft is made again.
+    // Whenever the kill came: a folder with the name of a store is complete, and a draft is created again.
     db = await openEmbedded({ folder: join(other, 'store'), log, clock })
     expect(await readSchemaState(db)).toBe('current')
     expect(await readdir(other)).toEqual(['store'])
     await rm(other, { recursive: true })
   })
 
-  it('keeps every row it acknowledged when its process is killed', async () => {
+  it('keeps every acknowledged row when its process is killed', async () => {
     await opened()
     await sql`drop table if exists survivor`.execute(db.tables())
     await db.close()
@@ -373,14 +376,14 @@ describe('the embedded store', () => {
     const { rows } = await sql<{ n: number; half: number }>`select n, half from survivor order by n`.execute(
       db.tables(),
     )
-    // The row after the last one that was named may be there too; no other, and none by half.
+    // The row after the last acknowledged one may exist too; no other, and none in part.
     expect(rows.length - acknowledged).toBeGreaterThanOrEqual(0)
     expect(rows.length - acknowledged).toBeLessThanOrEqual(1)
     expect(rows.every(({ n, half }, index) => n === index && half === index)).toBe(true)
   })
 })
 
-/** Kills the writer after `count` rows; how many it had named by then. */
+/** Kills the writer after `count` rows. @returns the number of rows acknowledged by then */
 async function acknowledgements(writer: ChildProcess, count: number): Promise<number> {
   let named = 0
   const lines = createInterface({ input: writer.stdout as NodeJS.ReadableStream })

@@ -1,4 +1,4 @@
-/** Group commit: who waits for which flush, and what a lost thread means for those who wait. */
+/** Group commit: which caller waits for which flush, and what happens to waiting callers when the thread is lost. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { expect, it } from 'vitest'
 import { StoreUnavailable } from '../../src/store/db.ts'
@@ -10,7 +10,7 @@ function started() {
   return { clock, group: new GroupCommit(clock) }
 }
 
-/** How a wait stands once everything that is ready has run. */
+/** The state of a wait once all work that is ready has run. */
 async function state(wait: Promise<void>): Promise<string> {
   const settled = wait.then(
     () => 'durable',
@@ -19,14 +19,14 @@ async function state(wait: Promise<void>): Promise<string> {
   return Promise.race([settled, new Promise<string>((resolve) => setImmediate(resolve, 'waiting'))])
 }
 
-it('a caller that writes alone has nothing to wait for', async () => {
+it('a caller that writes alone does not wait', async () => {
   const { group } = started()
   group.begin(false)
   expect(group.end(true, 0)).toBe(false)
   expect(await state(group.settled())).toBe('durable')
 })
 
-it('callers that others wait behind are answered with the flush of the last', async () => {
+it('callers with others queued after them are answered with the flush of the last', async () => {
   const { group } = started()
   const waits: Promise<void>[] = []
   for (const waiting of [2, 1]) {
@@ -42,7 +42,7 @@ it('callers that others wait behind are answered with the flush of the last', as
   expect(group.isOpen).toBe(false)
 })
 
-it('a reader behind a commit that is not durable waits with it; one without does not', async () => {
+it('a read after a commit that is not yet durable waits with it; any other read does not', async () => {
   const { group } = started()
   group.begin(true)
   expect(group.end(false, 1)).toBe(false)
@@ -57,7 +57,7 @@ it('a reader behind a commit that is not durable waits with it; one without does
   expect(await state(reader)).toBe('durable')
 })
 
-it('a flush is due after 64 commits or 5 ms, however many wait', () => {
+it('a flush is due after 64 commits or 5 ms, however many callers wait', () => {
   const { clock, group } = started()
   for (let commit = 1; commit <= 64; commit++) {
     group.begin(true)
@@ -71,7 +71,7 @@ it('a flush is due after 64 commits or 5 ms, however many wait', () => {
   expect(group.end(true, 100)).toBe(true)
 })
 
-it('nobody learns of a commit by a notification before it is durable, and the order stays', () => {
+it('no listener receives a notification before its commit is durable, and the order is kept', () => {
   const { group } = started()
   const heard: number[] = []
   const say = (number: number) => group.notify(() => heard.push(number))
@@ -90,7 +90,7 @@ it('nobody learns of a commit by a notification before it is durable, and the or
   expect(heard).toEqual([1, 2, 3])
 })
 
-it('a notification of a turn that wrote nothing is delivered at its end', () => {
+it('a notification of a session that wrote nothing is delivered at its end', () => {
   const { group } = started()
   const heard: number[] = []
   group.begin(true)
@@ -99,7 +99,7 @@ it('a notification of a turn that wrote nothing is delivered at its end', () => 
   expect(heard).toEqual([1])
 })
 
-it('when the thread is lost, every caller that waits fails and held notifications are dropped', async () => {
+it('when the thread is lost, every waiting caller fails and held notifications are dropped', async () => {
   const { group } = started()
   const heard: number[] = []
   group.begin(true)

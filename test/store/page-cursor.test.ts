@@ -11,14 +11,14 @@ const position = { createdAt: '2026-11-20T10:11:12.123Z', id: '018f0000-0000-700
 const forged = (...parts: string[]) => Buffer.from(parts.join('|')).toString('base64url')
 const digest = Buffer.from(encodeCursor(position, binding), 'base64url').toString().split('|')[0] as string
 
-describe('a cursor', () => {
-  it('gives back the position, to the microsecond', () => {
+describe('a page cursor', () => {
+  it('returns its position, to the microsecond', () => {
     expect(decodeCursor(encodeCursor(position, binding), binding, 'uuid')).toEqual(position)
     const fine = { createdAt: '0001-01-01T00:00:00.000001Z', id: '9223372036854775807' }
     expect(decodeCursor(encodeCursor(fine, binding), binding, 'bigint')).toEqual(fine)
   })
 
-  it('is the same for filters that mean the same', () => {
+  it('is equal for equivalent filters', () => {
     const same = { ...binding, filters: { ids: ['a', 'b'], identity_id: 'i1' } }
     expect(encodeCursor(position, same)).toBe(encodeCursor(position, binding))
   })
@@ -63,7 +63,7 @@ describe('a cursor', () => {
     expect(() => decodeCursor(cursor, binding, 'bigint')).toThrow(InvalidCursor)
   })
 
-  it('that is made up with a valid place is taken: the digest keeps lists apart, not secrets', () => {
+  it('that is forged with a valid position is accepted: the digest distinguishes lists and protects no secret', () => {
     expect(decodeCursor(forged(digest, position.createdAt, position.id), binding, 'uuid')).toEqual(position)
   })
 })

@@ -1,6 +1,6 @@
 /**
- * The PostgreSQL store and a server that is not there, does not answer, ends sessions or goes away in the middle. The
- * store's time is the test's own; what comes over the network is waited for.
+ * The PostgreSQL store with a server that is missing, does not answer, ends connections or fails half-way. The test
+ * owns the clock of the store; data from the network is awaited.
  */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -28,7 +28,7 @@ import { VirtualClock } from '../support/virtual-clock.ts'
 const PASSWORD = 'geheim-Pa55-wort'
 
 const { log, lines } = captureLog()
-/** What went wrong anywhere in this file, to be searched for the password. */
+/** Everything that was logged or thrown in this file, to be searched for the password. */
 const failures: unknown[] = []
 let clock: VirtualClock
 let db: Db | undefined
@@ -63,7 +63,7 @@ async function turn(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Settles when that holds; looked at again in every turn of this process. */
+/** Resolves when the condition holds; it is checked at every event-loop tick. */
 async function until(predicate: () => boolean): Promise<void> {
   const end = performance.now() + 30_000
   while (!predicate()) {
@@ -72,7 +72,7 @@ async function until(predicate: () => boolean): Promise<void> {
   }
 }
 
-/** Settles when the store is there again: time passes in the pauses between attempts, and stands still in them. */
+/** Resolves when the store is available again: time advances during the pauses between attempts, and not otherwise. */
 async function untilBack(store: Db): Promise<void> {
   const { first, longest } = RECONNECT_MILLISECONDS
   const pauses = [longest]
@@ -92,9 +92,9 @@ async function listen(onConnection: (socket: Socket) => void): Promise<{ server:
   return { server, port: (server.address() as AddressInfo).port }
 }
 
-describe('without a server', () => {
-  it('opens at once, refuses callers, and keeps trying', async () => {
-    // A socket in a folder of its own: nobody else can come to listen there.
+describe('the PostgreSQL store without a server', () => {
+  it('opens at once, refuses callers, and keeps trying to connect', async () => {
+    // A socket in a folder of its own: no other process can listen there.
     const folder = mkdtempSync(join(tmpdir(), 'tidegate-no-server-'))
     cleanups.push(() => rmSync(folder, { recursive: true }))
     const store = open(`postgres://tidegate:${PASSWORD}@/nothing?host=${encodeURIComponent(folder)}&port=5432`)
@@ -116,7 +116,7 @@ describe('without a server', () => {
     for (const socket of attempts) socket.destroy()
   })
 
-  it('waits for one that takes the connection and says nothing only as long as an attempt may take', async () => {
+  it('waits for a server that accepts the connection and sends nothing only as long as an attempt may take', async () => {
     const sockets: Socket[] = []
     const { port } = await listen((socket) => sockets.push(socket))
     const store = open(`postgres://tidegate:${PASSWORD}@127.0.0.1:${port}/nothing`)
@@ -124,7 +124,7 @@ describe('without a server', () => {
     await until(() => sockets.length === 1)
     clock.advance(CONNECT_MILLISECONDS_MAX)
     expect(await first).toBeInstanceOf(StoreUnavailable)
-    // It is known now: nobody hangs any more.
+    // The outage is known now, so no caller waits any longer.
     expect(await failure(one(store))).toBeInstanceOf(StoreUnavailable)
     expect(CONNECT_MILLISECONDS_MAX).toBeLessThan(STATEMENT_MILLISECONDS_MAX)
   })
@@ -147,7 +147,7 @@ describe('without a server', () => {
     expect(store.available).toBe(false)
   })
 
-  it('is unavailable where the server does not speak TLS and the address wants it', async () => {
+  it('is unavailable where the server does not support TLS and the address requires it', async () => {
     const { port } = await listen((socket) => {
       socket.on('error', () => undefined)
       socket.once('data', () => socket.write('N'))
@@ -158,8 +158,8 @@ describe('without a server', () => {
 })
 
 /**
- * A port that is free now and stays so: the server cannot choose one by itself, and whoever asks the system for any is
- * given a higher one.
+ * Returns a port that is free now and remains so: the server cannot choose one, and processes that ask the system for
+ * any port get a higher one.
  */
 async function portForServer(): Promise<number> {
   for (let port = 10_000 + (process.pid % 10_000); port < 32_000; port++) {
@@ -176,7 +176,7 @@ async function portForServer(): Promise<number> {
   throw new Error('there is no free port below those that the system gives')
 }
 
-/** ErrorResponse of the protocol: severity, code and message. */
+/** An ErrorResponse of the protocol: severity, code and message. */
 function fatal(code: string, message: string): Buffer {
   const fields = Buffer.from(`SFATAL\0VFATAL\0C${code}\0M${message}\0\0`)
   const head = Buffer.alloc(5)
@@ -210,12 +210,12 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
       (await client.query<{ n: number }>('select n from mark order by n')).rows.map(({ n }) => n),
     )
 
-  it('goes on after its sessions were ended: what ran fails, listeners are told, nothing else notices', async () => {
+  it('recovers after its connections were ended: running calls fail, listeners are notified, nothing else is affected', async () => {
     const { store, address } = await behindProxy()
-    const told: string[] = []
+    const received: string[] = []
     await store.listen('marks', {
-      onNotify: (payload) => told.push(payload),
-      onReconnect: () => told.push('reconnect'),
+      onNotify: (payload) => received.push(payload),
+      onReconnect: () => received.push('reconnect'),
     })
     const running = failure(sql`select pg_sleep(600)`.execute(store.tables()))
     await withClient(address, async (client) => {
@@ -229,18 +229,18 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
       await client.query(`select pg_terminate_backend(pid) from pg_stat_activity where ${others}`)
     })
     expect(await running).toBeInstanceOf(StoreUnavailable)
-    await until(() => told.length > 0)
-    expect(told).toEqual(['reconnect'])
+    await until(() => received.length > 0)
+    expect(received).toEqual(['reconnect'])
     expect((await one(store)).rows).toEqual([{ n: 1 }])
     await sql`select pg_notify('marks', 'after')`.execute(store.tables())
-    await until(() => told.length === 2)
-    expect(told).toEqual(['reconnect', 'after'])
+    await until(() => received.length === 2)
+    expect(received).toEqual(['reconnect', 'after'])
   })
 
-  it('notices a path that fell silent, refuses at once from then on, and comes back with it', async () => {
+  it('detects a path that has become silent, refuses callers at once from then on, and recovers with it', async () => {
     const { store, proxy, address } = await behindProxy()
-    const told: string[] = []
-    await store.listen('marks', { onNotify: () => undefined, onReconnect: () => told.push('reconnect') })
+    const received: string[] = []
+    await store.listen('marks', { onNotify: () => undefined, onReconnect: () => received.push('reconnect') })
     proxy.freeze()
     const inTransaction = failure(
       store.transaction(async (transaction) => {
@@ -258,7 +258,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
     expect(HEARTBEAT_MILLISECONDS + HEARTBEAT_ANSWER_MILLISECONDS_MAX).toBeLessThanOrEqual(STATEMENT_MILLISECONDS_MAX)
     proxy.thaw()
     await untilBack(store)
-    expect(told).toEqual(['reconnect'])
+    expect(received).toEqual(['reconnect'])
     await sql`insert into mark values (2)`.execute(store.tables())
     expect(await marks(address)).toEqual([2])
   })
@@ -284,7 +284,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
     return { finish, ended }
   }
 
-  it('refuses callers that wait for a connection as soon as it is known that the server is silent', async () => {
+  it('refuses callers that wait for a connection as soon as the server is known to be silent', async () => {
     const { store, proxy } = await behindProxy()
     const { finish, ended } = await takeAllConnections(store)
     const patient = failure(store.transaction(async () => undefined, { statementMillisecondsMax: 60_000 }))
@@ -313,7 +313,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
   })
 
   it.each(['08006', '25006', '25P03', '53100', '53200', '57014', '57P01', '58030'])(
-    'is unavailable for what the server answers with %s, and goes on',
+    'is unavailable when the server answers %s, and recovers',
     async (code) => {
       const { store } = await behindProxy()
       const raise = sql.raw(`do $$ begin raise exception 'as asked' using errcode = '${code}'; end $$`)
@@ -330,7 +330,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
     expect(await failure(raise.execute(store.tables()))).toMatchObject({ name: 'StatementFailed', sqlState: code })
   })
 
-  it('speaks TLS where the address wants it, and to nobody whose certificate it cannot trust', async () => {
+  it('uses TLS where the address requires it, and refuses a certificate that it cannot verify', async () => {
     const [known, stranger] = await Promise.all([newCertificate('known'), newCertificate('stranger')])
     const address = await server.createDatabase()
     const { pathname } = new URL(address.replace('@/', '@host/'))
@@ -352,7 +352,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
     await server.start()
   })
 
-  it('says that a commit whose answer is lost may have been done', async () => {
+  it('reports that a commit whose answer was lost may have been applied', async () => {
     const { store, proxy, address } = await behindProxy()
     proxy.breakAfter('commit')
     const committed = await failure(
@@ -365,12 +365,12 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
     expect((await one(store)).rows).toEqual([{ n: 1 }])
   })
 
-  it('counts a server that takes no writes as unavailable, until it does', async () => {
+  it('treats a read-only server as unavailable until it accepts writes', async () => {
     const { store, address } = await behindProxy()
     const readOnly = (value: 'on' | 'off') =>
       withClient(address, async (client) => {
         const { rows } = await client.query('select current_database() as name')
-        // A session that writes nothing else may change what others begin with.
+        // A connection that writes nothing else may change the default of other connections.
         await client.query('set default_transaction_read_only = off')
         await client.query(`alter database ${rows[0].name} set default_transaction_read_only = ${value}`)
         await client.query(
@@ -390,20 +390,23 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
     expect(await marks(address)).toEqual([1])
   })
 
-  it.each(['fast', 'immediate'] as const)('comes back after a %s shutdown, with what was committed', async (how) => {
-    const { store, address } = await behindProxy()
-    await sql`insert into mark values (1)`.execute(store.tables())
-    await server.stop(how)
-    await until(() => !store.available)
-    expect(await failure(sql`insert into mark values (2)`.execute(store.tables()))).toBeInstanceOf(StoreUnavailable)
-    await server.start()
-    await untilBack(store)
-    await sql`insert into mark values (3)`.execute(store.tables())
-    expect(await marks(address)).toEqual([1, 3])
-  })
+  it.each(['fast', 'immediate'] as const)(
+    'recovers after a %s shutdown, with everything that was committed',
+    async (how) => {
+      const { store, address } = await behindProxy()
+      await sql`insert into mark values (1)`.execute(store.tables())
+      await server.stop(how)
+      await until(() => !store.available)
+      expect(await failure(sql`insert into mark values (2)`.execute(store.tables()))).toBeInstanceOf(StoreUnavailable)
+      await server.start()
+      await untilBack(store)
+      await sql`insert into mark values (3)`.execute(store.tables())
+      expect(await marks(address)).toEqual([1, 3])
+    },
+  )
 })
 
-it('never writes the password down, neither in the log nor in an error', () => {
+it('the password appears neither in the log nor in an error', () => {
   const written = [...lines, ...failures.map((error) => inspect(error, { depth: 10, showHidden: true }))].join('\n')
   expect(lines.join('\n')).toContain('store unreachable')
   expect(failures.length).toBeGreaterThan(9)

@@ -1,4 +1,4 @@
-/** The PostgreSQL store: the conformance suite, and what only it promises while its server is well. */
+/** The PostgreSQL store: the conformance suite, and its own guarantees while its server works. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Clock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log.ts'
@@ -23,7 +23,7 @@ function open(
 
 const failure = (promise: Promise<unknown>) => promise.then(() => undefined).catch((error: unknown) => error)
 
-/** A promise and what settles it. */
+/** A promise with its resolve function. */
 function signal() {
   let give: () => void = () => undefined
   const given = new Promise<void>((resolve) => {
@@ -59,7 +59,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
     const marks = async (db: Db) =>
       (await sql<{ n: number }>`select n from mark order by n`.execute(db.tables())).rows.map(({ n }) => n)
 
-    it('gives a deadlock as the failure of one statement, and the other transaction goes on', async () => {
+    it('reports a deadlock as the failure of one statement, and the other transaction continues', async () => {
       const db = await openedOn(await server.createDatabase())
       await sql`insert into mark values (1), (2)`.execute(db.tables())
       const [leftHas, rightHas] = [signal(), signal()]
@@ -80,7 +80,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
       expect(failures).toMatchObject([{ name: 'StatementFailed', sqlState: '40P01' }])
     })
 
-    it('applies each migration once when eight processes begin at the same moment', async () => {
+    it('applies each migration once when eight processes start at the same moment', async () => {
       const address = await server.createDatabase()
       const migrations = ['first', 'second', 'third'].map((name, index) => ({
         name: `20260101000${index}-${name}`,
@@ -94,7 +94,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
       expect(rows).toEqual([{ n: '1' }])
     })
 
-    it('has a statement that takes too long cancelled on the server, and the connection stays of use', async () => {
+    it('has the server cancel a statement that takes too long, and keeps the connection', async () => {
       const db = await openedOn(await server.createDatabase(), { connectionsMax: 1 })
       const backend = () => sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db.tables())
       const before = (await backend()).rows
@@ -118,12 +118,12 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
         { statementMillisecondsMax: 30_000 },
       )
       await patient
-      // What a transaction was given more of ends with it.
+      // A longer timeout that was granted to a transaction ends with it.
       expect((await sql`show statement_timeout`.execute(db.tables())).rows).toEqual([{ statement_timeout: '1800ms' }])
       expect(await marks(db)).toEqual([2])
     })
 
-    it('answers a caller in time that waited for a connection, and lets its statement end', async () => {
+    it('answers a caller on time that waited for a connection, and lets its statement end', async () => {
       const clock = new VirtualClock()
       const address = await server.createDatabase()
       const db = await openedOn(address, { clock, connectionsMax: 1 })
@@ -153,7 +153,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
       expect(await marks(db)).toEqual([2])
     })
 
-    it('has the server cancel a transaction by the time that it may take in all', async () => {
+    it('has the server cancel a transaction at the end of its total time', async () => {
       const clock = new VirtualClock()
       const db = await openedOn(await server.createDatabase(), { clock, connectionsMax: 1 })
       const limits: unknown[] = []
@@ -183,7 +183,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
       expect(await marks(db)).toEqual([1])
     })
 
-    it('rolls a transaction back that has not been committed in time', async () => {
+    it('rolls back a transaction that is not committed in time', async () => {
       const clock = new VirtualClock()
       const db = await openedOn(await server.createDatabase(), { clock, connectionsMax: 1 })
       const [stalling, resume] = [signal(), signal()]
@@ -202,7 +202,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
       expect(await marks(db)).toEqual([3])
     })
 
-    it('takes a transaction back that waits for something else', async () => {
+    it('rolls back a transaction that waits for something else', async () => {
       const clock = new VirtualClock()
       const db = await openedOn(await server.createDatabase(), { clock, connectionsMax: 1 })
       const [stalling, resume] = [signal(), signal()]
@@ -225,7 +225,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
       expect(await marks(db)).toEqual([3])
     })
 
-    it('ends in order: refuses who waits and who comes, after what runs', async () => {
+    it('closes in order: refuses waiting and new callers after the running call has ended', async () => {
       const address = await server.createDatabase()
       const db = await openedOn(address, { connectionsMax: 1 })
       await sql`set statement_timeout = 0`.execute(db.tables())
@@ -248,7 +248,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
       })
     })
 
-    it('says who it is, and sets up its sessions whatever the server’s settings are', async () => {
+    it('sets its application name and its session settings whatever the server’s settings are', async () => {
       const address = await server.createDatabase()
       await withClient(address, async (client) => {
         const name = (await client.query('select current_database() as name')).rows[0].name
@@ -267,7 +267,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
   })
 })
 
-/** Moves time on, and gives the server the real time that it needs to answer each heartbeat on the way. */
+/** Advances time, and gives the server the real time that it needs to answer each heartbeat on the way. */
 async function advance(clock: VirtualClock, milliseconds: number): Promise<void> {
   for (let left = milliseconds; left > 0; left -= HEARTBEAT_MILLISECONDS) {
     clock.advance(Math.min(left, HEARTBEAT_MILLISECONDS))
@@ -280,8 +280,8 @@ async function advance(clock: VirtualClock, milliseconds: number): Promise<void>
 const PASS_GATE = sql`pg_advisory_lock_shared(1)`
 
 /**
- * A gate in the server that is shut while `work` runs: a statement with `PASS_GATE` stands at it. Its session must have
- * no `statement_timeout`: the server's own limit runs in real time.
+ * A gate in the server that is closed while `work` runs: a statement with `PASS_GATE` waits at it. Its connection must
+ * have no `statement_timeout`, because the server's own limit runs in real time.
  */
 async function withGate<Result>(
   address: string,

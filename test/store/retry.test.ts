@@ -1,4 +1,4 @@
-/** Transactions that stood in each other's way are run again, a bounded number of times; nothing else is. */
+/** Transactions that conflict with each other are retried a bounded number of times; no other error is retried. */
 import { expect, it } from 'vitest'
 import { type Db, StatementFailed } from '../../src/store/db.ts'
 import { transactionWithRetries } from '../../src/store/retry.ts'
@@ -16,18 +16,18 @@ function failing(...codes: string[]) {
   return { run: () => transactionWithRetries(db, async () => 'done'), attempts: () => attempts }
 }
 
-it('repeats serialization failures and deadlocks', async () => {
+it('serialization failures and deadlocks are retried', async () => {
   const store = failing('40001', '40P01')
   expect([await store.run(), store.attempts()]).toEqual(['done', 3])
 })
 
-it('passes on what is no conflict, at once', async () => {
+it('other errors are rethrown at once', async () => {
   const store = failing('23505')
   await expect(store.run()).rejects.toMatchObject({ sqlState: '23505' })
   expect(store.attempts()).toBe(1)
 })
 
-it('gives up after five attempts', async () => {
+it('a transaction is given up after five attempts', async () => {
   const store = failing(...Array.from({ length: 9 }, () => '40P01'))
   await expect(store.run()).rejects.toMatchObject({ sqlState: '40P01' })
   expect(store.attempts()).toBe(5)

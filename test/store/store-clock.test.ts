@@ -1,4 +1,4 @@
-/** How a node compares its clock with the store's, and how often it reports that they disagree. */
+/** How a node compares its clock with the store's, and how often it reports a difference. */
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Db } from '../../src/store/db.ts'
 import { createQueries } from '../../src/store/sql.ts'
@@ -48,20 +48,17 @@ async function nextMinute(): Promise<void> {
 
 const warnings = () => lines.filter((line) => line.includes('differs from the clock of the store'))
 
-it.each([3 * HOUR, -3 * HOUR, 1_001])(
-  'a difference of %d ms is known, and in the log once an hour',
-  async (difference) => {
-    await start(difference)
-    expect(warnings()).toHaveLength(1)
-    expect(JSON.parse(warnings()[0] as string)).toMatchObject({ level: 40, difference_seconds: difference / 1000 })
-    for (let minute = 1; minute < 60; minute++) await nextMinute()
-    expect(warnings()).toHaveLength(1)
-    await nextMinute()
-    await expect.poll(() => warnings().length).toBe(2)
-  },
-)
+it.each([3 * HOUR, -3 * HOUR, 1_001])('a difference of %d ms is known, and logged once an hour', async (difference) => {
+  await start(difference)
+  expect(warnings()).toHaveLength(1)
+  expect(JSON.parse(warnings()[0] as string)).toMatchObject({ level: 40, difference_seconds: difference / 1000 })
+  for (let minute = 1; minute < 60; minute++) await nextMinute()
+  expect(warnings()).toHaveLength(1)
+  await nextMinute()
+  await expect.poll(() => warnings().length).toBe(2)
+})
 
-it('a second is none to report, and a step of the clock is seen within a minute', async () => {
+it('a difference of a second is not reported, and a step of the clock is detected within a minute', async () => {
   await start(1_000)
   expect(warnings()).toHaveLength(0)
   const at = storeTime
@@ -74,7 +71,7 @@ it('a second is none to report, and a step of the clock is seen within a minute'
   expect(warnings()).toHaveLength(1)
 })
 
-it('a store that does not answer leaves what was known, and is asked again', async () => {
+it('a store that does not answer leaves the last result, and is asked again', async () => {
   await start(0)
   storeTime = () => {
     throw new Error('the store is gone')

@@ -1,4 +1,4 @@
-/** The template of new stores: current, empty of everything that an installation makes for itself. */
+/** The template of new stores: it has the current schema and nothing that each installation creates for itself. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ import { createSlowClock } from '../support/slow-clock.ts'
 
 const log = createLog('silent')
 
-it('has the schema of this version, and no row but those that its migrations insert', async () => {
+it('the template has the schema of this version, and only the rows that its migrations insert', async () => {
   const root = mkdtempSync(join(tmpdir(), 'tidegate-template-'))
   const db = await openEmbedded({ folder: join(root, 'store'), log, clock: createSlowClock() })
   expect(await readSchemaState(db)).toBe('current')
@@ -34,7 +34,7 @@ it('has the schema of this version, and no row but those that its migrations ins
   rmSync(root, { recursive: true })
 })
 
-it('is copied whole, into folders that are their owner’s alone', async () => {
+it('the template is copied in full, into folders accessible to their owner only', async () => {
   const root = mkdtempSync(join(tmpdir(), 'tidegate-template-'))
   const copy = join(root, 'store')
   expect(await copyTemplate(copy)).toBe(true)
@@ -48,12 +48,12 @@ it('is copied whole, into folders that are their owner’s alone', async () => {
   rmSync(root, { recursive: true })
 })
 
-it('gives two installations different issuers, peppers, signing keys and demo secrets', async () => {
+it('the template gives two installations different issuers, peppers, signing keys and demo secrets', async () => {
   const [one, other] = [await install(), await install()]
   for (const [name, value] of Object.entries(one)) expect(value, name).not.toBe(other[name])
 })
 
-/** What the first start on a new store makes. */
+/** What the first start on a new store creates. */
 async function install(): Promise<Record<string, string | undefined>> {
   const root = mkdtempSync(join(tmpdir(), 'tidegate-installation-'))
   const clock = createSlowClock()

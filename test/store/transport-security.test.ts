@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { transportProblem } from '../../src/store/transport-security.ts'
 
-describe('the way to the store', () => {
+describe('the connection to the store', () => {
   it.each([
     '',
     'postgres://tidegate@localhost/tidegate',

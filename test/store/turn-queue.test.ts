@@ -4,7 +4,7 @@ import { WAITERS_MAX } from '../../src/store/limits.ts'
 import { TurnQueue } from '../../src/store/turn-queue.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
-/** Takes a turn and notes how that ended. */
+/** Takes a turn and records how the wait ended. */
 function taker(turns: TurnQueue, outcomes: string[]) {
   return (name: string, milliseconds = 100) =>
     turns.take(milliseconds).then(
@@ -13,7 +13,7 @@ function taker(turns: TurnQueue, outcomes: string[]) {
     )
 }
 
-it('gives turns in the order asked, each when the one before has passed', async () => {
+it('turns are granted in the order of the requests, each when the one before has ended', async () => {
   const turns = new TurnQueue(new VirtualClock())
   const outcomes: string[] = []
   const take = taker(turns, outcomes)
@@ -30,7 +30,7 @@ it('gives turns in the order asked, each when the one before has passed', async 
   expect(outcomes.at(-1)).toBe('d has it')
 })
 
-it('refuses who waited long enough, and gives the turn to the next', async () => {
+it('a request that waited too long is refused, and the next one is granted', async () => {
   const clock = new VirtualClock()
   const turns = new TurnQueue(clock)
   const outcomes: string[] = []
@@ -45,7 +45,7 @@ it('refuses who waited long enough, and gives the turn to the next', async () =>
   expect(outcomes).toEqual(['a has it', 'b refused', 'c has it'])
 })
 
-it('refuses at once when too many wait', async () => {
+it('a request is refused at once when too many wait', async () => {
   const turns = new TurnQueue(new VirtualClock())
   const outcomes: string[] = []
   const take = taker(turns, outcomes)
@@ -55,14 +55,14 @@ it('refuses at once when too many wait', async () => {
   expect(outcomes).toEqual(['holder has it', 'one more refused'])
   turns.pass()
   await waiting[0]
-  const again = take('now there is room')
+  const again = take('after the queue has shrunk')
   void turns.close()
   await Promise.all([...waiting, again])
   expect(outcomes.slice(2, 4)).toEqual(['0 has it', '1 refused'])
   expect(outcomes).toHaveLength(WAITERS_MAX + 3)
 })
 
-it('refuses everyone when it closes, and is closed when the last turn has been passed', async () => {
+it('closing refuses all requests, and completes when the last turn has ended', async () => {
   const turns = new TurnQueue(new VirtualClock())
   const outcomes: string[] = []
   const take = taker(turns, outcomes)

@@ -1,4 +1,4 @@
-/** Valid addresses come from the specification of each format; an invalid one is one of them with something broken. */
+/** Valid addresses come from the specification of each format; an invalid one is a valid one with one defect. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { CRYPTO_NETWORK_NAMES, CRYPTO_NETWORKS, type CryptoNetwork } from '../../../src/contract/crypto-networks.ts'
@@ -62,23 +62,23 @@ const INVALID: readonly (readonly [CryptoNetwork, string, string])[] = [
   ['STELLAR', 'MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVAAAAAAAAAAAAAJLK===', 'SEP-23: padding'],
 ]
 
-describe('an address', () => {
-  it.each(VALID)('of %s: %s (%s)', (network, address) => {
+describe('the address validation', () => {
+  it.each(VALID)('accepts an address of %s: %s (%s)', (network, address) => {
     expect(addressFault(network, address)).toBeUndefined()
   })
 
-  it.each(INVALID)('that is none of %s: %s (%s)', (network, address) => {
+  it.each(INVALID)('rejects an address of %s: %s (%s)', (network, address) => {
     expect(addressFault(network, address)).toContain(`is not an address of ${network} (`)
   })
 
-  it.each(CRYPTO_NETWORK_NAMES)('of %s is never empty, padded with blanks, or a book', (network) => {
+  it.each(CRYPTO_NETWORK_NAMES)('rejects for %s an empty, padded or very long address', (network) => {
     const [address = ''] = VALID.filter(([of]) => of === network).map(([, text]) => text)
     for (const text of ['', ' ', `${address} `, ` ${address}`, `${address}\n`, address.repeat(20_000)]) {
       expect(addressFault(network, text)).toBeDefined()
     }
   })
 
-  it('that was derived is valid for its networks, and with any one letter changed it is not', () => {
+  it('accepts every derived address for its networks, and rejects it with any one letter changed', () => {
     const materials = testMaterials(Buffer.alloc(32, 7))
     const changes = fc.tuple(
       fc.integer({ min: 0, max: 5_000 }),
@@ -91,7 +91,7 @@ describe('an address', () => {
           const address = addressAt(index)
           const networks = CRYPTO_NETWORK_NAMES.filter((network) => CRYPTO_NETWORKS[network] === family)
           for (const network of networks) expect(addressFault(network, address)).toBeUndefined()
-          // These two have no checksum that every change breaks.
+          // These two have no checksum that detects every change.
           if (family === 'solana' || family === 'evm') continue
           const at = place % address.length
           const changed = address.slice(0, at) + letter + address.slice(at + 1)
@@ -109,7 +109,7 @@ describe('the forms in which the store may hold an address', () => {
     ['bitcoin', 'BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4', 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4'],
     ['bitcoin_cash', 'QPM2QSZNHKS23Z7629MMS6S4CWEF74VCWVY22GDX6A', VALID[5]?.[1]],
     ['bitcoin_cash', 'qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a', VALID[5]?.[1]],
-    // CHIP-2022-02-CashTokens: the same script hash or key hash for wallets that know tokens.
+    // CHIP-2022-02-CashTokens: the same script hash or key hash for wallets that support tokens.
     [
       'bitcoin_cash',
       'bitcoincash:zr6m7j9njldwwzlg9v7v53unlr4jkmx6eycnjehshe',
@@ -125,14 +125,14 @@ describe('the forms in which the store may hold an address', () => {
     expect(storedForms(family, address)).toEqual([address, canonical])
   })
 
-  it.each(VALID)('of %s have %s among them, and none of another text', (network, address) => {
+  it.each(VALID)('of %s include %s, and no form of another address', (network, address) => {
     const family = CRYPTO_NETWORKS[network]
     expect(storedForms(family, address)).toContain(address)
     expect(storedForms(family, `${address} `)).toEqual([])
   })
 })
 
-describe('the payloads of cashaddr.md', () => {
+describe('the test vectors of cashaddr.md', () => {
   it.each([
     [20, 0, 'bitcoincash', 'F5BF48B397DAE70BE82B3CCA4793F8EB2B6CDAC9', 'qr6m7j9njldwwzlg9v7v53unlr4jkmx6eylep8ekg2'],
     [20, 1, 'bchtest', 'F5BF48B397DAE70BE82B3CCA4793F8EB2B6CDAC9', 'pr6m7j9njldwwzlg9v7v53unlr4jkmx6eyvwc0uz5t'],

@@ -4,7 +4,7 @@ import { extendedKeyFault, type WatchedFamily } from '../../../src/deposit-instr
 import { WATCHED_FAMILIES, watchedMaterial } from '../../../src/deposit-instructions/derivation/key-material.ts'
 
 const SEED = Buffer.from('000102030405060708090a0b0c0d0e0f', 'hex')
-/** Public and private version bytes: BIP 32, and SLIP-132 with what Litecoin and Dogecoin wallets write. */
+/** Public and private version bytes: BIP 32, and SLIP-132 with the prefixes of Litecoin and Dogecoin wallets. */
 const VERSIONS = {
   xpub: { public: 0x0488b21e, private: 0x0488ade4 },
   ypub: { public: 0x049d7cb2, private: 0x049d7878 },
@@ -31,23 +31,27 @@ const ACCEPTED: Readonly<Record<WatchedFamily, readonly Prefix[]>> = {
 }
 
 describe.each(WATCHED_FAMILIES)('the key of %s', (family) => {
-  it.each(Object.keys(VERSIONS) as Prefix[])('may begin with %s only where that stands for its addresses', (prefix) => {
-    const fault = extendedKeyFault(family, accountKey(prefix).open)
-    if (ACCEPTED[family].includes(prefix)) expect(fault).toBeUndefined()
-    else expect(fault).toMatch(new RegExp(`^begins with ${prefix}, which stands for other addresses: it must be xpub`))
-  })
+  it.each(Object.keys(VERSIONS) as Prefix[])(
+    'may begin with %s only if this prefix stands for its address format',
+    (prefix) => {
+      const fault = extendedKeyFault(family, accountKey(prefix).open)
+      if (ACCEPTED[family].includes(prefix)) expect(fault).toBeUndefined()
+      else
+        expect(fault).toMatch(new RegExp(`^begins with ${prefix}, which stands for other addresses: it must be xpub`))
+    },
+  )
 
-  it.each(Object.keys(VERSIONS) as Prefix[])('is never private, and what was given is not quoted (%s)', (prefix) => {
+  it.each(Object.keys(VERSIONS) as Prefix[])('is never private, and an error does not repeat it (%s)', (prefix) => {
     const { secret } = accountKey(prefix)
     for (const text of [secret, `${secret.slice(0, 50)}…`]) {
       const fault = extendedKeyFault(family, text)
-      // Only a whole key tells what it is when its name does not.
+      // Without a known prefix, only a complete key shows that it is private.
       if (text === secret) expect(fault).toMatch(/^is a private key/)
       expect(fault).not.toContain(secret.slice(4, 12))
     }
   })
 
-  it('is of an account', () => {
+  it('belongs to an account', () => {
     expect(extendedKeyFault(family, accountKey('xpub', 'm').open)).toMatch(/^has depth 0: it must be the key of an/)
     expect(extendedKeyFault(family, accountKey('xpub', "m/84'/0'").open)).toMatch(/^has depth 2/)
     expect(extendedKeyFault(family, accountKey('xpub', "m/84'/0'/0'/0").open)).toMatch(/^has depth 4/)
@@ -63,13 +67,13 @@ describe.each(WATCHED_FAMILIES)('the key of %s', (family) => {
       'xpub661MyMwAqRbcEYS8w7XLSVeEsBXy79zSzH1J8vCdxAZningWLdN3zgtU6LBpB85b3D2yc8sfvZU521AAwdZafEz7mnzBBsz4wKY5fTtTQBm',
     ],
     ['a book', accountKey('xpub').open.repeat(10_000)],
-  ])('is whole: not one that is %s', (_what, text) => {
+  ])('is complete: not one that is %s', (_what, text) => {
     const fault = extendedKeyFault(family, text)
     expect(fault).toBeDefined()
     expect(fault).not.toContain(text.slice(4, 20))
   })
 
-  it('gives the same addresses whatever it begins with', () => {
+  it('yields the same addresses with any prefix', () => {
     const materials = ACCEPTED[family].map((prefix) => watchedMaterial(family, accountKey(prefix).open))
     expect(new Set(materials.map(({ firstAddress }) => firstAddress)).size).toBe(1)
     expect(new Set(materials.map(({ addressAt }) => addressAt(2 ** 31 - 1))).size).toBe(1)

@@ -1,4 +1,4 @@
-/** Public vectors; each names where it is published. */
+/** Published test vectors; each names its source. */
 import { pbkdf2Sync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { AddressFamily } from '../../../src/contract/crypto-networks.ts'
@@ -19,7 +19,7 @@ function addressesOf(seed: Uint8Array, family: AddressFamily, count: number): st
 const ABANDON = seedOf(`${'abandon '.repeat(11)}about`)
 
 describe('addresses of an extended public key', () => {
-  it('are those of the vectors of BIP 84', () => {
+  it('are those of the BIP 84 test vectors', () => {
     const material = watchedMaterial(
       'bitcoin',
       'zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs',
