@@ -1,7 +1,7 @@
 /**
- * What a body of the largest size costs, whatever is in it, at every route of both listeners that takes one. Routes and
- * the places in their bodies are found by themselves, so a new route is judged as well. CPU time is counted, not the
- * time of day: the client is in this process too and is counted with it.
+ * The cost of a body of the largest size, with any content, at every route of both listeners that accepts one. Routes
+ * and the members of their bodies are enumerated, so a new route is tested as well. CPU time is measured, not elapsed
+ * time; the client runs in this process too and is included.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../src/base/ids.ts'
