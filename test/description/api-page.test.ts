@@ -1,4 +1,4 @@
-/** The page at /docs in a real browser: it shows every operation, and reaches nothing but its own origin. */
+/** The page at /docs in a real browser: it shows every operation, and loads nothing from another origin. */
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { type Browser, chromium } from 'playwright-core'
@@ -12,7 +12,7 @@ import type { Node } from '../support/api-document.ts'
 import { CHROMIUM, titleWith } from '../support/foreign-programs.ts'
 import { openPublicListener } from '../support/public-listener.ts'
 
-/** Only a hang is to reach it; it is under the limit of a test. */
+/** Reached only if the test hangs; shorter than the limit of a test. */
 const PATIENCE_MILLISECONDS = 120_000
 
 let listener: Listener
@@ -22,22 +22,22 @@ beforeAll(async () => {
 })
 afterAll(() => listener.close())
 
-describe('the page over HTTP', () => {
-  it('is at /docs/, which /docs leads to', async () => {
+describe('the documentation page over HTTP', () => {
+  it('is at /docs/, to which /docs redirects', async () => {
     const answer = await fetch(`${listener.url}/docs`, { redirect: 'manual' })
     expect([answer.status, answer.headers.get('location')]).toEqual([301, '/docs/'])
     const page = await fetch(`${listener.url}/docs/`)
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
   })
 
-  it('may run its own scripts alone, and connect to its own origin', async () => {
+  it('allows only its own scripts, and connections to its own origin', async () => {
     const policy = (await fetch(`${listener.url}/docs/`)).headers.get('content-security-policy') ?? ''
     expect(policy).toMatch(/^default-src 'none'; script-src 'self' 'sha256-[\w+/]{43}='; /)
     expect(policy).toContain("; connect-src 'self'; ")
     expect(policy).not.toMatch(/unsafe-eval|script-src[^;]*unsafe-inline|https?:/)
   })
 
-  it('has the stream beside REST, as its document describes it, under the same policy', async () => {
+  it('has the AsyncAPI document as a second page, under the same policy', async () => {
     const answer = await fetch(`${listener.url}/docs/stream`)
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     const policy = answer.headers.get('content-security-policy') ?? ''
@@ -63,7 +63,7 @@ describe('the page over HTTP', () => {
     expect(info.description).toContain(`](${listener.url}/docs/stream)`)
   })
 
-  it('lets its script be kept, and offers no document of its own', async () => {
+  it('has a cacheable script, and references no other document', async () => {
     const script = await fetch(`${listener.url}/docs/js/scalar.js`)
     expect([script.status, script.headers.get('cache-control')]).toEqual([200, 'public, max-age=3600'])
     expect((await script.arrayBuffer()).byteLength).toBeGreaterThan(1_000_000)
@@ -71,7 +71,7 @@ describe('the page over HTTP', () => {
   })
 
   it.each(['/docs', '/docs/', '/docs/stream', '/openapi.json', '/asyncapi.json'])(
-    '%s is no error of ours, whatever the Host',
+    'returns no server error at %s, whatever the Host',
     async (path) => {
       const statuses: (number | undefined)[] = []
       for (const host of ['a b', '%', '[', '1.2.3.256', 'a:99999', 'a/b', 'user@a', 'a\\b', '', 'ä.example']) {
@@ -86,7 +86,7 @@ describe('the page over HTTP', () => {
   )
 })
 
-describe.skipIf(CHROMIUM.isSkipped)(titleWith('the page in Chromium', CHROMIUM, 'chromium'), () => {
+describe.skipIf(CHROMIUM.isSkipped)(titleWith('the documentation page in Chromium', CHROMIUM, 'chromium'), () => {
   let browser: Browser
   beforeAll(async () => {
     browser = await chromium.launch({
@@ -97,7 +97,7 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the page in Chromium', CHROMIUM, 
   })
   afterAll(() => browser?.close())
 
-  it('shows every operation and asks nobody else for anything', async () => {
+  it('shows every operation and sends no request to another origin', async () => {
     const page = await browser.newPage({ viewport: { width: 1400, height: 1000 } })
     page.setDefaultTimeout(PATIENCE_MILLISECONDS)
     const asked: string[] = []
@@ -109,7 +109,7 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the page in Chromium', CHROMIUM, 
     })
     await page.goto(`${listener.url}/docs/`)
     await page.getByText('Get an access token').first().waitFor()
-    // The groups of the sidebar are closed, but for the first.
+    // The groups of the sidebar are collapsed, except the first.
     await page
       .getByText('Open Group', { exact: true })
       .evaluateAll((elements) => elements.map((element) => element.closest('button')?.click()))

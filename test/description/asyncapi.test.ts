@@ -1,4 +1,4 @@
-/** The AsyncAPI document: complete, true to the contract's tables, and true of what is really on the wire. */
+/** The AsyncAPI document: complete, equal to the contract tables, and valid for real messages of the stream. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -17,22 +17,22 @@ const committed: Node = JSON.parse(
 const document = new ApiDocument(committed)
 const { messages } = committed.components
 
-/** The document with objects that may have no member but those described. */
+/** The document with objects that allow no members except those described. */
 const strict = new ApiDocument(
   JSON.parse(JSON.stringify(committed), (_name, value) =>
     value?.type === 'object' && value.properties !== undefined ? { ...value, additionalProperties: false } : value,
   ),
 )
 
-describe('the document', () => {
-  it('is AsyncAPI 3.0 in its structure', async () => {
+describe('the AsyncAPI document', () => {
+  it('has the structure of AsyncAPI 3.0', async () => {
     expect(await structureFaults(committed)).toEqual([])
     const broken = structuredClone(committed)
     broken.operations.subscribe.action = 'take'
     expect(await structureFaults(broken)).toEqual([expect.stringContaining('#/operations/subscribe/action')])
   })
 
-  it('refers to nothing that is not there, and has no message that no operation names', () => {
+  it('has no dangling reference, and no message without an operation', () => {
     const references = document.references()
     for (const reference of references) expect(document.at(reference.slice(1))).toBeTypeOf('object')
     const named = Object.keys(messages).filter((name) => references.includes(`#/channels/stream/messages/${name}`))
@@ -56,7 +56,7 @@ describe('the document', () => {
     expect(committed.components.securitySchemes.token.scopes).toEqual([STREAM_SCOPE])
   })
 
-  it('has every object, choice and list of words under a name, so that generators invent none', () => {
+  it('names every object, union and enum, so that generators invent no names', () => {
     const { schemas } = committed.components
     const isNamed = (name: string) => /^[A-Z][A-Za-z]+$/.test(name)
     expect(Object.keys(schemas).filter((name) => !isNamed(name))).toEqual([])
@@ -75,7 +75,7 @@ describe('the document', () => {
     expect(Object.keys(schemas).filter((name) => !references.includes(`#/components/schemas/${name}`))).toEqual([])
   })
 
-  it('gives examples that conform to their schemas', () => {
+  it('has examples that conform to their schemas', () => {
     for (const [name, message] of Object.entries<Node>(messages)) {
       for (const { payload } of message.examples) {
         expect([name, strict.faults(message.payload, payload)]).toEqual([name, []])
@@ -83,7 +83,7 @@ describe('the document', () => {
     }
   })
 
-  it('speaks of wss where the service is https, and of another issuer where there is one', () => {
+  it('names wss where the service uses https, and the configured outside issuer', () => {
     const about = { url: 'https://api.example', version: '1', issuesTokens: false }
     const other = asyncApiDocument(about) as Node
     expect(other.servers.service).toMatchObject({ host: 'api.example', protocol: 'wss' })
@@ -91,14 +91,14 @@ describe('the document', () => {
   })
 })
 
-describe('what is on the wire', () => {
-  /** Under which of these messages a text falls; the requests are what a client sends. */
+describe('a message of the stream', () => {
+  /** Returns the described messages that a text conforms to; requests are sent by the client. */
   const kindsOf = (text: string) =>
     Object.keys(messages)
       .filter((name) => !name.endsWith('.request'))
       .filter((name) => strict.faults(messages[name].payload, JSON.parse(text)).length === 0)
 
-  /** Takes texts, each of which has to be one of the messages, and counts them by their names. */
+  /** Takes texts, each of which must conform to one of the messages, and counts them by message name. */
   const takeInto =
     (seen: Map<string, number>) =>
     (texts: readonly string[]): void => {
@@ -109,7 +109,7 @@ describe('what is on the wire', () => {
       }
     }
 
-  it('is one of the messages described, each time', () => {
+  it('conforms to one of the described messages', () => {
     const stream = new LiveStream()
     stream.snapshot(levels([[10_000, 15_000]], [[10_001, 10_000]]))
     const client = stream.connect()
@@ -135,7 +135,7 @@ describe('what is on the wire', () => {
     )
   })
 
-  it('is so on the extended wire too, with every member that only it has, and requests with every param', () => {
+  it('conforms in the extended protocol too, with every member specific to it, and requests with every param', () => {
     const stream = new LiveStream({ depth: 5 })
     stream.snapshot(levels([[10_000, 15_000]], [[10_001, 10_000]]))
     const client = stream.connect({ subprotocol: EXTENDED_SUBPROTOCOL })
@@ -179,7 +179,7 @@ describe('what is on the wire', () => {
     for (const channel of Object.keys(CHANNELS)) expect(seen.get(channel), channel).toBeGreaterThan(1)
   })
 
-  it('would not be, were a param of another channel, or of no value that is allowed', () => {
+  it('does not conform with a param of another channel or an invalid value', () => {
     const { payload } = messages['subscribe.request']
     const faultsOf = (type: string, params: Node) =>
       document.faults(payload, { type: 'subscribe', channels: [{ type, params: { market: 'AAAUSD', ...params } }] })
@@ -191,7 +191,7 @@ describe('what is on the wire', () => {
     expect(faultsOf('execution_data', { resume: 7 })).not.toEqual([])
   })
 
-  it('would not be, were a member of another form', () => {
+  it('does not conform with a malformed member', () => {
     const { payload, examples } = messages.market_data
     const [{ payload: example }] = examples
     for (const change of [{ time: 'now' }, { type: 'TOP_OF_BOOK' }, { bids: [{ price: 1, amount: '1' }] }]) {
@@ -204,7 +204,7 @@ describe('what is on the wire', () => {
 })
 
 describe('/asyncapi.json', () => {
-  it('is the committed document, at the address it was asked at', async () => {
+  it('is the committed document with the requested address', async () => {
     const listener = await openPublicListener()
     const response = await fetch(`${listener.url}/asyncapi.json`)
     const served = await response.json()

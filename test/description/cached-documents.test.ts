@@ -1,4 +1,6 @@
-/** The documents are made and compressed once per address, and strangers cannot make the service make more of them. */
+/**
+ * The documents are rendered and compressed once per address, and requests cannot make the service render more of them.
+ */
 import { once } from 'node:events'
 import { get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { gunzipSync } from 'node:zlib'
@@ -30,7 +32,7 @@ async function ask(path: string, headers: Readonly<Record<string, string>> = {})
 const serverOf = ({ body }: Answer): string => JSON.parse(body.toString()).servers[0].url
 
 describe.each(['/openapi.json', '/asyncapi.json', '/docs/', '/docs/js/scalar.js'])('%s', (path) => {
-  it('is compressed for those who take that', async () => {
+  it('is compressed for clients that accept it', async () => {
     const plain = await ask(path)
     const packed = await ask(path, { 'accept-encoding': 'br, gzip;q=0.5' })
     expect([plain.headers['content-encoding'], packed.headers['content-encoding']]).toEqual([undefined, 'gzip'])
@@ -44,7 +46,7 @@ describe.each(['/openapi.json', '/asyncapi.json', '/docs/', '/docs/js/scalar.js'
     expect((await ask(path, { 'accept-encoding': '*' })).headers['content-encoding']).toBe('gzip')
   })
 
-  it('is not sent again to those who have it', async () => {
+  it('is not sent again to a client that has the current version', async () => {
     const plain = await ask(path)
     const packed = await ask(path, { 'accept-encoding': 'gzip' })
     const { etag = '' } = plain.headers
@@ -61,13 +63,13 @@ describe.each(['/openapi.json', '/asyncapi.json', '/docs/', '/docs/js/scalar.js'
 })
 
 describe('the address in a document', () => {
-  it('is the one asked at when it is an IP address or localhost', async () => {
+  it('is the requested one when it is an IP address or localhost', async () => {
     for (const host of ['192.0.2.7:9000', 'localhost:9000', '[2001:db8::1]']) {
       expect(serverOf(await ask('/openapi.json', { host }))).toBe(`http://${host}`)
     }
   })
 
-  it('is the listener when it is any other name', async () => {
+  it("is the listener's for any other name", async () => {
     for (const host of ['attacker.example', 'a.b:80', 'localhost.attacker.example']) {
       expect(serverOf(await ask('/openapi.json', { host }))).toBe(listener.url)
       const { servers } = JSON.parse((await ask('/asyncapi.json', { host })).body.toString())
@@ -90,7 +92,7 @@ describe('the address in a document', () => {
     await own.close()
   })
 
-  it('costs nothing to ask for again and again', async () => {
+  it('is cached, so that repeated requests are cheap', async () => {
     await ask('/openapi.json', { 'accept-encoding': 'gzip' })
     const repetitions = 50
     const before = process.cpuUsage()
@@ -98,7 +100,7 @@ describe('the address in a document', () => {
       await ask('/openapi.json', { host: `name-${count}.example`, 'accept-encoding': 'gzip' })
     }
     const { user, system } = process.cpuUsage(before)
-    // Milliseconds each, those of the client included.
+    // Milliseconds per request, including those of the client.
     expect((user + system) / 1_000 / repetitions).toBeLessThan(10)
   })
 })

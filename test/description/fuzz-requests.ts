@@ -1,4 +1,4 @@
-/** Requests made at random from the OpenAPI document: such that conform to it, and such that break one of its rules. */
+/** Random requests generated from the OpenAPI document: some conform to it, others violate one of its rules. */
 import type { ApiDocument, Node } from '../support/api-document.ts'
 import type { Random } from '../support/random.ts'
 import { type Known, spoil, uuid, type ValueMaker, words } from './fuzz-values.ts'
@@ -12,11 +12,11 @@ export interface DescribedOperation {
 export interface FuzzRequest {
   readonly method: string
   readonly url: string
-  /** Which token it carries; anybody: none is needed. */
+  /** The token to send; `anybody` marks an operation that needs none. */
   readonly caller: 'full' | 'poor' | 'nobody' | 'garbage' | 'anybody'
   readonly contentType: string | undefined
   readonly body: string | undefined
-  /** The status that the document alone tells; absent: it depends on what is there. */
+  /** The status that follows from the document alone; absent: it depends on the stored records. */
   readonly expected: number | undefined
 }
 
@@ -26,7 +26,7 @@ const FORM_TYPE = 'application/x-www-form-urlencoded'
 interface Body {
   readonly contentType: string | undefined
   readonly text: string | undefined
-  /** Whether it has to be refused as such. */
+  /** Whether the request must be refused. */
   readonly isBroken: boolean
 }
 
@@ -142,11 +142,11 @@ export class RequestMaker {
     if (random.chance(0.6)) return { contentType, text: JSON.stringify(value), isBroken: false }
     if (random.chance(0.3)) return { contentType, text: this.#brokenText(JSON.stringify(value)), isBroken: true }
     const spoilt = spoil(random, value)
-    // What was spoilt may conform all the same.
+    // The corrupted value may conform all the same.
     return { contentType, text: JSON.stringify(spoilt), isBroken: this.#document.faults(schema, spoilt).length > 0 }
   }
 
-  /** Its parameters are judged by no schema, but by who calls first. */
+  /** Its parameters are not validated by a schema, but only after authentication. */
   #form(schema: Node, example: Node): Body {
     const random = this.#random
     const contentType = random.chance(0.95) ? FORM_TYPE : JSON_TYPE
@@ -158,7 +158,7 @@ export class RequestMaker {
     return { contentType, text: form.toString(), isBroken: false }
   }
 
-  /** No JSON, or none that may be read. */
+  /** A body that is not JSON, or is not accepted as such. */
   #brokenText(text: string): string {
     return this.#random.pick([
       '',
@@ -176,7 +176,7 @@ export class RequestMaker {
   }
 }
 
-/** Which kind of record the id in a path names. */
+/** The kind of record that the id in a path refers to. */
 function kindIn(path: string): string {
   if (path.includes('/rules/')) return 'rule'
   if (path.includes('/transfers/')) return 'transfer'
@@ -188,7 +188,7 @@ function accepts({ requestBody }: Node, contentType: string | undefined): boolea
   return contentType === undefined || requestBody.content[contentType] !== undefined
 }
 
-/** The checks come in this order. */
+/** The order of the checks. */
 function expectedStatus(
   caller: FuzzRequest['caller'],
   needsScope: boolean,

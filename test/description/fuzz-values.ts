@@ -1,17 +1,17 @@
 /**
- * Values made at random from the schemas of the OpenAPI document: such that conform, and ways to spoil them. Ids and
- * names that earlier answers gave are used again, so that requests meet records that are there.
+ * Random values generated from the schemas of the OpenAPI document: conforming ones, and corruptions of them. Ids and
+ * names from earlier responses are reused, so that requests refer to existing records.
  */
 import type { ApiDocument, Node } from '../support/api-document.ts'
 import type { Random } from '../support/random.ts'
 
-/** What was seen so far, by the kind of thing. */
+/** Values seen in responses, by kind. */
 export class Known {
   readonly #values = new Map<string, string[]>()
 
   add(kind: string, value: string): void {
     const values = this.#values.get(kind) ?? []
-    // The latest ones are enough, and memory stays small.
+    // The latest values are enough, and memory is bounded.
     this.#values.set(kind, [...values.filter((known) => known !== value), value].slice(-20))
   }
 
@@ -21,9 +21,9 @@ export class Known {
   }
 }
 
-/** Names of members and parameters, and whose values they hold. */
+/** Names of members and parameters, and the kind of value that each contains. */
 const KINDS: Readonly<Record<string, string>> = {
-  // The one member of this name in a body is that of a change of an account.
+  // The only body member with this name belongs to the change of an account.
   id: 'account',
   ids: 'id',
   profile_id: 'profile',
@@ -45,12 +45,12 @@ const KINDS: Readonly<Record<string, string>> = {
   token: 'token',
 }
 
-/** Members of examples that have to name what is there. */
+/** Members of examples that must refer to existing records. */
 const REPLACED = ['id', 'profile_id', 'account_id', 'client_id', 'client_secret', 'scope']
 
 const ALPHABET = [...'abcXYZ019 -_.:/\\"\'{}[]<>&=%+,;é漢🙂', '\u0001', '\u007f', '\u200b', '\u202e', '\ufeff', '\n']
 
-/** Text of so many code points. */
+/** Generates a string of this many code points. */
 export function words(random: Random, length: number): string {
   return Array.from({ length }, () => random.pick(ALPHABET)).join('')
 }
@@ -71,7 +71,7 @@ export class ValueMaker {
     this.#known = known
   }
 
-  /** A value that conforms to the schema. */
+  /** Generates a value that conforms to the schema. */
   valid(schema: Node, name = ''): unknown {
     const random = this.#random
     const { type, enum: allowed, properties, items, oneOf } = this.#document.resolve(schema)
@@ -88,7 +88,7 @@ export class ValueMaker {
     return this.#text(this.#document.resolve(schema), name)
   }
 
-  /** An example of a document with the ids of records that are there, and a name of its own. */
+  /** Returns an example of the document with ids of existing records and a unique name. */
   adapted(example: Node): unknown {
     const ids = REPLACED.filter((name) => Object.hasOwn(example, name))
     const known = ids.flatMap((name) => {
@@ -150,7 +150,7 @@ export class ValueMaker {
   }
 }
 
-/** The value with one thing in it spoilt, somewhere. */
+/** Returns the value with one random part corrupted. */
 export function spoil(random: Random, value: unknown): unknown {
   if (typeof value === 'object' && value !== null && random.chance(0.7)) {
     if (Array.isArray(value)) {

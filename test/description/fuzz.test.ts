@@ -1,6 +1,6 @@
 /**
- * Requests made at random from the document that the service itself serves, valid and broken ones, to every operation:
- * no answer is an error of ours, and each conforms to the document in status, header fields, type and body.
+ * Random valid and invalid requests, generated from the document that the service serves, to every operation: no
+ * response is an internal error, and each conforms to the document in status, headers, content type and body.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../src/base/ids.ts'
@@ -19,7 +19,7 @@ import { type DescribedOperation, type FuzzRequest, RequestMaker } from './fuzz-
 import { Known, ValueMaker } from './fuzz-values.ts'
 
 const { seed = 0, numRuns = 0 } = propertySettings(150)
-/** Records pile up and lists grow: more would mostly read the same again. */
+/** Records accumulate and lists grow: more requests would mostly read the same records again. */
 const REQUESTS = Math.min(3 * numRuns, 9_000)
 const folder = temporaryFolder()
 const { log, lines } = captureLog()
@@ -52,7 +52,7 @@ interface Answer {
 
 const isError = (line: string) => line.includes('"level":50')
 
-/** In what an answer breaks what the document says of the operation. */
+/** Returns how a response violates the document. */
 function faultsOf({ operation }: DescribedOperation, method: string, { status, headers, text }: Answer): string[] {
   const described = document.resolve(operation.responses[status])
   if (described === undefined) return [`status ${status} is not described`]
@@ -82,7 +82,7 @@ function send(request: FuzzRequest): Promise<Answer> {
   })
 }
 
-/** One that no request can make. */
+/** A response that no generated request can cause. */
 async function newTransfer(): Promise<string> {
   const { customerId } = full
   const { profileId } = await newAccount(full)
@@ -96,7 +96,7 @@ async function newTransfer(): Promise<string> {
   })
 }
 
-/** Moves funds as the document's example does: too much has to fit together for a random request to do it. */
+/** Transfers funds as the document's example does: a random request hardly ever meets all conditions. */
 async function moveFunds(): Promise<string> {
   const { profileId } = await newAccount(full)
   const credit = { bucket: 'available', profileId } as const
@@ -111,7 +111,7 @@ async function moveFunds(): Promise<string> {
   return answer.body.id
 }
 
-/** Keeps the ids and names of an answer for later requests. */
+/** Collects the ids and names of a response for later requests. */
 function learn(known: Known, body: Node): void {
   const existing = body.meta?.existing
   const records: Node[] = body.items ?? [body.rule ?? existing ?? body]
@@ -129,8 +129,8 @@ function learn(known: Known, body: Node): void {
   if (typeof body.next_page_cursor === 'string') known.add('cursor', body.next_page_cursor)
 }
 
-describe('requests made from the document', () => {
-  it('are all answered as the document says', async () => {
+describe('random requests', () => {
+  it('are all answered as documented', async () => {
     const random = new Random(seed)
     const known = new Known()
     for (const asset of ['BTC', 'ETH', 'USD', 'USDC', 'SOL', 'NO_CONVERSION']) known.add('asset', asset)
@@ -170,7 +170,7 @@ describe('requests made from the document', () => {
     expect(lines.filter(isError)).toEqual([])
   })
 
-  it('are refused as the document says when there are too many', async () => {
+  it('are refused as documented beyond the rate limit', async () => {
     const slow = await RestNode.open({ db: node.db, ratePerSecond: 1, log })
     const [described] = operations.filter(({ operation }) => operation.operationId === 'listAccounts')
     const ask = () => slow.send('GET', '/v2/identity/accounts', undefined, { authorization: `Bearer ${full.token}` })

@@ -1,4 +1,4 @@
-/** The OpenAPI document: valid, complete, true to the tables, the same wherever it is read. */
+/** The OpenAPI document: valid, complete, equal to the contract tables, and the same wherever it is served. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { validate } from '@scalar/openapi-parser'
@@ -38,7 +38,7 @@ const described: Described[] = Object.entries<Node>(committed.paths).flatMap(([p
 )
 const rest = described.filter(({ path }) => path.startsWith('/v2/'))
 
-describe('the document', () => {
+describe('the OpenAPI document', () => {
   it('is valid OpenAPI 3.1', async () => {
     expect(await validate(structuredClone(committed))).toMatchObject({ valid: true, version: '3.1', errors: [] })
     expect(await structureFaults(committed)).toEqual([])
@@ -48,7 +48,7 @@ describe('the document', () => {
     expect(await structureFaults(broken)).toEqual([expect.stringContaining('#/info')])
   })
 
-  it('refers to nothing that is not there, and has no component that nothing refers to', () => {
+  it('has no dangling reference, and no unused component', () => {
     const references = document.references()
     for (const reference of references) expect(document.at(reference.slice(1))).toBeTypeOf('object')
     const components = ['headers', 'schemas', 'responses'].flatMap((kind) =>
@@ -66,12 +66,12 @@ describe('the document', () => {
     expect(committed.components.securitySchemes.token.flows.clientCredentials.scopes).toEqual(SCOPES)
   })
 
-  it('names each operation once', () => {
+  it('has a unique id for each operation', () => {
     const names = described.map(({ operation }) => operation.operationId)
     expect(new Set(names).size).toBe(names.length)
   })
 
-  it('says of every operation how it succeeds, and how it fails with which code', () => {
+  it('describes the success of every operation, and each failure with its codes', () => {
     for (const { operation } of rest) {
       const { responses } = operation
       expect(Object.keys(responses)).toEqual(
@@ -91,7 +91,7 @@ describe('the document', () => {
     }
   })
 
-  it('lists every problem there is, but for those of the stream, of the operator listener and of wrong paths', () => {
+  it('lists every problem type, except those of the stream, of the operator listener and of unknown paths', () => {
     const listed = new Set(Object.keys(committed.components.responses).flatMap((name) => name.split('.').slice(1)))
     expect(Object.keys(PROBLEMS).filter((code) => !listed.has(code))).toEqual([
       'bad_handshake',
@@ -105,7 +105,7 @@ describe('the document', () => {
     ])
   })
 
-  it('has the limits that no schema can state', () => {
+  it('states the limits that no schema can express', () => {
     const { description } = committed.info
     for (const limit of [
       `${BODY_BYTES_MAX} bytes`,
@@ -134,13 +134,13 @@ describe('the document', () => {
     expect(Object.keys(SCOPES).sort()).toEqual([...new Set([STREAM_SCOPE, ...needed])].sort())
   })
 
-  it('calls `rules` of the list deprecated', () => {
+  it('marks `rules` of the list as deprecated', () => {
     const { schema } = committed.paths['/v2/orchestration/rules'].get.responses[200].content['application/json']
     expect(schema.properties.rules.deprecated).toBe(true)
     expect(schema.properties.items.deprecated).toBeUndefined()
   })
 
-  it('gives examples that conform to their schemas', () => {
+  it('has examples that conform to their schemas', () => {
     let count = 0
     const check = (media: Node, where: string) => {
       for (const example of [media.example, ...(document.resolve(media.schema).examples ?? [])]) {
@@ -155,11 +155,11 @@ describe('the document', () => {
       for (const media of Object.values<Node>(operation.responses[200].content ?? {}))
         check(media, `answer of ${operation.operationId}`)
     }
-    // One answer each, and one request for each that has a body.
+    // One response per operation, and one request for each that has a body.
     expect(count).toBeGreaterThanOrEqual(Object.keys(OPERATIONS).length + 4)
   })
 
-  it('shows no member in an example that its schema does not have', () => {
+  it('has no example member that its schema does not have', () => {
     const strict = new ApiDocument(closed(committed))
     for (const { path, method, operation } of rest) {
       const media = strict.root.paths[path][method].responses[200].content['application/json']
@@ -169,7 +169,7 @@ describe('the document', () => {
 })
 
 describe('/openapi.json', () => {
-  it('is the committed document, at the address it was asked at', async () => {
+  it('is the committed document with the requested address', async () => {
     const response = await fetch(`${listener.url}/openapi.json`)
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8'])
     expect(response.headers.get('cache-control')).toBe('no-cache')
@@ -179,7 +179,7 @@ describe('/openapi.json', () => {
     )
   })
 
-  it('names the public address where there is one, and may be kept then', async () => {
+  it('names the configured public address, and is then cacheable', async () => {
     const own = await openPublicListener({ modules, publicUrl: 'https://api.example/' })
     const response = await fetch(`${own.url}/openapi.json`)
     expect(response.headers.get('cache-control')).toBe('public, max-age=300')
@@ -189,7 +189,7 @@ describe('/openapi.json', () => {
     await own.close()
   })
 
-  it('has no token endpoint where tokens are issued by somebody else', async () => {
+  it('has no token endpoint with an outside issuer', async () => {
     const own = await openPublicListener({ modules, issuesTokens: false })
     const served = (await (await fetch(`${own.url}/openapi.json`)).json()) as Node
     await own.close()
@@ -200,7 +200,7 @@ describe('/openapi.json', () => {
     expect(await validate(served)).toMatchObject({ valid: true, errors: [] })
   })
 
-  it('has HEAD, and no other method', async () => {
+  it('allows HEAD, and no other method', async () => {
     expect((await fetch(`${listener.url}/openapi.json`, { method: 'HEAD' })).status).toBe(200)
     const refused = await fetch(`${listener.url}/openapi.json`, { method: 'POST' })
     expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD'])

@@ -1,18 +1,18 @@
-/** The page of the stream shows text of its document, whatever is in it, as text. */
+/** The page of the stream escapes all text of its document. */
 import { expect, it } from 'vitest'
 import { asyncApiDocument } from '../../src/description/asyncapi.ts'
 import { streamPage } from '../../src/description/stream-page.ts'
 
 const LINKS = { rest: '/docs/', document: '/asyncapi.json' }
 
-it('the page escapes what it shows', () => {
+it('the stream page escapes the text that it shows', () => {
   const document = asyncApiDocument({ url: 'https://a"><script>b', version: '<i>1', issuesTokens: true })
   const page = streamPage(document, LINKS)
   expect(page).not.toMatch(/<script|<i>/)
   expect(page).toContain('wss://a&quot;&gt;&lt;script&gt;b/')
 })
 
-it('the page names members, types and presence of every schema, and links what they refer to', () => {
+it('the stream page shows the members, types and presence of every schema, and links referenced schemas', () => {
   const page = streamPage(asyncApiDocument({ url: 'http://a.example', version: '1', issuesTokens: true }), LINKS)
   const level = '<a href="#schema-Level"><code>Level</code></a>'
   expect(page).toContain(`<td><code>bids</code></td><td>array of ${level}</td><td>always</td>`)

@@ -1,6 +1,7 @@
 /**
- * Commands of ours that the pages and the program's own texts show: each names a verb and options that exist, and none
- * asks a package manager for a program of our name, which is not ours on any registry.
+ * The `tidegate` commands shown in the documentation and in the program's own texts: each uses an existing verb and
+ * existing options, and none asks a package manager for a package of our name, which does not belong to us in any
+ * registry.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -26,10 +27,10 @@ const PAGES = [
   ...filesBelow('examples', /./),
 ]
 
-/** `tidegate VERB …` where it begins a piece of code: a quoted span, a line of a block, an argument of a shell. */
+/** `tidegate VERB …` at the beginning of a piece of code: a quoted span, a line of a block, an argument of a shell. */
 const COMMAND = /(?:^(?: {4,}|\$ )?|`|\$ |['"]|sudo )(?:tidegate|node dist\/main\.js) ([a-z-]+(?:[ =][^`'"|#\n]*)?)/gm
 
-/** Words that follow our name in quotes and are no verb: the first line of a recording. */
+/** Quoted words after our name that are not verbs: the first line of a recording. */
 const NO_COMMANDS = ['recording 1']
 
 function commandsOf(text: string): string[] {
@@ -39,10 +40,10 @@ function commandsOf(text: string): string[] {
     .filter((words) => !NO_COMMANDS.includes(words))
 }
 
-/** What is wrong with a command; undefined when all of its words exist. */
+/** Returns what is wrong with a command; undefined when all of its words exist. */
 function faultOf(words: string): string | undefined {
   let command: Command = createProgram()
-  // What follows `--` is a command of the reader's own.
+  // What follows `--` is the user's own command.
   const given = (words.split(/\s--(?=\s)/)[0] as string).split(/\s+/)
   while (command.commands.length > 0) {
     const next = command.commands.find((candidate) => candidate.name() === given[0])
@@ -83,7 +84,7 @@ describe('commands', () => {
     expect(faults).toEqual([])
   })
 
-  it('are recognised, and their faults', () => {
+  it('are recognised together with their errors', () => {
     const text =
       '`tidegate market list --json`\n    node dist/main.js serve --config x \\\n      --htp.port 1\n$ tidegate admin'
     expect(commandsOf(text)).toEqual(['market list --json', 'serve --config x --htp.port 1', 'admin'])

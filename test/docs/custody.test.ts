@@ -1,4 +1,4 @@
-/** What the page on custody says is what the code does. */
+/** The custody page is consistent with the code. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -13,8 +13,8 @@ import { configOf } from '../support/rest.ts'
 const page = readFileSync(join(import.meta.dirname, '../../docs/custody.md'), 'utf8')
 const rows = page.split('\n').filter((line) => line.startsWith('| ') && line.includes('custody.'))
 
-describe('the page on custody', () => {
-  it('has the key of every setting, with the forms and the account that it takes', () => {
+describe('the custody page', () => {
+  it('has the key of every setting, with the accepted formats and the derivation path', () => {
     const shown = rows.map((row) => row.split(' | ')).map(([, setting, account]) => [setting, account])
     const expected = WATCHED_FAMILIES.map((family) => {
       const [, prefixes, account] = /\((.*)\) of an account, (.*)$/.exec(extendedKeyWords(family)) ?? []

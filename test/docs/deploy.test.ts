@@ -1,4 +1,7 @@
-/** The files of `deploy/` that this repository can judge: the configuration, and what the files name in it. */
+/**
+ * The files of `deploy/`, as far as this repository can verify them: the configuration, and the names used in the
+ * files.
+ */
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
@@ -18,11 +21,11 @@ describe('the files of deploy/', () => {
     readFile: (path) => readFileSync(path, 'utf8'),
   })
 
-  it('hold a configuration without a problem', () => {
+  it('contain a valid configuration', () => {
     expect(result).toMatchObject({ ok: true, warnings: [] })
   })
 
-  it('agree on addresses: the proxy finds the public listener, Prometheus the operator listener', () => {
+  it('agree on addresses: of the public listener in the proxy, of the operator listener in Prometheus', () => {
     if (!result.ok) throw new Error('no configuration')
     const { config } = result
     expect(read('deploy/nginx.conf')).toContain(`server ${config['http.host']}:${config['http.port']};`)
@@ -40,7 +43,7 @@ describe('the files of deploy/', () => {
     expect(read('scripts/test-nodes.mjs')).toContain("LINES = ['20', '22', '24', '26']")
   })
 
-  it('let the process end a hanging event loop before systemd does', () => {
+  it('give the process time to end a hanging event loop before systemd does', () => {
     if (!result.ok) throw new Error('no configuration')
     const unit = read('deploy/tidegate.service')
     expect(unit).toMatch(/^Type=notify$/m)
@@ -49,7 +52,7 @@ describe('the files of deploy/', () => {
     expect(watchdogSeconds).toBeGreaterThan(result.config['process.hang_seconds'])
   })
 
-  it('limit what one address may do, at the limits of the service', () => {
+  it('limit requests per address at the limits of the service', () => {
     if (!result.ok) throw new Error('no configuration')
     const { config } = result
     const nginx = read('deploy/nginx.conf')
@@ -73,7 +76,7 @@ describe('the files of deploy/', () => {
     expect(lines).toEqual([])
   })
 
-  it('let Prometheus ask by an address that needs no operator.allowed_hosts', () => {
+  it('use an address for Prometheus that needs no operator.allowed_hosts', () => {
     const [, target = ''] = /targets: \['([^']+)'\]/.exec(read('deploy/prometheus.yml')) ?? []
     expect(isIP(target.split(':')[0] as string)).toBe(4)
   })

@@ -32,10 +32,10 @@ interface Panel {
   readonly targets?: readonly { readonly expr: string; readonly refId: string; readonly legendFormat: string }[]
 }
 
-/** Prometheus adds these to every series; `le` belongs to the buckets of a histogram. */
+/** Labels that Prometheus adds to every series; `le` belongs to the buckets of a histogram. */
 const LABELS_OF_SCRAPING = ['instance', 'job', 'le']
 
-/** The table of metrics, by the name as a query writes it. */
+/** The documented table of metrics, by the name that a query uses. */
 const table = new Map<string, Row>(
   [...read('README.md').matchAll(/^\| `(tidegate_\w+)` \| (\w+) \|([^|]*)\| (.+) \|$/gm)].map((match) => {
     const [, name, kind, labels, meaning] = match as unknown as [string, string, string, string, string]
@@ -56,12 +56,12 @@ const queries = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr 
 const folder = temporaryFolder()
 let service: ServiceInside
 let families: ReadonlyMap<string, MetricFamily>
-/** By the name as a query writes it: a counter's ends with `_total`. */
+/** By the name that a query uses: that of a counter ends with `_total`. */
 const live = new Map<string, MetricFamily>()
 
 beforeAll(async () => {
   const markets = [market('BTC', 2, 100), market('ETH', 2, 100, 'kraken:ETH/USD')]
-  // Nobody listens there: what is counted of a venue is to be seen all the same.
+  // No server listens there: the metrics of a venue appear even so.
   service = await startServiceInside(folder.path, markets, { 'feeds.kraken.url': 'ws://127.0.0.1:9' })
   await traffic()
   families = readOpenMetrics(await service.operator.metricsText())
@@ -74,7 +74,7 @@ afterAll(async () => {
   folder.remove()
 })
 
-/** One of everything that is counted: a token, its revocation, a stream closed from this side, a refusal, an address. */
+/** Causes one of everything that is counted: a token, its revocation, a closed stream, a refusal, an address. */
 async function traffic(): Promise<void> {
   const client = await service.operator.createClient()
   const token = await tokenOf(service, client)
@@ -98,7 +98,7 @@ async function traffic(): Promise<void> {
   })
 }
 
-/** Names of metrics in a query, each with the labels that the query names beside it or anywhere in an aggregation. */
+/** The names of metrics in a query, each with the labels used next to it or anywhere in an aggregation. */
 function namesIn(query: string): { readonly metrics: string[]; readonly labels: string[] } {
   const labels = [
     ...[...query.matchAll(/\{([^}]*)\}/g)].flatMap((match) => [
@@ -109,7 +109,7 @@ function namesIn(query: string): { readonly metrics: string[]; readonly labels: 
   return { metrics: query.match(/\b(?:tidegate|process|nodejs)_\w+/g) ?? [], labels }
 }
 
-/** The family behind a name of a query: of a histogram, one of its three. */
+/** The metric family of a name in a query: a histogram has three names. */
 function familyNameOf(metric: string): string {
   return metric.replace(/_(bucket|sum|count)$/, '')
 }
@@ -147,16 +147,16 @@ test.each([
   ['no number', '# HELP a x\n# TYPE a gauge\na one\n# EOF\n'],
   ['no help', '# TYPE a gauge\na 1\n# EOF\n'],
   ['no last bucket', '# HELP a x\n# TYPE a histogram\na_bucket{le="1"} 1\na_sum 1\na_count 1\n# EOF\n'],
-])('the reader of OpenMetrics refuses %s', (_, text) => {
+])('the OpenMetrics parser rejects %s', (_, text) => {
   expect(() => readOpenMetrics(text)).toThrow()
 })
 
 describe('the metrics of a running service', () => {
-  test('are OpenMetrics, every one with a help and its samples in one place', () => {
+  test('are valid OpenMetrics, each with a help text and all samples together', () => {
     expect(families.size).toBeGreaterThan(50)
   })
 
-  test('are in the table of the documentation, with kind and labels, and nothing else is', () => {
+  test('are those in the documented table, with kind and labels', () => {
     const shown = [...live].filter(([name]) => name.startsWith('tidegate_'))
     const present = (row: Row) => !row.meaning.includes('absent without TLS')
     expect(shown.map(([name]) => name).sort()).toEqual(
@@ -175,7 +175,7 @@ describe('the metrics of a running service', () => {
     }
   })
 
-  test('hold no client, no token and no address', () => {
+  test('contain no client, token or address', () => {
     const values = [...families.values()].flatMap(({ samples }) =>
       samples.flatMap(({ labels }) => Object.values(labels)),
     )
@@ -184,12 +184,12 @@ describe('the metrics of a running service', () => {
 })
 
 describe('the alert rules', () => {
-  test('ask for metrics and labels that exist', () => {
+  test('use existing metrics and labels', () => {
     expect(rules.length).toBeGreaterThan(20)
     for (const { expr } of rules) expectKnown(expr)
   })
 
-  test('each have a paragraph with the next step, and no paragraph is left over', () => {
+  test('each have a paragraph with the next step, and there is no other paragraph', () => {
     const paragraphs = [...read('README.md').matchAll(/^### (\w+)\n(?=\S)/gm)].map((match) => match[1])
     expect(paragraphs).toEqual(expect.arrayContaining(rules.map(({ alert }) => alert)))
     expect(paragraphs).toHaveLength(rules.length)
@@ -204,7 +204,7 @@ describe('the alert rules', () => {
   })
 
   const hasPromtool = spawnSync('promtool', ['--version']).status === 0
-  describe.skipIf(!hasPromtool)('by promtool, which is not always installed', () => {
+  describe.skipIf(!hasPromtool)('checked by promtool (where it is installed)', () => {
     test.each([
       ['check', 'alert-rules.yaml'],
       ['test', 'alert-rules.test.yaml'],
@@ -216,7 +216,7 @@ describe('the alert rules', () => {
 })
 
 describe('the dashboard', () => {
-  test('asks for metrics and labels that exist', () => {
+  test('uses existing metrics and labels', () => {
     expect(queries.length).toBeGreaterThan(40)
     for (const [, expr] of queries) expectKnown(expr)
   })
@@ -226,7 +226,7 @@ describe('the dashboard', () => {
     expect([...table.keys()].filter((name) => !asked.has(name))).toEqual([])
   })
 
-  test('names in its legends only labels that its queries keep', () => {
+  test('uses in its legends only labels that its queries keep', () => {
     for (const { title, targets = [] } of panels) {
       for (const { expr, legendFormat } of targets) {
         const legend = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map((match) => match[1] as string)
@@ -237,7 +237,7 @@ describe('the dashboard', () => {
     }
   })
 
-  test('is whole: one data source to choose, a unit a panel, no panel over another, all chosen nodes', () => {
+  test('has one data source to choose, one unit per panel, no overlapping panels, and shows all chosen nodes', () => {
     expect(dashboard.templating.list.map(({ name }) => name)).toEqual(['datasource', 'instance'])
     expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length)
     const taken = new Set<string>()

@@ -1,4 +1,4 @@
-/** The generated pages and the list of dependencies say what the code says. */
+/** The generated pages and the list of dependencies are consistent with the code. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'

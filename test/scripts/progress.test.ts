@@ -1,9 +1,9 @@
-/** What the scripts show while they install: with npm as it logs, and with a clock of the test's own. */
+/** The progress display of installations: with npm's own log lines, and a clock that the test controls. */
 import { describe, expect, it } from 'vitest'
 // @ts-expect-error plain JavaScript: it runs before there is a compiler
 import { createInstallReport, showProgress } from '../../scripts/progress.mjs'
 
-/** An output that keeps what was written, and a timer that ticks when it is told to. */
+/** An output that keeps what was written, and a timer that fires when the test says so. */
 function start(isTTY: boolean, text: (seconds: number) => string) {
   let written = ''
   let tick = (): void => undefined
@@ -24,8 +24,8 @@ function start(isTTY: boolean, text: (seconds: number) => string) {
   return { progress, written: () => written, tick: () => tick(), period: () => period }
 }
 
-describe('progress', () => {
-  it('is one line that is rewritten each second on a terminal, and gone at the end', () => {
+describe('the progress display', () => {
+  it('is one line that is rewritten each second on a terminal, and cleared at the end', () => {
     const { progress, written, tick, period } = start(true, (seconds) => `building, ${seconds} s`)
     expect(period()).toBe(1_000)
     tick()
@@ -38,7 +38,7 @@ describe('progress', () => {
     )
   })
 
-  it('is a line every ten seconds elsewhere', () => {
+  it('is a line every ten seconds without a terminal', () => {
     const { progress, written, tick, period } = start(false, (seconds) => `building, ${seconds} s`)
     expect(period()).toBe(10_000)
     tick()
@@ -66,7 +66,7 @@ describe('the report of an installation', () => {
     expect(notes).toEqual([])
   })
 
-  it('names the registry that cannot be reached with the first attempt, once, and what to do at the end', () => {
+  it('names an unreachable registry at the first attempt, once, and at the end what to do', () => {
     const report = reportOf(
       'npm http fetch GET https://registry.example/ws attempt 1 failed with EAI_AGAIN',
       'npm http fetch GET https://registry.example/zod attempt 1 failed with EAI_AGAIN',
@@ -79,12 +79,12 @@ describe('the report of an installation', () => {
     )
   })
 
-  it('says after ten seconds that nothing has come, where a firewall drops every packet', () => {
+  it('reports after ten seconds that no response has come, as with a firewall that drops packets', () => {
     expect(reportOf().text(9)).not.toContain('none yet')
     expect(reportOf().text(10)).toMatch(/0 fetched, 10 s, the registry has sent none yet$/)
   })
 
-  it('passes on what is no routine', () => {
+  it('passes on all other lines', () => {
     const report = reportOf('npm error code EACCES', '')
     expect(notes).toEqual(['npm error code EACCES'])
     expect(report.failure()).toBe('installation failed (npm ci); the lines above say why')

@@ -1,4 +1,4 @@
-/** What `npm test` says at its end: counts, what is missing, and the seconds of folders beside their budgets. */
+/** The summary at the end of `npm test`: counts, missing programs, and the time of each folder with its budget. */
 import { expect, it } from 'vitest'
 // @ts-expect-error plain JavaScript: it runs before there is a compiler
 import { summarise, timeReport } from '../../scripts/test-report.mjs'
@@ -15,7 +15,7 @@ const ONE = {
   ],
 }
 
-it('counts what passed, and names what failed, did not load or was skipped', () => {
+it('the summary counts passed tests, and names those that failed, did not load or were skipped', () => {
   const failed = { status: 'failed', fullName: 'e f', ancestorTitles: ['e'], title: 'f' }
   const summary = summarise(
     [
@@ -31,7 +31,7 @@ it('counts what passed, and names what failed, did not load or was skipped', () 
   expect(summary.times[0]).toEqual({ path: 'test/store/one.test.ts', seconds: 2.5 })
 })
 
-it('shows the seconds of each folder beside those allowed, and names the folders that are over', () => {
+it('the summary shows the time of each folder with its budget, and names the folders that exceed it', () => {
   const times = [
     { path: 'test/store/one.test.ts', seconds: 2.5 },
     { path: 'test/store/one.test.ts', seconds: 4 },
@@ -47,7 +47,7 @@ it('shows the seconds of each folder beside those allowed, and names the folders
   ])
 })
 
-it('names the ten slowest of many files', () => {
+it('the summary names the ten slowest of many files', () => {
   const times = Array.from({ length: 12 }, (_, index) => ({ path: `test/app/${index}.test.ts`, seconds: index }))
   const lines = timeReport(times, undefined)
   expect(lines.slice(0, 2)).toEqual(['seconds per folder:', '    66.0  app'])

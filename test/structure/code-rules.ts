@@ -1,4 +1,4 @@
-/** The ratchets inside files, as functions from a source tree to what breaks them. */
+/** The ratchets for the contents of files, as functions from a source tree to violations. */
 import ts from 'typescript'
 import { eachNode, lineOf, type SourceFile, type SourceTree, type Violation } from './source-tree.ts'
 
@@ -46,8 +46,9 @@ export function anyViolations(tree: SourceTree): Subject[] {
 }
 
 /**
- * An export that no other source file takes is not one. A type, or a class of errors, counts as taken when something
- * else in its own file names it: it describes what that hands out or throws. `users` take exports too.
+ * Exports that no other source file imports. A type, or an error class, also counts as used when another declaration of
+ * its own file refers to it: it describes what that declaration returns or throws. Imports from the files in `users`
+ * count as well.
  */
 export function unusedExportViolations(
   tree: SourceTree,
@@ -78,7 +79,7 @@ export function unusedExportViolations(
   return violations
 }
 
-/** A source file that nothing imports, other than an entry. */
+/** Source files that nothing imports, other than entry points. */
 export function unusedFileViolations(tree: SourceTree, entries: ReadonlySet<string>): Subject[] {
   const imported = new Set([...tree.values()].flatMap((file) => file.imports.map(({ target }) => target)))
   return [...tree.keys()]
@@ -86,14 +87,14 @@ export function unusedFileViolations(tree: SourceTree, entries: ReadonlySet<stri
     .map((path) => violation('unused-file', path, 1, 'nothing in src imports this file'))
 }
 
-/** A file begins with the paragraph that says what it owns. */
+/** Every file begins with a paragraph that states its responsibility. */
 export function headerViolations(tree: SourceTree): Subject[] {
   return [...tree.values()]
     .filter((file) => !file.text.replace(/^#!.*\n/, '').startsWith('/**'))
     .map((file) => violation('header', file.path, 1, 'begins with a paragraph: what it owns, promises, never does'))
 }
 
-/** Words that a product text may not contain; texts are searched line by line. */
+/** Words that the product must not contain; the texts are searched line by line. */
 export function wordViolations(
   texts: ReadonlyMap<string, string>,
   rules: readonly { readonly rule: string; readonly pattern: RegExp; readonly where: (path: string) => boolean }[],

@@ -1,4 +1,4 @@
-/** Every exception from the structure rules, each with its reason. A row that nothing needs fails the tests. */
+/** Every exception from the structure rules, with its reason. A row that is not needed fails the tests. */
 import type { VendorRow } from './import-rules.ts'
 import type { Exception } from './source-tree.ts'
 
@@ -8,14 +8,14 @@ export const VENDOR_ROWS: readonly VendorRow[] = [
   {
     packageName: 'fastify',
     where: 'any',
-    reason: 'rooms declare their own routes; the server itself is made in http/server only',
+    reason: 'modules declare their own routes; the server itself is made in http/server only',
   },
-  { packageName: 'typebox', where: 'any', reason: 'a route’s schema stands beside the route' },
+  { packageName: 'typebox', where: 'any', reason: 'a route’s schema is declared with the route' },
   { packageName: 'commander', where: 'folders', folders: ['cli'], reason: 'each verb declares its own flags and help' },
   {
     packageName: 'ws',
     where: 'folders',
     folders: ['cli', 'feed', 'gateway'],
-    reason: 'three roles that share nothing: the server, the client of a venue, the outside witness',
+    reason: 'three roles that share nothing: the server, the client of a venue, the independent stream checker',
   },
 ]

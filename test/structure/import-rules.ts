@@ -1,10 +1,10 @@
-/** The rules about imports, as functions from a source tree to what breaks them. */
+/** The rules for imports, as functions from a source tree to violations. */
 import type { SourceTree, Violation } from './source-tree.ts'
 
 type Subject = Violation & { readonly subject: string }
 
-/** Folder of a source file; a file directly in src is a folder of its own name (`src/main.ts` is `main`). */
-export function roomOf(path: string): string {
+/** The folder of a source file; a file directly in src is a folder of its own name (`src/main.ts` is `main`). */
+export function folderOf(path: string): string {
   return (path.split('/')[1] as string).replace(/\.ts$/, '')
 }
 
@@ -13,23 +13,28 @@ export function rankViolations(tree: SourceTree, ranks: ReadonlyMap<string, numb
   const violations: Subject[] = []
   const unknown = new Set<string>()
   for (const file of tree.values()) {
-    const room = roomOf(file.path)
-    const rank = ranks.get(room)
+    const folder = folderOf(file.path)
+    const rank = ranks.get(folder)
     if (rank === undefined) {
-      if (!unknown.has(room))
-        violations.push(violation('rank', file.path, 1, `folder ${room} is not in the rank table`))
-      unknown.add(room)
+      if (!unknown.has(folder))
+        violations.push(violation('rank', file.path, 1, `folder ${folder} is not in the rank table`))
+      unknown.add(folder)
       continue
     }
     for (const { target, line } of file.imports) {
       if (target === undefined) continue
-      const targetRoom = roomOf(target)
-      const targetRank = target.startsWith('src/') ? ranks.get(targetRoom) : undefined
+      const targetFolder = folderOf(target)
+      const targetRank = target.startsWith('src/') ? ranks.get(targetFolder) : undefined
       if (!tree.has(target))
         violations.push(violation('rank', file.path, line, `imports ${target}, which does not exist`))
-      else if (room !== targetRoom && (targetRank === undefined || targetRank >= rank)) {
+      else if (folder !== targetFolder && (targetRank === undefined || targetRank >= rank)) {
         violations.push(
-          violation('rank', file.path, line, `${room} (rank ${rank}) imports ${target} (rank ${targetRank ?? 'none'})`),
+          violation(
+            'rank',
+            file.path,
+            line,
+            `${folder} (rank ${rank}) imports ${target} (rank ${targetRank ?? 'none'})`,
+          ),
         )
       }
     }
@@ -37,7 +42,7 @@ export function rankViolations(tree: SourceTree, ranks: ReadonlyMap<string, numb
   return violations
 }
 
-/** No file reaches itself through imports; each cycle is reported once, at its first file in path order. */
+/** No file imports itself through others; each cycle is reported once, at its first file in path order. */
 export function cycleViolations(tree: SourceTree): Subject[] {
   const violations: Subject[] = []
   const finished = new Set<string>()
@@ -58,7 +63,7 @@ export function cycleViolations(tree: SourceTree): Subject[] {
   return violations
 }
 
-/** Where a package may be imported when one file is not enough. */
+/** Where a package may be imported, if one file is not enough. */
 export interface VendorRow {
   readonly packageName: string
   /** `any`: everywhere. `folders`: in any file of these. `one-a-folder`: in one file of each of these. */
@@ -67,7 +72,7 @@ export interface VendorRow {
   readonly reason: string
 }
 
-/** A package of others is imported by the one file that wraps it. */
+/** A third-party package is imported only by the one file that wraps it. */
 export function vendorViolations(tree: SourceTree, rows: readonly VendorRow[]): Subject[] {
   const users = new Map<string, { path: string; line: number }[]>()
   for (const file of tree.values()) {
@@ -84,13 +89,15 @@ export function vendorViolations(tree: SourceTree, rows: readonly VendorRow[]): 
     if (row?.where === 'any') continue
     const first = new Map<string, string>()
     for (const { path, line } of files) {
-      const room = row === undefined ? 'src' : roomOf(path)
-      if (row !== undefined && row.folders?.includes(room) !== true) {
+      const folder = row === undefined ? 'src' : folderOf(path)
+      if (row !== undefined && row.folders?.includes(folder) !== true) {
         violations.push(violation('vendor', path, line, `${packageName} belongs to ${row.folders?.join(', ')}`))
-      } else if (row?.where !== 'folders' && first.has(room)) {
-        violations.push(violation('vendor', path, line, `${packageName} is wrapped by ${first.get(room)}: import that`))
+      } else if (row?.where !== 'folders' && first.has(folder)) {
+        violations.push(
+          violation('vendor', path, line, `${packageName} is wrapped by ${first.get(folder)}: import that`),
+        )
       }
-      if (!first.has(room)) first.set(room, path)
+      if (!first.has(folder)) first.set(folder, path)
     }
   }
   for (const row of rows) {
@@ -102,8 +109,8 @@ export function vendorViolations(tree: SourceTree, rows: readonly VendorRow[]): 
 }
 
 /**
- * Pure files import only pure files (types may come from anywhere: they are erased) and touch no clock, no chance, no
- * process.
+ * Pure files import only pure files (types may come from anywhere, because they are erased) and use no clock, no
+ * randomness and no process state.
  */
 export function pureViolations(tree: SourceTree, isPure: (path: string) => boolean): Subject[] {
   const violations: Subject[] = []

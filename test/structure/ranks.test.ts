@@ -1,4 +1,4 @@
-/** Who may import whom: the rank table, cycles, vendor packages, pure files; executed on the sources as they are. */
+/** The import rules: rank table, cycles, vendor packages and pure files, executed on the current sources. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -96,24 +96,24 @@ describe('the sources', () => {
     expect(remaining('cycle', cycleViolations(tree))).toEqual([])
   })
 
-  it('import a package of others in the one file that wraps it', () => {
+  it('import a third-party package only in the file that wraps it', () => {
     expect(remaining('vendor', vendorViolations(tree, VENDOR_ROWS))).toEqual([])
   })
 
-  it('import every package that is installed to run', () => {
+  it('import every package that is installed at run time', () => {
     const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { dependencies: object }
     const imported = new Set([...tree.values()].flatMap(({ imports }) => imports.map(({ packageName }) => packageName)))
     expect(Object.keys(manifest.dependencies).filter((name) => !imported.has(name))).toEqual([])
   })
 
-  it('keep pure what is called pure', () => {
+  it('keep the listed pure files pure', () => {
     expect(PURE.filter((prefix) => ![...tree.keys()].some((path) => path.startsWith(prefix)))).toEqual([])
     expect(remaining('pure', pureViolations(tree, isPure))).toEqual([])
   })
 })
 
 describe('ARCHITECTURE.md', () => {
-  it('holds the same rank table', () => {
+  it('contains the same rank table', () => {
     const file = join(ROOT, 'ARCHITECTURE.md')
     expect(existsSync(file), 'ARCHITECTURE.md is missing').toBe(true)
     const rows = [...readFileSync(file, 'utf8').matchAll(/^\| *(\d+) *\| *([a-z, -]+?) *\|/gm)]
@@ -121,7 +121,7 @@ describe('ARCHITECTURE.md', () => {
   })
 })
 
-describe('the rules see a violation', () => {
+describe('the import rules detect a violation', () => {
   it('of ranks: upward, sideways, an unknown folder, a missing file', () => {
     const broken = sourceTreeOf({
       'src/base/a.ts': `import { b } from '../market/b.ts'`,
@@ -149,7 +149,7 @@ describe('the rules see a violation', () => {
     ])
   })
 
-  it('of vendor packages: a second file, a foreign folder, a row too many', () => {
+  it('of vendor packages: a second file, a foreign folder, an unneeded row', () => {
     const broken = sourceTreeOf({
       'src/base/a.ts': `import 'yaml'\nimport { readFileSync } from 'node:fs'`,
       'src/base/b.ts': `import { parse } from 'yaml/util'\nimport 'ws'`,

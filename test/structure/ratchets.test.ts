@@ -1,4 +1,4 @@
-/** What may not newly appear in the sources: long files and functions, `any`, exports without a user, stray words. */
+/** The ratchets on the sources: no long files and functions, no `any`, no unused exports, no forbidden words. */
 import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { SETTING_KEYS } from '../../src/config/settings.ts'
@@ -21,11 +21,11 @@ const ENTRIES: ReadonlySet<string> = new Set(['src/main.ts'])
 
 const inTests = (path: string) => path.startsWith('test/')
 
-/** The patterns are put together so that this file does not contain what it forbids. */
+/** The patterns are assembled so that this file does not contain what it forbids. */
 const WORDS = [
   {
     rule: 'outside-path',
-    // Recorded data lies beside the repository; only tests may look for it, and do without it.
+    // Recorded data is next to the repository; only tests may look for it, and they run without it.
     pattern: new RegExp(['\\.\\./sha', 'red|/wo', 'rk/'].join('')),
     where: (path: string) => !inTests(path),
   },
@@ -49,7 +49,7 @@ function remaining(rule: string, violations: Parameters<typeof withoutExceptions
 }
 
 describe('test files that share a process', () => {
-  /** What changes a process for good, or until it is undone. */
+  /** Changes of global state that last, or last until they are undone. */
   const changes = [
     { change: /\bvi\.(mock|doMock|useFake)|\bprocess\.(chdir|exit|once)\(|\.prototype\.\w+ =[^=]|\bglobalThis\b/ },
     { change: /\bprocess\.env\.\w+ =[^=]/ },
@@ -63,7 +63,7 @@ describe('test files that share a process', () => {
       (pattern) => path === pattern || (pattern.endsWith('/*.test.ts') && dirname(path) === dirname(pattern)),
     )
 
-  it('leave what the process has once as they found it', () => {
+  it('restore the global state of the process', () => {
     const files = [...productTexts()].filter(
       ([path]) =>
         path.startsWith('test/') &&
@@ -91,7 +91,7 @@ describe('the sources', () => {
     expect(remaining('any', anyViolations(tree))).toEqual([])
   })
 
-  it('have no export that nothing takes', () => {
+  it('have no unused export', () => {
     expect(remaining('unused-export', unusedExportViolations(tree, ENTRIES, readSourceTree('scripts')))).toEqual([])
   })
 
@@ -108,7 +108,7 @@ describe('the sources', () => {
     expect(SETTING_KEYS.filter((key) => !isRead(key))).toEqual([])
   })
 
-  it('begin with what the file owns', () => {
+  it("begin with a statement of the file's responsibility", () => {
     expect(remaining('header', headerViolations(tree))).toEqual([])
   })
 })
@@ -120,13 +120,13 @@ describe('the product', () => {
 })
 
 describe('exceptions', () => {
-  it('name a rule that exists and a reason', () => {
+  it('name an existing rule and a reason', () => {
     const rules = ['rank', 'cycle', 'vendor', 'pure', 'file-length', 'function-length', 'any', 'unused-export']
     const known = new Set([...rules, 'unused-file', 'header', ...WORDS.map(({ rule }) => rule)])
     expect(EXCEPTIONS.filter((row) => !known.has(row.rule) || row.reason.length < 20)).toEqual([])
   })
 
-  it('that nothing needs are reported', () => {
+  it('that are not needed are reported', () => {
     const row = { rule: 'any', subject: 'src/base/a.ts', reason: 'none' }
     const violation = { rule: 'any', file: 'src/base/a.ts', subject: 'src/base/a.ts', line: 1, message: '' }
     expect(withoutExceptions([violation], [row])).toEqual([])
@@ -134,7 +134,7 @@ describe('exceptions', () => {
   })
 })
 
-describe('the rules see a violation', () => {
+describe('the ratchets detect a violation', () => {
   const lines = (count: number) => 'x\n'.repeat(count)
 
   it('of length', () => {
