@@ -1,4 +1,6 @@
-/** The extended wire on a real socket: a client that knows nothing but docs/extended-stream.md, over two connections. */
+/**
+ * The extended protocol on a real socket: a client written from docs/extended-stream.md alone, over two connections.
+ */
 import { afterAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { digestOf } from '../support/extended-verifier.ts'
@@ -24,7 +26,7 @@ interface BookDigest {
   readonly digest: string
 }
 
-/** Keeps the books of its markets over connections, and notes what it finds wrong. */
+/** Keeps the books of its markets across connections, and records every problem. */
 class DocumentedClient {
   readonly problems: string[] = []
   readonly books = new Map<string, Book>()
@@ -51,7 +53,7 @@ class DocumentedClient {
     await closed
   }
 
-  /** Resolves when so many messages and digests have come since now, or something was wrong. */
+  /** Resolves after this many further messages and digests, or at the first problem. */
   async goOn(updates: number, digests: number): Promise<void> {
     const wanted = { updates: this.updates + updates, digests: this.digests + digests }
     const end = performance.now() + WAIT_MILLISECONDS
@@ -114,7 +116,7 @@ describe('a client of tidegate.v1', () => {
     folder.remove()
   })
 
-  it('sees no gap and no wrong digest, also over a reconnect that it resumes', async () => {
+  it('sees no gap and no wrong digest, also across a reconnection that it resumes', async () => {
     const flags = { 'simulator.rate': 500, 'simulator.seed': 20_261_120, 'stream.heartbeat_seconds': 1 }
     service = await startServiceInside(folder.path, [market('BTC', 2, 0), market('ETH', 2, 500)], flags)
     const token = await tokenOf(service, await service.operator.createClient())
@@ -128,7 +130,7 @@ describe('a client of tidegate.v1', () => {
     expect(client.problems).toEqual([])
     expect(client.digests).toBeGreaterThanOrEqual(8)
     expect(client.updates).toBeGreaterThanOrEqual(100)
-    // The second connection went on where the first one ended.
+    // The second connection resumed where the first one had ended.
     expect(client.snapshots).toBe(2)
   })
 })

@@ -1,5 +1,5 @@
 /**
- * A service whose store is encrypted, from its first start to the loss of the key: with its own key file on the embedded
+ * A service with an encrypted store, from its first start to the loss of the key: with its own key file on the embedded
  * store, with a configured key on PostgreSQL.
  */
 import { randomBytes } from 'node:crypto'
@@ -37,13 +37,13 @@ async function stop(): Promise<void> {
   service = undefined
 }
 
-it('starts with its key alone, and goes on with new keys when that one is lost', async () => {
+it('an encrypted service starts only with its key, and continues with new signing keys when the key is lost', async () => {
   const ofNode = () => randomBytes(32).toString('hex')
   const own: Flags = isEmbedded ? {} : { 'keys.encryption_key': ofNode() }
   const first = await start(own)
   const client = await first.operator.createClient()
   expect(await tokenOf(first, client)).toEqual(expect.any(String))
-  // Nothing is left to encrypt.
+  // No key is left to encrypt.
   expect(await first.operator.call('POST', '/signing-keys/encrypt', {})).toMatchObject({
     signing_keys: 0,
     pepper: false,
@@ -64,7 +64,7 @@ it('starts with its key alone, and goes on with new keys when that one is lost',
   )
   expect(existsSync(keyFile)).toBe(false)
 
-  // The same key from another place is the same key.
+  // The same key from another setting is accepted.
   const second = await start({ 'keys.encryption_key': key as string })
   expect(await tokenOf(second, client)).toEqual(expect.any(String))
   await stop()
@@ -85,16 +85,19 @@ it('starts with its key alone, and goes on with new keys when that one is lost',
   expect(await tokenOf(third, { ...client, clientSecret })).toEqual(expect.any(String))
 })
 
-it.skipIf(isEmbedded)('without a key is warned of at every start, and stays as it is (PostgreSQL only)', async () => {
-  const other = temporaryFolder()
-  const flags = { ...(await storeFlags(other.path)), data_dir: other.path, 'http.port': 0, 'operator.port': 0 }
-  const words = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)])
-  const serve = startCommand(['serve', ...words])
-  await serve.line((line) => line.startsWith('{"ready"'))
-  serve.child.kill('SIGTERM')
-  const { stderr } = await serve.result
-  const warnings = stderr.split('\n').filter((line) => line.includes('stored unencrypted'))
-  expect(warnings).toHaveLength(1)
-  expect(warnings[0]).toContain('set keys.encryption_key on every node, then run tidegate admin key encrypt')
-  other.remove()
-})
+it.skipIf(isEmbedded)(
+  'a service without an encryption key logs a warning at every start, and encrypts nothing (PostgreSQL only)',
+  async () => {
+    const other = temporaryFolder()
+    const flags = { ...(await storeFlags(other.path)), data_dir: other.path, 'http.port': 0, 'operator.port': 0 }
+    const words = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)])
+    const serve = startCommand(['serve', ...words])
+    await serve.line((line) => line.startsWith('{"ready"'))
+    serve.child.kill('SIGTERM')
+    const { stderr } = await serve.result
+    const warnings = stderr.split('\n').filter((line) => line.includes('stored unencrypted'))
+    expect(warnings).toHaveLength(1)
+    expect(warnings[0]).toContain('set keys.encryption_key on every node, then run tidegate admin key encrypt')
+    other.remove()
+  },
+)

@@ -1,7 +1,7 @@
 /**
- * A venue whose trade numbers prove that trades are missing: they are fetched, and readers of the executions on a real
- * socket receive every one in order. When they cannot be had, these readers are closed with 4000, readers of the book
- * are not, and the operator sees why.
+ * A venue whose trade ids prove that trades are missing: the missing trades are fetched, and subscribers of the
+ * executions on a real socket receive every one in order. When they cannot be fetched, these subscribers are closed
+ * with 4000, subscribers of the book are not, and the operator sees the reason.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -17,7 +17,7 @@ import {
 } from '../support/running-service.ts'
 
 const folder = temporaryFolder()
-/** What the venue answers to requests for trades; none when it wants to be left alone for an hour. */
+/** The venue's answers to requests for trades; none while it refuses requests for an hour. */
 let page: readonly number[] | undefined
 const rest = createServer((_request, response) => {
   if (page === undefined) {
@@ -31,12 +31,12 @@ const venue = new WebSocketServer({ server: rest })
 const TRADE_MILLISECONDS = Date.UTC(2026, 10, 20, 10)
 let service: ServiceInside
 let readsTrades: () => void
-/** Resolved when the service has been told that it gets the trades: what is sent behind that, it gets. */
+/** Resolves when the service has the acknowledgement of the trades subscription: it receives all later trades. */
 const tradesAreRead = new Promise<void>((resolve) => {
   readsTrades = resolve
 })
 
-/** Lists one pair, takes its trades to be subscribed, and refuses its book: that is another matter. */
+/** Lists one pair, acknowledges the subscription to its trades, and refuses its book, which is not tested here. */
 function speak(socket: WebSocket): void {
   const say = (message: object): void => socket.send(JSON.stringify(message))
   socket.on('message', (data) => {
@@ -112,7 +112,7 @@ afterAll(async () => {
 })
 
 describe('trades that a venue did not send', () => {
-  test('are fetched; what cannot be had closes readers of executions with 4000, who come back and read on', async () => {
+  test('are fetched; if they cannot be, subscribers of executions are closed with 4000 and continue after reconnecting', async () => {
     const executions = await reader('execution_data')
     const books = await reader('market_data', 'market_data.top_of_book')
     await tradesAreRead

@@ -1,6 +1,6 @@
 /**
- * What rules do with deposits, through the public and the operator API alone, with the live book of a venue and an
- * executor at a webhook: balances are checked to the last digit after every step.
+ * Rules applied to deposits, through the public and the operator API alone, with the live book of a venue and an
+ * executor behind a webhook: balances are checked to the last digit after every step.
  */
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
@@ -26,14 +26,14 @@ let profileId: string
 let accountId: string
 let payments = 0
 let refs = 0
-/** What the executor does with requests; undefined: it cuts the connection. */
+/** The response of the executor to requests; undefined: it closes the connection. */
 let answer: object | undefined = { status: 'ACCEPTED' }
 const requests: Json[] = []
-/** The best bid of USDC at the venue, and the connection that reads it. */
+/** The best bid of USDC at the venue, and the connection that subscribed to it. */
 let pegPrice = '0.9999'
 let pegSocket: WebSocket | undefined
 
-/** Lists two pairs and gives their books: 1.0 BTC at the best bid of 100,000.0, and USDC at its peg. */
+/** Lists two pairs and sends their books: 1.0 BTC at the best bid of 100,000.0, and USDC at its peg. */
 function startVenue(): WebSocketServer {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
   server.on('connection', (socket) =>
@@ -70,7 +70,7 @@ function pairOf(symbol: string, precision: number): string {
   return `{"symbol":"${symbol}","status":"online","price_precision":${precision},"qty_precision":1}`
 }
 
-/** @param gone levels that are no longer there; the checksum is of the others */
+/** @param gone levels that are removed; the checksum covers the others */
 function bookMessage(
   type: 'snapshot' | 'update',
   symbol: string,
@@ -91,7 +91,7 @@ function nextPrice(price: string): string {
   return (Number(price) + 0.0001).toFixed(4)
 }
 
-/** The price of USDC at the venue becomes this one; resolves when the service has seen it. */
+/** Sets the price of USDC at the venue; resolves when the service has applied it. */
 async function movePeg(price: string, isInside: boolean): Promise<void> {
   const gone = { bids: [[pegPrice, '0.0']], asks: [[nextPrice(pegPrice), '0.0']] } as const
   pegPrice = price
@@ -130,7 +130,7 @@ async function call(method: string, path: string, body?: object): Promise<Json> 
   return JSON.parse(text)
 }
 
-/** Available, in transit and held of every asset that the profile ever had. */
+/** Available, in-transit and held balances of every asset of the profile. */
 async function balances(): Promise<Readonly<Record<string, string>>> {
   const { items } = await call('GET', `/v2/profiles/${profileId}/balances`)
   return Object.fromEntries(
@@ -147,7 +147,7 @@ function approve(rule: Json): Promise<Json> {
   return service.operator.call('POST', `/rules/${rule.id}/approve`, {})
 }
 
-/** What custody reports: a payment to an address. */
+/** Reports a payment to an address, as a custodian does. */
 async function deposit({ network, address }: Json, asset: string, amount: string): Promise<Json> {
   const hash = (++payments).toString(16).padStart(64, '0')
   const made = await service.operator.call<Json>('POST', '/deposits', {
@@ -161,7 +161,7 @@ async function deposit({ network, address }: Json, asset: string, amount: string
   return await call('GET', `/v2/transfer/transfers/${made.id}`)
 }
 
-/** The orchestration of a deposit, or with a `ref_id`, as soon as it is so. */
+/** Resolves to the orchestration of a deposit, or with a `ref_id`, as soon as the condition holds. */
 async function orchestration(matches: (found: Json) => boolean, isSo: (found: Json) => boolean): Promise<Json> {
   let found: Json
   await expect
@@ -223,11 +223,11 @@ afterAll(async () => {
   folder.remove()
 })
 
-describe('a rule at par', () => {
+describe('a rule with a conversion at par', () => {
   let rule: Json
   let place: Json
 
-  it('does nothing while it is PENDING: a deposit is credited only', async () => {
+  it('has no effect while it is PENDING: a deposit is only credited', async () => {
     const wanted = { profile_id: profileId, crypto_network: 'ETHEREUM' }
     const { address } = await call('POST', '/v2/transfer/deposit-addresses', wanted)
     place = { network: 'ETHEREUM', address }
@@ -275,14 +275,14 @@ describe('a rule at par', () => {
     expect(await balances()).toEqual({ USDC: '40.000001 0 0', USDG: '0 0 0' })
   })
 
-  it('gives the money back when the executor refuses', async () => {
+  it('returns the funds when the executor refuses the payment', async () => {
     answer = { status: 'REFUSED', code: 'CLOSED', detail: 'the account is closed' }
     const done = await orchestration(ofDeposit(await deposit(place, 'USDC', '25.5')), isFinal)
     expect(done).toMatchObject({ status: 'FAILED', fail_reason: { code: 'REFUSED' } })
     expect(await balances()).toEqual({ USDC: '40.000001 0 0', USDG: '25.5 0 0' })
   })
 
-  it('waits while the outcome of a payment is unknown, until the operator settles it', async () => {
+  it('waits while the outcome of a payment is unknown, until the operator resolves it', async () => {
     answer = undefined
     const count = requests.length
     const arrived = await deposit(place, 'USDC', '10')
@@ -299,14 +299,14 @@ describe('a rule at par', () => {
     expect(await balances()).toMatchObject({ USDG: '25.5 0 0' })
   })
 
-  it('only credits once it is deleted', async () => {
+  it('only credits deposits after it is deleted', async () => {
     await call('DELETE', `/v2/orchestration/rules/${rule.id}`)
     expect(await deposit(place, 'USDC', '5')).toMatchObject({ disposition: { code: 'RULE_NOT_ACTIVE' } })
     expect(await balances()).toEqual({ USDC: '45.000001 0 0', USDG: '25.5 0 0' })
   })
 })
 
-describe('a rule at a market', () => {
+describe('a rule with a market conversion', () => {
   it('converts at the depth of the live book', async () => {
     const source = { crypto: { network: 'BITCOIN' } }
     const rule = await approve(await newRule({ source_asset: 'BTC', destination_asset: 'USD', source }))
@@ -318,8 +318,8 @@ describe('a rule at a market', () => {
   })
 })
 
-describe('an orchestration that the customer asks for', () => {
-  it('moves money out of a balance', async () => {
+describe('an orchestration requested by the customer', () => {
+  it('transfers funds out of a balance', async () => {
     answer = { status: 'SETTLED', reference: 'payment order 3' }
     await call('POST', '/v2/orchestration/orchestrations', {
       ref_id: 'out 1',
@@ -335,7 +335,7 @@ describe('an orchestration that the customer asks for', () => {
   })
 })
 
-describe('a rule at par inside a peg that is watched', () => {
+describe('a rule at par within a monitored peg', () => {
   let place: Json
   const waits = (reason: string) => (found: Json) => found.waiting_for === reason
   const control = (assets: readonly string[]) => service.operator.call('PATCH', '/controls', { paused: { assets } })
@@ -359,7 +359,7 @@ describe('a rule at par inside a peg that is watched', () => {
     expect(await balances()).toMatchObject({ USDC: '0 0 0', USD: '150006.5 0 0' })
   })
 
-  it('credits only while something of it is paused; what was started before waits, and continues', async () => {
+  it('only credits deposits while it is paused; orchestrations started before wait, and then continue', async () => {
     await movePeg('0.9700', false)
     const before = await deposit(place, 'USDC', '3')
     await orchestration(ofDeposit(before), waits('PEG'))
@@ -373,7 +373,7 @@ describe('a rule at par inside a peg that is watched', () => {
     expect(await balances()).toMatchObject({ USDC: '2 0 0', USD: '150009.5 0 0' })
   })
 
-  it('credits only while the account is blocked; what was started before is held until the operator releases it', async () => {
+  it('only credits deposits while the account is blocked; earlier orchestrations are held until the operator releases them', async () => {
     await movePeg('0.9700', false)
     const before = await deposit(place, 'USDC', '4')
     const { id } = await orchestration(ofDeposit(before), waits('PEG'))
@@ -391,6 +391,6 @@ describe('a rule at par inside a peg that is watched', () => {
   })
 })
 
-it('the ledger adds up in the end', async () => {
+it('the ledger balances in the end', async () => {
   expect(await service.operator.metric('tidegate_ledger_imbalance')).toBe(0)
 })

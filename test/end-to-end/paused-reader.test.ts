@@ -1,10 +1,10 @@
 /**
- * Readers that stop reading their sockets while the markets go on: once the kernel takes no more for them, at least 2 MB
- * pass, as another reader counts them. Then they read on, are not closed, have every book they are told of exactly as it
- * was, and every execution that the service still keeps; where it keeps too few, they are told so with 4000.
+ * Subscribers that stop reading their sockets: once the kernel buffers are full, at least 2 MB of market data pass,
+ * counted by another client. Then they read again, are not closed, have the exact book at the time of every message,
+ * and receive every execution that the service still keeps; where it keeps too few, they are closed with 4000.
  *
- * What the kernel takes before is not the same on any two machines, and is no market data but long replies, which cost
- * little: nothing here depends on how much it is, nor on how fast anything goes.
+ * The size of the kernel buffers differs between machines. They are filled with long replies, which are cheap, and not
+ * with market data: no test depends on their size, nor on any speed.
  */
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { RecordedStreamVerifier } from '../support/recorded-stream-verifier.ts'
@@ -12,21 +12,24 @@ import { market, type ServiceInside, startServiceInside, temporaryFolder, tokenO
 import { SampleClient } from '../support/sample-client.ts'
 
 const MEGABYTE = 1_000_000
-/** Of book and top messages alone. */
+/** Of book and top messages only. */
 const PASSED_BYTES = (process.env.TIDEGATE_LONG === '1' ? 100 : 2) * MEGABYTE
-/** Commits that pass with them, however large a busy machine makes each. */
+/** Commits that pass meanwhile, however large each is on a busy machine. */
 const PASSED_COMMITS = 300
 const OUTBOX_BYTES_MAX = 262_144
 const PASSING_MILLISECONDS_MAX = 200_000
-/** Only to end what hangs: what has to pass here takes minutes where many processes share a core. */
+/** Only ends a test that hangs: this much data takes minutes where many processes share a core. */
 const TEST_MILLISECONDS_MAX = process.env.TIDEGATE_LONG === '1' ? 3_600_000 : 660_000
-/** A request that changes nothing, with a reply of 2 MB: far more at once than the kernel still takes. */
+/** A request that changes nothing, with a reply of 2 MB: far more than the kernel buffers still take. */
 const LONG_REQUEST = `{"type":"unsubscribe","channels":[${'{},'.repeat(21_000)}{}]}`
 const REPLY_BYTES_MAX = 2_600_000
 /** Limits under which such a request is answered, as often as it is needed here. */
 const LONG_REQUEST_FLAGS = { 'stream.subscriptions_max': 25_000, 'stream.inbound_burst': 1_000_000 }
 
-/** Each beats by itself: fourteen at a moderate rate make more bytes than a few at a high one, whose bursts merge. */
+/**
+ * Independent markets: fourteen at a moderate rate make more bytes than a few at a high one, whose bursts are
+ * conflated.
+ */
 const MANY = 'BTC ETH SOL LTC XLM BCH DOGE ADA DOT LINK AVAX UNI ATOM NEAR'.split(' ')
 
 const folder = temporaryFolder()
@@ -45,9 +48,9 @@ interface Reader {
   readonly judge: RecordedStreamVerifier
 }
 
-describe('a reader that pauses', () => {
+describe('a subscriber that pauses', () => {
   it(
-    `while ${PASSED_BYTES / MEGABYTE} MB pass gets far fewer messages, exact books and every execution, and costs no memory`,
+    `while ${PASSED_BYTES / MEGABYTE} MB pass receives far fewer messages, exact books and every execution, and costs no memory`,
     async () => {
       const symbols = MANY.map((base) => market(base, 2, 0))
       service = await startServiceInside(folder.path, symbols, {
@@ -86,7 +89,7 @@ describe('a reader that pauses', () => {
       }
       expect(service.record.problems).toEqual([])
       for (const merged of conflatedCommits) expect(merged).toBeGreaterThan(0.9 * commitsWhileBehind)
-      // What passed was kept for none of them: a mark each, and the reply that one may be in the middle of.
+      // Nothing that passed was kept for them: only a version per subscription, and the reply that is partly sent.
       expect(queue.bytesMax).toBeLessThan((1 + paused.length) * (OUTBOX_BYTES_MAX + REPLY_BYTES_MAX))
 
       function commitsSince(before: number): number {
@@ -97,10 +100,10 @@ describe('a reader that pauses', () => {
   )
 
   it(
-    'is closed with 4000 when executions it missed are kept no more, and only then',
+    'is closed with 4000 when executions that it missed are no longer kept, and only then',
     async () => {
       const symbols = ['BTC', 'ETH', 'SOL', 'LTC'].map((base) => market(base, 2, 0))
-      // A fraction of a second's: more than a reader misses that is only a little behind.
+      // Those of a fraction of a second: more than a client misses that is lagging only a little.
       const kept = 500
       service = await startServiceInside(folder.path, symbols, {
         'simulator.rate': 8_000,
@@ -143,7 +146,7 @@ describe('a reader that pauses', () => {
   )
 })
 
-/** A client with every book and top, and executions too if wanted, that has its first SNAPSHOTs. */
+/** A client with all books and tops, optionally with executions, that has received its first SNAPSHOTs. */
 async function connect(running: ServiceInside, symbols: readonly string[], takesExecutions: boolean): Promise<Reader> {
   const judge = new RecordedStreamVerifier(running.record)
   const customer = await running.operator.createClient()
@@ -171,7 +174,7 @@ interface ConnectionDocument {
   readonly bytes_out: number
 }
 
-/** What the operator is told of a reader's connection; undefined when it is gone. */
+/** The connection as the operator API shows it; undefined after its end. */
 async function connectionOf(running: ServiceInside, { clientId }: Reader): Promise<ConnectionDocument | undefined> {
   const path = `/connections?client_id=${clientId}`
   const { items } = await running.operator.call<{ items: readonly ConnectionDocument[] }>('GET', path)
@@ -179,8 +182,8 @@ async function connectionOf(running: ServiceInside, { clientId }: Reader): Promi
 }
 
 /**
- * Asks for a reader that does not read for one long reply after the other, until it is behind and nothing is taken for
- * it any more, while more comes to a client that does read; or until it was closed for having been behind.
+ * Sends requests with long replies for a client that does not read, until it is lagging and nothing more is sent to it,
+ * while another client still receives data; or until it was closed for lagging.
  */
 async function untilNothingIsTaken(running: ServiceInside, reader: Reader, going: SampleClient): Promise<void> {
   const end = performance.now() + PASSING_MILLISECONDS_MAX
@@ -196,7 +199,9 @@ async function untilNothingIsTaken(running: ServiceInside, reader: Reader, going
   }
 }
 
-/** Waits until so many bytes have come to a client, and so many commits were made; looks at the send queues meanwhile. */
+/**
+ * Waits until a client has received this many bytes and this many commits were made; checks the send queues meanwhile.
+ */
 async function pass(running: ServiceInside, going: SampleClient, commits: () => number) {
   const queue = { looks: 0, bytesMax: 0 }
   const end = going.counts.bytes + PASSED_BYTES
@@ -211,11 +216,11 @@ async function pass(running: ServiceInside, going: SampleClient, commits: () => 
 
 interface Targets {
   readonly times: ReadonlyMap<string, string>
-  /** Executions of each market so far; undefined for one who does not take them. */
+  /** The number of executions of each market so far; undefined for a client that does not subscribe to them. */
   readonly executions: ReadonlyMap<string, number> | undefined
 }
 
-/** Where each market stands now. */
+/** The current version of each market. */
 function targetsOf(running: ServiceInside, symbols: readonly string[]): Targets {
   return {
     times: new Map(symbols.map((symbol) => [symbol, running.record.market(symbol).lastTime])),
@@ -223,7 +228,7 @@ function targetsOf(running: ServiceInside, symbols: readonly string[]): Targets 
   }
 }
 
-/** Waits until a reader has come to where the markets stood, or something was wrong on the way. */
+/** Waits until a client has reached the given versions of the markets, or has found a problem. */
 function untilCaughtUp({ client, judge }: Reader, { times, executions }: Targets): Promise<void> {
   const takesExecutions = executions !== undefined && client.counts.executions > 0
   return client.until(
@@ -240,7 +245,7 @@ function messagesOf(readers: readonly Reader[]): number[] {
   return readers.map(({ client }) => client.counts.messages)
 }
 
-/** Commits of all markets so far. */
+/** The number of commits of all markets so far. */
 function commitsOf(running: ServiceInside, symbols: readonly string[]): number {
   return symbols.reduce((sum, symbol) => sum + running.record.market(symbol).commits.length, 0)
 }

@@ -1,7 +1,7 @@
 /**
- * Recorded market data of an exchange through the built program to a client that knows only our wire: the exchange's own
- * checksum of the ten best levels, computed here from the client's texts, is the judge. `TIDEGATE_LONG=1` replays at the
- * recordings' own pace and as fast as the sockets take it, too.
+ * Recorded market data of an exchange through the built program to a client of the documented stream: the exchange's
+ * own checksum of the ten best levels is compared with the one computed here from the client's texts. `TIDEGATE_LONG=1`
+ * also replays at the recordings' own speed and as fast as the sockets accept.
  */
 import { crc32 } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -25,8 +25,8 @@ const VENUE_SYMBOLS: Readonly<Record<string, string>> = { BTCUSD: 'BTC/USD', ETH
 const CHECKSUM_LEVELS = 10
 
 /**
- * At 100 times the pace the service merges much of what comes, so every fourth frame waits until both sides are at rest;
- * at the own pace every frame does; at full speed none.
+ * At 100 times the speed the service conflates much of its input, so every fourth frame waits until both sides are
+ * idle; at the original speed every frame does; at full speed none.
  */
 const PACES = [
   { name: '100 times their pace', speed: 100, framesPerRest: 4, isRun: true },
@@ -58,7 +58,7 @@ describe('recorded books of Kraken', () => {
       await venue?.close()
     })
 
-    it('reach the client with the checksums that the exchange sent', async () => {
+    it('reach the client with the checksums of the exchange', async () => {
       const client = await SampleClient.connect({
         wsUrl: service.ws,
         token: await newToken(service),
@@ -73,7 +73,7 @@ describe('recorded books of Kraken', () => {
       await venue.finished
       await witness.atRest('BTCUSD')
       await witness.atRest('ETHUSD')
-      // An answer comes after all that was on its way.
+      // The reply arrives after everything sent before it.
       await client.request({ type: 'subscription_list' })
       expect(witness.problems).toEqual([])
       expect(client.problems).toEqual([])
@@ -92,8 +92,8 @@ describe('recorded books of Kraken', () => {
 })
 
 /**
- * Compares the client's books with the checksums sent: after every message the client's is one of them, later than the
- * one before; and where the replay stands still it is the very last.
+ * Compares the client's books with the checksums of the exchange: after every message the client's checksum is one of
+ * them, later than the one before; and where the replay pauses it is the last one.
  */
 class ChecksumWitness {
   readonly problems: string[] = []
@@ -101,7 +101,7 @@ class ChecksumWitness {
   readonly #framesPerRest: number
   readonly #waiters = new Waiters()
   readonly #checksums = new Map<string, number>()
-  /** Place of the last match among those sent, by market. */
+  /** The index of the last match among the sent checksums, by market. */
   readonly #places = new Map<string, number>()
   readonly #matched = new Map<string, number>()
   readonly #rests = new Map<string, number>()
@@ -111,7 +111,7 @@ class ChecksumWitness {
     this.#framesPerRest = framesPerRest
   }
 
-  /** Lets the replays go on from their first snapshot. */
+  /** Lets the replays continue after their first snapshot. */
   release(): void {
     this.#isReleased = true
     this.#waiters.notify()
@@ -121,13 +121,13 @@ class ChecksumWitness {
     if (index === 0) return undefined
     if (index === 1) return this.#waiters.until('a client', () => this.#isReleased, 60_000)
     const isRest = this.#framesPerRest > 0 && index % this.#framesPerRest === 0
-    // Once something is wrong, the replay runs to its end, so that the test does too.
+    // After a problem the replay runs to its end, so that the test ends too.
     if (!isRest || this.problems.length > 0) return undefined
     const symbol = venueSymbol.replace('/', '')
     return this.atRest(symbol).then(() => void this.#rests.set(symbol, (this.#rests.get(symbol) ?? 0) + 1))
   }
 
-  /** Waits until the client's book has the checksum that the exchange sent last; notes it when that does not come. */
+  /** Waits until the client's book has the checksum that the exchange sent last; records a problem otherwise. */
   async atRest(symbol: string): Promise<void> {
     const last = this.#sentOf(symbol).at(-1)
     try {
@@ -140,7 +140,7 @@ class ChecksumWitness {
     }
   }
 
-  /** To be called after every book message that the client has applied. */
+  /** Must be called after every book message that the client has applied. */
   look(symbol: string, books: ReadonlyMap<string, SampleBook>): void {
     const checksum = checksumOf(books.get(symbol) as SampleBook)
     this.#checksums.set(symbol, checksum)
@@ -171,8 +171,8 @@ class ChecksumWitness {
 }
 
 /**
- * The exchange's checksum of a book, from nothing but the texts of our wire: the ten best asks, then bids, price and
- * amount without the point and without leading zeros. https://docs.kraken.com/api/docs/guides/spot-ws-book-v2
+ * The exchange's checksum of a book, computed from the texts of the stream: the ten best asks, then bids, price and
+ * amount without the decimal point and leading zeros. https://docs.kraken.com/api/docs/guides/spot-ws-book-v2
  */
 function checksumOf(book: SampleBook): number {
   const digits = (side: 'bids' | 'asks') =>

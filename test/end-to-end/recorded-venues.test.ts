@@ -1,9 +1,9 @@
 /**
- * Recorded market data of three more exchanges through the built program to a client that knows only our wire. After
- * every message its book is one that the exchange had, later than the one before; wherever a replay stands still it is
- * the very last, and what the exchange itself says of its book holds for it: the checksum over the 25 best levels, the
- * best price and amount of another channel. Every trade is an execution, once and in order. `TIDEGATE_LONG=1` replays
- * at the recordings' own pace and as fast as the sockets take it, too.
+ * Recorded market data of three more exchanges through the built program to a client of the documented stream. After
+ * every message its book is one that the exchange had, later than the one before; where a replay pauses it is the last
+ * one, and matches what the exchange sends about its book: the checksum over the 25 best levels, the best price and
+ * amount of another channel. Every trade is an execution, once and in order. `TIDEGATE_LONG=1` also replays at the
+ * recordings' own speed and as fast as the sockets accept.
  */
 import { crc32 } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -29,7 +29,9 @@ import { Waiters } from '../support/waiters.ts'
 const isLong = process.env.TIDEGATE_LONG === '1'
 const DEPTH = 25
 const AMOUNT_DECIMALS = 8
-/** A market that has more than its venue cannot hold the jokes in real books: 888888004.0000 at CRV-EUR. */
+/**
+ * A market with more digits than its venue cannot represent extreme levels in real books: 888888004.0000 at CRV-EUR.
+ */
 const PRICE_DECIMALS: Readonly<Record<string, number>> = { 'CRV-EUR': 4 }
 const PRICE_DECIMALS_ELSE = 8
 
@@ -39,18 +41,21 @@ const PACES = [
   { name: 'full speed', speed: Number.POSITIVE_INFINITY, hasRests: false, isRun: isLong },
 ].filter(({ isRun }) => isRun)
 
-/** What an exchange says of one of its books at this moment, and what a client's book says of the same. */
+/** What an exchange sends about one of its books at this moment, and the same derived from a client's book. */
 interface Oracle {
-  /** Undefined while the exchange has said nothing. */
+  /** Undefined until the exchange has sent it. */
   readonly said: (symbol: string) => string | undefined
   readonly found: (book: PlainLevels) => string
 }
 
 interface Exchange {
   readonly name: string
-  /** The frame at which a replay waits for the client: behind the book's beginning. */
+  /** The frame at which a replay waits for the client: after the first frame of the book. */
   readonly firstHeld: number
-  /** At 100 times the pace the service merges much of what comes, so every so many frames a replay waits for a rest. */
+  /**
+   * At 100 times the speed the service conflates much of its input, so after this many frames a replay waits for the
+   * client.
+   */
   readonly framesPerRest: number
   readonly start: (options: PlaybackOptions) => Promise<{ readonly server: VenueServer; readonly oracle?: Oracle }>
 }
@@ -60,7 +65,7 @@ const EXCHANGES: readonly Exchange[] = [
     name: 'coinbase',
     firstHeld: 1,
     framesPerRest: 16,
-    // It says nothing of its books but the books: they are never crossed, which the client watches.
+    // This exchange sends only its books: they are never crossed, which the client checks.
     start: async (options) => ({
       server: await startCoinbaseServer({ ...options, recordings: coinbaseRecordings() }),
     }),
@@ -132,7 +137,7 @@ describe.each(EXCHANGES)('$name', (exchange) => {
       const hold = (symbol: string, index: number): Promise<void> | undefined => {
         if (index < exchange.firstHeld) return undefined
         if (index === exchange.firstHeld) return released.until('a client', () => isReleased, 60_000)
-        // Once something is wrong, the replay runs to its end, so that the test does too.
+        // After a problem the replay runs to its end, so that the test ends too.
         if (!hasRests || index % framesPerRest > 0 || judge.problems.length > 0) return undefined
         return rest(symbol)
       }
@@ -156,7 +161,7 @@ describe.each(EXCHANGES)('$name', (exchange) => {
         await server?.close()
       })
 
-      it('reaches the client as the exchange had it', async () => {
+      it('reach the client as the exchange had them', async () => {
         client = await SampleClient.connect({
           wsUrl: service.ws,
           token: await newToken(service),
@@ -168,7 +173,7 @@ describe.each(EXCHANGES)('$name', (exchange) => {
         released.notify()
         await server.finished
         for (const symbol of markets.values()) await rest(symbol)
-        // An answer comes after all that was on its way.
+        // The reply arrives after everything sent before it.
         await client.request({ type: 'subscription_list' })
         expect(judge.problems).toEqual([])
         expect(client.problems).toEqual([])
@@ -205,7 +210,7 @@ function okxChecksum({ bids, asks }: PlainLevels): string {
   return String(crc32(parts.join(':')) | 0)
 }
 
-/** The last that `bookTicker` said up to this update of the book. */
+/** The last `bookTicker` message up to this update of the book. */
 function bestSaid(recordings: readonly BinanceRecording[], symbol: string, updateId = 0): string | undefined {
   const last = recordings.find((one) => one.symbol === symbol)?.best.findLast(({ u }) => u <= updateId)
   return last === undefined ? undefined : best({ bids: [last.bid], asks: [last.ask] })

@@ -1,7 +1,7 @@
 /**
- * The built program from its first start to its last, as an operator and customers see it: the ready line, the signals of
- * health, a second start on the same folder, a crash, revocation, expiry, the way down. One data folder serves all cases
- * in order. At the end, nothing that any of these processes wrote holds a secret or a token.
+ * The built program from its first start to its last, as an operator and customers see it: the ready line, the health
+ * endpoints, a second start on the same folder, a crash, revocation, expiry, the shutdown. One data folder serves all
+ * cases in order. At the end, no output of these processes contains a secret or a token.
  */
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -24,7 +24,7 @@ import {
 } from '../support/running-service.ts'
 import { fetchToken, HandshakeRefused, SampleClient } from '../support/sample-client.ts'
 
-/** Long enough to open a stream with on a busy machine, short enough to wait for. */
+/** Long enough to open a stream on a busy machine, short enough to wait for. */
 const TOKEN_SECONDS = 5
 const DRAIN_DELAY_SECONDS = 3
 
@@ -32,10 +32,10 @@ const folder = temporaryFolder()
 const data = join(folder.path, 'data')
 const MARKETS: Flags = { markets: JSON.stringify([market('BTC', 2, 50)]), 'log.level': 'debug' }
 
-/** Everything that must never be written, by what it is. */
+/** Every secret that must never be written, by description. */
 const secrets = new Map<string, string>()
 const processes: ServiceProcess[] = []
-/** What commands beside the services wrote, and answers that others than their owner may see. */
+/** The output of commands other than the services, and responses that clients other than the owner may see. */
 const written: string[] = []
 
 async function start(verb: 'serve' | 'demo', flags: Flags = {}): Promise<ServiceProcess> {
@@ -69,7 +69,7 @@ interface DemoFile {
   readonly ws_url: string
 }
 
-/** A book by the credentials file of the demo alone; returns the token that opened it. */
+/** Gets a book with the credentials file of the demo alone; returns the token that opened the stream. */
 async function readDemoBook(): Promise<string> {
   const file = JSON.parse(readFileSync(join(data, 'demo-client.json'), 'utf8')) as DemoFile
   secrets.set('secret of the demo client', file.client_secret)
@@ -87,7 +87,7 @@ async function readBook(wsUrl: string, token: string): Promise<void> {
   await client.close()
 }
 
-/** What a handshake with this token is answered, when not with an upgrade. */
+/** The response to a handshake with this token when it is not an upgrade. */
 async function refusalOf(wsUrl: string, token: string): Promise<HandshakeRefused> {
   const outcome = await SampleClient.connect({ wsUrl, token }).catch((error: unknown) => error)
   if (!(outcome instanceof HandshakeRefused)) throw new Error('the handshake was not refused')
@@ -95,12 +95,12 @@ async function refusalOf(wsUrl: string, token: string): Promise<HandshakeRefused
   return outcome
 }
 
-/** When the service wrote a line of its log, milliseconds of its wall clock. */
+/** When the service wrote a line of its log, in milliseconds of its wall clock. */
 function loggedAt(line: string): number {
   return Date.parse((JSON.parse(line) as { time: string }).time)
 }
 
-/** Names, sizes, times of change and contents below a folder. */
+/** Names, sizes, modification times and contents below a folder. */
 function fingerprint(path: string): string[] {
   return readdirSync(path, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -140,7 +140,7 @@ describe('serve', () => {
     expect(ws).toBe(http.replace('http', 'ws'))
   })
 
-  it('says that it lives and is ready, and how it does, on the operator listener alone', async () => {
+  it('reports liveness, readiness and metrics on the operator listener alone', async () => {
     const { url } = service.operator
     expect((await fetch(`${url}/livez`)).status).toBe(200)
     const ready = await fetch(`${url}/readyz`)
@@ -156,7 +156,7 @@ describe('serve', () => {
     }
   })
 
-  it('holds the folder: a second start names the holder, touches nothing and exits with 1', async () => {
+  it('locks the folder: a second start names the holder, changes nothing and exits with 1', async () => {
     const lock = readFileSync(join(data, 'lock'), 'utf8')
     const second = startVerb('serve', data, { 'log.level': 'error' })
     const { code, stdout, stderr } = await second.result
@@ -196,7 +196,7 @@ describe('serve', () => {
       ]
       const replies = stream.replies.length
       await revoke(service.operator, client)
-      // What has been answered is in effect: nothing that is asked behind it is answered any more.
+      // The change is in effect once it is answered: no later request on the connection is answered.
       stream.send({ type: 'subscription_list' })
       await stream.untilClosed()
       expect(stream.closed).toEqual({ code: 4003, reason: 'access revoked' })
@@ -205,14 +205,14 @@ describe('serve', () => {
       const plain = await fetch(service.http, { headers: { authorization: `Bearer ${client.token}` } })
       expect(plain.status).toBe(403)
       written.push(await plain.text())
-      // Nobody else is touched.
+      // No other client is affected.
       const { updates } = bystander.counts
       await bystander.until('another update', () => bystander.counts.updates > updates)
       await bystander.close()
     })
   })
 
-  it('on SIGTERM is not ready at once, closes its connections with 1012 and exits with 0', async () => {
+  it('on SIGTERM becomes not ready at once, closes its connections with 1012 and exits with 0', async () => {
     await service.stop()
     service = await start('serve', { 'http.drain_delay_seconds': DRAIN_DELAY_SECONDS, 'stream.drain_seconds': 0 })
     const client = await newClient(service)
@@ -228,7 +228,7 @@ describe('serve', () => {
     expect(streams.map(({ closed }) => closed?.code)).toEqual([1012, 1012, 1012])
     const { code, stderr } = await result
     expect(code).toBe(0)
-    // Nothing ended before the balancer had time to see that: by the service's own clock, whenever we came to read.
+    // No connection ended before the load balancer could notice, by the service's own clock.
     const closes = stderr.split('\n').filter((line) => line.includes('"event":"connection closed"'))
     expect(closes).toHaveLength(streams.length)
     for (const line of closes) expect(loggedAt(line) - stoppingAt).toBeGreaterThan(DRAIN_DELAY_SECONDS * 1_000 - 100)
@@ -236,7 +236,7 @@ describe('serve', () => {
     expect(readdirSync(data)).not.toContain('lock')
   })
 
-  it('leaves a folder that no other verb touches', async () => {
+  it('leaves a folder that no other verb changes', async () => {
     const before = fingerprint(data)
     const elsewhere = ['--url', 'http://127.0.0.1:1', '--credentials', join(folder.path, 'none.json')]
     for (const args of [
@@ -251,7 +251,7 @@ describe('serve', () => {
     expect(fingerprint(data)).toEqual(before)
   })
 
-  it('takes a token of before right after a restart, and closes expired ones with 4001 when told to', async () => {
+  it('accepts an earlier token right after a restart, and closes expired ones with 4001 when configured', async () => {
     service = await start('serve', { 'stream.token_expiry': 'close', 'auth.token_seconds': TOKEN_SECONDS })
     const lasting = await connect(service, oldToken)
     const client = await newClient(service)
@@ -260,7 +260,7 @@ describe('serve', () => {
     expect(expiring.closed).toEqual({ code: 4001, reason: 'token expired' })
     expect((await refusalOf(service.ws, client.token)).status).toBe(401)
     expect(lasting.closed).toBeUndefined()
-    // It has the scope still, and gets in with a new token.
+    // It still has the scope, and connects with a new token.
     const token = await tokenOf(service, client)
     secrets.set(`second token of client ${client.clientId}`, token)
     await readBook(service.ws, token)
@@ -270,7 +270,7 @@ describe('serve', () => {
 })
 
 describe('demo', () => {
-  it('starts again after kill -9, with the client and the tokens of before', async () => {
+  it('starts again after kill -9, with the earlier client and tokens', async () => {
     const first = await start('demo')
     const token = await readDemoBook()
     const client = await newClient(first)
@@ -292,11 +292,11 @@ describe('demo', () => {
   })
 })
 
-it('nothing that was written holds a secret, a token or an Authorization header', async () => {
+it('no output contains a secret, a token or an Authorization header', async () => {
   const service = await start('serve')
   const customer = await newClient(service)
   await readBook(service.ws, customer.token)
-  // What is wrong is what tempts to be written down.
+  // Invalid input is the most likely to be logged.
   const wrong = `wrong-${customer.clientSecret}`
   secrets.set('a wrong secret', wrong)
   await expect(fetchToken({ authUrl: service.http, clientId: customer.clientId, clientSecret: wrong })).rejects.toThrow(
@@ -317,7 +317,7 @@ it('nothing that was written holds a secret, a token or an Authorization header'
 
   const outputs = processes.flatMap(({ command }) => [command.stdout(), command.stderr()])
   const text = [...outputs, ...written].join('\n')
-  // The logs are there, and speak of these connections.
+  // The logs exist, and mention these connections.
   expect(outputs.join('\n')).toContain('"event":"connection opened"')
   expect(text).toContain(customer.clientId)
   expect(secrets.size).toBeGreaterThan(5)

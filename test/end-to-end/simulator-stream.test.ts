@@ -1,6 +1,7 @@
 /**
- * The whole service on the simulator, read by the sample client and by `tidegate verify`: every message of every channel
- * of three markets against what was really committed and traded. `TIDEGATE_LONG=1` runs a minute on a fresh seed.
+ * The whole service on the simulator, read by the sample client and by `tidegate verify`: every message of every
+ * channel of three markets compared with the commits and trades of the service. `TIDEGATE_LONG=1` runs a minute with a
+ * fresh seed.
  */
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -22,15 +23,19 @@ const isLong = process.env.TIDEGATE_LONG === '1'
 const SECONDS = isLong ? 60 : 4
 const SEED = isLong ? randomInt(1, 2 ** 31) : 20_261_120
 /**
- * Of each market. The simulator's come in clusters, as real ones do, and what falls into one millisecond is one commit:
- * 500 a second are some 50 UPDATEs. The higher rate makes 500 UPDATEs a second, and 2,000 messages, of all three.
+ * Updates per second of each market. The simulator's updates come in clusters, as real ones do, and those within one
+ * millisecond are one commit: 500 a second make about 50 UPDATEs. The higher rate makes 500 UPDATEs a second, and 2,000
+ * messages of all three markets.
  */
 const RATES = isLong ? [500, 5_000] : [500]
-/** One market with all of its levels, one cut where it rarely matters, one where levels enter and leave all the time. */
+/**
+ * One market with all of its levels, one with a depth that rarely matters, one where levels enter and leave all the
+ * time.
+ */
 const MARKETS = [market('BTC', 2, 0), market('ETH', 2, 500), market('SOL', 3, 25, 'simulator', 6)]
 const SYMBOLS = MARKETS.map(({ symbol }) => symbol)
 
-/** So many of each kind are compared, however long that takes on a busy machine. */
+/** At least this many of each kind are compared, however long that takes on a busy machine. */
 const MESSAGES_MIN = SECONDS * 10
 
 const folder = temporaryFolder()
@@ -47,7 +52,7 @@ describe.each(RATES)(`three simulated markets for ${SECONDS} s, seed ${SEED}, at
 
   afterAll(() => service?.stop())
 
-  it('stay equal to what was committed and traded, for two clients that know nothing but the wire', async () => {
+  it('are equal to what was committed and traded, for two clients of the documented stream', async () => {
     const customer = await service.operator.createClient()
     const { judge, client, violations, checker } = await connect(service, await tokenOf(service, customer))
     const verification = startCommand(
@@ -93,7 +98,7 @@ describe.each(RATES)(`three simulated markets for ${SECONDS} s, seed ${SEED}, at
     expect(record.problems).toEqual([])
     expect(withoutHeartbeats(violations)).toEqual([])
     expect(client.closed).toBeUndefined()
-    // What was compared: commits that were the newest when they arrived, too.
+    // The comparison includes commits that were the newest when they arrived.
     expect(judge.current).toBeGreaterThan(0)
     expect(checker.counts).toMatchObject({ updates: client.counts.updates, executions: client.counts.executions })
 
@@ -108,7 +113,10 @@ describe.each(RATES)(`three simulated markets for ${SECONDS} s, seed ${SEED}, at
   }, 300_000)
 })
 
-/** A sample client whose every message is judged twice: by what the service did, and by the rules of the wire. */
+/**
+ * A sample client whose every message is checked twice: against the commits of the service, and by the rules of the
+ * protocol.
+ */
 async function connect(service: ServiceInside, token: string) {
   const judge = new RecordedStreamVerifier(service.record)
   const checker = new StreamChecker()
@@ -127,7 +135,7 @@ async function connect(service: ServiceInside, token: string) {
   return { judge, checker, violations, client }
 }
 
-/** How late a heartbeat is read says how busy this machine is. */
+/** The delay of heartbeats depends on how busy this machine is. */
 function withoutHeartbeats<Found extends { readonly name: string }>(violations: readonly Found[]): Found[] {
   return violations.filter(({ name }) => name !== 'heartbeat-late')
 }

@@ -1,6 +1,6 @@
 /**
- * A venue that goes away under readers on real sockets: the book is withdrawn by default and comes back with the venue,
- * and the operator may have the readers closed instead.
+ * A venue that becomes unavailable while clients are subscribed: the book is withdrawn by default and restored with the
+ * venue; with another setting the subscribers are closed instead.
  */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -22,7 +22,7 @@ let isAway = false
 let withdrawing: ServiceInside
 let closing: ServiceInside
 
-/** Lists one pair and gives its book, of one level per side. */
+/** Lists one pair and sends its book, with one level per side. */
 function speak(socket: WebSocket): void {
   if (isAway) {
     socket.terminate()
@@ -105,8 +105,8 @@ afterAll(async () => {
   for (const folder of folders) folder.remove()
 })
 
-describe('a venue that goes away', () => {
-  it('takes its book with it, or its readers, and brings the book back', async () => {
+describe('a venue that becomes unavailable', () => {
+  it('causes the withdrawal of its book, or the close of its subscribers, and the book returns with the venue', async () => {
     const token = await newToken(withdrawing)
     const held = await reader(withdrawing, token)
     const cut = await reader(closing, await newToken(closing))

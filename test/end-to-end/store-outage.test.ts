@@ -1,9 +1,9 @@
 /**
- * The built program on a PostgreSQL server that stands still, is shut down and comes back while customers stream, come
- * in and ask for tokens and an operator writes. Nobody may wait for it: an outage ends when all who asked while it
- * lasted have their answer. Nothing of the stream may notice, what was acknowledged must be there afterwards. And
- * starts: before the server, before its schema, and on the schema of a newer version. `TIDEGATE_LONG=1` makes many
- * rounds of it.
+ * The built program on a PostgreSQL server that is suspended, shut down and restarted while customers stream, connect
+ * and request tokens and an operator writes. No request waits for the outage to end: an outage ends here when all
+ * requests made during it are answered. The stream is not affected, and acknowledged writes exist afterwards. And
+ * starts: before the server, before its schema, and on the schema of a newer version. `TIDEGATE_LONG=1` repeats the
+ * outages many times.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ const isLong = process.env.TIDEGATE_LONG === '1'
 const ROUNDS = isLong ? 20 : 1
 const WELL_MILLISECONDS = isLong ? 5_000 : 1_000
 const DOWN_MILLISECONDS = isLong ? 8_000 : 1_500
-/** Writes that must have been asked and answered while the store is known to be down. */
+/** Writes that must have been sent and answered while the store is known to be unavailable. */
 const REFUSED_MIN = 10
 /** Writes that must have been acknowledged before each outage, and after the last. */
 const ACKNOWLEDGED_MIN = 5
@@ -43,7 +43,7 @@ interface Asked {
   readonly at: number
   readonly milliseconds: number
   readonly status: number
-  /** Of a write: the name that it made. Of readiness: the checks that failed. */
+  /** Of a write: the name of the created record. Of readiness: the failed checks. */
   readonly detail: string
   readonly hasRetryAfter: boolean
 }
@@ -54,13 +54,13 @@ interface Credentials {
   readonly token: string
 }
 
-/** Everything that is asked of the service while the store comes and goes. */
+/** All requests to the service during the outages. */
 class Load {
   readonly asked: Asked[] = []
   readonly #service: ServiceProcess
   readonly #credentials: Credentials
   readonly #running = new Set<Promise<void>>()
-  /** When each question was asked that has no answer yet. */
+  /** The send times of the requests that are not answered yet. */
   readonly #waiting = new Set<{ readonly at: number }>()
   readonly #timers: NodeJS.Timeout[] = []
   #names = 0
@@ -75,12 +75,12 @@ class Load {
     this.#every(ASK_EVERY_MILLISECONDS, 'liveness', () => this.#liveness())
   }
 
-  /** What was asked after `from` and answered before `to`. */
+  /** The requests sent after `from` and answered before `to`. */
   of(what: Asked['what'], from = 0, to = Number.POSITIVE_INFINITY): Asked[] {
     return this.asked.filter((one) => one.what === what && one.at >= from && one.at + one.milliseconds < to)
   }
 
-  /** Whether something that was asked before `to` has no answer yet. */
+  /** Whether a request sent before `to` is not answered yet. */
   isWaiting(to: number): boolean {
     return [...this.#waiting].some(({ at }) => at < to)
   }
@@ -98,7 +98,7 @@ class Load {
     await Promise.all(this.#running)
   }
 
-  /** Asks on time, whatever became of the question before. */
+  /** Sends requests on schedule, whatever became of the previous one. */
   #every(milliseconds: number, what: Asked['what'], ask: () => Promise<Pick<Asked, 'status'> & Partial<Asked>>): void {
     const once = async () => {
       const at = performance.now()
@@ -208,7 +208,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
     return runCommand(['migrate', '--data_dir', join(folder.path, data), '--store.url', url], { isBuilt: true })
   }
 
-  it('an outage of the store is noticed by nobody but those who write', async () => {
+  it('an outage of the store affects only requests that write', async () => {
     const address = await server.createDatabase()
     expect((await migrate('outage', address)).code).toBe(0)
     const data = join(folder.path, 'outage')
@@ -238,7 +238,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
         streams.every(({ client }, index) => client.counts.heartbeats > (beats[index] as number))
       await passing(DOWN_MILLISECONDS)
       while (!isEnough()) await passing(20)
-      // Who asks now has an answer before the store is back.
+      // A request made now is answered before the store is back.
       const asked = performance.now()
       while (load.isWaiting(asked)) await passing(20)
       const to = performance.now()
@@ -296,7 +296,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
     expect((await service.stop()).code).toBe(0)
   })
 
-  it('a node waits for a server that is not there yet, and then for its schema', async () => {
+  it('a node waits for a missing server, and then for its schema', async () => {
     const address = await server.createDatabase()
     await server.stop('fast')
     mkdirSync(join(folder.path, 'early'))
@@ -342,7 +342,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
   })
 })
 
-/** A reader of everything, judged by itself and by the outside checker. */
+/** A subscriber of all channels, checked by itself and by the independent stream checker. */
 async function stream(service: ServiceProcess, token: string) {
   const checker = new StreamChecker()
   const violations: Violation[] = []

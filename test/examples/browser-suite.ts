@@ -1,4 +1,4 @@
-/** The page in headless Chromium, and what a browser checks of a handshake that no library does. */
+/** The page in headless Chromium, and the checks that only a browser makes of a handshake. */
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Browser, chromium, type Page } from 'playwright-core'
@@ -12,10 +12,10 @@ const ARGUMENTS = ['no-sandbox', 'disable-gpu', 'disable-quic', 'no-first-run', 
   .concat(['disable-component-update', 'disable-sync'])
   .map((name) => `--${name}`)
 
-/** Only a hang is to reach it; it is under the limit of a test. */
+/** Reached only if the test hangs; shorter than the limit of a test. */
 const PATIENCE_MILLISECONDS = 120_000
 
-/** A browser with an empty profile that trusts one key, whoever has signed its certificate. */
+/** A browser with an empty profile that trusts one public key, whatever the issuer of its certificate. */
 export function startBrowser(publicKeyHash: string): Promise<Browser> {
   const args = [...ARGUMENTS, `--ignore-certificate-errors-spki-list=${publicKeyHash}`]
   return chromium.launch({ executablePath: CHROMIUM.file, args, timeout: PATIENCE_MILLISECONDS })
@@ -40,7 +40,7 @@ export async function untilStatus(page: Page, wanted: RegExp): Promise<string> {
   return (await status.textContent()) ?? ''
 }
 
-/** The ladder from its top to its bottom as it stands at one instant, and the spread shown then. */
+/** The complete ladder and the spread at one instant. */
 async function readBook(page: Page) {
   const tables = await page
     .locator('tbody')
@@ -51,7 +51,7 @@ async function readBook(page: Page) {
   return { levels: [...asks, ...bids], spread }
 }
 
-/** What the browser itself saw of the handshakes of a page. */
+/** What the browser recorded about the handshakes of a page. */
 async function watchHandshakes(page: Page) {
   const seen = { offered: '', answer: '', protocols: [] as (string | undefined)[], extensions: [] as string[] }
   const session = await page.context().newCDPSession(page)
@@ -83,7 +83,7 @@ export function browserSuite(stands: () => Stands): void {
       const stand = () => stands().of(transport)
       const address = () => `${stand().credentials.ws_url}/`
 
-      it('shows a live book, in the very texts of the wire', async () => {
+      it('shows a live book with exactly the texts of the stream', async () => {
         const page = await newPage(browser)
         const errors: string[] = []
         page.on('pageerror', (error) => errors.push(error.message))
@@ -100,7 +100,7 @@ export function browserSuite(stands: () => Stands): void {
         expect(handshakes).toMatchObject({ protocols: ['tidegate.default'], extensions: [''] })
         expect(handshakes.answer).not.toContain(token.slice(0, 20))
         const texts = levels.map(([price, amount]) => `{"price":"${price}","amount":"${amount}"}`)
-        // The page may have a frame before we are told of it.
+        // The page may receive a frame before the debugging protocol reports it.
         await expect.poll(() => texts.filter((text) => !frames.some((frame) => frame.includes(text)))).toEqual([])
         const prices = levels.map(([price = '']) => BigInt(price.replace('.', '')))
         expect(prices).toEqual(prices.toSorted((left, right) => (left < right ? 1 : -1)))
@@ -135,7 +135,7 @@ export function browserSuite(stands: () => Stands): void {
         }
       })
 
-      it('gives no token of the demo to a page of another origin, even one that may call REST', async () => {
+      it('gives no token of the demo to a page of another origin, even one that may use the REST API', async () => {
         const page = await newPage(browser)
         await page.goto(stands().page.origin)
         const ask = (headers: Record<string, string>) =>
@@ -148,12 +148,12 @@ export function browserSuite(stands: () => Stands): void {
             [`${stand().service.http}/demo/token`, headers] as const,
           )
         expect(await ask({})).toBe('403')
-        // The field needs a preflight, which does not allow it.
+        // The header needs a preflight, which does not allow it.
         expect(await ask({ 'x-tidegate-demo': '1' })).toBe('Failed to fetch')
         await page.close()
       })
 
-      it('fetches its own token where its origin is allowed', async () => {
+      it('requests its own token where its origin is allowed', async () => {
         const page = await newPage(browser)
         await page.goto(stands().page.origin)
         await page.setInputFiles('[name=credentials]', stand().credentialsPath)
@@ -166,7 +166,7 @@ export function browserSuite(stands: () => Stands): void {
         await page.close()
       })
 
-      it('is refused with a token alone, with a wrong one, and without', async () => {
+      it('is refused with the token but no subprotocol, with an invalid token, and without one', async () => {
         const page = await newPage(browser)
         const logged: string[] = []
         page.on('console', (message) => logged.push(message.text()))
@@ -185,7 +185,7 @@ export function browserSuite(stands: () => Stands): void {
           )
           expect(outcome).toBe('closed with 1006')
         }
-        // What it says to a developer of 401 does not name the number; and we may be told of it later than of the close.
+        // The browser's message about a 401 does not contain the status, and may be reported after the close.
         await expect
           .poll(() => logged.map((text) => text.replace(/^.*failed: /, '')))
           .toEqual([

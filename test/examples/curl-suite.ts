@@ -1,4 +1,4 @@
-/** The curl examples: what the door answers, seen without any library. */
+/** The curl examples: the responses of the service, without any library. */
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { CURL, startExample, titleWith } from '../support/foreign-programs.ts'
@@ -42,7 +42,7 @@ export function curlSuite(stands: () => Stands): void {
         ])
       })
 
-      it('is refused as documented', async () => {
+      it('shows the documented error responses', async () => {
         const answers = (await run('errors.sh'))
           .trim()
           .split(/^# .*\n/m)

@@ -1,6 +1,6 @@
 /**
  * Every program in `examples/` run against the built service, over TCP and TLS, with the clients it was written for:
- * Python's, curl, wscat, Node's, Chromium. What is not installed is skipped by name; where CI is `true` it fails.
+ * Python, curl, wscat, Node and Chromium. A missing program is skipped by name; where CI is `true` it fails.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { endExamples } from '../support/foreign-programs.ts'
@@ -39,7 +39,7 @@ describe('the service', () => {
   revocationSuite(stands)
   restartSuite(stands)
 
-  it('has written down no token and no error while all of this went on', () => {
+  it('has logged no token and no error during these tests', () => {
     const texts = stands().written()
     expect(texts).toHaveLength(TRANSPORTS.length + 1)
     for (const text of texts) {

@@ -1,4 +1,4 @@
-/** The pages for people who write clients: what they show and name is what is in `examples/`. */
+/** The guides for client developers: the code that they show is the code in `examples/`. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -19,7 +19,7 @@ function linksOf(page: string): string[] {
 }
 
 describe.each(PAGES)('%s', (page) => {
-  it('shows code of the examples, as it is there', () => {
+  it('shows code that is identical in the examples', () => {
     const blocks = [...textOf(page).matchAll(/^```(\S*) ?(.*)\n([\s\S]*?)^```$/gm)].map(
       ([, , path = '', code = '']) => ({
         path,
@@ -30,12 +30,12 @@ describe.each(PAGES)('%s', (page) => {
     expect(blocks.filter(({ path, code }) => !textOf(path).includes(code))).toEqual([])
   })
 
-  it('links to nothing that is not there', () => {
+  it('contains no broken link', () => {
     expect(linksOf(page).filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
   })
 })
 
-describe('the pages together', () => {
+describe('the guides together', () => {
   it('name every example', () => {
     const linked = new Set(PAGES.flatMap(linksOf))
     expect(examples.filter((path) => !linked.has(path))).toEqual([])
@@ -43,7 +43,7 @@ describe('the pages together', () => {
 })
 
 describe('docs/guide/clients.md', () => {
-  it('says of every close code what to do', () => {
+  it('states for every close code what to do', () => {
     const text = textOf('docs/guide/clients.md')
     const table = text.slice(text.indexOf('| code |'), text.indexOf('A new connection'))
     const codes = Object.values(CLOSE_CODES).map(({ code }) => String(code))

@@ -6,7 +6,7 @@ import { type Stands, transportsOf } from './services.ts'
 import { firstLines, flawsOf } from './stream-lines.ts'
 
 const FOLDER = join(import.meta.dirname, '../../examples')
-/** Node has a WebSocket of its own since 22; 20 has it behind a flag. */
+/** Node has a built-in WebSocket since 22; Node 20 has it behind a flag. */
 export const BUILTIN_FLAGS = typeof WebSocket === 'undefined' ? ['--experimental-websocket', '--no-warnings'] : []
 
 export function nodeSuite(stands: () => Stands): void {
@@ -23,7 +23,7 @@ export function nodeSuite(stands: () => Stands): void {
       await stream.result
     })
 
-    it('reads tops and trades with its own WebSocket', async () => {
+    it('prints tops and trades with its built-in WebSocket', async () => {
       const stream = node(...BUILTIN_FLAGS, join(FOLDER, 'node/stream-builtin.mjs'))
       expect(await stream.line((line) => line.startsWith('open'))).toBe('open, tidegate.default')
       expect(await stream.line((line) => line.includes(' top '))).toMatch(
@@ -70,7 +70,7 @@ export function nodeSuite(stands: () => Stands): void {
     const timesOf = (text: string) => new Map(text.split('\n').map((line) => [line.slice(0, 24), line]))
     const shared = () => {
       const [left, right] = [timesOf(node.stdout()), timesOf(python.stdout())]
-      // The last line may not be whole yet.
+      // The last line may be incomplete.
       return [...left].slice(0, -1).flatMap(([time, line]) => (right.has(time) ? [[line, right.get(time)]] : []))
     }
     await python.line(() => shared().length > 10)

@@ -1,4 +1,4 @@
-/** The Python examples, and what Python's own library checks of ours beside them. */
+/** The Python examples, and the checks that Python's library makes of our frames. */
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { PYTHON, startExample, titleWith } from '../support/foreign-programs.ts'
@@ -43,7 +43,7 @@ export function pythonSuite(stands: () => Stands): void {
         })
       })
 
-      it('finds nothing to object to in our frames', async () => {
+      it('detects no error in our frames', async () => {
         const program = python(
           stand(),
           join(import.meta.dirname, 'strict-client.py'),
@@ -72,7 +72,7 @@ export function pythonSuite(stands: () => Stands): void {
       })
     })
 
-    it('comes back when the operator closes its connection', async () => {
+    it('reconnects when the operator closes its connection', async () => {
       const stand = stands().of('TCP')
       const { operator } = stand.service
       const { clientId, clientSecret } = await operator.createClient()
@@ -90,14 +90,14 @@ export function pythonSuite(stands: () => Stands): void {
       expect({ code, flaws: flawsOf(stdout.split('\n').slice(0, -1), 1) }).toEqual({ code: 0, flaws: [] })
     })
 
-    describe('does not try again', () => {
+    describe('does not reconnect', () => {
       const stand = () => stands().of('TCP')
       const lastWords = async (market: string, path: string) => {
         const { code, stdout, stderr } = await python(stand(), join(FOLDER, 'stream.py'), market, path).result
         return { code, stdout, stderr: stderr.trim() }
       }
 
-      it('for a market that is not there', async () => {
+      it('for an unknown market', async () => {
         expect(await lastWords('NONEUSD', stand().credentialsPath)).toEqual({
           code: 1,
           stdout: '',
@@ -112,7 +112,7 @@ export function pythonSuite(stands: () => Stands): void {
         expect(await lastWords('BTCUSD', path)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^no token: /) })
       })
 
-      it('without a place on the streaming allow list', async () => {
+      it('without an entry in the streaming allow list', async () => {
         const { service } = stand()
         const { customerId, clientId, clientSecret } = await service.operator.createClient()
         const path = stand().writeCredentials('not-allowed', { client_id: clientId, client_secret: clientSecret })

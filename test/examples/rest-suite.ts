@@ -1,4 +1,4 @@
-/** The first ten minutes with the REST API, as its guide shows them: with curl, and with a generated client. */
+/** The first ten minutes with the REST API, as in the guide: with curl, and with a generated client. */
 import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -12,7 +12,7 @@ const BITCOIN_ADDRESS = 'bc1q[02-9ac-hj-np-z]{38}'
 
 export function restSuite(stands: () => Stands): void {
   describe.skipIf(CURL.isSkipped)(titleWith('REST with curl', CURL, 'curl'), () => {
-    it.each(transportsOf('TCP'))('does the first ten minutes over %s', async (transport) => {
+    it.each(transportsOf('TCP'))('completes the first ten minutes over %s', async (transport) => {
       const { credentialsPath, environment } = stands().of(transport)
       const script = join(FOLDER, 'first-ten-minutes.sh')
       const { code, stdout, stderr } = await startExample('sh', [script, credentialsPath], environment).result
@@ -53,9 +53,9 @@ export function restSuite(stands: () => Stands): void {
   })
 
   describe('REST with a generated client', () => {
-    it('does the first ten minutes, and its types hold', async () => {
+    it('completes the first ten minutes, and its types are correct', async () => {
       const stand = stands().of('TCP')
-      // As in a project of its own that has the packages installed.
+      // As in a project of its own in which the packages are installed.
       const folder = join(stand.service.folder, 'generated-client')
       mkdirSync(folder)
       writeFileSync(join(folder, 'package.json'), '{"type":"module"}')

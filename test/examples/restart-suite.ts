@@ -1,4 +1,4 @@
-/** A restart of the service under every kind of client: each sees 1012, and those that come again have a new book. */
+/** A restart of the service with every example client: each sees 1012, and those that reconnect get a new book. */
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -27,7 +27,7 @@ export function restartSuite(stands: () => Stands): void {
     relay?.close()
   })
 
-  it('a restart is seen as 1012, and survived', async () => {
+  it('a restart is seen as close code 1012, and clients recover from it', async () => {
     const stand = stands().of('TCP')
     const address = `127.0.0.1:${relay.port}`
     const path = stand.writeCredentials('relayed', { auth_url: `http://${address}`, ws_url: `ws://${address}` })

@@ -1,4 +1,7 @@
-/** Revocation under every kind of client: a revoked token brings each back with a new one, revoked access ends each. */
+/**
+ * Revocation with every example client: after a revoked token each reconnects with a new one, after revoked access each
+ * ends.
+ */
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { CHROMIUM, PYTHON, startExample } from '../support/foreign-programs.ts'
@@ -39,7 +42,7 @@ export function revocationSuite(stands: () => Stands): void {
     await operator.call('POST', `/clients/${clientId}/revoke-tokens`)
     await Promise.all(readers.map((reader) => reader.errorLine((line) => line === 'closed with 4001 token revoked')))
     await Promise.all(readers.map((reader) => firstLines(reader, reader.stdout().split('\n').length + 3)))
-    // The page's connection of before is closed: what is live now has a new token.
+    // The page's earlier connection is closed: a live one has a new token.
     if (page) await untilStatus(page, /live/)
 
     await operator.call('PATCH', `/customers/${customerId}`, { streaming: false })
@@ -52,7 +55,7 @@ export function revocationSuite(stands: () => Stands): void {
     await page?.close()
   })
 
-  it.skipIf(CHROMIUM.isSkipped)('a page that was given a token asks for a new one', async () => {
+  it.skipIf(CHROMIUM.isSkipped)('a page with a pasted token asks for a new one after a revocation', async () => {
     const stand = stands().of('TCP')
     const { operator } = stand.service
     const { clientId, clientSecret } = await operator.createClient()

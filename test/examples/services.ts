@@ -1,6 +1,6 @@
 /**
- * The services that the examples are run against: the built program over TCP and over TLS, each with a demo client, a
- * deep book from a venue of our own, and pings often enough to be seen.
+ * The services that the examples run against: the built program over TCP and over TLS, each with a demo client, a deep
+ * book from a simulated venue, and pings often enough to be observed.
  */
 import { createHash, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
@@ -25,12 +25,12 @@ import { type KrakenServer, startKrakenServer } from '../support/venues/kraken.t
 export const TRANSPORTS = ['TCP', 'TLS'] as const
 type TransportName = (typeof TRANSPORTS)[number]
 
-/** The transports that a client is run over: both in the long run, otherwise one. */
+/** The transports that a client is tested over: both in the long run, otherwise one. */
 export function transportsOf(ordinary: TransportName): readonly TransportName[] {
   return process.env.TIDEGATE_LONG === '1' ? TRANSPORTS : [ordinary]
 }
 
-/** Snapshots of this market are over the 64 KiB at which messages are cut into fragments. */
+/** Snapshots of this market exceed the 64 KiB at which messages are split into fragments. */
 export const DEEP_MARKET = 'DEEPUSD'
 export const DEEP_LEVELS = 1000
 
@@ -44,7 +44,7 @@ export interface CredentialsFile {
 
 export class Stand {
   readonly service: ServiceProcess
-  /** What makes a client of any kind trust the service's certificate. */
+  /** The environment in which a client of any kind trusts the service's certificate. */
   readonly environment: Readonly<Record<string, string>>
 
   constructor(service: ServiceProcess, environment: Readonly<Record<string, string>>) {
@@ -52,7 +52,7 @@ export class Stand {
     this.environment = environment
   }
 
-  /** The file that the demo wrote. */
+  /** The credentials file that the demo wrote. */
   get credentialsPath(): string {
     return join(this.service.folder, 'demo-client.json')
   }
@@ -61,7 +61,7 @@ export class Stand {
     return JSON.parse(readFileSync(this.credentialsPath, 'utf8')) as CredentialsFile
   }
 
-  /** The path of another credentials file with these members in the place of the demo's. */
+  /** Writes another credentials file with these members replaced; returns its path. */
   writeCredentials(name: string, members: Partial<CredentialsFile>): string {
     const path = join(this.service.folder, `${name}.json`)
     writeFileSync(path, JSON.stringify({ ...this.credentials, ...members }))
@@ -120,13 +120,13 @@ export class Stands {
     return stand
   }
 
-  /** Hash of the certificate's public key, by which Chromium can be told to trust it. */
+  /** Hash of the certificate's public key, which Chromium can be configured to trust. */
   get publicKeyHash(): string {
     const key = new X509Certificate(this.#certificate.cert).publicKey.export({ type: 'spki', format: 'der' })
     return createHash('sha256').update(key).digest('base64')
   }
 
-  /** Starts the service of this name; again, in its folder, when it was stopped. */
+  /** Starts the service of this name; restarts it in its folder if it was stopped. */
   async startService(name: TransportName): Promise<Stand> {
     const folder = join(this.folder.path, name)
     mkdirSync(folder, { recursive: true })
@@ -142,7 +142,7 @@ export class Stands {
     return stand
   }
 
-  /** What each of the services that were started has written so far. */
+  /** The output of each started service so far. */
   written(): string[] {
     return this.#services.map(({ command }) => command.stdout() + command.stderr())
   }
@@ -177,7 +177,7 @@ function makeCertificate(): Promise<Certificate> {
   })
 }
 
-/** Each kind of client has its own name for the file with the authorities it trusts. */
+/** Each kind of client has its own variable for the file of trusted certificates. */
 function trustIn(file: string): Record<string, string> {
   return {
     SSL_CERT_FILE: file,
@@ -187,7 +187,7 @@ function trustIn(file: string): Record<string, string> {
   }
 }
 
-/** A venue with one book of `DEEP_LEVELS` a side, which never changes. */
+/** A venue with one book of `DEEP_LEVELS` per side, which never changes. */
 function startDeepVenue(): Promise<KrakenServer> {
   const side = (first: number, step: number) =>
     Array.from({ length: DEEP_LEVELS }, (_, index): [number, number] => [first + index * step, 1.5])
@@ -197,7 +197,7 @@ function startDeepVenue(): Promise<KrakenServer> {
   return startKrakenServer({ recordings: [recording], speed: 1 })
 }
 
-/** Serves the browser example, as any web server would. */
+/** Serves the browser example over HTTP. */
 export interface PageServer {
   readonly origin: string
   close(): void

@@ -1,7 +1,7 @@
-/** What the streaming examples print, and how long to wait for it. */
+/** The output of the streaming examples, and waiting for it. */
 import type { RunningCommand } from '../support/command-line.ts'
 
-/** `TIME MARKET BID x AMOUNT ASK x AMOUNT`, every number in digits. */
+/** `TIME MARKET BID x AMOUNT ASK x AMOUNT`, without exponents. */
 export const BEST_LINE =
   /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) BTCUSD (\d+\.\d{2}) x (\d+\.\d{8}) (\d+\.\d{2}) x (\d+\.\d{8})$/
 
@@ -13,9 +13,10 @@ export async function firstLines(program: RunningCommand, count: number): Promis
 }
 
 /**
- * What no sound book shows: lines of another form, crossed prices, times that do not advance, a line printed twice.
+ * Returns problems that a correct book never shows: malformed lines, crossed prices, times that do not advance,
+ * repeated lines.
  * @param reconnects how often the first line of a new connection may have the time of the last one before it: a market
- *   that has not changed meanwhile sends the same book
+ * that has not changed sends the same book
  */
 export function flawsOf(lines: readonly string[], reconnects = 0): string[] {
   let repeated = 0

@@ -1,6 +1,6 @@
 /**
- * The streaming examples under `tidegate torture`, at a pace at which its pauses of three minutes pass in less than a
- * second: every scenario that applies to them, each example beside the others. What is not installed is skipped by name.
+ * The streaming examples under `tidegate torture`, at a pace at which its pauses of three minutes take less than a
+ * second: every applicable scenario, all examples concurrently. A missing program is skipped by name.
  */
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -14,7 +14,7 @@ import { BUILTIN_FLAGS } from './node-suite.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../examples')
 const PACE = ['--pace', '300']
-/** Skipped for every client of the base protocol, or at another pace than 1. */
+/** Skipped for every client of the base protocol, or at a pace other than 1. */
 const SKIPPED = ['silence', 'resume-cursor', 'resume-refused']
 
 const folder = temporaryFolder()
@@ -31,7 +31,7 @@ async function judge(run: TortureRun, alsoSkipped: readonly string[], expected =
   expect(skipped.filter((name) => ![...SKIPPED, ...alsoSkipped].includes(name))).toEqual([])
 }
 
-describe('under torture', () => {
+describe('every torture scenario is handled by', () => {
   it.concurrent('node/stream.mjs', async () => {
     const program = [process.execPath, join(EXAMPLES, 'node/stream.mjs'), 'BTCUSD']
     await judge(runTorture(folder.path, [...PACE, '--', ...program]), [])
@@ -61,7 +61,7 @@ describe('under torture', () => {
       const page = await newPage(chromium)
       await page.goto(pathToFileURL(join(EXAMPLES, 'browser/index.html')).href)
       const asked = () => run.stderr.text.split('waiting for the client').length - 1
-      // The page is asked to connect at first, and after each scenario that has stopped it.
+      // The page connects at first, and again after each scenario that has stopped it.
       for (let count = 1; ; count++) {
         await run.stderr.until('a question', () => isOver || asked() >= count)
         if (isOver) break

@@ -1,4 +1,4 @@
-/** Every attack with the counts of `npm run attack`, each once against a service of its own; nothing is timed. */
+/** Every attack with the counts of `npm run attack`, each once against a service of its own, without measuring time. */
 import { beforeAll, expect, it } from 'vitest'
 import { ATTACKS } from '../../attack/attacks.ts'
 import { runAttack } from '../../attack/runner.ts'

@@ -1,7 +1,7 @@
 /**
- * The short form of the attacks: small counts and a fixed seed, one after the other against one built service. What is
- * asserted are answers, counts, memory and processor time of the process; `npm run attack` measures how long others wait.
- * `TIDEGATE_SEED` repeats another seed.
+ * The short form of the attacks: small counts and a fixed seed, one after the other against one built service. The
+ * tests check responses, counts, memory and CPU time of the process; `npm run attack` measures the latency of other
+ * clients. `TIDEGATE_SEED` repeats another seed.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,10 +15,10 @@ import { ensureBuilt } from '../support/running-service.ts'
 const SEED = Number(process.env.TIDEGATE_SEED ?? 20_261_122)
 const CHOSEN = ATTACKS.filter(({ isInTests }) => isInTests)
 
-/** What all of the chosen need; none of them contradicts another. */
+/** The settings that the chosen attacks need; none contradicts another. */
 const SETTINGS = Object.assign({}, ...CHOSEN.map(({ settings }) => (typeof settings === 'object' ? settings : {})))
 
-/** Far longer than a service takes that is not hanging. */
+/** Far longer than a service takes that does not hang. */
 const ANSWER_MILLISECONDS_MAX = 30_000
 
 async function isAnswering(stage: Stage): Promise<boolean> {
@@ -54,7 +54,7 @@ describe(`one service under attack, seed ${SEED}`, () => {
     },
   )
 
-  it('ends well afterwards, without an error in its log', async () => {
+  it('stops cleanly afterwards, without an error in its log', async () => {
     const ending = await running()
     ending.signal('SIGTERM')
     expect(await ending.untilEnded(120_000)).toBe('code 0')
@@ -62,7 +62,7 @@ describe(`one service under attack, seed ${SEED}`, () => {
   })
 })
 
-describe('the tables of cases', () => {
+describe('the tables of attack cases', () => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/measurements/hostile.md'), 'utf8')
   const casesOf = (name: string) => ATTACKS.find((attack) => attack.name === name)?.cases ?? []
 
@@ -71,12 +71,12 @@ describe('the tables of cases', () => {
     ['token-claims', 26],
     ['raw-http', 60],
     ['stream-frames', 34],
-  ])('of %s has %i, each with a name of its own', (name, count) => {
+  ])('of %s have %i cases, each with a unique name', (name, count) => {
     expect(new Set(casesOf(name)).size).toBe(count)
     expect(casesOf(name)).toHaveLength(count)
   })
 
-  it('are all on the page of measurements, under their attack', () => {
+  it('are complete on the page of measurements, under their attack', () => {
     for (const { name, cases = [] } of ATTACKS) {
       expect(page, name).toContain(`| \`${name}\` |`)
       if (cases.length > 0) expect(page).toContain(`**${name}** (${cases.length}): ${cases.join('; ')}.`)

@@ -1,7 +1,7 @@
 /**
- * The built service under malformed traffic of every kind, over TLS and, in the long run, over TCP, while honest clients use it: each
- * request is answered as the public description says or closed with the documented code, and nobody else notices.
- * `TIDEGATE_LONG=1` sends more than 10,000 each from a fresh seed; `TIDEGATE_SEED` repeats one.
+ * The built service under malformed traffic of every kind, over TLS and, in the long run, over TCP, while well-behaved
+ * clients use it: each request is answered as documented or closed with the documented code, and no other client is
+ * affected. `TIDEGATE_LONG=1` sends more than 10,000 each from a fresh seed; `TIDEGATE_SEED` repeats one.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { certificateFiles, newCertificate } from '../support/certificates.ts'
@@ -17,15 +17,15 @@ const HONEST_CLIENTS = 3
 const MEGABYTE = 1_048_576
 
 /**
- * Eight attacks at a time, each with at most a body of 1 MiB, as bytes, text and values, and its reply: 40 MB.
- * The rest is what the collector leaves lying before it has to run, or can.
+ * Eight concurrent attacks, each with at most a body of 1 MiB, as bytes, text and values, and its reply: 40 MB. The
+ * rest is garbage that the collector has not reclaimed yet.
  */
 const GROWTH_BYTES_MAX = 600 * MEGABYTE
-/** Heartbeats come every second: work of the service that lasts longer than this keeps them. */
+/** Heartbeats are sent every second: work that blocks the event loop longer than this delays them. */
 const BEAT_GAP_MILLISECONDS_MAX = 5_000
 /**
- * Files that the service may open for itself meanwhile: those of its store, whose upkeep looks at many tables when it is
- * due. Far fewer than there are requests.
+ * Files that the service may open meanwhile: those of its store, whose upkeep opens many tables when it is due. Far
+ * fewer than there are requests.
  */
 const OPEN_FILES_SLACK = 60
 
@@ -54,9 +54,9 @@ for (const { transport, requests } of CAMPAIGNS) {
       const options = { wsUrl: service.ws, token: field.reader.token, markets: field.markets.slice(0, 2) }
       watch = new ProcessWatch(service.pid)
       honest = await HonestClients.start(HONEST_CLIENTS, { ...options, ca: certificate?.cert, watch })
-      // What a process loads and compiles once is no leak.
+      // What a process loads and compiles once is not a leak.
       await runAttacks(field, SEED + 1, 150)
-      // Nor are the tables that the embedded store opens for those who look at the metrics.
+      // Nor are the tables that the embedded store opens for a scrape of the metrics.
       await service.operator.metricsText()
       residentBefore = watch.residentBytes
       openFilesBefore = watch.openFiles
@@ -69,7 +69,7 @@ for (const { transport, requests } of CAMPAIGNS) {
       folder.remove()
     })
 
-    it('are each answered as the tables say, or closed with the documented code', async () => {
+    it('are each answered as documented, or closed with the documented code', async () => {
       const { service, field } = siege
       let isOver = false
       const campaign = runAttacks(field, SEED, requests).finally(() => {
@@ -111,7 +111,7 @@ for (const { transport, requests } of CAMPAIGNS) {
       expect(watch.residentBytesMax - residentBefore).toBeLessThan(GROWTH_BYTES_MAX)
     })
 
-    it('leave the service able to stop, without an error in its log and without a secret in anything it wrote', async () => {
+    it('do not prevent the service from stopping, without an error in its log or a secret in its output', async () => {
       watch.stop()
       await honest.close()
       expect(await stopAttackedService(siege)).toEqual([])

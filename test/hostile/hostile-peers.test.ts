@@ -1,7 +1,7 @@
 /**
- * Peers that are hostile by what they do with time rather than by what they send: requests that never end, answers that
- * are never read, connections that fall silent, the largest request there can be, again and again. One built service
- * has to bear them all, and honest clients notice none of it.
+ * Peers that are hostile by their timing and not by their bytes: requests that never end, responses that are never
+ * read, connections that become silent, the largest request repeated. One built service has to withstand them all, and
+ * well-behaved clients are not affected.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,18 +16,18 @@ import { frameBytes, handshakeHead, OPCODES, StreamPeer } from './stream-peer.ts
 const MEGABYTE = 1_048_576
 const HONEST_CLIENTS = 2
 const OUTBOX_BYTES_MAX = 262_144
-/** `docs/slow-readers.md`: what a reply to the largest request comes to, with as few entries as are allowed here. */
+/** `docs/slow-readers.md`: the size of the reply to the largest request, with as few entries as allowed here. */
 const REPLY_BYTES_MAX = 70_000
-/** How long a head may be slower than the least rate. */
+/** For how long a request head may be slower than the minimum rate. */
 const SLOW_SECONDS = 5
 const ENDLESS_REQUESTS = 1_000
 const ENDLESS_MILLISECONDS_MAX = 240_000
-/** Peers here answer no ping; honest clients do, also where this process does not get to run for a while. */
+/** Peers here answer no ping; honest clients do, even if this process is not scheduled for a while. */
 const SILENCE_SECONDS = 8
 /**
- * A thousand connections of 20 KB, the values of the largest request and its reply, for some rounds of the collector,
- * which has seldom time to run on a busy machine. What waits for a peer is counted exactly, where it waits; this is for
- * whatever else a peer could make grow.
+ * A thousand connections of 20 KB, and the values of the largest request and its reply, for a few runs of the
+ * collector, which runs rarely on a busy machine. The data queued for a peer is counted exactly elsewhere; this is for
+ * any other growth.
  */
 const GROWTH_BYTES_MAX = 600 * MEGABYTE
 
@@ -71,27 +71,27 @@ function entriesRequest(type: string, entries: readonly object[]): string {
   return JSON.stringify({ type, channels: entries })
 }
 
-/** Sent while everything else goes on, and looked at in the end: each is given up after five to ten seconds. */
+/** Sent while the other tests run, and checked at the end: each is closed after five to ten seconds. */
 let endless: readonly RawPeer[] = []
-/** How many milliseconds after all of them were begun each was given up. */
+/** The milliseconds from the start of all of them until each was closed. */
 let endlessMilliseconds: Promise<number[]> | undefined
 let dribble: NodeJS.Timeout | undefined
 
 describe('a thousand requests that never end', () => {
-  it('let honest handshakes pass', async () => {
+  it('do not delay honest handshakes', async () => {
     const { field } = siege
     const head = handshakeHead(field.reader.token)
     const begin = performance.now()
     endless = await Promise.all(Array.from({ length: ENDLESS_REQUESTS }, () => RawPeer.connect(field.stream)))
     for (const [index, peer] of endless.entries()) {
-      // Half a head each, from nothing at all to all but the last byte.
+      // Half a head each, from nothing to all but the last byte.
       peer.send(head.slice(0, Math.floor((index / ENDLESS_REQUESTS) * head.length)))
     }
     const lasting = endless.map((peer) =>
       peer.untilEnded(ENDLESS_MILLISECONDS_MAX).then(() => performance.now() - begin),
     )
     endlessMilliseconds = Promise.all(lasting)
-    // Looked at in the end, also where one of them has failed before.
+    // Checked at the end, even if one of them has failed before.
     endlessMilliseconds.catch(() => undefined)
     dribble = setInterval(() => {
       for (const peer of endless.slice(800, 900)) peer.send('X: y\r\n')
@@ -101,14 +101,14 @@ describe('a thousand requests that never end', () => {
 })
 
 describe('a peer that', () => {
-  it('asks for the largest replies and reads none holds the mark and one reply, and gets every one when it reads on', async () => {
+  it('requests the largest replies and reads none occupies the high-water mark and one reply, and gets every reply when it reads', async () => {
     const { subscriptionsMax, inboundBytesMax } = siege.field
     const type = 'x'.repeat(Math.floor(inboundBytesMax / subscriptionsMax) - 20)
     const request = entriesRequest('subscribe', new Array(subscriptionsMax).fill({ type }))
     const frame = frameBytes({ opcode: OPCODES.text, payload: request })
     const peer = await openStream()
     peer.peer.socket.pause()
-    // 20 MB of replies, more than both kernels take.
+    // 20 MB of replies, more than the kernel buffers of both sides.
     const asked = 300
     for (let count = 0; count < asked; count++) peer.peer.send(frame)
     await expect.poll(() => siege.service.operator.metric('tidegate_connections_behind')).toBe(1)
@@ -117,7 +117,7 @@ describe('a peer that', () => {
       const queued = await siege.service.operator.metric('tidegate_send_queue_bytes')
       expect(queued).toBeLessThan(OUTBOX_BYTES_MAX + REPLY_BYTES_MAX)
     }
-    // It reads: what it asked is answered, in order, and nothing is lost.
+    // It reads: its requests are answered in order, and none is lost.
     peer.peer.socket.resume()
     await peer.peer.until('all replies', () => peer.replies.length === asked, 60_000)
     expect(new Set(peer.replies).size).toBe(1)
@@ -125,13 +125,13 @@ describe('a peer that', () => {
     peer.destroy()
   })
 
-  it('asks without end and reads nothing is read no further, and dropped when it goes', async () => {
+  it('sends requests without end and reads nothing is no longer read, and its resources are freed when it disconnects', async () => {
     const frame = frameBytes({ opcode: OPCODES.text, payload: '{"type":"subscription_list"}' })
     const batch = Buffer.concat(Array.from({ length: 2_000 }, () => frame))
     const peer = await openStream()
     peer.sendText(entriesRequest('subscribe', [{ type: 'market_data', params: { market: 'BTCUSD' } }]))
     peer.peer.socket.pause()
-    // Until neither kernel takes any more.
+    // Until the kernel buffers of both sides are full.
     let written = 0
     while (peer.peer.socket.writableLength < 4 * MEGABYTE && written < 64 * MEGABYTE) {
       peer.peer.send(batch)
@@ -145,7 +145,7 @@ describe('a peer that', () => {
     await expect.poll(connections).toBe(HONEST_CLIENTS)
   })
 
-  it('subscribes and unsubscribes a thousand times is answered each time and has no books left over', async () => {
+  it('subscribes and unsubscribes a thousand times is answered each time and leaves no book behind', async () => {
     const peer = await openStream()
     const channel = { type: 'market_data', params: { market: 'ETHUSD' } }
     for (let count = 0; count < 500; count++) {
@@ -162,7 +162,7 @@ describe('a peer that', () => {
     peer.destroy()
   })
 
-  it('subscribes more than it may gets each entry answered: some, then duplicates, then the limit', async () => {
+  it('subscribes to more than allowed gets a result for each entry: successes, then duplicates, then the limit', async () => {
     const { markets, subscriptionsMax } = siege.field
     const entries = ['market_data', 'market_data.top_of_book', 'execution_data'].flatMap((type) =>
       markets.map((market) => ({ type, params: { market } })),
@@ -180,7 +180,7 @@ describe('a peer that', () => {
     peer.destroy()
   })
 
-  it('puts more entries into one request than it may subscribe gets it back as a whole, and nothing changes', async () => {
+  it('sends a request with more entries than it may subscribe to has it rejected as a whole', async () => {
     const { subscriptionsMax } = siege.field
     const peer = await openStream()
     for (const count of [subscriptionsMax + 1, 1_000, 20_000]) {
@@ -195,7 +195,7 @@ describe('a peer that', () => {
     peer.destroy()
   })
 
-  it('pings as often as it may while it reads nothing gets the newest pong, once it reads', async () => {
+  it('sends the maximum rate of pings without reading gets only the newest pong when it reads', async () => {
     const peer = await openStream()
     peer.peer.socket.pause()
     for (let count = 0; count < 90; count++) peer.send({ opcode: OPCODES.ping, payload: `ping ${count}` })
@@ -206,7 +206,7 @@ describe('a peer that', () => {
     peer.destroy()
   })
 
-  it('disappears in the middle of a body, or of a message, is no error of the service', async () => {
+  it('disconnects in the middle of a body or a message causes no error of the service', async () => {
     const { stream, operator, operatorToken } = siege.field
     const fields = `Host: a\r\nContent-Length: 1000\r\nAuthorization: Bearer ${operatorToken}\r\n`
     const form = `POST /oauth2/token HTTP/1.1\r\n${fields}Content-Type: application/x-www-form-urlencoded\r\n\r\n`
@@ -217,14 +217,14 @@ describe('a peer that', () => {
       peers[1]?.send(`${json}{"name":"`)
       const streamPeer = await openStream()
       streamPeer.peer.send(frameBytes({ opcode: OPCODES.text, payload: 'x'.repeat(1_000) }).subarray(0, 500))
-      // Answered behind it on the same kind of connection: what was sent has been read by then.
+      // Answered later on the same kind of connection: the bytes sent before have been read by then.
       await honest.compareWithNewcomer()
       for (const peer of [...peers, streamPeer.peer]) peer.reset()
     }
     await expect.poll(connections).toBe(HONEST_CLIENTS)
   })
 
-  it('is killed, stopped for good, or silent for the time of the setting leaves its place', async () => {
+  it('is killed, stopped, or silent for the configured time frees its slot', async () => {
     const { stream, reader } = siege.field
     const settings = JSON.stringify({ ...stream, head: handshakeHead(reader.token) })
     const start = () =>
@@ -241,7 +241,7 @@ describe('a peer that', () => {
     killed.kill('SIGKILL')
     await expect.poll(connections).toBe(HONEST_CLIENTS)
     await open(stopped)
-    // Its kernel goes on taking data for it, as a machine that hangs would for a while.
+    // Its kernel still accepts data, as that of a hanging machine does for a while.
     stopped.kill('SIGSTOP')
     // Answers no ping and sends nothing.
     const begin = performance.now()
@@ -254,18 +254,18 @@ describe('a peer that', () => {
   })
 })
 
-describe('the thousand requests that never ended', () => {
+describe('the thousand requests that never end', () => {
   it('are answered with 408 in time', async () => {
     const milliseconds = await endlessMilliseconds
-    // The service looks once a second; the first are those of which too little has come.
+    // The service checks once a second; the first are those that sent too little.
     expect(Math.min(...(milliseconds as number[]))).toBeGreaterThan((SLOW_SECONDS - 1) * 1_000)
     const statuses = new Set(endless.map(({ received }) => readAnswer(received)?.status))
     expect([...statuses]).toEqual([408])
   })
 })
 
-describe('after all of them', () => {
-  it('honest clients have noticed nothing, memory is as it was, and the service stops well', async () => {
+describe('after all hostile peers', () => {
+  it('honest clients were not affected, memory is as before, and the service stops cleanly', async () => {
     await honest.compareWithNewcomer()
     expect(honest.problems()).toEqual([])
     const growth = watch.residentBytesMax - residentBefore

@@ -1,7 +1,7 @@
 /**
- * Guessing at the token endpoint of the built service: answers tell nothing about which clients there are, the sixth
- * failure in a minute has to wait, a crowd of guesses from one address is slowed down, and a client with the right
- * secret gets its tokens, at the same address too.
+ * Guessing secrets at the token endpoint of the built service: responses do not reveal which clients exist, clients
+ * have to wait from the sixth failure in a minute, many guesses from one address are limited in rate, and a client with
+ * the right secret gets its tokens, at the same address too.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ensureBuilt, STREAM_SCOPE, temporaryFolder } from '../support/running-service.ts'
@@ -11,7 +11,7 @@ import type { RawAnswer } from './raw-peer.ts'
 
 const FAILURES_FREE = 5
 const WAIT_SECONDS_MAX = 60
-/** The documented default of `auth.token_rate_per_second`, and the burst that goes with it. */
+/** The documented default of `auth.token_rate_per_second`, and its burst. */
 const RATE = 50
 const BURST = 200
 
@@ -29,14 +29,14 @@ afterAll(async () => {
   folder.remove()
 })
 
-/** Asks for a token from one address of the loopback network. */
+/** Requests a token from one address of the loopback network. */
 function ask(from: string, credentials: Omit<Credentials, 'token'>): Promise<RawAnswer> {
   return askForToken({ ...siege.field.stream, from }, credentials, STREAM_SCOPE)
 }
 
 /**
- * An answer without what differs between any two: ids, times, what is left of the address' rate, and of a wait that
- * began at another moment.
+ * A response without the parts that differ between any two: ids, times, the remaining rate of the address, and the
+ * remaining delay.
  */
 function telling({ status, headers, body }: RawAnswer): string {
   const differs = ['date', 'x-request-id', 'ratelimit']
@@ -54,8 +54,8 @@ function wrong(clientId: string) {
   return { clientId, clientSecret: `${SECRET_MARK}-guess` }
 }
 
-describe('guessing', () => {
-  it('is answered the same for a client that is there, one that is not, and one that is disabled, as often as one likes', async () => {
+describe('guessing a client secret', () => {
+  it('is answered identically for an existing, an unknown and a disabled client, however often', async () => {
     const { reader, unlisted } = siege.field
     await siege.service.operator.call('PATCH', `/clients/${unlisted.clientId}`, { enabled: false })
     const nobody = '00000000-0000-4000-8000-000000000000'
@@ -90,12 +90,12 @@ describe('guessing', () => {
     expect(Math.max(...waits)).toBeLessThanOrEqual(WAIT_SECONDS_MAX)
     // The right secret does not wait.
     expect((await ask(from, reader)).status).toBe(200)
-    // Elsewhere, and for another client at the same place, nothing has happened.
+    // Other addresses, and other clients at the same address, are not affected.
     expect((await ask('127.0.0.12', reader)).status).toBe(200)
     expect(JSON.parse((await ask(from, scopeless)).body)).toMatchObject({ error: 'invalid_scope' })
   })
 
-  it('at many clients from one address is held to the rate of an address, with the fields that say so', async () => {
+  it('at many clients from one address is limited to the rate of an address, with the rate headers', async () => {
     const answers: RawAnswer[] = []
     const guesses = BURST + 200
     const guess = async (from: number): Promise<void> => {
@@ -119,7 +119,7 @@ describe('guessing', () => {
     expect((await ask('127.0.0.14', siege.field.reader)).status).toBe(200)
   })
 
-  it('behind a shared address costs the right secret none of 130 grants', async () => {
+  it('from a shared address costs the right secret none of 130 grants', async () => {
     const { reader } = siege.field
     const from = '127.0.0.15'
     const guesses = { ended: false, refused: 0 }
@@ -135,7 +135,7 @@ describe('guessing', () => {
     expect(statuses).toEqual(Array(130).fill(200))
   })
 
-  it('leaves no error and no secret in anything the service wrote', async () => {
+  it('leaves no error and no secret in the output of the service', async () => {
     expect(await stopAttackedService(siege)).toEqual([])
   })
 })

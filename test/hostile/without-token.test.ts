@@ -1,6 +1,7 @@
 /**
- * The built service under what once ended or filled it without a token: WebSocket handshakes with the operator listener
- * that end in a reset or stay, request heads that never end, and more connections than it may have open files.
+ * The built service under attacks without a token that once stopped or filled it: WebSocket handshakes with the
+ * operator listener that end in a reset or stay open, request heads that never end, and more connections than it may
+ * have open files.
  */
 import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -47,7 +48,7 @@ describe('request heads that never end', () => {
     ['in the URL', `GET /${'x'.repeat(HEAD_BYTES)}`],
     ['in one field', `GET / HTTP/1.1\r\nHost: x\r\nA: ${'x'.repeat(HEAD_BYTES)}`],
     ['in many fields', `GET / HTTP/1.1\r\nHost: x\r\n${`${'a'.repeat(20)}: ${'b'.repeat(2_500)}\r\n`.repeat(178)}`],
-  ])('%s hold no more than the budget, in any number', async (_case, head) => {
+  ])('%s occupy no more than the budget, in any number', async (_case, head) => {
     const before = watch.residentBytes
     const target = targetOf(service.http)
     const peers: RawPeer[] = []
@@ -64,10 +65,10 @@ describe('request heads that never end', () => {
     expect(await service.operator.metric('tidegate_http_unfinished_bytes{listener="public"}')).toBeLessThanOrEqual(
       UNFINISHED_BYTES_MAX,
     )
-    // A request that comes meanwhile is answered.
+    // A request that arrives meanwhile is answered.
     const answer = await exchange(target, `GET /openapi.json?${'x'.repeat(100_000)} HTTP/1.1\r\nHost: x\r\n\r\n`)
     expect(answer?.status).toBe(200)
-    // Together the heads have 315 MB; what the collector has not taken yet is allowed for.
+    // Together the heads have 315 MB; memory that the collector has not reclaimed yet is allowed for.
     expect(watch.residentBytes - before).toBeLessThan(200 * MEGABYTE)
     for (const peer of peers) peer.destroy()
   })
@@ -76,7 +77,7 @@ describe('request heads that never end', () => {
 const PRLIMIT = spawnSync('prlimit', ['--version']).status === 0
 
 describe.skipIf(!PRLIMIT)(`more connections than open files${PRLIMIT ? '' : ' (needs prlimit)'}`, () => {
-  it('end none of those that are there; the node is not ready until there is room again', async () => {
+  it('close none of the existing ones; the node is not ready until a descriptor is free again', async () => {
     const probe = await RawPeer.connect(targetOf(service.operator.url))
     const ask = async (): Promise<{ status: number; failing: string[] }> => {
       probe.received = Buffer.alloc(0)
@@ -103,7 +104,7 @@ describe.skipIf(!PRLIMIT)(`more connections than open files${PRLIMIT ? '' : ' (n
 })
 
 describe('WebSocket handshakes with the operator listener', () => {
-  it('that end in a reset do not end the process', async () => {
+  it('that end in a reset do not stop the process', async () => {
     const target = targetOf(service.operator.url)
     for (let count = 0; count < 300; count++) {
       const peer = await RawPeer.connect(target)
@@ -114,7 +115,7 @@ describe('WebSocket handshakes with the operator listener', () => {
     expect(await isAlive()).toBe(true)
   })
 
-  it('that stay are answered and ended, and SIGTERM ends the process in time', async () => {
+  it('that stay open are answered and closed, and SIGTERM stops the process in time', async () => {
     const target = targetOf(service.operator.url)
     const peers = await Promise.all(Array.from({ length: 50 }, () => RawPeer.connect(target)))
     for (const peer of peers) peer.send(HANDSHAKE)

@@ -1,8 +1,8 @@
 /**
- * A disk on which recorded changes happen, and what it may hold after a loss of power at any moment. The content of a
- * file is certain up to its last sync; of every later write each page of 4 KiB may be there in any of its versions, torn
- * at 512 bytes, and sizes likewise. Names are certain up to a sync: of their folder (`strict`, what POSIX promises), or of
- * anything (`journal`, what ext4 and xfs do, where later changes survive as a prefix).
+ * A simulated disk that applies recorded changes, and the states that it may be in after a loss of power at any moment.
+ * The content of a file is certain up to its last sync; of every later write each page of 4 KiB may have any of its
+ * versions, torn at 512 bytes, and sizes likewise. Names are certain up to a sync: of their folder (`strict`, the
+ * guarantee of POSIX), or of any file (`journal`, as ext4 and xfs do, where later changes survive as a prefix).
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
@@ -14,12 +14,12 @@ const SECTOR_BYTES = 512
 const O_CREAT = 64
 const O_TRUNC = 512
 
-/** A change of content that no sync has made certain. */
+/** A change of content that is not yet durable. */
 type Write = { readonly offset: number; readonly data: Buffer } | { readonly size: number }
 
 interface File {
   readonly isFolder: false
-  /** What is certain. */
+  /** The durable content. */
   content: Buffer
   pending: Write[]
 }
@@ -27,13 +27,13 @@ interface File {
 interface NameChange {
   readonly folder: Folder
   readonly name: string
-  /** Undefined where the name is taken away. */
+  /** Undefined where the name is removed. */
   readonly entry: Entry | undefined
 }
 
 interface Folder {
   readonly isFolder: true
-  /** As the process sees it, and what is certain under each model. */
+  /** The files as the process sees them, and as they are durable under each model. */
   readonly now: Map<string, Entry>
   readonly strict: Map<string, Entry>
   readonly journal: Map<string, Entry>
@@ -43,7 +43,7 @@ interface Folder {
 type Entry = File | Folder
 export type Model = 'strict' | 'journal'
 
-/** Which syncs count: a mistake in the program under test is played by losing some of them. */
+/** Which syncs are effective: defects of the program under test are simulated by ignoring some of them. */
 export type CountsSync = (path: string, isFolder: boolean) => boolean
 
 export class Disk {
@@ -51,10 +51,10 @@ export class Disk {
   readonly #top: Folder
   readonly #countsSync: CountsSync
   readonly #open = new Map<number, { readonly entry: Entry; readonly path: string }>()
-  /** Changes of names that the journal has not written, a rename as one. */
+  /** Changes of names that the journal has not written; a rename counts as one. */
   #journal: NameChange[][] = []
 
-  /** @param root the folder that was recorded @param base a copy of what it held before, certain */
+  /** @param root the recorded folder @param base a copy of its earlier content, which is durable */
   constructor(root: string, base: string, countsSync: CountsSync = () => true) {
     this.#root = root
     this.#top = load(base)
@@ -79,7 +79,7 @@ export class Disk {
     }
   }
 
-  /** Writes one state that a loss of power now may leave. */
+  /** Writes one of the states that a loss of power at this moment may leave. */
   writeState(folder: string, model: Model, random: Random): void {
     const certain = new Map<Folder, Map<string, Entry>>()
     const namesOf = (of: Folder): Map<string, Entry> => {
@@ -96,7 +96,7 @@ export class Disk {
     if (model === 'journal') {
       for (const changes of this.#journal.slice(0, random.integer(this.#journal.length + 1))) survive(changes)
     }
-    // The log and the data are lost apart from each other too: it is their order that keeps a store whole.
+    // The log and the data are lost independently: only their order keeps a store consistent.
     const lost = random.pick(['any', 'any', 'log', 'data'] as const)
     const walk = (from: Folder, to: string): void => {
       if (model === 'strict') for (const changes of surviving(from.pending, random)) survive(changes)
@@ -194,7 +194,7 @@ function load(path: string): Folder {
   return folder
 }
 
-/** None, all, the first, or any of the changes of names. */
+/** None, all, the first, or any of the pending changes of names. */
 function surviving(changes: readonly NameChange[][], random: Random): readonly NameChange[][] {
   const how = random.integer(4)
   if (how === 0) return []
@@ -235,7 +235,10 @@ function contentAfterLoss({ content, pending }: File, how: 'any' | 'none' | 'all
   return applied(content, anyPages(pending, random))
 }
 
-/** Of each page any number of its writes, the next one perhaps torn; truncations stand between them as they were. */
+/**
+ * Applies any number of the writes of each page, the next one perhaps torn; truncations keep their position between
+ * them.
+ */
 function anyPages(writes: readonly Write[], random: Random): Write[] {
   const kept = new Map<number, number>()
   const written = new Map<number, number>()

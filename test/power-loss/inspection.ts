@@ -1,11 +1,11 @@
-/** What must be true of a store after a loss of power, and the tables that the workload needs for it. */
+/** The invariants of a store after a loss of power, and the tables that the workload needs for them. */
 import { createLog } from '../../src/base/log.ts'
 import type { Db } from '../../src/store/db.ts'
 import { openEmbedded } from '../../src/store/embedded.ts'
 import { sql } from '../../src/store/sql.ts'
 import { createSlowClock } from '../support/slow-clock.ts'
 
-/** Numbers of transactions, by the marks before the loss. */
+/** Numbers of transactions, by the marks recorded before the loss. */
 export interface Marks {
   readonly started: ReadonlySet<number>
   readonly answered: ReadonlySet<number>
@@ -28,7 +28,7 @@ const TABLES = `
   insert into counter values (0);
   create table done (tx bigint primary key, place bigint not null unique, kept int not null)`
 
-/** Each has to be 0. */
+/** Queries whose result has to be 0. */
 const CHECKS: Readonly<Record<string, string>> = {
   'transactions that are missing before others': 'select (select n from counter) - count(*) as n from done',
   'places that are missing': 'select coalesce(max(place), 0) - count(*) as n from done',
@@ -45,7 +45,7 @@ const CHECKS: Readonly<Record<string, string>> = {
 const BY_INDEX = 'set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_sort = off'
 const BY_TABLE =
   'set local enable_indexscan = off; set local enable_indexonlyscan = off; set local enable_bitmapscan = off'
-/** The same by an index and by the table. */
+/** Queries that must return the same by index and by table scan. */
 const BOTH_WAYS = [
   'select count(*) as n, sum(amount) as s from (select amount from entry order by amount, id) as ordered',
   'select count(*) as n, sum(amount) as s from (select id, amount from entry order by id) as ordered',
@@ -56,14 +56,16 @@ const BOTH_WAYS = [
 const open = (folder: string): Promise<Db> =>
   openEmbedded({ folder, log: createLog('silent'), clock: createSlowClock() })
 
-/** A new store with the tables of the workload. */
+/** Creates a new store with the tables of the workload. */
 export async function makeStore(folder: string): Promise<void> {
   const db = await open(folder)
   await sql.raw(TABLES).execute(db.tables())
   await db.close()
 }
 
-/** Everything that is wrong with the store in that folder; it is written to, closed and opened once more. */
+/**
+ * Returns every violated invariant of the store in that folder; the store is written to, closed and opened once more.
+ */
 export async function problemsOf(folder: string, marks: Marks): Promise<string[]> {
   let db: Db
   try {

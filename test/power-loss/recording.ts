@@ -1,11 +1,11 @@
-/** What the recorder (recorder.c) wrote of a process: every change of its files, in order, and its marks. */
+/** The output of the recorder (recorder.c) for a process: every change of its files, in order, and its marks. */
 import { readFileSync } from 'node:fs'
 
 export interface Change {
-  /** Open, close, write, truncate, sync, rename, unlink (or rmdir), make a folder, mark. */
+  /** Open, close, write, truncate, sync, rename, unlink (or rmdir), mkdir, mark. */
   readonly kind: 'O' | 'C' | 'W' | 'T' | 'S' | 'R' | 'U' | 'D' | 'M'
   readonly descriptor: number
-  /** Of open. */
+  /** Of an open. */
   readonly flags: number
   /** The path, or the text of a mark. */
   readonly text: string

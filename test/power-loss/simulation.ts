@@ -9,7 +9,7 @@ import { type CountsSync, Disk } from './disk.ts'
 import { makeStore, problemsOf } from './inspection.ts'
 import { type Change, readRecording } from './recording.ts'
 
-/** The C compiler of the machine: the recorder is a library that is loaded before the process's own. */
+/** The C compiler of the machine: the recorder is a library that is preloaded into the process. */
 export const hasCompiler = spawnSync('cc', ['--version'], { stdio: 'ignore' }).status === 0
 
 export interface Simulation {
@@ -17,14 +17,14 @@ export interface Simulation {
   readonly disks: number
   readonly transactions: number
   readonly setUp?: 'product' | 'unsynced' | 'no-page-images'
-  /** Which syncs count; all when absent. */
+  /** Which syncs are effective; all when absent. */
   readonly countsSync?: CountsSync
-  /** Takes a transaction for answered when its commit is sent. */
+  /** Treats a transaction as acknowledged as soon as its commit is sent. */
   readonly isAnsweredEarly?: boolean
   readonly onDisk?: (number: number, problems: readonly string[]) => void
 }
 
-/** The disks on which something is wrong, with what. */
+/** The disks with violated invariants. */
 export async function simulate(options: Simulation): Promise<string[][]> {
   const { seed, disks, transactions, setUp = 'product', countsSync, isAnsweredEarly = false, onDisk } = options
   const random = new Random(seed)
@@ -79,7 +79,10 @@ function record(folder: string, root: string, workload: readonly string[]): Chan
   return readRecording(log)
 }
 
-/** How many disks after which change: anywhere, right after an answer, and around syncs and changes of names. */
+/**
+ * How many disks to simulate after which change: anywhere, right after an acknowledgement, and around syncs and
+ * renames.
+ */
 function momentsIn(changes: readonly Change[], disks: number, random: Random): Map<number, number> {
   const places = (isPlace: (change: Change) => boolean) =>
     [...changes.keys()].filter((index) => isPlace(changes[index] as Change))

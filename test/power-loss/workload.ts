@@ -1,10 +1,11 @@
 /**
- * The process whose disk loses its power: four callers at once write transactions of many kinds to the embedded store in
- * a folder. It marks in the recording which transaction begins (START n), is about to commit (SENT n) and was answered
- * (ACK n). Arguments: the set-up, the folder, the seed, the number of transactions. It ends without closing the store.
+ * The process whose disk loses its power: four concurrent callers write transactions of many kinds to the embedded
+ * store in a folder. It marks in the recording which transaction begins (START n), is about to commit (SENT n) and was
+ * acknowledged (ACK n). Arguments: the set-up, the folder, the seed, the number of transactions. It ends without
+ * closing the store.
  *
- * `product` is the store as the service opens it. The others are set-ups that have to be caught: `unsynced` opens PGlite
- * without our files, `no-page-images` with syncs but without full-page writes, one caller after the other.
+ * `product` is the store as the service opens it. The others are defective set-ups: `unsynced` opens PGlite without our
+ * files, `no-page-images` with syncs but without full-page writes, one caller after the other.
  */
 import { accessSync } from 'node:fs'
 import { PGlite } from '@electric-sql/pglite'
@@ -39,7 +40,7 @@ function mark(text: string): void {
   try {
     accessSync(`/RECORD ${text}`)
   } catch {
-    // The recorder has seen the path, which exists nowhere.
+    // The recorder has seen the path, which does not exist.
   }
 }
 
@@ -110,7 +111,7 @@ async function rollBack(): Promise<void> {
   })
 }
 
-/** What a transaction does; it returns how many rows of `entry` it leaves. */
+/** Runs a random transaction; returns how many rows of `entry` it leaves. */
 type Kind = (run: Run, tx: number) => Promise<number>
 
 function kindOf(tx: number): Kind {
@@ -142,7 +143,7 @@ async function rewrite(run: Run): Promise<number> {
   return 0
 }
 
-/** Takes the rows of an earlier transaction away, and notes it there. */
+/** Undoes the rows of an earlier transaction, and records that there. */
 async function remove(run: Run, tx: number): Promise<number> {
   const victim = 1 + random.integer(tx)
   await run(`delete from entry where tx = ${victim}`)
