@@ -1,4 +1,4 @@
-/** Key material for tests: extended public keys of accounts that anybody could derive, each from its own number. */
+/** Key material for tests: extended public keys of publicly known accounts, each derived from its own number. */
 import { HDKey } from '@scure/bip32'
 
 /** The extended public key of an account. */
@@ -6,7 +6,7 @@ export function accountPublicKey(number: number): string {
   return HDKey.fromMasterSeed(Buffer.alloc(32, number)).derive("m/84'/0'/0'").publicExtendedKey
 }
 
-/** Flags that give a node a key for every family that takes one. */
+/** Flags that configure a node with a key for every address family that takes one. */
 export const ALL_KEYS = Object.fromEntries(
   ['bitcoin', 'bitcoin_cash', 'litecoin', 'dogecoin', 'evm'].map((family, index) => [
     `custody.${family}.xpub`,

@@ -1,7 +1,7 @@
 /**
- * Random messages of two to four sources of one market. Their books stay uncrossed by themselves for most of the messages,
- * around mids that drift apart and back: a message takes away what it would cross, unless it is meant to violate. Sources
- * are lost and come back, repeat themselves, pause, miss executions, and send impossible levels.
+ * Random messages of two to four sources of one market. Mostly their books do not cross, around mid prices that drift
+ * apart and back: a message removes what it would cross, unless it is meant to violate the rule. Sources are lost and
+ * recover, repeat themselves, pause, miss executions, and send impossible levels.
  */
 import fc from 'fast-check'
 import { ASK, BID, type LevelChange, type MarketEvent, type Side } from '../../src/market/event.ts'
@@ -9,7 +9,7 @@ import { NaiveBook } from './naive-book.ts'
 
 interface Offer {
   readonly source: number
-  /** How much later than the one before it comes; some share a millisecond, some come after a long pause. */
+  /** The delay after the previous message; some share a millisecond, some follow a long pause. */
   readonly pauseMilliseconds: number
   readonly event: MarketEvent
 }

@@ -9,7 +9,7 @@ import formats from 'ajv-formats'
 // biome-ignore lint/suspicious/noExplicitAny: documents are walked by name
 export type Node = any
 
-/** Where a document breaks the structure of its own standard, OpenAPI 3.1 or AsyncAPI 3.0; empty: nowhere. */
+/** Returns where a document violates its own standard, OpenAPI 3.1 or AsyncAPI 3.0; empty: nowhere. */
 export async function structureFaults(root: Node): Promise<string[]> {
   const config = await createConfig({ rules: { struct: 'error', 'no-unresolved-refs': 'error' } })
   const found = await lintFromString({ source: JSON.stringify(root), absoluteRef: 'document.json', config })
@@ -17,8 +17,8 @@ export async function structureFaults(root: Node): Promise<string[]> {
 }
 
 /**
- * The document with objects that may have no member but those described, wherever it does not say otherwise: in the
- * answers of the REST API, and in the schemas they refer to. Errors may be extended.
+ * The document with objects that allow no members except those described, unless it states otherwise: in the responses
+ * of the REST API, and in the schemas they refer to. Errors may be extended.
  */
 export function closed(root: Node): Node {
   const close = (schemas: Node): Node =>
@@ -45,19 +45,19 @@ export class ApiDocument {
   constructor(root: Node) {
     this.root = root
     formats.default(this.#ajv)
-    // Only its format says how large it may be.
+    // Only its format bounds its length.
     this.#ajv.addFormat('int32', { type: 'number', validate: (value) => Number.isInteger(value) && value < 2 ** 31 })
     this.#ajv.addSchema({ $id: 'https://api.test/', ...root })
   }
 
-  /** What a node stands for: itself, or what it refers to. */
+  /** Resolves a node: itself, or what it refers to. */
   resolve(node: Node): Node {
     let found = node
     while (found?.$ref !== undefined) found = this.at(found.$ref.slice(1))
     return found
   }
 
-  /** What stands at a JSON pointer; throws when there is nothing. */
+  /** Returns the value at a JSON pointer; throws if there is none. */
   at(pointer: string): Node {
     let node = this.root
     for (const step of pointer.split('/').slice(1)) {
@@ -67,7 +67,7 @@ export class ApiDocument {
     return node
   }
 
-  /** In what a value breaks a schema of this document; empty: in nothing. */
+  /** Returns how a value violates a schema of this document; empty: it conforms. */
   faults(schema: Node, value: unknown): string[] {
     const absolute = JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#', '"$ref":"https://api.test/#'))
     const validate = this.#compiled(absolute)

@@ -1,6 +1,6 @@
 /**
- * One node as far as access goes: the public listener with the token endpoints and the stream's door, on a store that
- * several nodes may share. Its connections say when they are closed, and with which code.
+ * The authentication of one node: the public listener with the token endpoints and the stream's handshake, on a store
+ * that several nodes may share. Its streams report their close codes.
  */
 
 import { once } from 'node:events'
@@ -28,9 +28,9 @@ export interface AuthNodeOptions {
   readonly clock: NodeClock
   readonly log?: Log
   readonly publicUrl?: string
-  /** Verifies instead of the node's own keys, and then no tokens are issued. */
+  /** The outside issuer whose tokens are verified; then no tokens are issued. */
   readonly verifierOf?: (directory: Directory) => TokenVerifier
-  /** Runs keys and revocations through time; off by default. */
+  /** Runs the upkeep of keys and revocations; off by default. */
   readonly signingKeyDays?: number
 }
 
@@ -115,7 +115,7 @@ export class AuthNode {
     })
   }
 
-  /** Does what is due now, as the node's own upkeep would within a minute, and reads the directory after it. */
+  /** Runs the upkeep that is due now, as the node would within a minute, and reloads the directory after it. */
   async runUpkeep(): Promise<void> {
     const { db, clock, log = captureLog().log, signingKeyDays = 3_650 } = this.#options
     await new Upkeep({ db, directory: this.directory, clock, log, signingKeyDays }).stop()
@@ -140,7 +140,7 @@ export class AuthNode {
     return answer.body.access_token as string
   }
 
-  /** What a plain request with this token is told at the stream's door; 426 is what one that is let in hears. */
+  /** The status of a plain request with this token at the stream's path; 426 means that the token is accepted. */
   async status(token: string): Promise<number> {
     return (await fetch(this.url, { headers: { authorization: `Bearer ${token}` } })).status
   }
@@ -154,7 +154,7 @@ export class AuthNode {
     return { socket, closed }
   }
 
-  /** Resolves when the directory fulfils a condition, which it may do already. */
+  /** Resolves when the directory fulfils a condition, which may be at once. */
   until(condition: (directory: Directory) => boolean): Promise<void> {
     if (condition(this.directory)) return Promise.resolve()
     return new Promise((resolve) => {
@@ -167,7 +167,7 @@ export class AuthNode {
   }
 }
 
-/** A write as the operator makes it. */
+/** Writes in a transaction, as the operator API does. */
 export function write<Result>(
   db: Db,
   work: (transaction: Transaction<AuthTables>) => Promise<Result>,

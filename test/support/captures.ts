@@ -1,8 +1,8 @@
 /**
- * Reads recordings of exchanges, real or made, which are lines of text: `<unix seconds>: <frame>` as received,
+ * Reads recordings of exchanges, real or synthetic. They are lines of text: `<unix seconds>: <frame>` as received,
  * `<address> <- <unix seconds>: <frame>` as sent by the client, `<address> <-> <unix seconds>` where it connected, and
- * `<url> -> <unix seconds>: <body>` for the answer to an HTTP request. What a recording says of its own making
- * (`configuration: …`) is left out.
+ * `<url> -> <unix seconds>: <body>` for the response to an HTTP request. Lines about the recording itself
+ * (`configuration: …`) are skipped.
  */
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
@@ -10,7 +10,7 @@ import { isReal, recordedFile } from './recorded-files.ts'
 
 export interface CaptureLine {
   readonly kind: 'received' | 'sent' | 'connected' | 'answer'
-  /** When, in milliseconds since the epoch; with a fraction. */
+  /** Milliseconds since the epoch, with a fraction. */
   readonly milliseconds: number
   /** The frame or the body; empty where the client connected. */
   readonly text: string
@@ -21,7 +21,10 @@ export interface CaptureLine {
 const LINE = /^(?:([a-z]+:\/\/\S+) (<->|<-|->) )?([0-9]+(?:\.[0-9]+)?)(?:: (.*))?$/s
 const KINDS = { '<->': 'connected', '<-': 'sent', '->': 'answer' } as const
 
-/** For `describe.skipIf`, where made recordings will not do: true when one of the named files is not a real one. */
+/**
+ * For `describe.skipIf`, where synthetic recordings are not sufficient: true when one of the named files is not a real
+ * one.
+ */
 export function capturesMissing(...files: readonly string[]): boolean {
   return files.some((file) => !isReal(`captures/${file}`))
 }

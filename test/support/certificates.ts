@@ -1,4 +1,4 @@
-/** Self-signed certificates for tests, in files of a folder that is removed when the tests of the file are over. */
+/** Self-signed certificates for tests, in a folder that is removed after the tests of the file. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ export interface Certificate {
   readonly key: string
 }
 
-/** A certificate of 127.0.0.1; `commonName` tells it from others. */
+/** Creates a certificate of 127.0.0.1; `commonName` distinguishes it from others. */
 export async function newCertificate(commonName: string, days: { from?: Date; to?: Date } = {}): Promise<Certificate> {
   const { cert, private: key } = await generate([{ name: 'commonName', value: commonName }], {
     keyType: 'ec',
@@ -28,7 +28,7 @@ export interface CertificateFiles {
   write(certificate: Partial<Certificate>): void
 }
 
-/** Two files that hold a certificate and its key; the key's only its owner may read. */
+/** Two files with a certificate and its key; only the owner may read the key. */
 export function certificateFiles(certificate: Certificate): CertificateFiles {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-tls-'))
   afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,4 +1,4 @@
-/** Runs the program as it was built, or from its sources, as a shell would; and programs that are not ours. */
+/** Runs the built program, or its sources, as a shell would; and third-party programs. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { join } from 'node:path'
 
@@ -10,15 +10,15 @@ export interface CommandResult {
   readonly stderr: string
 }
 
-/** A started program; `result` resolves when it has ended and all of its output is here. */
+/** A started program; `result` resolves when it has ended and all of its output has been read. */
 export interface RunningCommand {
   readonly child: ChildProcessWithoutNullStreams
   readonly result: Promise<CommandResult>
-  /** Resolves to the first whole stdout line that `wanted` accepts; rejects when the program ends without one. */
+  /** Resolves to the first complete stdout line that `wanted` accepts; rejects when the program ends without one. */
   line(wanted: (line: string) => boolean): Promise<string>
   /** The same for stderr. */
   errorLine(wanted: (line: string) => boolean): Promise<string>
-  /** What it has written so far. */
+  /** The output so far. */
   stdout(): string
   stderr(): string
 }
@@ -26,16 +26,16 @@ export interface RunningCommand {
 export interface CommandOptions {
   readonly cwd?: string
   readonly environment?: Readonly<Record<string, string>>
-  /** Runs what was compiled into dist, also where nothing says that it is current. */
+  /** Runs the program built into dist, even if it may be outdated. */
   readonly isBuilt?: boolean
 }
 
-/** Whether `npm test` has compiled the sources for this run: a start of the built program costs a third. */
+/** Whether `npm test` has built the sources for this run: a start of the built program takes a third of the time. */
 export const wasBuiltForThisRun = process.env.TESTS_ARE_BUILT === '1'
 
 /**
- * Options of Node for every process that opens an embedded store for seconds only: they let its WebAssembly be compiled
- * once and quickly, instead of again and better beside the first statements, which is most of what such a store costs.
+ * Options of Node for every process that opens an embedded store for seconds only: its WebAssembly is compiled once and
+ * quickly, instead of optimised during the first statements, which is most of the cost of such a store.
  */
 export const FAST_STORE_STARTS = ['--liftoff-only']
 

@@ -14,7 +14,7 @@ export class CapturedOutput extends EventEmitter implements Output {
   rows: number
   text = ''
   writes = 0
-  /** False makes every write say that the reader is behind. */
+  /** False makes every write report that the output is not drained. */
   isReaderFast = true
   readonly #waiters = new Waiters()
 
@@ -49,9 +49,9 @@ export interface CommandRun {
   readonly stdout: CapturedOutput
   readonly stderr: CapturedOutput
   readonly clock: VirtualClock
-  /** What Ctrl-C does. */
+  /** Sends the signal of Ctrl-C. */
   interrupt(): void
-  /** How it ended: the exit code that was set, and the message of what it threw. */
+  /** The exit code that was set, and the message of the error. */
   readonly ended: Promise<{ readonly exitCode: number; readonly error: string }>
 }
 

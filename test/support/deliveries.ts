@@ -1,4 +1,4 @@
-/** Deliveries as rows with their money in transit, and owners that record what they learn. */
+/** Deliveries as rows with their money in transit, and owners that record their calls. */
 import { newId } from '../../src/base/ids.ts'
 import { createDeliveries, type NewDelivery } from '../../src/deliveries/create.ts'
 import type { Delivery } from '../../src/deliveries/model.ts'
@@ -8,16 +8,16 @@ import type { Db } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
 import { credit, type Owner } from './ledger.ts'
 
-/** An address of nobody in particular. */
+/** An arbitrary address. */
 export const PAYEE = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 
-/** What an owner was called with: what happened, and the delivery as it is then. */
+/** A call of an owner: what happened, and the delivery at that time. */
 export interface OwnerCall {
   readonly call: string
   readonly delivery: Delivery
 }
 
-/** Owners whose calls are kept, those of transactions that were rolled back too. */
+/** Owners that record their calls, including those of transactions that were rolled back. */
 export function recordingOwners(): DeliveryOwners & { readonly calls: OwnerCall[] } {
   const calls: OwnerCall[] = []
   const owner: DeliveryOwner = {
@@ -32,7 +32,7 @@ export function recordingOwners(): DeliveryOwners & { readonly calls: OwnerCall[
   return { orchestrations: owner, deposits: owner, calls }
 }
 
-/** Writes deliveries of this profile, with what they pay taken from outside into transit; gives their ids. */
+/** Creates deliveries of this profile, with their amounts moved from outside into transit; returns their ids. */
 export async function addDeliveries(
   db: Db,
   { customerId, profileId, accountId }: Owner,
@@ -75,7 +75,7 @@ export async function attemptsOf(db: Db, id: string) {
   return await attempts.where('delivery_id', '=', id).orderBy('attempt').execute()
 }
 
-/** What the statement of the customer says of a delivery. */
+/** The entry of a delivery in the customer's statement. */
 export async function transferOf(db: Db, id: string) {
   const { rows } = await sql<{ status: string; type: string; fee: string; crypto_tx_hash: string | null }>`
     select status, type, fee, crypto_tx_hash from transfers where id = ${id}
@@ -83,7 +83,7 @@ export async function transferOf(db: Db, id: string) {
   return rows[0]
 }
 
-/** Lets time pass for deliveries: what was due, and what was begun, was so many seconds earlier. */
+/** Advances the time of deliveries by moving their due and start times back by this many seconds. */
 export async function letPass(db: Db, ids: readonly string[], seconds: number): Promise<void> {
   await sql`
     update deliveries set next_attempt_at = next_attempt_at - ${seconds} * interval '1 second',

@@ -1,6 +1,6 @@
 /**
- * What PostgreSQL does for statements: the very ones that are sent are explained, with what they read, on the connection
- * that runs them.
+ * Query plans of PostgreSQL: the statements themselves are explained with their buffer counts, on the connection that
+ * runs them.
  */
 import { PostgresConnection } from '../../src/store/postgres-connection.ts'
 
@@ -24,14 +24,14 @@ export interface Explained {
 }
 
 export interface ExplainedStatements {
-  /** What the statements that match came to while this ran. */
+  /** The totals of the matching statements while this ran. */
   during<Answer>(
     work: () => Promise<Answer>,
   ): Promise<{ readonly answer: Answer; readonly found: readonly Explained[] }>
   stop(): void
 }
 
-/** Explains statements that match, before they run, in every connection of this process until `stop`. */
+/** Explains matching statements before they run, on every connection of this process, until `stop`. */
 export function explainStatements(matching: RegExp): ExplainedStatements {
   const run = PostgresConnection.prototype.run
   let explained: Explained[] | undefined
@@ -63,13 +63,13 @@ export function explainStatements(matching: RegExp): ExplainedStatements {
   }
 }
 
-/** What the scans of tables read, all their turns together, and how much was given to look up. */
+/** The blocks read by table scans, over all loops, and the number of index look-ups. */
 export function summaryOf(plan: PlanNode): { rows: number; blocks: number; scans: string[]; slices: number } {
   let rows = 0
   let slices = 0
   const scans: string[] = []
   const visit = (node: PlanNode): void => {
-    // What a bitmap was made for is counted where its records are read.
+    // A bitmap is counted where its records are read.
     if (node['Relation Name'] !== undefined) {
       const { 'Rows Removed by Filter': filtered = 0, 'Rows Removed by Index Recheck': rechecked = 0 } = node
       rows += (node['Actual Rows'] + filtered + rechecked) * node['Actual Loops']

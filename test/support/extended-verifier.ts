@@ -1,8 +1,8 @@
 /**
- * What a client of the extended wire can know, checked at every message against the truth of the simulation: all that a
- * plain client knows, of the depth it asked for, and besides that no message is missing between two cursors, how many
- * commits each covers, and that the digests of the heartbeat are those of the books it holds. It is one client over all
- * its connections: what it holds when one ends is what it resumes from.
+ * Verifies a client of the extended protocol at every message against the history of the simulation: everything that is
+ * verified for the base protocol, at the requested depth, and that no message is missing between two cursors, how many
+ * commits each covers, and that the digests of the heartbeat are those of its books. It is one client over all its
+ * connections: what it has when one ends is what it resumes from.
  */
 import type { MarketHistory } from './market-history.ts'
 
@@ -16,9 +16,9 @@ type Side = Map<string, string>
 export interface ChannelState {
   subscribed: boolean
   depth: number | undefined
-  /** Cursor of the last message, kept over connections; undefined before the first. */
+  /** Cursor of the last message, kept across connections; undefined before the first. */
   cursor: string | undefined
-  /** Whether the next message may name a `prev`: something was received, or is resumed from. */
+  /** Whether the next message may contain `prev`: a message was received, or resumed from. */
   continues: boolean
   /** Time of the last message, and of the last one on this connection. */
   lastTime: string
@@ -65,7 +65,7 @@ export class ExtendedVerifier {
   }
   readonly #truths: ReadonlyMap<string, MarketHistory>
   readonly #channels = new Map<string, ChannelState>()
-  /** Replies of this connection. */
+  /** Replies on this connection. */
   replies = 0
   /** Markets of the last heartbeat. */
   lastBooks: string[] = []
@@ -101,7 +101,7 @@ export class ExtendedVerifier {
     }
   }
 
-  /** The book as the truth writes it. */
+  /** The book in the notation of the history. */
   bookText(market: string): string {
     const { book } = this.channel(market, 'market_data')
     const entries = (side: Side, sign: number) =>
@@ -132,7 +132,7 @@ export class ExtendedVerifier {
         if (resumed === true) this.counts.replayed += 1
         else state.nextExecution = undefined
       } else if (params.resume === undefined) {
-        // Who throws its book away has nothing left to resume from, until the SNAPSHOT is there.
+        // A client that drops its book has nothing to resume from until the SNAPSHOT has arrived.
         state.book = undefined
         state.cursor = undefined
       }
@@ -224,7 +224,7 @@ export class ExtendedVerifier {
   }
 }
 
-/** A book as the truth writes it, cut to the best levels. */
+/** A book in the notation of the history, cut to the best levels. */
 export function cutTo(text: string, depth: number | undefined): string {
   if (depth === undefined) return text
   const sides = JSON.parse(text) as [unknown[], unknown[]]
@@ -244,7 +244,7 @@ function applySide(side: Side, changes: readonly Level[]): void {
 
 const MASK = (1n << 64n) - 1n
 
-/** The digest as the documentation tells how to make it. */
+/** The digest, computed as documented. */
 export function digestOf(book: { bids: Side; asks: Side } | undefined): string {
   let sum = 0n
   for (const [price, amount] of book?.bids ?? []) sum += levelHash(`bid|${price}|${amount}`)

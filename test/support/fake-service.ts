@@ -1,7 +1,6 @@
 /**
- * A service that says what a test tells it to: a token endpoint and a WebSocket on one port of 127.0.0.1. It checks
- * that clients ask for tokens and open the stream as the public description says, and acknowledges subscriptions
- * unless told otherwise; it has no books and no opinion about what it is told to send.
+ * A service that sends what a test specifies: a token endpoint and a WebSocket on one port of 127.0.0.1. It checks that
+ * clients request tokens and open the stream as documented, and acknowledges subscriptions by default; it has no books.
  */
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -13,17 +12,17 @@ export interface FakeRequest {
   readonly channels?: readonly { readonly type: string; readonly params?: { readonly market?: string } }[]
 }
 
-/** One accepted connection, as the service sees it. */
+/** One accepted connection, from the service's side. */
 export interface FakeConnection {
   readonly requests: FakeRequest[]
-  /** An object goes out as JSON, a string as it is. */
+  /** Sends an object as JSON, a string unchanged. */
   send(message: unknown): void
   /** Resolves when the kernel has taken everything sent so far. */
   flushed(): Promise<void>
-  /** Resolves when the client has worked through everything sent so far. */
+  /** Resolves when the client has processed everything sent so far. */
   received(): Promise<void>
   close(code: number, reason?: string): void
-  /** Cuts the connection without a close frame. */
+  /** Terminates the connection without a close frame. */
   cut(): void
   /** Set when the client has closed. */
   closed: { readonly code: number } | undefined
@@ -36,12 +35,12 @@ export interface FakeAnswer {
 }
 
 export interface FakeServiceOptions {
-  /** Answers the first handshakes with these; after them, and where one is undefined, the connection is accepted. */
+  /** Responses to the first handshakes; after them, and where one is undefined, the connection is accepted. */
   readonly handshakes?: readonly (FakeAnswer | undefined)[]
-  /** Answers the first token requests with these; after them, and where one is undefined, a token is granted. */
+  /** Responses to the first token requests; after them, and where one is undefined, a token is granted. */
   readonly tokens?: readonly (FakeAnswer | undefined)[]
   readonly tokenSeconds?: number
-  /** What `GET /v2/markets` answers; absent = 404, as of a service that has the base protocol alone. */
+  /** The response to `GET /v2/markets`; absent = 404, as from a service with the base protocol only. */
   readonly markets?: () => FakeAnswer
   /** Replaces the acknowledgement of a request. */
   readonly onRequest?: (request: FakeRequest, connection: FakeConnection) => void
@@ -105,7 +104,7 @@ export class FakeService {
     return CLIENT_SECRET
   }
 
-  /** What a credentials file for this service holds. */
+  /** The content of a credentials file for this service. */
   get credentialsFile(): Record<string, unknown> {
     return {
       client_id: CLIENT_ID,
@@ -121,7 +120,7 @@ export class FakeService {
     return this.#waiters.until(what, predicate, limitMilliseconds)
   }
 
-  /** The connection with that number, from 0, once it has sent a request. */
+  /** The connection with this number, from 0, once it has sent a request. */
   async connection(index: number): Promise<FakeConnection> {
     await this.until(`connection ${index}`, () => (this.connections[index]?.requests.length ?? 0) > 0)
     return this.connections[index] as FakeConnection
@@ -197,7 +196,7 @@ export class FakeService {
   }
 }
 
-/** The reply in which every entry of a request has the same outcome: success, unless another is given. */
+/** A reply in which every entry of a request has the same result, success by default. */
 export function acknowledgement(request: FakeRequest, outcome: object = { success: true }): unknown {
   return { type: request.type, channels: request.channels?.map((entry) => ({ ...entry, ...outcome })) }
 }

@@ -1,6 +1,6 @@
 /**
- * A socket whose drain a test controls: takes writes like a kernel with a small buffer, hands on what `drain` lets
- * through, and reads the WebSocket frames in it the way RFC 6455 tells a client to.
+ * A socket whose drain a test controls: it accepts writes like a kernel with a small buffer, delivers what `drain`
+ * permits, and parses the WebSocket frames as RFC 6455 requires of a client.
  */
 import type { TransportPort } from '../../src/gateway/transport.ts'
 
@@ -18,9 +18,9 @@ export class FakeTransport implements TransportPort {
   closed: { code: number; reason: string } | undefined
   pings = 0
   readonly pongs: Buffer[] = []
-  /** Most bytes that ever waited in the process. */
+  /** The maximum number of bytes queued in the process. */
   queuedBytesMost = 0
-  /** Writes as the kernel sees them: gathered ones count once. */
+  /** Writes as seen by the kernel: a gathered write counts once. */
   writeCount = 0
   #writes: Write[] = []
   #queued = 0
@@ -31,7 +31,10 @@ export class FakeTransport implements TransportPort {
   #fragments: Buffer[] = []
   #gathering = false
 
-  /** `onText` gets every whole text message; `kernelBytes` is what the peer's side takes without being drained. */
+  /**
+   * `onText` receives every complete text message; `kernelBytes` is the size of the kernel buffer, accepted without
+   * `drain`.
+   */
   constructor(kernelBytes: number, onText: (text: string) => void) {
     this.#kernelFree = kernelBytes
     this.#kernelSize = kernelBytes
@@ -93,7 +96,7 @@ export class FakeTransport implements TransportPort {
     this.isOpen = false
   }
 
-  /** The kernel takes what it has room for: to be called between turns. */
+  /** The kernel accepts as much as fits into its buffer; must be called between event-loop ticks. */
   flush(): void {
     while (this.#writes[0] !== undefined && this.#fits(this.#writes[0].bytes.length)) {
       const { bytes, onWritten } = this.#writes.shift() as Write
@@ -104,12 +107,12 @@ export class FakeTransport implements TransportPort {
     }
   }
 
-  /** A write goes in whole; one that is larger than the kernel's buffer goes into an empty one. */
+  /** A write is accepted as a whole; one larger than the kernel's buffer is accepted when the buffer is empty. */
   #fits(length: number): boolean {
     return length <= this.#kernelFree || this.#kernelFree === this.#kernelSize
   }
 
-  /** The peer reads all that the kernel holds. */
+  /** The peer reads everything in the kernel's buffer. */
   drain(): void {
     this.#kernelFree = this.#kernelSize
     const received = Buffer.concat(this.#received)

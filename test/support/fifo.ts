@@ -1,7 +1,7 @@
-/** Named pipes, for what must not wait at one. */
+/** Named pipes, for tests of code that must not block on one. */
 import { execFileSync, spawnSync } from 'node:child_process'
 
-/** Whether this machine has the program that makes them; tests that need one are skipped by name where it has not. */
+/** Whether this machine has mkfifo; tests that need it are skipped by name otherwise. */
 export const canMakeFifo = spawnSync('mkfifo', ['--version']).error === undefined
 
 export function makeFifo(path: string): void {

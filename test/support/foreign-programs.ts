@@ -1,6 +1,6 @@
 /**
- * Programs of others that the examples are run with: where they are, or that they are not here. What is missing is
- * skipped by name, except where CI is `true`: there a missing program fails its tests.
+ * The third-party programs that the examples run with, and whether they are installed. A missing one is skipped by
+ * name, except where CI is `true`: there its tests fail.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -12,14 +12,14 @@ const ROOT = join(import.meta.dirname, '../..')
 const PYTHON_MODULES = 'websockets, requests, requests_oauthlib'
 
 export interface ForeignProgram {
-  /** How to start it. */
+  /** The command that starts it. */
   readonly file: string
   readonly isMissing: boolean
   /** Whether tests with it are left out. */
   readonly isSkipped: boolean
 }
 
-/** A Python that has the modules the examples import. */
+/** A Python with the modules that the examples import. */
 export const PYTHON = firstThat(['python3', '/usr/bin/python3'], (file) =>
   runs(file, ['-c', `import ${PYTHON_MODULES}`]),
 )
@@ -31,7 +31,7 @@ export const CHROMIUM = firstThat(
   existsSync,
 )
 
-/** For titles of tests: says what is missing when it is. */
+/** For titles of tests: names what is missing. */
 export function titleWith(title: string, program: ForeignProgram, needs: string): string {
   return program.isMissing ? `${title} (needs ${needs})` : title
 }

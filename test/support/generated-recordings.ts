@@ -1,7 +1,7 @@
 /**
- * Recordings for who does not have the real ones: books that a seeded simulation invents, written as the frames of each
- * exchange in the files and formats of `../shared/data`. The checksums, numbers and best levels in them are computed
- * here from the invented book, in the plainest way, and by no code of the connectors that are tested with them.
+ * Synthetic recordings for machines without the real ones: books of a seeded simulation, written as the frames of each
+ * exchange in the files and formats of `../shared/data`. Their checksums, numbers and best levels are computed here
+ * from the simulated book with the simplest code, without any code of the connectors under test.
  */
 import { crc32 } from 'node:zlib'
 import { formatDecimal } from '../../src/base/decimal.ts'
@@ -10,20 +10,20 @@ import { acknowledgementText } from './kraken-script.ts'
 import { MarketNoise } from './market-noise.ts'
 import { Random } from './random.ts'
 
-/** Price to amount of one side, in units; best first when it is listed. */
+/** Price to amount of one side, in units; best first when listed. */
 type Side = ReadonlyMap<number, number>
 type Level = readonly [price: number, amount: number]
 
-/** What one step did to the levels that are shown: amount 0 for one that is gone. */
+/** The changes of one step to the shown levels: amount 0 for a removed one. */
 interface Step {
   readonly bids: readonly Level[]
   readonly asks: readonly Level[]
 }
 
-/** When nothing else says: 2023-11-14T22:13:20Z, in milliseconds since the epoch. */
+/** The default start: 2023-11-14T22:13:20Z, in milliseconds since the epoch. */
 const BEGIN = 1_700_000_000_000
 
-/** An invented book of which an exchange shows the best levels. */
+/** A simulated book of which an exchange shows the best levels. */
 class MadeBook {
   readonly #noise: MarketNoise
   readonly #shown: number
@@ -31,7 +31,7 @@ class MadeBook {
   readonly #full: [Map<number, number>, Map<number, number>] = [new Map(), new Map()]
   #view: readonly [readonly Level[], readonly Level[]] = [[], []]
 
-  /** @param scale of amounts, so that they have digits behind the point */
+  /** @param scale of amounts, so that they have decimals */
   constructor(random: Random, levels: number, shown: number, scale: number) {
     this.#noise = new MarketNoise(random, { levels, changesMax: 5 })
     this.#shown = shown
@@ -44,7 +44,9 @@ class MadeBook {
     return { bids: this.#view[BID], asks: this.#view[ASK] }
   }
 
-  /** The next step that changes what is shown. @param saysFallen whether a level that fell out of it is named */
+  /**
+   * The next step that changes the shown levels. @param saysFallen whether levels that left the shown depth are listed
+   */
   step(saysFallen: boolean): Step {
     for (;;) {
       this.#take(this.#noise.update())
@@ -60,7 +62,7 @@ class MadeBook {
     }
   }
 
-  /** The price between the sides, where trades happen. */
+  /** The mid price, where trades happen. */
   get middle(): number {
     return this.#view[ASK][0]?.[0] ?? 0
   }
@@ -79,7 +81,7 @@ class MadeBook {
   }
 }
 
-/** All files, by their paths below the folder of recordings; those that end in `.gz` are to be compressed. */
+/** All files, by their paths below the folder of recordings; those that end in `.gz` must be compressed. */
 export function makeRecordings(): ReadonlyMap<string, string> {
   return new Map([
     ['kraken-v2/kraken_btcusd_l2.cbcap.gz', krakenCapture('BTC/USD', 1, 10, 301, [0, 60, 120, 180, 240])],
@@ -118,7 +120,7 @@ function krakenMessages(
   })
 }
 
-/** An acknowledgement before each snapshot, and two that no snapshot follows. */
+/** An acknowledgement before each snapshot, and two without a snapshot after them. */
 function krakenCapture(symbol: string, decimals: number, depth: number, count: number, snapshotsAt: readonly number[]) {
   const acknowledged = snapshotsAt.length === 1 ? snapshotsAt : [...snapshotsAt, 30, 90, 150]
   const lines = [`CBCAP1 kraken ${symbol} ${BEGIN}000000\n`]
@@ -131,7 +133,7 @@ function krakenCapture(symbol: string, decimals: number, depth: number, count: n
   return lines.join('')
 }
 
-/** Through doubles: the zeros at the ends of the numbers are gone. */
+/** Through doubles: trailing zeros are removed. */
 function krakenFloats(): string {
   const [init, ...updates] = krakenMessages('BTC/USD', 1, 10, 510, [0]).map((text) => JSON.parse(text) as object)
   return JSON.stringify({ init, updates })
@@ -314,7 +316,7 @@ function coinbaseCaptures(): [string, string][] {
       product_id,
       time: new Date(BEGIN + milliseconds).toISOString(),
     })
-    // A joke that rests in the real book too.
+    // The real book contains such an extreme order too.
     const far = product_id === 'CRV-EUR' ? [['888888004.0000', '1.00']] : []
     const asks = [...book.levels.asks.map(text), ...far]
     push(place, { type: 'snapshot', product_id, asks, bids: book.levels.bids.map(text) })

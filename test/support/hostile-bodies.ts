@@ -1,9 +1,9 @@
 /**
- * Request bodies that are expensive to judge, made from a route's own schema: a value of a mebibyte at every place that
- * the schema has, with everything else valid, so that the validation gets as far as that place.
+ * Request bodies that are expensive to validate, generated from a route's own schema: a value of a mebibyte in every
+ * place of the schema, with everything else valid, so that validation reaches that place.
  */
 
-/** What is read of a schema here. */
+/** The part of a schema that is used here. */
 export interface Schema {
   readonly type?: string | readonly string[]
   readonly properties?: Readonly<Record<string, Schema>>
@@ -27,10 +27,10 @@ export interface Schema {
   readonly format?: string
 }
 
-/** The limit of a body, with room for what stands around the hostile value. */
+/** The limit of a body, minus space for the rest of the body. */
 const BYTES = 1_048_576 - 1_024
 
-/** Repeats `entry` with commas between, as often as it fits. */
+/** Repeats `entry`, separated by commas, as often as it fits. */
 function fill(entry: (index: number) => string, bytes = BYTES): string {
   const parts: string[] = []
   for (let index = 0, size = 0; size < bytes; index++) {
@@ -42,7 +42,7 @@ function fill(entry: (index: number) => string, bytes = BYTES): string {
   return parts.join(',')
 }
 
-/** JSON texts of about a mebibyte, by what is expensive about them. */
+/** JSON texts of about a mebibyte, by the reason for their cost. */
 export const HOSTILE_VALUES: Readonly<Record<string, string>> = {
   'distinct objects': `[${fill((index) => `{"a":${index}}`)}]`,
   'objects with the same members': `[${fill((index) => `{"identity_id":"${index}","roles":[]}`)}]`,
@@ -68,8 +68,8 @@ export const HOSTILE_VALUES: Readonly<Record<string, string>> = {
 }
 
 /**
- * A valid body with `value` at one place, for each place; the first is the body itself. Of places with equal schemas
- * only the first is taken.
+ * A valid body with `value` in one place, for each place; the first is the valid body itself. Only the first of several
+ * places with equal schemas is used.
  */
 export function bodiesWith(schema: Schema, value: string): { readonly place: string; readonly body: string }[] {
   const places = new Map(

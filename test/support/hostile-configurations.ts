@@ -1,6 +1,6 @@
-/** Texts of configuration files, each expensive to read in its own way; none is a valid configuration. */
+/** Texts of configuration files, each expensive to parse for another reason; none is a valid configuration. */
 
-/** As long as a text may be; a quarter of it in the ordinary run. */
+/** The maximum length of a text; a quarter of it in the ordinary run. */
 const CHARACTERS = process.env.TIDEGATE_LONG === '1' ? 262_144 : 65_536
 
 function fill(entry: (index: number) => string, characters = CHARACTERS): string {

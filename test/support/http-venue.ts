@@ -1,11 +1,11 @@
-/** A venue's HTTP that answers as a test says, for as long as the test lasts. */
+/** A venue's HTTP API with the responses that a test specifies, for the duration of the test. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
 export interface HttpVenue {
   readonly url: string
-  /** The addresses of the requests. */
+  /** The URLs of the requests. */
   readonly asked: readonly string[]
 }
 
@@ -17,7 +17,7 @@ export async function serveHttp(answer: (url: URL) => [status: number, body: str
     const [status, body] = answer(new URL(request.url as string, 'http://localhost'))
     response.writeHead(status, status === 429 ? { 'retry-after': '7' } : {}).end(body)
   })
-  // A connection that the server ends because it is idle may just then be given a request, which would be lost.
+  // The client may reuse a connection at the moment the server closes it for idleness, which would lose the request.
   server.keepAliveTimeout = 0
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(

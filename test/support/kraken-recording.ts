@@ -30,9 +30,9 @@ interface KrakenFrame {
 export interface KrakenMessage {
   readonly type: 'snapshot' | 'update'
   readonly levels: readonly LevelChange[]
-  /** Levels a side that the exchange keeps up to date; what falls behind them is not removed by a message. */
+  /** Levels per side that the exchange keeps up to date; levels that leave this depth are not removed by a message. */
   readonly depth: number
-  /** CRC32 over the best ten levels a side after this message. */
+  /** CRC32 over the best ten levels per side after this message. */
   readonly checksum: number
 }
 
@@ -60,7 +60,7 @@ export function krakenMessages(recording: KrakenRecording): KrakenMessage[] {
   return messages
 }
 
-/** The message as a source would hand it on: with the removal of what falls behind the depth. */
+/** The message as a source emits it: with the removal of levels that leave the depth. */
 export function cutToDepth(message: KrakenMessage, bookBefore: NaiveBook): ScriptMessage {
   if (message.type === 'snapshot') return { type: 'snapshot', levels: message.levels }
   const after = bookBefore.copy()
@@ -71,7 +71,7 @@ export function cutToDepth(message: KrakenMessage, bookBefore: NaiveBook): Scrip
   return { type: 'update', changes: [...message.levels, ...fallen.map((level) => ({ ...level, amount: 0 }))] }
 }
 
-/** The exchange's checksum of a book at the instrument's precision: asks, then bids, best first, digits alone. */
+/** The exchange's checksum of a book at the instrument's precision: asks, then bids, best first, digits only. */
 export function krakenChecksum(book: NaiveBook): number {
   const levels = book.levels(CHECKSUM_LEVELS)
   const digits = (side: Side) =>

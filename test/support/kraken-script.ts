@@ -1,4 +1,4 @@
-/** Recordings written by hand: book messages as short lists, to which times and right checksums are added. */
+/** Hand-written recordings: book messages as short lists, to which times and correct checksums are added. */
 import { type KrakenBookShape, RecordedKrakenBook } from './recorded-kraken-book.ts'
 import type { KrakenRecording } from './recordings.ts'
 
@@ -26,7 +26,7 @@ export function scriptKraken(
   return { ...shape, frames }
 }
 
-/** The acknowledgement of a subscription as Kraken words it. */
+/** The acknowledgement of a subscription in Kraken's format. */
 export function acknowledgementText(method: 'subscribe' | 'unsubscribe', symbol: string, depth: number): string {
   return JSON.stringify({ method, result: { channel: 'book', depth, symbol }, success: true })
 }

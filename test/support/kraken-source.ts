@@ -1,5 +1,5 @@
 /**
- * A source of Kraken's markets whose attempts are never early: the delays of a test are the longest there are. The test
+ * A Kraken source whose reconnection attempts are never early: the delays of a test are the longest possible. The test
  * venue serves WebSocket and HTTP at one address.
  */
 import type { Source } from '../../src/feed/source.ts'

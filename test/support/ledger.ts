@@ -1,4 +1,4 @@
-/** Customers, profiles and balances as rows, for suites that stand on the store without a service. */
+/** Customers, profiles and balances as rows, for suites that use the store without a service. */
 import { newId } from '../../src/base/ids.ts'
 import { post } from '../../src/ledger/ledger.ts'
 import type { ProfileBucket } from '../../src/ledger/posting.ts'
@@ -20,7 +20,7 @@ export async function addAssets(db: Db, assets: Readonly<Record<string, number>>
   }
 }
 
-/** A new customer with one account and its profile. */
+/** Creates a customer with one account and its profile. */
 export async function addOwner(db: Db): Promise<Owner> {
   const [customerId, profileId, accountId] = [newId(), newId(), newId()]
   await sql`insert into customers (id, name, streaming) values (${customerId}, ${customerId}, false)`.execute(
@@ -39,7 +39,7 @@ export async function addOwner(db: Db): Promise<Owner> {
   return { customerId, profileId, accountId }
 }
 
-/** Puts money from outside into a bucket of a profile. */
+/** Transfers money from outside into a bucket of a profile. */
 export async function credit(
   db: Db,
   profileId: string,
@@ -54,7 +54,7 @@ export async function credit(
   )
 }
 
-/** The buckets of a profile in an asset, as numbers of minor units. */
+/** The buckets of a profile in an asset, in minor units. */
 export async function balanceOf(
   db: Db,
   profileId: string,

@@ -1,8 +1,8 @@
 /**
- * A process for the tests of the lifecycle and of the watchdog: it runs a service that stops when asked to, on a clock
- * that stands still until it is moved. With the argument `watchdog SECONDS` it has a watchdog, which counts real time.
- * Lines on stdin: `advance MILLISECONDS`, `stopped true|false`, `throw`, `reject`, `start`, `give-up`, `fail`, `ask`,
- * and ways to hang: `hang loop|regex|microtasks|system-call`. Lines on stdout: what happened.
+ * A process for the tests of the lifecycle and of the watchdog: it runs a service that stops on request, on a clock
+ * that advances only on command. With the argument `watchdog SECONDS` it has a watchdog, which counts real time. Lines
+ * on stdin: `advance MILLISECONDS`, `stopped true|false`, `throw`, `reject`, `start`, `give-up`, `fail`, `ask`, and
+ * ways to hang: `hang loop|regex|microtasks|system-call`. Lines on stdout: what happened.
  */
 import { execFileSync } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -63,7 +63,7 @@ const started = runUntilSignal(log, clock, async (signal) => {
     },
   }
 })
-// Registered after the ones under test, so it speaks when they have run.
+// Registered after the handlers under test, so it reports when they have run.
 let signals = 0
 for (const name of ['SIGINT', 'SIGTERM']) process.on(name, () => say(`signal ${++signals}`))
 await started

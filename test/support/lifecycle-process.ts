@@ -1,11 +1,11 @@
-/** Starts `lifecycle-child.ts` as a process, writes to it and waits for what it reports. */
+/** Starts `lifecycle-child.ts` as a process, writes to it and waits for its reports. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
 const children: ChildProcessWithoutNullStreams[] = []
 
-/** To be called after each test that starts one. */
+/** Must be called after each test that starts one. */
 export function killLifecycleChildren(): void {
   for (const child of children.splice(0)) child.kill('SIGKILL')
 }
@@ -13,7 +13,7 @@ export function killLifecycleChildren(): void {
 interface ChildOptions {
   /** Arguments of the script. */
   readonly args?: readonly string[]
-  /** Variables next to those of this process. */
+  /** Variables in addition to those of this process. */
   readonly environment?: Readonly<Record<string, string>>
 }
 
@@ -42,7 +42,7 @@ export function startLifecycleChild({ args = [], environment = {} }: ChildOption
     log: () => log,
     signal: (name: NodeJS.Signals) => child.kill(name),
     tell: (line: string) => child.stdin.write(`${line}\n`),
-    /** Resolves when the line has come so many times, or rejects when the process ended before. */
+    /** Resolves when the line has been written this many times, or rejects when the process ended before. */
     async heard(line: string, times = 1) {
       const isHeard = () => lines.filter((each) => each === line).length >= times
       if (isHeard()) return

@@ -1,4 +1,4 @@
-/** A venue that tells everyone who asks how it lists its pairs, in the words of Kraken's `instrument`, and nothing more. */
+/** A venue that lists its pairs in the format of Kraken's `instrument` channel, and has no other channel. */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { WebSocketServer } from 'ws'

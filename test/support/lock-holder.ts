@@ -1,9 +1,12 @@
-/** A process that takes the lock of a folder, reports it on stdout, and keeps it until it is ended. Argument: the folder. */
+/**
+ * A process that takes the lock of a folder, reports it on stdout, and keeps it until it is ended. Argument: the
+ * folder.
+ */
 import { createLog } from '../../src/base/log.ts'
 import { acquireDataLock, DataFolderHeld, type DataLock } from '../../src/store/data-lock.ts'
 
 let lock: DataLock | undefined
-// Every contender is started first and tries when it is told to, so that they really meet.
+// Every contender is started first and tries on command, so that the attempts really coincide.
 process.stdout.write('started\n')
 process.stdin.once('data', async () => {
   try {

@@ -1,7 +1,7 @@
 /**
- * Many records of a customer at once, written by the store itself: accounts, every twentieth with a profile, addresses
- * and rules. They lie as the planner of the store finds hardest: nine of ten share their values and are the oldest, so
- * what it knows of how common a value is says nothing about where it is. Three records share each time.
+ * Many records of a customer, inserted by SQL: accounts, every twentieth with a profile, addresses and rules. Their
+ * distribution is the least favourable for the planner: nine of ten share their values and are the oldest, so the
+ * frequency of a value does not predict its position. Three records share each timestamp.
  */
 import { CRYPTO_NETWORKS } from '../../src/contract/crypto-networks.ts'
 import type { Db } from '../../src/store/db.ts'
@@ -13,9 +13,9 @@ export const ACCOUNTS_A_PROFILE = 20
 
 export interface Fill {
   readonly customerId: string
-  /** Of accounts, of addresses and of rules each; a multiple of 20. */
+  /** The number of accounts, of addresses and of rules; a multiple of 20. */
   readonly count: number
-  /** The oldest record's; the next three follow a millisecond later, and so on. */
+  /** The time of the oldest records; the next three follow a millisecond later, and so on. */
   readonly firstMilliseconds: number
   /** Accounts that were changed an hour after their creation: every hundredth, the newest fiftieth, or all. */
   readonly changed?: 'every hundredth' | 'newest fiftieth' | 'all'
@@ -27,7 +27,7 @@ const IS_CHANGED = {
   all: sql`true`,
 } as const
 
-/** Index `i` of what has nine tenths in common, and the share of the others. */
+/** The value that nine tenths share, and the distribution of the others. */
 const isCommon = sql`i < ${sql.ref('n')} * 0.9`
 
 /** Accounts, addresses and rules. */
@@ -35,7 +35,7 @@ export async function fill(db: Db, wanted: Fill): Promise<void> {
   await runEach(db, statementsFor(wanted))
 }
 
-/** Accounts with their changes and profiles alone. */
+/** Only accounts with their changes and profiles. */
 export async function fillAccounts(db: Db, wanted: Fill): Promise<void> {
   await runEach(db, statementsFor(wanted).slice(0, 3))
 }
@@ -88,14 +88,14 @@ async function runEach(db: Db, statements: readonly RawBuilder<unknown>[]): Prom
   }
 }
 
-/** Has the store look at what it holds now, as it does by itself from time to time. */
+/** Updates the planner statistics, as autovacuum does from time to time. */
 export async function analyze(db: Db): Promise<void> {
   await db.transaction((transaction) => sql`analyze`.execute(transaction), {
     statementMillisecondsMax: FILL_MILLISECONDS_MAX,
   })
 }
 
-/** The id that `fill` gives the record of a kind with an index. */
+/** The id that `fill` gives to the record of a kind with an index. */
 export async function idOf(
   db: Db,
   kind: 'account' | 'profile' | 'address' | 'rule',

@@ -1,4 +1,4 @@
-/** What really happened to a market, commit by commit, kept with the naive book: the oracle of the stream. */
+/** The history of a market, commit by commit, kept with the naive book: the oracle of the stream. */
 import { millisecondText } from '../../src/base/clock.ts'
 import { formatDecimal } from '../../src/base/decimal.ts'
 import type { Bus } from '../../src/channel/bus.ts'
@@ -11,12 +11,12 @@ export class MarketHistory {
   readonly #books = new Map<string, string>()
   readonly #tops = new Map<string, string>()
   readonly #executions = new Map<string, number>()
-  /** Holes take a number, so that what comes behind one is never due behind what came before. */
+  /** Gaps are numbered too, so that executions after a gap are never expected before earlier ones. */
   #executionCount = 0
   gapCount = 0
   readonly #times: string[] = []
   lastTime = ''
-  /** Whether a source is trusted, and whether the book was withdrawn since none is. */
+  /** Whether a source is connected, and whether the book was withdrawn because none is. */
   isLive = false
   isWithdrawn = false
   withdrawals = 0
@@ -48,7 +48,7 @@ export class MarketHistory {
     })
   }
 
-  /** The market begins anew, after it was away: its book is empty, and what was before stays known. */
+  /** Restarts the market after its removal: the book is empty, and the earlier history is kept. */
   restart(market: MarketDefinition): void {
     this.#market = market
     this.#book = new NaiveBook()
@@ -56,7 +56,7 @@ export class MarketHistory {
     this.isWithdrawn = false
   }
 
-  /** Only a book without a source is withdrawn; nothing is left of it, whatever the commit says. */
+  /** Only a book without a source is withdrawn; it becomes empty, whatever the commit contains. */
   #withdraw(): void {
     if (this.isLive) throw new Error('a live book was withdrawn')
     this.isWithdrawn = true
@@ -64,7 +64,7 @@ export class MarketHistory {
     this.#book = new NaiveBook()
   }
 
-  /** The published view right after the commit of that time, as the witness writes it. */
+  /** The published view right after the commit of that time, in the verifiers' notation. */
   bookAt(time: string): string | undefined {
     return this.#books.get(time)
   }
@@ -94,7 +94,7 @@ export class MarketHistory {
     return index
   }
 
-  /** Executions and holes so far. */
+  /** The number of executions and gaps so far. */
   get executionCount(): number {
     return this.#executionCount
   }

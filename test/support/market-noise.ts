@@ -1,11 +1,11 @@
-/** Random but possible market data for simulations: a book that is never crossed after a whole message. */
+/** Random but plausible market data for simulations: a book that is never crossed after a complete message. */
 import { ASK, BID, type Execution, type LevelChange, type MarketEvent } from '../../src/market/event.ts'
 import type { Random } from './random.ts'
 
 export interface NoiseOptions {
-  /** Levels a side that the noise keeps at about. */
+  /** The approximate number of levels per side. */
   readonly levels: number
-  /** Most levels one message changes. */
+  /** The maximum number of levels changed by one message. */
   readonly changesMax: number
 }
 

@@ -1,7 +1,7 @@
 /**
- * Markets from the writer to finished wire bytes on a virtual clock, with all that varies with time taken out, so that
- * two lines that were fed the same can be held against each other: one from which a recording is made, and others
- * that are fed from it.
+ * Markets from the sequencer to the encoded messages on a virtual clock, without anything that varies with time, so
+ * that two pipelines with the same input can be compared: one from which a recording is made, and others that replay
+ * it.
  */
 import { createLog } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
@@ -21,14 +21,14 @@ export class MarketPipeline {
   readonly bus = createMemoryBus()
   readonly markets: readonly MarketDefinition[]
   readonly sequencers: readonly Sequencer[]
-  /** By market: what was published, without times, as text that can be compared. */
+  /** By market: the published messages without times, as text that can be compared. */
   readonly published: readonly string[][]
-  /** By market: the wire of a reader that is always current, with every commit time set to the epoch. */
+  /** By market: the messages for a subscriber that never lags, with every commit time set to the epoch. */
   readonly wire: readonly Buffer[][]
-  /** By market: reasons of every loss. */
+  /** By market: the reasons of all `lost` events. */
   readonly losses: readonly string[][]
   readonly #books: readonly RecordedState[]
-  /** Told when the writer of a market wants a fresh snapshot. */
+  /** Called when the sequencer of a market requests a new snapshot. */
   onRebuild: (market: number) => void = () => undefined
 
   constructor(markets: readonly MarketDefinition[]) {
@@ -59,15 +59,15 @@ export class MarketPipeline {
     this.sequencers[market]!.offer(event)
   }
 
-  /** The book as the readers of the market have it. */
+  /** The book as the subscribers of the market have it. */
   bookText(market: number): string {
     return bookText(this.#books[market]!.levels())
   }
 
-  /** Ends what is under way by ending the present turn, and lets a while pass. */
+  /** Completes pending work by ending the current event-loop tick, and advances time. */
   async passTime(milliseconds: number): Promise<void> {
     this.clock.advance(milliseconds)
-    // What is read from a disk arrives between the turns, and continues in one.
+    // File reads complete between ticks, and continue in one.
     await new Promise((resolve) => setImmediate(resolve))
   }
 
@@ -91,18 +91,18 @@ export class MarketPipeline {
   }
 }
 
-/** Feeds all markets of a line from a recording. */
+/** Feeds all markets of a pipeline from a recording. */
 export function replayInto(
   line: MarketPipeline,
   path: string,
   options: { readonly speed?: number; readonly fromSeconds?: number; readonly loops?: boolean } = {},
-): { readonly source: Source; readonly fed: readonly SourceMarket[]; readonly told: readonly MarketEvent[][] } {
-  const told: MarketEvent[][] = line.markets.map(() => [])
+): { readonly source: Source; readonly fed: readonly SourceMarket[]; readonly emitted: readonly MarketEvent[][] } {
+  const emitted: MarketEvent[][] = line.markets.map(() => [])
   const fed = line.markets.map((market, index) => ({
     market,
     venueSymbol: path,
     listener: (event: MarketEvent) => {
-      told[index]!.push(event)
+      emitted[index]!.push(event)
       line.offer(index, event)
     },
   }))
@@ -117,7 +117,7 @@ export function replayInto(
   })
   line.onRebuild = (market) => source.rebuild(fed[market]!, '')
   source.start()
-  return { source, fed, told }
+  return { source, fed, emitted }
 }
 
 /** All levels of a book as text. */

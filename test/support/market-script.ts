@@ -1,7 +1,7 @@
 /**
- * Random source messages of a market, as unkind as real ones: changes cluster around a mid that drifts and jumps, a
- * price is named twice, what is not there is removed, amounts repeat, some are beyond the safe integers, snapshots
- * come in between and may be empty.
+ * Random source messages of a market, as irregular as real ones: changes cluster around a mid price that drifts and
+ * jumps, a price occurs twice, missing levels are removed, amounts repeat, some exceed the safe integers, snapshots
+ * occur in between and may be empty.
  */
 import fc from 'fast-check'
 import type { Scaled } from '../../src/base/decimal.ts'
@@ -15,14 +15,14 @@ export type ScriptMessage =
 
 const MID_START = 1000
 
-/** Few amounts, so that a level often gets the one it has or had before. */
+/** Few amounts, so that a level often gets its current or previous amount. */
 const amount: fc.Arbitrary<Scaled> = fc.oneof(
   { weight: 3, arbitrary: fc.constant(0) },
   { weight: 6, arbitrary: fc.integer({ min: 1, max: 3 }) },
   { weight: 1, arbitrary: fc.constantFrom(Number.MAX_SAFE_INTEGER, 2n ** 53n, 2n ** 53n + 1n, 2n ** 90n) },
 )
 
-/** Steps away from the mid: near as a rule, on the wrong side of it now and then. */
+/** Ticks away from the mid price: mostly near, sometimes on the wrong side of it. */
 const distance = fc.oneof(
   { weight: 8, arbitrary: fc.integer({ min: 1, max: 8 }) },
   { weight: 2, arbitrary: fc.integer({ min: -2, max: 40 }) },
@@ -45,7 +45,7 @@ const step = fc.record({
   ),
 })
 
-/** A list of messages, up to `lengthMax` of them, in which prices stand where the drifting mid has put them. */
+/** A list of up to `lengthMax` messages, with prices around the drifting mid price. */
 export function scriptArbitrary(lengthMax: number): fc.Arbitrary<ScriptMessage[]> {
   return fc.array(step, { maxLength: lengthMax, size: 'max' }).map((steps) => {
     let mid = MID_START
@@ -61,7 +61,7 @@ export function scriptArbitrary(lengthMax: number): fc.Arbitrary<ScriptMessage[]
   })
 }
 
-/** Works a message into a book and into its oracle. */
+/** Applies a message to a book and to its oracle. */
 export function applyMessage(message: ScriptMessage, book: Book, naive: NaiveBook): AppliedChange[] {
   if (message.type === 'snapshot') {
     naive.replace(message.levels)

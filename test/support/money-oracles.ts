@@ -1,12 +1,11 @@
 /**
- * What has to hold of the store between any two transactions, however they were interleaved and wherever a process
- * died: every rule is one query that names what breaks it. They read tables, and know nothing of the code that writes
- * them.
+ * Invariants of the store between any two transactions, however they were interleaved and wherever a process crashed:
+ * every rule is a query that returns its violations. The queries read tables and share no code with the product.
  */
 import type { Db } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
 
-/** Rules by name; each query gives one column of text, a row for each violation. */
+/** Rules by name; each query returns one text column, with a row for each violation. */
 const RULES: Readonly<Record<string, string>> = {
   'a balance is the sum of its postings': `
     with sums as (
@@ -106,7 +105,7 @@ export async function moneyViolations(db: Db, desk: Readonly<Record<string, bigi
   return [...rows.map(({ rule, what }) => `${rule}: ${what}`), ...(await deskViolations(db, desk))]
 }
 
-/** The desk's position after every posting, in their order: it may be short by its limit at most. */
+/** The desk's position after every posting, in order: it may be short by at most its limit. */
 async function deskViolations(db: Db, limits: Readonly<Record<string, bigint>>): Promise<readonly string[]> {
   const { rows } = await sql<{ asset: string; lowest: string }>`
     select asset, min(position)::text as lowest from (
@@ -121,8 +120,8 @@ async function deskViolations(db: Db, limits: Readonly<Record<string, bigint>>):
 }
 
 /**
- * Orchestrations that neither are final nor name what they wait for, or wait for what is there again; empty once
- * everything that can be done is done, nothing is paused or on hold, and every book is live and inside its peg.
+ * Orchestrations that are not final and do not name what they wait for, or wait for what is available again; empty once
+ * all possible work is done, nothing is paused or on hold, and every book is live and inside its peg.
  */
 export async function unexplained(db: Db): Promise<readonly string[]> {
   const { rows } = await sql<{ what: string }>`

@@ -124,7 +124,7 @@ describe('replaying', () => {
         return !isPast
       })
       const replayed = new MarketPipeline(MARKETS)
-      const { source, told } = replayInto(replayed, path, { speed: 20, fromSeconds })
+      const { source, emitted } = replayInto(replayed, path, { speed: 20, fromSeconds })
       await playOut(replayed)
       await source.stop()
       for (const market of [0, 1]) {
@@ -133,13 +133,13 @@ describe('replaying', () => {
           ...rest.flatMap((entry) => (entry.market === market ? entry.events : [])),
           { type: 'lost', reason: `the recording ${path} has ended` },
         ]
-        expect([`from ${fromSeconds}`, ...told[market]!]).toEqual([`from ${fromSeconds}`, ...expected])
+        expect([`from ${fromSeconds}`, ...emitted[market]!]).toEqual([`from ${fromSeconds}`, ...expected])
         if (replayed.bookText(market) !== line.bookText(market)) expect.fail(`other book, from ${fromSeconds}`)
       }
     }
   })
 
-  it('starts over when it is told to', async () => {
+  it('starts over when it is emitted to', async () => {
     const path = folder.next()
     await writeRecording(path, [{ entries: [snapshotEntry(0, 0), updateEntry(0, 500)] }])
     const line = new MarketPipeline(MARKETS.slice(0, 1))
@@ -196,14 +196,14 @@ describe('a damaged recording', () => {
       for (const block of [0, 1, 2, 3]) {
         const { path, offset, book } = await damagedAt(block, damage)
         const line = new MarketPipeline(MARKETS.slice(0, 1))
-        const { source, told } = replayInto(line, path, { speed: 10 })
+        const { source, emitted } = replayInto(line, path, { speed: 10 })
         await playOut(line)
         await source.stop()
         const reason = line.losses[0]!.at(-2)
         expect(reason).toMatch(damage === changed ? `is damaged at byte ${offset}: ` : `before byte ${offset}`)
         expect(line.losses[0]).toHaveLength(block === 0 ? 2 : 3)
         // What came before, the keyframe, and what came after it.
-        expect(told[0]!.filter(({ type }) => type !== 'lost')).toHaveLength(block + 1 + 2)
+        expect(emitted[0]!.filter(({ type }) => type !== 'lost')).toHaveLength(block + 1 + 2)
         expect(line.bookText(0)).toBe(book)
       }
     }
@@ -242,21 +242,21 @@ describe('a market of a recording', () => {
       { entries: [snapshotEntry(0, 0), snapshotEntry(1, 5), updateEntry(0, 1_000), updateEntry(0, 100_000)] },
     ])
     const line = new MarketPipeline(markets)
-    const { source, fed, told } = replayInto(line, path)
-    while (told.some(({ length }) => length < eventCount)) await line.passTime(1)
-    return { path, line, source, fed, told }
+    const { source, fed, emitted } = replayInto(line, path)
+    while (emitted.some(({ length }) => length < eventCount)) await line.passTime(1)
+    return { path, line, source, fed, emitted }
   }
 
   it('is refused when the recording does not have it', async () => {
-    const { path, told, source } = await startedLine([{ ...BTC, symbol: 'XRPUSD' }], 1)
-    expect(told[0]).toEqual([
+    const { path, emitted, source } = await startedLine([{ ...BTC, symbol: 'XRPUSD' }], 1)
+    expect(emitted[0]).toEqual([
       { type: 'lost', reason: `the recording ${path} has no market XRPUSD, only BTCUSD, ETHUSD` },
     ])
     await source.stop()
   })
 
   it('is refused with fewer decimals than were recorded', async () => {
-    const { path, line, told, source } = await startedLine(
+    const { path, line, emitted, source } = await startedLine(
       [
         { ...BTC, priceDecimals: 1 },
         { ...ETH, amountDecimals: 7 },
@@ -264,7 +264,7 @@ describe('a market of a recording', () => {
       1,
     )
     for (let turn = 0; turn < 20; turn++) await line.passTime(1)
-    expect(told.map((events) => events.at(-1))).toEqual([
+    expect(emitted.map((events) => events.at(-1))).toEqual([
       {
         type: 'lost',
         reason: `the recording ${path} does not fit BTCUSD: it has prices with 2 decimals, and the market has 1`,
@@ -274,13 +274,13 @@ describe('a market of a recording', () => {
         reason: `the recording ${path} does not fit ETHUSD: it has amounts with 8 decimals, and the market has 7`,
       },
     ])
-    expect(told.map(({ length }) => length)).toEqual([1, 1])
+    expect(emitted.map(({ length }) => length)).toEqual([1, 1])
     await source.stop()
   })
 
   it('is given finer prices and amounts when it has more decimals', async () => {
-    const { told, source } = await startedLine([{ ...BTC, priceDecimals: 4, amountDecimals: 18 }])
-    expect(told[0]![1]).toEqual({
+    const { emitted, source } = await startedLine([{ ...BTC, priceDecimals: 4, amountDecimals: 18 }])
+    expect(emitted[0]![1]).toEqual({
       type: 'snapshot',
       levels: [
         { side: 0, price: 10_000, amount: 70_000_000_000 },
@@ -291,29 +291,29 @@ describe('a market of a recording', () => {
   })
 
   it('is lost when a price is too large for its decimals', async () => {
-    const { path, told, source } = await startedLine([{ ...BTC, priceDecimals: 18 }])
-    expect(told[0]!.at(-1)).toEqual({
+    const { path, emitted, source } = await startedLine([{ ...BTC, priceDecimals: 18 }])
+    expect(emitted[0]!.at(-1)).toEqual({
       type: 'lost',
       reason: `the recording ${path} does not fit BTCUSD: 18 decimals make its prices too large`,
     })
     await source.stop()
   })
 
-  it('is told why a file cannot be played', async () => {
+  it('is emitted why a file cannot be played', async () => {
     const line = new MarketPipeline([BTC])
-    const { source, fed, told } = replayInto(line, '/nowhere/at.all')
-    while (told[0]!.length < 1) await line.passTime(5)
+    const { source, fed, emitted } = replayInto(line, '/nowhere/at.all')
+    while (emitted[0]!.length < 1) await line.passTime(5)
     const event = { type: 'lost', reason: 'the recording /nowhere/at.all cannot be opened: ENOENT' }
-    expect(told[0]).toEqual([event])
-    source.add({ ...fed[0]!, listener: (late) => told[0]!.push(late) })
+    expect(emitted[0]).toEqual([event])
+    source.add({ ...fed[0]!, listener: (late) => emitted[0]!.push(late) })
     await line.passTime(5)
     await line.passTime(5)
-    expect(told[0]).toEqual([event, event])
+    expect(emitted[0]).toEqual([event, event])
     await source.stop()
   })
 
   it('joins in the middle with the whole book, and leaves without a word more', async () => {
-    const { path, line, source, fed, told } = await startedLine([ETH])
+    const { path, line, source, fed, emitted } = await startedLine([ETH])
     const late: MarketEvent[] = []
     const joined = { market: BTC, venueSymbol: path, listener: (event: MarketEvent) => late.push(event) }
     for (let turn = 0; turn < 3; turn++) await line.passTime(1_000)
@@ -326,9 +326,9 @@ describe('a market of a recording', () => {
     expect(late).toEqual([{ type: 'snapshot', levels }])
     source.remove(fed[0]!)
     source.remove(joined)
-    const before = told[0]!.length
+    const before = emitted[0]!.length
     await line.passTime(200_000)
-    expect([late.length, told[0]!.length]).toEqual([1, before])
+    expect([late.length, emitted[0]!.length]).toEqual([1, before])
     // Nobody names the file any more: it begins anew.
     source.add(joined)
     while (late.length < 3) await line.passTime(1)
@@ -339,14 +339,14 @@ describe('a market of a recording', () => {
   })
 
   it('is given its whole book again when its writer asks for it, once a second', async () => {
-    const { line, source, fed, told } = await startedLine([BTC])
-    const before = told[0]!.length
+    const { line, source, fed, emitted } = await startedLine([BTC])
+    const before = emitted[0]!.length
     source.rebuild(fed[0]!, 'a reader held another book')
     source.rebuild(fed[0]!, 'a reader held another book')
     await line.passTime(500)
-    expect(told[0]).toHaveLength(before)
+    expect(emitted[0]).toHaveLength(before)
     for (let turn = 0; turn < 5; turn++) await line.passTime(500)
-    expect(told[0]!.slice(before).map(({ type }) => type)).toEqual(['snapshot', 'update'])
+    expect(emitted[0]!.slice(before).map(({ type }) => type)).toEqual(['snapshot', 'update'])
     await source.stop()
   })
 
@@ -374,14 +374,14 @@ describe('a market of a recording', () => {
   })
 
   it('hears nothing after the source has stopped, and two that read one file have one playhead', async () => {
-    const { line, source, told } = await startedLine([BTC, ETH])
-    expect(told.map((events) => events.map(({ type }) => type))).toEqual([
+    const { line, source, emitted } = await startedLine([BTC, ETH])
+    expect(emitted.map((events) => events.map(({ type }) => type))).toEqual([
       ['lost', 'snapshot'],
       ['lost', 'snapshot'],
     ])
     await source.stop()
     for (let turn = 0; turn < 5; turn++) await line.passTime(1_000)
-    expect(told.map(({ length }) => length)).toEqual([2, 2])
+    expect(emitted.map(({ length }) => length)).toEqual([2, 2])
   })
 })
 

@@ -130,7 +130,7 @@ describe('the writer', () => {
     expect(writer.counts.entries).toBe(2)
   })
 
-  it('does not replace a file unless it is told to', async () => {
+  it('does not replace a file unless it is emitted to', async () => {
     const path = folder.next()
     writeFileSync(path, 'precious')
     await expect(openWriter(path)).rejects.toThrow(`${path} already exists`)
