@@ -1,6 +1,6 @@
 /**
- * An OpenAPI or AsyncAPI document as a test reads it: what stands at a JSON pointer, with references followed, and
- * whether a value conforms to a schema of the document (JSON Schema 2020-12, formats included).
+ * An OpenAPI or AsyncAPI document for tests: resolves JSON pointers and references, and validates values against the
+ * schemas of the document (JSON Schema 2020-12, formats included).
  */
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Ajv2020 } from 'ajv/dist/2020.js'

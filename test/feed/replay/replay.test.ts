@@ -139,7 +139,7 @@ describe('replaying', () => {
     }
   })
 
-  it('starts over when it is emitted to', async () => {
+  it('starts over when it is configured to', async () => {
     const path = folder.next()
     await writeRecording(path, [{ entries: [snapshotEntry(0, 0), updateEntry(0, 500)] }])
     const line = new MarketPipeline(MARKETS.slice(0, 1))
@@ -299,7 +299,7 @@ describe('a market of a recording', () => {
     await source.stop()
   })
 
-  it('is emitted why a file cannot be played', async () => {
+  it('emits why a file cannot be replayed', async () => {
     const line = new MarketPipeline([BTC])
     const { source, fed, emitted } = replayInto(line, '/nowhere/at.all')
     while (emitted[0]!.length < 1) await line.passTime(5)
