@@ -1,6 +1,6 @@
 /**
- * Several sources' books as one, as the rule is written: Maps, sorted whenever they are read, every level compared with
- * every level shown before it. The oracle of the real one; it shares no code with it.
+ * The books of several sources as one, implemented literally from the rule: Maps, sorted on every read, every level
+ * compared with every level shown before it. The oracle of the aggregate; it shares no code with it.
  */
 import type { Scaled } from '../../src/base/decimal.ts'
 import type { AggregationPolicy } from '../../src/market/aggregate.ts'
@@ -8,17 +8,17 @@ import { ASK, BID, type Execution, type LevelChange, type MarketEvent } from '..
 import { NaiveBook } from './naive-book.ts'
 
 interface NaiveSource {
-  /** Undefined while it is not trusted. */
+  /** Undefined while the source has no valid book. */
   book: NaiveBook | undefined
   isExcluded: boolean
   readonly maxAge: number
-  /** When its last book message came. */
+  /** The time of its last book message. */
   heardAt: number
-  /** When its best price moved or it traded, last. */
+  /** The time of the last change of its best price, or of its last trade. */
   movedAt: number
 }
 
-/** What a message should do beside what it does to the levels. */
+/** Effects of a message besides its level changes. */
 export interface NaiveStep {
   readonly violates: boolean
   readonly executions: readonly Execution[]
@@ -28,10 +28,10 @@ export interface NaiveStep {
 export class NaiveAggregate {
   readonly #sources: NaiveSource[]
   readonly #policy: AggregationPolicy
-  /** Levels that the last reading left out because they cross. */
+  /** Levels that the last read omitted because they cross. */
   hiddenCount = 0
 
-  /** @param maxAges in milliseconds, one for each source, in the order of the configuration */
+  /** @param maxAges in milliseconds, one per source, in the order of the configuration */
   constructor(maxAges: readonly number[], policy: AggregationPolicy = 'recency') {
     this.#policy = policy
     this.#sources = maxAges.map((maxAge) => ({ book: undefined, isExcluded: false, maxAge, heardAt: 0, movedAt: 0 }))
@@ -85,7 +85,7 @@ export class NaiveAggregate {
     return { violates, executions, missed: false }
   }
 
-  /** All levels that are shown, in book order. */
+  /** All shown levels, in book order. */
   levels(): LevelChange[] {
     const shown: LevelChange[] = []
     this.hiddenCount = 0

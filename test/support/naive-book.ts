@@ -1,6 +1,6 @@
 /**
- * The order book as anyone would first write it: a Map a side, sorted whenever it is read. Slow and beyond doubt, it is
- * the oracle of the real engine; it shares no code with it.
+ * The simplest possible order book: a Map per side, sorted on every read. It is slow and obviously correct, the oracle
+ * of the real engine; it shares no code with it.
  */
 import type { Scaled } from '../../src/base/decimal.ts'
 import { ASK, BID, type LevelChange, type Side } from '../../src/market/event.ts'
@@ -12,7 +12,7 @@ export class NaiveBook {
     this.apply(levels)
   }
 
-  /** Works through changes one by one; amount 0 removes. */
+  /** Applies changes one by one; amount 0 removes a level. */
   apply(changes: readonly LevelChange[]): void {
     for (const { side, price, amount } of changes) {
       if (amount === 0) this.#sides[side].delete(price)
@@ -25,7 +25,7 @@ export class NaiveBook {
     this.apply(levels)
   }
 
-  /** The best `depth` levels a side (0 = all): bids descending by price, then asks ascending. */
+  /** The best `depth` levels per side (0 = all): bids descending by price, then asks ascending. */
   levels(depth: number): LevelChange[] {
     const best = (side: Side) => {
       const all = [...this.#sides[side]].sort(([left], [right]) => (side === BID ? right - left : left - right))
@@ -43,7 +43,7 @@ export class NaiveBook {
   }
 }
 
-/** What leads from the levels `before` to the levels `after` as sets: bids descending, then asks ascending. */
+/** The difference between the levels `before` and `after` as sets: bids descending, then asks ascending. */
 export function naiveDifference(before: readonly LevelChange[], after: readonly LevelChange[]): LevelChange[] {
   const from = new NaiveBook(before)
   const to = new NaiveBook(after)

@@ -1,6 +1,6 @@
 /**
- * A strict reader of OpenMetrics text (the specification's version 1.0.0), for tests: what it does not understand, or
- * what a family may not hold, is an error that names the line. It knows the kinds of metrics that the service has.
+ * A strict parser of OpenMetrics text (specification version 1.0.0) for tests: anything unknown, or not allowed in a
+ * metric family, is an error that names the line. It supports the metric types that the service uses.
  */
 export interface MetricSample {
   readonly name: string

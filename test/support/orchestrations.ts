@@ -1,4 +1,4 @@
-/** Orchestrations in a store without a service: what starts them, prices them, and what became of them. */
+/** Orchestrations in a store without a service: starting, pricing and inspecting them. */
 import { createSystemClock } from '../../src/base/clock.ts'
 import { newId } from '../../src/base/ids.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
@@ -17,7 +17,7 @@ import { moneyViolations } from './money-oracles.ts'
 /** Registered by `addAssets(db, ORCHESTRATED_ASSETS)`. */
 export const ORCHESTRATED_ASSETS = { BTC: 8, USD: 2, USDC: 6, USDG: 6 } as const
 
-/** Settings that convert USD, USDC and USDG at par, and BTC at BTCUSD by the book that is given. */
+/** Settings that convert USD, USDC and USDG at par, and BTC at BTCUSD by the given book. */
 export function convertSettings(
   changes: { readonly feeBps?: number; readonly book?: () => PricingBook | undefined } = {},
 ): ConvertSettings {
@@ -75,7 +75,7 @@ export function newOrchestration(owner: Owner, changes: Partial<NewOrchestration
   }
 }
 
-/** Starts orchestrations with their amounts in `in_transit`; the ids. */
+/** Starts orchestrations with their amounts in `in_transit`; returns their ids. */
 export async function startAll(
   db: Db,
   starts: readonly NewOrchestration[],
@@ -95,7 +95,7 @@ export async function startAll(
   return starts.map(({ id }) => id)
 }
 
-/** An orchestration with its row of the queue, as the store has them. */
+/** An orchestration with its row of the queue, as stored. */
 export async function orchestrationRow(db: Db, id: string): Promise<Record<string, unknown>> {
   const { rows } = await sql<Record<string, unknown>>`
     select orchestrations.*, kind, attempt, next_attempt_at from orchestrations
@@ -104,14 +104,14 @@ export async function orchestrationRow(db: Db, id: string): Promise<Record<strin
   return rows[0] as Record<string, unknown>
 }
 
-/** What breaks a rule of money in a store whose orchestrations `startAll` has paid for: no deposit did. */
+/** Violations of the money rules in a store in which `startAll` has funded the orchestrations, without deposits. */
 export async function violationsOf(db: Db): Promise<readonly string[]> {
   return (await moneyViolations(db)).filter(
     (violation) => !violation.startsWith('money comes from outside by deposits alone'),
   )
 }
 
-/** How many of these have each status. */
+/** The number of these orchestrations per status. */
 export async function statusesOf(db: Db, ids: readonly string[]): Promise<Readonly<Record<string, number>>> {
   const { rows } = await sql<{ status: string; count: number }>`
     select status, count(*)::integer as count from orchestrations where id = any(${[...ids]}::uuid[]) group by status
@@ -119,7 +119,7 @@ export async function statusesOf(db: Db, ids: readonly string[]): Promise<Readon
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
 }
 
-/** A worker, and what it logged. */
+/** A worker, and its log lines. */
 export function createRunner(db: Db, settings: () => ConvertSettings = () => convertSettings()) {
   const { log, lines } = captureLog()
   const metrics = createStepMetrics(createMetricsRegistry())

@@ -1,4 +1,4 @@
-/** A real second issuer for tests: oidc-provider on a free port, whose keys can be replaced and which can go away. */
+/** A real second issuer for tests: oidc-provider on a free port. Its keys can be replaced, and it can be stopped. */
 import { generateKeyPairSync } from 'node:crypto'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,7 +9,7 @@ const SECRET = 'a-secret-of-the-outside-issuer'
 
 export interface OutsideClient {
   readonly name: string
-  /** Members that its tokens have beside the standard ones. */
+  /** Claims of its tokens besides the standard ones. */
   readonly claims: Readonly<Record<string, unknown>>
 }
 
@@ -21,9 +21,9 @@ function newJwk(kid: string): Record<string, unknown> {
 export class OutsideIssuer {
   readonly url: string
   readonly audience: string
-  /** Requests for its keys so far. */
+  /** The number of requests for its keys so far. */
   keyRequests = 0
-  /** What it answers for its keys instead of them. */
+  /** The response to requests for its keys, if set. */
   keyFault: { readonly status: number; readonly body: string } | undefined
   readonly #server: Server
   readonly #clients: readonly OutsideClient[]
@@ -59,7 +59,7 @@ export class OutsideIssuer {
     return `${this.url}/jwks`
   }
 
-  /** From now on it signs with a new key, and publishes that one alone. */
+  /** From now on it signs with a new key, and publishes only that one. */
   replaceKey(kid: string): void {
     const configuration: Configuration = {
       clients: this.#clients.map(({ name }) => ({

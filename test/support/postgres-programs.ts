@@ -1,6 +1,6 @@
 /**
- * Where the server programs of PostgreSQL are on this machine. Knows nothing of the tests, so that their configuration
- * can ask, too: suites that need a server are left out by name where there is none.
+ * Where the server programs of PostgreSQL are on this machine. Imports nothing of the tests, so that their
+ * configuration can use it: suites that need a server are skipped by name without one.
  */
 import { execFileSync } from 'node:child_process'
 import { accessSync, constants, readdirSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { delimiter, join } from 'node:path'
 const VERSION_MIN = 15
 const DEBIAN_FOLDER = '/usr/lib/postgresql'
 
-/** Folder with `initdb` and `postgres` of a version that will do; undefined when there is none. */
+/** Folder with `initdb` and `postgres` of a supported version; undefined if there is none. */
 export function findPostgresPrograms(): string | undefined {
   const inPath = (process.env.PATH ?? '').split(delimiter)
   const inDebian = readFolder(DEBIAN_FOLDER)
@@ -24,7 +24,7 @@ function isNewEnough(folder: string): boolean {
     const version = execFileSync(join(folder, 'postgres'), ['--version'], { encoding: 'utf8' })
     return Number(/ ([0-9]+)/.exec(version)?.[1]) >= VERSION_MIN
   } catch {
-    // Not there, or not to be run by us.
+    // Missing, or not executable by this user.
     return false
   }
 }

@@ -1,6 +1,6 @@
 /**
  * The PostgreSQL server that a run of the tests shares. It belongs to the process that runs them, and is started when
- * the first test file asks for it, over a socket: a run that needs none does not pay for one.
+ * the first test file requests it over a socket, so that a run without such files does not start it.
  */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -11,20 +11,20 @@ import { PostgresServer } from './postgres.ts'
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   removeLeftovers()
-  const folder = mkdtempSync(join(tmpdir(), `tidegate-postgres-${process.pid}-door-`))
+  const folder = mkdtempSync(join(tmpdir(), `tidegate-postgres-${process.pid}-broker-`))
   let starting: Promise<PostgresServer> | undefined
-  const door = createServer((socket) => {
+  const broker = createServer((socket) => {
     starting ??= startServer()
     starting.then(
       (server) => socket.end(JSON.stringify({ folder: server.folder })),
       (error: Error) => socket.end(JSON.stringify({ problem: error.message })),
     )
   })
-  const path = join(folder, 'door')
-  await new Promise<void>((resolve) => door.listen(path, resolve))
-  project.provide('postgresDoor', path)
+  const path = join(folder, 'broker')
+  await new Promise<void>((resolve) => broker.listen(path, resolve))
+  project.provide('postgresBroker', path)
   return async () => {
-    door.close()
+    broker.close()
     rmSync(folder, { recursive: true, force: true })
     await starting?.then((server) => server.remove())
   }
@@ -36,7 +36,7 @@ async function startServer(): Promise<PostgresServer> {
   return server
 }
 
-/** What runs left behind that were killed; a server of theirs has ended with them. */
+/** Removes the folders of killed runs; their servers have ended with them. */
 function removeLeftovers(): void {
   for (const name of readdirSync(tmpdir())) {
     const pid = /^tidegate-postgres-(\d+)-/.exec(name)?.[1]
@@ -44,7 +44,7 @@ function removeLeftovers(): void {
     try {
       rmSync(join(tmpdir(), name), { recursive: true, force: true })
     } catch {
-      // Another user's, or another run removes it at the same time.
+      // It belongs to another user, or another run removes it at the same time.
     }
   }
 }

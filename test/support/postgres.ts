@@ -1,9 +1,9 @@
 /**
- * A throw-away PostgreSQL for tests: a cluster in a temporary folder, on a Unix socket in it and nowhere else, run as
- * another user when we are root. It ends, and its folder with it, with the process that started it, however that ends:
- * a shell beside it waits for the end of a pipe. Suites that need one skip by name where there are no server programs.
+ * A temporary PostgreSQL for tests: a cluster in a temporary folder, on a Unix socket in it and nowhere else, run as
+ * another user when we are root. It ends, and its folder is removed, with the process that started it, however that
+ * ends: a shell process waits for the end of a pipe. Suites that need one are skipped by name without server programs.
  *
- * One server serves a whole run of the tests (`sharedDatabase`); a test that stops or stalls it starts its own.
+ * One server serves a whole run of the tests (`sharedDatabase`); a test that stops or suspends it starts its own.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -18,21 +18,21 @@ import { findPostgresPrograms } from './postgres-programs.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where the process that runs the tests answers with the address of the shared server. */
-    postgresDoor: string
+    /** The socket on which the process that runs the tests returns the address of the shared server. */
+    postgresBroker: string
   }
 }
 
-/** Part of the name of the socket, and nothing else where it listens to no address. */
+/** Part of the name of the socket; the server listens to no TCP address by default. */
 const PORT = 5_432
 const READY_MILLISECONDS_MAX = 60_000
 
-/** For `describe.skipIf`: the title says why. */
+/** For `describe.skipIf`; the title contains the reason. */
 export const hasPostgres = findPostgresPrograms() !== undefined
 
 /** Address of a new, empty database on the server that all test files share. */
 export async function sharedDatabase(): Promise<string> {
-  const socket = createConnection(inject('postgresDoor'))
+  const socket = createConnection(inject('postgresBroker'))
   socket.setEncoding('utf8')
   let answer = ''
   for await (const chunk of socket) answer += chunk
@@ -52,10 +52,10 @@ function addressOf(folder: string, database: string, password?: string, port = P
   return `postgres://${user}@/${database}?host=${encodeURIComponent(folder)}&port=${port}`
 }
 
-/** A session of its own beside the service's, to look at the server and to disturb it. */
+/** A connection of its own besides the service's, to inspect the server and to disturb it. */
 export async function withClient<Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> {
   const client = new Client({ connectionString: url })
-  // A server that is stopped ends the session too; who waits for an answer hears of it there.
+  // A stopped server ends this connection too; pending queries report it.
   client.on('error', () => undefined)
   await client.connect()
   try {
@@ -66,7 +66,7 @@ export async function withClient<Result>(url: string, work: (client: Client) => 
 }
 
 export interface ServerOptions {
-  /** How the server knows who connects: `trust`, or `scram-sha-256` with the password of the user `tidegate`. */
+  /** The authentication method of the server: `trust`, or `scram-sha-256` with the password of the user `tidegate`. */
   readonly password?: string
   /** Settings of postgresql.conf on the command line. */
   readonly settings?: Readonly<Record<string, string | number>>
@@ -89,7 +89,7 @@ export class PostgresServer {
     this.#settings = settings
   }
 
-  /** A new cluster; not started yet. */
+  /** Creates a new cluster, which is not started yet. */
   static create(options: ServerOptions = {}): PostgresServer {
     const { password } = options
     const programs = findPostgresPrograms()
@@ -101,7 +101,7 @@ export class PostgresServer {
     const passwordFile = join(folder, 'password')
     if (password !== undefined) {
       writeFileSync(passwordFile, password)
-      // Whatever the umask is, which a service that ran in this process has changed.
+      // The umask may have been changed by a service that ran in this process.
       chmodSync(passwordFile, 0o644)
     }
     const authentication =
@@ -116,7 +116,7 @@ export class PostgresServer {
     return server
   }
 
-  /** Puts a file into its folder that only the server may read. */
+  /** Writes a file into its folder that only the server may read. */
   addFile(name: string, content: string): string {
     const path = join(this.folder, name)
     writeFileSync(path, content, { mode: 0o600 })
@@ -124,7 +124,7 @@ export class PostgresServer {
     return path
   }
 
-  /** Starts it, and waits until it takes connections. `settings` are those of this start alone. */
+  /** Starts it, and waits until it accepts connections. `settings` apply to this start only. */
   async start(ofThisStart: ServerOptions['settings'] = {}): Promise<void> {
     const settings = {
       listen_addresses: '',
@@ -151,7 +151,7 @@ export class PostgresServer {
       ...this.#user,
       cwd: this.folder,
       env: { ...process.env, FOLDER: this.folder },
-      // Its own session: an interrupt from the terminal is for the tests, and they end the server.
+      // A process group of its own: an interrupt from the terminal is for the tests, which end the server.
       detached: true,
       stdio: ['pipe', 'pipe', 'inherit'],
     })
@@ -161,19 +161,22 @@ export class PostgresServer {
     await this.#ready(Number(settings.port))
   }
 
-  /** A new, empty database; its address. */
+  /** Creates a new, empty database; returns its address. */
   createDatabase(): Promise<string> {
     return createDatabase(this.folder, this.#password)
   }
 
-  /** As an administrator would: in order, or at once. Resolves when it has ended; it can be started again. */
+  /**
+   * Shuts the server down as an administrator would: fast, or immediate. Resolves when it has ended; it can be started
+   * again.
+   */
   async stop(how: 'fast' | 'immediate'): Promise<void> {
     await this.#end(`${how === 'fast' ? 'INT' : 'QUIT'}\n`)
   }
 
-  /** The server and every session of it stand still. */
+  /** Suspends the server and all of its processes. */
   freeze(): void {
-    // First the one that starts sessions, so that none comes that is not stopped.
+    // The postmaster first, so that no new process starts that is not suspended.
     process.kill(this.#pid, 'SIGSTOP')
     for (const pid of this.#sessions()) signalIfThere(pid, 'SIGSTOP')
   }
@@ -211,14 +214,14 @@ export class PostgresServer {
     }
   }
 
-  /** Sessions, and what the server runs beside them. */
+  /** The backends, and the other processes of the server. */
   #sessions(): number[] {
     const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(this.#pid)], { encoding: 'utf8' })
     return children.trim().split(/\s+/).filter(Boolean).map(Number)
   }
 }
 
-/** One may have ended by itself since it was listed. */
+/** A process may have ended since it was listed. */
 function signalIfThere(pid: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
   try {
     process.kill(pid, signal)
@@ -227,14 +230,14 @@ function signalIfThere(pid: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
   }
 }
 
-/** Ends the server as the line says that it reads, or with the pipe, which ends with the process that holds it. */
+/** Ends the server on a line from the pipe, or when the pipe ends with the process that holds it. */
 const SHELL_SCRIPT = `
   "$@" >>"$FOLDER/log" 2>&1 </dev/null & server=$!
   echo "$server"
   if read -r signal; then kill -"$signal" "$server"; wait "$server"; exit 0; fi
   kill -CONT "$server"; kill -QUIT "$server"; wait "$server"; rm -rf "$FOLDER"`
 
-/** The server refuses to run as root. */
+/** The user to run the server as: PostgreSQL refuses to run as root. */
 function otherUser(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   const lines = readFileSync('/etc/passwd', 'utf8').split('\n')

@@ -1,4 +1,4 @@
-/** The public listener with a gateway that answers what a test wants, and a directory that knows nobody. */
+/** The public listener with a gateway that responds as a test specifies, and an empty directory. */
 
 import { expect } from 'vitest'
 import { createPublicListener, type PublicListener, type PublicListenerOptions } from '../../src/app/public-listener.ts'

@@ -1,4 +1,4 @@
-/** What tests of quotas share: the counters of a customer beside the records that they count. */
+/** Helpers for tests of quotas: the counters of a customer and the records that they count. */
 import type { Db } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
 import type { RestNode } from './rest.ts'
@@ -9,7 +9,7 @@ export interface Counts {
   readonly rules: number
 }
 
-/** The records that are there. */
+/** The number of stored records. */
 export async function recordsOf(db: Db, customerId: string): Promise<Counts> {
   const { rows } = await sql<Counts>`
     select
@@ -20,7 +20,7 @@ export async function recordsOf(db: Db, customerId: string): Promise<Counts> {
   return rows[0] as Counts
 }
 
-/** What the store has counted. */
+/** The counters in the store. */
 export async function countersOf(db: Db, customerId: string): Promise<Counts & { readonly today: number }> {
   const { rows } = await sql<Counts & { readonly today: number }>`
     select accounts, addresses, rules, creations_today as today from customer_clocks where customer_id = ${customerId}
@@ -29,8 +29,8 @@ export async function countersOf(db: Db, customerId: string): Promise<Counts & {
 }
 
 /**
- * Runs a test about the day of the store's clock, which ends at midnight UTC whatever a test does: one that was under
- * way then says nothing and is run once more, on the new day.
+ * Runs a test that depends on the day of the store's clock. If the day ends at midnight UTC during the test, its result
+ * is discarded and it runs once more, on the new day.
  */
 export async function onOneDay<Result>(db: Db, work: () => Promise<Result>): Promise<Result> {
   const before = await dayOf(db)
@@ -50,7 +50,7 @@ async function dayOf(db: Db): Promise<string> {
   return (rows[0] as { day: string }).day
 }
 
-/** How often each quota has refused something, by the metric of the node. */
+/** How often each quota has refused a request, by the metric of the node. */
 export async function refusalsOf({ operatorUrl }: RestNode): Promise<Readonly<Record<string, number>>> {
   const text = await (await fetch(`${operatorUrl}/metrics`)).text()
   const samples = text.matchAll(/^tidegate_quota_refusals_total\{quota="(\w+)"\} (\d+)$/gm)

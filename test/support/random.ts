@@ -1,4 +1,6 @@
-/** A small seeded generator for tests (mulberry32): the same seed gives the same run, and a failing seed replays. */
+/**
+ * A small seeded generator for tests (mulberry32): the same seed gives the same run, so a failing seed can be repeated.
+ */
 export class Random {
   #state: number
 
@@ -15,7 +17,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
   }
 
-  /** A whole number from 0 to `below` - 1. */
+  /** An integer from 0 to `below` - 1. */
   integer(below: number): number {
     return Math.floor(this.next() * below)
   }

@@ -1,13 +1,13 @@
 /**
- * HTTP as bytes on a socket, for requests that no client would send and answers that no client would show. Reading ends
- * when the server ends the connection, or when as many answers as asked for are there.
+ * HTTP as bytes on a socket, for requests that no HTTP client sends and responses that no HTTP client shows. Reading
+ * ends when the server closes the connection, or after the expected number of responses.
  */
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 
 export interface RawAnswer {
   readonly status: number
-  /** Names in lower case; of repeated fields the last. */
+  /** Names in lower case; the last of repeated headers. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
@@ -19,12 +19,12 @@ export function openSocket(url: string): Socket | TLSSocket {
     protocol === 'https:'
       ? connectTls({ port: Number(port), host: hostname, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] })
       : connect(Number(port), hostname)
-  // The server may cut what it refuses while it is still being sent.
+  // The server may close the connection while a refused request is still being sent.
   socket.on('error', () => undefined)
   return socket
 }
 
-/** Everything that the server sends until it ends the connection. */
+/** Everything that the server sends until it closes the connection. */
 export async function readToEnd(socket: Socket): Promise<string> {
   let text = ''
   socket.setEncoding('latin1')
@@ -35,7 +35,7 @@ export async function readToEnd(socket: Socket): Promise<string> {
   return text
 }
 
-/** Sends bytes as they are and reads until the server ends the connection. */
+/** Sends bytes unchanged and reads until the server closes the connection. */
 export async function sendRaw(url: string, ...parts: readonly (string | Buffer)[]): Promise<RawAnswer[]> {
   const socket = openSocket(url)
   const text = readToEnd(socket)
@@ -43,7 +43,7 @@ export async function sendRaw(url: string, ...parts: readonly (string | Buffer)[
   return splitAnswers(await text)
 }
 
-/** The answers in what a server sent; bodies must have a length. Interim ones (1xx) count. */
+/** Parses the responses of a server; bodies must have a length. Interim responses (1xx) are included. */
 export function splitAnswers(text: string): RawAnswer[] {
   const answers: RawAnswer[] = []
   for (let rest = text; rest !== ''; ) {

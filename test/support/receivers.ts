@@ -1,6 +1,6 @@
 /**
- * Customers as rows, each with one profile, one deposit address and one rule, for whatever needs many of them at once:
- * benchmarks, and suites that stand on the store without a service.
+ * Customers as rows, each with one profile, one deposit address and one rule, for code that needs many of them:
+ * benchmarks, and suites that use the store without a service.
  */
 import { newId } from '../../src/base/ids.ts'
 import { CRYPTO_NETWORKS } from '../../src/contract/crypto-networks.ts'
@@ -15,7 +15,7 @@ const ASSETS = [
 ]
 
 /**
- * The addresses of as many customers as asked for, whose rules convert USDC into USDG at par.
+ * Creates this many customers, whose rules convert USDC into USDG at par. @returns their deposit addresses
  * @param destination of the rules; absent: the customer's own profile
  */
 export async function createReceivers(
@@ -23,7 +23,7 @@ export async function createReceivers(
   count: number,
   destination?: RuleDestination,
 ): Promise<readonly string[]> {
-  // Digits alone: the same in every form of an address.
+  // Only digits, so that the address is the same in every form.
   const addresses = Array.from({ length: count }, () => {
     const digits = Array.from({ length: 40 }, () => Math.floor(Math.random() * 10)).join('')
     return `0x${digits}`

@@ -1,7 +1,7 @@
 /**
- * Where recordings of exchanges are: the real ones beside the repository, in `../shared/data`, which are never copied
- * into it; where one is missing, a made one of the same format in `test/fixtures/recordings`. With
- * `TIDEGATE_GENERATED_RECORDINGS=1` only made ones are read, as by whoever has no others.
+ * Locates recordings of exchanges: the real ones next to the repository, in `../shared/data`, which are never copied
+ * into it; a missing one is replaced by a synthetic one of the same format in `test/fixtures/recordings`. With
+ * `TIDEGATE_GENERATED_RECORDINGS=1` only synthetic ones are used, as on a machine without the real ones.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { join } from 'node:path'
 export const MADE_FOLDER = join(import.meta.dirname, '../fixtures/recordings')
 const REAL_FOLDER = join(import.meta.dirname, '../../../shared/data')
 
-/** Whether the recordings are made ones: what counts real frames has other numbers then. */
+/** Whether the recordings are synthetic: tests that count frames then expect other numbers. */
 export const areRecordingsGenerated = process.env.TIDEGATE_GENERATED_RECORDINGS === '1' || !existsSync(REAL_FOLDER)
 
 /** Whether the file at this path is a real recording. */
@@ -17,7 +17,7 @@ export function isReal(path: string): boolean {
   return !areRecordingsGenerated && existsSync(join(REAL_FOLDER, path))
 }
 
-/** The file at this path below the folder of recordings. */
+/** The path of this file of the recordings. */
 export function recordedFile(path: string): string {
   return join(isReal(path) ? REAL_FOLDER : MADE_FOLDER, path)
 }

@@ -1,13 +1,13 @@
 /**
- * A book rebuilt from Kraken's messages in the plainest way: doubles in a Map, sorted on every read. Its values print
- * back exactly while they have at most 15 significant digits, as all that is recorded or written by hand here has. It
- * is the oracle of the connector's books, and what the test venue serves to those who subscribe late.
+ * A book rebuilt from Kraken's messages in the simplest way: doubles in a Map, sorted on every read. Its values print
+ * back exactly while they have at most 15 significant digits, as all recorded and hand-written ones here have. It is
+ * the oracle of the connector's books, and what the test venue sends to late subscribers.
  */
 import { crc32 } from 'node:zlib'
 
 export interface KrakenBookShape {
   readonly symbol: string
-  /** Levels a side. */
+  /** Levels per side. */
   readonly depth: number
   readonly pricePrecision: number
   readonly quantityPrecision: number
@@ -42,7 +42,10 @@ export class RecordedKrakenBook {
     this.#shape = shape
   }
 
-  /** Applies a book message and returns the checksum that it bears; undefined when it is none, or bears none. */
+  /**
+   * Applies a book message and returns the checksum that it contains; undefined if it has none or is not a book
+   * message.
+   */
   apply(message: RecordedMessage): number | undefined {
     let recorded: number | undefined
     for (const { bids, asks, checksum } of message.channel === 'book' ? (message.data ?? []) : []) {

@@ -1,7 +1,7 @@
 /**
- * Judges what one sample client got by what the service really did (`service-record`): after every book message the
- * client's book is the published book of the commit of that time, and its executions are the trades, one by one, from
- * the subscription on. It looks at what could differ after a message, and at everything when asked.
+ * Compares the messages of one sample client with what the service really did (`service-record`): after every book
+ * message the client's book is the published book of the commit of that time, and its executions are the trades, one by
+ * one, from the subscription on. After a message it compares what may differ; `compareWhole` compares everything.
  */
 import { millisecondText } from '../../src/base/clock.ts'
 import { formatDecimal } from '../../src/base/decimal.ts'
@@ -13,19 +13,19 @@ import type { MarketRecord, ServiceRecord } from './service-record.ts'
 
 interface MarketState {
   readonly record: MarketRecord
-  /** The server's published book up to and with the commit before `place`. */
+  /** The server's published book up to and including the commit before `place`. */
   readonly book: NaiveBook
   place: number
-  /** Where in the trades the client's first execution may be; one is left when enough have come. */
+  /** Candidates for the index of the client's first execution in the trades; one is left after enough executions. */
   starts: number[]
   executions: number
 }
 
 export class RecordedStreamVerifier {
   readonly problems: string[] = []
-  /** Book messages after which the client's book was the newest there was. */
+  /** Book messages after which the client's book was the newest one. */
   current = 0
-  /** Commits whose changes came merged into a later message. */
+  /** Commits whose changes were conflated into a later message. */
   conflatedCommits = 0
   readonly #states: ReadonlyMap<string, MarketState>
   #earliestStarts = new Map<string, number>()
@@ -39,7 +39,7 @@ export class RecordedStreamVerifier {
     )
   }
 
-  /** To be called right before the client subscribes executions: no earlier one can come. */
+  /** Must be called right before the client subscribes to executions: no earlier one can arrive. */
   subscribing(): void {
     for (const [symbol, { record }] of this.#states) this.#earliestStarts.set(symbol, record.executionCount)
   }
@@ -54,13 +54,13 @@ export class RecordedStreamVerifier {
     }
   }
 
-  /** Place in the trades of a market up to which the client has them all; undefined before the first. */
+  /** The index in the trades of a market up to which the client has them all; undefined before the first. */
   executionsUpTo(symbol: string): number | undefined {
     const { starts, executions } = this.#state(symbol)
     return executions === 0 ? undefined : (starts[0] as number) + executions
   }
 
-  /** Compares all of the client's books, level by level, with the server's at the time each has. */
+  /** Compares all of the client's books, level by level, with the server's at the time of each. */
   compareWhole(client: SampleClient): void {
     for (const symbol of this.#states.keys()) this.#compareBook(symbol, client)
   }

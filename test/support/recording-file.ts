@@ -1,4 +1,4 @@
-/** Recordings for tests: random ones, written to a folder of their own that goes with the test file. */
+/** Random recordings for tests, in a temporary folder per test file. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ export const HEADER: RecordingHeader = {
   markets: [recordedMarket('BTC'), recordedMarket('ETH', 4)],
 }
 
-/** A folder for one test file, with a new name for each file in it. */
+/** A temporary folder for one test file, with a new name for each file in it. */
 export function recordingFolder(): { next(): string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-recording-'))
   let files = 0
@@ -39,7 +39,7 @@ export function recordingFolder(): { next(): string; remove(): void } {
   }
 }
 
-/** What is written in one go: entries that become one block, or a keyframe. */
+/** Entries that are written together and become one block, or a keyframe. */
 export interface WrittenBlock {
   readonly isKeyframe?: boolean
   readonly entries: readonly RecordedEntry[]
@@ -70,7 +70,7 @@ export async function writeRecording(
   await writer.close()
 }
 
-/** Every entry that is no keyframe, up to the first damage. */
+/** Every entry other than keyframes, up to the first damage. */
 export async function readEntries(path: string): Promise<RecordedEntry[]> {
   const reader = await openRecording(path)
   try {
@@ -99,7 +99,7 @@ const execution = fc.record(
 )
 const reason = fc.string({ unit: 'binary', maxLength: 30 })
 
-/** Any event at all; of a book's changes bids come first, as recordings keep each side by itself. */
+/** Any event; bids come first among the changes of a book, because recordings store each side separately. */
 export const anyEvent: fc.Arbitrary<MarketEvent> = fc.oneof(
   fc.record({ type: fc.constant('snapshot' as const), levels: bothSides }),
   fc.record({
@@ -111,7 +111,7 @@ export const anyEvent: fc.Arbitrary<MarketEvent> = fc.oneof(
   fc.record({ type: fc.constant('missed' as const), reason }),
 )
 
-/** Entries of the two markets of `HEADER`, in the order of their times. */
+/** Entries of the two markets of `HEADER`, ordered by time. */
 export const anyEntries: fc.Arbitrary<RecordedEntry[]> = fc
   .array(fc.tuple(fc.nat(1), fc.nat(5_000), fc.array(anyEvent, { minLength: 1, maxLength: 3 })), { maxLength: 12 })
   .map((steps) => {

@@ -1,9 +1,9 @@
-/** Reads recordings of Kraken: the real ones where they are, else made ones of the same format. */
+/** Reads recordings of Kraken: the real ones if available, else synthetic ones of the same format. */
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { isReal, recordedFile } from './recorded-files.ts'
 
-/** One frame as the venue sent it, and when, in milliseconds after the first of its recording. */
+/** One frame as the venue sent it, with its time in milliseconds after the first frame of its recording. */
 export interface RecordedFrame {
   readonly milliseconds: number
   readonly text: string
@@ -11,7 +11,7 @@ export interface RecordedFrame {
 
 export interface KrakenRecording {
   readonly symbol: string
-  /** Levels a side that the recorded subscription had. */
+  /** Levels per side of the recorded subscription. */
   readonly depth: number
   /** Fraction digits of the prices and quantities in the recording. */
   readonly pricePrecision: number
@@ -23,10 +23,13 @@ const BTC_USD = 'kraken-v2/kraken_btcusd_l2.cbcap.gz'
 const ETH_USD = 'kraken-v2/kraken_ethusd_sample.cbcap.gz'
 const FLOATS = 'kraken-v2-floats/orderbook-v2.json.gz'
 
-/** For `describe.skipIf`, where made recordings will not do: true when a real recording of Kraken is missing. */
+/**
+ * For `describe.skipIf`, where synthetic recordings are not sufficient: true when a real recording of Kraken is
+ * missing.
+ */
 export const krakenRecordingsMissing = [BTC_USD, ETH_USD, FLOATS].some((file) => !isReal(file))
 
-/** BTC/USD, depth 10, one minute; acknowledgements that nobody here asked for in the middle. */
+/** BTC/USD, depth 10, one minute; contains acknowledgements of requests that are not part of the recording. */
 export function krakenBtcUsd(): KrakenRecording {
   return describeRecording(readCbcap(BTC_USD))
 }
@@ -36,21 +39,21 @@ export function krakenEthUsd(): KrakenRecording {
   return describeRecording(readCbcap(ETH_USD))
 }
 
-/** BTC/USD, depth 10, 51 s, with numbers that have lost their trailing zeros. */
+/** BTC/USD, depth 10, 51 s, with numbers without their trailing zeros. */
 export function krakenFloats(): KrakenRecording {
   const { init, updates } = JSON.parse(readZipped(FLOATS).toString()) as { init: unknown; updates: unknown[] }
   const frames = [init, ...updates].map((message) => {
     const timestamp = (message as { data: { timestamp?: string }[] }).data[0]?.timestamp
     return { milliseconds: timestamp === undefined ? Number.NaN : Date.parse(timestamp), text: JSON.stringify(message) }
   })
-  // The snapshot bears no time: it came right before the first update.
+  // The snapshot has no timestamp: it was received right before the first update.
   const begin = frames[1]?.milliseconds ?? 0
   return describeRecording(
     frames.map(({ milliseconds, text }) => ({ milliseconds: (milliseconds || begin) - begin, text })),
   )
 }
 
-/** `CBCAP1 <venue> <symbol> <unix_nanos>`, then `<ts_ns> <bytes>\n<that many bytes>\n` again and again. */
+/** `CBCAP1 <venue> <symbol> <unix_nanos>`, then repeatedly `<ts_ns> <bytes>\n<that many bytes>\n`. */
 function readCbcap(file: string): RecordedFrame[] {
   const bytes = readZipped(file)
   const frames: RecordedFrame[] = []

@@ -1,14 +1,13 @@
 /**
- * An address that stays the same while the service behind it goes and comes again on another port, as a balancer's
- * does. It passes bytes on, knows nothing of them, and lets
- * new connections wait while there is no service.
+ * A TCP relay with a fixed address, for a service that is restarted on another port, like a load balancer. It forwards
+ * bytes, and lets new connections wait while there is no service.
  */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface Relay {
   readonly port: number
-  /** Where connections go from now on; they wait until it is known. */
+  /** The target of new connections, which wait until it is set. */
   target: Promise<number>
   close(): void
 }

@@ -1,6 +1,6 @@
 /**
- * The REST API of one node on the store of the test project: the public listener with its modules, the operator's
- * listener, and customers with tokens, made as an operator and a client make them. Time is real.
+ * The REST API of one node on the store of the test project: the public listener with its modules, the operator
+ * listener, and customers with tokens, created through the APIs. Time is real.
  */
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { createQuotas } from '../../src/app/customer-quotas.ts'
@@ -36,11 +36,11 @@ export interface RestAnswer {
   readonly body: any
 }
 
-/** A route that a listener declared, with what it validates. */
+/** A route declared by a listener, with its schemas. */
 export interface DeclaredRoute {
   readonly listener: 'public' | 'operator'
   readonly method: string
-  /** The pattern, with its prefix. */
+  /** The pattern, including its prefix. */
   readonly url: string
   readonly schema: FastifySchema
 }
@@ -49,23 +49,23 @@ export interface RestCustomer {
   readonly customerId: string
   readonly clientId: string
   readonly token: string
-  /** Sends a request with the token; a body that is no text is sent as JSON. */
+  /** Sends a request with the token; a body other than a string is sent as JSON. */
   call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<RestAnswer>
 }
 
 export interface RestNodeOptions {
-  /** Nothing of it comes back, however long a test takes; without one there is more than any test uses. */
+  /** The number of requests allowed, without refill; by default more than any test uses. */
   readonly ratePerSecond?: number
-  /** A store that is there already, with its schema; it is not closed with the node. */
+  /** An existing store with its schema; it is not closed with the node. */
   readonly db?: Db
   readonly log?: Log
   /** Settings that differ from their defaults, as flags. */
   readonly flags?: Readonly<Record<string, string>>
-  /** Addresses for which there is no key come from a seed in the setting `data_dir`. */
+  /** Addresses without a configured key are derived from a seed in the setting `data_dir`. */
   readonly hasTestSeed?: boolean
-  /** Whose markets are listed; absent = there are none. */
+  /** The markets to list; absent = none. */
   readonly hub?: Pick<Hub, 'markets'>
-  /** Whether the instrument of a market trades; absent = that is not known. */
+  /** Whether the instrument of a market trades; absent = unknown. */
   readonly instrumentOf?: (symbol: string) => Instrument | undefined
   /** How deposits are converted as they are credited; absent = they are left to a worker. */
   readonly converter?: Converter
@@ -76,9 +76,9 @@ export class RestNode {
   readonly url: string
   readonly operatorUrl: string
   readonly directory: Directory
-  /** What is in force: a test may put another configuration there, as SIGHUP does. */
+  /** The current configuration: a test may replace it, as SIGHUP does. */
   readonly live: { config: Config }
-  /** Every route of both listeners that has a schema; the token endpoints take forms and have none. */
+  /** Every route of both listeners that has a schema; the token endpoints accept forms and have none. */
   readonly routes: readonly DeclaredRoute[]
   readonly #close: () => Promise<void>
 
@@ -104,7 +104,7 @@ export class RestNode {
     const { ratePerSecond = 100_000, log = captureLog().log, hasTestSeed = false, flags = {} } = options
     const live = { config: configOf(flags) }
     const time = createSystemClock()
-    // What counts by the monotonic clock are rates alone: timers, and the wall clock of tokens, go on.
+    // Only rate limits use the monotonic clock: timers and the wall clock of tokens continue to advance.
     const clock = options.ratePerSecond === undefined ? time : { ...time, monotonicMilliseconds: () => 0 }
     const db = options.db ?? (await openTestStore({ log }))
     if (options.db === undefined)
@@ -144,7 +144,7 @@ export class RestNode {
       allowedHosts: () => [],
       onGuess: () => undefined,
       readiness: () => ({ ready: directory.loaded, checks: [] }),
-      // Its calls about the stream are not asked for here.
+      // The calls about the stream are not registered here.
       modules: [
         noteRoutes('operator', routes),
         ...operatorModules({
@@ -180,13 +180,13 @@ export class RestNode {
     return this.#close()
   }
 
-  /** A new customer with one client, which holds these scopes and has a token for them. */
+  /** Creates a customer with one client that holds these scopes and has a token for them. */
   async newCustomer(scopes: readonly string[] = Object.keys(SCOPES)): Promise<RestCustomer> {
     const { body: customer } = await this.operator('POST', '/customers', { name: newId() })
     return await this.newClient(customer.id, scopes)
   }
 
-  /** Another client of a customer. */
+  /** Creates another client of a customer. */
   async newClient(customerId: string, scopes: readonly string[] = Object.keys(SCOPES)): Promise<RestCustomer> {
     const name = newId()
     const { body: client } = await this.operator('POST', `/customers/${customerId}/clients`, { name, scopes })
@@ -207,13 +207,13 @@ export class RestNode {
     }
   }
 
-  /** One call of the operator API; the path is below `/admin/v1`. */
+  /** Makes one call of the operator API; the path is below `/admin/v1`. */
   operator(method: string, path: string, body?: unknown): Promise<RestAnswer> {
     const headers = { authorization: `Bearer ${OPERATOR_TOKEN}` }
     return request(method, `${this.operatorUrl}/admin/v1${path}`, body, headers)
   }
 
-  /** A request to the public listener with these headers and no others of its own than the type of the body. */
+  /** Sends a request to the public listener with these headers and no others than the content type. */
   send(
     method: string,
     path: string,
@@ -224,7 +224,7 @@ export class RestNode {
   }
 }
 
-/** Adds every route that is declared after it. */
+/** Records every route that is declared after it. */
 function noteRoutes(listener: DeclaredRoute['listener'], routes: DeclaredRoute[]) {
   return (app: FastifyInstance): void => {
     app.addHook('onRoute', ({ method, url, schema }) => {
@@ -233,13 +233,13 @@ function noteRoutes(listener: DeclaredRoute['listener'], routes: DeclaredRoute[]
   }
 }
 
-/** Far more than a store needs that has anything to do: one that answers nobody is to be seen. */
+/** Far more than a working store needs; a store that answers no request still fails the test. */
 const ATTEMPTS_MAX = 200
 
 /**
- * Repeats a call that is answered 503 with Retry-After, as clients are told to. A crowd that comes at once waits for its
- * turns at the store for two seconds at most, and how many turns there are in two seconds is the machine's affair. Who
- * repeats waits there again, so no pause is needed.
+ * Repeats a call that is answered 503 with Retry-After, as documented for clients. Concurrent calls wait for the store
+ * for two seconds at most, and how many it serves in two seconds depends on the machine. A repeated call waits there
+ * again, so no pause is needed.
  */
 export async function untilServed(call: () => Promise<RestAnswer>): Promise<RestAnswer> {
   for (let attempt = 1; ; attempt++) {

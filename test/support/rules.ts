@@ -1,9 +1,9 @@
-/** What tests of rules share: a profile to make them for, and bodies that are right but for what a test changes. */
+/** Helpers for tests of rules: a profile to create them for, and valid bodies that a test modifies. */
 import type { RestCustomer } from './rest.ts'
 
 export const RULES = '/v2/orchestration/rules'
 export const ADDRESSES = '/v2/transfer/deposit-addresses'
-/** Of nobody in particular. */
+/** An arbitrary address. */
 export const ETHEREUM_ADDRESS = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 
 export interface TestAccount {
@@ -11,7 +11,7 @@ export interface TestAccount {
   readonly profileId: string
 }
 
-/** A new account with a profile. */
+/** Creates an account with a profile. */
 export async function newAccount(customer: RestCustomer, identityId = 'alice'): Promise<TestAccount> {
   const body = { account: { identity_id: identityId }, create_profile: true }
   const answer = await customer.call('POST', '/v2/identity/accounts', body)
@@ -20,7 +20,7 @@ export async function newAccount(customer: RestCustomer, identityId = 'alice'): 
 
 let refs = 0
 
-/** A rule from USDC that arrives on Ethereum to USD in its own profile. */
+/** The body of a rule from USDC on Ethereum to USD in its own profile. */
 export function ruleBody(profileId: string, changes: Readonly<Record<string, unknown>> = {}) {
   return {
     ref_id: `rule ${++refs}`,

@@ -1,7 +1,7 @@
 /**
- * The whole service, started for a test in one of two ways: as the built program in a process of its own, or inside this
- * process, where the commits and the simulator's trades can be seen. Either way it listens on free ports of 127.0.0.1,
- * and customers are made through the operator API, as an operator would make them.
+ * The whole service, started for a test in one of two ways: as the built program in a process of its own, or inside
+ * this process, where the commits and the simulator's trades are observable. Either way it listens on free ports of
+ * 127.0.0.1, and customers are created through the operator API.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -33,10 +33,10 @@ export interface RunningService {
 
 export interface ServiceProcess extends RunningService {
   readonly command: RunningCommand
-  /** The whole ready line, as it was printed. */
+  /** The complete ready line, as printed. */
   readonly readyLine: string
   readonly pid: number
-  /** SIGTERM; resolves when the process has ended. */
+  /** Sends SIGTERM; resolves when the process has ended. */
   stop(): Promise<CommandResult>
 }
 
@@ -45,23 +45,23 @@ export interface ServiceInside extends RunningService {
   stop(): Promise<void>
 }
 
-/** A client of a customer, both made for the test. */
+/** A client of a customer, both created for the test. */
 export interface TestClient {
   readonly customerId: string
   readonly clientId: string
   readonly clientSecret: string
 }
 
-/** Data folder of one test file. */
+/** The data folder of one test file. */
 export function temporaryFolder(): { readonly path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'tidegate-end-to-end-'))
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-/** So often is asked again what a store that had no time for it refused with 503: it says so, and to come back. */
+/** How often a request is repeated that the store was too busy for: it is answered 503 with Retry-After. */
 const ATTEMPTS_MAX = 30
 
-/** The operator API of one service; throws on every other answer that is not 200. */
+/** The operator API of one service; throws on any other response than 200. */
 export class OperatorApi {
   readonly url: string
   readonly token: string
@@ -95,7 +95,7 @@ export class OperatorApi {
     }
   }
 
-  /** A customer on the allow list with one client that may stream. */
+  /** Creates a customer on the allow list with one client that may stream. */
   async createClient(): Promise<TestClient> {
     const name = `customer ${process.hrtime.bigint()} ${this.#names++}`
     const { id: customerId } = await this.call<{ id: string }>('POST', '/customers', { name, streaming: true })
@@ -111,7 +111,7 @@ export class OperatorApi {
     return (await fetch(`${this.url}/metrics`)).text()
   }
 
-  /** One number of `/metrics`, by its name with its labels. */
+  /** Reads one value of `/metrics`, by its name with its labels. */
   async metric(name: string): Promise<number> {
     const text = await this.metricsText()
     const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `))
@@ -120,7 +120,7 @@ export class OperatorApi {
   }
 }
 
-/** A token of a new client. */
+/** Requests a token for a new client. */
 export async function newToken(service: RunningService): Promise<string> {
   return tokenOf(service, await service.operator.createClient())
 }
@@ -142,7 +142,7 @@ export function market(base: string, priceDecimals: number, depth: number, sourc
   }
 }
 
-/** For a single file: compiles what has changed. `npm test` has done so already. */
+/** For a single test file: builds what has changed. `npm test` has already done so. */
 export function ensureBuilt(): void {
   if (wasBuiltForThisRun) return
   const { status, stderr } = spawnSync(process.execPath, [join(ROOT, 'scripts/build.mjs')], { encoding: 'utf8' })
@@ -181,7 +181,7 @@ export async function startServiceProcess(
   }
 }
 
-/** Starts the service in this process and records what it commits. */
+/** Starts the service in this process and records its commits. */
 export async function startServiceInside(
   folder: string,
   markets: readonly ReturnType<typeof market>[],

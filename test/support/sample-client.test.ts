@@ -1,4 +1,4 @@
-/** The sample client is the witness of other tests, so it is held to what a witness must notice. */
+/** The sample client verifies the service in other tests, so these tests check that it detects every error it must. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FakeService, type FakeServiceOptions } from './fake-service.ts'
 import { fetchToken, HandshakeRefused, SampleClient, sortedLevels } from './sample-client.ts'
@@ -126,7 +126,7 @@ describe('SampleClient', () => {
     const connection = await service.connection(0)
     connection.send({ channel: 'filler', payload: {} })
     const begun = connection.flushed()
-    // Many times what one read of the socket holds; how much of it the kernel takes is the machine's affair.
+    // Many times what one read of the socket returns; how much the kernel buffers depends on the machine.
     const filler = 'x'.repeat(1024 * 1024)
     for (let index = 0; index < 30; index++) connection.send({ channel: 'filler', payload: { filler } })
     await begun

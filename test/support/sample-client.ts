@@ -1,7 +1,7 @@
 /**
- * A client as integrators usually write it, from the public description alone: it buffers UPDATEs until the SNAPSHOT,
- * compares times as text, deletes a level on `amount === "0"`, and keys levels by price text. It corrects nothing and
- * forgives nothing: what it finds impossible goes into `problems`. Tests of the whole service look at its books.
+ * A client as integrators usually write it, from the public documentation alone: it buffers UPDATEs until the SNAPSHOT,
+ * compares times as text, deletes a level on `amount === "0"`, and uses price texts as keys. It corrects nothing:
+ * contradictions are added to `problems`. Tests of the whole service inspect its books.
  */
 import { WebSocket } from 'ws'
 import type {
@@ -18,7 +18,7 @@ import { Waiters } from './waiters.ts'
 export interface SampleBook {
   readonly bids: Map<string, string>
   readonly asks: Map<string, string>
-  /** `time` of the last message that was applied. */
+  /** `time` of the last applied message. */
   time: string
   /** False until the first SNAPSHOT; UPDATEs wait in `buffered`. */
   isComplete: boolean
@@ -35,13 +35,13 @@ export interface SampleClientOptions {
   readonly ca?: string | Buffer
   /** Called with every message after the client has applied it. */
   readonly onMessage?: (message: Reply | DataMessage, client: SampleClient, text: string) => void
-  /** How many raw messages are kept, the newest; default 1000. */
+  /** The maximum number of raw messages kept, the newest; default 1000. */
   readonly messagesKept?: number
-  /** How many executions are kept, the newest; default 100000. */
+  /** The maximum number of executions kept, the newest; default 100000. */
   readonly executionsKept?: number
 }
 
-/** The handshake was answered with something else than an upgrade. */
+/** The handshake was answered without an upgrade. */
 export class HandshakeRefused extends Error {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -60,13 +60,13 @@ const DATA_CHANNELS = ['market_data', 'market_data.top_of_book', 'execution_data
 export class SampleClient {
   readonly books = new Map<string, SampleBook>()
   readonly tops = new Map<string, SampleTop>()
-  /** The newest executions, in the order of the wire. */
+  /** The newest executions, in the order received. */
   readonly executions: SampleExecution[] = []
   /** The newest raw messages. */
   readonly messages: string[] = []
   /** Replies to requests and errors, in order. */
   readonly replies: Reply[] = []
-  /** Everything that no sound service sends: crossed books, times that do not advance, tops that are not the best … */
+  /** Everything that a correct service never sends: crossed books, times that do not advance, wrong tops of book … */
   readonly problems: string[] = []
   readonly counts = {
     messages: 0,
@@ -98,7 +98,7 @@ export class SampleClient {
       this.#waiters.notify()
       this.#waiters.fail(`the connection was closed: ${code} ${reason}`)
     })
-    // Every error is followed by 'close', which tells.
+    // Every error is followed by 'close', which reports the end.
     socket.on('error', () => undefined)
   }
 
@@ -111,7 +111,7 @@ export class SampleClient {
         perMessageDeflate: false,
         ...(options.ca === undefined ? {} : { ca: options.ca }),
       })
-      // Made before the socket opens: a message may come in the same read as the handshake's answer.
+      // Created before the socket opens: a message may arrive in the same read as the handshake response.
       const client = new SampleClient(socket, options)
       socket.once('open', () => resolve(client))
       socket.once('error', reject)
@@ -133,7 +133,7 @@ export class SampleClient {
     return this.#socket.protocol
   }
 
-  /** Sends text as it is, anything else as JSON. */
+  /** Sends text unchanged, anything else as JSON. */
   send(message: unknown): void {
     this.#socket.send(typeof message === 'string' ? message : JSON.stringify(message))
   }
@@ -146,7 +146,7 @@ export class SampleClient {
     this.#socket.ping()
   }
 
-  /** Sends a request and resolves with the next reply: replies come in the order of requests. */
+  /** Sends a request and resolves with the next reply: replies arrive in the order of requests. */
   async request(message: unknown): Promise<Reply> {
     const position = this.replies.length
     this.send(message)
@@ -168,7 +168,7 @@ export class SampleClient {
     return this.subscribe(...entries, { type: 'heartbeat' })
   }
 
-  /** Resolves when `predicate` holds; it is asked after every message, ping and at the close. No polling. */
+  /** Resolves when `predicate` holds; it is checked after every message, ping and close, without polling. */
   until(what: string, predicate: () => boolean, limitMilliseconds?: number): Promise<void> {
     if (this.closed !== undefined && !predicate()) {
       return Promise.reject(new Error(`waited for ${what} on a connection closed with ${this.closed.code}`))
@@ -180,7 +180,7 @@ export class SampleClient {
     return this.#waiters.until('the close', () => this.closed !== undefined, limitMilliseconds)
   }
 
-  /** Stops reading: what the service writes piles up in the kernel, then at the service. */
+  /** Stops reading: the service's writes fill the kernel buffers, then its own queue. */
   pause(): void {
     this.#socket.pause()
   }
@@ -189,13 +189,13 @@ export class SampleClient {
     this.#socket.resume()
   }
 
-  /** A clean close; resolves when it is done. */
+  /** Closes the connection cleanly; resolves when it is closed. */
   async close(): Promise<void> {
     this.#socket.close(1000)
     await this.untilClosed()
   }
 
-  /** Cuts the connection without a close frame. */
+  /** Terminates the connection without a close frame. */
   terminate(): void {
     this.#socket.terminate()
   }
@@ -226,7 +226,7 @@ export class SampleClient {
     this.#waiters.notify()
   }
 
-  /** A new subscription begins with a SNAPSHOT, so the book of the one before is worth nothing. */
+  /** A new subscription begins with a SNAPSHOT, so the book of the previous one is discarded. */
   #forgetBooks(reply: Reply): void {
     for (const entry of reply.channels ?? []) {
       if (entry.success !== true) continue
@@ -306,14 +306,14 @@ export class SampleClient {
       const price = bestPrice(book[side], direction)
       const own = price === undefined ? 'nothing' : `${price} x ${book[side].get(price)}`
       const [sent] = top[side]
-      const told = sent === undefined ? 'nothing' : `${sent.price} x ${sent.amount}`
-      if (own !== told)
-        this.problems.push(`${top.market}: top ${side} ${told} at ${top.timestamp}, the book has ${own}`)
+      const received = sent === undefined ? 'nothing' : `${sent.price} x ${sent.amount}`
+      if (own !== received)
+        this.problems.push(`${top.market}: top ${side} ${received} at ${top.timestamp}, the book has ${own}`)
     }
   }
 }
 
-/** A token by the client credentials grant; throws with the endpoint's answer when there is none. */
+/** Gets a token with the client credentials grant; throws with the endpoint's response on failure. */
 export async function fetchToken(options: {
   /** Base address of the token endpoint, without /oauth2/token. */
   readonly authUrl: string
@@ -337,7 +337,7 @@ export async function fetchToken(options: {
   return answer.access_token
 }
 
-/** A side of a client's book as sorted levels, best first, to be compared with the server's. */
+/** A side of a client's book as sorted levels, best first, for comparison with the server's. */
 export function sortedLevels(book: SampleBook, side: 'bids' | 'asks'): SampleLevel[] {
   const direction = side === 'bids' ? -1 : 1
   return [...book[side]]
@@ -345,7 +345,7 @@ export function sortedLevels(book: SampleBook, side: 'bids' | 'asks'): SampleLev
     .map(([price, amount]) => ({ price, amount }))
 }
 
-/** By value, for texts without leading zeros and with the same number of decimals. */
+/** Compares by value, for texts without leading zeros and with the same number of decimals. */
 function comparePriceTexts(left: string, right: string): number {
   if (left.length !== right.length) return left.length - right.length
   return left < right ? -1 : left > right ? 1 : 0
@@ -374,6 +374,6 @@ function applyLevels(book: SampleBook, message: BookMessage): void {
 
 function keep<Item>(list: Item[], item: Item, countMax: number): void {
   list.push(item)
-  // Cut rarely, so that keeping is cheap.
+  // Trimmed rarely, so that keeping messages is cheap.
   if (list.length >= countMax * 2) list.splice(0, list.length - countMax)
 }

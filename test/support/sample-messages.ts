@@ -1,4 +1,4 @@
-/** The messages of the stream as a client that trusts the public description types them. */
+/** The messages of the stream, typed from the public documentation. */
 
 export interface SampleLevel {
   readonly price: string
@@ -36,7 +36,7 @@ export interface Entry {
   readonly message?: string
 }
 
-/** A reply to a request, or an error that stands for one. */
+/** A reply to a request, or an error in its place. */
 export interface Reply {
   readonly type: string
   readonly channels?: readonly Entry[]

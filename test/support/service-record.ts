@@ -1,7 +1,7 @@
 /**
- * What a service that runs in this process really did: every commit of every market, and every trade that the simulator
- * made. It holds the two against each other while they come, and keeps them, so that a client's messages can be judged
- * by time however late they arrive (`recorded-stream-judge`).
+ * What a service in this process really did: every commit of every market, and every trade of the simulator. It
+ * compares the two as they occur, and keeps them, so that a client's messages can be verified by time however late they
+ * arrive (`recorded-stream-verifier`).
  */
 import { millisecondText } from '../../src/base/clock.ts'
 import type { Bus, Commit } from '../../src/channel/bus.ts'
@@ -10,20 +10,20 @@ import { ASK, BID, type LevelChange, type MarketDefinition } from '../../src/mar
 import { NaiveBook, naiveDifference } from './naive-book.ts'
 
 export interface RecordedCommit {
-  /** As the wire writes it. */
+  /** In the format of the stream. */
   readonly time: string
-  /** What the commit changed in the published levels. */
+  /** The changes of the published levels by the commit. */
   readonly changes: readonly LevelChange[]
-  /** Executions of the market up to and with this commit. */
+  /** The number of executions of the market up to and including this commit. */
   readonly executionCount: number
 }
 
 export class MarketRecord {
   readonly market: MarketDefinition
   readonly commits: RecordedCommit[] = []
-  /** Place in `commits` by time. */
+  /** Index in `commits` by time. */
   readonly places = new Map<string, number>()
-  /** The simulator's own log, in the order of trading. */
+  /** The simulator's own log, in trading order. */
   readonly trades: SimulatedTrade[] = []
   /** Contradictions between commits and trades. */
   readonly problems: string[] = []
@@ -34,7 +34,7 @@ export class MarketRecord {
   executionCount = 0
   readonly #book = new NaiveBook()
   #view: readonly LevelChange[] = []
-  /** The highest order number that the trades of earlier batches name. */
+  /** The highest order number in the trades of earlier batches. */
   #lastOrderId = 0
 
   constructor(market: MarketDefinition) {
@@ -58,8 +58,8 @@ export class MarketRecord {
   }
 
   /**
-   * An execution is the next trade of the log, and its price stood in the book before its batch, on the side of the
-   * order that was taken; if it did not, that order was placed within the batch, after every order of earlier trades.
+   * An execution is the next trade of the log, and its price was in the book before its batch, on the side of the
+   * resting order; otherwise that order was placed within the batch, after every order of earlier trades.
    */
   #judgeExecution(price: number, amount: unknown): void {
     const trade = this.trades[this.executionCount++]

@@ -1,4 +1,4 @@
-/** The three simulated markets of `demo`, for other verbs, which have no markets that nobody configured. */
+/** The three simulated markets of `demo`, for other verbs, which have no default markets. */
 import { DEMO_DEFAULTS } from '../../src/config/markets.ts'
 
 /** As flags by key. */
@@ -7,7 +7,7 @@ export const SIMULATED_FLAGS = {
   'simulator.allowed': String(DEMO_DEFAULTS['simulator.allowed']),
 }
 
-/** The same on a command line. */
+/** As command-line arguments. */
 export const SIMULATED_ARGS: readonly string[] = Object.entries(SIMULATED_FLAGS).flatMap(([key, value]) => [
   `--${key}`,
   value,

@@ -1,8 +1,7 @@
 /**
- * Time as a store under test knows it: thirty times slower than it is, the wall clock apart. The limits of a store
- * (two seconds for a statement) tell one that is out of order from one that works; a machine that has other things to
- * do, or a process that stood still for a while, must not look like the former. Who tests the limits themselves takes a
- * `VirtualClock`.
+ * The clock of a store under test: thirty times slower than real time, except for the wall clock. The timeouts of a
+ * store (two seconds for a statement) detect a store that hangs; a busy machine, or a suspended process, must not look
+ * like one. Tests of the timeouts themselves use a `VirtualClock`.
  */
 import { type Clock, createSystemClock } from '../../src/base/clock.ts'
 

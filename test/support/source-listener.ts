@@ -1,4 +1,4 @@
-/** Listens to one market of a source as the sequencer would: keeps the events and the book they lead to. */
+/** Listens to one market of a source like the sequencer: keeps the events and the resulting book. */
 import { formatDecimal, type Scaled } from '../../src/base/decimal.ts'
 import type { SourceMarket } from '../../src/feed/source.ts'
 import { BID, type LevelChange, type MarketDefinition, type MarketEvent, type Side } from '../../src/market/event.ts'
@@ -8,7 +8,7 @@ export class SourceListener {
   readonly market: MarketDefinition
   readonly sourceMarket: SourceMarket
   readonly events: MarketEvent[] = []
-  /** The book after each event that is about the book, as text. */
+  /** The book after each event that changes the book, as text. */
   readonly states: string[] = []
   readonly #levels = [new Map<number, Scaled>(), new Map<number, Scaled>()] as const
   readonly #waiters = new Waiters()
@@ -26,7 +26,7 @@ export class SourceListener {
     this.sourceMarket = { market: this.market, venueSymbol, listener: (event) => this.#take(event) }
   }
 
-  /** Resolves as soon as the condition holds; it is looked at after every event. */
+  /** Resolves as soon as the condition holds; it is checked after every event. */
   until(what: string, isMet: () => boolean): Promise<void> {
     return this.#waiters.until(what, isMet)
   }

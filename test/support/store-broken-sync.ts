@@ -1,6 +1,6 @@
 /**
- * A process whose disk fails to sync from some moment on, on a store in the folder of its argument. It writes what
- * failed and ends with code 70, as the thread of the store does; `answered` would be a commit that is lost.
+ * A process whose disk fails to sync from some moment on, with a store in the folder of its argument. It prints the
+ * error and ends with code 70, as the thread of the store does; the output `answered` would mean a lost commit.
  */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'

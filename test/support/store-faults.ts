@@ -1,24 +1,24 @@
 /**
- * A store whose process dies at a chosen point: before a statement, before a commit, or after a commit whose answer is
- * lost. From then on every statement of this store fails, as they do for a process that is no more, until `restart`.
- * Other stores on the same engine go on, as other processes do.
+ * A store whose process crashes at a chosen point: before a statement, before a commit, or after a commit whose
+ * response is lost. From then on every statement of this store fails until `restart`. Other stores on the same engine
+ * are not affected.
  */
 import { type Db, type Kysely, StoreUnavailable, type Transaction } from '../../src/store/db.ts'
 
 export interface Crash {
-  /** How many points may still pass before it; 0: the next one. */
+  /** How many points to pass before the crash; 0: the next one. */
   readonly after: number
 }
 
 export interface FaultyStore {
   readonly db: Db
-  /** Points that have passed since `restart`: statements, and two for each transaction that was committed. */
+  /** Points passed since `restart`: statements, and two for each committed transaction. */
   readonly points: number
-  /** The point at which it died, by the first words of the statement; undefined while it lives. */
+  /** The point of the crash, by the first words of the statement; undefined before it. */
   readonly diedAt: string | undefined
-  /** Lets it die once; a crash that was not reached is replaced. */
+  /** Plans one crash; a planned crash that was not reached is replaced. */
   crash(crash: Crash): void
-  /** A new process on the same store, which is not to die. */
+  /** Starts a new process on the same store, without a planned crash. */
   restart(): void
 }
 

@@ -1,4 +1,4 @@
-/** A single file run with vitest has no build before it: the stores of tests are copies of a template that is current. */
+/** Builds the store template for a single test file run with vitest, which has no build before it. */
 // @ts-expect-error plain JavaScript, because it runs before there are packages
 import { ensureStoreTemplate } from '../../scripts/setup.mjs'
 

@@ -1,15 +1,15 @@
 /**
- * A clock of the store that a test sets: `clock_timestamp()` and `statement_timestamp()` of the database answer what a
- * row says. It has to be in place before the schema, so that the defaults of the tables follow it too.
+ * A store clock that a test sets: `clock_timestamp()` and `statement_timestamp()` of the database return the value of a
+ * row. It has to be installed before the schema, so that the defaults of the tables use it too.
  */
 import type { Db } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
 import { withClient } from './postgres.ts'
 
-/** Names are looked up here first, and among the built-in ones after that. */
+/** Functions are looked up here first, and among the built-in ones afterwards. */
 const SEARCH_PATH = 'public, pg_catalog'
 
-/** On PostgreSQL, before the first connection: sessions of the store look names up in this order. */
+/** On PostgreSQL, before the first connection: connections of the store search schemas in this order. */
 export async function prepareStoreClock(url: string): Promise<void> {
   await withClient(url, async (client) => {
     const { rows } = await client.query('select current_database() as name')
@@ -17,7 +17,7 @@ export async function prepareStoreClock(url: string): Promise<void> {
   })
 }
 
-/** Gives an empty store a clock that stands still at `milliseconds` until it is set again. */
+/** Gives an empty store a clock that remains at `milliseconds` until it is set again. */
 export async function createStoreClock(db: Db, milliseconds: number): Promise<void> {
   const statements = [
     ...(db.engine === 'embedded' ? [`set search_path = ${SEARCH_PATH}`] : []),

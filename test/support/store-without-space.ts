@@ -1,7 +1,7 @@
 /**
- * A process whose embedded store has no room for a while, and then has again. What is missing is named by
- * TIDEGATE_TEST_OUTAGE: room for a `table` or for the `log` on a file system that it mounts, or `descriptors`. It reports
- * what failed while something was missing, and how many rows were acknowledged and are there in the end.
+ * A process whose embedded store runs out of a resource for a while. TIDEGATE_TEST_OUTAGE names it: disk space for a
+ * `table` or for the `log` on a file system that it mounts, or `descriptors`. It reports the failures meanwhile, and
+ * how many rows were acknowledged and exist in the end.
  */
 import { execFileSync } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
@@ -14,14 +14,14 @@ import { createSlowClock } from './slow-clock.ts'
 
 const SLOWNESS = 10
 const outage = process.env.TIDEGATE_TEST_OUTAGE
-const folder = mkdtempSync(join(tmpdir(), 'tidegate-no-room-'))
-// A store that waits keeps no process alive.
+const folder = mkdtempSync(join(tmpdir(), 'tidegate-no-space-'))
+// A waiting store does not keep the process alive.
 const alive = setInterval(() => undefined, 60_000)
 if (outage !== 'descriptors') execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=160m', 'none', folder])
 const db = await openEmbedded({
   folder: join(folder, 'store'),
   log: createLog('silent'),
-  // Patient enough for a busy machine, and not so patient that the pauses between attempts become minutes.
+  // Slow enough for a busy machine, and fast enough that the pauses between attempts remain short.
   clock: createSlowClock(SLOWNESS),
 })
 await sql`create table survivor (n int primary key, x text)`.execute(db.tables())
@@ -29,7 +29,7 @@ await sql`create table survivor (n int primary key, x text)`.execute(db.tables()
 const failures: { name: string; sqlState?: string; problem?: string }[] = []
 let acknowledged = 0
 
-/** Large rows fill the log before the table; small ones only ever need a block of the table. */
+/** Large rows fill the log before the table; small ones only need blocks of the table. */
 async function write(): Promise<boolean> {
   const hashes = outage === 'log' ? 30_000 : 200
   try {
@@ -63,7 +63,7 @@ clearInterval(alive)
 if (outage !== 'descriptors') execFileSync('umount', [folder])
 rmSync(folder, { recursive: true })
 
-/** Something that needs what is missing. */
+/** An operation that needs the missing resource. */
 async function attempt(): Promise<void> {
   if (outage !== 'descriptors') {
     await write()
@@ -78,7 +78,7 @@ async function attempt(): Promise<void> {
   }
 }
 
-/** Takes all of it; what gives it back. */
+/** Exhausts the resource. @returns a function that releases it */
 function takeAway(): () => void {
   if (outage !== 'descriptors') {
     const filler = join(folder, 'filler')

@@ -1,4 +1,4 @@
-/** A process that writes rows one after the other and names each on stdout once it is stored. Argument: the folder. */
+/** A process that writes rows one after the other and prints each once it is acknowledged. Argument: the folder. */
 import { createLog } from '../../src/base/log.ts'
 import { openEmbedded } from '../../src/store/embedded.ts'
 import { sql } from '../../src/store/sql.ts'

@@ -1,6 +1,6 @@
 /**
  * The whole path from source messages to socket bytes under a virtual clock: sequencers, bus, replicas, hub, and
- * clients whose sockets drain as the seed wills. Every message that a client reads is judged by its witness.
+ * clients whose sockets drain as the seed determines. Every message that a client reads is checked by its verifier.
  */
 import type { Log } from '../../src/base/log.ts'
 import { createLog } from '../../src/base/log.ts'
@@ -32,7 +32,7 @@ export const SETTINGS: HubSettings = {
   closesStale: false,
 }
 
-/** What the writers of markets make of `stream.stale_*`; undefined = a lost book stays. */
+/** The effect of the settings `stream.stale_*` on lost books; undefined = a lost book stays. */
 export function withdrawAfter({
   staleSeconds = 0,
   closesStale = false,
@@ -51,14 +51,14 @@ export function testMarket(symbol: string, depth: number): MarketDefinition {
   }
 }
 
-/** Rounds without anything queued after which a simulation is at rest. */
+/** Rounds without queued data after which a simulation is idle. */
 const QUIET_ROUNDS = 20
 
 export interface SimulatedClient {
   readonly transport: FakeTransport
   readonly witness: StreamVerifier
   readonly session: Session
-  /** Requests to unsubscribe that were sent. */
+  /** The number of unsubscribe requests sent. */
   unsubscribesAsked: number
 }
 
@@ -70,7 +70,7 @@ export interface SimulationOptions {
   readonly executionsKept?: number
 }
 
-/** A transport that knows when a SNAPSHOT is written: of a market that is live, or in place of a book that is withdrawn. */
+/** A transport that detects when a SNAPSHOT is written: of a live market, or in place of a withdrawn book. */
 export class WatchedTransport extends FakeTransport {
   readonly #truths: ReadonlyMap<string, MarketHistory>
 
@@ -136,7 +136,7 @@ export class StreamSimulation {
     this.clock.advance(5)
   }
 
-  /** A market comes, or comes back: its clients may subscribe at once, its book follows with the first snapshot. */
+  /** Adds a market, also again: its clients may subscribe at once, its book follows with the first snapshot. */
   addMarket(market: MarketDefinition): void {
     this.truths.get(market.symbol)?.restart(market)
     this.#createMarket(market)
@@ -147,7 +147,7 @@ export class StreamSimulation {
     this.hub.removeMarket(symbol, 'changed')
     this.sequencers.get(symbol)?.stop()
     const replica = this.replicas.get(symbol)
-    // One that goes again before its first commit does not make the commits of its earlier life unsaid.
+    // Removing it again before its first commit does not undo the commits of its earlier life.
     const milliseconds = replica?.instant.milliseconds ?? 0
     if (milliseconds > 0) this.#lastMilliseconds.set(symbol, milliseconds)
     replica?.stop()
@@ -207,7 +207,7 @@ export class StreamSimulation {
     this.send(client, { type: 'unsubscribe', channels: channelEntries(types, markets) })
   }
 
-  /** Lets every client read until nobody is owed anything. */
+  /** Lets every client read until no message is pending. */
   quiesce(clients: readonly Pick<SimulatedClient, 'transport'>[]): void {
     for (let round = 0, quiet = 0; round < 10_000; round++) {
       this.clock.advance(0.5)

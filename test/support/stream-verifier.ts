@@ -1,7 +1,7 @@
 /**
- * What a client of the public documentation can know, checked at every message against the truth of the simulation: the
- * book equal to the true view of that commit, times strictly later, executions complete and in order, the top equal to
- * the book when a batch is complete, nothing before its SNAPSHOT, nothing after an unsubscribe.
+ * Verifies a client of the base protocol at every message against the history of the simulation: the book equals the
+ * view of that commit, times increase strictly, executions are complete and in order, the top equals the book when a
+ * batch is complete, nothing arrives before its SNAPSHOT or after an unsubscribe.
  */
 import type { MarketHistory } from './market-history.ts'
 
@@ -14,7 +14,7 @@ interface MarketState {
   book: { bids: Map<string, string>; asks: Map<string, string> } | undefined
   lastTime: string
   subscribed: Set<string>
-  /** Index of the next execution in the truth; undefined while not subscribed. */
+  /** Index of the next execution in the history; undefined while not subscribed. */
   nextExecution: number | undefined
 }
 
@@ -38,7 +38,7 @@ export class StreamVerifier {
     return state
   }
 
-  /** Levels of the rebuilt book as the truth writes them; undefined before the SNAPSHOT. */
+  /** Levels of the rebuilt book in the notation of the history; undefined before the SNAPSHOT. */
   bookText(market: string): string | undefined {
     const { book } = this.state(market)
     if (book === undefined) return undefined
@@ -103,7 +103,7 @@ export class StreamVerifier {
 
   #onExecution(state: MarketState, truth: MarketHistory, payload: { price?: string; amount?: string }): void {
     this.counts.executions += 1
-    // Amounts of the simulation are unique, so an execution is known by its amount.
+    // Amounts of the simulation are unique, so an execution is identified by its amount.
     const index = truth.executionIndex(payload.amount as string)
     if (state.nextExecution !== undefined && index !== state.nextExecution) {
       throw new Error(`execution ${index} came where ${state.nextExecution} was due`)
