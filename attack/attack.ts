@@ -1,27 +1,28 @@
 /**
- * What an attack is: a bounded piece of hostile traffic against one running service, what must hold while it runs, and
- * what was seen. An attack checks what an outsider can observe (answers, counts, memory and processor time of the
- * process) and never looks into the service. `runner.ts` decides how often it runs and beside what.
+ * An attack is a bounded piece of hostile traffic against one running service, with the conditions that must hold while
+ * it runs, and its results. It checks what an outsider can observe (responses, counts, memory and CPU time of the
+ * process) and has no access to the service's internals. `runner.ts` decides how often it runs and next to which other
+ * customer.
  */
 import type { Random } from '../test/support/random.ts'
 import { Stage } from './stage.ts'
 
-/** `short`: small counts, for every run of the tests; `full`: the counts of the review. */
+/** `short`: small counts, for every run of the tests; `full`: the counts of the security review. */
 export type Scale = 'short' | 'full'
 
 export type Settings = Readonly<Record<string, string>>
 
 export interface Attack {
-  /** What `npm run attack -- NAME` takes. */
+  /** The name for `npm run attack -- NAME`. */
   readonly name: string
   /** What is sent, with its number at full scale. */
   readonly sent: string
   readonly holds: string
   /** Names of the cases, where the attack is a table of them. */
   readonly cases?: readonly string[]
-  /** Settings of the service that differ from the stage's own, as keys of the configuration. */
+  /** Settings of the service that differ from those of the stage, by configuration key. */
   readonly settings?: Settings | (() => Promise<Settings>)
-  /** Nobody reads what the service logs. */
+  /** The log of the service is not read. */
   readonly hasStalledLog?: boolean
   /**
    * `shared`: leaves the service as it was, and may run beside others and again. `own`: needs a service of its own, and
@@ -31,7 +32,7 @@ export interface Attack {
   readonly isolation: 'shared' | 'own' | 'once'
   /** Whether the short scale is part of every run of the tests. */
   readonly isInTests: boolean
-  /** Records and addresses that it needs; done once for each service, before anything is measured. */
+  /** Creates the records and addresses that it needs; runs once per service, before any measurement. */
   prepare?(run: AttackRun): Promise<void>
   run(run: AttackRun): Promise<Outcome>
 }
@@ -47,14 +48,14 @@ export interface AttackRun {
 export interface Outcome {
   /** One line of numbers. */
   readonly seen: string
-  /** What did not hold; empty when everything did. */
+  /** The conditions that did not hold; empty on success. */
   readonly failures: readonly string[]
 }
 
-/** How many failures of one attack are kept: one fault may show in every case. */
+/** The maximum number of failures kept per attack: one fault may show in every case. */
 const FAILURES_MAX = 12
 
-/** Collects what did not hold, so that one failure does not hide the others. */
+/** Collects failures, so that one does not hide the others. */
 export class Findings {
   readonly #failures: string[] = []
   #count = 0
@@ -76,7 +77,7 @@ export class Findings {
   }
 }
 
-/** A service as the attack needs it. */
+/** The service under attack, as far as attacks need it. */
 export async function openStage({ settings, hasStalledLog = false }: Attack): Promise<Stage> {
   return await Stage.open({
     settings: typeof settings === 'function' ? await settings() : (settings ?? {}),

@@ -1,20 +1,20 @@
 /**
- * Attacks with bodies of one megabyte. The public write operations and the forms of their bodies are taken from the
- * served `/openapi.json`, so that an operation that is added later is attacked too; those of the operator are listed.
+ * Attacks with bodies of one megabyte. The public write operations and their request schemas are taken from the served
+ * `/openapi.json`, so that new operations are attacked too; those of the operator API are listed here.
  */
 import { type Attack, Findings } from './attack.ts'
 import { type Answer, bearer, paced, type Sent, send, statusText } from './requests.ts'
 import type { Stage } from './stage.ts'
 
 const MEGABYTE = 1_048_576
-/** Processor time for one body; reading a megabyte of JSON strictly takes 20 to 60 ms on a small machine. */
+/** CPU time for one body; parsing a megabyte of JSON takes 20 to 60 ms on a small machine. */
 const BODY_MILLISECONDS_MAX = 500
-/** A body that has cost so much is not waited for any longer. */
+/** The CPU time after which a body is no longer waited for. */
 const GIVEN_UP_MILLISECONDS = 5_000
 const LOOK_MILLISECONDS = 250
-const NOBODY = '00000000-0000-4000-8000-000000000000'
+const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000'
 
-/** The part of a JSON schema that decides which bodies hurt. */
+/** The part of a JSON schema that determines the expensive bodies. */
 interface Schema {
   readonly type?: string
   readonly properties?: Readonly<Record<string, Schema>>
@@ -33,15 +33,15 @@ const LIST: Schema = { type: 'array', items: {} }
 const text: Schema = { type: 'string' }
 const OPERATOR_WRITES: readonly (readonly [method: string, path: string, schema: Schema])[] = [
   ['POST', '/customers', { properties: { name: text } }],
-  ['PATCH', `/customers/${NOBODY}`, { properties: { enabled: {} } }],
-  ['POST', `/customers/${NOBODY}/clients`, { properties: { name: text, scopes: LIST } }],
-  ['PATCH', `/clients/${NOBODY}`, { properties: { scopes: LIST } }],
-  ['POST', `/clients/${NOBODY}/secrets`, {}],
-  ['POST', `/customers/${NOBODY}/profiles`, { properties: { nickname: text } }],
-  ['PATCH', `/accounts/${NOBODY}`, { properties: { summary_status: text } }],
-  ['POST', `/rules/${NOBODY}/approve`, {}],
-  ['POST', `/rules/${NOBODY}/reject`, { properties: { reason: text } }],
-  ['POST', `/rules/${NOBODY}/delete`, {}],
+  ['PATCH', `/customers/${UNKNOWN_ID}`, { properties: { enabled: {} } }],
+  ['POST', `/customers/${UNKNOWN_ID}/clients`, { properties: { name: text, scopes: LIST } }],
+  ['PATCH', `/clients/${UNKNOWN_ID}`, { properties: { scopes: LIST } }],
+  ['POST', `/clients/${UNKNOWN_ID}/secrets`, {}],
+  ['POST', `/customers/${UNKNOWN_ID}/profiles`, { properties: { nickname: text } }],
+  ['PATCH', `/accounts/${UNKNOWN_ID}`, { properties: { summary_status: text } }],
+  ['POST', `/rules/${UNKNOWN_ID}/approve`, {}],
+  ['POST', `/rules/${UNKNOWN_ID}/reject`, { properties: { reason: text } }],
+  ['POST', `/rules/${UNKNOWN_ID}/delete`, {}],
   ['POST', '/address-pool', { properties: { network: text, addresses: LIST } }],
 ]
 
@@ -57,7 +57,7 @@ async function writesOf(stage: Stage, token: string): Promise<Write[]> {
     Object.entries(methods).flatMap(([method, { operationId = path, requestBody }]): Write[] => {
       const schema = requestBody?.content['application/json']?.schema
       if (schema === undefined) return []
-      const url = stage.http + path.replaceAll(/\{\w+\}/g, NOBODY)
+      const url = stage.http + path.replaceAll(/\{\w+\}/g, UNKNOWN_ID)
       return [{ name: operationId, method: method.toUpperCase(), url, token, schema }]
     }),
   )
@@ -68,7 +68,7 @@ async function writesOf(stage: Stage, token: string): Promise<Write[]> {
   return [...customers, ...operators]
 }
 
-/** Fills a megabyte with entries that `entry` makes. */
+/** Fills a megabyte with the entries that `entry` returns. */
 function megabyteOf(entry: (index: number) => string): string {
   const parts: string[] = []
   for (let index = 0, bytes = 2; ; index++) {
@@ -96,11 +96,11 @@ const FILLINGS: Readonly<Record<string, () => string>> = {
 
 interface Place {
   readonly name: string
-  /** The body around it, with `*` where the filling goes. */
+  /** The surrounding body, with `*` in the place of the filling. */
   readonly frame: string
 }
 
-/** The places of a body where a megabyte can stand: itself, and every list and object that its schema has. */
+/** The places in a body for a megabyte: the whole body, and every list and object of its schema. */
 function placesIn(schema: Schema, name = 'body', frame = '*'): Place[] {
   const here = { name, frame }
   const inside = Object.entries(schema.properties ?? {}).flatMap(([member, part]) =>
@@ -121,7 +121,7 @@ function placesIn(schema: Schema, name = 'body', frame = '*'): Place[] {
   return [here, ...inside, ...items]
 }
 
-/** Bodies for an operation: each filling in the whole body, and the lists and objects in each place of the schema. */
+/** Bodies for an operation: each filling as the whole body, and the lists and objects in each place of the schema. */
 function bodiesFor(schema: Schema): { readonly name: string; make(): string }[] {
   const everywhere = ['distinct objects', 'distinct texts', 'unknown members', 'one long text']
   return placesIn(schema).flatMap(({ name, frame }) =>
@@ -140,7 +140,7 @@ export const hostileBodies: Attack = {
   holds: `each is answered with 4xx and costs at most ${BODY_MILLISECONDS_MAX} ms of processor time`,
   isolation: 'own',
   isInTests: true,
-  // One after the other: what each costs is read from the process.
+  // One after the other, because the cost of each is read from the process.
   settings: { 'rest.rate_per_second': '100000' },
   async run({ stage, random, scale, round }) {
     const findings = new Findings()
@@ -148,7 +148,7 @@ export const hostileBodies: Attack = {
     const bodies = (await writesOf(stage, token)).flatMap((write) =>
       bodiesFor(write.schema).map((body) => ({ ...write, ...body, operation: write.name })),
     )
-    // The list in which entries must be distinct first: it is what once cost most.
+    // First the list whose entries must be unique: it was once the most expensive.
     const share = scale === 'full' && round === 0 ? 1 : 0.06
     const chosen = bodies.filter(
       ({ name }) => name === 'distinct objects in body.account.members[].roles' || random.chance(share),
@@ -162,7 +162,7 @@ export const hostileBodies: Attack = {
       costs.push(cost)
       findings.check(status >= 400 && status < 500, `${what} was answered ${error ?? status}`)
       findings.check(cost <= BODY_MILLISECONDS_MAX, `${what} cost ${Math.round(cost)} ms of processor time`)
-      // A process that still works on this body would be blamed for the next.
+      // The remaining work for this body would be counted for the next one.
       if (status === 0) break
     }
     return findings.outcome(
@@ -171,7 +171,7 @@ export const hostileBodies: Attack = {
   },
 }
 
-/** Sends a request and resolves with its answer and the processor time that the service used meanwhile. */
+/** Sends a request and resolves with its response and the CPU time that the service used meanwhile. */
 async function costOf(stage: Stage, url: string, sent: Sent): Promise<Answer & { readonly cost: number }> {
   const before = stage.busyMilliseconds
   const tooLong = new AbortController()
@@ -187,7 +187,7 @@ async function costOf(stage: Stage, url: string, sent: Sent): Promise<Answer & {
   }
 }
 
-/** Processor time for one rejected megabyte in a stream of them, with all that the process does besides. */
+/** CPU time for one rejected megabyte in a series of them, including all other work of the process. */
 const REJECTED_MILLISECONDS_MAX = 120
 
 export const rejectedMegabytes: Attack = {

@@ -1,23 +1,23 @@
 /**
- * A customer that does everything right, in a process of its own so that the attacker's work does not delay it. It reads
- * the stream of every market and asks `/livez` ten times a second, each time over a new connection. For each window that
- * its parent begins and ends it reports the longest silence of the stream and the slowest answer of `/livez`.
+ * A well-behaved customer, in a process of its own so that the attacker's work does not delay it. It reads the stream
+ * of every market and requests `/livez` ten times a second, each time over a new connection. For each window between
+ * two commands of its parent it reports the longest silence of the stream and the slowest response of `/livez`.
  */
 import { get } from 'node:http'
 import { WebSocket } from 'ws'
 import type { HonestReport, HonestSetup } from './honest-process.ts'
 
 const LIVEZ_INTERVAL_MILLISECONDS = 100
-/** An answer that takes longer counts as none. */
+/** A response that takes longer counts as missing. */
 const LIVEZ_MILLISECONDS_MAX = 5_000
 
 const window = { lastMilliseconds: 0, silenceMilliseconds: 0, livezMilliseconds: 0, messages: 0, livezFailures: 0 }
-/** When each request for `/livez` was sent that has no answer yet. */
+/** The send times of the `/livez` requests that are not answered yet. */
 const waiting = new Set<number>()
 let closed: string | undefined
 
 process.once('message', (text) => start(JSON.parse(String(text)) as HonestSetup))
-// Not left behind by a parent that has ended.
+// Ends with its parent.
 process.once('disconnect', () => process.exit())
 process.send?.('loaded')
 

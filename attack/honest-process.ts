@@ -10,14 +10,14 @@ export interface HonestSetup {
   readonly livezUrl: string
 }
 
-/** What the client noticed between two commands. */
+/** The measurements of the client between two commands. */
 export interface HonestReport {
   readonly silenceMilliseconds: number
-  /** The slowest answer of `/livez`; 5,000 when there was none. */
+  /** The slowest response of `/livez`, in milliseconds; 5,000 without a response. */
   readonly livezMilliseconds: number
   readonly messages: number
   readonly livezFailures: number
-  /** How its stream ended, when it did. */
+  /** How its stream ended, if it did. */
   readonly closed?: string | undefined
 }
 

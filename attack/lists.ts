@@ -1,4 +1,4 @@
-/** Attacks with answers that nobody reads: pages of large records, asked for again and again. */
+/** Attacks with responses that the client does not read: pages of large records, requested repeatedly. */
 import { connect, type Socket } from 'node:net'
 import type { Target } from '../test/hostile/raw-peer.ts'
 import { type Attack, type AttackRun, Findings } from './attack.ts'
@@ -7,14 +7,16 @@ import { type Customer, type Stage, within } from './stage.ts'
 
 const MEGABYTE = 1_048_576
 const LIST = '/v2/identity/accounts?limit='
-/** Members of an account: as many, with names as long and characters as wide, as one may have. */
+/** The metadata of an account: the maximum number of members, with the longest names and widest characters. */
 const MEMBERS_MAX = 100
 const NAME = '𝄞'.repeat(199)
 const ROLES = ['BENEFICIAL_OWNER', 'AUTHORIZED_USER', 'FINANCIAL_ADVISOR']
-/** What the process may grow by while nobody reads: the budget for answers in flight, twice, for the collector. */
+/**
+ * Allowed memory growth while nothing is read: twice the budget for unread responses, because of the garbage collector.
+ */
 const GROWTH_MEGABYTES_MAX = 500
 
-/** The attacker of each stage: its records are made once. */
+/** The attacker of each stage; its records are created once. */
 const attackers = new WeakMap<Stage, Customer>()
 
 async function prepareAccounts({ stage, scale }: AttackRun): Promise<void> {
@@ -41,7 +43,7 @@ function withToken<Sent extends { readonly headers: Readonly<Record<string, stri
   return { ...sent, headers: { ...sent.headers, ...bearer(token) } }
 }
 
-/** Asks and reads nothing: the socket has no reader until `resume` is called. */
+/** Sends requests and reads nothing: the socket is not read until `resume` is called. */
 function askAndWait({ host, port }: Target, head: string): Promise<Socket | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ host, port }, () => {
@@ -49,7 +51,7 @@ function askAndWait({ host, port }: Target, head: string): Promise<Socket | unde
       socket.write(head)
       resolve(socket)
     })
-    // The service may cut it at any time, which is one of the right answers.
+    // The service may close the connection at any time, which is one of the valid reactions.
     socket.on('error', () => resolve(undefined))
   })
 }
@@ -59,10 +61,10 @@ function listHead(token: string, limit: number): string {
   return `GET ${LIST}${limit} HTTP/1.1\r\n${fields}\r\n\r\n`
 }
 
-/** How long the attacker goes on asking, and how many answers it asks for in that time. */
+/** For how long the attacker sends requests, and how many it sends in that time. */
 const ASKING_MILLISECONDS_MAX = 30_000
 const ANSWERS_MAX = 100
-/** A large page may find no time in the store of a busy machine; smaller ones do, and still fill the kernel's buffers. */
+/** The store of a busy machine may refuse a large page; smaller ones succeed, and still fill the kernel buffers. */
 const LIMITS = [50, 100, 200, 1_000] as const
 
 export const unreadLists: Attack = {
@@ -79,7 +81,7 @@ export const unreadLists: Attack = {
     const before = stage.watch.residentBytes
     const begun = performance.now()
     const sockets: (Socket | undefined)[] = []
-    // The next is asked for when an answer has begun: then it waits in the process for its reader.
+    // The next request is sent when a response has begun: then the response is queued in the process.
     const statuses = await pooled(scale === 'full' ? ANSWERS_MAX : 20, 2, async (index) => {
       if (!stage.isAlive || performance.now() - begun > ASKING_MILLISECONDS_MAX) return { status: -1 }
       const socket = await askAndWait(stage.target, listHead(token, LIMITS[index % LIMITS.length]!))
@@ -107,7 +109,7 @@ export const unreadLists: Attack = {
 
 const FIRST_BYTES_MILLISECONDS_MAX = 10_000
 
-/** The status in the first bytes that came, after which nothing more is read; 0: cut, or nothing came. */
+/** The status in the first bytes of a response, after which no more is read; 0: closed, or no response. */
 async function firstStatus(socket: Socket | undefined): Promise<{ readonly status: number }> {
   if (socket === undefined) return { status: 0 }
   const first = new Promise<string>((resolve) => {
@@ -121,7 +123,7 @@ async function firstStatus(socket: Socket | undefined): Promise<{ readonly statu
 }
 
 const DRIP_SECONDS = 75
-/** Sockets that may be open besides: of the customer that is measured meanwhile. */
+/** Other sockets that may be open: those of the measured customer. */
 const SOCKETS_SLACK = 3
 
 export const slowReaders: Attack = {
@@ -136,7 +138,7 @@ export const slowReaders: Attack = {
     const findings = new Findings()
     const { token } = attackers.get(stage)!
     const socketsBefore = stage.watch.openSockets
-    // One after the other: a store that is asked for all at once refuses most, and then there is little to read.
+    // One after the other: a store with many concurrent requests refuses most, and few responses would remain unread.
     const sockets: (Socket | undefined)[] = []
     for (let index = 0; index < 20; index++) {
       const socket = await askAndWait(stage.target, listHead(token, index % 2 === 0 ? 100 : 200))

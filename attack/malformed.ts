@@ -1,4 +1,4 @@
-/** Attacks with malformed traffic whose answers the public description gives: tables of cases, and a random mix. */
+/** Attacks with malformed traffic whose responses are documented: tables of cases, and a random mix. */
 import { runAttacks } from '../test/hostile/attack-run.ts'
 import { HEAD_CASES, runHeadCase } from '../test/hostile/http-heads.ts'
 import { FRAME_CASES, runFrameCase } from '../test/hostile/stream-frames.ts'

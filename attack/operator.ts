@@ -1,10 +1,10 @@
-/** Attacks on the operator listener: handshakes that nobody takes over, foreign pages, guesses at the token. */
+/** Attacks on the operator listener: rejected WebSocket handshakes, requests of foreign pages, guesses of the token. */
 import { RawPeer, readAnswer, type Target } from '../test/hostile/raw-peer.ts'
 import { type Attack, Findings } from './attack.ts'
 import { bearer, pause, pooled, send, statusText } from './requests.ts'
 import { within } from './stage.ts'
 
-/** Sockets that may be open besides: of the customer that is measured meanwhile. */
+/** Other sockets that may be open: those of the measured customer. */
 const SOCKETS_SLACK = 4
 const SETTLED_MILLISECONDS_MAX = 8_000
 
@@ -39,7 +39,7 @@ export const operatorResets: Attack = {
       if (peer === undefined) return
       peer.send(handshake(`${target.host}:${target.port}`))
       sent++
-      // From before the request was read to after it was answered.
+      // From before the request was read until after it was answered.
       await pause(random.integer(12))
       peer.reset()
     })
@@ -54,7 +54,7 @@ export const operatorResets: Attack = {
   },
 }
 
-/** Waits until there are at most so many, or for a while; the last number seen. */
+/** Waits for a limited time until there are at most this many. @returns the last number */
 export async function settledSockets(watch: { readonly openSockets: number }, socketsMax: number): Promise<number> {
   const begun = performance.now()
   while (watch.openSockets > socketsMax && performance.now() - begun < SETTLED_MILLISECONDS_MAX) await pause(100)
@@ -95,7 +95,7 @@ export const operatorOpenHandshakes: Attack = {
 
 interface HostCase {
   readonly name: string
-  /** `PORT` stands for the listener's. */
+  /** `PORT` is replaced by the port of the listener. */
   readonly host: string
   readonly origin?: string
   readonly isAllowed: boolean
@@ -149,7 +149,7 @@ export const operatorForeignHosts: Attack = {
   },
 }
 
-/** Status of the answer, 0 when the connection was closed without one, undefined when nothing happened. */
+/** The status of the response, 0 if the connection was closed without one, undefined if nothing happened. */
 async function handshakeStatus(target: Target, head: string): Promise<number | undefined> {
   const peer = await RawPeer.connect(target)
   try {

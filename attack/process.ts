@@ -1,14 +1,14 @@
-/** What happens around the process: a reader of its log that stands still, and a process that is suspended. */
+/** Attacks on the process: a stalled reader of its log, and a suspension of the process. */
 import { type Attack, Findings } from './attack.ts'
 import { pause, pooled, send, statusText } from './requests.ts'
 import { STOP_MILLISECONDS_MAX } from './stage.ts'
 
-/** Far longer than any answer takes, and far shorter than a process that hangs would. */
+/** Far longer than any response takes, and far shorter than a hang. */
 const ANSWER_MILLISECONDS_MAX = 20_000
 
 export const stalledLog: Attack = {
   name: 'stalled-log',
-  sent: '3,000 requests without a token while nobody reads the log of the service, then SIGTERM',
+  sent: '3,000 requests without a token while the log of the service is not read, then SIGTERM',
   holds: `each is answered, /livez too, and the process ends within ${STOP_MILLISECONDS_MAX / 1_000} s`,
   hasStalledLog: true,
   isolation: 'once',

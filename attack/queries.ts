@@ -1,10 +1,10 @@
-/** Attacks with query strings as long as a head may be. */
+/** Attacks with query strings of the maximum length of a request head. */
 import { OPERATIONS } from '../src/contract/operations.ts'
 import { type Attack, Findings } from './attack.ts'
 import { bearer, send, statusText } from './requests.ts'
 
 const QUERY_CHARACTERS = 480_000
-/** Processor time for one, with the parsing of its head and all that the process does besides. */
+/** CPU time for one, including the parsing of its head and all other work of the process. */
 const WITH_TOKEN_MILLISECONDS_MAX = 120
 const WITHOUT_TOKEN_MILLISECONDS_MAX = 40
 /** One query costs less than the unit in which the kernel counts. */

@@ -1,4 +1,7 @@
-/** Attacks by a customer that creates as much as it can: records without end, and the addresses that all share. */
+/**
+ * Attacks by a customer that creates as much as it can: unlimited records, and addresses of a pool shared by all
+ * customers.
+ */
 
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { base58 } from '@scure/base'
@@ -10,7 +13,7 @@ import type { Customer, Stage } from './stage.ts'
 const ACCOUNTS = '/v2/identity/accounts'
 const ADDRESSES = '/v2/transfer/deposit-addresses'
 
-/** As `send` with a token, again while the store has no time (503 with Retry-After and the code `unavailable`). */
+/** As `send` with a token, repeated while the store is busy (503 with Retry-After and the code `unavailable`). */
 async function create(stage: Stage, { token }: Customer, path: string, body: unknown): Promise<Answer> {
   const sent = json(body)
   for (let attempt = 1; ; attempt++) {
@@ -30,7 +33,7 @@ async function newProfile(stage: Stage, customer: Customer): Promise<string> {
   return (JSON.parse(answer.text) as { profile_id: string }).profile_id
 }
 
-/** What is refused with: a total is 403, a day 429, a pool without free addresses 503. */
+/** The expected refusals: 403 for a total, 429 for a day, 503 for a pool without free addresses. */
 const REFUSALS = [403, 429, 503]
 const POOL = 200
 
@@ -59,7 +62,7 @@ export const poolExhaustion: Attack = {
         create(stage, customer, ADDRESSES, { profile_id: profileId, crypto_network: 'SOLANA' }),
       )
     }
-    // Later rounds find the pool as the first left it: what is left is for customers that have none.
+    // Later rounds find the pool as the first left it: the rest is reserved for customers without addresses.
     const taken = await wanted(greedy, round === 0 ? POOL + 50 : 10)
     const answers = await wanted(other, 1)
     const given = taken.filter(({ status }) => status === 200).length
@@ -76,7 +79,7 @@ export const poolExhaustion: Attack = {
   },
 }
 
-/** The quotas of the attacked service, so that few requests reach them. */
+/** Quotas of the attacked service, so that few requests reach them. */
 const ACCOUNTS_MAX = 60
 const CREATIONS_PER_DAY = 100
 

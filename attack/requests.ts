@@ -1,6 +1,6 @@
 /**
- * How attacks send HTTP requests: one connection each, a limit on the time that an answer may take, and answers as plain
- * records. A connection that ends without an answer is status 0.
+ * The HTTP client of the attacks: one connection per request, a timeout, and responses as plain records. A connection
+ * that ends without a response is status 0.
  */
 import { request } from 'node:http'
 
@@ -8,22 +8,22 @@ export interface Sent {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Buffer
-  /** Longest wait for the whole answer; more counts as none. */
+  /** Timeout for the complete response; later responses count as missing. */
   readonly millisecondsMax?: number
-  /** Gives up earlier. */
+  /** Cancels earlier. */
   readonly signal?: AbortSignal
 }
 
 export interface Answer {
-  /** 0: there was no answer. */
+  /** 0: there was no response. */
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly text: string
-  /** Why there was none. */
+  /** Why there was no response. */
   readonly error?: string
 }
 
-/** Only to end what hangs: a busy machine may take long for anything. */
+/** Only ends what hangs: a busy machine may take long for anything. */
 const ANSWER_MILLISECONDS_MAX = 60_000
 
 export function send(url: string, sent: Sent = {}): Promise<Answer> {
@@ -59,7 +59,7 @@ export function json(body: unknown): { readonly headers: Record<string, string>;
   return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
 }
 
-/** Runs `count` pieces of work, some at a time; resolves with their results in order. */
+/** Runs `count` tasks with limited concurrency; resolves with their results in order. */
 export async function pooled<Result>(
   count: number,
   atOnce: number,
@@ -77,7 +77,7 @@ export async function pooled<Result>(
   return results
 }
 
-/** Runs `count` pieces of work begun at an even pace, however long each takes. */
+/** Starts `count` tasks at a constant rate, however long each takes. */
 export async function paced<Result>(
   count: number,
   perSecond: number,
@@ -108,7 +108,7 @@ export function statusText(answers: readonly { readonly status: number }[]): str
 
 const SERVED_MILLISECONDS_MAX = 45_000
 
-/** As `send`, again while the answer is 429 or 503 and for a limited time, as an honest client does that may come again. */
+/** As `send`, repeated for a limited time while the response is 429 or 503, as a well-behaved client does. */
 export async function sendUntilServed(url: string, sent: Sent): Promise<Answer> {
   const begun = performance.now()
   for (;;) {

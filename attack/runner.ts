@@ -1,8 +1,8 @@
 /**
- * Runs attacks, each against a service of its own, while another customer uses that service. The attack is repeated, and
- * after each repetition the same time passes without it, so that what the machine does is in both. The medians must hold:
- * the other customer's stream is silent for at most 100 ms longer than without the attack, and `/livez` answers within a
- * second. Afterwards the process must still run and end on SIGTERM in time.
+ * Runs attacks, each against a service of its own, while another customer uses that service. The attack is repeated,
+ * and each repetition is followed by an equal time without it, so that both include the load of the machine. These
+ * medians must hold: the other customer's stream is silent for at most 100 ms longer than without the attack, and
+ * `/livez` answers within a second. Afterwards the process must still run and end on SIGTERM in time.
  */
 import { Random } from '../test/support/random.ts'
 import { type Attack, type Outcome, openStage, type Scale } from './attack.ts'
@@ -35,7 +35,7 @@ export interface RunnerOptions {
   readonly seed: number
   /** Whether another customer is measured meanwhile; without it an attack runs once. */
   readonly isMeasured: boolean
-  /** Told before each repetition. */
+  /** Called before each repetition. */
   onProgress(name: string, round: number, rounds: number): void
 }
 
@@ -56,7 +56,7 @@ export async function runAttack(attack: Attack, options: RunnerOptions): Promise
   }
   try {
     const measured = await measure(attack, stage, options)
-    // An attack that failed to stop the service has said so.
+    // An attack that failed to stop the service has reported that.
     const isJudged = attack.isolation === 'once' && measured.failures.length > 0
     const failures = [...measured.failures, ...(isJudged ? [] : await endFailures(attack, stage))]
     const residentMegabytesMax = Math.round(stage.watch.residentBytesMax / MEGABYTE)
@@ -66,7 +66,7 @@ export async function runAttack(attack: Attack, options: RunnerOptions): Promise
   }
 }
 
-/** Everything before the end of the service; what throws is a failure of the attack like any other. */
+/** Everything before the end of the service; an exception is a failure of the attack like any other. */
 async function measure(
   attack: Attack,
   stage: Stage,
@@ -88,7 +88,7 @@ function runOf(attack: Attack, stage: Stage, { scale, seed }: RunnerOptions, rou
   return { stage, scale, round, random: new Random(number) }
 }
 
-/** One repetition; when it throws, that is its failure, and the next one follows. */
+/** One repetition; an exception is its failure, and the next one follows. */
 async function repetition(attack: Attack, stage: Stage, options: RunnerOptions, round: number): Promise<Outcome> {
   options.onProgress(attack.name, round + 1, options.rounds)
   try {
@@ -155,7 +155,7 @@ function honestFailures(medians: HonestMedians, reports: readonly { readonly on:
 /** What is wrong with the process after an attack. */
 async function endFailures(attack: Attack, stage: Stage): Promise<string[]> {
   if (!stage.isAlive) {
-    // An attack that stops the service judges itself how it ended.
+    // An attack that stops the service checks itself how it ended.
     return attack.isolation === 'once' && stage.ended === 'code 0' ? [] : [`the process ended with ${stage.ended}`]
   }
   stage.signal('SIGTERM')

@@ -1,7 +1,7 @@
 /**
  * One built service process under attack, on free ports of 127.0.0.1 and with a data folder of its own, and the
- * customers that attacks act as. Folders are copies of one that was prepared once: creating the store takes ten seconds.
- * The process has a limited heap, and is killed at the end whatever happened.
+ * customers that attacks act as. The folders are copies of one that was prepared once, because creating the store takes
+ * ten seconds. The process has a limited heap, and is killed at the end in any case.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { cpSync, lstatSync, mkdtempSync, rmSync } from 'node:fs'
@@ -18,7 +18,7 @@ import { market, OperatorApi } from '../test/support/running-service.ts'
 const ROOT = join(import.meta.dirname, '..')
 const HEAP_MEGABYTES = 1_024
 const READY_MILLISECONDS_MAX = 90_000
-/** From SIGTERM to the end, with the drain of the stream (`stream.drain_seconds`: 5 s). */
+/** From SIGTERM to the end, including the drain of the stream (`stream.drain_seconds`: 5 s). */
 export const STOP_MILLISECONDS_MAX = 12_000
 const LOG_CHARACTERS_KEPT = 4_000_000
 const ERROR_CHARACTERS_KEPT = 500
@@ -29,14 +29,14 @@ const ALL_SCOPES = servedScopes(false).join(' ')
 export const MARKETS = ['BTCUSD', 'ETHUSD'] as const
 
 /**
- * Settings of every service under attack. They are given as variables of the environment, where a key that this version
- * does not have is a warning and not an error: the same attacks run against earlier versions.
+ * Settings of every service under attack. They are set through environment variables, where an unknown key is a warning
+ * and not an error, so that the same attacks run against earlier versions.
  */
 const SETTINGS: Readonly<Record<string, string>> = {
   'http.port': '0',
   'operator.port': '0',
   'simulator.allowed': 'true',
-  // Dense enough that a silence of the stream is a stop of the service.
+  // Dense enough that a silence of the stream means a stop of the service.
   'simulator.rate': '100',
   markets: JSON.stringify([market('BTC', 2, 25), market('ETH', 2, 25)]),
 }
@@ -44,7 +44,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
 export interface StageOptions {
   readonly settings?: Readonly<Record<string, string>>
   readonly hasStalledLog?: boolean
-  /** The service creates its store itself: less work than a copy where there is only one service. */
+  /** The service creates its store itself, which is less work than a copy where there is only one service. */
   readonly isNewStore?: boolean
 }
 
@@ -62,9 +62,9 @@ export class Stage {
   /** The public listener. */
   readonly target: Target
   readonly operatorTarget: Target
-  /** Exit code or signal, when the process has ended. */
+  /** Exit code or signal, once the process has ended. */
   ended: string | undefined
-  /** What it logged, the newest; stays empty when nobody reads the log. */
+  /** The newest log lines; empty while the log is not read. */
   log = ''
   readonly #child: ServiceChild
   readonly #folder: string
@@ -85,7 +85,7 @@ export class Stage {
       child.stderr.on('data', (text) => {
         this.log = (this.log + text).slice(-LOG_CHARACTERS_KEPT)
       })
-      // It was paused when the service was ready; a listener alone does not read on.
+      // The stream was paused when the service was ready; adding a listener does not resume it.
       child.stderr.resume()
     }
     this.#exit = new Promise((resolve) => {
@@ -116,7 +116,7 @@ export class Stage {
     return this.ended === undefined
   }
 
-  /** Milliseconds of processor time of all threads of the process so far; what it used when it has ended is unknown. */
+  /** CPU time in milliseconds of all threads of the process so far; unknown after its end. */
   get busyMilliseconds(): number {
     return this.isAlive ? this.watch.busyMilliseconds : Number.NaN
   }
@@ -125,7 +125,7 @@ export class Stage {
     return newCustomer(this.operator, this.target, true, ALL_SCOPES)
   }
 
-  /** What the families of malformed requests need to know. */
+  /** The context of the malformed requests. */
   field(): Promise<AttackContext> {
     this.#field ??= this.#newField()
     return this.#field
@@ -151,13 +151,13 @@ export class Stage {
     this.#child.kill(name)
   }
 
-  /** Resolves with how it ended; undefined when it had not after this time. */
+  /** Resolves with the end of the process; undefined if it has not ended by then. */
   async untilEnded(millisecondsMax: number): Promise<string | undefined> {
     await within(millisecondsMax, this.#exit)
     return this.ended
   }
 
-  /** Kills it when it still runs, and removes its folder. */
+  /** Kills the process if it still runs, and removes its folder. */
   async close(): Promise<void> {
     this.watch.stop()
     this.#child.kill('SIGKILL')
@@ -174,7 +174,7 @@ interface ReadyLine {
   readonly pid: number
 }
 
-/** Data folder with a current store, to be copied. */
+/** A data folder with a current store, to be copied. */
 let template: Promise<string> | undefined
 
 async function createTemplate(): Promise<string> {
@@ -189,7 +189,7 @@ async function createTemplate(): Promise<string> {
   return folder
 }
 
-/** Sockets of a lock that was left over are not copied. */
+/** Sockets of a stale lock are not copied. */
 function isPlain(path: string): boolean {
   const kind = lstatSync(path)
   return kind.isFile() || kind.isDirectory()
@@ -209,7 +209,7 @@ function spawnService(folder: string, settings: Readonly<Record<string, string>>
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  // However the attacks end: also when one of them throws outside of any wait.
+  // However the attacks end, including exceptions outside of any await.
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)
   child.once('exit', () => process.off('exit', kill))
@@ -241,7 +241,7 @@ function readyLine(child: ServiceChild): Promise<ReadyLine> {
   })
 }
 
-/** Resolves with the work, or with undefined when it took longer. */
+/** Resolves with the result, or with undefined after a timeout. */
 export async function within<Result>(millisecondsMax: number, work: Promise<Result>): Promise<Result | undefined> {
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<undefined>((resolve) => {

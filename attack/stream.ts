@@ -1,4 +1,4 @@
-/** Attacks by a client that may stream: requests of many entries, messages in many pieces, more than anybody asks. */
+/** Attacks by a client with access to the stream: requests of many entries, fragmented messages, unread replies. */
 import { frameBytes, OPCODES, StreamPeer } from '../test/hostile/stream-peer.ts'
 import { type Attack, Findings } from './attack.ts'
 import { pause, pooled } from './requests.ts'
@@ -14,7 +14,7 @@ async function openStream(stage: Stage): Promise<StreamPeer> {
   return StreamPeer.open(stage.target, (await stage.field()).reader.token)
 }
 
-/** A subscribe request with this many entries, each as short as can be. */
+/** A subscribe request with this many entries, each as short as possible. */
 function entriesRequest(count: number): string {
   return `{"type":"subscribe","channels":[${Array.from({ length: count }, () => '{}').join()}]}`
 }
@@ -29,7 +29,7 @@ export const largeRequests: Attack = {
   async run({ stage, scale }) {
     const findings = new Findings()
     const request = entriesRequest(21_800)
-    // Entries count against the rate of a connection: its burst holds two such messages.
+    // Entries count against the rate of a connection: its burst allows two such messages.
     const [connections, count] = [scale === 'full' ? 20 : 5, 2]
     const peers = await pooled(connections, 10, () => openStream(stage))
     const before = stage.busyMilliseconds
@@ -115,7 +115,7 @@ export const streamFragments: Attack = {
 
 export const streamFloods: Attack = {
   name: 'stream-floods',
-  sent: '20 connections with 3,000 small requests each and nobody who reads the replies, 10 with 2,000 pings',
+  sent: '20 connections with 3,000 small requests each whose replies are not read, 10 with 2,000 pings',
   holds: 'no connection gets more than its burst and rate, floods of pings are closed with 1008, memory stays',
   isolation: 'own',
   isInTests: true,
@@ -154,7 +154,7 @@ function repeated(frame: Buffer, count: number): Buffer {
   return bytes
 }
 
-/** The largest message a connection may have in the process, for each of many connections. */
+/** The largest message that a connection may buffer in the process, for each of many connections. */
 export const heldMessages: Attack = {
   name: 'held-messages',
   sent: '300 connections, each with a message of 64 KiB that lacks its last byte, held for 2 s',

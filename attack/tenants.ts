@@ -1,6 +1,6 @@
 /**
- * A customer that asks for the records of another: every operation, with ids of the other in each place that takes one.
- * The answer must be the one that an id gets which nobody has, byte by byte.
+ * A customer that requests the records of another: every operation, with ids of the other customer in each place that
+ * takes one. The response must equal that for an unknown id, byte by byte.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { OPERATIONS, type OperationId } from '../src/contract/operations.ts'
@@ -16,7 +16,7 @@ const PROFILES = '/v2/profiles'
 const TRANSFERS = '/v2/transfer/transfers'
 const ORCHESTRATIONS = '/v2/orchestration/orchestrations'
 
-/** What one customer has, and what a request needs of the attacker's own. */
+/** The records of one customer, and what a request needs of the attacker's own. */
 interface Records {
   readonly account: string
   readonly profile: string
@@ -24,7 +24,7 @@ interface Records {
   readonly rule: string
   readonly transfer: string
   readonly orchestration: string
-  /** The same word in `identity_id` and `ref_id` of all of them. */
+  /** The same value in `identity_id` and `ref_id` of all of them. */
   readonly word: string
   readonly cursors: Readonly<Record<'accounts' | 'profiles' | 'addresses' | 'rules', string>>
 }
@@ -32,7 +32,7 @@ interface Records {
 interface TenantCase {
   readonly operation: OperationId
   readonly name: string
-  /** Path and body of a request of the attacker (`own`) that names records of `other`. */
+  /** Path and body of a request of the attacker (`own`) that contains ids of `other`. */
   ask(other: Records, own: Records): readonly [path: string, body?: unknown]
 }
 
@@ -53,7 +53,7 @@ function rule(profile: string, changes: Readonly<Record<string, unknown>> = {}) 
   return { ref_id: 'attack', profile_id: profile, source_asset: 'USDC', destination_asset: 'USD', source, ...changes }
 }
 
-/** A small part of what both customers have. */
+/** The part of the records that both customers have. */
 function move(profile: string, changes: Readonly<Record<string, unknown>> = {}) {
   const source = profileOf(profile)
   const assets = { source_asset: 'USDC', destination_asset: 'USDC', source_amount: '1' }
@@ -227,7 +227,7 @@ async function createRecords(stage: Stage, customer: Customer): Promise<Records>
   }
 }
 
-/** Records that nobody has. */
+/** Ids of no record. */
 function absentRecords(): Records {
   const nothing = Buffer.from('nothing').toString('base64url')
   return {
@@ -242,7 +242,7 @@ function absentRecords(): Records {
   }
 }
 
-/** An answer without what names this one request or this one record. */
+/** A response without the members that are specific to one request or record. */
 function comparable({ status, text }: Answer, records: Records): string {
   const { account, profile, address, rule: ruleId, transfer, orchestration, word } = records
   const names = [account, profile, address, ruleId, transfer, orchestration, word]
@@ -251,7 +251,7 @@ function comparable({ status, text }: Answer, records: Records): string {
   return `${status} ${body.replaceAll(/"(request_id|id|created_at|updated_at|ref_id)":"[^"]*"/g, '"$1":""')}`
 }
 
-/** The same for every customer, and served by a service for testing only. */
+/** Equal for every customer, and served by a service for testing only. */
 const WITHOUT_CASES: readonly OperationId[] = ['listMarkets', 'createSandboxDeposit']
 
 function sha256Of(text: string): string {
@@ -261,7 +261,7 @@ function sha256Of(text: string): string {
 export const tenantIsolation: Attack = {
   name: 'tenant-isolation',
   sent: 'every operation with ids, words and cursors of another customer, in the path, the query and the body',
-  holds: 'the answer is the same as for ids that nobody has, shows nothing of the other customer and changes nothing',
+  holds: 'the answer is the same as for unknown ids, shows nothing of the other customer and changes nothing',
   cases: TENANT_CASES.map(({ name }) => name),
   isolation: 'own',
   isInTests: true,

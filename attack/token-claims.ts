@@ -1,6 +1,6 @@
 /**
- * Twenty-six tokens with wrong claims, each rightly signed by the outside issuer that the service trusts: an issuer that
- * errs, or whose other customers have tokens for other services.
+ * Twenty-six tokens with wrong claims, each validly signed by the outside issuer that the service trusts: an issuer
+ * with errors, or with other customers whose tokens are for other services.
  */
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
@@ -12,7 +12,7 @@ import { signedToken } from './token-forging.ts'
 const ISSUER = 'https://issuer.test'
 const AUDIENCE = 'https://tidegate.test/api'
 const SCOPE = 'identity:read_account'
-/** An hour: beyond any difference of clocks that is allowed. */
+/** An hour: beyond any permitted clock skew. */
 const HOUR = 3_600
 
 type Claims = Readonly<Record<string, unknown>>
@@ -54,7 +54,7 @@ const CLAIM_CASES: readonly ClaimCase[] = [
   { name: 'a scope in capitals', change: () => ({ scope: SCOPE.toUpperCase() }) },
 ]
 
-/** An issuer with one key, which publishes it on this machine. */
+/** An issuer with one key, which it publishes on this machine. */
 class Issuer {
   readonly url: string
   readonly #privateKey: KeyObject

@@ -1,6 +1,7 @@
 /**
- * Forty-two forged tokens: everything that an attacker can make from one genuine token of its own and the published keys,
- * to be somebody else or to hold another scope. Each is tried on the REST API and at the handshake of the stream.
+ * Forty-two forged tokens: everything that an attacker can make from one genuine token of its own and the published
+ * keys, to impersonate another customer or to gain another scope. Each is tried on the REST API and at the handshake of
+ * the stream.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,7 +11,7 @@ import { encoded, type Genuine, genuine, OWN_KEYS, sharedSecretToken, signature,
 
 interface Forgery {
   readonly name: string
-  /** @param url an address of the attacker, which nobody may fetch */
+  /** @param url an address of the attacker, which the service must not fetch */
   make(from: Genuine, url: string): string
 }
 
@@ -18,7 +19,7 @@ const own = OWN_KEYS.p256.privateKey
 /** Order of the curve P-256. */
 const ORDER = 'ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551'
 
-/** Claims that the attacker would like to have. */
+/** Claims that the attacker wants to have. */
 function wanted({ claims }: Genuine): Readonly<Record<string, unknown>> {
   return { ...claims, exp: Number(claims.exp) + 1_000_000, jti: 'forged' }
 }
@@ -50,7 +51,7 @@ function withClaims(make: (from: Genuine) => string): Forgery['make'] {
   return (from) => `${from.parts[0]}.${encoded(make(from))}.${from.parts[2]}`
 }
 
-/** The signature as a sequence of two integers (X.509) instead of two numbers side by side. */
+/** The signature as a sequence of two integers (DER) instead of two concatenated numbers. */
 function derSignature({ parts }: Genuine): string {
   const bytes = Buffer.from(parts[2], 'base64url')
   const integer = (part: Buffer) => {
@@ -167,7 +168,7 @@ export const tokenForgeries: Attack = {
     const keySet = await send(`${stage.http}/.well-known/jwks.json`)
     const from = genuine(token, JSON.parse(keySet.text))
     const accounts = (text: string) => send(`${stage.http}/v2/identity/accounts`, { headers: bearer(text) })
-    // Without an upgrade, the stream checks the token and then asks for one: 426 means that it was accepted.
+    // Without an upgrade, the stream checks the token and then requires one: 426 means that it was accepted.
     const stream = (text: string) => send(`${stage.http}/`, { headers: bearer(text) })
     for (const when of ['before', 'after']) {
       const [rest, streamed] = [await accounts(token), await stream(token)]

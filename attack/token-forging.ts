@@ -1,4 +1,4 @@
-/** Tokens made by hand: the parts of a JWT as text, signatures of every kind, and the keys of nobody. */
+/** Hand-made tokens: the parts of a JWT as text, signatures of every kind, and keys unknown to the service. */
 import { createHmac, createPublicKey, generateKeyPairSync, type JsonWebKey, type KeyObject, sign } from 'node:crypto'
 
 export type TokenHeader = Readonly<Record<string, unknown>>
@@ -7,7 +7,7 @@ export function encoded(part: unknown): string {
   return Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url')
 }
 
-/** The signature that a key of its kind makes, in the form of JWS. */
+/** The signature of this kind of key, in the format of JWS. */
 export function signature(input: string, key: KeyObject, hash: string | null = 'sha256'): string {
   return sign(hash, Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')
 }
@@ -22,18 +22,18 @@ export function signedToken(
   return `${input}.${signature(input, key, hash)}`
 }
 
-/** A token authenticated with a secret that both sides would have to share. */
+/** A token authenticated with a shared secret. */
 export function sharedSecretToken(header: TokenHeader, claims: unknown, secret: Buffer | string, hash: string): string {
   const input = `${encoded(header)}.${encoded(claims)}`
   return `${input}.${createHmac(hash, secret).update(input).digest('base64url')}`
 }
 
-/** What an attacker knows: one genuine token of its own, and the public key that it was signed with. */
+/** What an attacker knows: one genuine token of its own, and the public key of its signature. */
 export interface Genuine {
   readonly token: string
   readonly header: TokenHeader
   readonly claims: Readonly<Record<string, unknown>>
-  /** The three parts as they were sent. */
+  /** The three parts as sent. */
   readonly parts: readonly [header: string, claims: string, signature: string]
   readonly publicJwk: JsonWebKey
   readonly publicKey: KeyObject
@@ -50,7 +50,7 @@ export function genuine(token: string, keySet: { readonly keys: readonly JsonWeb
   return { token, header, claims, parts, publicJwk, publicKey: createPublicKey({ key: publicJwk, format: 'jwk' }) }
 }
 
-/** Keys of the attacker's own, one of each kind that a header could name. */
+/** Keys of the attacker, one of each kind that a header could name. */
 export const OWN_KEYS = {
   p256: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
   p384: generateKeyPairSync('ec', { namedCurve: 'P-384' }),

@@ -1,4 +1,4 @@
-/** Attacks with requests that never end: heads, bodies, connections on which nothing is asked, faults that go on. */
+/** Attacks with requests that never end: heads, bodies, idle connections, and repeated faults. */
 import { connect, type Socket } from 'node:net'
 import { RawPeer, readAnswer, type Target } from '../test/hostile/raw-peer.ts'
 import { handshakeHead } from '../test/hostile/stream-peer.ts'
@@ -7,13 +7,13 @@ import { settledSockets } from './operator.ts'
 import { paced, pause, pooled, statusText } from './requests.ts'
 
 const MEGABYTE = 1_048_576
-/** The budget for heads and bodies in flight, and what the collector leaves. */
+/** The budget for unfinished heads and bodies, and for garbage that is not yet collected. */
 const GROWTH_MEGABYTES_MAX = 400
 const SOCKETS_SLACK = 4
 
 const HEAD = `GET / HTTP/1.1\r\nHost: tidegate.test\r\nX-Filling: ${'x'.repeat(500_000)}`
 
-/** Opens connections that each send the same bytes; those that the service refuses or cuts are left out. */
+/** Opens connections that each send the same bytes; those that the service refuses or closes are left out. */
 async function openAll(target: Target, count: number, bytes: string): Promise<RawPeer[]> {
   const shared = Buffer.from(bytes)
   const peers = await pooled(count, 50, async () => {
@@ -24,7 +24,7 @@ async function openAll(target: Target, count: number, bytes: string): Promise<Ra
   return peers.filter((peer) => peer !== undefined)
 }
 
-/** Holds requests open, lets an honest client come in beside them, and looks at the growth of the process. */
+/** Keeps requests open, lets an honest client use the service meanwhile, and measures the growth of the process. */
 async function holdOpen({ stage }: AttackRun, count: number, bytes: string, heldMilliseconds: number) {
   const findings = new Findings()
   const { reader } = await stage.field()
@@ -99,7 +99,7 @@ export const unfinishedBodies: Attack = {
   },
 }
 
-/** The time limit of a head, and what the check of it, a busy machine and the connecting take. */
+/** The timeout of a head, plus time for its check, a busy machine and connecting. */
 const HEAD_SECONDS_MAX = 20
 
 export const drippedHeads: Attack = {
@@ -132,7 +132,7 @@ const FAULT_SECONDS_MAX = 15
 function openHalf({ host, port }: Target, bytes: string): Socket {
   const socket = connect({ host, port, allowHalfOpen: true }, () => socket.write(bytes))
   socket.resume()
-  // A cut shows as an error here, and is followed by 'close'.
+  // A reset is reported as an error here, and is followed by 'close'.
   socket.on('error', () => undefined)
   return socket
 }
@@ -203,7 +203,7 @@ export const unfinishedMix: Attack = {
     const peers = await pooled(scale === 'full' ? 600 : 120, 30, async () => {
       const request = random.pick(requests)
       const peer = await RawPeer.connect(stage.target).catch(() => undefined)
-      // Never the whole: the last byte is missing.
+      // Never complete: the last byte is missing.
       peer?.send(request.slice(0, random.integer(request.length - 1)))
       return peer
     })
