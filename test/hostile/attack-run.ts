@@ -1,6 +1,6 @@
 /**
- * Runs families of attacks against one service, several at a time, in an order that the seed gives. Every attack has a
- * generator of its own from (seed, family, serial), so that one that fails runs again alone.
+ * Runs families of attacks against one service, several concurrently, in an order determined by the seed. Every attack
+ * has a generator of its own from (seed, family, serial), so that a failing one can be repeated alone.
  */
 import { Random } from '../support/random.ts'
 import type { AttackContext, Family } from './family.ts'
@@ -31,7 +31,7 @@ export interface AttackReport {
   readonly failures: readonly string[]
 }
 
-/** Makes about `requestCount` requests, shared among the families. */
+/** Sends about `requestCount` requests, distributed over the families. */
 export async function runAttacks(field: AttackContext, seed: number, requestCount: number): Promise<AttackReport> {
   const families = field.stream.ca === undefined ? FAMILIES : [...FAMILIES, tlsNoise]
   const requests: Record<string, number> = Object.fromEntries(families.map(({ name }) => [name, 0]))

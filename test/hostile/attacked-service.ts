@@ -1,4 +1,4 @@
-/** One built service process to be attacked, with the clients that attacks need; everything secret is written down. */
+/** One built service process to be attacked, with the clients that attacks need, and a list of its secrets. */
 import { STREAM_SCOPE as READ_STREAM } from '../../src/contract/scopes.ts'
 import {
   type Flags,
@@ -17,17 +17,17 @@ const INBOUND_BYTES_MAX = 65_536
 const TOKENS_A_SECOND = 1_000
 const HEADER_BYTES_MAX = 524_288
 
-/** Peers of attacks answer no ping: they last this long when nothing else ends them. */
+/** Peers of attacks answer no ping: their connections last this long unless something else ends them. */
 const SILENCE_SECONDS = 10
 
 export interface AttackedService {
   readonly service: ServiceProcess
   readonly field: AttackContext
-  /** Everything that must never be written, by what it is. */
+  /** Every secret that must never be written, by description. */
   readonly secrets: ReadonlyMap<string, string>
 }
 
-/** @param certificate of the public listener, to be trusted; absent: it speaks no TLS */
+/** @param certificate of the public listener, to be trusted; absent: it does not use TLS */
 export async function startAttackedService(
   folder: string,
   flags: Flags = {},
@@ -73,7 +73,7 @@ export async function startAttackedService(
   return { service, field, secrets }
 }
 
-/** A new customer with one client, and a token for all scopes of that client, which are separated by spaces. */
+/** Creates a customer with one client, and a token for all scopes of that client, which are separated by spaces. */
 export async function newCustomer(
   operator: OperatorApi,
   stream: Target,
@@ -91,7 +91,7 @@ export async function newCustomer(
   return { customerId, clientId, clientSecret, token }
 }
 
-/** Asks for a token as anybody would, over a connection of its own. */
+/** Requests a token over a connection of its own. */
 export async function askForToken(
   target: Target,
   { clientId, clientSecret }: Omit<Credentials, 'token'>,
@@ -111,7 +111,7 @@ export async function askForToken(
   return answer
 }
 
-/** Stops the service; returns what is wrong with how it ended and with what it wrote, secrets above all. */
+/** Stops the service; returns the problems of its end and of its output, secrets above all. */
 export async function stopAttackedService({ service, secrets }: AttackedService): Promise<string[]> {
   const metrics = await service.operator.metricsText()
   const { code, stdout, stderr } = await service.stop()

@@ -1,11 +1,11 @@
 /**
- * Families of hostile traffic. Each knows, from the public description alone, what the service has to answer, and runs
- * one attack at a time from a seed: the same seed, family and serial number make the same bytes.
+ * Families of hostile traffic. Each knows the expected responses from the public documentation, and runs one attack at
+ * a time from a seed: the same seed, family and serial number produce the same bytes.
  */
 import type { Random } from '../support/random.ts'
 import type { Target } from './raw-peer.ts'
 
-/** What attacks need to know of the service. */
+/** The properties of the service that attacks need. */
 export interface AttackContext {
   readonly stream: Target
   readonly operator: Target
@@ -16,11 +16,11 @@ export interface AttackContext {
   readonly inboundBytesMax: number
   /** The setting `http.header_bytes_max`. */
   readonly headerBytesMax: number
-  /** May stream. */
+  /** A client with access to the stream. */
   readonly reader: Credentials
-  /** Holds all scopes but the stream's. */
+  /** A client with all scopes except the stream's. */
   readonly scopeless: Credentials
-  /** Of a customer that is not on the allow list. */
+  /** A client of a customer that is not on the allow list. */
   readonly unlisted: Credentials
 }
 
@@ -33,7 +33,7 @@ export interface Credentials {
 export interface Attack {
   readonly field: AttackContext
   readonly random: Random
-  /** Different for every attack of a run. */
+  /** Unique for every attack of a run. */
   readonly serial: number
 }
 
@@ -41,14 +41,14 @@ export interface Family {
   readonly name: string
   /** Share of the requests of a run. */
   readonly share: number
-  /** Makes some requests, checks every answer, and resolves with their number. Throws what was wrong. */
+  /** Sends some requests, checks every response, and resolves with their number. Throws what was wrong. */
   run(attack: Attack): Promise<number>
 }
 
-/** Part of every secret that an attack invents, so that one search finds any of them where it should not be. */
+/** Part of every secret that an attack invents, so that one search finds any of them in an output. */
 export const SECRET_MARK = 'Hostile-Secret'
 
-/** Names that mean something to the prototypes of the service's language. */
+/** Names with a meaning for the prototypes of JavaScript. */
 export const PROTOTYPE_NAMES = [
   '__proto__',
   'constructor',
@@ -61,7 +61,7 @@ export const PROTOTYPE_NAMES = [
   'length',
 ] as const
 
-/** Throws unless `actual` is `expected`; `what` is shown, cut short. */
+/** Throws unless `actual` is `expected`; `what` is shown, truncated. */
 export function demand(actual: unknown, expected: unknown, what: string): void {
   if (Object.is(actual, expected)) return
   throw new Error(`expected ${String(expected)}, found ${String(actual)}: ${shown(what)}`)

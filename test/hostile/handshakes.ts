@@ -1,18 +1,18 @@
 /**
- * Handshakes that are wrong in some of the things the table checks, one by one in its order: the first that is wrong
- * decides the answer. Every part is chosen by itself, so that the order shows.
+ * Handshakes with one or more defects in the parts that the documentation lists, which are checked in its order: the
+ * first defect determines the response. Every part is chosen independently, so that the order is tested.
  */
 import { type Attack, type AttackContext, demand, type Family, SECRET_MARK } from './family.ts'
 import { exchange, type RawAnswer } from './raw-peer.ts'
 
-/** One way to send a part, with the status it must be refused with; undefined: nothing is wrong with it. */
+/** One variant of a part, with the status of its refusal; undefined: it is valid. */
 interface Part {
   readonly lines: readonly string[]
   readonly refused?: number
 }
 
 interface TokenPart extends Part {
-  /** Whether a token was sent, which the challenge then has to speak of. */
+  /** Whether a token was sent, which the challenge then has to mention. */
   readonly isSent: boolean
 }
 
@@ -35,10 +35,10 @@ const PATHS = [
   { text: 'http://elsewhere.test/stream', refused: 404 },
 ]
 
-/** Another resource, which has an answer of its own for requests that ask for no WebSocket. */
+/** Another resource, which has a response of its own for requests that are not WebSocket handshakes. */
 const UPGRADE_PATHS = [...PATHS, { text: '/oauth2/token', refused: 404 }]
 
-/** With any of these the request asks for no WebSocket. */
+/** With any of these the request is not a WebSocket handshake. */
 const NO_UPGRADES = [
   ['Connection: Upgrade'],
   ['Upgrade: websocket'],
@@ -97,7 +97,7 @@ const PROTOCOLS: readonly (Part & { readonly selected?: string })[] = [
   },
 ]
 
-/** What may be sent as a token, with what it is refused with. */
+/** Variants of the token, with the expected refusal. */
 function tokenParts({ reader, scopeless, unlisted }: AttackContext): readonly TokenPart[] {
   const [head = '', claims = '', signature = ''] = reader.token.split('.')
   const none = Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url')
@@ -156,7 +156,7 @@ function makeHandshake({ field, random }: Attack) {
   const upgrade = random.pick(isUpgrade ? UPGRADES : NO_UPGRADES)
   const [version, key, protocol] = [random.pick(VERSIONS), random.pick(KEYS), random.pick(PROTOCOLS)]
   const token = random.pick(tokenParts(field))
-  // A plain request is asked for its token when it sent one, and is told last that an upgrade is missing.
+  // A plain request with a token is checked for it, and a missing upgrade is reported last.
   const upgradeChecks = [
     version.refused,
     method === 'GET' ? undefined : 400,
@@ -172,17 +172,17 @@ function makeHandshake({ field, random }: Attack) {
     'Host: tidegate.test',
     ...[...version.lines, ...key.lines, ...protocol.lines, ...token.lines, ...upgrade].sort(() => random.next() - 0.5),
   ]
-  // The order of lines with one name matters.
+  // The order of lines with the same name matters.
   const bytes = `${[...lines.slice(0, 2), ...stable(lines.slice(2), token.lines)].join('\r\n')}\r\n\r\n`
   return { bytes, status, isTokenSent: token.isSent, selected: protocol.selected }
 }
 
-/** The lines with those of `kept` in their own order, at the end. */
+/** The lines, with those of `kept` at the end in their own order. */
 function stable(lines: readonly string[], kept: readonly string[]): string[] {
   return [...lines.filter((line) => !kept.includes(line)), ...kept]
 }
 
-/** An HTTP answer with this status; every refusal is a problem document that says so itself. */
+/** Checks an HTTP response for this status; every refusal is a problem document with the same status. */
 export function checkAnswer(answer: RawAnswer | undefined, status: number, about: string): void {
   demand(answer?.status, status, `${answer?.body} for ${about}`)
   if (status === 101) return

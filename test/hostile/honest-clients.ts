@@ -1,6 +1,6 @@
 /**
- * Clients that do everything right while others do not, and must notice nothing: no close, no gap, no late heartbeat, no
- * handshake refused. A book built up through all of it is compared with what a client that comes anew is told.
+ * Well-behaved clients during an attack, which must not be affected: no close, no gap, no late heartbeat, no refused
+ * handshake. A book built up through all of it is compared with the SNAPSHOT of a new client.
  */
 import { SampleClient, sortedLevels } from '../support/sample-client.ts'
 import type { SampleExecution } from '../support/sample-messages.ts'
@@ -10,9 +10,9 @@ const BOOKS_KEPT = 5_000
 
 interface Honest {
   readonly client: SampleClient
-  /** Text of the book of the first market after each of its messages, by the time of that. */
+  /** Text of the book of the first market after each of its messages, by the time of the message. */
   readonly books: Map<string, string>
-  /** When the last heartbeat came, and how long the service had worked until then. */
+  /** When the last heartbeat arrived, and the CPU time of the service until then. */
   beat: { readonly atMilliseconds: number; readonly busyMilliseconds: number }
 }
 
@@ -28,11 +28,11 @@ export class HonestClients {
   readonly #options: HonestOptions
   readonly #clients: Honest[] = []
   /**
-   * Longest time between two heartbeats at any of them, as far as the service worked all through it: it is what it can
-   * do about heartbeats that are late. That it, or this process, did not get to run is the machine's affair.
+   * The longest time between two heartbeats of any client during which the service was running: only that is its fault.
+   * The time during which it, or this process, was not scheduled is not.
    */
   beatGapMillisecondsMax = 0
-  /** How many newcomers were let in and told the book that the others had. */
+  /** How many new clients were accepted and received the same book as the others. */
   newcomers = 0
 
   private constructor(options: HonestOptions) {
@@ -49,7 +49,7 @@ export class HonestClients {
     return this.#clients.length
   }
 
-  /** Everything any of them had to complain about. */
+  /** The problems of all clients. */
   problems(): string[] {
     return this.#clients.flatMap(({ client }, index) => [
       ...client.problems.map((problem) => `honest client ${index}: ${problem}`),
@@ -57,13 +57,13 @@ export class HonestClients {
     ])
   }
 
-  /** A new client's book, as it is told whole, must be the book that the others built up message by message. */
+  /** A new client's SNAPSHOT must equal the book that the others built up message by message. */
   async compareWithNewcomer(): Promise<void> {
     const newcomer = await this.#join()
     try {
       const [time, text] = [...newcomer.books][0] as [string, string]
       for (const [index, { client, books }] of this.#clients.entries()) {
-        // Later than the newcomer's: then what was held at that time is known.
+        // Later than the new client's time: then the book at that time is known.
         await client.until('a later book', () => client.book(this.#market).time > time)
         const held = [...books.keys()].filter((candidate) => candidate <= time).at(-1)
         if (held === undefined || books.get(held) !== text) {
@@ -77,13 +77,16 @@ export class HonestClients {
     }
   }
 
-  /** The first came before the others: from the first execution of another on, it has the same ones in the same order. */
+  /**
+   * The first client came before the others: from the first execution of another on, it has the same ones in the same
+   * order.
+   */
   async #compareExecutions(): Promise<void> {
     const [{ client: first }, ...others] = this.#clients as [Honest, ...Honest[]]
     for (const { client } of others) {
       const other = client.executions.map(executionText)
       if (other.length === 0) continue
-      // What one socket brought may still lie in another.
+      // Data that one socket has delivered may be delayed in another.
       const [last] = other.slice(-1)
       await first.until('the last execution of another', () => first.executions.map(executionText).includes(last!))
       const held = first.executions.map(executionText)

@@ -1,6 +1,6 @@
 /**
- * Bytes that are no HTTP/1.1, or more of it than anybody needs, on the public listener: each is answered with a problem
- * document of the status of the table.
+ * Malformed or oversized HTTP/1.1 on the public listener: each is answered with a problem document of the documented
+ * status.
  */
 import { type AttackContext, demand, type Family, SECRET_MARK } from './family.ts'
 import { checkAnswer } from './handshakes.ts'
@@ -10,7 +10,7 @@ interface Head {
   readonly name: string
   readonly bytes: (field: AttackContext) => Buffer | string
   readonly status: number
-  /** The fault comes after the head, so that the route answers in its own form. */
+  /** The fault comes after the head, so that the route responds in its own format. */
   readonly isInBody?: true
 }
 
@@ -100,7 +100,7 @@ const HEADS: readonly Head[] = [
   { name: 'the metrics', bytes: () => `GET /metrics HTTP/1.1\r\n${HOST}\r\n`, status: 404 },
   { name: 'a prototype name as the path', bytes: () => `GET /__proto__ HTTP/1.1\r\n${HOST}\r\n`, status: 404 },
   { name: 'another method at the stream', bytes: () => `DELETE / HTTP/1.1\r\n${HOST}\r\n`, status: 405 },
-  // What is wrong with a body does not matter where there is nothing to send it to.
+  // A fault in the body does not matter where the route does not exist.
   { name: 'a body for nothing', bytes: () => withBody('POST /nothing', 'text/plain', 'abc'), status: 404 },
   {
     name: 'a charset for nothing',
@@ -167,7 +167,7 @@ function withBody(start: string, contentType: string, body: string): string {
   return `${start} HTTP/1.1\r\n${HOST}Content-Type: ${contentType}\r\nContent-Length: ${body.length}\r\n\r\n${body}`
 }
 
-/** A request whose end two readers would see at different places, with another one inside. */
+/** Request smuggling: a request whose end two parsers would see at different places, with another one inside. */
 function smuggled(lines: string): string {
   return `POST /oauth2/token HTTP/1.1\r\n${HOST}${FORM}${lines}\r\n0\r\n\r\nGET /metrics HTTP/1.1\r\n${HOST}\r\n`
 }
@@ -184,8 +184,8 @@ function chunked(chunks: string): string {
 export const HEAD_CASES: readonly string[] = HEADS.map(({ name }) => name)
 
 /**
- * Sends one case on a connection of its own, and throws when it is not answered as it should be, or when bytes after the
- * fault were read as a second request.
+ * Sends one case on a connection of its own, and throws when the response is wrong, or when bytes after the fault were
+ * read as a second request.
  */
 export async function runHeadCase(field: AttackContext, index: number): Promise<void> {
   const { name, bytes, status, isInBody = false } = HEADS[index] as Head

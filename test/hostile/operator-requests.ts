@@ -1,7 +1,7 @@
 /**
- * Requests of the operator API that are wrong in some of the things it checks, in the documented order: host, origin,
- * path, method, token, type of the body, its size, its form, then the record. What is not wrong in anything is never sent, so that
- * nothing is written.
+ * Requests to the operator API with one or more defects in the parts that it checks, in the documented order: host,
+ * origin, path, method, token, content type, size and schema of the body, then the record. A request without a defect
+ * is never sent, so that nothing is written.
  */
 import { type Attack, type Family, PROTOTYPE_NAMES, SECRET_MARK } from './family.ts'
 import { checkAnswer } from './handshakes.ts'
@@ -13,9 +13,9 @@ const NOBODY = '00000000-0000-4000-8000-000000000000'
 interface Route {
   readonly path: string
   readonly method: string
-  /** What the path or the method alone is refused with. */
+  /** The refusal caused by the path or the method alone. */
   readonly refused?: number
-  /** What a request that is right in everything else gets. */
+  /** The response to a request that is otherwise valid. */
   readonly last: number
 }
 
@@ -34,7 +34,7 @@ const ROUTES: readonly Route[] = [
   { path: '/customers/', method: 'POST', refused: 404, last: 404 },
 ]
 
-/** A body that satisfies the rules of a route, except where `last` is 400. */
+/** A body that conforms to the schema of a route, except where `last` is 400. */
 function soundBody({ path, method, last }: Route): string {
   if (last === 400) return '{"name":""}'
   if (path.endsWith('/clients')) return '{"name":"a","scopes":[]}'

@@ -1,4 +1,4 @@
-/** Memory, open files and processor time of a process, as the kernel reports them; sampled every quarter of a second. */
+/** Memory, open files and CPU time of a process, as the kernel reports them; sampled every quarter of a second. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 const INTERVAL_MILLISECONDS = 250
@@ -27,13 +27,13 @@ export class ProcessWatch {
     return readdirSync(`/proc/${this.#pid}/fd`).length
   }
 
-  /** Of the open files, the sockets: the store opens files of its own when it pleases. */
+  /** The sockets among the open files: the store opens files at any time. */
   get openSockets(): number {
     const folder = `/proc/${this.#pid}/fd`
     return readdirSync(folder).filter((name) => linkText(`${folder}/${name}`).startsWith('socket:')).length
   }
 
-  /** Processor time that all of its threads have used. */
+  /** CPU time of all of its threads. */
   get busyMilliseconds(): number {
     const stat = readFileSync(`/proc/${this.#pid}/stat`, 'utf8')
     // After the name, which may contain spaces, fields 12 and 13 are the user and the system time.
@@ -52,7 +52,7 @@ export class ProcessWatch {
   }
 }
 
-/** Where a link leads; empty when it has gone since its folder was read. */
+/** The target of a link; empty if it has been removed since its folder was read. */
 function linkText(path: string): string {
   try {
     return readlinkSync(path)

@@ -1,18 +1,18 @@
 /**
- * A peer on a bare socket: it writes whatever bytes a test wants, over TCP or TLS, and keeps what comes back. It obeys
- * no protocol, answers no ping, and never reconnects.
+ * A peer on a bare socket: it writes arbitrary bytes, over TCP or TLS, and keeps what it receives. It follows no
+ * protocol, answers no ping, and never reconnects.
  */
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { Waiters } from '../support/waiters.ts'
 
-/** Where a service listens. */
+/** The address of a service. */
 export interface Target {
   readonly host: string
   readonly port: number
-  /** Certificate to trust; absent: plain TCP. */
+  /** The certificate to trust; absent: plain TCP. */
   readonly ca?: string
-  /** Address to come from; absent: the host's own. */
+  /** The local address to connect from; absent: the host's default. */
   readonly from?: string
 }
 
@@ -21,18 +21,18 @@ export function targetOf(url: string, ca?: string): Target {
   return { host: hostname, port: Number(port), ...(ca === undefined ? {} : { ca }) }
 }
 
-/** More than any answer a test asks for; a peer that is sent more forgets the beginning. */
+/** More than any response that a test requests; the beginning of longer responses is dropped. */
 const KEPT_BYTES_MAX = 8_388_608
 
 export class RawPeer {
   readonly socket: Socket
-  /** The TCP connection: the same, unless TLS is spoken over it. */
+  /** The TCP connection; another object than the socket only with TLS. */
   readonly #transport: Socket
-  /** What came and was not taken yet. */
+  /** Received data that has not been taken yet. */
   received: Buffer = Buffer.alloc(0)
-  /** True when the other side has ended, or cut, the connection. */
+  /** True when the other side has ended or reset the connection. */
   hasEnded = false
-  /** Takes what comes instead of `received`. */
+  /** Receives the data instead of `received`. */
   onData: ((data: Buffer) => void) | undefined
   readonly #waiters = new Waiters()
 
@@ -51,7 +51,7 @@ export class RawPeer {
     }
     socket.on('end', ended)
     socket.on('close', ended)
-    // A cut shows as an error here, and is followed by 'close'.
+    // A reset is reported as an error here, and is followed by 'close'.
     socket.on('error', () => undefined)
   }
 
@@ -73,12 +73,12 @@ export class RawPeer {
     if (this.socket.writable) this.socket.write(bytes)
   }
 
-  /** Half-closes: the other side sees an end. */
+  /** Half-closes the connection: the other side sees its end. */
   end(): void {
     this.socket.end()
   }
 
-  /** Cuts: the other side sees a reset. */
+  /** Resets the connection. */
   reset(): void {
     this.#transport.resetAndDestroy()
   }
@@ -98,20 +98,20 @@ export class RawPeer {
     return this.#waiters.until('the end of the connection', () => this.hasEnded, limitMilliseconds)
   }
 
-  /** To be called by whoever took data through `onData` and has looked at it. */
+  /** Must be called after data from `onData` has been processed. */
   notify(): void {
     this.#waiters.notify()
   }
 }
 
-/** One HTTP answer as it came over a bare socket. */
+/** One HTTP response received on a bare socket. */
 export interface RawAnswer {
   readonly status: number
   readonly headers: ReadonlyMap<string, string>
   readonly body: string
 }
 
-/** The first answer in what was received, when it is whole. */
+/** The first response in the received data, when it is complete. */
 export function readAnswer(received: Buffer): RawAnswer | undefined {
   const headEnd = received.indexOf('\r\n\r\n')
   if (headEnd < 0) return undefined
@@ -128,7 +128,7 @@ export function readAnswer(received: Buffer): RawAnswer | undefined {
   return { status, headers, body: received.toString('utf8', headEnd + 4, headEnd + 4 + length) }
 }
 
-/** Sends bytes on a new connection and reads one answer; undefined: the connection ended without any. */
+/** Sends bytes on a new connection and reads one response; undefined: the connection ended without one. */
 export async function exchange(target: Target, bytes: Buffer | string): Promise<RawAnswer | undefined> {
   const peer = await RawPeer.connect(target)
   try {

@@ -1,7 +1,7 @@
 /**
- * Frames that break RFC 6455, or bend it: reserved bits, unknown opcodes, no mask, lengths that lie, control frames in
- * pieces, closes with codes that may not be sent, half frames. Each is answered as a sound one or closed with the code
- * that the RFC and the public description name.
+ * Frames that violate RFC 6455, or its limits: reserved bits, unknown opcodes, no mask, wrong lengths, fragmented
+ * control frames, closes with forbidden codes, incomplete frames. Each is processed as a valid one or closed with the
+ * code that the RFC and the public documentation specify.
  */
 import type { Random } from '../support/random.ts'
 import { type Attack, type AttackContext, demand, type Family, shown } from './family.ts'
@@ -12,10 +12,10 @@ const { continuation, text, binary, close, ping, pong } = OPCODES
 
 const LIST = '{"type":"subscription_list"}'
 const LISTED = '{"type":"subscription_list","channels":[]}'
-/** Anything that is no UTF-8: a lone continuation byte, an overlong form, a surrogate, a code point too high, a cut one. */
+/** Invalid UTF-8: a lone continuation byte, an overlong form, a surrogate, a code point too high, an incomplete one. */
 const NOT_UTF8 = ['80', 'c0af', 'eda080', 'f4908080', 'e282', 'ff', 'f8888080']
 
-/** What must come: the code of a close, a part of the reply, or a pong with this data. */
+/** The expected result: the code of a close, a part of the reply, or a pong with this data. */
 type Outcome = { readonly closes: number } | { readonly replies: string } | { readonly pongs: string }
 
 interface Trick {
@@ -37,10 +37,10 @@ function replies(part: string, ...shapes: readonly FrameShape[]) {
 
 const MALFORMED = '"MALFORMED_REQUEST"'
 
-/** Most frames that one message may come in; one more closes with 1008. */
+/** The maximum number of frames per message; one more closes with 1008. */
 const FRAGMENTS_MAX = 64
 
-/** A request in this many frames. */
+/** A request split into this many frames. */
 function pieces(count: number): FrameShape[] {
   const padded = LIST.padEnd(count)
   return Array.from({ length: count }, (_, index) => ({
@@ -243,11 +243,11 @@ const TRICKS: readonly Trick[] = [
 /** The names of the cases. */
 export const FRAME_CASES: readonly string[] = TRICKS.map(({ name }) => name)
 
-/** Sends one case on a connection of its own, and throws when it is not answered as it should be. */
+/** Sends one case on a connection of its own, and throws when the result is wrong. */
 export async function runFrameCase(field: AttackContext, random: Random, index: number): Promise<void> {
   const trick = TRICKS[index] as Trick
   const { bytes, outcome } = trick.make(random, field)
-  // After the handshake, in the same write, a frame counts like any other.
+  // A frame in the same write as the handshake counts like any other.
   const isInSameWrite = random.chance(0.2)
   const peer = await StreamPeer.open(field.stream, field.reader.token, isInSameWrite ? bytes : undefined)
   try {
@@ -287,7 +287,7 @@ function sendInChunks(peer: StreamPeer, random: Random, bytes: Buffer): void {
   peer.peer.send(bytes.subarray(cut))
 }
 
-/** Bytes that are frames by accident, and frames that never end: no code is promised, only that it harms nobody. */
+/** Random bytes, and frames that never end: no close code is documented, only that other clients are not affected. */
 export const streamNoise: Family = {
   name: 'stream noise',
   share: 0.08,
@@ -312,12 +312,12 @@ export const streamNoise: Family = {
   },
 }
 
-/** Noise may happen to be a sound close, whose code is echoed. */
+/** Noise may be a valid close frame by chance, whose code is echoed. */
 function isSendable(code: number): boolean {
   return (code >= 1000 && code <= 1014) || (code >= 3_000 && code <= 4_999)
 }
 
-/** Bytes that are no TLS on a connection that should speak it: they end it, and nothing else. */
+/** Bytes that are not TLS on a TLS connection: they end it, and affect no other. */
 export const tlsNoise: Family = {
   name: 'TLS noise',
   share: 0.04,
@@ -325,7 +325,7 @@ export const tlsNoise: Family = {
     const peer = await RawPeer.connect({ host: stream.host, port: stream.port })
     try {
       const noise = Buffer.from(Array.from({ length: 1 + random.integer(2_000) }, () => random.integer(256)))
-      // A record that says it is a handshake, or HTTP without TLS, or nothing known.
+      // A record of type handshake, or HTTP without TLS, or an unknown record.
       const start = random.pick(['160301', '160303ffff', Buffer.from(LIST).toString('hex'), ''])
       peer.send(Buffer.concat([Buffer.from(start, 'hex'), noise]))
       if (random.chance(0.3)) peer.reset()

@@ -1,6 +1,6 @@
 /**
- * A peer that has shaken hands and from then on writes frames that need not be any: reserved bits, lengths that lie, no
- * mask. It reads what the service sends back (RFC 6455 section 5), keeps replies and the close, and drops market data.
+ * A peer that completes the handshake and then writes arbitrary frames: reserved bits, wrong lengths, no mask. It
+ * parses the frames of the service (RFC 6455 section 5), keeps replies and the close, and drops market data.
  */
 import { type RawAnswer, RawPeer, readAnswer, type Target } from './raw-peer.ts'
 
@@ -15,9 +15,9 @@ export interface FrameShape {
   readonly reserved?: number
   /** Default true. */
   readonly isMasked?: boolean
-  /** What the length field says; default the truth. */
+  /** The value of the length field; by default the true length. */
   readonly declaredLength?: bigint
-  /** How many bits the length field has; default the fewest that hold it. */
+  /** The number of bits of the length field; by default the minimum. */
   readonly lengthBits?: 7 | 16 | 64
 }
 
@@ -47,7 +47,7 @@ export function closePayload(code: number, reason: Buffer | string = ''): Buffer
   return Buffer.concat([head, Buffer.from(reason)])
 }
 
-/** The head of a handshake that is well-formed, with a token. */
+/** The head of a valid handshake with a token. */
 export function handshakeHead(token: string): string {
   return [
     'GET / HTTP/1.1',
@@ -78,13 +78,13 @@ export class StreamPeer {
     peer.onData = (data) => this.#read(data)
   }
 
-  /** Shakes hands; `behind` is sent in the same write, behind the request. */
+  /** Opens the stream; `behind` is sent in the same write, after the request. */
   static async open(target: Target, token: string, behind: Buffer = Buffer.alloc(0)): Promise<StreamPeer> {
     const peer = await RawPeer.connect(target)
     peer.send(Buffer.concat([Buffer.from(handshakeHead(token)), behind]))
     await peer.until('the handshake', () => readAnswer(peer.received) !== undefined)
     const answer = readAnswer(peer.received) as RawAnswer
-    if (answer.status !== 101) throw new Error(`the handshake was answered ${answer.status}: ${answer.body}`)
+    if (answer.status !== 101) throw new Error(`the handshake was refused with ${answer.status}: ${answer.body}`)
     const stream = new StreamPeer(peer, Buffer.alloc(0))
     stream.#read(peer.received.subarray(peer.received.indexOf('\r\n\r\n') + 4))
     return stream
@@ -98,14 +98,14 @@ export class StreamPeer {
     this.send({ opcode: OPCODES.text, payload: text })
   }
 
-  /** Sends a text and resolves with the next reply; undefined when the service closed instead. */
+  /** Sends a text and resolves with the next reply; undefined if the service closed instead. */
   async ask(text: string): Promise<string | undefined> {
     const position = this.replies.length
     this.sendText(text)
     return this.reply(position)
   }
 
-  /** The reply at a position, when it has come; undefined when the service closed instead. */
+  /** The reply at a position, once received; undefined if the service closed instead. */
   async reply(position: number): Promise<string | undefined> {
     await this.peer.until('a reply or a close', () => this.replies.length > position || this.hasClosed)
     return this.replies[position]
@@ -115,7 +115,7 @@ export class StreamPeer {
     return this.close !== undefined || this.peer.hasEnded
   }
 
-  /** The code of the service's close frame; undefined when the connection ended without one. */
+  /** The code of the service's close frame; undefined if the connection ended without one. */
   async closeCode(limitMilliseconds?: number): Promise<number | undefined> {
     await this.peer.until('a close', () => this.hasClosed, limitMilliseconds)
     return this.close?.code

@@ -1,7 +1,7 @@
 /**
- * Requests of the stream as JSON that is wrong in every way there is: fuzzed text, wrong types, huge numbers, deep
- * nesting, prototype names, members twice. What each must be answered is decided here from the table of the public
- * description, and from what this connection has subscribed.
+ * Stream requests with malformed JSON of every kind: fuzzed text, wrong types, huge numbers, deep nesting, prototype
+ * names, duplicate members. The expected response is computed here from the table of the public documentation, and from
+ * the subscriptions of this connection.
  */
 import type { Random } from '../support/random.ts'
 import { type Attack, demand, type Family, PROTOTYPE_NAMES, shown } from './family.ts'
@@ -37,10 +37,10 @@ function nextText(attack: Attack): string {
   return Buffer.byteLength(sent) <= attack.field.inboundBytesMax ? sent : nextText(attack)
 }
 
-/** What one connection has subscribed, as the table says. */
+/** The subscriptions of one connection, according to the documentation. */
 export class SubscriptionModel {
   readonly #markets: readonly string[]
-  /** The most subscriptions, and the most entries of one request. */
+  /** The maximum number of subscriptions, and of entries per request. */
   readonly countMax: number
   readonly #keys = new Set<string>()
 
@@ -49,7 +49,7 @@ export class SubscriptionModel {
     this.countMax = countMax
   }
 
-  /** The code that an entry fails with; undefined: it succeeds, and is remembered. */
+  /** The code that an entry fails with; undefined: it succeeds, and is recorded. */
   apply(action: string, entry: Readonly<Record<string, unknown>>): string | undefined {
     const type = own(entry, 'type')
     if (type === 'heartbeat') {
@@ -85,7 +85,7 @@ interface Reply {
   readonly channels?: readonly Readonly<Record<string, unknown>>[]
 }
 
-/** Throws unless `replyText` is what the table says for `text`. */
+/** Throws unless `replyText` is the documented reply to `text`. */
 export function checkReply(text: string, replyText: string, model: SubscriptionModel): void {
   const about = `${text} was answered ${replyText}`
   const reply = JSON.parse(replyText) as Reply
@@ -147,14 +147,14 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A request as text, sound or not; what it means is found by reading it. */
+/** A request as text, valid or not; its meaning is found by parsing it. */
 function requestText({ random, field }: Attack): string {
   const members: string[] = []
   const type = random.pick(['subscribe', 'subscribe', 'unsubscribe', 'subscription_list'])
   if (random.chance(0.95)) members.push(`"type":${random.chance(0.85) ? textForm(random, type) : anyValue(random, 3)}`)
   if (random.chance(0.95)) members.push(`"channels":${channelsText(random, field.markets)}`)
   while (random.chance(0.15)) members.push(`${nameText(random)}:${anyValue(random, 4)}`)
-  // Of a member that comes twice, the last counts, as in every reader of JSON.
+  // The last of duplicate members counts, as in every JSON parser.
   if (random.chance(0.05)) members.push(random.pick(members))
   if (random.chance(0.1)) members.reverse()
   return random.chance(0.02) ? `[${members.length}]` : `{${members.join(blank(random))}}`.replaceAll('}{', '},{')
@@ -190,7 +190,7 @@ function paramsText(random: Random, markets: readonly string[]): string {
   return `{${random.pick(['', ' '])}"market":${market}${more}}`
 }
 
-/** A text in one of the forms JSON has for it. */
+/** A text in one of the notations that JSON has for it. */
 function textForm(random: Random, text: string): string {
   if (random.chance(0.8)) return JSON.stringify(text)
   const escaped = [...text].map((character) =>
@@ -243,7 +243,7 @@ function anyValue(random: Random, depth: number): string {
   return random.pick(SCALARS)
 }
 
-/** Deep nesting, as deep as a recursive reader would not survive when it is much deeper. */
+/** Nesting so deep that a recursive parser would overflow its stack at a multiple of it. */
 function nested(random: Random): string {
   const depth = random.pick([1, 50, 2_000])
   return random.chance(0.5)
@@ -251,7 +251,7 @@ function nested(random: Random): string {
     : `${'{"__proto__":'.repeat(depth)}0${'}'.repeat(depth)}`
 }
 
-/** A text with some characters lost, doubled, moved or replaced. */
+/** A text with some characters removed, repeated, moved or replaced. */
 function mutate(random: Random, text: string): string {
   let characters = [...text].slice(0, 4_000)
   for (let count = 1 + random.integer(4); count > 0; count--) {

@@ -1,8 +1,8 @@
 /**
- * Token requests and revocations that are wrong in some of the things the endpoints check: each part is chosen by itself,
- * and the first that is wrong, in the documented order, decides the answer. Wrong credentials are of clients that are not
- * there, a new one each time; guessing at one client has a test of its own. Tokens that are revoked are nonsense, or of
- * others, who go on using them.
+ * Token requests and revocations with one or more defects in the parts that the endpoints check: each part is chosen
+ * independently, and the first defect, in the documented order, determines the response. Wrong credentials belong to
+ * unknown clients, a new one each time; guessing at one client has a test of its own. Revoked tokens are invalid, or
+ * belong to other clients, which continue to use them.
  */
 import type { Random } from '../support/random.ts'
 import { type Attack, type Credentials, demand, type Family, PROTOTYPE_NAMES, SECRET_MARK } from './family.ts'
@@ -51,7 +51,7 @@ export const revocationRequests: Family = {
   },
 }
 
-/** Sends one request to one of the two endpoints, and checks in its answer what holds of both. */
+/** Sends one request to one of the two endpoints, and checks the properties that all of its responses have. */
 async function attempt(attack: Attack, path: string, parts: readonly ValuePart[]) {
   const { bytes, refused, isBasic } = makeRequest(attack, path, parts)
   const answer = await exchange(attack.field.stream, bytes)
@@ -77,7 +77,7 @@ function makeRequest(attack: Attack, path: string, parts: readonly ValuePart[]) 
   const credentials = credentialsPart(attack)
   const values = parts.flatMap((part) => part.parameters)
   const parameters = [...credentials.parameters, ...values, ...extras(random)]
-  // Who sends an extra parameter twice is refused too.
+  // Repeating an unknown parameter is refused too.
   const isRepeated = parameters.length > 0 && random.chance(0.06)
   if (isRepeated) parameters.push(random.pick(parameters))
   if (random.chance(0.3)) parameters.reverse()
@@ -188,7 +188,7 @@ function scopePart(random: Random): ValuePart {
   return { parameters: random.chance(0.1) ? [] : [['scope', random.pick(wrong)]], refused: INVALID_SCOPE }
 }
 
-/** What is not a token, or is somebody else's, is answered as if it had been revoked. */
+/** The revocation of an invalid or foreign token is answered as if it had been revoked. */
 function revokedPart({ field, random, serial }: Attack): ValuePart {
   if (random.chance(0.1)) return { parameters: random.pick([[], [['token', '']]]), refused: INVALID_REQUEST }
   const [head = '', payload = '', signature = ''] = field.reader.token.split('.')
@@ -213,7 +213,7 @@ function revokedPart({ field, random, serial }: Attack): ValuePart {
   return { parameters: [['token', token], ...hint] }
 }
 
-/** Parameters that are not known are ignored, unless they are too many. */
+/** Unknown parameters are ignored, unless they are too many. */
 function extras(random: Random): Parameter[] {
   const count = random.chance(0.02) ? 1_000 : random.integer(3)
   return Array.from({ length: count }, (_, index) => [
@@ -257,7 +257,7 @@ function formPart(random: Random, parameters: readonly Parameter[]): BodyPart {
     return { bytes, contentType: random.pick(wrong), refused: { status: 415, error: 'invalid_request' } }
   }
   if (choice === 1) {
-    // One byte over the limit, or exactly at it: empty parameters are none.
+    // One byte over the limit, or exactly at it: empty parameters are ignored.
     const padding = BODY_BYTES_MAX + random.integer(2) - bytes.length
     return { bytes: Buffer.concat([bytes, Buffer.alloc(Math.max(padding, 0), '&')]), contentType }
   }
