@@ -25,9 +25,9 @@ export interface Attack {
   /** The log of the service is not read. */
   readonly hasStalledLog?: boolean
   /**
-   * `shared`: leaves the service as it was, and may run beside others and again. `own`: needs a service of its own, and
-   * may run again. `once`: runs once with nothing measured beside it, because it stops or suspends the service, or takes
-   * longer than anything could be measured.
+   * `shared`: leaves the service as it was, and may run with others and repeatedly. `own`: needs a service of its own,
+   * and may run repeatedly. `once`: runs once without a measured customer, because it stops or suspends the service, or
+   * takes too long to measure.
    */
   readonly isolation: 'shared' | 'own' | 'once'
   /** Whether the short scale is part of every run of the tests. */

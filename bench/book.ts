@@ -1,9 +1,9 @@
 /**
- * The book engine: level changes a second through the book alone, through book, view and journal at several depths,
- * and through the whole writer-to-reader path with commits, by messages of two levels. The naive book (a Map a side,
- * sorted whenever it is read) runs in the same rounds. Two slopes are shown: the cost must not grow with the depth of
- * the view, and little with the size of the book. Last, what it costs to catch up a thousand readers that all stand at
- * versions of their own.
+ * The book engine: level changes per second through the book alone, through book, view and journal at several depths,
+ * and through the whole path from sequencer to replica with commits, in messages of two levels. The naive book (a Map
+ * per side, sorted on every read) runs in the same rounds. Two slopes are reported: the cost must not grow with the
+ * depth of the view, and little with the size of the book. Last, the cost of conflated updates for a thousand
+ * subscribers at different versions.
  */
 import { pathToFileURL } from 'node:url'
 import type { Clock } from '../src/base/clock.ts'
@@ -21,9 +21,11 @@ import { type BenchResult, resultTable } from './result.ts'
 const SEED = 7
 const LEVELS_A_MESSAGE = 2
 const MID = 10_000_000
-/** Prices from one slot of the grid to the next. */
+/** The tick size of the prices. */
 const GRID = 10
-/** Mean distance of a change from the best price in slots: two thirds land in the best ten, as in recorded books. */
+/**
+ * Mean distance of a change from the best price in ticks: two thirds are in the best ten levels, as in recorded books.
+ */
 const MEAN_DISTANCE = 9
 const DELETE_SHARE = 0.3
 const DEPTHS = [10, 1000, 0]
@@ -82,7 +84,7 @@ function measurementsOf(bookSize: number, messageCount: number): Measurement[] {
   ]
 }
 
-/** Changes of levels a second: works `count` messages through `step`. */
+/** Level changes per second: passes `count` messages to `step`. */
 function rate(count: number, step: (index: number) => void): number {
   const started = process.hrtime.bigint()
   for (let index = 0; index < count; index++) step(index)
@@ -90,7 +92,7 @@ function rate(count: number, step: (index: number) => void): number {
   return (count * LEVELS_A_MESSAGE) / seconds
 }
 
-/** The naive way to follow a view of ten levels: sorts them out after every message. */
+/** The naive way to maintain a view of ten levels: sorts them after every message. */
 function runNaive({ start, messages }: Workload): number {
   const book = new NaiveBook(start)
   const count = Math.max(20, Math.floor(400_000 / start.length))
@@ -156,7 +158,7 @@ function runSnapshot({ start }: Workload): number {
   return Number(process.hrtime.bigint() - started) / 1e6
 }
 
-/** All at once, a thousand readers of a 1,000-level view, each one commit further behind than the one before. */
+/** At once, a thousand subscribers of a 1,000-level view, each lagging one commit more than the one before. */
 function runCatchUp({ start, messages }: Workload): number {
   const book = new Book()
   const view = new View(book, 1000)
@@ -169,7 +171,7 @@ function runCatchUp({ start, messages }: Workload): number {
   return Number(process.hrtime.bigint() - started) / 1e6
 }
 
-/** Stands still until `step`, which runs what waits and moves on by the millisecond that separates two commits. */
+/** Does not advance until `step`, which runs due work and advances by the millisecond that separates two commits. */
 class StepClock implements Clock {
   #milliseconds = Date.UTC(2026, 0, 1)
   #waiting: (() => void)[] = []
@@ -199,7 +201,7 @@ class StepClock implements Clock {
   }
 }
 
-/** A book of a size that stays, and messages that change it near its best prices; the same for the same seed. */
+/** A book of constant size, and messages that change it near its best prices; reproducible by seed. */
 function createWorkload(bookSize: number, messageCount: number): Workload {
   const random = createRandom(SEED)
   const slots = bookSize / 2
@@ -225,7 +227,7 @@ function createWorkload(bookSize: number, messageCount: number): Workload {
   return { start, messages }
 }
 
-/** Mulberry32: small, seeded, good enough to spread changes. */
+/** Mulberry32: small, seeded, sufficient to distribute changes. */
 function createRandom(seed: number): () => number {
   let state = seed
   return () => {

@@ -1,7 +1,7 @@
 /**
- * How the log of the embedded store grows under steady writes, beside that of PGlite as it is by itself: four callers at
- * each, which insert rows of 1 KB, delete nine of ten again and then pause. Five minutes, or
- * `TIDEGATE_BENCH_MINUTES`; twelve looks at the folder of the log, and the largest size that it had.
+ * The size of the embedded store's log under steady writes, compared with an unmodified PGlite: four callers each,
+ * which insert rows of 1 KB, delete nine of ten again and then pause. Runs five minutes, or `TIDEGATE_BENCH_MINUTES`;
+ * samples the folder of the log twelve times, and reports its largest size.
  */
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -29,7 +29,7 @@ interface Subject {
   readonly folder: string
   readonly store: Queries
   rows: number
-  /** Statements that had no answer within their time. */
+  /** Statements that timed out. */
   refused: number
   largestBytes: number
   readonly looks: number[]
@@ -54,7 +54,7 @@ export async function run({ quick }: { readonly quick: boolean }): Promise<Bench
   return subjects.flatMap((subject) => resultsOf(subject, minutes))
 }
 
-/** Writes for that long, and looks at the log meanwhile. */
+/** Writes for this time, and samples the log meanwhile. */
 async function write(subject: Subject, milliseconds: number): Promise<void> {
   const { store, folder, looks, name } = subject
   await sql`create table row (id bigserial primary key, text text not null)`.execute(store.tables())
@@ -88,7 +88,7 @@ async function write(subject: Subject, milliseconds: number): Promise<void> {
   await Promise.all([look(), ...Array.from({ length: CALLERS }, call)])
 }
 
-/** What the folder of the log takes on the disk. */
+/** The size of the log folder on the disk. */
 function logBytes(folder: string): number {
   const log = join(folder, 'pg_wal')
   let bytes = 0
@@ -96,7 +96,7 @@ function logBytes(folder: string): number {
     try {
       bytes += statSync(join(log, name)).size
     } catch (error) {
-      // A checkpoint has taken it away.
+      // A checkpoint has removed it.
       if (!hasCode(error, 'ENOENT')) throw error
     }
   }

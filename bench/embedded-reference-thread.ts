@@ -1,6 +1,6 @@
 /**
- * The thread of the reference that the embedded store is compared with: PGlite as it is by itself, on a folder. Nothing
- * is synced, 128 MB of shared buffers, no checkpoint, no vacuum. It answers one statement at a time, as the store's own.
+ * The thread of the reference for the embedded store: an unmodified PGlite on a folder, without syncs, checkpoints and
+ * vacuum, with 128 MB of shared buffers. Like the store's own thread, it answers one statement at a time.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { PGlite, type Results } from '@electric-sql/pglite'
@@ -16,7 +16,7 @@ for (const type of Object.keys(database.parsers)) database.parsers[type] = (text
 for (const type of Object.keys(database.serializers)) database.serializers[type] = (value) => value
 await database.exec(SESSION_SETTINGS)
 
-// What fails ends the thread, and with it the benchmark.
+// An error ends the thread, and with it the benchmark.
 parentPort?.on('message', async ({ text, parameters }: ReferenceRequest) => {
   const raw =
     parameters.length === 0

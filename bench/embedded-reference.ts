@@ -1,6 +1,6 @@
 /**
- * The reference that the embedded store is compared with: PGlite as it is by itself, reached through the same calls,
- * sessions and turns as the store, so that only the store's own work makes the difference.
+ * The reference for the embedded store: an unmodified PGlite behind the same calls, sessions and queue as the store, so
+ * that only the store's own work differs.
  */
 import { once } from 'node:events'
 import type { Clock } from '../src/base/clock.ts'

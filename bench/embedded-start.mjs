@@ -1,15 +1,15 @@
 /**
- * A process that does nothing but open an embedded store, for the measurement of its start: the built store, or PGlite
- * as it is by itself in a thread. Arguments: `embedded` or `reference`, the folder, and `close` or `leave`. Two seconds
- * after the store has answered its first statement it writes one line of JSON: milliseconds and processor milliseconds
- * until that answer, and the resident memory now. `leave` ends it without closing the folder, as a kill does.
+ * A process that only opens an embedded store, to measure its start: the built store, or an unmodified PGlite in a
+ * thread. Arguments: `embedded` or `reference`, the folder, and `close` or `leave`. Two seconds after the store has
+ * answered its first statement it writes one line of JSON: milliseconds and CPU milliseconds until that answer, and the
+ * resident memory now. `leave` ends it without closing the folder, as a kill does.
  */
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 
 const SETTLE_MILLISECONDS = 2_000
-/** A busy machine makes the figures worse; it must not end the benchmark. */
+/** A busy machine increases the figures, but must not end the benchmark. */
 const STATEMENT_MILLISECONDS_MAX = 60_000
 const REFERENCE = `
   import('@electric-sql/pglite').then(async ({ PGlite }) => {

@@ -1,7 +1,7 @@
 /**
- * What a store that survives a loss of power costs: start, memory, and commits per second for 1, 16 and 64 clients,
- * beside PGlite as it is by itself (no syncs, 128 MB of shared buffers, no upkeep) in the same interleaved run; and the
- * start and memory of the whole program, which has no reference. A transaction inserts one row and updates another.
+ * The cost of a store that survives a loss of power: start, memory, and commits per second for 1, 16 and 64 clients,
+ * compared with an unmodified PGlite (no syncs, 128 MB of shared buffers, no upkeep) in the same interleaved run; and
+ * the start and memory of the whole program, which has no reference. A transaction inserts one row and updates another.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -18,7 +18,7 @@ import type { BenchResult } from './result.ts'
 
 const CLIENTS = [1, 16, 64]
 const SETTLE_MILLISECONDS = 2_000
-/** A busy machine makes the figures worse; it must not end the benchmark. */
+/** A busy machine increases the figures, but must not end the benchmark. */
 const STATEMENT_MILLISECONDS_MAX = 60_000
 const MEGABYTE = 1_000_000
 /** Set-ups by their names in results, and in the arguments of `embedded-start.mjs`. */
@@ -45,7 +45,7 @@ export async function run({ quick }: { readonly quick: boolean }): Promise<Bench
 
 type Note = (name: string, unit: string, value: number) => void
 
-/** A first start, one on the folder that was closed, and one on the folder that was left open. */
+/** A first start, a start on a folder that was closed, and a start on a folder that was not closed. */
 function measureStarts(name: string, setUp: string, folder: string, note: Note): void {
   for (const [what, end] of [
     ['first start', 'close'],

@@ -1,6 +1,6 @@
 /**
- * How the Node servers of the fan-out benchmark are driven: turns as fast as the sockets drain, or at a pace; commands
- * come as lines on standard input and each is answered by one line of JSON, as the native programs do it.
+ * Drives the Node servers of the fan-out benchmark: publishes as fast as the sockets drain, or at a fixed rate.
+ * Commands are lines on standard input, each answered by one line of JSON, as by the native programs.
  */
 import type { Socket } from 'node:net'
 import { createInterface } from 'node:readline'
@@ -8,12 +8,12 @@ import { createInterface } from 'node:readline'
 export type Answer = Readonly<Record<string, number>>
 export type Commands = Readonly<Record<string, (first: number, second: number) => Answer | Promise<Answer>>>
 
-/** Sockets in the order in which they were accepted, and whether the kernel has taken all that was written to them. */
+/** Sockets in the order of acceptance, and whether the kernel has taken all of their written data. */
 export class Sockets {
   readonly all: Socket[] = []
   #looking = 0
 
-  /** Looks at those from index `from` on; the one that waited last time is asked first. */
+  /** Checks the sockets from index `from` on; the one that had not drained last time is checked first. */
   areDrained(from = 0): boolean {
     if (this.#looking < from) this.#looking = from
     for (let seen = from; seen < this.all.length; seen++) {
@@ -25,12 +25,12 @@ export class Sockets {
 }
 
 /**
- * Publishes `count` messages of every market that moves, in one turn. `eventMicroseconds`, on the monotonic clock, is
- * when they happened at their source: late turns must not look punctual to those who measure.
+ * Publishes `count` messages of every active market in one event-loop tick. `eventMicroseconds`, on the monotonic
+ * clock, is the time of the events at their source, so that a late tick adds to the measured latency.
  */
 export type Publish = (count: number, eventMicroseconds: number) => void
 
-/** A timer is that late by nature; whatever is later is the doing of the server that is measured. */
+/** The normal delay of a timer; any further delay is attributed to the server under test. */
 const TIMER_MICROSECONDS = 2_000
 
 /** Commands that drive `publish`. */
@@ -39,7 +39,7 @@ export function turnCommands(publish: Publish, isDrained: () => boolean): Comman
   let turns = 0
   let waits = 0
   return {
-    /** As fast as the sockets take it: a turn begins when the one before is with the kernel. */
+    /** As fast as possible: a tick begins when the kernel has taken the data of the one before. */
     flat(count) {
       const mine = ++life
       let waited = false
@@ -60,7 +60,7 @@ export function turnCommands(publish: Publish, isDrained: () => boolean): Comman
       setImmediate(tick)
       return {}
     },
-    /** A turn every `microseconds`, whether the sockets have drained or not. */
+    /** A tick every `microseconds`, whether or not the sockets have drained. */
     paced(count, microseconds) {
       const mine = ++life
       turns = 0
@@ -85,7 +85,7 @@ export function turnCommands(publish: Publish, isDrained: () => boolean): Comman
       const { user, system } = process.cpuUsage()
       return { seconds: performance.now() / 1000, cpuSeconds: (user + system) / 1_000_000, turns }
     },
-    /** Memory as it is, and after the garbage is gone. */
+    /** Memory before and after garbage collection. */
     peek: () => ({ rssBytes: process.memoryUsage.rss() }),
     memory() {
       globalThis.gc?.()

@@ -1,17 +1,17 @@
 /**
- * What the fan-out benchmark publishes: prepared commits of one market, straight to the bus, each an UPDATE of two
- * levels near the best price. The amount of the bid carries the instant of publishing, so that whoever reads the wire
- * can tell how long it took.
+ * The input of the fan-out benchmark: prepared commits of one market, published directly to the bus, each an UPDATE of
+ * two levels near the best price. The amount of the bid encodes the time of publishing, so that a client can compute
+ * the latency.
  */
 import type { Bus } from '../src/channel/bus.ts'
 import { ASK, BID, type LevelChange, type MarketDefinition } from '../src/market/event.ts'
 
 const MID = 9_700_000
-/** Prices from one level to the next. */
+/** The tick size of the prices. */
 const GRID = 10
-/** Mean distance of a change from the best price in levels: two thirds land in the best ten. */
+/** Mean distance of a change from the best price in levels: two thirds are in the best ten. */
 const MEAN_DISTANCE = 9
-/** Keeps every stamp at the same number of digits; a reader takes the difference modulo this. */
+/** Keeps every timestamp at the same number of digits; the client takes the difference modulo this. */
 const STAMP_MODULUS = 1_000_000_000_000
 
 export function benchMarket(index: number): MarketDefinition {
@@ -19,7 +19,7 @@ export function benchMarket(index: number): MarketDefinition {
   return { symbol: `${baseAsset}USD`, baseAsset, quoteAsset: 'USD', priceDecimals: 2, amountDecimals: 8, depth: 0 }
 }
 
-/** An instant of the monotonic clock as an amount of 13 digits. */
+/** A time of the monotonic clock as an amount of 13 digits. */
 export function stamp(microseconds: number): number {
   return STAMP_MODULUS + (microseconds % STAMP_MODULUS)
 }
@@ -33,7 +33,7 @@ export class Feed {
   #milliseconds = 0
   #lastStamp = 0
 
-  /** `levels` in the whole book, half of them a side. */
+  /** `levels` in the whole book, half of them per side. */
   constructor(bus: Bus, index: number, levels: number) {
     this.market = benchMarket(index)
     this.#bus = bus
@@ -51,7 +51,7 @@ export class Feed {
   }
 
   publishUpdate(eventMicroseconds: number): void {
-    // Updates of one instant differ all the same, as what changes a level must.
+    // Updates of the same time must differ all the same, because a commit changes levels.
     this.#lastStamp = Math.max(stamp(eventMicroseconds), this.#lastStamp + 1)
     this.#publish([
       { side: BID, price: MID - (this.#slot() + 1) * GRID, amount: this.#lastStamp },
@@ -82,7 +82,7 @@ export class Feed {
   }
 }
 
-/** Mulberry32: small, seeded, good enough to spread changes. */
+/** Mulberry32: small, seeded, sufficient to distribute changes. */
 function createRandom(seed: number): () => number {
   let state = seed
   return () => {

@@ -1,4 +1,4 @@
-/** One measurement of the fan-out benchmark: a server and the load generator, from their start to their end. */
+/** One measurement of the fan-out benchmark: a server and the load generator, from start to end. */
 import { textFrame, updateText } from '../src/channel/frame.ts'
 import { ASK, BID } from '../src/market/event.ts'
 import type { Answer } from './fanout-driver.ts'
@@ -11,30 +11,30 @@ export type ServerKind = 'tidegate' | 'naive' | 'limit'
 interface Load {
   readonly kind: ServerKind
   readonly setup: ServerSetup
-  /** One line a connection, as native/reader.c takes them. */
+  /** One line per connection, in the format of native/reader.c. */
   readonly lines: readonly string[]
-  /** Messages each connection gets for its request: the reply and a SNAPSHOT a market. */
+  /** Messages that each connection receives for its request: the reply and a SNAPSHOT per market. */
   readonly greeting: number
   /** `flat COUNT` or `paced COUNT MICROSECONDS`. */
   readonly command: string
   readonly milliseconds: number
-  /** Connections at the front of the list that are slow and have to be behind before anything is measured. */
+  /** Slow connections at the front of the list, which must be lagging before the measurement begins. */
   readonly primed?: number
 }
 
 interface Reading {
   /**
-   * Deliveries in a second of the server's CPU time: what one core does when nobody else is on it, told also by a
-   * machine where somebody is.
+   * Deliveries per second of the server's CPU time: the throughput of one core without competing load, which is
+   * meaningful on a busy machine too.
    */
   readonly perCpuSecond: number
-  /** Milliseconds from the source event to bytes read. */
+  /** Milliseconds from the source event until the bytes are read. */
   readonly latency: { readonly p50: number; readonly p99: number; readonly p999: number }
   /** Share of its core. */
   readonly server: number
-  /** Part of the time in which the load generator had something to read. */
+  /** Fraction of the time in which the load generator had data to read. */
   readonly reader: number
-  /** Part of the turns that found a socket full. */
+  /** Fraction of the ticks that found a full socket. */
   readonly waits: number
 }
 
@@ -74,7 +74,7 @@ export async function measure(tools: Tools, warmUpMilliseconds: number, load: Lo
   }
 }
 
-/** In a closed loop nobody falls behind, so every message of every turn has to arrive at everyone who reads its market. */
+/** In a closed loop no connection lags, so every message of every tick must arrive at all subscribers of its market. */
 function checkAllArrived(load: Load, messages: number, turns: number): void {
   const expected = deliveriesPerTurn(load) * turns
   if (messages !== expected) throw new Error(`${messages} messages arrived, ${expected} were due`)
@@ -86,7 +86,7 @@ function deliveriesPerTurn({ lines, setup, command }: Load): number {
   return count * markets.filter((index) => index !== '' && Number(index) < setup.moving).length
 }
 
-/** The reader first: it takes the end of a connection as a failure. */
+/** The load generator ends first, because it treats the end of a connection as a failure. */
 export async function endBoth(reader: Peer, server: Peer): Promise<void> {
   await reader.end()
   await server.end()
@@ -97,14 +97,14 @@ export async function connectReader(tools: Tools, server: Peer, lines: readonly 
   return startReader(tools, port as number, lines)
 }
 
-/** A connection that reads these markets: the path says it to the references, the request to Tidegate. */
+/** A connection that subscribes to these markets: the path names them for the references, the request for Tidegate. */
 export function readerLine(indexes: readonly number[], mode = 0): string {
   const channels = indexes.map((index) => ({ type: 'market_data', params: { market: benchMarket(index).symbol } }))
   const request = channels.length === 0 ? '' : JSON.stringify({ type: 'subscribe', channels })
   return `${mode}\t/${indexes.join()}\t${request}`
 }
 
-/** Length on the wire of the UPDATEs that are published. */
+/** Length in bytes of the published UPDATEs, including the frame header. */
 function frameBytes(): number {
   const amount = stamp(0)
   const changes = [

@@ -1,5 +1,5 @@
 /**
- * What one writes first: a WebSocket server that turns each message into text when it comes and sends it in a loop over
+ * The naive implementation: a WebSocket server that encodes each message when it arrives and sends it in a loop over
  * the clients. The fan-out benchmark compares with it.
  */
 import type { AddressInfo } from 'node:net'

@@ -1,6 +1,6 @@
 /**
- * The processes of the fan-out benchmark: compiles the native programs when there is a compiler, starts each process on
- * a core of its own where `taskset` exists, talks to it in lines, and leaves none behind.
+ * The processes of the fan-out benchmark: compiles the native programs if there is a compiler, starts each process on a
+ * core of its own where `taskset` exists, communicates in lines, and ends all of them.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -53,7 +53,7 @@ export class Peer {
     })
   }
 
-  /** The next answer. */
+  /** The next response. */
   async answer(): Promise<Answer> {
     const known = this.#answers.shift()
     if (known !== undefined) return known
@@ -90,9 +90,9 @@ export class Peer {
   }
 }
 
-/** What exists on this machine. */
+/** The programs available on this machine. */
 export interface Tools {
-  /** Path of the program that shows the kernel's limit. */
+  /** Path of the program that measures the kernel's limit. */
   readonly limit: string | undefined
   /** Path of the native load generator. */
   readonly reader: string | undefined
@@ -137,7 +137,7 @@ export function startLimit(program: string, frameBytes: number, markets: number)
   return new Peer('limit', SERVER_CORE, program, [String(frameBytes), String(markets)])
 }
 
-/** Lines of connections: see native/reader.c. */
+/** The lines that describe connections: see native/reader.c. */
 export async function startReader(tools: Tools, port: number, lines: readonly string[]): Promise<Peer> {
   const reader =
     tools.reader === undefined

@@ -1,6 +1,6 @@
 /**
- * The load generator where no C compiler is: the same commands and answers as native/reader.c, at several times its
- * cost. It counts WebSocket messages by their frame headers and decodes no JSON.
+ * The load generator for machines without a C compiler: the same commands and responses as native/reader.c, at several
+ * times its cost. It counts WebSocket messages by their frame headers and decodes no JSON.
  */
 
 import { createHash, type Hash } from 'node:crypto'
@@ -18,7 +18,7 @@ const SLOW_BYTES = 1_600
 const END_OF_HEAD = '\r\n\r\n'
 const MARK = Buffer.from('"amount":"')
 
-/** Frames of one connection, whose payloads it does not keep. */
+/** The frames of one connection; payloads are discarded. */
 class FrameCounter {
   messages = 0
   readonly hash: Hash = createHash('sha256')
@@ -112,7 +112,7 @@ class Load {
     }
   }
 
-  /** Sends the requests spread over `milliseconds` and waits until all who read have `expected` messages. */
+  /** Sends the requests spread over `milliseconds` and waits until all reading connections have `expected` messages. */
   async subscribe(milliseconds: number, expected: number): Promise<number> {
     const started = performance.now()
     for (const [index, { socket, request }] of this.connections.entries()) {
@@ -233,7 +233,7 @@ function handshake(port: number, path: string): Promise<Socket> {
       const end = answer.indexOf(END_OF_HEAD)
       if (end === -1) return
       socket.off('readable', onReadable)
-      // Behind its answer the server may have sent frames already: its first ping comes when it likes.
+      // The server may already have sent frames after its response, such as the first ping.
       socket.unshift(answer.subarray(end + END_OF_HEAD.length))
       if (answer.indexOf('HTTP/1.1 101') === 0) resolve(socket)
       else reject(new Error(`refused: ${answer}`))

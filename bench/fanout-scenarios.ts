@@ -1,4 +1,4 @@
-/** What the fan-out benchmark measures: each function runs one scenario once and adds its numbers to the runs. */
+/** The scenarios of the fan-out benchmark: each function runs one scenario once and adds its figures to the runs. */
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Answer } from './fanout-driver.ts'
@@ -11,7 +11,7 @@ const CONNECTIONS = 1_000
 const SLOW_CONNECTIONS = 11
 const DEEP_LEVELS = 46_000
 
-/** How long things take; the quick ones show that everything works, their numbers are rough. */
+/** Durations; the quick ones only show that everything works, their figures are rough. */
 export interface Pace {
   readonly rounds: number
   readonly warmUpMilliseconds: number
@@ -37,7 +37,7 @@ function kindsOf(tools: Tools): ServerKind[] {
   return tools.limit === undefined ? ['naive', 'tidegate'] : ['limit', 'naive', 'tidegate']
 }
 
-/** As fast as it goes: one message a turn, bursts of ten, and ten of each connection's own five of twenty markets. */
+/** At full speed: one message per tick, bursts of ten, and ten for each connection's own five of twenty markets. */
 export async function measureFlat(runs: Runs, tools: Tools, pace: Pace): Promise<void> {
   const mixed = Array.from({ length: CONNECTIONS }, (_, index) => [0, 3, 7, 12, 18].map((step) => (index + step) % 20))
   const single = Array.from({ length: CONNECTIONS }, () => [0])
@@ -89,7 +89,7 @@ export async function measurePaced(runs: Runs, tools: Tools, pace: Pace): Promis
   }
 }
 
-/** One connection that never reads and ten that read slowly among a thousand: what the others notice of it. */
+/** One connection that never reads and ten slow ones among a thousand: their effect on the others. */
 export async function measureSlowReaders(runs: Runs, tools: Tools, pace: Pace): Promise<void> {
   for (const isSlow of [false, true]) {
     const modeOf = (index: number) => (!isSlow || index >= SLOW_CONNECTIONS ? 0 : index === 0 ? 1 : 2)
@@ -118,7 +118,7 @@ export async function measureSlowReaders(runs: Runs, tools: Tools, pace: Pace): 
   }
 }
 
-/** A thousand readers, each behind at a version of its own, all released in one turn. */
+/** A thousand subscribers, each lagging at a version of its own, all released in one tick. */
 export async function measureBehind(runs: Runs, tools: Tools): Promise<void> {
   const server = startTidegate({ ...BASE, levels: 2_000, held: true })
   const reader = await connectReader(
@@ -128,7 +128,7 @@ export async function measureBehind(runs: Runs, tools: Tools): Promise<void> {
   )
   try {
     await reader.ask('subscribe 0 2')
-    // The first time shows the cost before the compiler has seen the code; both are worth knowing.
+    // The first run shows the cost before the code is optimised; both figures are of interest.
     for (const name of ['1000 behind, first time', '1000 behind, again']) {
       const answer = await server.ask('behind')
       if (answer.behind !== CONNECTIONS) throw new Error(`${answer.behind} connections were behind`)
@@ -140,7 +140,7 @@ export async function measureBehind(runs: Runs, tools: Tools): Promise<void> {
   }
 }
 
-/** Joiners within a second to a book of 46,000 levels that moves a hundred times a second. */
+/** New connections within a second to a book of 46,000 levels that changes a hundred times a second. */
 export async function measureJoiners(runs: Runs, tools: Tools, pace: Pace): Promise<void> {
   const server = startTidegate({ ...BASE, levels: DEEP_LEVELS })
   const reader = await connectReader(
@@ -176,7 +176,7 @@ export async function measureJoiners(runs: Runs, tools: Tools, pace: Pace): Prom
   }
 }
 
-/** Every joiner's SNAPSHOT is, byte for byte, one that was read here and is whole and in order. */
+/** Every new connection's SNAPSHOT equals, byte for byte, one that was parsed here and is complete and in order. */
 function checkSnapshots(groups: Answer, folder: string, joiners: number): void {
   if (groups.covered !== joiners || groups.missing !== 0) {
     throw new Error(`snapshots differ from those that were kept: ${JSON.stringify(groups)}`)
@@ -193,7 +193,7 @@ function checkSnapshots(groups: Answer, folder: string, joiners: number): void {
   }
 }
 
-/** The same deliveries beside connections and markets that take no part in them. */
+/** The same deliveries with additional idle connections and markets. */
 export async function measureSlope(runs: Runs, tools: Tools, pace: Pace): Promise<void> {
   const readers = (indexes: readonly number[]) => Array.from({ length: CONNECTIONS }, () => readerLine(indexes))
   const fifty = Array.from({ length: 50 }, (_, index) => index)
@@ -226,12 +226,12 @@ export async function measureSlope(runs: Runs, tools: Tools, pace: Pace): Promis
 const SETTLING_CONNECTIONS = 1_000
 
 /**
- * Left alone, the heap's young generation takes and gives back up to tens of megabytes with the rate of work, which
- * shared by some thousand connections is more than what is kept of them.
+ * By default, the heap's young generation grows and shrinks by tens of megabytes with the load, which per connection is
+ * more than the memory that is kept for it.
  */
 const SMALL_YOUNG_GENERATION = ['--max-semi-space-size=1']
 
-/** What a connection costs that only gets heartbeats. */
+/** The cost of a connection that only receives heartbeats. */
 export async function measureIdle(runs: Runs, tools: Tools, pace: Pace): Promise<void> {
   const server = startTidegate(BASE, SMALL_YOUNG_GENERATION)
   const port = (await server.answer()).port as number

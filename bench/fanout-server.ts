@@ -1,7 +1,7 @@
 /**
- * Tidegate's own stream as the fan-out benchmark measures it: hub, markets and transports of the product over a real
- * http server, without the door (no tokens) and without a venue: prepared commits go straight to the bus, so that what
- * is measured is replica, frame, hub, outbox and socket.
+ * Tidegate's stream as measured by the fan-out benchmark: hub, markets and transports of the product over a real http
+ * server, without authentication and without a venue: prepared commits are published directly to the bus, so that
+ * replica, frame, hub, outbox and socket are measured.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
@@ -26,15 +26,15 @@ import {
 } from './fanout-driver.ts'
 import { benchMarket, Feed } from './fanout-feed.ts'
 
-/** What the process is started with, as JSON. */
+/** The arguments of the process, as JSON. */
 export interface ServerSetup {
   readonly markets: number
-  /** The first so many markets move; the others stand still. */
+  /** The number of active markets; the others do not change. */
   readonly moving: number
   /** Levels of each book. */
   readonly levels: number
   readonly heartbeatSeconds: number
-  /** Whether connections can be held back (the command `behind`). */
+  /** Whether connections can be paused (the command `behind`). */
   readonly held: boolean
 }
 
@@ -50,7 +50,7 @@ const TOKEN = {
   expiresAtMilliseconds: Number.MAX_SAFE_INTEGER,
 }
 
-/** A connection that can pretend that its socket takes nothing, so that it falls behind at a known version. */
+/** A connection that can simulate a full socket, so that it lags at a known version. */
 class HeldTransport extends Transport {
   #isHeld = false
   #onWritten: (() => void) | undefined
@@ -78,7 +78,7 @@ class HeldTransport extends Transport {
   }
 }
 
-/** The system clock, which also notes how long the work at the ends of turns takes. */
+/** The system clock, which also measures the work at the end of each tick. */
 class TurnClock implements Clock {
   readonly #clock = createSystemClock()
   milliseconds = 0
@@ -192,7 +192,7 @@ function listen(hub: Hub, sockets: Sockets, transportOf: (webSocket: WebSocket, 
   )
 }
 
-/** Publishes as fast as the others take it until the first `count` connections are behind. */
+/** Publishes as fast as the others accept until the first `count` connections are lagging. */
 async function prime(count: number, sockets: Sockets, publish: Publish, metrics: GatewayMetrics): Promise<Answer> {
   const until = performance.now() + 30_000
   while (metrics.totals.lagging < count) {
@@ -203,7 +203,10 @@ async function prime(count: number, sockets: Sockets, publish: Publish, metrics:
   return { behind: metrics.totals.lagging }
 }
 
-/** Lets every connection fall behind at a version of its own, releases all in one turn, and times the way back. */
+/**
+ * Makes every connection lag at a version of its own, releases all in one tick, and measures the time until all are
+ * current.
+ */
 async function catchUpFromEverywhere(
   transports: readonly HeldTransport[],
   clock: TurnClock,

@@ -1,8 +1,8 @@
 /**
- * The venue of the feed benchmark, a process of its own: whoever connects is sent one workload, as fast as the socket
- * takes it or at a pace, whatever it asks for. `/kraken/fast/20` is 20 rounds as fast as can be, `/kraken/pace/10` one
- * round at ten times the recorded pace, each frame behind the instant at which it was written. A line on standard
- * output says the port. Frames of control begin with `#`: `#listings` goes first, `#end` last.
+ * The venue of the feed benchmark, a process of its own: every connection receives one workload, as fast as the socket
+ * accepts it or at a fixed rate, whatever it requests. `/kraken/fast/20` is 20 rounds at full speed, `/kraken/pace/10`
+ * one round at ten times the recorded speed, each frame preceded by the time at which it was written. A line on
+ * standard output contains the port. Control frames begin with `#`: `#listings` comes first, `#end` last.
  */
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -12,16 +12,16 @@ import { pathToFileURL } from 'node:url'
 import type { VenueName } from '../src/feed/venues.ts'
 import { WORKLOADS, type Workload } from './feed-workloads.ts'
 
-/** The first frame on a connection: time for the pairs to be listed and their beginnings to be had. */
+/** Delay of the first frame: time for the connector to list the pairs and to fetch their snapshots. */
 export const LISTINGS_FRAME = '#listings'
 export const END_FRAME = '#end'
-/** Digits of an instant, in microseconds of the monotonic clock, that stand before a frame that is sent at a pace. */
+/** Digits of a time, in microseconds of the monotonic clock, before a frame that is sent at a fixed rate. */
 export const STAMP_DIGITS = 16
 
 /** RFC 6455, 1.3. */
 const HANDSHAKE_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 const CHUNK_BYTES = 64 * 1024
-/** Between the list and the first frame. */
+/** Delay between the list and the first frame. */
 const LISTINGS_MILLISECONDS = 50
 
 export function nowMicroseconds(): number {
@@ -36,7 +36,7 @@ async function serve(): Promise<void> {
       .digest('base64')
     socket.setNoDelay(true)
     socket.on('error', () => socket.destroy())
-    // What is asked for is sent anyway.
+    // The frames are sent whatever is requested.
     socket.resume()
     socket.write(
       `HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-accept: ${accept}\r\n\r\n`,
@@ -60,7 +60,7 @@ async function play(socket: Socket, venue: VenueName, how: 'fast' | 'pace', numb
   socket.write(encode(END_FRAME))
 }
 
-/** Everything is encoded before the first byte is sent: what is measured is the reader. */
+/** Everything is encoded before the first byte is sent, so that only the reader is measured. */
 function encodeRounds({ frames, inRound }: Workload, rounds: number): Buffer[] {
   const chunks: Buffer[] = []
   let waiting: Buffer[] = []
@@ -83,7 +83,7 @@ function encodeRounds({ frames, inRound }: Workload, rounds: number): Buffer[] {
 async function playFast(socket: Socket, chunks: readonly Buffer[]): Promise<void> {
   for (const chunk of chunks) {
     if (socket.destroyed) return
-    // Called when the kernel has taken it all, or when there is nobody any more who could.
+    // Called when the kernel has taken all of it, or when the connection is closed.
     await new Promise<unknown>((resolve) => socket.write(chunk, resolve))
   }
 }

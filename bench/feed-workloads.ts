@@ -1,7 +1,7 @@
 /**
- * What the feed benchmark has each connector read: the recorded frames of its venue that are about books and trades,
- * in the order in which they came. They lie beside the repository; a venue whose recording is missing is left out, and
- * Coinbase, whose frames are numbered here anyway, gets frames made by hand instead.
+ * The input of the feed benchmark for each connector: the recorded book and trade frames of its venue, in order. The
+ * recordings are next to the repository; a venue without a recording is omitted, and Coinbase, whose frames are
+ * renumbered here in any case, gets generated frames instead.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -22,7 +22,7 @@ import { OKX_CAPTURES, okxRecordings } from '../test/support/venues/okx.ts'
 import type { LevelText } from '../test/support/venues/plain-book.ts'
 
 export interface BenchFrame {
-  /** When it came, after the first. */
+  /** Its time after the first frame. */
   readonly milliseconds: number
   readonly text: string
 }
@@ -32,17 +32,17 @@ export interface Workload {
   readonly origin: 'recorded' | 'made'
   readonly frames: readonly BenchFrame[]
   readonly listings: readonly Listing[]
-  /** Levels a side of the subscription, by symbol. */
+  /** Levels per side of the subscription, by symbol. */
   readonly depths: ReadonlyMap<string, number>
   readonly createProtocol: () => VenueProtocol<unknown>
-  /** The frames' text for the round (the first is 0) when one round follows another on one connection. */
+  /** The text of the frames for a round (the first is 0) when one round follows another on one connection. */
   readonly inRound: (text: string, round: number) => string
 }
 
 const MADE_FRAMES = 10_000
 const MADE_SEED = 7
 
-/** Of each venue; undefined when there is nothing to have it read. */
+/** By venue; undefined without a recording. */
 export const WORKLOADS: Readonly<Partial<Record<VenueName, () => Promise<Workload | undefined>>>> = {
   kraken: async () => (krakenRecordingsMissing ? undefined : kraken()),
   coinbase: async () => (capturesMissing(...COINBASE_CAPTURES) ? madeCoinbase() : coinbase()),
@@ -74,7 +74,7 @@ function coinbase(): Workload {
   return coinbaseOf('recorded', inOrder(recordings), listings)
 }
 
-/** The frames of one connection, on which every product is subscribed: their numbers go on from round to round. */
+/** The frames of one connection with subscriptions to all products: their numbers continue from round to round. */
 function coinbaseOf(origin: Workload['origin'], unnumbered: readonly BenchFrame[], listings: readonly Listing[]) {
   const frames = unnumbered.map(({ milliseconds, text }, index) => ({
     milliseconds,
@@ -100,7 +100,7 @@ function coinbaseOf(origin: Workload['origin'], unnumbered: readonly BenchFrame[
   } as const
 }
 
-/** One product whose best prices stand still while the amounts around them change. */
+/** One product whose best prices do not change while the amounts around them do. */
 function madeCoinbase(): Workload {
   const random = new Random(MADE_SEED)
   const symbol = 'BTC-USD'
@@ -117,7 +117,7 @@ function madeCoinbase(): Workload {
   return coinbaseOf('made', timed, [listing(symbol, 2, 8)])
 }
 
-/** What is fetched is fetched beforehand: lists and beginnings of books cost no time of the benchmark. */
+/** Lists and snapshots are fetched beforehand and cost no time of the benchmark. */
 async function binance(): Promise<Workload> {
   const recordings = binanceRecordings()
   const symbols = recordings.map(({ symbol }) => symbol)
@@ -158,7 +158,7 @@ async function binance(): Promise<Workload> {
   }
 }
 
-/** By symbol: how far the numbers of its updates go in one recording. */
+/** By symbol: the range of the update numbers in one recording. */
 function updateSpans(frames: readonly BenchFrame[]): Map<string, number> {
   const firsts = new Map<string, number>()
   const spans = new Map<string, number>()

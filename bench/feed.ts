@@ -1,9 +1,9 @@
 /**
- * The connectors: messages a second of processor time that each can take, and the delay that it adds. *Read* is the
- * protocol, the pair and its listener in this process, beside `JSON.parse` of the same frames in the same rounds;
- * *socket* is the whole source with its connection, fed by another process. The delay is measured at ten times the
- * recorded pace: from the moment a frame is out of the WebSocket client to its event at the listener, and from the
- * other process's write to the same.
+ * The connectors: messages per second of CPU time that each can process, and the latency that it adds. *Read* is the
+ * protocol, the pair and its listener in this process, compared with `JSON.parse` of the same frames in the same
+ * rounds; *socket* is the whole source with its connection, fed by another process. The latency is measured at ten
+ * times the recorded speed: from the moment a frame leaves the WebSocket client to its event at the listener, and from
+ * the other process's write to the same.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -28,7 +28,7 @@ const CONTROL = '#'.charCodeAt(0)
 const log = createLog('error')
 const clock = createSystemClock()
 
-/** Frames to be read in one run; small recordings are read again and again. */
+/** Frames to read in one run; small recordings are read repeatedly. */
 interface Size {
   readonly rounds: number
   readonly frames: number
@@ -65,7 +65,7 @@ async function measure(workload: Workload, url: string, size: Size): Promise<Ben
   const parsed: BenchResult = { name: name('JSON.parse'), unit: 'messages/CPU s', runs: [] }
   const read: BenchResult = { name: name('read'), unit: 'messages/CPU s', runs: [], reference: parsed.name }
   const socket: BenchResult = { name: name('socket'), unit: 'messages/CPU s', runs: [], reference: parsed.name }
-  // The first round of each is for the compiler.
+  // The first round of each warms up the compiler.
   for (let round = 0; round <= size.rounds; round++) {
     const values = [
       parseAll(workload, passes),
@@ -103,7 +103,7 @@ function parseAll({ frames }: Workload, passes: number): number {
   return perSecond(frames.length * passes, cpuMicroseconds() - started)
 }
 
-/** Each pass begins with pairs that know nothing; making them costs no time of the run. */
+/** Each pass begins with new pairs; creating them costs no time of the run. */
 async function readAll(workload: Workload, passes: number): Promise<number> {
   const { frames } = workload
   let microseconds = 0
@@ -111,7 +111,7 @@ async function readAll(workload: Workload, passes: number): Promise<number> {
     const counter = new EventCounter(workload)
     const protocol = workload.createProtocol()
     const pairs = createPairs(workload, protocol, counter)
-    // What is fetched has been fetched: it is there after this turn.
+    // Fetched data is available after this tick.
     await new Promise((resolve) => setImmediate(resolve))
     const started = cpuMicroseconds()
     for (const { text } of frames) {
@@ -162,7 +162,7 @@ function createPairs(
   )
 }
 
-/** All rounds over one connection: from the first frame to the last, without the time that the beginning takes. */
+/** All rounds over one connection: from the first frame to the last, without the time until the snapshots. */
 async function readFromSocket(workload: Workload, url: string, passes: number): Promise<number> {
   let started: number | undefined
   let value = 0
@@ -181,7 +181,7 @@ async function readFromSocket(workload: Workload, url: string, passes: number): 
   return value
 }
 
-/** Delays in microseconds, of each frame that makes an event. */
+/** Latencies in microseconds, of each frame that causes an event. */
 async function readAtPace(workload: Workload, url: string): Promise<{ fromRead: number[]; fromWrite: number[] }> {
   const fromRead: number[] = []
   const fromWrite: number[] = []
@@ -196,7 +196,7 @@ async function readAtPace(workload: Workload, url: string): Promise<{ fromRead: 
   await connect(workload, url, counter, (protocol) => ({
     onFrame: (text) => {
       readAt = process.hrtime.bigint()
-      // An event that comes later, of a book's fetched beginning, is not this frame's.
+      // A later event, from the fetched snapshot of a book, does not belong to this frame.
       queueMicrotask(() => {
         readAt = 0n
       })
@@ -214,7 +214,7 @@ interface Handlers {
   readonly onEnd: () => void
 }
 
-/** Runs a source on one connection of the other process until that has said everything. */
+/** Runs a source on one connection of the other process until that has sent everything. */
 async function connect(
   workload: Workload,
   url: string,
@@ -249,7 +249,7 @@ async function connect(
   await source.stop()
 }
 
-/** What a venue says before its first frames. */
+/** What a venue sends before its first frames. */
 function beginning({ listings }: Workload): VenueMessage<unknown>[] {
   const acknowledged = listings.map(({ symbol }) => ({ kind: 'acknowledged', symbol }) as const)
   return [{ kind: 'listings', isComplete: true, listings }, ...acknowledged]
@@ -280,7 +280,7 @@ class EventCounter {
     }))
   }
 
-  /** A connector that does not follow the frames measures nothing. */
+  /** A connector that loses the sequence of frames measures nothing. */
   expectClean(): void {
     if (this.#events === 0 || this.#reasons.length > 0) {
       throw new Error(`${this.#events} events; lost: ${this.#reasons.slice(0, 3).join('; ')}`)
@@ -288,7 +288,7 @@ class EventCounter {
   }
 }
 
-/** Of all threads of this process: what else the machine does counts little. */
+/** CPU time of all threads of this process, which other load on the machine hardly affects. */
 function cpuMicroseconds(): number {
   const { user, system } = process.cpuUsage()
   return user + system

@@ -1,15 +1,15 @@
 /**
- * What deposits are compared with: a ledger in the manner of the public project pgledger, written for this comparison.
- * Accounts carry balance and version; one call of a function in the database locks both accounts in order of their ids,
+ * The reference for deposits: a ledger in the manner of the public project pgledger, written for this comparison.
+ * Accounts have a balance and a version; one call of a database function locks both accounts in order of their ids,
  * updates them, and writes one transfer and two entries with the balances before and after. Ids are texts with a prefix
- * and the time first, as there, but made by a plain SQL expression, which is cheaper than the original's function.
+ * and the time first, as there, but created by a plain SQL expression, which is cheaper than the original's function.
  */
 import type { Db } from '../src/store/db.ts'
 import { sql } from '../src/store/sql.ts'
 
-/** As many as the benchmark of that project has: every transfer meets others at its accounts. */
+/** As in the benchmark of that project: every transfer contends for its accounts with others. */
 export const ANCHOR_ACCOUNTS_CONTENDED = 10
-/** So many that transfers hardly ever meet. */
+/** So many that transfers hardly ever contend. */
 export const ANCHOR_ACCOUNTS_SPREAD = 1_000
 
 const NEW_ID = (prefix: string) => `

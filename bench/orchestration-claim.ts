@@ -15,12 +15,12 @@ import type { BenchResult } from './result.ts'
 const DUE = 100_000
 const CLAIMS = 100
 const LIMIT = 50
-/** Rows of one statement, so that none takes long. */
+/** Rows per statement, so that none takes long. */
 const SLICE = 250_000
 const FILL_MILLISECONDS_MAX = 600_000
-/** Deposits a second with which the finished work is spread over the time before. */
+/** Deposits per second with which the finished work is spread over the time before. */
 const PACE = 300
-/** Claims beside an old transaction. */
+/** Claims with an old open transaction. */
 const CLAIMS_BESIDE = 30
 
 /** @param sizes numbers of finished orchestrations, ascending */
@@ -71,7 +71,7 @@ export async function measureClaimsBesideOldTransaction(
       const before = await timed(() => claimWork(db, request))
       await fill(db, LIMIT, true, 0)
       const after = await timed(() => search.claim(db, request))
-      // The first claim of a worker is of everything that is due.
+      // The first claim of a worker includes everything that is due.
       if (claim === 0) continue
       runs.everything.push(before)
       runs['since the last claim'].push(after)

@@ -1,6 +1,5 @@
 /**
- * The deposits service and the worker of one process on a store that is given. Reports come as the operator API hands
- * them in.
+ * The deposits service and the worker of one process on a given store. Deposits are reported as by the operator API.
  */
 import { randomBytes } from 'node:crypto'
 import { createSystemClock } from '../src/base/clock.ts'
@@ -26,7 +25,7 @@ export interface OrchestrationService {
    * store and reporter share, and it was answered; of all deposits since the last call.
    */
   delays(): Promise<readonly number[]>
-  /** Until no orchestration has anything due. */
+  /** Resolves when no orchestration has work due. */
   settled(): Promise<void>
   stop(): Promise<void>
 }
@@ -102,7 +101,7 @@ export function startOrchestrationService(db: Db): OrchestrationService {
   }
 }
 
-/** What `report` does before it hands a deposit to the service; measured alone, it is the cost of making load. */
+/** The work of `report` before it calls the service; measured alone, it is the cost of generating the load. */
 export function newReport(address: string): Report {
   const report = readReport(
     {

@@ -1,6 +1,7 @@
 /**
- * Deposits to COMPLETED a second, beside the transfers a second of a ledger in the manner of pgledger on the same server
- * with as many connections, in turns. PostgreSQL runs on this machine with its own defaults and waits for the disk.
+ * Deposits COMPLETED per second, compared with the transfers per second of a ledger in the manner of pgledger on the
+ * same server with as many connections, alternating. PostgreSQL runs on this machine with its default settings and
+ * syncs to the disk.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,13 +21,13 @@ import type { BenchResult } from './result.ts'
 
 /** The default of `store.connections_max`. */
 const CONNECTIONS = 10
-/** Callers of the anchor at once: enough to keep every connection busy, as in that project's benchmark. */
+/** Concurrent callers of the reference: enough to keep every connection busy, as in that project's benchmark. */
 const CALLERS = 20
 /** Customers of the runs with many. */
 const RECEIVERS = 1_000
-/** Sources that report at once, one deposit each. */
+/** Concurrent sources of reports, with one deposit each, or fifty each. */
 const REPORTERS = 100
-/** Deposits a second of the measurement of delays. */
+/** Deposits per second of the latency measurement. */
 const PACE = 100
 /** Sources that report fifty at once: enough for as many full groups as the service commits at the same time. */
 const BATCH_REPORTERS = 8
@@ -41,9 +42,9 @@ function anchorName(accounts: number): string {
 interface Size {
   readonly rounds: number
   readonly milliseconds: number
-  /** Of deposits at a steady pace. */
+  /** Of deposits at a constant rate. */
   readonly pacedSeconds: number
-  /** Finished orchestrations beside which claims are measured. */
+  /** The number of finished orchestrations in the measurement of claims. */
   readonly finished: readonly number[]
   /** Finished ones that an old transaction keeps from being removed. */
   readonly kept: number
@@ -58,12 +59,12 @@ const ORDINARY: Size = {
   kept: 500_000,
 }
 
-/** A number of millions in the environment makes a full size of what takes many minutes. */
+/** An environment variable with a number of millions runs at full size what takes many minutes. */
 function finishedMax(): number {
   return Number(process.env.BENCH_FINISHED_MILLIONS ?? 1) * 1_000_000
 }
 
-/** One measurement that takes part in every round: what it does in one, and what came of it. */
+/** One measurement that takes part in every round: its work in one round, and its results. */
 interface Contender {
   readonly name: string
   readonly unit: string
@@ -76,7 +77,7 @@ export async function run({ quick }: { readonly quick: boolean }): Promise<Bench
   return [...(hasPostgres ? await onPostgres(size) : []), ...(await onEmbedded(size))]
 }
 
-/** The embedded store, empty and on the disk of this machine; nothing of it is left. */
+/** The embedded store, empty and on the disk of this machine; it is removed afterwards. */
 async function onEmbedded({ rounds, milliseconds, pacedSeconds }: Size): Promise<BenchResult[]> {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-bench-'))
   const db = await openEmbedded({ folder: join(folder, 'store'), log, clock })
@@ -149,7 +150,7 @@ async function onPostgres({ rounds, milliseconds, pacedSeconds, finished, kept }
   return results
 }
 
-/** One run of each in turn, so that what the machine does meanwhile is in all of them alike; the first round is none. */
+/** One run of each per round, so that the load of the machine affects all alike; the first round is a warm-up. */
 async function interleaved(contenders: readonly Contender[], rounds: number): Promise<BenchResult[]> {
   const results = contenders.map(({ name, unit, reference }) => ({
     name,
@@ -177,7 +178,7 @@ async function interleaved(contenders: readonly Contender[], rounds: number): Pr
   return results.flatMap((result, index) => [result, processors[index] as BenchResult])
 }
 
-/** Deposits at a steady pace, whatever becomes of them: the time from the report to COMPLETED, by the store's clock. */
+/** Deposits at a constant rate: the time from the report to COMPLETED, by the store's clock. */
 async function paced(
   service: OrchestrationService,
   engine: string,
@@ -204,7 +205,7 @@ async function paced(
   }))
 }
 
-/** What it costs to make the reports alone. */
+/** The cost of generating the reports alone. */
 function makingReports(address: string): BenchResult {
   const count = 20_000
   const start = performance.now()
@@ -217,8 +218,8 @@ function makingReports(address: string): BenchResult {
 }
 
 /**
- * Reports for some time with `CALLERS` at once, waits until all of them are COMPLETED, and divides by the whole time.
- * What a run leaves is as much as the next one finds.
+ * Reports for some time with `CALLERS` concurrent callers, waits until all deposits are COMPLETED, and divides by the
+ * whole time. The backlog is as large after a run as before it.
  */
 async function depositsPerSecond(
   service: OrchestrationService,

@@ -1,7 +1,7 @@
 /**
- * What recording costs: the processor time that the same minutes of the simulator take with and without a recorder on
- * the bus, second by second on a virtual clock, as parts of one core in real time; and what a file grows by. The time
- * of the threads that compress counts.
+ * The cost of recording: the CPU time for the same minutes of the simulator with and without a recorder on the bus,
+ * second by second on a virtual clock, as a fraction of one core in real time; and the growth of the file. The CPU time
+ * of the compression threads is included.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,7 +20,7 @@ import { readEntries } from '../test/support/recording-file.ts'
 import { VirtualClock } from '../test/support/virtual-clock.ts'
 import type { BenchResult } from './result.ts'
 
-/** Book updates a second in each of three markets. */
+/** Book updates per second in each of three markets. */
 const RATES = [40, 500, 5_000]
 const KEYFRAME_SECONDS = 60
 const MARKETS = simulatedMarkets()
@@ -43,7 +43,7 @@ export async function run({ quick }: { readonly quick: boolean }): Promise<Bench
     const share: BenchResult = { name: name('the recorder'), unit: '% of a core', runs: [] }
     const growth: BenchResult = { name: name('the file'), unit: 'MB/hour', runs: [] }
     const entries: BenchResult = { name: name('entries'), unit: 'entries/s', runs: [] }
-    // The first round is for the compiler.
+    // The first round warms up the compiler.
     for (let round = 0; round <= rounds; round++) {
       const path = join(folder, `${rate}-${round}`)
       const bare = await simulate(rate, seconds, undefined)
@@ -62,7 +62,7 @@ export async function run({ quick }: { readonly quick: boolean }): Promise<Bench
   return results
 }
 
-/** Processor seconds that so many seconds of the simulator take. */
+/** CPU seconds for this many seconds of the simulator. */
 async function simulate(rate: number, seconds: number, path: string | undefined): Promise<number> {
   const clock = new VirtualClock()
   const bus = createMemoryBus()

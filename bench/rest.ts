@@ -1,7 +1,7 @@
 /**
- * The REST API over HTTP on both engines of the store: a page of 100 accounts out of a million, at the front of the list
- * and deep in it, beside the bare statement through the same driver in the same run; creating an account; a token. One
- * process is the service and its client, so the client's share is in every number.
+ * The REST API over HTTP on both engines of the store: a page of 100 accounts out of a million, at the front of the
+ * list and deep in it, compared with the statement alone through the same driver in the same run; creating an account;
+ * a token. Service and client are one process, so the client's share is included in every figure.
  */
 import { Agent, request } from 'node:http'
 import { createLog } from '../src/base/log.ts'
@@ -27,7 +27,7 @@ interface Size {
   readonly rounds: number
 }
 
-/** Sends one request and gives the text of its answer, which has to be good. */
+/** Sends one request and returns the text of its response, which must be successful. */
 type Send = (method: string, path: string, headers: Readonly<Record<string, string>>, body?: string) => Promise<string>
 
 async function measure(engine: string, db: Db, { count, rounds }: Size): Promise<BenchResult[]> {
@@ -41,7 +41,7 @@ async function measure(engine: string, db: Db, { count, rounds }: Size): Promise
   await analyze(db)
   const list = (cursor?: string) => () =>
     send('GET', `/v2/identity/accounts${cursor === undefined ? '' : `?page_cursor=${cursor}`}`, { authorization })
-  // The oldest records come last: a hundredth of them is left behind this place.
+  // The oldest records come last: a hundredth of them follows this position.
   const deepTime = new Date(FIRST_MILLISECONDS + count / 300).toISOString()
   const { next_page_cursor } = JSON.parse(await list()()) as { next_page_cursor: string }
   const works = {
@@ -61,7 +61,7 @@ async function measure(engine: string, db: Db, { count, rounds }: Size): Promise
 
 const NEW_ACCOUNT = JSON.stringify({ account: { identity_id: 'somebody' }, create_profile: true })
 
-/** One call of each in turn, so that what the machine does meanwhile is in all of them alike. */
+/** One call of each in alternation, so that the load of the machine affects all alike. */
 async function interleaved(
   engine: string,
   works: Readonly<Record<string, () => Promise<unknown>>>,
@@ -106,7 +106,7 @@ async function tokens(engine: string, node: RestNode, send: Send, rounds: number
   return [...results, { name: `${engine}: tokens, ${CALLERS} at once`, unit: '/s', runs }]
 }
 
-/** What a page needs, and nothing around it. */
+/** The statement of a page alone. */
 async function bare(db: Db, customerId: string, before = '9999-01-01T00:00:00Z'): Promise<void> {
   await sql`
     select id, customer_id, identity_id, ref_id, description, metadata, members, type, review_status, admin_disabled,

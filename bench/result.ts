@@ -1,12 +1,12 @@
-/** What a benchmark hands back: every run of every measurement, so that medians and spreads can be made of them. */
+/** The result of a benchmark: every run of every measurement, from which medians and spreads are computed. */
 
 export interface BenchResult {
   /** What was measured, unique within the benchmark. */
   readonly name: string
   readonly unit: string
-  /** One value a run; the runs of all measurements of a benchmark are interleaved. */
+  /** One value per run; the runs of all measurements of a benchmark are interleaved. */
   readonly runs: number[]
-  /** What the name of a measurement of the same benchmark stands for when this one is compared with it. */
+  /** The name of the measurement of the same benchmark that this one is compared with. */
   readonly reference?: string
 }
 
@@ -16,12 +16,12 @@ export function median(runs: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
-/** Distance of the extremes as a part of the median: 0.1 = they lie 10 % of it apart. */
+/** The range of the runs relative to the median: 0.1 = 10 %. */
 export function spread(runs: readonly number[]): number {
   return (Math.max(...runs) - Math.min(...runs)) / median(runs)
 }
 
-/** One line a measurement: name, median, unit, spread, and how many times its reference it is. */
+/** One line per measurement: name, median, unit, spread, and the ratio to its reference. */
 export function resultTable(results: readonly BenchResult[]): string {
   const rows = results.map((result) => {
     const reference = results.find((other) => other.name === result.reference)

@@ -1,7 +1,7 @@
 /**
- * Both engines of the store through `Db`, as the modules use it: rows inserted and read per second by one caller after
- * the other, by 16 and by 64 at once. PostgreSQL runs on this machine with its own defaults; both sync a commit to the
- * disk before they answer it.
+ * Both engines of the store through `Db`, as the modules use it: rows inserted and read per second by 1, 16 and 64
+ * concurrent callers. PostgreSQL runs on this machine with its default settings; both sync a commit to the disk before
+ * they answer it.
  */
 import type { Db } from '../src/store/db.ts'
 import { sql } from '../src/store/sql.ts'
