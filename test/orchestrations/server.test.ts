@@ -56,7 +56,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
     const ids = await startAll(early, starts)
     await early.close()
     const options = { url: address, connectionsMax: 3, log: createLog('silent'), random: () => 0 }
-    const db = openPostgres({ ...options, clock: createPatientClock(SLOWNESS) })
+    const db = openPostgres({ ...options, clock: createSlowClock(SLOWNESS) })
     const { runner } = createRunner(db)
     await withClient(address, async (holder) => {
       // The batch has written, and waits for a balance, when the server stops.
