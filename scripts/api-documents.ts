@@ -1,6 +1,6 @@
 /**
- * The OpenAPI and the AsyncAPI document as a service with the default settings serves them, made from the routes and
- * the tables without a store. `npm run docs` writes them; a test wants the committed ones to be equal.
+ * The OpenAPI and the AsyncAPI document as served with the default settings, generated from the routes and the tables
+ * without a store. `npm run docs` writes them; a test verifies that the committed ones are current.
  */
 
 import { type ModuleRoutes, publicModules } from '../src/app/modules.ts'
@@ -18,10 +18,10 @@ import { describedPaths, describeOperations } from '../src/description/operation
 import { createHttpServer } from '../src/http/server.ts'
 
 const config = defaultConfig()
-/** Where a service with the default settings is. */
+/** The address of a service with the default settings. */
 const DEFAULT_URL = `http://${config['http.host']}:${config['http.port']}`
 
-/** Path from the root, and text, of both. */
+/** Path from the root, and text, of both documents. */
 export async function apiDocuments(): Promise<[path: string, text: string][]> {
   const about = { url: DEFAULT_URL, version: programVersion(), issuesTokens: true, scopes: servedScopes(true) }
   const openApi = openApiDocument({ ...about, paths: await pathsOfModules() })
@@ -31,7 +31,7 @@ export async function apiDocuments(): Promise<[path: string, text: string][]> {
   ]
 }
 
-/** The committed form: to be read, and compared line by line. */
+/** The committed format: indented, for reading and line-by-line comparison. */
 function textOf(document: unknown): string {
   return `${JSON.stringify(document, null, 2)}\n`
 }
@@ -53,14 +53,14 @@ async function pathsOfModules() {
   return paths
 }
 
-/** The modules of the public listener, to be looked at: no request can be answered. */
+/** The modules of the public listener, for their declarations only: they cannot answer requests. */
 export function modulesWithoutStore(): readonly ModuleRoutes[] {
   return publicModules({
     db: absent(),
     directory: new Directory(),
     verifier: absent(),
     clock: createSystemClock(),
-    // With the operation that is served for testing only, which is a part of the description too.
+    // Including the operation that is served for testing only, which is described too.
     live: { config: { ...config, 'rest.sandbox': true } },
     quotas: absent(),
     ratePerSecond: config['rest.rate_per_second'],
@@ -70,7 +70,7 @@ export function modulesWithoutStore(): readonly ModuleRoutes[] {
   })
 }
 
-/** What the declaration of a route only hands on: nothing calls it. */
+/** A dependency that the declaration of a route only passes on and never calls. */
 function absent<Part extends object>(): Part {
   return new Proxy({} as Part, {
     get(_target, name) {

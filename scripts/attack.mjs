@@ -1,7 +1,7 @@
 /**
- * `npm run attack [-- NAME…] [--rounds N] [--json]`: runs attacks against services that it starts itself on this machine
- * (all attacks without a name), each N times (5) beside another customer, and prints one table, or JSON. Exit code 1
- * when something did not hold.
+ * `npm run attack [-- NAME…] [--rounds N] [--json]`: runs attacks (all of them without a name) against services that it
+ * starts itself on this machine, each N times (default 5) while another customer is measured, and prints one table, or
+ * JSON. Exits with 1 if a condition did not hold.
  */
 import { parseArgs } from 'node:util'
 import { ensureBuilt, fail } from './setup.mjs'
@@ -37,7 +37,7 @@ for (const [index, attack] of wanted.entries()) {
 console.log(values.json ? JSON.stringify({ rounds, results }, null, 2) : resultTable(results))
 process.exit(results.every(({ failures }) => failures.length === 0) ? 0 : 1)
 
-/** One line that is replaced, on a terminal alone. */
+/** One line that is rewritten, only on a terminal. */
 function progress(text) {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`)
 }

@@ -1,4 +1,4 @@
-/** `npm run build`: installs what is missing and bundles src into dist, when something changed. */
+/** `npm run build`: installs missing packages and bundles src into dist if something changed. */
 import { ensureBuilt } from './setup.mjs'
 
 await ensureBuilt()

@@ -1,4 +1,4 @@
-/** `npm run check`: the linter and the type checker over everything; `-- --write` lets the linter repair what it can. */
+/** `npm run check`: runs the linter and the type checker on everything; `-- --write` applies the linter's fixes. */
 import { BIOME, ensureInstalled, runNode, TYPESCRIPT } from './setup.mjs'
 
 await ensureInstalled()

@@ -1,12 +1,12 @@
 /**
- * Before the tests, on a machine that is there for tests alone (`CI` is set, and the user is root): installs the server
- * programs of PostgreSQL when there are none. Elsewhere nothing is installed, and the suites that need a server are
- * skipped by name. Never fails: where there is no network, those suites are skipped, too.
+ * Before the tests on a machine for tests alone (`CI` is set, and the user is root): installs the server programs of
+ * PostgreSQL if they are missing. Elsewhere nothing is installed, and the suites that need a server are skipped by
+ * name. Never fails: without a network those suites are skipped too.
  */
 import { spawnSync } from 'node:child_process'
 import { findPostgresPrograms } from '../test/support/postgres-programs.ts'
 
-/** Waits for another installation to end; gives up soon where there is no network, instead of after many minutes. */
+/** Waits for another installation to end; gives up early without a network, instead of after many minutes. */
 const APT_OPTIONS = ['DPkg::Lock::Timeout=60', 'Acquire::Retries=1', 'Acquire::http::Timeout=20'].flatMap((option) => [
   '-o',
   option,
@@ -18,7 +18,7 @@ function install(): void {
   console.log('installing postgresql-15 with apt-get, for the suites of the second store engine')
   try {
     if (!apt('install', '-y', '-qq', '--no-install-recommends', 'postgresql-15')) {
-      // The lists of what there is may be missing, or of an older day.
+      // The package lists may be missing or outdated.
       apt('update', '-qq')
       apt('install', '-y', '-qq', '--no-install-recommends', 'postgresql-15')
     }
@@ -28,7 +28,7 @@ function install(): void {
   }
 }
 
-/** Whether it ended well. Throws where there is no apt-get, or it takes too long. */
+/** Whether the command succeeded. Throws without apt-get, or after a timeout. */
 function apt(...args: readonly string[]): boolean {
   const { status, error } = spawnSync('apt-get', [...APT_OPTIONS, ...args], {
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },

@@ -1,6 +1,6 @@
 /**
- * What the scripts show while they install and build: on a terminal one line that is rewritten each second, elsewhere a
- * line at the beginning and one every ten seconds. Plain Node without any package, because it runs before there is one.
+ * Progress output while the scripts install and build: on a terminal one line that is rewritten each second, elsewhere
+ * a line at the beginning and one every ten seconds. Uses no package, because it runs before any is installed.
  */
 
 const TERMINAL_MILLISECONDS = 1_000
@@ -9,8 +9,8 @@ const CLEAR_LINE = '\r\u001b[2K'
 
 /**
  * Shows `text(seconds)` until `end` is called.
- * @param output where to: `isTTY` and `write`, as a stream of the process has them
- * @param every calls a function again and again; returns what ends that. Absent = the system's timers
+ * @param output the destination: `isTTY` and `write`, as of a stream of the process
+ * @param every calls a function periodically and returns a function that stops it; absent = the system's timers
  */
 export function showProgress(text, output = process.stderr, every = systemTimer) {
   const isTerminal = output.isTTY === true
@@ -23,7 +23,7 @@ export function showProgress(text, output = process.stderr, every = systemTimer)
   show()
   const cancel = every(period, show)
   return {
-    /** A line of its own, of the program that runs. */
+    /** Prints a line of the running program, above the progress line. */
     note(line) {
       output.write(`${isTerminal ? CLEAR_LINE : ''}${line}\n`)
     },
@@ -39,17 +39,17 @@ function systemTimer(milliseconds, call) {
   return () => clearInterval(timer)
 }
 
-/** Packages that npm has fetched, in the way it logs them at the level `http`. */
+/** npm's log line for a fetched package, at the log level `http`. */
 const FETCHED = /^npm http fetch GET 200 \S+\.tgz(?:[ ?]|$)/
-/** An attempt that found no registry; npm tries again after ten seconds, then after a minute. */
+/** npm's log line for an unreachable registry; npm retries after ten seconds, then after a minute. */
 const FAILED = /^npm http fetch GET (https?:\/\/[^/\s]+)\S* attempt \d+ failed with (\S+)/
-/** What npm logs at that level and nobody has to read. */
+/** Lines at that level that are not shown. */
 const ROUTINE = /^npm (?:http|warn|notice|info|timing)\b/
 
 /**
  * Reads the log of an installation line by line.
- * @param count packages that the lockfile names
- * @param note takes each line that the user has to read at once
+ * @param count number of packages in the lockfile
+ * @param note receives each line that must be shown to the user at once
  */
 export function createInstallReport(count, note) {
   let fetched = 0
@@ -68,7 +68,7 @@ export function createInstallReport(count, note) {
       const waiting = fetched === 0 && seconds >= 10 && unreachable.size === 0 ? ', the registry has sent none yet' : ''
       return `installing ${count} packages with npm ci: ${fetched} fetched, ${seconds} s${waiting}`
     },
-    /** Why the installation failed, and what to do. */
+    /** The reason of a failed installation, and the remedy. */
     failure() {
       const reasons = [...unreachable].map(([registry, code]) => `${registry} cannot be reached (${code})`)
       if (reasons.length === 0) return 'installation failed (npm ci); the lines above say why'

@@ -1,6 +1,6 @@
 /**
- * Generates the pages of docs/reference from the tables that the code uses. `npm run docs` writes them; a test compares
- * them with the committed files.
+ * The generated pages of docs/reference, from the tables that the code itself uses. `npm run docs` writes them; a test
+ * verifies that the committed ones are current.
  */
 
 import { TOKEN_ERRORS } from '../src/auth/token-errors.ts'

@@ -1,7 +1,6 @@
 /**
- * What every script needs before it can do its work: the right Node, the locked packages, a build that is up to date.
- * Plain Node without any package, because it runs before there is one. Each step does nothing, quickly, when its work
- * is done already, and none of them needs the network then.
+ * The prerequisites of every script: a supported Node, the locked packages, a current build. Uses no package, because
+ * it runs before any is installed. Each step returns quickly when its work is already done, and then needs no network.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -20,21 +19,21 @@ const BUILD_STAMP = join(OUTPUT_FOLDER, '.build-stamp')
 const TEMPLATE_STAMP = join(OUTPUT_FOLDER, '.store-template-stamp')
 const MIGRATIONS_FOLDER = join(SOURCE_FOLDER, 'store/migrations')
 const PROGRAM = join(OUTPUT_FOLDER, 'main.js')
-/** Threads of the program, which start from a file of their own: path in dist without its ending, and source. */
+/** Threads of the program, which start from a file of their own: path in dist without its extension, and source. */
 const THREADS = {
   'program/embedded-worker': 'src/store/embedded-worker.ts',
   'program/watchdog-thread': 'src/app/watchdog-thread.ts',
 }
-/** Packages that read files of their own folder, and one that `pg` looks for and does without. */
+/** Packages that read files of their own folder, and an optional dependency of `pg`. */
 const UNBUNDLED = ['@electric-sql/pglite', '@scalar/fastify-api-reference', 'pg-native']
 
-/** Ends the process with one line when something that the user must do is missing. */
+/** Ends the process with one line when the user has to do something first. */
 export function fail(message) {
   process.stderr.write(`tidegate: ${message}\n`)
   process.exit(1)
 }
 
-/** Runs a JavaScript file of an installed package with this same Node; returns its exit code. */
+/** Runs a JavaScript file of an installed package with the same Node; returns its exit code. */
 export function runNode(file, args = [], options = {}) {
   const result = spawnSync(process.execPath, [file, ...args], { cwd: ROOT, stdio: 'inherit', ...options })
   if (result.error) fail(`cannot run ${file}: ${result.error.message}`)
@@ -52,14 +51,14 @@ export function requireNode() {
   fail(`needs Node ${NODE_MINIMUM.join('.')} or newer, this is ${process.versions.node} (https://nodejs.org)`)
 }
 
-/** Installs exactly what the lockfile names, unless that is what stands in node_modules. */
+/** Installs exactly the packages of the lockfile, unless they are installed already. */
 export async function ensureInstalled() {
   requireNode()
   if (installationMatchesLockfile()) return
   let progress
   const report = createInstallReport(packagesOfThisMachine().length, (line) => progress.note(line))
   progress = showProgress((seconds) => report.text(seconds))
-  // npm of this very call when there is one; development packages always, since the build needs them.
+  // The npm that runs this script if there is one; always with development packages, which the build needs.
   const npm = process.env.npm_execpath
   const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--no-progress', '--loglevel=http']
   const isScript = npm?.endsWith('.js') && existsSync(npm)
@@ -71,7 +70,7 @@ export async function ensureInstalled() {
   if (code !== 0) fail(report.failure())
 }
 
-/** Runs a program and hands out each line that it writes; resolves to how it ended. */
+/** Runs a program and passes on each line of its output; resolves to its exit. */
 function run(file, args, onLine, options = {}) {
   return new Promise((resolve) => {
     const child = spawn(file, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'], ...options })
@@ -95,7 +94,7 @@ function installationMatchesLockfile() {
   })
 }
 
-/** What the lockfile names and this machine needs: paths with their entries. */
+/** The packages of the lockfile that this machine needs: paths with their entries. */
 function packagesOfThisMachine() {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
   return Object.entries(packages).filter(
@@ -103,7 +102,7 @@ function packagesOfThisMachine() {
   )
 }
 
-/** Packages for one C library are left out: Node does not say which one the machine has, and npm chose already. */
+/** Packages for a specific C library are skipped: Node does not report the C library, and npm has already chosen. */
 function isForThisMachine(entry) {
   if (entry.libc !== undefined || (entry.os === undefined && entry.cpu === undefined)) return false
   const fits = (list, value) => list === undefined || list.includes(value)
@@ -111,8 +110,8 @@ function isForThisMachine(entry) {
 }
 
 /**
- * Bundles src with the packages it uses into dist when a source, this script or the lockfile changed since the last
- * good build. A program that loads ten files instead of 1,800 starts in a third of the time.
+ * Bundles src with the packages it uses into dist if a source, this script or the lockfile changed since the last
+ * successful build. A program that loads ten files instead of 1,800 starts in a third of the time.
  */
 export async function ensureBuilt() {
   await ensureInstalled()
@@ -126,7 +125,7 @@ export async function ensureBuilt() {
   const progress = showProgress((seconds) => `building, ${seconds} s`)
   await bundle()
   progress.end()
-  // A link to it in a folder of PATH is the installed program.
+  // A symbolic link to it in a folder of PATH is the installed program.
   chmodSync(PROGRAM, 0o755)
   mkdirSync(OUTPUT_FOLDER, { recursive: true })
   ensureStoreTemplate()
@@ -134,8 +133,8 @@ export async function ensureBuilt() {
 }
 
 /**
- * Makes the template of a new embedded store (src/store/store-template.ts) when the version of PGlite or a migration
- * changed since the last one was made. Returns whether it did.
+ * Creates the template of a new embedded store (src/store/store-template.ts) if the version of PGlite or a migration
+ * changed since the last one was created. Returns whether it did.
  */
 export function ensureStoreTemplate() {
   const packages = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages
@@ -167,9 +166,9 @@ function hashOf(files) {
 }
 
 /**
- * Writes `dist/main.js`, which loads what it needs from `dist/program/`: the code of the program and of its packages, in
- * chunks, and one file for each thread. `import.meta.url` of a chunk is in that folder, which the threads, the version
- * and the template of the store are found from. Types are checked by `npm run check` and `npm test`.
+ * Writes `dist/main.js`, which loads chunks from `dist/program/`: the code of the program and of its packages, and one
+ * file for each thread. `import.meta.url` of a chunk is in that folder; the threads, the version and the store template
+ * are located relative to it. Types are checked by `npm run check` and `npm test`.
  */
 async function bundle() {
   const { build } = await import('esbuild')
@@ -188,7 +187,7 @@ async function bundle() {
     legalComments: 'linked',
     keepNames: true,
     external: UNBUNDLED,
-    // For packages in CommonJS form: a module has no `require` by itself.
+    // For packages in CommonJS format: an ES module has no `require`.
     banner: {
       js: "import { createRequire as createRequireOfModule } from 'node:module'; const require = createRequireOfModule(import.meta.url);",
     },
@@ -198,7 +197,7 @@ async function bundle() {
   removeAllBut(new Set(Object.keys(metafile.outputs).map((path) => join(ROOT, path))))
 }
 
-/** Deletes files of earlier builds, so that nothing runs that is no longer written anywhere. */
+/** Deletes files of earlier builds, so that no outdated file is run. */
 function removeAllBut(outputs) {
   for (const entry of readdirSync(OUTPUT_FOLDER, { recursive: true, withFileTypes: true })) {
     const file = join(entry.parentPath, entry.name)

@@ -1,6 +1,6 @@
 /**
- * `npm start`: sets up what is missing and runs the demo in this same process, so that signals reach the service
- * itself and its exit code is the exit code of the command.
+ * `npm start`: installs and builds what is missing and runs the demo in the same process, so that signals reach the
+ * service itself and its exit code is the exit code of the command.
  */
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

@@ -1,4 +1,4 @@
-/** Makes dist/store-template: a new embedded store with the schema of this version, complete or not at all. */
+/** Creates dist/store-template: a new embedded store with the schema of this version, atomically. */
 import { rename, rm } from 'node:fs/promises'
 import { createSystemClock } from '../src/base/clock.ts'
 import { createLog } from '../src/base/log.ts'

@@ -1,20 +1,20 @@
-/** Where the tests of one run write. */
+/** The folder in which the tests of one run write. */
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs'
 import { freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Files here are in memory (tmpfs). */
+/** A folder in memory (tmpfs). */
 const MEMORY_FOLDER = '/dev/shm'
 const MEMORY_BYTES_MIN = 2_000_000_000
 
 /**
- * The folder for everything that tests write: in memory where the machine has enough of it. The files of a new embedded
- * store take 0.8 s of processor time on a disk and 0.05 s in memory. What a loss of power leaves is proved by
- * test/power-loss, which has disks of its own.
+ * Returns the folder for everything that tests write: in memory if the machine has enough of it. The files of a new
+ * embedded store take 0.8 s of CPU time on a disk and 0.05 s in memory. The effects of a loss of power are tested in
+ * test/power-loss, which simulates its own disks.
  */
 export function createTestFolder() {
-  if (!hasRoomInMemory()) return mkdtempSync(join(tmpdir(), 'tidegate-test-'))
-  // A run that was killed leaves its folder, and with it the memory.
+  if (!hasSpaceInMemory()) return mkdtempSync(join(tmpdir(), 'tidegate-test-'))
+  // A killed run leaves its folder, and with it the memory.
   for (const name of readdirSync(MEMORY_FOLDER)) {
     const [, pid] = /^tidegate-test-(\d+)$/.exec(name) ?? []
     if (pid !== undefined && !existsSync(`/proc/${pid}`))
@@ -22,12 +22,12 @@ export function createTestFolder() {
   }
   const folder = join(MEMORY_FOLDER, `tidegate-test-${process.pid}`)
   mkdirSync(folder)
-  // Like the system's own: servers of PostgreSQL run as another user, who removes what is theirs.
+  // The mode of the system's own temporary folder: servers of PostgreSQL run as another user, who removes their files.
   chmodSync(folder, 0o1777)
   return folder
 }
 
-function hasRoomInMemory() {
+function hasSpaceInMemory() {
   if (process.platform !== 'linux' || !existsSync(MEMORY_FOLDER)) return false
   const { bavail, bsize } = statfsSync(MEMORY_FOLDER)
   return bavail * bsize >= MEMORY_BYTES_MIN && freemem() >= 2 * MEMORY_BYTES_MIN

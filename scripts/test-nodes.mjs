@@ -1,7 +1,7 @@
 /**
- * `npm run test:nodes [-- MAJOR…]`: the core suites, and a start of the built program, on the newest release of each
- * supported line of Node (20, 22, 24, 26). The programs come from npm, without install scripts, and are kept in
- * node_modules/.cache. The last line is `N passed, N failed`, counted in versions.
+ * `npm run test:nodes [-- MAJOR…]`: runs the core suites, and starts the built program, on the newest release of each
+ * supported line of Node (20, 22, 24, 26). The Node programs are installed through npm, without install scripts, and
+ * kept in node_modules/.cache. The last line is `N passed, N failed`, counted in versions.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { ensureBuilt, fail, ROOT, VITEST } from './setup.mjs'
 import { createTestFolder } from './test-folder.mjs'
 
 const LINES = ['20', '22', '24', '26']
-/** What depends on the runtime: streams, sockets, threads, the store, cryptography, and the program as a whole. */
+/** The suites that depend on the runtime: streams, sockets, threads, the store, cryptography, and the whole program. */
 const CORE_SUITES = [
   'base',
   'market',
@@ -43,7 +43,7 @@ for (const line of lines) {
 console.log(`${lines.length - failed} passed, ${failed} failed`)
 process.exitCode = failed === 0 ? 0 : 1
 
-/** Path of the program of that line; installed when it is not there yet. */
+/** Path of the Node program of that line; it is installed if missing. */
 function nodeOf(line) {
   const name = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
   const folder = join(ROOT, 'node_modules/.cache/nodes', line)
@@ -68,7 +68,7 @@ function runSuites(program) {
   return status === 0
 }
 
-/** Whether the program makes a store, checks it and ends well. */
+/** Whether the program creates a store, checks it and exits cleanly. */
 function startsProgram(program) {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-nodes-'))
   const { status } = spawnSync(program, ['dist/main.js', 'migrate', '--data_dir', folder], {

@@ -1,14 +1,14 @@
 /**
- * What a run of the tests reports beside vitest: counts, what failed, what was skipped for want of what, and the seconds
- * of each folder beside its budget (`test/budgets.json`). Computes text alone; to be over a budget is reported and fails
- * nothing, because a busy machine is no fault of a test.
+ * The summary of a test run in addition to vitest's output: counts, failures, skipped suites with the missing program,
+ * and the seconds of each folder with its budget (`test/budgets.json`). Only computes text; exceeding a budget is
+ * reported but fails nothing, because the machine may be busy.
  */
 import { relative } from 'node:path'
 
 const SLOWEST_COUNT = 10
 
 /**
- * Counts tests; skipped ones are gathered under the outermost describe that names what is missing.
+ * Counts tests; skipped ones are grouped under the outermost describe that names the missing program.
  * @param files `testResults` of vitest's JSON report
  * @param root folder to which paths are relative
  */
@@ -33,9 +33,9 @@ export function summarise(files, root) {
 }
 
 /**
- * Lines about where the time went: seconds per folder of test/ beside those its budget allows, and the slowest files.
- * @param times paths of files with their seconds; a file that ran on two engines is there twice
- * @param budgets seconds allowed per folder, none for a folder that is not named; undefined where there are no budgets
+ * Returns lines about the time of the run: seconds per folder of test/ with its budget, and the slowest files.
+ * @param times paths of files with their seconds; a file that ran on two engines is listed twice
+ * @param budgets allowed seconds per folder, none for a folder that is not named; undefined without budgets
  */
 export function timeReport(times, budgets) {
   const folders = new Map()

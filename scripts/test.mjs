@@ -1,8 +1,8 @@
 /**
- * `npm test`: set-up, build, linter, type checker, every test. `--long` adds the long counts and files; other
- * arguments go to vitest. The linter and the type checker run beside the tests, and what they print stands below them.
- * The last line is always `N passed, N failed, N skipped`; a linter or type error, a file that does not load and a run
- * without any test count as failed, so that the line alone is enough.
+ * `npm test`: set-up, build, linter, type checker, all tests. `--long` includes the long counts and files; other
+ * arguments are passed to vitest. The linter and the type checker run concurrently with the tests, and their output is
+ * printed after them. The last line is always `N passed, N failed, N skipped`; a linter or type error, a file that does
+ * not load and a run without any test count as failed, so that the line alone is sufficient.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { BIOME, ensureBuilt, ensureInstalled, fail, ROOT, TSX, TYPESCRIPT, VITES
 import { createTestFolder } from './test-folder.mjs'
 import { summarise, timeReport } from './test-report.mjs'
 
-/** What a run of the tests is told by variables. */
+/** The environment variables that control a test run. */
 const RUN_VARIABLES = /^TIDEGATE_(LONG|SEED|SOAK_\w+)$/
 
 const args = process.argv.slice(2)
@@ -27,7 +27,7 @@ const checks = await checking
 
 for (const { output } of checks) process.stdout.write(output)
 const budgets = JSON.parse(readFileSync(join(ROOT, 'test/budgets.json'), 'utf8'))
-// The budgets are those of the ordinary run.
+// The budgets are those of an ordinary run.
 for (const line of timeReport(tests.times, long ? undefined : budgets)) console.log(line)
 for (const name of tests.skipped.keys()) console.log(`skipped: ${name} (${tests.skipped.get(name)})`)
 const failures = [...checks.filter(({ code }) => code !== 0).map(({ name }) => name), ...tests.failures]
@@ -58,18 +58,18 @@ async function runTests(vitestArguments) {
   rmSync(folder, { recursive: true, force: true })
   const summary = summarise(report.testResults, ROOT)
   if (summary.passed + summary.failures.length === 0) summary.failures.push('no test ran')
-  // Errors outside of any test (an unhandled rejection) fail the run without failing a test.
+  // Errors outside of any test (such as an unhandled rejection) fail the run without failing a test.
   if (code !== 0 && summary.failures.length === 0) summary.failures.push('vitest: an error outside of the tests')
   return summary
 }
 
-/** The environment without configuration of a service, which the shell may have for another purpose. */
+/** The environment without the configuration of a service, which the shell may contain for another purpose. */
 function environment(folder) {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('TIDEGATE_') || RUN_VARIABLES.test(name))
   return { ...Object.fromEntries(kept), TESTS_ARE_BUILT: '1', TMPDIR: folder, ...(long ? { TIDEGATE_LONG: '1' } : {}) }
 }
 
-/** Runs a JavaScript file of a package and keeps what it prints, so that it does not stand amid other output. */
+/** Runs a JavaScript file of a package and collects its output, so that it is not mixed with other output. */
 async function runBeside(file, programArguments) {
   const parts = []
   const { code } = await run(file, programArguments, { stdio: ['ignore', 'pipe', 'pipe'] }, (child) => {
