@@ -1,12 +1,12 @@
 /**
- * The bus of one process: publishing is calling every listener of the market, in the order they came. A listener that
- * throws crashes the process: a reader that missed a commit would serve a wrong book.
+ * The bus of one process: publishing calls every listener of the market, in the order of subscription. A listener that
+ * throws crashes the process: a replica that missed a commit would have a wrong book.
  */
 import type { Bus, MarketListener } from './bus.ts'
 
 export function createMemoryBus(): Bus {
   const listeners = new Map<string, MarketListener[]>()
-  const writers = new Map<string, () => void>()
+  const sequencers = new Map<string, () => void>()
   return {
     publish(message) {
       for (const listener of listeners.get(message.market) ?? []) listener(message)
@@ -21,15 +21,15 @@ export function createMemoryBus(): Bus {
       }
     },
     requestCommit(market) {
-      const writer = writers.get(market)
-      writer?.()
-      return writer !== undefined
+      const onRequestCommit = sequencers.get(market)
+      onRequestCommit?.()
+      return onRequestCommit !== undefined
     },
     serve(market, onRequestCommit) {
-      writers.set(market, onRequestCommit)
+      sequencers.set(market, onRequestCommit)
       return () => {
-        // The next writer may have come before the last one went.
-        if (writers.get(market) === onRequestCommit) writers.delete(market)
+        // The next sequencer may have registered before the last one ended.
+        if (sequencers.get(market) === onRequestCommit) sequencers.delete(market)
       }
     },
   }

@@ -1,12 +1,12 @@
 /**
- * The cursors of the extended wire: opaque tokens for a position in what one view of one market told within one epoch
- * of its writer. A token is bound to market, channel, depth and epoch, so that one of anything else is never taken for
- * a position here; it tells nothing about who reads. Pure.
+ * The cursors of the extended protocol: opaque tokens for a position in one channel of one market within one epoch. A
+ * token is bound to market, channel, depth and epoch, so that a token of another one is never accepted. It has no
+ * information about the client.
  */
 import { createHash } from 'node:crypto'
 import type { ChannelType } from '../contract/channels.ts'
 
-/** Bytes of the digest that binds a token: two bindings share it once in 2^48. */
+/** Bytes of the digest that binds a token: two bindings have the same with a probability of 2^-48. */
 const BINDING_BYTES = 6
 
 export class Cursors {
@@ -16,19 +16,19 @@ export class Cursors {
   #epoch: string | undefined
   #binding = ''
 
-  /** `depth`: levels a side of the view, 0 = all; 0 for channels that have none. */
+  /** `depth`: levels per side of the view, 0 = all; 0 for channels without depths. */
   constructor(market: string, channel: ChannelType, depth: number) {
     this.#market = market
     this.#channel = channel
     this.#depth = depth
   }
 
-  /** The token of a position (a whole number above -1) in the epoch. */
+  /** The token of a position (0 or above) in the epoch. */
   token(epoch: string, position: number): string {
     return `${this.#bindingOf(epoch)}.${position}`
   }
 
-  /** The position that a token names in the epoch; undefined when it is not one of these cursors. */
+  /** The position of a token; undefined when it is not a token of this channel and epoch. */
   position(epoch: string, token: string): number | undefined {
     const [binding, digits, ...rest] = token.split('.')
     if (binding !== this.#bindingOf(epoch) || rest.length > 0) return undefined

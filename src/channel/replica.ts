@@ -1,7 +1,7 @@
 /**
- * One market as seen from the bus: the full book, the published view with its journal, the executions of late, and the
- * top of the book. It follows every commit in order and tells its one listener what that means for the view. It never
- * guesses: a hole in the versions is a bug of the transport and crashes.
+ * One market rebuilt from the bus: the full book, the views with their journals, the recent executions, and the top of
+ * the book. It applies every commit in order and reports to its listeners what changed in each view. A gap in the
+ * versions, or another epoch, is a bug of the bus and crashes.
  */
 import { assert } from '../base/assert.ts'
 import type { Instant } from '../base/clock.ts'
@@ -12,29 +12,29 @@ import type { Bus, Commit } from './bus.ts'
 import { ExecutionLog } from './execution-log.ts'
 import type { TopOfBook } from './frame.ts'
 
-/** What one commit means for those who read the view. */
+/** What one commit changed for subscribers. */
 export interface ViewCommit {
-  /** Levels of the view that differ, bids first; empty when the view did not move. */
+  /** Levels of the published view that differ, bids first. */
   readonly changes: readonly LevelChange[]
-  /** The same for every view of another depth that is open, by depth. */
+  /** The same for every open view of another depth, by depth. */
   readonly changesAt: ReadonlyMap<number, readonly LevelChange[]>
   readonly topChanged: boolean
-  /** How many numbers the commit added to the end of the execution log: its executions, and a hole among them. */
+  /** How many numbers the commit added to the execution log: its executions, and a miss among them. */
   readonly executionCount: number
-  /** The book was replaced: nothing leads from an earlier version to this one, so everyone needs it whole. */
+  /** The book was replaced: no UPDATE leads from an earlier version to this one, so all subscribers need a SNAPSHOT. */
   readonly startsOver: boolean
 }
 
 export interface ReplicaListener {
   onCommit(commit: ViewCommit): void
-  /** The market went live, or lost its sources (the reason says how). */
+  /** The market became live or stale, or stayed stale for another reason. */
   onStatus(live: boolean): void
 }
 
 export interface ReplicaOptions {
   readonly market: MarketDefinition
   readonly bus: Bus
-  /** Executions kept for readers who fell behind. */
+  /** Executions kept for lagging subscribers. */
   readonly executionsKept: number
 }
 
@@ -48,7 +48,7 @@ export class Replica {
   readonly view: View
   readonly executions: ExecutionLog
   readonly #book = new Book()
-  /** Views of other depths than the published one, while somebody wants them. */
+  /** Open views of other depths than the published one. */
   readonly #openViews = new Map<number, View>()
   readonly #listeners = new Set<ReplicaListener>()
   readonly #endSubscription: () => void
@@ -57,7 +57,7 @@ export class Replica {
   #receivedMilliseconds = 0
   #top: TopOfBook = { bid: undefined, ask: undefined }
   #topNumber = 0
-  /** A ring: the version that made the top of number n stands at n modulo the size. */
+  /** A ring: the version that made the top of number n is at n modulo the size. */
   readonly #topVersions = new Float64Array(TOP_VERSIONS_KEPT)
   #hasBook = false
   #live = false
@@ -75,7 +75,7 @@ export class Replica {
     })
   }
 
-  /** The life of the market's writer that is followed; empty before the first commit. */
+  /** Epoch of the commits; empty before the first. */
   get epoch(): string {
     return this.#epoch
   }
@@ -99,17 +99,17 @@ export class Replica {
     return this.#top
   }
 
-  /** Counts the changes of the top of the book: equal numbers mean that it did not move in between. */
+  /** Number of changes of the top so far: equal numbers mean that it did not change in between. */
   get topNumber(): number {
     return this.#topNumber
   }
 
-  /** Version of the last commit that moved the top; 0 before the first. */
+  /** Version of the last commit that changed the top; 0 before the first. */
   get topVersion(): number {
     return this.#topVersions[this.#topNumber % TOP_VERSIONS_KEPT] as number
   }
 
-  /** How often the top moved after a version; 'too-old' when that is not remembered. */
+  /** How often the top changed after a version; 'too-old' when that is no longer known. */
   topChangesSince(version: number): number | 'too-old' {
     const oldest = Math.max(0, this.#topNumber - TOP_VERSIONS_KEPT + 1)
     for (let number = this.#topNumber; number >= oldest; number--) {
@@ -118,27 +118,27 @@ export class Replica {
     return 'too-old'
   }
 
-  /** True once a source has given a whole book; it stays true when the sources are lost. */
+  /** True once the market has been live. */
   get hasBook(): boolean {
     return this.#hasBook
   }
 
-  /** Whether a source of the market is trusted now. Nothing is sent to new subscribers while none is. */
+  /** Whether the market is live. A new subscriber of a stale market is sent nothing. */
   get live(): boolean {
     return this.#live
   }
 
-  /** Version at which the market last became live: an earlier book is not what a new subscriber begins with. */
+  /** Version at which the market last became live: no new subscriber is sent an earlier book. */
   get liveVersion(): number {
     return this.#liveVersion
   }
 
-  /** Whether the book was withdrawn, and no source has been trusted since. */
+  /** Whether the book was withdrawn and the market has not been live since. */
   get isWithdrawn(): boolean {
     return this.#isWithdrawn
   }
 
-  /** Why the market is not live; empty when it is. */
+  /** Why the market is stale; empty when it is live. */
   get reason(): string {
     return this.#reason
   }
@@ -148,7 +148,7 @@ export class Replica {
     return this.#book.isCrossed()
   }
 
-  /** The view of `depth` levels a side, which must be fewer than are published; it is kept up until `closeView`. */
+  /** Opens the view of `depth` levels per side, fewer than are published; it follows the book until `closeView`. */
   openView(depth: number): View {
     let view = this.#openViews.get(depth)
     if (view === undefined) {
@@ -176,7 +176,7 @@ export class Replica {
   }
 
   #follow(commit: Commit): void {
-    assert(this.#epoch === '' || commit.epoch === this.#epoch, 'the writer of a market changed under its readers')
+    assert(this.#epoch === '' || commit.epoch === this.#epoch, 'the epoch of a market changed')
     assert(commit.version === this.version + 1, 'a commit is missing')
     this.#epoch = commit.epoch
     this.#instant = { milliseconds: commit.milliseconds, nanoseconds: commit.nanoseconds }
@@ -230,7 +230,7 @@ export class Replica {
   }
 }
 
-/** Leads a view to a version by what changed in the book, or starts it over when nothing leads there (undefined). */
+/** Moves a view to a version by the changes of the book, or resets it when the book was replaced (undefined). */
 function move(view: View, version: number, applied: readonly AppliedChange[] | undefined): readonly LevelChange[] {
   if (applied !== undefined) return view.advance(version, applied)
   view.reset(version)

@@ -82,6 +82,11 @@ export class BookChannel implements MarketChannel {
     }
   }
 
+  /** Always: the version advances although a view may not change. */
+  get hasMoved(): boolean {
+    return true
+  }
+
   continues({ view, encoding }: MarketSubscription, state: ChannelState): boolean {
     return !view.hasMoved || view.continues(encoding, state.cursor)
   }

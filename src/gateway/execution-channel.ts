@@ -63,14 +63,16 @@ export class ExecutionChannel implements MarketChannel {
     }
   }
 
+  get hasMoved(): boolean {
+    return this.#tickStartNumber !== this.#replica.executions.lastNumber
+  }
+
   continues({ encoding }: MarketSubscription, state: ChannelState): boolean {
-    if (this.#tickStartNumber === this.#replica.executions.lastNumber) return true
     return !this.#isIncomplete && (encoding === BASE || state.cursor === this.#tickStartNumber)
   }
 
   advance(_subscription: MarketSubscription, state: ChannelState): void {
     const { lastNumber } = this.#replica.executions
-    if (this.#tickStartNumber === lastNumber) return
     state.position = lastNumber
     state.cursor = lastNumber
   }

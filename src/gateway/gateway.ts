@@ -1,7 +1,7 @@
 /**
- * The stream's handshake: takes the `upgrade` event of the public listener, lets the checks of `handshake` decide, and
- * passes accepted connections to the hub. What peers without a verified token can hold is bounded, in memory and in time.
- * It watches the directory, so that access that is taken away ends live connections within a second.
+ * The stream's endpoint: takes the `upgrade` event of the public listener, runs the checks of `handshake`, and passes
+ * accepted connections to the hub. Memory and time of peers without a verified token are bounded. It watches the
+ * directory, so that revoked access ends open connections within a second.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -18,7 +18,7 @@ import type { CloseCause } from '../contract/stream-codes.ts'
 import { Problem, problemResponse } from '../http/problem.ts'
 import {
   authenticate,
-  type Doorway,
+  type HandshakeContext,
   refuseAdmission,
   refuseRequest,
   selectSubprotocol,
@@ -47,17 +47,17 @@ export interface GatewayOptions {
 }
 
 export interface Gateway {
-  /** Takes over a request that asks for an upgrade. `clientAddress`: whose it is. */
+  /** Handles an upgrade request. `clientAddress`: the peer's, as the listener determined it. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, clientAddress: string): void
-  /** What the checks from the token on say to a plain request; the refusal is undefined when all pass. */
+  /** Runs the checks from the token on for a request without upgrade; undefined when all pass. */
   judge(request: IncomingMessage): Promise<Problem | undefined>
-  /** Refuses new connections from now on and closes the open ones over `seconds`; resolves when none is left. */
+  /** Refuses new connections and closes the open ones, spread over `seconds`; resolves when none is left. */
   drain(seconds: number): Promise<void>
-  /** Ends everything that is left. */
+  /** Cuts the remaining connections. */
   stop(): void
 }
 
-/** A request that asks for an upgrade, with what came behind its head. */
+/** An upgrade request; `head` has the bytes that arrived after its headers. */
 interface Arrival {
   readonly request: IncomingMessage
   readonly socket: Socket
@@ -69,10 +69,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { hub, directory, log, metrics, settings, clock } = options
   const pending = new PendingHandshakes()
   let draining = false
-  const doorway: Doorway = {
+  const context: HandshakeContext = {
     directory,
     verifier: options.verifier,
-    // Asked each time: both may change while the service runs.
+    // Functions, because a reload may change both.
     connectionsPerClientMax: () => settings.connectionsPerClientMax,
     connectionsMax: () => settings.connectionsMax,
     connections: () => hub.sessions.size,
@@ -82,7 +82,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const server = createWebSocketServer(settings.inboundBytesMax)
   const listeners = createListeners(log)
   const logLimit = new LogLimit(options.clock)
-  // Peers without a token cause these as often as they like.
+  // Peers without a token can cause any number of these.
   const noteError = ({ code }: NodeJS.ErrnoException) => {
     const passed = logLimit.admit('broken handshake')
     if (passed !== undefined) log.debug({ reason: code, ...passed }, 'a handshake broke off')
@@ -96,9 +96,9 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   async function decide(arrival: Arrival): Promise<void> {
     const { request, socket } = arrival
-    const identity = refuseRequest(request) ?? (await pending.hold(request, () => authenticate(request, doorway)))
+    const identity = refuseRequest(request) ?? (await pending.hold(request, () => authenticate(request, context)))
     if (socket.destroyed) return
-    const refusal = identity instanceof Problem ? identity : refuseAdmission(identity, doorway)
+    const refusal = identity instanceof Problem ? identity : refuseAdmission(identity, context)
     metrics.handshakes.inc({ status: String(refusal?.status ?? 101) })
     if (refusal !== undefined) {
       noteRefusal(refusal, arrival.clientAddress)
@@ -115,8 +115,8 @@ export function createGateway(options: GatewayOptions): Gateway {
       })
     },
     async judge(request) {
-      const identity = await authenticate(request, doorway)
-      return identity instanceof Problem ? identity : refuseAdmission(identity, doorway)
+      const identity = await authenticate(request, context)
+      return identity instanceof Problem ? identity : refuseAdmission(identity, context)
     },
     drain(seconds) {
       draining = true
@@ -131,7 +131,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 }
 
-/** Why a live connection has to end, if it has to: clients get a new token after the first cause, and stop after the second. */
+/** Why an open connection has to be closed, if it has to: clients get a new token after the first cause, and stop after the second. */
 function revocationCause(directory: Directory, token: AccessToken): CloseCause | undefined {
   const refusal = streamRefusal(directory, token)
   if (refusal === undefined) return undefined
@@ -139,17 +139,17 @@ function revocationCause(directory: Directory, token: AccessToken): CloseCause |
 }
 
 /**
- * Bytes that handshakes may hold while their tokens are checked; more are answered with 503. A check takes under a
- * millisecond, so there are many at a time only while the keys of an outside issuer cannot be fetched.
+ * Memory of all handshakes whose tokens are being checked; further ones are answered with 503. A check takes less than a
+ * millisecond, so many are pending only while the keys of an outside issuer cannot be fetched.
  */
 const PENDING_BYTES_MAX = 67_108_864
-/** What one takes besides its head: the socket, the request, and what the peer sends meanwhile. */
+/** Memory of one besides its headers: the socket, the request, and what the peer sends meanwhile. */
 const HANDSHAKE_BYTES = 16_384
 
 class PendingHandshakes {
   #bytes = 0
 
-  /** Runs a check of a handshake unless too much is held already. */
+  /** Runs a check of a handshake, unless the limit is reached. */
   async hold<Result>({ rawHeaders }: IncomingMessage, check: () => Promise<Result>): Promise<Result | Problem> {
     const bytes = rawHeaders.reduce((sum, text) => sum + text.length, HANDSHAKE_BYTES)
     if (this.#bytes + bytes > PENDING_BYTES_MAX) return unavailable('too many handshakes are being checked')
@@ -162,24 +162,24 @@ class PendingHandshakes {
   }
 }
 
-/** Frames of one message; more closes with 1008. No client that we know sends more than one. */
+/** Frames of one message; more closes with 1008. Known clients send one. */
 const FRAGMENTS_MAX = 64
 /**
- * Reads of the socket that one frame may come in; more closes with 1008. A read costs some 200 bytes however short it is:
- * without this limit a message of 64 KiB that comes byte by byte and never ends holds megabytes. A reader of long
- * messages is allowed more: 64 bytes a read on average are far below what any network delivers.
+ * Socket reads that one frame may take; more closes with 1008. A read costs about 200 bytes however short it is: without
+ * this limit, a message of 64 KiB that arrives byte by byte and never ends would hold megabytes. The limit grows with
+ * `stream.inbound_bytes_max`: a mean of 64 bytes per read is far below what any network delivers.
  */
 const READS_MAX = 1_024
 const READ_BYTES_MEAN = 64
 
-/** Options that the type declarations do not know yet. */
+/** Options that are missing in the type declarations. */
 interface UndeclaredOptions {
   readonly closeTimeout: number
   readonly maxFragments: number
   readonly maxBufferedChunks: number
 }
 
-/** A connection that knows its session, so that all of them share their listeners: each of its own takes memory. */
+/** A WebSocket with its session, so that all of them share their listeners: listeners of each would take memory. */
 class SessionSocket extends WebSocket {
   session: Session | undefined
 }
@@ -192,7 +192,7 @@ function createWebSocketServer(inboundBytesMax: number): SessionSocketServer {
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
-    // A pong is written only when the connection can take it, so that pings cannot make replies pile up.
+    // The session writes a pong only when its outbox is not blocked, so that pings cannot pile up replies.
     autoPong: false,
     maxPayload: inboundBytesMax,
     maxFragments: FRAGMENTS_MAX,
@@ -203,7 +203,7 @@ function createWebSocketServer(inboundBytesMax: number): SessionSocketServer {
   return new WebSocketServer(options)
 }
 
-/** What happens on a connection, which is `this`. They listen from when it has a session. */
+/** The listeners of all WebSockets; `this` is the WebSocket, which has a session by then. */
 function createListeners(log: Log) {
   const sessionOf = (webSocket: WebSocket) => (webSocket as SessionSocket).session as Session
   const fieldsOf = ({ id, token }: Session) => ({ connection: id, client_id: token.clientId })
@@ -217,7 +217,7 @@ function createListeners(log: Log) {
     pong(this: WebSocket) {
       sessionOf(this).receiveControl(undefined)
     },
-    /** A protocol error of the peer: ws has closed with the code that says which (1002, 1007, 1009). */
+    /** A protocol error of the peer: ws has closed with its code (1002, 1007, 1009). */
     error(this: WebSocket, error: Error) {
       log.info({ ...fieldsOf(sessionOf(this)), err: error }, 'connection error')
     },
@@ -240,7 +240,7 @@ function accept(
   socket.setNoDelay(true)
   socket.setKeepAlive(true)
   server.handleUpgrade(request, socket, head, (webSocket) => {
-    // From here on the WebSocket listens to its errors.
+    // From now on the WebSocket has an error listener.
     onTaken()
     const session = hub.open(new Transport(webSocket, socket, options.clock, clientAddress), token)
     webSocket.session = session
@@ -254,10 +254,10 @@ function accept(
   })
 }
 
-/** A refusal is written at once, unless it waits behind answers that the peer does not read. */
+/** Time to write a refusal, which may be queued after responses that the peer does not read. */
 const REFUSAL_MILLISECONDS_MAX = 5_000
 
-/** Answers a handshake with an HTTP error, on the bare socket, and ends it: when it is written, or after a while. */
+/** Answers a handshake with an HTTP error on the bare socket, which is destroyed when it is written or out of time. */
 function refuse(socket: Duplex, refusal: Problem, clock: Clock): void {
   if (socket.destroyed) return
   const cut = clock.schedule(REFUSAL_MILLISECONDS_MAX, () => socket.destroy())

@@ -1,6 +1,6 @@
 /**
- * Who may open the stream: the ordered checks of a handshake, each a small function that lets pass or refuses. They
- * read memory only, so the store being down refuses nobody. A refusal is an HTTP answer before the upgrade.
+ * The ordered checks of a handshake, each a small function that accepts or refuses. They read memory only, so handshakes
+ * work while the store is unavailable. A refusal is an HTTP response before the upgrade.
  */
 import type { IncomingMessage } from 'node:http'
 import { authenticateBearer } from '../auth/bearer-authentication.ts'
@@ -13,11 +13,12 @@ import { insufficientScope, invalidToken, readBearerToken } from '../http/bearer
 import { Problem } from '../http/problem.ts'
 import { originForm, refuseHead } from '../http/request-head.ts'
 
-/** Seconds after which a client that met a limit, or a node that is not ready, may be tried again. */
+/** Seconds after which a client may retry when it met a limit or the node was not ready. */
 const RETRY_AFTER_SECONDS = 5
 const RETRY_AFTER = { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } }
 
-export interface Doorway {
+/** What the checks read. */
+export interface HandshakeContext {
   readonly directory: Directory
   readonly verifier: TokenVerifier
   connectionsPerClientMax(): number
@@ -32,18 +33,21 @@ export function refuseRequest(request: IncomingMessage): Problem | undefined {
   return refuseHead(request) ?? refusePath(request) ?? refuseUpgrade(request)
 }
 
-/** Who asks: the verified token that the request carries, or why there is none. */
-export async function authenticate(request: IncomingMessage, doorway: Doorway): Promise<AccessToken | Problem> {
-  const { directory, verifier } = doorway
+/** The verified token of the request, or the refusal. */
+export async function authenticate(
+  request: IncomingMessage,
+  context: HandshakeContext,
+): Promise<AccessToken | Problem> {
+  const { directory, verifier } = context
   return authenticateBearer(credentials(request), { directory, verifier, retryAfterSeconds: RETRY_AFTER_SECONDS })
 }
 
 /**
- * Whether who asks may come in now: access, then room. To be asked in the same turn as the connection is opened, so
- * that nothing is taken away and no place is given twice in between.
+ * Checks access, then capacity. To be called in the tick in which the connection is opened, so that no access is revoked
+ * and no capacity is used twice in between.
  */
-export function refuseAdmission(token: AccessToken, doorway: Doorway): Problem | undefined {
-  return refuseAccess(token, doorway) ?? refuseCapacity(token, doorway)
+export function refuseAdmission(token: AccessToken, context: HandshakeContext): Problem | undefined {
+  return refuseAccess(token, context) ?? refuseCapacity(token, context)
 }
 
 /** The subprotocol to select of those a client offers; false when none is known (the base protocol is spoken then). */
@@ -103,8 +107,8 @@ function credentials(request: IncomingMessage): string | Problem {
   return entry === undefined ? readBearerToken(undefined) : entry.slice(BEARER_SUBPROTOCOL_PREFIX.length)
 }
 
-function refuseAccess(token: AccessToken, doorway: Doorway): Problem | undefined {
-  const refusal = streamRefusal(doorway.directory, token)
+function refuseAccess(token: AccessToken, context: HandshakeContext): Problem | undefined {
+  const refusal = streamRefusal(context.directory, token)
   switch (refusal) {
     case undefined:
       return undefined
@@ -121,13 +125,14 @@ function refuseAccess(token: AccessToken, doorway: Doorway): Problem | undefined
   }
 }
 
-function refuseCapacity(token: AccessToken, doorway: Doorway): Problem | undefined {
-  if (doorway.connectionsOfClient(token.clientId) >= doorway.connectionsPerClientMax()) {
-    const detail = `the client has ${doorway.connectionsPerClientMax()} connections already, which is its limit`
+function refuseCapacity(token: AccessToken, context: HandshakeContext): Problem | undefined {
+  if (context.connectionsOfClient(token.clientId) >= context.connectionsPerClientMax()) {
+    const detail = `the client has ${context.connectionsPerClientMax()} connections already, which is its limit`
     return new Problem('too_many_connections', detail, RETRY_AFTER)
   }
-  if (doorway.isDraining()) return unavailable('the node is shutting down')
-  if (doorway.connections() >= doorway.connectionsMax()) return unavailable('the node has no room for more connections')
+  if (context.isDraining()) return unavailable('the node is shutting down')
+  if (context.connections() >= context.connectionsMax())
+    return unavailable('the node has reached its limit of connections')
   return undefined
 }
 

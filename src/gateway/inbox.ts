@@ -1,8 +1,8 @@
 /**
- * The messages of one connection that wait to be answered. Answering is paced by a token bucket and stops while the
- * connection lags; the owner of the inbox stops reading the socket while anything waits, so it holds at most what one
- * read of the socket contained. Nothing is refused and nothing is lost. One read may contain ten thousand messages of a
- * few bytes, so of all but the first few only the bytes are kept: 0.1 MB per connection instead of 1.5 MB.
+ * The messages of one session that wait for their replies. A token bucket limits the rate of replies. The session does
+ * not read its socket while a message waits, so the inbox holds at most what one read of the socket contained. Nothing
+ * is rejected or lost. One read may contain ten thousand messages of a few bytes, so all but the first few are stored as
+ * bytes only: 0.1 MB per session instead of 1.5 MB.
  */
 import type { Clock } from '../base/clock.ts'
 import { TokenBucket } from '../base/token-bucket.ts'
@@ -12,17 +12,17 @@ export interface InboundMessage {
   readonly isBinary: boolean
 }
 
-/** Messages that are kept as they came; more are packed. A client that pipelines sends fewer. */
+/** Messages stored as objects; later ones are packed. A client that pipelines sends fewer. */
 const UNPACKED_MAX = 16
 
 export class Inbox {
-  readonly #pace: TokenBucket
+  readonly #rate: TokenBucket
   #messages: InboundMessage[] = []
   /** The messages after those. */
   #packed: PackedMessages | undefined
 
   constructor(clock: Clock, perSecond: number, burst: number) {
-    this.#pace = new TokenBucket(clock, perSecond, burst)
+    this.#rate = new TokenBucket(clock, perSecond, burst)
   }
 
   get isEmpty(): boolean {
@@ -38,10 +38,10 @@ export class Inbox {
     }
   }
 
-  /** The next message if the pace allows it now; else how many milliseconds it has to wait. */
+  /** The next message if the rate allows it now, else how many milliseconds it has to wait. */
   take(): InboundMessage | { readonly waitMilliseconds: number } | undefined {
     if (this.isEmpty) return undefined
-    const waitMilliseconds = this.#pace.take()
+    const waitMilliseconds = this.#rate.take()
     if (waitMilliseconds > 0) return { waitMilliseconds }
     const message = this.#messages.shift() ?? this.#packed?.take()
     if (this.#packed?.isEmpty) this.#packed = undefined
@@ -50,9 +50,9 @@ export class Inbox {
     return message
   }
 
-  /** Counts what a message that was taken has cost beyond one: those after it wait for that too. */
+  /** Charges the cost of a taken message beyond one, which later messages wait for. */
   charge(cost: number): void {
-    this.#pace.charge(cost)
+    this.#rate.charge(cost)
   }
 
   clear(): void {
@@ -89,9 +89,9 @@ class PackedMessages {
   }
 
   take(): InboundMessage {
-    const mark = this.#ends[this.#next++] as number
-    const isBinary = mark < 0
-    const end = isBinary ? ~mark : mark
+    const coded = this.#ends[this.#next++] as number
+    const isBinary = coded < 0
+    const end = isBinary ? ~coded : coded
     const data = this.#bytes.subarray(this.#start, end)
     this.#start = end
     return { data, isBinary }

@@ -1,4 +1,4 @@
-/** What a reply repeats of a request, byte for byte as it was sent; pure. */
+/** The parts of a request that its reply repeats byte for byte. Pure. */
 import { elementTexts, memberTexts } from '../base/json-text.ts'
 
 /** The text `"type":…,"params":…` (each only when sent) of every entry of the request's `channels`. */

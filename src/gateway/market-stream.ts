@@ -161,15 +161,28 @@ export class MarketStream {
 
   /** Hands the chunks of the tick to all current subscriptions; adds each outbox that has to be flushed, once. */
   fanOut(outboxes: Outbox[]): void {
+    const moved = this.channels.filter(({ hasMoved }) => hasMoved)
+    // Nearly all subscriptions have the view of the one before: its chunks are looked up once.
+    let view: ViewFeed | undefined
+    let chunks: (Chunk | undefined)[] = []
     for (const subscription of this.#subscriptions) {
       const { outbox } = subscription.subscriber
       if (outbox.isBlocked || subscription.generation !== outbox.generation) continue
       const bits = subscription.delivered & ~subscription.throttled
-      if (!this.#continues(subscription, bits)) {
+      if (!advance(moved, subscription, bits)) {
         subscription.subscriber.owe(subscription)
         continue
       }
-      const chunk = this.#chunk(subscription, bits)
+      if (subscription.view !== view) {
+        view = subscription.view
+        chunks = this.#chunksOf(view)
+      }
+      const place = 2 * bits + subscription.encoding
+      let chunk = chunks[place]
+      if (chunk === undefined) {
+        chunk = this.#join(view, subscription.encoding, bits)
+        chunks[place] = chunk
+      }
       if (chunk.messageCount > 0 && outbox.add(chunk)) outboxes.push(outbox)
     }
     this.#tickFrames = []
@@ -220,28 +233,13 @@ export class MarketStream {
     subscription.place = -1
   }
 
-  /** Whether the frames of the tick come next in all these channels; then they are noted as sent. */
-  #continues(subscription: MarketSubscription, bits: number): boolean {
-    const { states } = subscription
-    for (const channel of this.channels) {
-      if ((bits & channel.bit) === 0) continue
-      if (!channel.continues(subscription, states[channel.place] as ChannelState)) return false
-    }
-    for (const channel of this.channels) {
-      if ((bits & channel.bit) !== 0) channel.advance(subscription, states[channel.place] as ChannelState)
-    }
-    return true
-  }
-
-  #chunk({ view, encoding }: MarketSubscription, bits: number): Chunk {
+  #chunksOf(view: ViewFeed): (Chunk | undefined)[] {
     let chunks = this.#chunks.get(view)
     if (chunks === undefined) {
       chunks = []
       this.#chunks.set(view, chunks)
     }
-    const place = 2 * bits + encoding
-    chunks[place] ??= this.#join(view, encoding, bits)
-    return chunks[place]
+    return chunks
   }
 
   #join(view: ViewFeed, encoding: Encoding, bits: number): Chunk {
@@ -292,6 +290,19 @@ export class MarketStream {
     this.#isDirty = true
     this.#options.onDirty(this)
   }
+}
+
+/** Whether the frames of the tick come next for all these channels of a subscription; then they are noted as sent. */
+function advance(moved: readonly MarketChannel[], subscription: MarketSubscription, bits: number): boolean {
+  const { states } = subscription
+  for (const channel of moved) {
+    if ((bits & channel.bit) === 0) continue
+    if (!channel.continues(subscription, states[channel.place] as ChannelState)) return false
+  }
+  for (const channel of moved) {
+    if ((bits & channel.bit) !== 0) channel.advance(subscription, states[channel.place] as ChannelState)
+  }
+  return true
 }
 
 function stateOf({ live, hasBook }: Replica): MarketState {

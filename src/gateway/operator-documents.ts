@@ -1,7 +1,6 @@
 /**
- * What the operator sees of a connection, a market and a book, built from what is in memory. Prices and amounts are
- * exact text with the market's decimals, as on the wire. Members without a value are absent. Nothing here changes
- * anything.
+ * The operator API's documents of a connection, a market and a book, built from memory. Prices and amounts are exact
+ * text with the market's decimals, as in the stream. Members without a value are absent.
  */
 import { millisecondText, nanosecondText } from '../base/clock.ts'
 import { formatDecimal } from '../base/decimal.ts'
@@ -14,16 +13,16 @@ export interface ConnectionDocument {
   readonly client_id: string
   readonly customer_id: string
   readonly client_address: string
-  /** Absent where none was selected: the plain wire. */
+  /** Absent where none was selected: the base protocol. */
   readonly subprotocol?: string
   readonly created_at: string
-  /** How many channels it is subscribed to. */
+  /** Number of subscribed channels. */
   readonly subscriptions: number
-  /** Whether it is over its mark of unsent bytes, and gets merged updates when it drains. */
+  /** Whether it lags: it is above its high-water mark and gets conflated updates when it has drained. */
   readonly behind: boolean
   /** Bytes that wait in this process. */
   readonly queued_bytes: number
-  /** Bytes handed to its socket since it was opened. */
+  /** Bytes written to its socket since it was opened. */
   readonly bytes_out: number
 }
 
@@ -32,7 +31,7 @@ interface LevelDocument {
   readonly amount: string
 }
 
-/** One source of a market, as the process knows it. */
+/** One source of a market as this process observes it. */
 export interface ObservedSource {
   /** As the configuration names it. */
   readonly source: string
@@ -48,9 +47,9 @@ interface SourceDocument {
   readonly live: boolean
   /** Why it is not live. */
   readonly reason?: string
-  /** Since when it has been live, or has not been. */
+  /** When `live` changed last. */
   readonly since: string
-  /** What to know of it although it may be live. */
+  /** What an operator should know although the source may be live. */
   readonly notices: readonly string[]
 }
 
@@ -59,20 +58,20 @@ export interface MarketDocument {
   readonly live: boolean
   /** Why it is not live. */
   readonly reason?: string
-  /** Since when no source is trusted although there was a book. */
+  /** Since when the market has been stale. */
   readonly stale_since?: string
   readonly sources: readonly string[]
   readonly source_states: readonly SourceDocument[]
-  /** Levels a side that are published; 0 = all. */
+  /** Published levels per side; 0 = all. */
   readonly depth: number
-  /** Version of the last commit in this life of the process; 0 before the first. */
+  /** Version of the last commit since the process started; 0 before the first. */
   readonly version: number
   readonly committed_at?: string
   readonly bid_levels: number
   readonly ask_levels: number
   readonly best_bid?: LevelDocument
   readonly best_ask?: LevelDocument
-  /** Connections that read any of its channels. */
+  /** Connections with a subscription to any of its channels. */
   readonly subscribers: number
 }
 
@@ -129,7 +128,7 @@ function sourceDocument({ source, state, reason, sinceMilliseconds, notices }: O
   return { source, live, ...(live ? {} : { reason }), since: millisecondText(sinceMilliseconds), notices }
 }
 
-/** @param depth levels a side at most, the best */
+/** @param depth at most this many levels per side, the best ones */
 export function bookDocument(stream: MarketStream, depth: number): BookDocument {
   const { market, view, instant, version } = stream.replica
   const levels = view.levels(depth)

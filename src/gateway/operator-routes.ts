@@ -1,8 +1,7 @@
 /**
- * The operator's calls about what is live on this node: its connections and its markets. What they show is read from
- * memory in the turn of the request, so a page or a book is of one moment. Closing a connection is a write: its audit
- * row is in the store before the connection is told, and a store that cannot be reached closes nobody. Whether the
- * caller is the operator has been checked before.
+ * The operator API's endpoints for the connections and markets of this node. They read memory within one event-loop tick,
+ * so a page or a book is of one moment. Closing a connection is a write: its audit row is committed before the close
+ * begins, and while the store is unavailable no connection is closed. The caller has been authenticated as the operator.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
@@ -28,15 +27,15 @@ import type { Session } from './session.ts'
 export interface StreamOperatorRoutesOptions {
   readonly db: Db
   readonly hub: Hub
-  /** Where the book of a market comes from. */
+  /** The sources of a market. */
   sourcesOf(symbol: string): readonly ObservedSource[]
 }
 
-/** Who the audit trail says it was: there is one operator's token. */
+/** Actor of the audit rows: there is one operator token. */
 const ACTOR = 'operator'
 
 const BOOK_DEPTH_DEFAULT = 100
-/** Levels a side in one answer: encoding them takes about a millisecond; who wants the whole book reads the stream. */
+/** Levels per side in one response; encoding them takes about a millisecond. The whole book is in the stream. */
 const BOOK_DEPTH_MAX = 1_000
 
 const ConnectionQuery = Type.Object({
@@ -46,7 +45,7 @@ const ConnectionQuery = Type.Object({
 })
 const BookQuery = Type.Object({ depth: Type.Optional(Type.String()) })
 
-/** Declares the routes below whatever prefix `app` has. */
+/** Registers the routes under the prefix of `app`. */
 export function registerStreamOperatorRoutes(app: FastifyInstance, options: StreamOperatorRoutesOptions): void {
   registerConnectionRoutes(app, options)
   registerMarketRoutes(app, options)
@@ -84,9 +83,9 @@ function* matching(
   }
 }
 
-/** Closes a connection once: who asks while it is being written down, or closed, asks for what happens already. */
+/** Closes a connection once: a request for one whose audit row is being written, or that is closing, joins that. */
 function createCloser(db: Db): (session: Session) => Promise<ConnectionDocument> {
-  const underWay = new Map<Session, Promise<void>>()
+  const closings = new Map<Session, Promise<void>>()
   const recordAndClose = async (session: Session): Promise<void> => {
     const { client_id, customer_id, client_address } = connectionDocument(session)
     const detail = { client_id, customer_id, client_address }
@@ -98,10 +97,10 @@ function createCloser(db: Db): (session: Session) => Promise<ConnectionDocument>
   return async (session) => {
     const document = connectionDocument(session)
     if (!session.isOpen) return document
-    let closing = underWay.get(session)
+    let closing = closings.get(session)
     if (closing === undefined) {
-      closing = recordAndClose(session).finally(() => underWay.delete(session))
-      underWay.set(session, closing)
+      closing = recordAndClose(session).finally(() => closings.delete(session))
+      closings.set(session, closing)
     }
     await closing
     return document

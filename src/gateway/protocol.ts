@@ -1,8 +1,8 @@
 /**
- * The requests of the stream: reads one text message, judges it in the fixed order (frame and JSON, object, `type`,
- * `channels`, entries), and builds the replies. Pure: it knows no socket and no subscription state; whether an entry
- * has an effect is decided by `subscriptions`. A reply is bounded by its request: at
- * most twice the bytes of each entry and 220 more, for at most `entriesMax` entries.
+ * The requests of the stream: parses one text message, validates it in a fixed order (frame and JSON, object, `type`,
+ * `channels`, entries), and builds the replies. Pure. It knows no subscriptions: `requests` decides whether an entry has
+ * an effect. A reply to subscribe or unsubscribe is bounded by its request: twice the bytes of each entry and 220 more, for
+ * up to `entriesMax` entries, and once the list of markets.
  */
 import { isObject } from '../base/json-value.ts'
 import {
@@ -17,37 +17,37 @@ import { STREAM_ERRORS, type StreamErrorCode } from '../contract/stream-codes.ts
 import { entryEchoes } from './json-slices.ts'
 import type { ChannelParams } from './subscription.ts'
 
-/** A channel of one market, or the heartbeat (market is then empty), with what the extended wire lets ask for. */
+/** A channel of one market, or the heartbeat (with an empty market), with the params of the extended protocol. */
 export interface ChannelKey extends ChannelParams {
   readonly type: ChannelType
   readonly market: string
 }
 
-/** What a request is judged by. */
+/** What a request is validated against. */
 export interface RequestRules {
-  /** Whether a symbol names a market of this node. */
+  /** Whether a symbol is that of a market of this node. */
   isMarket(symbol: string): boolean
-  /** Which markets there are, as `marketListText` says it. */
+  /** The result of `marketListText`. */
   readonly marketList: string
-  /** Most elements of `channels` in one message. */
+  /** Maximum number of elements of `channels` in one message. */
   readonly entriesMax: number
-  /** Only on the extended protocol. */
+  /** Only with the extended protocol. */
   readonly extended: ExtendedRules | undefined
 }
 
-/** What the params of the extended wire are judged by; absent on the plain wire, which does not know them. */
+/** What the params of the extended protocol are validated against. */
 export interface ExtendedRules {
-  /** Levels a side that a market publishes, 0 = all. */
+  /** Levels per side that a market publishes; 0 = all. */
   publishedDepth(market: string): number
 }
 
-/** Why an entry failed, with the sentence for the human who reads it. */
+/** Why an entry failed: the code, and a message for people. */
 export interface EntryProblem {
   readonly error: StreamErrorCode
   readonly message: string
 }
 
-/** One entry of `channels`: its `type` and `params` as text, byte for byte as sent, and what it means. */
+/** One entry of `channels`: its `type` and `params` as text, byte for byte as sent, and its meaning. */
 export interface RequestEntry {
   readonly echo: string
   readonly meaning: ChannelKey | EntryProblem
@@ -60,7 +60,7 @@ export type Request =
       readonly type: 'error'
       readonly error: StreamErrorCode
       readonly message: string
-      /** Elements of `channels`, which were read although the request fails. */
+      /** Elements of `channels`, which cost rate although the request fails. */
       readonly entryCount: number
     }
 
@@ -68,7 +68,7 @@ export function isProblem(meaning: ChannelKey | EntryProblem): meaning is EntryP
   return 'error' in meaning
 }
 
-/** What a connection subscribes at most once. */
+/** Identifies a subscription: a connection can have one with this name. */
 export function keyName({ type, market }: ChannelKey): string {
   return `${type} ${market}`
 }
@@ -78,10 +78,10 @@ export function noEffect(message: string): Pick<EntryOutcome, 'problem'> {
   return { problem: { error: 'NO_EFFECT_ACTION', message } }
 }
 
-/** Names that `marketListText` lists: enough to recognise a misspelt one, and bounded. */
+/** Maximum number of names in `marketListText`: enough to recognise a misspelt one. */
 const LISTED_MARKETS_MAX = 20
 
-/** Which markets there are, for the message about one that there is not. */
+/** A list of the markets of bounded length, for the message about an unknown one. */
 export function marketListText(symbols: Iterable<string>): string {
   const sorted = [...symbols].sort()
   if (sorted.length === 0) return 'there are no markets'
@@ -89,9 +89,9 @@ export function marketListText(symbols: Iterable<string>): string {
   return `the markets are ${sorted.slice(0, LISTED_MARKETS_MAX).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-/** Judges one message. */
+/** Parses and validates one message. */
 export function parseRequest(data: Buffer, isBinary: boolean, rules: RequestRules): Request {
-  if (isBinary) return whole('MALFORMED_REQUEST', 'binary frames are not understood; send JSON text')
+  if (isBinary) return whole('MALFORMED_REQUEST', 'binary frames are not supported; send JSON text')
   const text = data.toString('utf8')
   let request: unknown
   try {
@@ -126,10 +126,10 @@ export function parseRequest(data: Buffer, isBinary: boolean, rules: RequestRule
   }
 }
 
-/** Why a symbol is not one of a market; undefined when it is. */
+/** Why a symbol is rejected; undefined when it is that of a market. */
 type JudgeMarket = (symbol: string) => EntryProblem | undefined
 
-/** Of one request. Only its first such entry lists the markets: repeated in each, the list would multiply the reply. */
+/** For one request. Only the first unknown market is answered with the list, which would otherwise multiply the reply. */
 function judgeMarkets({ isMarket, marketList }: RequestRules): JudgeMarket {
   let isListed = false
   return (symbol) => {
@@ -175,7 +175,7 @@ function readMarketParams(
   return 'error' in more ? more : { type, market, ...more }
 }
 
-/** The params of the extended wire beside market; those that the channel does not know have been refused. */
+/** The params of the extended protocol besides market; params that the channel does not have were rejected before. */
 function readExtendedParams(
   params: Readonly<Record<string, unknown>>,
   publishedDepth: number,
@@ -208,7 +208,7 @@ function readHeartbeatParams(type: ChannelType, params: unknown): ChannelKey | E
   return { type, market: '' }
 }
 
-/** Longest piece of a client's text that a message repeats. */
+/** Maximum length of client text repeated in a message. */
 const SHOWN_LENGTH_MAX = 40
 
 function shown(text: string): string {
@@ -236,20 +236,20 @@ export function errorReply(error: StreamErrorCode, message: string): string {
   return JSON.stringify({ type: 'error', error, message })
 }
 
-/** The reply to what could not be answered because of a bug on our side. */
+/** The reply to a request that met a bug of the server. */
 export function internalErrorReply(): string {
   return errorReply('INTERNAL_SERVER_ERROR', STREAM_ERRORS.INTERNAL_SERVER_ERROR)
 }
 
-/** What became of an entry. */
+/** The outcome of an entry. */
 export interface EntryOutcome {
   readonly echo: string
   readonly problem: EntryProblem | undefined
-  /** Whether executions go on from the cursor that was given; undefined when that was not asked for. */
+  /** Whether the channel continues from the cursor in `resume`; undefined when the reply does not say. */
   readonly resumed?: boolean | undefined
 }
 
-/** The reply to subscribe or unsubscribe: each entry with the `type` and `params` that were sent, as they were sent. */
+/** The reply to subscribe or unsubscribe: each entry with its `type` and `params` as they were sent. */
 export function entriesReply(type: 'subscribe' | 'unsubscribe', outcomes: readonly EntryOutcome[]): string {
   const entries = outcomes.map(({ echo, problem: failure, resumed }) => {
     const outcome =
@@ -266,7 +266,7 @@ export function listReply(keys: readonly ChannelKey[]): string {
   return JSON.stringify({ type: 'subscription_list', channels: keys.map(entryOf) })
 }
 
-/** Why the subscriptions of a market ended without a request. */
+/** Why the server ended the subscriptions of a market. */
 export type MarketEnd = 'removed' | 'changed'
 
 const END_MESSAGES: Readonly<Record<MarketEnd, string>> = {
@@ -274,13 +274,13 @@ const END_MESSAGES: Readonly<Record<MarketEnd, string>> = {
   changed: 'the market was changed: subscribe again',
 }
 
-/** The unsolicited notice that these subscriptions have ended because their market was removed or changed. */
+/** The unsolicited notice that these subscriptions ended because their market was removed or changed. */
 export function endedNotice(keys: readonly ChannelKey[], end: MarketEnd): string {
   const channels = keys.map((key) => ({ ...entryOf(key), success: true, message: END_MESSAGES[end] }))
   return JSON.stringify({ type: 'unsubscribe', channels })
 }
 
 function entryOf({ type, market, depth, intervalMilliseconds }: ChannelKey): object {
-  // Members that are undefined are left out of the text.
+  // JSON.stringify leaves out undefined members.
   return market === '' ? { type } : { type, params: { market, depth, interval_ms: intervalMilliseconds } }
 }

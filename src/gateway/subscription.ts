@@ -104,6 +104,8 @@ export interface MarketChannel {
     hasSubscribers: readonly [base: boolean, extended: boolean],
     frames: TickFrame[],
   ): void
+  /** Whether the tick has something for the channel; `continues` and `advance` are called only then. */
+  readonly hasMoved: boolean
   /** Whether the frames of the tick come next for a current subscription. */
   continues(subscription: MarketSubscription, state: ChannelState): boolean
   /** Notes that the frames of the tick were sent. */

@@ -1,7 +1,7 @@
 /**
- * Says when the intervals of the extended wire are over. All ticks lie on one grid of the monotonic clock, so that
- * everyone with the same interval shares them and every second tick of 50 ms is one of 100 ms. After a stall an
- * interval that is over several times ticks once. It runs only while somebody wants it.
+ * Reports the ends of the throttle intervals of the extended protocol. All intervals are on one grid of the monotonic
+ * clock, so that all subscriptions with the same interval share one message and every second end of 50 ms is one of
+ * 100 ms. After a stall, an interval that ended several times is reported once. It runs only while it is needed.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import { EXTENDED_INTERVALS } from '../contract/channels.ts'
@@ -10,14 +10,14 @@ const GRID_MILLISECONDS = Math.min(...EXTENDED_INTERVALS)
 
 export class Ticker {
   readonly #clock: Clock
-  readonly #onTick: (intervals: ReadonlySet<number>) => boolean
+  readonly #onEnds: (intervals: ReadonlySet<number>) => boolean
   #timer: Timer | undefined
   #lastMilliseconds = 0
 
-  /** `onTick` gets the intervals (milliseconds) that are over and returns whether any more ticks are wanted. */
-  constructor(clock: Clock, onTick: (intervals: ReadonlySet<number>) => boolean) {
+  /** `onEnds` gets the intervals (milliseconds) that ended and returns whether the ticker is still needed. */
+  constructor(clock: Clock, onEnds: (intervals: ReadonlySet<number>) => boolean) {
     this.#clock = clock
-    this.#onTick = onTick
+    this.#onEnds = onEnds
   }
 
   start(): void {
@@ -33,15 +33,15 @@ export class Ticker {
 
   #scheduleNext(): void {
     const next = (Math.floor(this.#lastMilliseconds / GRID_MILLISECONDS) + 1) * GRID_MILLISECONDS
-    this.#timer = this.#clock.schedule(next - this.#clock.monotonicMilliseconds(), () => this.#tick())
+    this.#timer = this.#clock.schedule(next - this.#clock.monotonicMilliseconds(), () => this.#report())
   }
 
-  #tick(): void {
+  #report(): void {
     this.#timer = undefined
     const last = this.#lastMilliseconds
     const now = Math.max(last, this.#clock.monotonicMilliseconds())
     this.#lastMilliseconds = now
-    const over = EXTENDED_INTERVALS.filter((interval) => Math.floor(now / interval) > Math.floor(last / interval))
-    if (over.length === 0 || this.#onTick(new Set(over))) this.#scheduleNext()
+    const ended = EXTENDED_INTERVALS.filter((interval) => Math.floor(now / interval) > Math.floor(last / interval))
+    if (ended.length === 0 || this.#onEnds(new Set(ended))) this.#scheduleNext()
   }
 }

@@ -66,8 +66,12 @@ export class TopChannel implements MarketChannel {
     this.#cursor = this.#replica.topVersion
   }
 
+  get hasMoved(): boolean {
+    return this.#cursor !== this.#tickStartCursor
+  }
+
   continues({ encoding }: MarketSubscription, state: ChannelState): boolean {
-    return encoding === BASE || this.#cursor === this.#tickStartCursor || state.cursor === this.#tickStartCursor
+    return encoding === BASE || state.cursor === this.#tickStartCursor
   }
 
   advance(_subscription: MarketSubscription, state: ChannelState): void {

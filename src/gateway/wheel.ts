@@ -1,6 +1,6 @@
 /**
- * Spreads what every member gets once a period over slots of 20 ms, because ten thousand writes in one turn would stall
- * the loop for tens of milliseconds. A member's distance between two visits is the period, up to one slot.
+ * A timer wheel: visits every member once per period, spread over slots of 20 ms, because ten thousand writes in one
+ * tick would stall the event loop for tens of milliseconds. Two visits of a member are a period apart, up to one slot.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 
@@ -34,7 +34,7 @@ export class Wheel<Member> {
     this.#slotOf.set(member, this.#nextSlot)
     this.#nextSlot = (this.#nextSlot + 1) % this.#slots.length
     if (this.#timer === undefined) {
-      // Nobody was here: what the empty wheel did not visit is not made up for.
+      // Slots that passed while the wheel was empty are not visited.
       this.#visited = this.#slotsPassed()
       this.#timer = this.#scheduleNext()
     }
@@ -59,13 +59,13 @@ export class Wheel<Member> {
 
   #scheduleNext(): Timer {
     const due = this.#originMilliseconds + (this.#slotsPassed() + 1) * SLOT_MILLISECONDS
-    return this.#clock.schedule(due - this.#clock.monotonicMilliseconds(), () => this.#turn())
+    return this.#clock.schedule(due - this.#clock.monotonicMilliseconds(), () => this.#advance())
   }
 
-  #turn(): void {
+  #advance(): void {
     this.#timer = undefined
     const passed = this.#slotsPassed()
-    // After a stall no slot is visited twice: a beat that is late is one beat, not several.
+    // After a stall no slot is visited twice: a late heartbeat is sent once.
     const from = Math.max(this.#visited, passed - this.#slots.length)
     for (let slot = from; slot < passed; slot++) {
       const members = this.#slots[slot % this.#slots.length] as Set<Member>

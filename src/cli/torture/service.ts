@@ -18,7 +18,7 @@ import { newId } from '../../base/ids.ts'
 import { STREAM_SCOPE } from '../../contract/scopes.ts'
 import {
   authenticate,
-  type Doorway,
+  type HandshakeContext,
   refuseAdmission,
   refuseRequest,
   selectSubprotocol,
@@ -210,8 +210,8 @@ export class TortureService {
 
   /** `GET /v2/markets`, and `/` for clients that look at a refused handshake by a plain request. */
   async #answerResource(path: string | undefined, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const identity = await authenticate(request, this.#doorway)
-    let problem = identity instanceof Problem ? identity : refuseAdmission(identity, this.#doorway)
+    const identity = await authenticate(request, this.#context)
+    let problem = identity instanceof Problem ? identity : refuseAdmission(identity, this.#context)
     if (path === '/') problem ??= new Problem('upgrade_required', 'the stream is a WebSocket')
     else if (path !== '/v2/markets') problem = new Problem('not_found', 'this server has a stream and /v2/markets')
     if (problem !== undefined) {
@@ -245,9 +245,9 @@ export class TortureService {
     const failure = this.handshakeFailures.shift()
     const identity =
       failure === undefined
-        ? (refuseRequest(request) ?? (await authenticate(request, this.#doorway)))
+        ? (refuseRequest(request) ?? (await authenticate(request, this.#context)))
         : new Problem(failure.code, 'the scenario refuses this handshake', { headers: headersOf(failure) })
-    const refusal = identity instanceof Problem ? identity : refuseAdmission(identity, this.#doorway)
+    const refusal = identity instanceof Problem ? identity : refuseAdmission(identity, this.#context)
     attempt.status = refusal?.status ?? 101
     if (refusal === undefined) this.#accept(request, socket as Socket, head, identity as AccessToken, attempt)
     else socket.end(problemResponse(refusal, newId(), socket))
@@ -289,7 +289,7 @@ export class TortureService {
     })
   }
 
-  get #doorway(): Doorway {
+  get #context(): HandshakeContext {
     const verify = async (text: string): Promise<TokenVerdict> => {
       const token = this.#tokens.get(text)
       return token === undefined
