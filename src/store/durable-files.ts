@@ -1,11 +1,9 @@
 /**
- * The files of the embedded store, so that what PostgreSQL syncs is on the disk. PGlite runs PostgreSQL on Emscripten's
- * NODEFS, which has no `fsync`: every request for one succeeds without doing anything. This adds it, for files and
- * folders. It syncs a folder whose names changed with the next sync of any file, because PostgreSQL leaves that to the
- * file system. And after the first failure that PostgreSQL does not survive it refuses every change, because PGlite
- * swallows PostgreSQL's abort and would continue: what the memory holds then must not reach the disk, and no answer
- * counts. It relies on parts of PGlite that are not public, so the version of PGlite is pinned, and `init` throws where
- * one of those parts is missing.
+ * The file system of the embedded store, with a working `fsync`. PGlite runs PostgreSQL on Emscripten's NODEFS, where `fsync`
+ * succeeds without doing anything. This class syncs files and folders; a folder whose names have changed is synced with the
+ * next sync of any file, because PostgreSQL leaves that to the file system. After the first failure that aborts PostgreSQL it
+ * rejects every change, because PGlite ignores the abort and would continue with an inconsistent memory. It uses parts of
+ * PGlite that are not public, so the version of PGlite is pinned, and `init` throws when one of them is missing.
  */
 import { fsyncSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -49,11 +47,11 @@ interface FileNode {
 interface OpenFile {
   readonly node: FileNode
   readonly path: string
-  /** Descriptor of the host. */
+  /** The host's file descriptor. */
   readonly nfd: number
 }
 
-/** What is used of Emscripten's module; none of it is in PGlite's types. */
+/** The parts of Emscripten's module that are used; PGlite's types do not contain them. */
 interface EmscriptenModule {
   readonly NODEFS?: {
     readonly stream_ops: Operations
@@ -78,7 +76,7 @@ export class DurableFiles extends NodeFS {
   readonly #changedFolders = new Set<string>()
   #hasFailed = false
 
-  /** @param onFailure called once, within the operation that failed: it has to end the thread before any answer */
+  /** @param onFailure called once, within the operation that failed: it must end the thread before any answer */
   constructor(folder: string, onFailure: (error: unknown) => void) {
     super(folder)
     this.#onFailure = onFailure
@@ -89,13 +87,13 @@ export class DurableFiles extends NodeFS {
     return this.#newLogSegments.size
   }
 
-  /** A checkpoint has succeeded: recovery reads nothing of what was written before. */
+  /** Must be called after a checkpoint: recovery does not read older segments. */
   checkpointed(): void {
     this.#newLogSegments.clear()
   }
 
   override async init(pg: PGlite, options: EmscriptenOptions): Promise<{ emscriptenOpts: EmscriptenOptions }> {
-    // A crash may leave it empty, and PostgreSQL does not start then. The data lock decides who may use the folder.
+    // A crash may leave it empty, and PostgreSQL would not start. The data lock protects the folder instead.
     rmSync(join(this.rootDir, 'postmaster.pid'), { force: true })
     const { emscriptenOpts } = await super.init(pg, options)
     const add = (module: unknown): void => this.#addSync(module as EmscriptenModule)
@@ -147,7 +145,7 @@ export class DurableFiles extends NodeFS {
       if (segment !== undefined) this.#newLogSegments.add(segment)
       return open(file)
     }
-    // An error without a number would reach PostgreSQL as success, and one that is not Emscripten's not at all.
+    // PostgreSQL would see an error without a number as success, and would not see one that is not Emscripten's.
     for (const operations of [files, names]) {
       for (const [name, operation] of Object.entries(operations)) {
         operations[name] = (...parameters) => {
@@ -195,7 +193,7 @@ export async function openDurably(
       return false
     },
   })
-  // Recovery ends with a checkpoint, and so did the last clean end.
+  // Recovery and a clean shutdown end with a checkpoint.
   files.checkpointed()
   return opened
 }

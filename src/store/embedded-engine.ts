@@ -1,9 +1,9 @@
 /**
- * The life of the embedded store's thread: start, one statement at a time, restart when it dies or does not answer.
- * PGlite cannot cancel a statement, so a statement over its time ends the thread and a new one opens the same folder,
- * which is the same path as a crash: what was committed is there, the open transaction is gone. A full disk, or a lack
- * of memory or file descriptors, ends the thread too; the next one is started when there are enough of them. It never
- * repeats a statement, and never runs two threads on one folder.
+ * The lifecycle of the embedded store's thread: start, one statement at a time, restart when it exits or does not answer.
+ * PGlite cannot cancel a statement, so a timeout ends the thread and a new one opens the same folder, as after a crash:
+ * committed transactions are kept, the open one is lost. Lack of disk space, memory or file descriptors also ends the
+ * thread; the next one is started when they are available. It never repeats a statement, and never runs two threads on one
+ * folder.
  */
 import { existsSync } from 'node:fs'
 import { mkdir, rename, rm, statfs, writeFile } from 'node:fs/promises'
@@ -30,11 +30,11 @@ import { copyTemplate } from './store-template.ts'
 
 export interface EngineListener {
   onNotification(channel: string, payload: string): void
-  /** The thread is gone, with every commit that was not flushed. */
+  /** Called when the thread is lost, with every commit that was not flushed. */
   onLost(reason: string): void
-  /** A new thread took over; it listens on the channels that `channels` named. */
+  /** Called when a new thread is ready; it listens on the channels of `channels`. */
   onRestart(): void
-  /** Channels that a starting thread is to listen on. */
+  /** The channels on which a new thread listens. */
   channels(): readonly string[]
 }
 
@@ -51,7 +51,7 @@ interface Pending {
   readonly timer: Timer
 }
 
-/** One life of the thread; a session holds on to it and fails when it is not the present one any more. */
+/** One instance of the thread; a session keeps it and fails when it is no longer the current one. */
 export type EngineLife = Worker
 
 export class EmbeddedEngine {
@@ -59,9 +59,9 @@ export class EmbeddedEngine {
   #life: Worker | undefined
   #pending: Pending | undefined
   #closing = false
-  /** Settles with the next state: a thread that is ready, or none for good. */
+  /** Settles with the next state: a thread that is ready, or closed. */
   #restarting: Promise<void> | undefined
-  /** Settles with that, or when the first start fails. */
+  /** Settles with the next state, or when the first start fails. */
   #firstRestart: Promise<void> | undefined
   #firstRestartFailed: () => void = () => undefined
   /** Why there is no thread; empty while there is one. */
@@ -74,12 +74,12 @@ export class EmbeddedEngine {
     this.#options = options
   }
 
-  /** The thread that answers now; undefined while there is none. */
+  /** The current thread; undefined while there is none. */
   get life(): EngineLife | undefined {
     return this.#life
   }
 
-  /** Why no thread answers; undefined while one does. */
+  /** Why there is no thread; undefined while there is one. */
   get problem(): string | undefined {
     return this.#life === undefined ? this.#problem : undefined
   }
@@ -91,7 +91,7 @@ export class EmbeddedEngine {
     this.#life = await this.#startWorker(folder)
   }
 
-  /** Waits, at most that long, until a thread answers or a start has failed. */
+  /** Waits until a thread is ready or a start has failed, up to the given time. */
   async ready(waitMillisecondsMax: number): Promise<EngineLife> {
     if (this.#life === undefined && this.#firstRestart !== undefined && !this.#isDown && waitMillisecondsMax > 0) {
       await this.#before(waitMillisecondsMax, this.#firstRestart)
@@ -106,9 +106,9 @@ export class EmbeddedEngine {
   }
 
   /**
-   * Runs one statement in that life. Over its time the thread is ended, and the caller's work with it.
+   * Runs one statement in that thread. A timeout ends the thread, and the caller's transaction with it.
    *
-   * @param isFlushDeferred whether what it commits is durable only with the next flush
+   * @param isFlushDeferred whether its commit becomes durable only with the next flush
    */
   run(
     life: EngineLife,
@@ -120,7 +120,7 @@ export class EmbeddedEngine {
     return new Promise((resolve, reject) => {
       const { clock } = this.#options
       const timer = clock.schedule(millisecondsMax, () => {
-        // After a pause of our own process the answer may be there already, unread.
+        // After a pause of this process the answer may have arrived and not been read yet.
         clock.endOfTurn(() => {
           if (this.#pending === pending) this.#lose(life, `a statement took more than ${millisecondsMax} ms`)
         })
@@ -150,9 +150,9 @@ export class EmbeddedEngine {
   }
 
   /**
-   * A new database is made beside its place, from the template or else by a thread of its own, and moved there when it is
-   * complete and durable: a kill or a loss of power on the way leaves nothing half made, and the 400 MB that making one
-   * takes end with that thread.
+   * Creates a new database in a temporary folder, from the template or in a separate thread, and renames it when it is
+   * complete and durable: a kill or a loss of power leaves no partial database, and the 400 MB of memory that creating one
+   * needs are freed with that thread.
    */
   async #makeFolder(folder: string): Promise<void> {
     const draft = `${folder}.new`
@@ -168,7 +168,7 @@ export class EmbeddedEngine {
     }
   }
 
-  /** Has the thread close its folder, for as long as that may take. */
+  /** Lets the thread close its folder, up to the time limit. */
   async #end(worker: Worker): Promise<void> {
     const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
     worker.postMessage({ text: null, parameters: [], isFlushDeferred: false } satisfies WorkerRequest)
@@ -204,8 +204,8 @@ export class EmbeddedEngine {
     this.#lose(worker, message, true)
   }
 
-  /** @param needsRoom whether it was lost for want of disk, memory or descriptors: the next start waits for them */
-  #lose(worker: Worker, reason: string, needsRoom = false): void {
+  /** @param lacksResources whether it was lost for lack of disk space, memory or descriptors: the next start waits for them */
+  #lose(worker: Worker, reason: string, lacksResources = false): void {
     if (worker !== this.#life) return
     this.#life = undefined
     this.#problem = reason
@@ -215,7 +215,7 @@ export class EmbeddedEngine {
     const failed = new Promise<void>((resolve) => {
       this.#firstRestartFailed = resolve
     })
-    this.#restarting = this.#restart(worker, needsRoom).finally(() => {
+    this.#restarting = this.#restart(worker, lacksResources).finally(() => {
       this.#restarting = undefined
     })
     this.#firstRestart = Promise.race([this.#restarting, failed])
@@ -228,13 +228,13 @@ export class EmbeddedEngine {
     pending?.reject(new StoreUnavailable(`the embedded store was lost: ${reason}`))
   }
 
-  async #restart(lost: Worker, needsRoom: boolean): Promise<void> {
+  async #restart(lost: Worker, lacksResources: boolean): Promise<void> {
     const { log, clock, folder, listener } = this.#options
     const startedMilliseconds = clock.monotonicMilliseconds()
     await lost.terminate()
     for (let attempt = 1; !this.#closing; attempt++) {
       try {
-        if (needsRoom) await requireFreeSpace(folder)
+        if (lacksResources) await requireFreeSpace(folder)
         const worker = await this.#startWorker(folder)
         if (this.#closing) {
           await worker.terminate()
@@ -246,7 +246,7 @@ export class EmbeddedEngine {
         listener.onRestart()
         return
       } catch (error) {
-        // One line for an outage, and one when its reason changes.
+        // One log line per outage, and one when its reason changes.
         const problem = error instanceof Error ? error.message : String(error)
         if (!this.#isDown || problem !== this.#problem) log.error({ err: error }, 'store restart failed')
         this.#isDown = true
@@ -303,13 +303,13 @@ function isOutOfResources(sqlState: string): boolean {
   return sqlState.startsWith('53') || sqlState.startsWith('58')
 }
 
-/** Fails while the store could not write: opening the folder needs a descriptor, and recovery some space. */
+/** Fails while the store cannot write: opening the folder needs a descriptor, and recovery disk space. */
 async function requireFreeSpace(folder: string): Promise<void> {
   const { bavail, bsize } = await statfs(folder)
   if (bavail * bsize < FREE_BYTES_MIN) {
     throw new StoreUnavailable(`the disk of the store has ${bavail * bsize} bytes left, fewer than ${FREE_BYTES_MIN}`)
   }
-  // Quotas and descriptors are seen only by trying.
+  // Disk quotas and descriptor limits are detected only by writing.
   const probe = `${folder}.probe`
   try {
     await writeFile(probe, Buffer.alloc(PROBE_BYTES))

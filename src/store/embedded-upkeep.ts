@@ -1,8 +1,8 @@
 /**
- * What a PostgreSQL server does beside its sessions and PGlite does not: checkpoints, without which the log grows until
- * the store is closed, and vacuum and analyze, without which deleted rows keep their place and plans grow worse. Each is
- * one statement in a turn of its own, begun while no caller waits; the log alone forces one. A statement that fails is
- * logged and due again at the next look.
+ * Background maintenance that a PostgreSQL server does and PGlite does not: checkpoints, without which the write-ahead log
+ * grows until the store is closed, and vacuum and analyze, without which tables grow and plans become worse. Each is one
+ * statement, started while no caller waits; only the size of the log forces a checkpoint. A failed statement is logged and
+ * repeated at the next check.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -11,7 +11,7 @@ import { UPKEEP_MILLISECONDS } from './limits.ts'
 /** 16 MB each: a checkpoint when the store is idle, and one in any case. Recovery reads as much after a crash. */
 const IDLE_LOG_SEGMENTS = 4
 const LOG_SEGMENTS_MAX = 16
-/** A checkpoint of what little was written, so that a start after a crash is quick. */
+/** A checkpoint also after few writes, so that a start after a crash is quick. */
 const CHECKPOINT_MILLISECONDS = 3_600_000
 
 /** As of PostgreSQL's own autovacuum, with a larger floor: small tables are read quickly in any state. */
@@ -28,7 +28,7 @@ export interface UpkeepOptions {
   readonly isIdle: () => boolean
   /** Segments of the log begun since the last checkpoint. */
   readonly newLogSegments: () => number
-  /** Runs one statement in a turn of its own. */
+  /** Runs one statement between those of callers. */
   readonly execute: (text: string) => Promise<readonly Record<string, unknown>[]>
 }
 
@@ -60,7 +60,7 @@ export class EmbeddedUpkeep {
     this.#timer?.cancel()
   }
 
-  /** Does what is due, at most one checkpoint and one table. */
+  /** Runs the maintenance that is due, at most one checkpoint and one table. */
   async run(): Promise<void> {
     const { isIdle, execute } = this.#options
     if (this.#isCheckpointDue()) await this.#timed('checkpoint')

@@ -1,7 +1,7 @@
 /**
- * The embedded engine of the store: PGlite on a folder, in a thread of its own. One session serves all callers, so calls
- * take turns; a transaction holds its turn from begin to commit. What it promises is written at `Db`; what it has
- * answered also survives a loss of power, because a commit is synced before its answer (`durable-files`), together with
+ * The embedded engine of the store: PGlite on a folder, in its own thread. One database session serves all
+ * callers, so they are queued; a transaction holds it from begin to commit. Guarantees are documented at `Db`; commits also
+ * survive a loss of power, because a commit is synced before its answer (`durable-files`), together with
  * those of later callers (`group-commit`). The folder belongs to one process, which `data-lock` enforces.
  */
 import type { Clock } from '../base/clock.ts'
@@ -17,7 +17,7 @@ import { createQueries, type Session, sql, type TransactionOptions } from './sql
 import { TurnQueue } from './turn-queue.ts'
 
 export interface EmbeddedOptions {
-  /** The folder PGlite keeps its data in; made when it does not exist. */
+  /** The data folder; created when it does not exist. */
   readonly folder: string
   readonly log: Log
   readonly clock: Clock
@@ -81,7 +81,7 @@ export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Pro
       closed = true
       upkeep.stop()
       await engine.close(turns.close())
-      // A turn that did not end in time has kept the commits before it from their flush.
+      // A caller that did not finish in time has prevented the flush of earlier commits.
       group.lost('it was closed')
     },
   }
@@ -89,7 +89,7 @@ export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Pro
 
 type Acquire = (options: TransactionOptions) => Promise<Session>
 
-/** Takes a turn, and gives the session of that turn. */
+/** Waits for the database session, and returns a caller's session on it. */
 function createAcquire({ engine, turns, group, clock }: Omit<Turn, 'life'> & { readonly clock: Clock }): Acquire {
   return async ({ statementMillisecondsMax }) => {
     const patienceMilliseconds = statementMillisecondsMax ?? STATEMENT_MILLISECONDS_MAX
@@ -111,7 +111,7 @@ function createAcquire({ engine, turns, group, clock }: Omit<Turn, 'life'> & { r
   }
 }
 
-/** One statement of upkeep, outside of any transaction. */
+/** One maintenance statement, outside of any transaction. */
 async function executeAlone(acquire: Acquire, text: string): Promise<readonly Record<string, unknown>[]> {
   const session = await acquire({ statementMillisecondsMax: UPKEEP_STATEMENT_MILLISECONDS_MAX })
   try {
@@ -127,7 +127,7 @@ async function unlisten(
   listeners: NotificationListeners,
 ): Promise<void> {
   await queries.transaction(async (transaction) => {
-    // A listener may have been added while this waited for its turn.
+    // A listener may have been added meanwhile.
     if (!listeners.has(channel)) await sql`unlisten ${sql.id(channel)}`.execute(transaction)
   })
 }
@@ -139,10 +139,10 @@ interface Turn {
   readonly group: GroupCommit
 }
 
-/** What changes nothing that would have to be durable: no function of the schema writes. */
+/** Commands that write nothing: no function of the schema writes. */
 const READING = /^\s*(?:select|begin|commit|rollback)\b/i
 
-/** The only session, for as long as this life of the thread lasts. */
+/** The only database session, while this instance of the thread lives. */
 function heldConnection({ engine, life, turns, group }: Turn): HeldConnection {
   const isFlushDeferred = turns.waiting > 0
   const mayHaveSeenUnflushed = isFlushDeferred || group.isOpen

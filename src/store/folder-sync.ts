@@ -1,13 +1,12 @@
 /**
- * Folders of files on the host: makes them, and the names in them, durable (what `fsync` of POSIX promises), and copies
- * them.
+ * Makes files and folders of the host durable (`fsync`), and copies folders.
  */
 import { closeSync, constants, type Dirent, fsyncSync, mkdirSync, openSync, readdirSync } from 'node:fs'
 import { copyFile, open } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { hasCode } from '../base/error-code.ts'
 
-/** Syncs one file, or the names in one folder. What is gone by now has nothing to keep. */
+/** Syncs one file, or the names in one folder; a missing one is ignored. */
 export function syncPath(path: string): void {
   let descriptor: number
   try {
@@ -23,7 +22,7 @@ export function syncPath(path: string): void {
   }
 }
 
-/** Enough to keep every thread of the runtime's pool at work: the disk answers several calls at once. */
+/** Enough to use every thread of Node's pool: the disk serves several calls at once. */
 const CALLS_AT_ONCE = 16
 
 /** Syncs every file in a folder and below, and every folder: a thousand in 0.3 s, 3 s one after the other. */
@@ -40,13 +39,13 @@ export async function syncTree(folder: string): Promise<void> {
 }
 
 /**
- * Copies the files and folders below `source` to a folder that does not exist yet; its folders are their owner's alone.
+ * Copies the files and folders below `source` to a folder that does not exist yet; only the owner can read its folders.
  * Does not sync. A thousand files take an eighth of the processor time of `cp` of `node:fs/promises`.
  */
 export async function copyTree(source: string, target: string): Promise<void> {
   const { files, folders } = listTree(source)
   const inTarget = (path: string): string => join(target, relative(source, path))
-  // A folder stands in the list before what it contains.
+  // The list contains a folder before its content.
   for (const folder of folders) mkdirSync(inTarget(folder), { mode: 0o700 })
   await severalAtOnce(files, (path) => copyFile(path, inTarget(path)))
 }
