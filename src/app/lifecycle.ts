@@ -1,6 +1,6 @@
 /**
  * The life cycle of the process. Started parts are stopped once, in reverse order; a part that fails to stop does not
- * prevent the others from stopping. SIGINT and SIGTERM end the process with exit code 0 after everything has stopped; a
+ * prevent the others from stopping. SIGINT and SIGTERM end the process after everything has stopped, with exit code 0, or 1 when a part failed to stop; a
  * second signal, at least a second later, ends it at once; an uncaught error ends it with 1 after one log line. SIGHUP
  * reloads the configuration, unless the terminal that the process was started in has hung up: then it ends the process.
  * systemd is notified of each state.

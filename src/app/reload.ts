@@ -2,7 +2,7 @@
  * Reloads the configuration of a running service. The table of settings marks the keys that are live; a changed key that is
  * not live keeps its old value and is logged. A configuration with a problem changes nothing, and neither does one that
  * looks truncated: an empty file, or one without markets while some are served. A reload is applied synchronously, so two
- * reloads never mix. Values are never logged, only keys.
+ * reloads never mix. Secrets are compared and never logged.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../base/clock.ts'
