@@ -1,6 +1,6 @@
 /**
- * How this process converts: by the configuration in force and its live books, for the worker and for deposits that are
- * converted as they are credited alike. What both do is counted together.
+ * Creates the converter of this process, which prices by the current configuration and the live books. The runner of
+ * orchestrations and the deposits that are converted when they are credited share it, and its metrics count both.
  */
 import type { Clock } from '../base/clock.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
