@@ -404,10 +404,10 @@ describe('the sources of the markets', () => {
     const { url, close } = await startListingVenue([listedPair('BTC/USD')])
     const markets = ['BTC', 'XXX'].map((base) => market(base, `kraken:${base}/USD`))
     const flags = ['--data_dir', folder, ...ANY_PORTS, '--feeds.kraken.url', url, '--markets', JSON.stringify(markets)]
-    const told = await doctor(...flags)
+    const outcome = await doctor(...flags)
     close()
-    expect(told.error).toBe('checks failed: sources')
-    expect(told.named('sources')).toEqual([
+    expect(outcome.error).toBe('checks failed: sources')
+    expect(outcome.named('sources')).toEqual([
       { verdict: 'ok', name: 'sources', detail: '1 of those that markets name are listed by their venues' },
       {
         verdict: 'bad',

@@ -111,8 +111,8 @@ it('a reload adds a market that can be subscribed, notifies subscribers of a rem
   configure({ markets: [SOL, BTC] })
   expect(await reload('markets changed')).toMatchObject({ added: ['SOLUSD'], removed: ['ETHUSD'] })
   await client.until('the word', ({ type }) => type === 'unsubscribe')
-  const told = client.messages.filter(({ type }) => type === 'unsubscribe')
-  expect(told).toEqual([
+  const notices = client.messages.filter(({ type }) => type === 'unsubscribe')
+  expect(notices).toEqual([
     {
       type: 'unsubscribe',
       channels: [

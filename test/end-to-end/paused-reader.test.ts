@@ -69,10 +69,10 @@ describe('a subscriber that pauses', () => {
       for (const { client } of paused) client.pause()
       const atPause = messagesOf(paused)
       for (const reader of paused) await untilNothingIsTaken(service, reader, going.client)
-      const commitsAtBehind = commitsOf(service, names)
-      const queue = await pass(service, going.client, () => commitsSince(commitsAtBehind))
+      const commitsAtLag = commitsOf(service, names)
+      const queue = await pass(service, going.client, () => commitsSince(commitsAtLag))
       expect(messagesOf(paused)).toEqual(atPause)
-      const commitsWhileBehind = commitsSince(commitsAtBehind)
+      const commitsWhileLagging = commitsSince(commitsAtLag)
       for (const reader of paused) expect(await connectionOf(service, reader)).toMatchObject({ behind: true })
       const atResume = targetsOf(service, names)
       for (const { client } of paused) client.resume()
@@ -80,7 +80,7 @@ describe('a subscriber that pauses', () => {
 
       const conflatedCommits = paused.map(({ judge }) => judge.conflatedCommits)
       const { bytes } = going.client.counts
-      console.log(JSON.stringify({ bytes, commitsWhileBehind, conflatedCommits, queueBytesMax: queue.bytesMax }))
+      console.log(JSON.stringify({ bytes, commitsWhileLagging, conflatedCommits, queueBytesMax: queue.bytesMax }))
       for (const { client, judge } of [going, ...paused]) {
         judge.compareWhole(client)
         expect(client.problems).toEqual([])
@@ -88,7 +88,7 @@ describe('a subscriber that pauses', () => {
         expect(client.closed).toBeUndefined()
       }
       expect(service.record.problems).toEqual([])
-      for (const merged of conflatedCommits) expect(merged).toBeGreaterThan(0.9 * commitsWhileBehind)
+      for (const conflated of conflatedCommits) expect(conflated).toBeGreaterThan(0.9 * commitsWhileLagging)
       // Nothing that passed was kept for them: only a version per subscription, and the reply that is partly sent.
       expect(queue.bytesMax).toBeLessThan((1 + paused.length) * (OUTBOX_BYTES_MAX + REPLY_BYTES_MAX))
 

@@ -76,10 +76,10 @@ const EXCHANGES: readonly Exchange[] = [
     framesPerRest: 2,
     start: async (options) => {
       const checksums = new Map<string, string>()
-      const onPlayed = (score: Script, outgoing: Outgoing | undefined, index: number) => {
+      const onPlayed = (script: Script, outgoing: Outgoing | undefined, index: number) => {
         const checksum = /"checksum":(-?[0-9]+)/.exec(outgoing?.text ?? '')?.[1]
-        if (checksum !== undefined) checksums.set(score.symbol, checksum)
-        options.onPlayed?.(score, outgoing, index)
+        if (checksum !== undefined) checksums.set(script.symbol, checksum)
+        options.onPlayed?.(script, outgoing, index)
       }
       const names: Record<string, string> = { 'BTC-USD-220527': 'BTCF-USD', 'UNI-USD-SWAP': 'UNIS-USD' }
       const recordings = okxRecordings().map((one) => renamed(one, names[one.instId] ?? one.instId))
@@ -94,10 +94,10 @@ const EXCHANGES: readonly Exchange[] = [
     start: async (options) => {
       const recordings = binanceRecordings()
       const updateIds = new Map<string, number>()
-      const onPlayed = (score: Script, outgoing: Outgoing | undefined, index: number) => {
+      const onPlayed = (script: Script, outgoing: Outgoing | undefined, index: number) => {
         const id = /"u":([0-9]+)/.exec(outgoing?.text ?? '')?.[1]
-        if (id !== undefined) updateIds.set(score.symbol, Number(id))
-        options.onPlayed?.(score, outgoing, index)
+        if (id !== undefined) updateIds.set(script.symbol, Number(id))
+        options.onPlayed?.(script, outgoing, index)
       }
       const server = await startBinanceServer({ ...options, onPlayed, recordings })
       return { server, oracle: { said: (symbol) => bestSaid(recordings, symbol, updateIds.get(symbol)), found: best } }

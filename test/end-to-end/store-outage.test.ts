@@ -231,11 +231,11 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
       await begin()
       await untilAnswered(ready, 503)
       const from = performance.now()
-      const beats = streams.map(({ client }) => client.counts.heartbeats)
+      const heartbeats = streams.map(({ client }) => client.counts.heartbeats)
       const isEnough = () =>
         load.of('write', from).length >= REFUSED_MIN &&
         load.of('readiness', from).length > 0 &&
-        streams.every(({ client }, index) => client.counts.heartbeats > (beats[index] as number))
+        streams.every(({ client }, index) => client.counts.heartbeats > (heartbeats[index] as number))
       await passing(DOWN_MILLISECONDS)
       while (!isEnough()) await passing(20)
       // A request made now is answered before the store is back.

@@ -174,7 +174,7 @@ function run(seed: number, depth: number, steps: number): RunResult {
   const sum = (count: (actor: Actor) => number) => actors.reduce((total, actor) => total + count(actor), 0)
   return {
     updates: sum(({ witness }) => witness.counts.updates),
-    merged: sum(({ witness }) => witness.counts.merged),
+    merged: sum(({ witness }) => witness.counts.conflated),
     continued: sum(({ witness }) => witness.counts.continued),
     digests: sum(({ witness }) => witness.counts.digests),
     stale: sum(({ witness }) => witness.counts.stale),

@@ -13,7 +13,7 @@ interface Honest {
   /** Text of the book of the first market after each of its messages, by the time of the message. */
   readonly books: Map<string, string>
   /** When the last heartbeat arrived, and the CPU time of the service until then. */
-  beat: { readonly atMilliseconds: number; readonly busyMilliseconds: number }
+  heartbeat: { readonly atMilliseconds: number; readonly busyMilliseconds: number }
 }
 
 interface HonestOptions {
@@ -67,7 +67,7 @@ export class HonestClients {
         await client.until('a later book', () => client.book(this.#market).time > time)
         const held = [...books.keys()].filter((candidate) => candidate <= time).at(-1)
         if (held === undefined || books.get(held) !== text) {
-          throw new Error(`honest client ${index} held at ${held} another book than a newcomer was told at ${time}`)
+          throw new Error(`honest client ${index} had another book at ${held} than a new client received at ${time}`)
         }
       }
       await this.#compareExecutions()
@@ -109,14 +109,14 @@ export class HonestClients {
     const books = new Map<string, string>()
     const honest: Honest = {
       books,
-      beat: this.#now(),
+      heartbeat: this.#now(),
       client: await SampleClient.connect({
         wsUrl,
         token,
         ...(ca === undefined ? {} : { ca }),
         onMessage: (message, client) => {
           if (!('channel' in message)) return
-          if (message.channel === 'heartbeat') this.#beat(honest)
+          if (message.channel === 'heartbeat') this.#heartbeat(honest)
           if (message.channel !== 'market_data' || message.payload.market !== this.#market) return
           const book = client.book(this.#market)
           books.set(book.time, JSON.stringify([sortedLevels(book, 'bids'), sortedLevels(book, 'asks')]))
@@ -128,15 +128,15 @@ export class HonestClients {
     const { client } = honest
     await client.subscribeAll(...markets)
     await client.until('the books', () => markets.every((market) => client.book(market).isComplete))
-    honest.beat = this.#now()
+    honest.heartbeat = this.#now()
     return honest
   }
 
-  #beat(honest: Honest): void {
-    const { beat } = honest
-    honest.beat = this.#now()
-    const passed = honest.beat.atMilliseconds - beat.atMilliseconds
-    const worked = honest.beat.busyMilliseconds - beat.busyMilliseconds
+  #heartbeat(honest: Honest): void {
+    const { heartbeat } = honest
+    honest.heartbeat = this.#now()
+    const passed = honest.heartbeat.atMilliseconds - heartbeat.atMilliseconds
+    const worked = honest.heartbeat.busyMilliseconds - heartbeat.busyMilliseconds
     this.beatGapMillisecondsMax = Math.max(this.beatGapMillisecondsMax, Math.min(passed, worked))
   }
 

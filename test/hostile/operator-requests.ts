@@ -8,7 +8,7 @@ import { checkAnswer } from './handshakes.ts'
 import { exchange } from './raw-peer.ts'
 
 const BODY_BYTES_MAX = 1_048_576
-const NOBODY = '00000000-0000-4000-8000-000000000000'
+const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000'
 
 interface Route {
   readonly path: string
@@ -21,13 +21,13 @@ interface Route {
 
 const ROUTES: readonly Route[] = [
   { path: '/customers', method: 'POST', last: 400 },
-  { path: `/customers/${NOBODY}`, method: 'PATCH', last: 404 },
+  { path: `/customers/${UNKNOWN_ID}`, method: 'PATCH', last: 404 },
   { path: '/customers/not-an-id', method: 'PATCH', last: 404 },
-  { path: `/customers/${NOBODY}/clients`, method: 'POST', last: 404 },
-  { path: `/clients/${NOBODY}`, method: 'PATCH', last: 404 },
+  { path: `/customers/${UNKNOWN_ID}/clients`, method: 'POST', last: 404 },
+  { path: `/clients/${UNKNOWN_ID}`, method: 'PATCH', last: 404 },
   { path: '/clients/__proto__', method: 'PATCH', last: 404 },
   { path: "/clients/'%20OR%201=1", method: 'PATCH', last: 404 },
-  { path: `/clients/${NOBODY}/secrets`, method: 'DELETE', refused: 405, last: 405 },
+  { path: `/clients/${UNKNOWN_ID}/secrets`, method: 'DELETE', refused: 405, last: 405 },
   { path: '/customers', method: 'DELETE', refused: 405, last: 405 },
   { path: '/nothing', method: 'POST', refused: 404, last: 404 },
   { path: '/__proto__', method: 'POST', refused: 404, last: 404 },

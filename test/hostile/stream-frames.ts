@@ -224,7 +224,7 @@ const TRICKS: readonly Trick[] = [
     make: () => closes(3_000, { opcode: close, payload: closePayload(3_000, 'x'.repeat(123)) }),
   },
   {
-    name: 'pongs that nobody asked for',
+    name: 'unsolicited pongs',
     make: () => replies(LISTED, { opcode: pong, payload: 'x' }, { opcode: pong }, { opcode: text, payload: LIST }),
   },
   {

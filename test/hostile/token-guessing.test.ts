@@ -58,11 +58,11 @@ describe('guessing a client secret', () => {
   it('is answered identically for an existing, an unknown and a disabled client, however often', async () => {
     const { reader, unlisted } = siege.field
     await siege.service.operator.call('PATCH', `/clients/${unlisted.clientId}`, { enabled: false })
-    const nobody = '00000000-0000-4000-8000-000000000000'
+    const unknownId = '00000000-0000-4000-8000-000000000000'
     for (let count = 0; count < FAILURES_FREE + 3; count++) {
       const [there, notThere, disabled] = [
         telling(await ask('127.0.0.10', wrong(reader.clientId))),
-        telling(await ask('127.0.0.10', wrong(nobody))),
+        telling(await ask('127.0.0.10', wrong(unknownId))),
         // Even with the right secret.
         telling(await ask('127.0.0.10', unlisted)),
       ]
@@ -100,7 +100,7 @@ describe('guessing a client secret', () => {
     const guesses = BURST + 200
     const guess = async (from: number): Promise<void> => {
       for (let count = from; count < guesses; count += 20)
-        answers.push(await ask('127.0.0.13', wrong(`nobody-${count}`)))
+        answers.push(await ask('127.0.0.13', wrong(`unknown-${count}`)))
     }
     const begin = performance.now()
     await Promise.all(Array.from({ length: 20 }, (_, from) => guess(from)))

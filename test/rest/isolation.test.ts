@@ -35,14 +35,14 @@ interface Known {
 describe(`customers of one service (seed ${SEED})`, () => {
   const random = new Random(SEED)
   let node: RestNode
-  const everybody: Known[] = []
+  const customers: Known[] = []
 
   beforeAll(async () => {
     node = await RestNode.open({ flags: ALL_KEYS })
     for (let index = 0; index < 3; index++) {
       const customer = await node.newCustomer()
       const known: Known = { customer, accounts: [], profiles: [], addresses: [], rules: [], transfers: [] }
-      everybody.push(known)
+      customers.push(known)
       const others = 2 + random.integer(6)
       for (let made = 0; made < others; made++) {
         const { accountId, profileId } = await newAccount(customer, random.pick(['alice', 'bob']))
@@ -73,7 +73,7 @@ describe(`customers of one service (seed ${SEED})`, () => {
   }
 
   const any = (kind: 'accounts' | 'profiles' | 'addresses' | 'rules' | 'transfers') =>
-    random.pick(random.pick(everybody)[kind])
+    random.pick(random.pick(customers)[kind])
 
   function randomQuery(path: string): URLSearchParams {
     const query = new URLSearchParams()
@@ -111,7 +111,7 @@ describe(`customers of one service (seed ${SEED})`, () => {
   it('list their own matching records and no others', async () => {
     let found = 0
     for (let question = 0; question < QUESTIONS; question++) {
-      const { customer, ...own } = random.pick(everybody)
+      const { customer, ...own } = random.pick(customers)
       const path = random.pick([ACCOUNTS, ADDRESSES, RULES, TRANSFERS])
       const kind = KINDS[path] as 'accounts' | 'addresses' | 'rules' | 'transfers'
       const query = randomQuery(path)
@@ -119,7 +119,7 @@ describe(`customers of one service (seed ${SEED})`, () => {
       const what = `question ${question}: ${path}?${query}`
       expect(answer.status, what).toBe(200)
       // The address created for a rule is listed too, under an id that no response contained before.
-      const foreign = everybody.filter((other) => other.customer !== customer)
+      const foreign = customers.filter((other) => other.customer !== customer)
       for (const { profiles, accounts, addresses, rules, transfers } of foreign) {
         for (const id of [...profiles, ...accounts, ...addresses, ...rules, ...transfers])
           expect(answer.text, what).not.toContain(id)
@@ -135,7 +135,7 @@ describe(`customers of one service (seed ${SEED})`, () => {
   }, 600_000)
 
   it('get the same response for a record of another customer as for one that does not exist', async () => {
-    const [mine, theirs] = everybody as [Known, Known]
+    const [mine, theirs] = customers as [Known, Known]
     const { customer } = mine
     const account = (id: string) => customer.call('GET', `${ACCOUNTS}/${id}`)
     const change = (id: string) => customer.call('PUT', ACCOUNTS, { id, description: 'mine now' })

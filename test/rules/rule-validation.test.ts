@@ -266,10 +266,10 @@ describe('the checks of a request', () => {
   it('include content before records: 400, then 404, then 409', async () => {
     const taken = body()
     await customer.call('POST', RULES, taken)
-    const nobody = '018f0000-0000-7000-8000-000000000000'
-    const three = await create({ ref_id: taken.ref_id, profile_id: nobody, destination_asset: 'EUR' })
+    const unknownId = '018f0000-0000-7000-8000-000000000000'
+    const three = await create({ ref_id: taken.ref_id, profile_id: unknownId, destination_asset: 'EUR' })
     expect(three.status).toBe(400)
-    expect((await create({ ref_id: taken.ref_id, profile_id: nobody })).status).toBe(404)
+    expect((await create({ ref_id: taken.ref_id, profile_id: unknownId })).status).toBe(404)
     expect((await create({ ref_id: taken.ref_id })).status).toBe(409)
   })
 })

@@ -201,7 +201,7 @@ class Soak {
     for (const [market, sources] of stage.aggregates) {
       const [[venue]] = sources as [readonly [string, string]]
       const truth = stage.truths.get(venue) as VenueHistory
-      const books = sources.map(([name, symbol]) => (stage.truths.get(name) as VenueHistory).score(symbol).levels())
+      const books = sources.map(([name, symbol]) => (stage.truths.get(name) as VenueHistory).script(symbol).levels())
       const allowed = new Set(permutations(books).map((order) => truth.text(plainAggregate(order, SOAK_DEPTH))))
       const state = () => truth.text(reader.book(market))
       await expect(

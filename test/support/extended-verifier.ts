@@ -55,7 +55,7 @@ export class ExtendedVerifier {
   readonly counts = {
     snapshots: 0,
     updates: 0,
-    merged: 0,
+    conflated: 0,
     tops: 0,
     executions: 0,
     digests: 0,
@@ -197,7 +197,7 @@ export class ExtendedVerifier {
       if (stream?.covers !== 0) throw new Error('a SNAPSHOT covers nothing')
     } else {
       this.counts.updates += 1
-      if ((stream?.covers ?? 0) > 1) this.counts.merged += 1
+      if ((stream?.covers ?? 0) > 1) this.counts.conflated += 1
       const covers = truth.changesBetween(state.lastTime, time, 'books', cut)
       if (stream?.covers !== covers) throw new Error(`an UPDATE covers ${stream?.covers} and should cover ${covers}`)
       if (payload.bids.length + payload.asks.length === 0) throw new Error('an UPDATE without a level')

@@ -53,7 +53,7 @@ export class StreamVerifier {
     if (message.channel === undefined) this.#onReply(message)
     else if (message.channel === 'heartbeat') {
       this.counts.heartbeats += 1
-      if (!this.#heartbeat) throw new Error('a heartbeat that nobody asked for')
+      if (!this.#heartbeat) throw new Error('a heartbeat without a subscription')
     } else this.#onData(message.channel, message.payload)
   }
 

@@ -1,6 +1,6 @@
 /**
- * A path to a server that a test can disturb: it falls silent without a word, or swallows the answer to one question
- * and breaks. Listens on a free port of 127.0.0.1.
+ * A TCP proxy to a server that a test can disturb: it becomes silent, or swallows the response to one query and closes.
+ * Listens on a free port of 127.0.0.1.
  */
 import { once } from 'node:events'
 import { type AddressInfo, createConnection, createServer, type Server, type Socket } from 'node:net'
@@ -23,7 +23,7 @@ export class TcpProxy {
     server.on('connection', (near) => this.#pair(near, createConnection(targetPath)))
   }
 
-  /** In front of a server on a Unix socket. */
+  /** Forwards to a server on a Unix socket. */
   static async listen(targetPath: string): Promise<TcpProxy> {
     const server = createServer()
     server.listen(0, '127.0.0.1')
@@ -31,12 +31,12 @@ export class TcpProxy {
     return new TcpProxy(server, targetPath)
   }
 
-  /** Connections that are open now. */
+  /** The number of open connections. */
   get connections(): number {
     return this.#pairs.size
   }
 
-  /** Nothing goes through any more, and nobody is told; new connections are taken. */
+  /** Forwards nothing any more without closing connections; new connections are accepted. */
   freeze(): void {
     this.#isFrozen = true
     for (const { near, far } of this.#pairs) {
@@ -53,7 +53,7 @@ export class TcpProxy {
     }
   }
 
-  /** The next question that holds this text reaches the server; its answer reaches nobody. */
+  /** Forwards the next query that contains this text, but not its response. */
   breakAfter(text: string): void {
     this.#breakAfter = text
   }

@@ -1,13 +1,13 @@
 /**
- * How `npm test` runs the test files: which of them share a process, and which begin first. A single file run with vitest
- * needs neither.
+ * How `npm test` runs the test files: which of them share a process, and which are started first. A single file run
+ * with vitest needs neither.
  */
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * Files that replace a module, count what the whole process holds, or start little but other programs. All others share
- * a few processes, so that what they import is loaded a few times instead of three hundred times; they must leave what a
- * process has once as they found it (test/structure looks for that).
+ * Files that replace a module, measure the whole process, or mostly start other programs. All others share a few
+ * processes, so that their imports are loaded a few times instead of three hundred times; they must restore the global
+ * state of the process (test/structure checks that).
  */
 export const ISOLATED_FILES = [
   'test/examples/*.test.ts',
@@ -20,7 +20,7 @@ export const ISOLATED_FILES = [
   'test/store/embedded.test.ts',
 ]
 
-/** Half a minute each on two cores, and mostly waiting: begun last, one would run alone. */
+/** They take half a minute each on two cores, mostly waiting: started last, one of them would run alone. */
 const FIRST = [
   'test/examples/examples.test.ts',
   'test/hostile/hostile-peers.test.ts',

@@ -1,6 +1,6 @@
 /**
- * The store that a suite runs on: the one of the test project, so that the same file proves the same on each engine. On
- * PostgreSQL every suite has a database of its own, on the server that the run shares.
+ * The store of a suite: that of the test project, so that the same file tests each engine. On PostgreSQL every suite
+ * has a database of its own, on the server that the run shares.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ declare module 'vitest' {
 
 const CONNECTIONS_MAX = 5
 
-/** A new store, empty or with the schema of this version. */
+/** Opens a new store, empty or with the schema of this version. */
 export async function openTestStore({
   log,
   isMigrated = true,
@@ -40,7 +40,7 @@ export async function openTestStore({
   return db
 }
 
-/** A new store with the schema of this version, opened by two processes' worth of handles; the embedded one has one. */
+/** Opens a new store with the schema of this version twice, as two processes would; the embedded one only once. */
 export async function openTwoTestStores({ log }: { readonly log: Log }): Promise<readonly [Db, Db]> {
   const clock = createSlowClock()
   if (inject('engine') === 'embedded') {
@@ -51,12 +51,12 @@ export async function openTwoTestStores({ log }: { readonly log: Log }): Promise
   return [openServer(address, log, clock), openServer(address, log, clock)]
 }
 
-/** Takes everything out of a new embedded store, which has the schema of this version from the start. */
+/** Removes everything from a new embedded store, which has the schema of this version from the start. */
 export async function dropSchema(db: Db): Promise<void> {
   await sql`drop schema public cascade; create schema public`.execute(db.tables())
 }
 
-/** A new embedded store in a folder that ends with it. */
+/** Opens a new embedded store in a folder that is removed with it. */
 export async function openTemporaryStore(log: Log, clock: Clock): Promise<Db> {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-store-'))
   const db = await openEmbedded({ folder: join(folder, 'store'), log, clock })
@@ -71,7 +71,7 @@ export async function openTemporaryStore(log: Log, clock: Clock): Promise<Db> {
 
 const databases = new Map<string, Promise<string>>()
 
-/** Settings that make a service with this data folder use that engine, with a schema that is current. */
+/** Settings of a service with this data folder that select the engine, with a current schema. */
 export async function storeFlags(folder: string): Promise<Readonly<Record<string, string>>> {
   if (inject('engine') === 'embedded') return {}
   const address = databases.get(folder) ?? migratedDatabase()

@@ -1,13 +1,13 @@
 /**
- * A small client of the extended protocol that reacts as documented, and on request in one wrong way. It waits some
- * milliseconds where a real one waits seconds, and takes a connection for lost only when a limit is given.
- * Started again, it begins without a token and without cursors.
+ * A small client of the extended protocol that reacts as documented, or in one wrong way. Its delays are milliseconds
+ * instead of seconds, and it closes silent connections only if a limit is given. After a restart it has no token and no
+ * cursors.
  */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 
-/** What it does wrong; undefined: nothing. */
+/** Its misbehaviour; undefined: none. */
 export type Misbehaviour =
   | 'stays away'
   | 'comes back always'

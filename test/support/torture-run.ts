@@ -1,4 +1,4 @@
-/** Runs `tidegate torture` in this process, with a clock of the test's choice and real sockets. */
+/** Runs `tidegate torture` in this process, with a clock chosen by the test and real sockets. */
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { type Clock, createSystemClock } from '../../src/base/clock.ts'
@@ -8,10 +8,10 @@ import { CapturedOutput } from './command-run.ts'
 
 export interface TortureRun {
   readonly stdout: CapturedOutput
-  /** Where it says the addresses, and asks for the client to be started. */
+  /** The output with the addresses and the requests to start the client. */
   readonly stderr: CapturedOutput
   readonly credentialsPath: string
-  /** What Ctrl-C does. */
+  /** Sends the signal of Ctrl-C. */
   interrupt(): void
   readonly ended: Promise<{
     readonly exitCode: number
@@ -20,7 +20,7 @@ export interface TortureRun {
   }>
 }
 
-/** A clock that runs so many times faster than the real one: waits are shorter, and measured times longer. */
+/** A clock that runs faster than the real one by this factor: waits are shorter, and measured times longer. */
 export function clockOfSpeed(factor: number): Clock {
   const real = createSystemClock()
   return {
@@ -30,7 +30,7 @@ export function clockOfSpeed(factor: number): Clock {
   }
 }
 
-/** `folder`: where its credentials go. `args`: behind `torture --json`. */
+/** `folder`: for its credentials. `args`: appended to `torture --json`. */
 export function runTorture(folder: string, args: readonly string[], clock: Clock = createSystemClock()): TortureRun {
   const [stdout, stderr] = [new CapturedOutput(undefined), new CapturedOutput(undefined)]
   const credentialsPath = join(folder, `torture-${Math.random()}.json`)

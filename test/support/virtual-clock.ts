@@ -1,6 +1,6 @@
 /**
- * A clock that a test owns: time stands still until `advance` moves it, timers run in the order of their due time,
- * and the end of a turn comes when the test says so (`settle`) or before time moves.
+ * A clock that a test controls: time advances only with `advance`, timers run in the order of their due time, and an
+ * event-loop tick ends when the test calls `settle` or before time advances.
  */
 import type { Clock, Instant, Timer } from '../../src/base/clock.ts'
 
@@ -46,7 +46,7 @@ export class VirtualClock implements Clock {
     this.#wallOffset += milliseconds
   }
 
-  /** Ends the present turn, and the turns that its callbacks ask for, up to `turnsMax`. */
+  /** Ends the current tick, and the ticks requested by its callbacks, up to `turnsMax`. */
   settle(turnsMax = 1_000): void {
     for (let turn = 0; this.#endOfTurn.length > 0; turn++) {
       if (turn >= turnsMax) throw new Error(`the turn did not settle within ${turnsMax} turns`)
@@ -56,19 +56,19 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Ends one turn only. */
+  /** Ends one tick only. */
   endTurn(): void {
     const callbacks = this.#endOfTurn
     this.#endOfTurn = []
     for (const callback of callbacks) callback()
   }
 
-  /** Whether something falls due after exactly so long. */
+  /** Whether a timer is due after exactly this time. */
   isDueIn(milliseconds: number): boolean {
     return [...this.#timers].some(({ dueMilliseconds }) => dueMilliseconds === this.#monotonic + milliseconds)
   }
 
-  /** Moves time forward, running what falls due on the way at its own time. */
+  /** Advances time, and runs due timers on the way at their own time. */
   advance(milliseconds: number): void {
     const target = this.#monotonic + milliseconds
     this.settle()
@@ -81,7 +81,7 @@ export class VirtualClock implements Clock {
     this.#monotonic = target
   }
 
-  /** Moves time forward at once, as for a process that was stopped: what fell due runs late, one callback each. */
+  /** Advances time at once, as for a process that was suspended: due timers run late, once each. */
   standStill(milliseconds: number): void {
     this.#monotonic += milliseconds
     const late = [...this.#timers].filter(({ dueMilliseconds }) => dueMilliseconds <= this.#monotonic)
@@ -108,7 +108,7 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** Time stands still, and turns end as they do: for a node whose sockets are real. */
+/** Time does not advance, and ticks end as usual: for a node with real sockets. */
 export class NodeClock extends VirtualClock {
   override endOfTurn(callback: () => void): void {
     setImmediate(callback)

@@ -1,6 +1,6 @@
 /**
- * Waiting for a state instead of for a time: a predicate is looked at again whenever its owner says that something
- * happened. The time limit only turns a hang into a message that says what was waited for.
+ * Waiting for a state instead of for a time: a predicate is checked again whenever its owner reports a change. The time
+ * limit only turns a hang into an error that names the awaited state.
  */
 interface Waiter {
   readonly predicate: () => boolean
@@ -11,7 +11,7 @@ interface Waiter {
 export class Waiters {
   readonly #waiters = new Set<Waiter>()
 
-  /** Resolves as soon as `predicate` holds, at once when it does already. */
+  /** Resolves as soon as `predicate` holds, immediately if it holds already. */
   until(what: string, predicate: () => boolean, limitMilliseconds = 60_000): Promise<void> {
     if (predicate()) return Promise.resolve()
     return new Promise((resolve, reject) => {
@@ -38,7 +38,7 @@ export class Waiters {
     })
   }
 
-  /** Something happened: whoever waited for it goes on. */
+  /** Checks all predicates again after a change. */
   notify(): void {
     for (const waiter of [...this.#waiters]) {
       try {
@@ -49,7 +49,7 @@ export class Waiters {
     }
   }
 
-  /** What is waited for cannot come any more. */
+  /** Rejects all waits, because the state cannot be reached any more. */
   fail(reason: string): void {
     for (const waiter of [...this.#waiters]) waiter.reject(new Error(reason))
   }

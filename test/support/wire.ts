@@ -1,4 +1,4 @@
-/** Short ways to write down messages of the stream, well-formed unless a test makes them otherwise. */
+/** Short notations for messages of the stream, well-formed unless a test changes them. */
 
 type Level = readonly [price: string, amount: string]
 

@@ -1,4 +1,6 @@
-/** Writes the made recordings to `test/fixtures/recordings`: `node --import tsx test/support/write-recordings.ts`. */
+/**
+ * Writes the synthetic recordings to `test/fixtures/recordings`: `node --import tsx test/support/write-recordings.ts`.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'

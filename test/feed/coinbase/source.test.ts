@@ -74,7 +74,7 @@ function read(server: VenueServer, markets: readonly (FedMarket | SourceListener
     for (let passed = 0; passed < milliseconds; passed += BEAT_MILLISECONDS) await step()
   }
   const step = async () => {
-    server.beat()
+    server.heartbeat()
     await server.heard()
     clock.advance(BEAT_MILLISECONDS)
   }
@@ -190,7 +190,7 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs ../share
     await server.finished
     await market.until('the end', () => market.judge.isCurrent && market.judge.executions === 15)
     server.skipNumbers()
-    server.beat()
+    server.heartbeat()
     await market.until('lost', () => !market.isLive)
     expect(market.reasons).toEqual([expect.stringMatching(/^frame [0-9]+ came where frame [0-9]+ is due$/)])
   })

@@ -57,7 +57,7 @@ describe('OKX', () => {
     await server.finished
     for (const market of markets) {
       const { judge } = market
-      const count = server.tracks.get(judge.symbol)?.score.trades.length ?? 0
+      const count = server.tracks.get(judge.symbol)?.script.trades.length ?? 0
       await market.until('the last book and trade', () => judge.isCurrent && judge.executions >= count)
       expect({ ...market, problems: judge.problems }).toMatchObject({ reasons: [], missed: [], problems: [] })
       // The trade from before the recording, which the venue repeats, is none of ours.
@@ -93,16 +93,16 @@ describe('OKX', () => {
     })
     const market = new FedMarket(BTC, truth, DEPTH)
     const { clock } = read(server, [market])
-    const score = truth.score(BTC)
-    const isRead = () => market.judge.isCurrent && market.judge.executions === score.trades.length
+    const script = truth.script(BTC)
+    const isRead = () => market.judge.isCurrent && market.judge.executions === script.trades.length
     await market.until('the middle', () => server.tracks.get(BTC)?.played === 60 && isRead())
     expect(market.judge.executions).toBeGreaterThanOrEqual(3)
     server.pause()
     server.disconnectAll()
     await market.until('lost', () => market.reasons.length > 0)
-    const before = score.trades.length
+    const before = script.trades.length
     expect(market.judge.executions).toBe(before)
-    while (score.trades.length < before + unseen) server.tracks.get(BTC)?.playUnseen(1)
+    while (script.trades.length < before + unseen) server.tracks.get(BTC)?.playUnseen(1)
     if (gaps > 0) server.httpFaults.push({ status: 429, body: '{}', headers: { 'retry-after': '3600' } })
     clock.advance(RECONNECT_MILLISECONDS)
     go()
@@ -110,7 +110,7 @@ describe('OKX', () => {
     if (unseen > 0) await market.until('the repeated trade', () => market.judge.executions === before + unseen - gaps)
     server.resume()
     await server.finished
-    const all = score.trades.length
+    const all = script.trades.length
     await market.until('the end', () => market.judge.isCurrent && market.judge.executions >= all - (gaps > 0 ? 1 : 0))
     expect(market.missed).toHaveLength(gaps)
     expect(market.judge.problems).toEqual([])

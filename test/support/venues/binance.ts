@@ -1,8 +1,9 @@
 /**
- * A test venue that speaks enough of Binance spot: combined streams of changes and aggregate trades with requests on
- * the connection (https://developers.binance.com/docs/binance-spot-api-docs/web-socket-streams), and over HTTP
- * `depth`, `exchangeInfo` and `aggTrades`. A book begins with the recorded snapshot; changes are sent as they were
- * recorded, in later rounds with numbers that go on.
+ * A test venue with the part of the Binance spot API that the connector uses: combined streams of changes and aggregate
+ * trades with requests on the connection
+ * (https://developers.binance.com/docs/binance-spot-api-docs/web-socket-streams), and over HTTP `depth`, `exchangeInfo`
+ * and `aggTrades`. A book begins with the recorded snapshot; changes are sent as recorded, in later rounds with
+ * continuing numbers.
  */
 import { readCapture, receivedFrames } from '../captures.ts'
 import type { VenueClient } from './client.ts'
@@ -16,9 +17,9 @@ export interface BinanceRecording {
   readonly symbol: string
   readonly lastUpdateId: number
   readonly snapshot: PlainLevels
-  /** `depthUpdate` and `aggTrade` behind the snapshot, as the combined stream sends them. */
+  /** `depthUpdate` and `aggTrade` messages after the snapshot, in the format of the combined stream. */
   readonly frames: readonly ScriptFrame[]
-  /** The venue's own words for the best level a side after an update of the book, in the order of their numbers. */
+  /** The venue's own messages about the best level per side after an update of the book, ordered by their numbers. */
   readonly best: readonly { readonly u: number; readonly bid: LevelText; readonly ask: LevelText }[]
   /** The entry in `exchangeInfo`. */
   readonly listing: { readonly symbol: string; readonly [member: string]: unknown }
@@ -26,7 +27,7 @@ export interface BinanceRecording {
 
 export interface BinanceServerOptions extends PlaybackOptions {
   readonly recordings: readonly BinanceRecording[]
-  /** Trades to make on every pair, instead of the few that were recorded. */
+  /** Trades to generate on every pair, instead of the few recorded ones. */
   readonly trades?: MadeTradesOptions
 }
 
@@ -93,15 +94,15 @@ export function startBinanceServer(options: BinanceServerOptions): Promise<Venue
 class BinanceDialect implements Dialect {
   readonly path = '/stream'
   readonly sendsPings = true
-  readonly scores: readonly BinanceScore[]
+  readonly scripts: readonly BinanceScript[]
   readonly #recordings: readonly BinanceRecording[]
 
   constructor({ recordings, trades }: BinanceServerOptions) {
     this.#recordings = recordings
-    this.scores = recordings.map((recording) => new BinanceScore(recording, trades))
+    this.scripts = recordings.map((recording) => new BinanceScript(recording, trades))
   }
 
-  beat(): readonly string[] {
+  heartbeat(): readonly string[] {
     return []
   }
 
@@ -125,12 +126,12 @@ class BinanceDialect implements Dialect {
     client.send(JSON.stringify({ result: null, id }))
     for (const { symbol, stream } of wanted) {
       if (method === 'UNSUBSCRIBE') client.unsubscribe(stream, symbol)
-      // As at the venue: a stream that does not exist is taken and stays silent.
+      // As at the venue: a subscription to an unknown stream is acknowledged and remains silent.
       else {
         server.tracks.get(symbol)?.join(client, stream)
-        const score = this.scores.find((one) => one.symbol === symbol)
-        // A diff that every snapshot taken now is bracketed by: the pairs here are never quiet for long.
-        if (stream === DEPTH && score !== undefined) client.send(score.positionText())
+        const script = this.scripts.find((one) => one.symbol === symbol)
+        // A diff whose range includes every snapshot taken now: the pairs here are never quiet for long.
+        if (stream === DEPTH && script !== undefined) client.send(script.positionText())
       }
     }
   }
@@ -138,17 +139,17 @@ class BinanceDialect implements Dialect {
   get(url: URL): HttpAnswer {
     const named = url.searchParams.get('symbol')
     const symbols = named === null ? (JSON.parse(url.searchParams.get('symbols') ?? '[]') as string[]) : [named]
-    if (symbols.some((symbol) => !this.scores.some((score) => score.symbol === symbol))) {
+    if (symbols.some((symbol) => !this.scripts.some((script) => script.symbol === symbol))) {
       return { status: 400, body: '{"code":-1121,"msg":"Invalid symbol."}' }
     }
-    const score = this.scores.find(({ symbol }) => symbol === symbols[0]) as BinanceScore
+    const script = this.scripts.find(({ symbol }) => symbol === symbols[0]) as BinanceScript
     const limit = Number(url.searchParams.get('limit') ?? 500)
     switch (url.pathname) {
       case '/api/v3/depth':
-        return { status: 200, body: score.depthText(limit) }
+        return { status: 200, body: script.depthText(limit) }
       case '/api/v3/aggTrades': {
         const from = url.searchParams.get('fromId')
-        return { status: 200, body: score.tradesText(limit, from === null ? undefined : Number(from)) }
+        return { status: 200, body: script.tradesText(limit, from === null ? undefined : Number(from)) }
       }
       case '/api/v3/exchangeInfo': {
         const listings = symbols.map((symbol) => this.#recordings.find((one) => one.symbol === symbol)?.listing)
@@ -160,7 +161,7 @@ class BinanceDialect implements Dialect {
   }
 }
 
-class BinanceScore implements Script {
+class BinanceScript implements Script {
   readonly symbol: string
   readonly frames: readonly ScriptFrame[]
   readonly repeatFrom = 0
@@ -170,7 +171,7 @@ class BinanceScore implements Script {
   readonly #maker: TradeMaker
   readonly #hasMadeTrades: boolean
   readonly #recordedTrades: PlayedTrade[] = []
-  /** By the number of a recorded trade, that of its aggregate; a made trade is its own. */
+  /** The aggregate's number by the number of a recorded trade; a generated trade is its own aggregate. */
   readonly #aggregateIds = new Map<number, number>()
   readonly #idsARound: number
   readonly #tradesARound: number
@@ -188,7 +189,7 @@ class BinanceScore implements Script {
     this.#maker = new TradeMaker(trades?.seed ?? 0, 5_000, 0)
     this.#hasMadeTrades = trades !== undefined
     const last = changes.at(-1)
-    // One more for the message that leads back.
+    // One more for the message that leads back to the beginning.
     this.#idsARound = (last === undefined ? 0 : readDepth(last.text).u - recording.lastUpdateId) + 1
     this.#tradesARound = recording.frames.length - changes.length
     this.#durationMilliseconds = Math.ceil(this.frames.at(-1)?.milliseconds ?? 0)
@@ -209,7 +210,7 @@ class BinanceScore implements Script {
     if (frame.text.includes('"aggTrade"')) return this.#playTrade(frame.text, round)
     const shift = round * this.#idsARound
     const { U, u, b, a } = readDepth(frame.text)
-    // The first recorded change begins before the snapshot: in later rounds that part has been told before.
+    // The first recorded change begins before the snapshot: in later rounds that part has been sent before.
     const first = round === 0 ? U : Math.max(U + shift, this.#lastUpdateId + 1)
     this.#book.apply({ bids: b, asks: a })
     this.#lastUpdateId = u + shift
@@ -226,7 +227,7 @@ class BinanceScore implements Script {
     return { channel: DEPTH, text: this.#streamText(DEPTH, data), isMissed: true }
   }
 
-  /** Nothing comes by itself: a book's beginning is fetched. */
+  /** Nothing is sent on subscription: snapshots are fetched over HTTP. */
   beginning(): undefined {
     return undefined
   }
@@ -239,7 +240,7 @@ class BinanceScore implements Script {
     return [torn(text), text.replace(/"u":[0-9]+/, '"u":1')]
   }
 
-  /** A diff without a change, at the present position. */
+  /** A diff without a change, at the current position. */
   positionText(): string {
     const position = this.#lastUpdateId
     const data = { e: 'depthUpdate', E: Date.now(), s: this.symbol, U: position, u: position, b: [], a: [] }

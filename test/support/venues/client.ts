@@ -1,17 +1,17 @@
-/** One connection of a test venue, as the venue sees it, and what it can be made to suffer. */
+/** One connection of a test venue, from the venue's side, and the faults that can be injected. */
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
 
-/** Stands in a frame for its number, where a venue numbers all frames of a connection: near the frame's beginning. */
+/** Placeholder for the number of a frame near its beginning, where a venue numbers all frames of a connection. */
 export const NUMBER_MARK = '"sequence_num":-1'
-/** Where the mark is looked for: not in every text of a large snapshot. */
+/** The number of characters searched for the placeholder, so that large snapshots are not searched as a whole. */
 const MARKED_CHARACTERS = 200
 
 export class VenueClient {
   readonly #socket: WebSocket
   readonly #wire: Socket
   readonly #subscriptions = new Set<string>()
-  /** Channels of symbols that are subscribed, and of which nothing comes. */
+  /** Subscribed channels of symbols that are silenced. */
   readonly #silenced = new Set<string>()
   #marks = 0
   #frames = 0
@@ -21,14 +21,14 @@ export class VenueClient {
   constructor(socket: WebSocket, wire: Socket) {
     this.#socket = socket
     this.#wire = wire
-    // What a closed socket would have taken is lost, as on any network; its end is handled by its 'close' event.
+    // Data for a closed socket is lost, as on any network; its end is handled by its 'close' event.
     socket.on('error', () => undefined)
     socket.on('ping', (data) => {
       if (!this.#isMute) socket.pong(data)
     })
   }
 
-  /** Whether its socket has not yet taken all that it was sent. */
+  /** Whether its socket has not drained. */
   get isLagging(): boolean {
     return !this.#isMute && this.#socket.bufferedAmount > 0
   }
@@ -37,7 +37,7 @@ export class VenueClient {
     return this.#isMute
   }
 
-  /** Whoever takes a number has sent a frame, also when the frame is lost on its way. */
+  /** Every frame takes a number, also one that is lost. */
   takeNumber(): number {
     return this.#frames++
   }
@@ -53,7 +53,7 @@ export class VenueClient {
     this.#socket.ping(text, undefined, () => undefined)
   }
 
-  /** Resolves when it has read all that it was sent so far, which its answer to a ping tells, or when it has gone. */
+  /** Resolves when it has read everything sent so far, as its answer to a ping shows, or when it has disconnected. */
   heard(): Promise<void> {
     const socket = this.#socket
     const mark = `heard ${this.#marks++}`
@@ -62,7 +62,7 @@ export class VenueClient {
         socket.off('pong', onPong).off('close', end)
         resolve()
       }
-      // An answer to an earlier ping proves less.
+      // An answer to an earlier ping shows less.
       const onPong = (data: Buffer): void => {
         if (String(data) === mark) end()
       }
@@ -71,7 +71,7 @@ export class VenueClient {
     })
   }
 
-  /** What a channel begins with: the message that can be cut in its middle. */
+  /** Sends the first message of a channel, which a test can cut off in its middle. */
   sendBeginning(text: string): void {
     if (this.#isCutAtBeginning) this.#cutInside(this.#numbered(text))
     else this.send(text)
@@ -82,17 +82,17 @@ export class VenueClient {
     this.#silenced.delete(`${channel} ${symbol}`)
   }
 
-  /** A channel of a symbol goes silent until it is subscribed again; everything else goes on. */
+  /** Silences a channel of a symbol until it is subscribed again; all other channels continue. */
   silenceChannel(channel: string, symbol: string): void {
     this.#silenced.add(`${channel} ${symbol}`)
   }
 
-  /** Whether it is sent what happens in a channel of a symbol. */
+  /** Whether it receives the messages of a channel of a symbol. */
   hears(channel: string, symbol: string): boolean {
     return this.isSubscribed(channel, symbol) && !this.#silenced.has(`${channel} ${symbol}`)
   }
 
-  /** False when it was not subscribed. */
+  /** Returns false when it was not subscribed. */
   unsubscribe(channel: string, symbol: string): boolean {
     return this.#subscriptions.delete(`${channel} ${symbol}`)
   }
@@ -101,34 +101,34 @@ export class VenueClient {
     return this.#subscriptions.has(`${channel} ${symbol}`)
   }
 
-  /** Symbols that it is subscribed to in one channel. */
+  /** Symbols subscribed in one channel. */
   symbolsOf(channel: string): string[] {
     const prefix = `${channel} `
     return [...this.#subscriptions].filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length))
   }
 
-  /** Stays connected, and nothing comes any more: no data, no sign of life, no answer to a ping. */
+  /** Stays connected, but sends nothing any more: no data, no heartbeat, no answer to a ping. */
   silence(): void {
     this.#isMute = true
   }
 
-  /** As when the machine behind it has died: nothing is sent, nothing is read, and no end is told. */
+  /** As when the remote machine has crashed: nothing is sent or read, and the connection is not closed. */
   abandon(): void {
     this.#isMute = true
     this.#socket.pause()
   }
 
-  /** The next snapshot ends in its middle, and the connection with it. */
+  /** Cuts the next snapshot off in its middle, and closes the connection. */
   cutAtNextBeginning(): void {
     this.#isCutAtBeginning = true
   }
 
-  /** An orderly end from the venue's side. */
+  /** A clean close by the venue. */
   close(code: number, reason: string): void {
     this.#socket.close(code, reason)
   }
 
-  /** Cut without a close frame. */
+  /** Terminates without a close frame. */
   terminate(): void {
     this.#socket.terminate()
   }
@@ -138,7 +138,7 @@ export class VenueClient {
     return text.replace(NUMBER_MARK, `"sequence_num":${number ?? this.takeNumber()}`)
   }
 
-  /** The head of a whole frame, half of what it promises, and then a reset. */
+  /** Sends the head of a frame and half of its payload, and then resets the connection. */
   #cutInside(text: string): void {
     const payload = Buffer.from(text)
     const head = Buffer.alloc(10)

@@ -4,7 +4,7 @@
  * what is known of its frames: `level2`, `market_trades`, `heartbeats`, one sequence of numbers over all frames of a
  * connection, and by HTTP the list of products and the trades between two seconds
  * (https://docs.cdp.coinbase.com/api-reference/advanced-trade-api/rest-api/public/get-public-market-trades). What was recorded from the older Exchange feed of the same matching
- * engine is converted to this form; in later rounds the numbers of the trades go on.
+ * engine is converted to this form; in later rounds the numbers of the trades continue.
  */
 import { readCapture } from '../captures.ts'
 import { NUMBER_MARK, type VenueClient } from './client.ts'
@@ -33,7 +33,7 @@ export interface CoinbaseServerOptions extends PlaybackOptions {
   readonly recordings: readonly CoinbaseRecording[]
   /** Listed besides the recordings. */
   readonly otherProducts?: readonly CoinbaseProduct[]
-  /** Trades that a subscription begins with; 50 when absent. */
+  /** The number of trades sent on subscription; 50 when absent. */
   readonly tradesRepeated?: number
 }
 
@@ -71,7 +71,7 @@ interface CoinbaseRequest {
   readonly channel: string
 }
 
-/** A message of the Exchange feed, as it was recorded. */
+/** A recorded message of the Exchange feed. */
 interface ExchangeMessage {
   readonly type: string
   readonly product_id: string
@@ -96,13 +96,13 @@ const TRADES_REPEATED = 50
 const TRADES_PATH = /^\/api\/v3\/brokerage\/market\/products\/([^/]+)\/ticker$/
 const EPOCH = '1970-01-01T00:00:00Z'
 
-/** A frame of this channel, with the mark of its number. */
+/** A frame of this channel, with the placeholder of its number. */
 export function coinbaseFrame(channel: string, time: string, events: readonly object[]): string {
   const head = `{"channel":"${channel}","client_id":"","timestamp":"${nineDigits(time)}",${NUMBER_MARK}`
   return `${head},"events":${JSON.stringify(events)}}`
 }
 
-/** A frame of `level2`, whose answers come under another name. */
+/** A frame of `level2`, whose messages have another channel name. */
 export function coinbaseBook(
   product_id: string,
   type: 'snapshot' | 'update',
@@ -150,7 +150,7 @@ export function recordedProducts(): CoinbaseProduct[] {
   }))
 }
 
-/** What was recorded, in today's form; nothing where the message is about neither book nor trades. */
+/** A recorded message in today's format; nothing for messages about neither book nor trades. */
 function frameOf(message: ExchangeMessage): string | undefined {
   const { type, product_id, bids = [], asks = [], changes = [], time } = message
   if (type === 'snapshot') return coinbaseBook(product_id, 'snapshot', { bids, asks })
@@ -182,7 +182,7 @@ function tradesFrame(type: 'snapshot' | 'update', trades: readonly CoinbaseTrade
   return coinbaseFrame(COINBASE_TRADES, trades[0]?.time ?? EPOCH, [{ type, trades }])
 }
 
-/** Times have nine digits of a second. */
+/** Times have nine decimals. */
 function nineDigits(time: string): string {
   const [, seconds, fraction = ''] = /^([^.Z]*)(?:\.([0-9]*))?Z$/.exec(time) as RegExpExecArray
   return `${seconds}.${fraction.padEnd(9, '0')}Z`
@@ -191,8 +191,8 @@ function nineDigits(time: string): string {
 const HOUR_MILLISECONDS = 3_600_000
 
 /**
- * The recording of another exchange in this one's words: every level is absolute in both. Its trades are an hour later,
- * so that they can be told from those of the other exchange where both feed one market.
+ * The recording of another exchange in this one's format: every level is absolute in both. Its trades are an hour
+ * later, so that they differ from those of the other exchange where both feed one market.
  */
 export function coinbaseRecordingOf({ instId, tickSz, lotSz, frames }: OkxRecording): CoinbaseRecording {
   const product = { product_id: instId, price_increment: tickSz, base_increment: lotSz }
@@ -216,16 +216,16 @@ export function startCoinbaseServer(options: CoinbaseServerOptions): Promise<Ven
 
 class CoinbaseDialect implements Dialect {
   readonly path = ''
-  readonly scores: readonly CoinbaseScore[]
+  readonly scripts: readonly CoinbaseScript[]
   readonly #products: readonly CoinbaseProduct[]
   #heartbeats = 0
 
   constructor({ recordings, otherProducts, tradesRepeated = TRADES_REPEATED }: CoinbaseServerOptions) {
-    this.scores = recordings.map((recording) => new CoinbaseScore(recording, tradesRepeated))
+    this.scripts = recordings.map((recording) => new CoinbaseScript(recording, tradesRepeated))
     this.#products = [...recordings.map(({ product }) => product), ...(otherProducts ?? [])]
   }
 
-  beat(client: VenueClient): readonly string[] {
+  heartbeat(client: VenueClient): readonly string[] {
     if (!client.isSubscribed('heartbeats', '')) return []
     const time = new Date().toISOString()
     return [coinbaseFrame('heartbeats', time, [{ current_time: time, heartbeat_counter: this.#heartbeats++ }])]
@@ -233,10 +233,10 @@ class CoinbaseDialect implements Dialect {
 
   get(url: URL): HttpAnswer {
     const product = TRADES_PATH.exec(url.pathname)?.[1]
-    const score = this.scores.find(({ symbol }) => symbol === product)
-    if (score !== undefined) {
+    const script = this.scripts.find(({ symbol }) => symbol === product)
+    if (script !== undefined) {
       const [limit, start, end] = ['limit', 'start', 'end'].map((name) => Number(url.searchParams.get(name)))
-      return { status: 200, body: score.pageText(limit as number, start as number, end as number) }
+      return { status: 200, body: script.pageText(limit as number, start as number, end as number) }
     }
     if (url.pathname !== PRODUCTS_PATH) return { status: 404, body: '{}' }
     const products = this.#products.map((product) => ({ status: 'online', alias: '', alias_to: [], ...product }))
@@ -247,7 +247,7 @@ class CoinbaseDialect implements Dialect {
     const { type, channel, product_ids = [] } = JSON.parse(text) as CoinbaseRequest
     const unknown = product_ids.find((symbol) => !server.tracks.has(symbol) || server.refused.has(symbol))
     if (!CHANNELS.includes(channel) || unknown !== undefined) {
-      // A request with one thing wrong is refused whole. Refusals have neither a channel nor a number.
+      // A request with any error is rejected as a whole. Rejections have neither a channel nor a number.
       const message = unknown === undefined ? `${channel} is not a channel` : `${unknown} is not a product`
       client.send(JSON.stringify({ type: 'error', message }))
       return
@@ -255,7 +255,7 @@ class CoinbaseDialect implements Dialect {
     if (channel === 'heartbeats') client.subscribe(channel, '')
     for (const symbol of product_ids) {
       if (type === 'unsubscribe') client.unsubscribe(channel, symbol)
-      // What is subscribed already is acknowledged, and no snapshot comes.
+      // A repeated subscription is acknowledged without a snapshot.
       else if (!client.isSubscribed(channel, symbol)) (server.tracks.get(symbol) as Playback).join(client, channel)
     }
     const subscribed = CHANNELS.map((name) => [name, client.symbolsOf(name)] as const)
@@ -264,7 +264,7 @@ class CoinbaseDialect implements Dialect {
   }
 }
 
-class CoinbaseScore implements Script {
+class CoinbaseScript implements Script {
   readonly symbol: string
   readonly frames: readonly ScriptFrame[]
   readonly repeatFrom = 1
@@ -335,7 +335,7 @@ class CoinbaseScore implements Script {
     return this.#book.levels(depth)
   }
 
-  /** A level that cannot be read, and a frame that cannot be. */
+  /** An invalid level, and an invalid frame. */
   corruptions(text: string): readonly string[] {
     return [text.replace(/"side":"(?:bid|offer)"/, '"side":"none"'), torn(text)]
   }

@@ -1,6 +1,7 @@
 /**
- * What a test venue can be told to do wrong on its way out: the frames of one symbol are dropped, doubled, damaged or
- * swapped, one at a time. Faults that no connector could notice are not done: they wait for a frame whose loss shows.
+ * The faults that a test venue can inject into its outgoing frames: the frames of one symbol are dropped, duplicated,
+ * damaged or swapped, one at a time. A fault that no connector could detect is postponed until a frame whose loss is
+ * detectable.
  */
 import type { Script, SentFrame } from './script.ts'
 
@@ -12,30 +13,30 @@ export interface ArmedFault {
   readonly symbol?: string
   /** Any channel when absent. */
   readonly channel?: string
-  /** Picks one of the damages that the venue offers; 0 when absent. */
+  /** Selects one of the corruptions that the venue offers; 0 when absent. */
   readonly variant?: number
 }
 
 export class FaultGate {
-  /** What was done, in order. */
+  /** The injected faults, in order. */
   readonly done: (ArmedFault & { readonly symbol: string; readonly channel: string; readonly text: string })[] = []
   readonly #armed: ArmedFault[] = []
-  /** Frames that are to follow the next one of their channel. */
+  /** Delayed frames that follow the next one of their channel. */
   #heldBack: { readonly symbol: string; readonly outgoing: SentFrame }[] = []
 
-  /** The next frame that fits is hit. */
+  /** Applies the fault to the next matching frame. */
   arm(fault: ArmedFault): void {
     this.#armed.push(fault)
   }
 
-  /** Faults that have found no frame yet are forgotten. */
+  /** Drops the faults that have found no frame yet. */
   disarm(): void {
     this.#armed.length = 0
   }
 
-  /** What is to be sent instead of this frame. */
-  pass(score: Script, outgoing: SentFrame): readonly SentFrame[] {
-    const { symbol } = score
+  /** Returns the frames to send instead of this frame. */
+  pass(script: Script, outgoing: SentFrame): readonly SentFrame[] {
+    const { symbol } = script
     if (outgoing.isAside === true) return [outgoing]
     const late = this.release(symbol, outgoing.channel)
     if (late.length > 0) return [outgoing, ...late]
@@ -49,7 +50,7 @@ export class FaultGate {
       case 'doubled':
         return [outgoing, outgoing]
       case 'corrupted': {
-        const damages = score.corruptions(outgoing.text)
+        const damages = script.corruptions(outgoing.text)
         return [{ ...outgoing, text: damages[(fault.variant ?? 0) % damages.length] as string }]
       }
       case 'reordered':
@@ -58,7 +59,7 @@ export class FaultGate {
     }
   }
 
-  /** What is held back of a symbol, or of one of its channels, and from now on no more. */
+  /** Returns the delayed frames of a symbol, or of one of its channels, and delays none from now on. */
   release(symbol: string, channel?: string): SentFrame[] {
     const released = this.#heldBack.filter(
       (held) => held.symbol === symbol && (channel === undefined || held.outgoing.channel === channel),

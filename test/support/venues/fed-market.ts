@@ -1,4 +1,4 @@
-/** One market of a source, judged by what the venue really had after every event. */
+/** One market of a source, compared with the venue's history after every event. */
 import { formatDecimal } from '../../../src/base/decimal.ts'
 import type { SourceMarket } from '../../../src/feed/source.ts'
 import { BID, type LevelChange, type MarketEvent } from '../../../src/market/event.ts'
@@ -6,7 +6,7 @@ import { Waiters } from '../waiters.ts'
 import { type LevelText, PlainBook } from './plain-book.ts'
 import { SymbolVerifier, type VenueHistory } from './venue-history.ts'
 
-/** Fine enough for every recorded pair. */
+/** Precise enough for every recorded pair. */
 const DECIMALS = 8
 
 export class FedMarket {
@@ -14,13 +14,13 @@ export class FedMarket {
   readonly judge: SymbolVerifier
   isLive = false
   readonly reasons: string[] = []
-  /** What was said of executions that are missing. */
+  /** The reports of missing executions. */
   readonly missed: string[] = []
   readonly #depth: number
   readonly #book = new PlainBook()
   readonly #waiters = new Waiters()
 
-  /** `depth`: levels a side of the market, which the truth compares as well. */
+  /** `depth`: levels per side of the market and of the comparison. */
   constructor(symbol: string, truth: VenueHistory, depth: number) {
     this.#depth = depth
     this.judge = new SymbolVerifier(symbol, truth)
@@ -42,7 +42,7 @@ export class FedMarket {
     }
   }
 
-  /** Resolves as soon as the condition holds; it is looked at after every event. */
+  /** Resolves as soon as the condition holds; it is checked after every event. */
   until(what: string, isMet: () => boolean): Promise<void> {
     return this.#waiters.until(`${this.judge.symbol}: ${what}`, isMet)
   }

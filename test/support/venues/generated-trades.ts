@@ -1,9 +1,9 @@
-/** Trades for recordings that have none: when they are made, and what they are. */
+/** Generated trades for recordings without trades: their times and contents. */
 import { Random } from '../random.ts'
 import type { PlainLevels } from './plain-book.ts'
 import type { PlayedTrade, ScriptFrame } from './script.ts'
 
-/** At seeded times on the best prices of the book as it then stands. */
+/** At seeded times on the best prices of the current book. */
 export interface MadeTradesOptions {
   readonly seed: number
   /** Mean time between two messages of trades, in recorded milliseconds. */
@@ -12,7 +12,7 @@ export interface MadeTradesOptions {
 
 const MARK = '#trades '
 
-/** The recording with places for messages of one to three trades between its frames. */
+/** The recording with placeholders for messages of one to three trades between its frames. */
 export function withTradePlaces(
   frames: readonly ScriptFrame[],
   { seed, everyMilliseconds }: MadeTradesOptions,
@@ -29,12 +29,12 @@ export function withTradePlaces(
   return result
 }
 
-/** How many trades are to be made at this place; undefined when the frame is a recorded one. */
+/** The number of trades to generate at this placeholder; undefined when the frame is a recorded one. */
 export function tradesWanted({ text }: ScriptFrame): number | undefined {
   return text.startsWith(MARK) ? Number(text.slice(MARK.length)) : undefined
 }
 
-/** Makes trades on the best prices, with numbers that follow one another. */
+/** Generates trades on the best prices, with consecutive numbers. */
 export class TradeMaker {
   readonly trades: PlayedTrade[] = []
   readonly #random: Random
@@ -53,7 +53,7 @@ export class TradeMaker {
       const side = this.#random.pick(['buy', 'sell'] as const)
       const [best] = side === 'buy' ? asks : bids
       if (best === undefined) continue
-      // From one unit upwards, so that the smallest and the longest texts both come.
+      // From one unit upwards, so that the shortest and the longest texts both occur.
       const units = 1 + this.#random.integer(10 ** (1 + this.#random.integer(9)))
       const amount = unitsText(units, this.#amountDecimals)
       made.push({ id: this.#nextId++, price: best[0], amount, side, executedAtMilliseconds })

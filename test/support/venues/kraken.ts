@@ -21,7 +21,7 @@ export interface KrakenServerOptions extends PlaybackOptions {
   readonly recordings: readonly KrakenRecording[]
   /** Listed by `instrument` besides the recordings, but refused by `book`. */
   readonly refusedPairs?: readonly KrakenPairListing[]
-  /** Trades to make on every pair; none when absent. */
+  /** Trades to generate on every pair; none when absent. */
   readonly trades?: MadeTradesOptions
 }
 
@@ -45,7 +45,7 @@ export interface KrakenServer {
   readonly finished: Promise<void>
   /** The checksums sent so far, by symbol, in the order of sending. */
   readonly checksums: ReadonlyMap<string, readonly number[]>
-  /** Everything clients asked for, in the order of arrival. */
+  /** All requests of clients, in the order of arrival. */
   readonly requests: readonly KrakenRequest[]
   until(what: string, isMet: () => boolean): Promise<void>
   connections(): number
@@ -55,19 +55,19 @@ export interface KrakenServer {
 }
 
 const DEPTHS = [10, 25, 100, 500, 1000]
-/** How many of the last trades a subscription begins with. */
+/** The number of recent trades sent on subscription. */
 const TRADES_REPEATED = 50
 const TRADES_BEGIN = Date.UTC(2026, 0, 1)
 
 export async function startKrakenServer(options: KrakenServerOptions): Promise<KrakenServer> {
-  const scores = options.recordings.map((recording) => new KrakenScore(recording, options.trades))
+  const scripts = options.recordings.map((recording) => new KrakenScript(recording, options.trades))
   const requests: KrakenRequest[] = []
-  const venue = await VenueServer.start(new KrakenDialect(scores, options.refusedPairs ?? [], requests), options)
+  const venue = await VenueServer.start(new KrakenDialect(scripts, options.refusedPairs ?? [], requests), options)
   return {
     venue,
     url: venue.url,
     finished: venue.finished,
-    checksums: new Map(scores.map((score) => [score.symbol, score.checksums])),
+    checksums: new Map(scripts.map((script) => [script.symbol, script.checksums])),
     requests,
     until: (what, isMet) => venue.until(what, isMet),
     connections: () => venue.connections(),
@@ -79,12 +79,12 @@ export async function startKrakenServer(options: KrakenServerOptions): Promise<K
 
 class KrakenDialect implements Dialect {
   readonly path = ''
-  readonly scores: readonly KrakenScore[]
+  readonly scripts: readonly KrakenScript[]
   readonly #refusedPairs: readonly KrakenPairListing[]
   readonly #requests: KrakenRequest[]
 
-  constructor(scores: readonly KrakenScore[], refusedPairs: readonly KrakenPairListing[], requests: KrakenRequest[]) {
-    this.scores = scores
+  constructor(scripts: readonly KrakenScript[], refusedPairs: readonly KrakenPairListing[], requests: KrakenRequest[]) {
+    this.scripts = scripts
     this.#refusedPairs = refusedPairs
     this.#requests = requests
   }
@@ -93,7 +93,7 @@ class KrakenDialect implements Dialect {
     return '{"channel":"status","type":"update","data":[{"version":"2.0.10","system":"online","api_version":"v2","connection_id":1}]}'
   }
 
-  beat(): readonly string[] {
+  heartbeat(): readonly string[] {
     return ['{"channel":"heartbeat"}']
   }
 
@@ -114,10 +114,10 @@ class KrakenDialect implements Dialect {
       return
     }
     for (const symbol of params.symbol ?? []) {
-      const score = this.scores.find((candidate) => candidate.symbol === symbol)
+      const script = this.scripts.find((candidate) => candidate.symbol === symbol)
       const track = server.tracks.get(symbol)
-      const result = { channel: params.channel, symbol, ...(params.channel === 'book' ? { depth: score?.depth } : {}) }
-      if (score === undefined || track === undefined || server.refused.has(symbol)) {
+      const result = { channel: params.channel, symbol, ...(params.channel === 'book' ? { depth: script?.depth } : {}) }
+      if (script === undefined || track === undefined || server.refused.has(symbol)) {
         say({ error: `Currency pair not supported ${symbol}`, success: false, symbol })
       } else if (params.channel === 'book' && !DEPTHS.includes(params.depth ?? 10)) {
         say({ error: 'Unsupported depth', success: false, symbol })
@@ -134,14 +134,14 @@ class KrakenDialect implements Dialect {
   get({ pathname, searchParams }: URL): HttpAnswer {
     if (pathname !== '/0/public/Trades') return { status: 404, body: '{"error":["EGeneral:Unknown method"]}' }
     const pair = searchParams.get('pair')
-    const score = this.scores.find(({ symbol }) => symbol.replace('/', '') === pair)
-    if (score === undefined) return { status: 200, body: '{"error":["EQuery:Unknown asset pair"]}' }
+    const script = this.scripts.find(({ symbol }) => symbol.replace('/', '') === pair)
+    if (script === undefined) return { status: 200, body: '{"error":["EQuery:Unknown asset pair"]}' }
     const since = BigInt(searchParams.get('since') ?? 0)
-    return { status: 200, body: score.pageText(since, Number(searchParams.get('count') ?? 1000)) }
+    return { status: 200, body: script.pageText(since, Number(searchParams.get('count') ?? 1000)) }
   }
 
   instrumentText(): string {
-    const listings = [...this.scores.map(({ recording }) => recording), ...this.#refusedPairs]
+    const listings = [...this.scripts.map(({ recording }) => recording), ...this.#refusedPairs]
     return JSON.stringify({
       channel: 'instrument',
       type: 'snapshot',
@@ -156,7 +156,7 @@ function describePair({ symbol, pricePrecision, quantityPrecision, status }: Kra
   return { symbol, base, quote, status: status ?? 'online', ...precisions, marginable: true, qty_min: 0.0001 }
 }
 
-class KrakenScore implements Script {
+class KrakenScript implements Script {
   readonly recording: KrakenRecording
   readonly symbol: string
   readonly depth: number
@@ -170,11 +170,11 @@ class KrakenScore implements Script {
   #begin: RecordedMessage = {}
 
   constructor(recording: KrakenRecording, trades: MadeTradesOptions | undefined) {
-    // From the first book message on: what lies before is the recorded connection's own beginning.
+    // From the first book message on: earlier messages belong to the start of the recorded connection.
     const first = recording.frames.findIndex(({ text }) => text.includes('"channel":"book","type":"snapshot"'))
     const frames = recording.frames.slice(first)
     this.frames = trades === undefined ? frames : withTradePlaces(frames, trades)
-    // A place for trades never comes before the snapshot: the first frame is the earliest.
+    // A placeholder for trades never precedes the snapshot: the first frame is the earliest.
     this.recording = { ...recording, frames }
     this.symbol = recording.symbol
     this.depth = recording.depth
@@ -200,7 +200,7 @@ class KrakenScore implements Script {
     const checksum = this.#book.apply(message)
     if (checksum !== undefined) this.checksums.push(checksum)
     if (message.channel !== 'book') return { channel: 'book', text: frame.text, isMissed: false, isAside: true }
-    // The checksum covers the best ten levels: what changes behind them can be lost unnoticed.
+    // The checksum covers the best ten levels: a lost change of other levels may be undetectable.
     return {
       channel: 'book',
       text: frame.text,
@@ -243,7 +243,7 @@ class KrakenScore implements Script {
     return wrong === text ? [torn(text)] : [wrong, torn(text)]
   }
 
-  /** The trades behind a time, in nanoseconds. */
+  /** The trades after a time, in nanoseconds. */
   pageText(since: bigint, count: number): string {
     const nanoseconds = ({ executedAtMilliseconds }: PlayedTrade) => BigInt(executedAtMilliseconds) * 1_000_000n
     const page = this.trades.filter((trade) => nanoseconds(trade) > since).slice(0, count)

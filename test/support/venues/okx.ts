@@ -2,7 +2,7 @@
  * A test venue that speaks enough of OKX's public WebSocket API v5 (https://www.okx.com/docs-v5/en/#overview-websocket):
  * `books` with checksums over the top 25, `trades`, `instruments`, text pings, and over HTTP trades by their numbers,
  * books and instruments (https://www.okx.com/docs-v5/en/#order-book-trading-market-data). Frames are sent as they were recorded;
- * in later rounds the numbers of the trades go on. The recording is older than the venue's sequence ids: on request the
+ * in later rounds the numbers of the trades continue. The recording is older than the venue's sequence ids: on request the
  * server adds them, so that every lost message shows, also one that changes nothing in the top 25.
  */
 import { crc32 } from 'node:zlib'
@@ -89,7 +89,7 @@ export function okxRecordings(): OkxRecording[] {
   })
 }
 
-/** The same recording under another name: the connector is for spot pairs, which have names of two parts. */
+/** The same recording under another name: the connector is for spot pairs, whose names have two parts. */
 export function renamed(recording: OkxRecording, instId: string): OkxRecording {
   const rename = (text: string) => text.replaceAll(`"instId":"${recording.instId}"`, `"instId":"${instId}"`)
   const frames = recording.frames.map(({ milliseconds, text }) => ({ milliseconds, text: rename(text) }))
@@ -101,7 +101,7 @@ export function startOkxServer(options: OkxServerOptions): Promise<VenueServer> 
   return VenueServer.start(new OkxDialect(options), options)
 }
 
-/** The smallest step that all the values have in common: one unit of the longest fraction. */
+/** The smallest step common to all the values: one unit of the longest fraction. */
 function unit(text: string, pattern: RegExp): string {
   let digits = 0
   for (const [, price, size] of text.matchAll(pattern)) {
@@ -112,15 +112,15 @@ function unit(text: string, pattern: RegExp): string {
 
 class OkxDialect implements Dialect {
   readonly path = ''
-  readonly scores: readonly OkxScore[]
+  readonly scripts: readonly OkxScript[]
   readonly #options: OkxServerOptions
 
   constructor(options: OkxServerOptions) {
     this.#options = options
-    this.scores = options.recordings.map((recording) => new OkxScore(recording, options))
+    this.scripts = options.recordings.map((recording) => new OkxScript(recording, options))
   }
 
-  beat(): readonly string[] {
+  heartbeat(): readonly string[] {
     return []
   }
 
@@ -150,16 +150,16 @@ class OkxDialect implements Dialect {
   get({ pathname, searchParams }: URL): HttpAnswer {
     const answer = (data: readonly object[]) => ({ status: 200, body: JSON.stringify({ code: '0', msg: '', data }) })
     if (pathname === '/api/v5/public/instruments') return answer(this.#instruments())
-    const score = this.scores.find(({ symbol }) => symbol === searchParams.get('instId'))
-    if (score === undefined)
+    const script = this.scripts.find(({ symbol }) => symbol === searchParams.get('instId'))
+    if (script === undefined)
       return { status: 200, body: '{"code":"51001","msg":"Instrument ID does not exist","data":[]}' }
-    if (pathname === '/api/v5/market/books') return answer([score.fetchedBook(Number(searchParams.get('sz') ?? 1))])
+    if (pathname === '/api/v5/market/books') return answer([script.fetchedBook(Number(searchParams.get('sz') ?? 1))])
     if (pathname !== '/api/v5/market/history-trades' || searchParams.get('type') !== '1') {
       return { status: 404, body: '{"code":"404","msg":"Not Found"}' }
     }
     const before = Number(searchParams.get('after') ?? Number.POSITIVE_INFINITY)
     const limit = Math.min(Number(searchParams.get('limit') ?? 100), 100)
-    return { status: 200, body: score.pageText(before, limit) }
+    return { status: 200, body: script.pageText(before, limit) }
   }
 
   #instruments(): readonly object[] {
@@ -171,7 +171,7 @@ class OkxDialect implements Dialect {
   }
 }
 
-class OkxScore implements Script {
+class OkxScript implements Script {
   readonly symbol: string
   readonly frames: readonly ScriptFrame[]
   readonly repeatFrom = 1
@@ -234,7 +234,7 @@ class OkxScore implements Script {
     return this.#bookText('snapshot', this.#book.levels(SNAPSHOT_LEVELS))
   }
 
-  /** The book as it stands. */
+  /** The current book. */
   fetchedBook(depth: number): object {
     const { bids, asks } = this.#book.levels(depth)
     const side = (levels: readonly LevelText[]) => levels.map(([price, size]) => [price, size, '0', '1'])
@@ -266,7 +266,7 @@ class OkxScore implements Script {
     return this.#withSequence(text, action === 'snapshot')
   }
 
-  /** A snapshot for one client does not advance the sequence that all the others follow. */
+  /** A snapshot for one client does not advance the sequence of the other clients. */
   #withSequence(text: string, isSnapshot: boolean): string {
     if (!this.#hasSequenceIds) return text
     const previous = isSnapshot ? -1 : this.#sequenceId
@@ -285,7 +285,7 @@ class OkxScore implements Script {
   }
 }
 
-/** The levels of a book message, without what else the exchange says of them. */
+/** The levels of a book message, without its other members. */
 export function booksOf({ data }: OkxMessage): PlainLevels {
   const [book] = data as readonly { bids: readonly OkxLevel[]; asks: readonly OkxLevel[] }[]
   const side = (levels: readonly OkxLevel[] = []) => levels.map(([price, size]): LevelText => [price, size])

@@ -1,13 +1,13 @@
 /**
- * The rule for a book of several sources, in the plainest way and in texts: sources in the order in which their books
- * changed, newest first; a level is shown where it crosses no level shown of a newer source; equal prices add up.
+ * The rule for a book of several sources, implemented in the simplest way on texts: sources in the order in which their
+ * books changed, newest first; a level is shown if it crosses no shown level of a newer source; equal prices add up.
  */
 import type { LevelText, PlainLevels } from './plain-book.ts'
 
-/** Decimals that every amount can be written with. */
+/** Decimals that can represent every amount. */
 const DECIMALS = 18
 
-/** The book that the sources make, newest source first, cut to a depth. */
+/** The combined book of the sources, newest source first, cut to a depth. */
 export function plainAggregate(newestFirst: readonly PlainLevels[], depth: number): PlainLevels {
   const bids = new Map<number, LevelText>()
   const asks = new Map<number, LevelText>()
@@ -25,7 +25,7 @@ export function plainAggregate(newestFirst: readonly PlainLevels[], depth: numbe
   return { bids: side(bids, -1), asks: side(asks, 1) }
 }
 
-/** All orders that things can stand in. */
+/** All permutations. */
 export function permutations<Item>(items: readonly Item[]): Item[][] {
   if (items.length < 2) return [[...items]]
   return items.flatMap((item, index) =>

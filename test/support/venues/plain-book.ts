@@ -1,6 +1,6 @@
 /**
- * A book kept in the plainest way, for test venues: texts as the venue words them, ordered by their values as doubles,
- * which prints and orders right while prices have at most 15 significant digits, as all that is recorded here has.
+ * The simplest book, for test venues: the venue's texts, ordered by their values as doubles, which is exact while
+ * prices have at most 15 significant digits, as all recorded ones here have.
  */
 
 /** Price and amount as text. */
@@ -20,7 +20,7 @@ export class PlainBook {
     this.#asks.clear()
   }
 
-  /** Absolute amounts, in their order; an amount of zero removes the level, whether it is there or not. */
+  /** Applies absolute amounts in their order; an amount of zero removes the level, whether it exists or not. */
   apply({ bids, asks }: PlainLevels): void {
     for (const level of bids) this.#bids.set(level)
     for (const level of asks) this.#asks.set(level)
@@ -31,7 +31,7 @@ export class PlainBook {
     return { bids: this.#bids.levels(depth), asks: this.#asks.levels(depth) }
   }
 
-  /** What turns this book into the other one: what is gone with amount `0` first, then what is new or differs. */
+  /** The difference to the other book: removed levels with amount `0` first, then new or changed ones. */
   changesTo(other: PlainLevels): PlainLevels {
     return { bids: this.#bids.changesTo(other.bids), asks: this.#asks.changesTo(other.asks) }
   }
@@ -75,7 +75,7 @@ class PlainSide {
     ]
   }
 
-  /** Where the price is, or belongs. */
+  /** The index of the price, or where to insert it. */
   #placeOf(price: number): number {
     let low = 0
     let high = this.#prices.length

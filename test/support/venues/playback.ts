@@ -1,37 +1,46 @@
 /**
- * One symbol's score on its way to everyone who is subscribed: at its own pace, faster, or as fast as the sockets take
- * it. It begins with the first subscription of the book, stands still while nobody is subscribed to it, goes on for
- * everyone, and may begin again from its end: one message of changes leads back to the book of the beginning, so that
- * nobody has to be disconnected for it.
+ * The playback of one symbol's script to all subscribers: at the recorded speed, faster, or as fast as the sockets
+ * accept. It begins with the first subscription of the book, pauses while there is no subscriber, continues for all
+ * subscribers, and may repeat: one message of changes leads back to the initial book, so that no client has to be
+ * disconnected for it.
  */
 import type { VenueClient } from './client.ts'
 import type { FaultGate } from './faults.ts'
 import type { Outgoing, Script, ScriptFrame, SentFrame } from './script.ts'
 
 export interface PlaybackOptions {
-  /** 1 = the recording's own pace, 100 = a hundred times faster, Infinity = as fast as the socket takes it. */
+  /** 1 = the recorded speed, 100 = a hundred times faster, Infinity = as fast as the socket accepts. */
   readonly speed: number
-  /** How often a venue says that it lives when nothing else is to be said; every second when absent. */
+  /** The interval of heartbeats on an otherwise silent connection; every second when absent. */
   readonly heartbeatMilliseconds?: number
-  /** Begin again at the end; otherwise the venue goes on with the book of the end. */
+  /** Repeat at the end; otherwise the venue keeps the final book. */
   readonly isRepeated?: boolean
-  /** Changes a recorded frame on its way out (`index` counts the frames of the symbol); the server's own book stays right. */
+  /**
+   * Changes a recorded frame before it is sent (`index` counts the frames of the symbol); the venue's own book stays
+   * correct.
+   */
   readonly corrupt?: (text: string, symbol: string, index: number) => string
-  /** Asked before a frame goes out (`index` as above); the symbol's replay stands still until what it returns resolves. */
+  /**
+   * Called before a frame is sent (`index` as above); the playback of the symbol pauses until the returned promise
+   * resolves.
+   */
   readonly hold?: (symbol: string, index: number) => Promise<void> | undefined
-  /** Told of every frame when the venue's own state has it, and before it goes out; index -1 leads back to the begin. */
-  readonly onPlayed?: (score: Script, outgoing: Outgoing | undefined, index: number) => void
+  /**
+   * Called for every frame after the venue's own state has changed and before it is sent; index -1 leads back to the
+   * beginning.
+   */
+  readonly onPlayed?: (script: Script, outgoing: Outgoing | undefined, index: number) => void
 }
 
 /** At full speed: frames between two waits for the socket. */
 const FRAMES_PER_WAIT = 64
-/** A frame that is later than this follows a halt of the whole process: the pace begins anew, and nothing is caught up. */
+/** A frame that is later than this follows a suspension of the process: the timing starts again from it. */
 const LATE_MILLISECONDS_MAX = 250
-/** Recorded time between two rounds; there are recordings of a single frame. */
+/** Recorded time between two rounds; some recordings have a single frame. */
 const ROUND_PAUSE_MILLISECONDS = 500
 
 export class Playback {
-  readonly score: Script
+  readonly script: Script
   /** Resolves when every frame has been sent once. */
   readonly finished: Promise<void>
   readonly #options: PlaybackOptions
@@ -41,14 +50,14 @@ export class Playback {
   #position = 0
   #played = 0
   #round = 0
-  /** Recorded time at the last send, and the process's time then: the pace starts anew after standing still. */
+  /** Recorded time at the last send, and the process's time then; both are reset after a pause. */
   #anchor: { readonly recorded: number; readonly real: number } | undefined
   #isRunning = false
   #isPaused = false
   #timer: NodeJS.Timeout | undefined
 
-  constructor(score: Script, options: PlaybackOptions, gate: FaultGate, clients: ReadonlySet<VenueClient>) {
-    this.score = score
+  constructor(script: Script, options: PlaybackOptions, gate: FaultGate, clients: ReadonlySet<VenueClient>) {
+    this.script = script
     this.#options = options
     this.#gate = gate
     this.#clients = clients
@@ -57,33 +66,33 @@ export class Playback {
     })
   }
 
-  /** Frames that the venue has played so far, in all rounds. */
+  /** The number of frames played so far, in all rounds. */
   get played(): number {
     return this.#played
   }
 
-  /** Subscribes a client to one channel, and says what the channel begins with. */
+  /** Subscribes a client to one channel, and sends the beginning of the channel. */
   join(client: VenueClient, channel: string): void {
-    const isBook = channel === this.score.bookChannel
-    const beginning = isBook && this.#played === 0 ? undefined : this.score.beginning(channel)
-    client.subscribe(channel, this.score.symbol)
+    const isBook = channel === this.script.bookChannel
+    const beginning = isBook && this.#played === 0 ? undefined : this.script.beginning(channel)
+    client.subscribe(channel, this.script.symbol)
     if (beginning !== undefined) client.sendBeginning(beginning)
     if (isBook) this.#start()
   }
 
-  /** Stands still until `resume`. Whoever is subscribed has been sent all that was played. */
+  /** Pauses until `resume`. Subscribers have been sent everything that was played. */
   pause(): void {
     this.#isPaused = true
-    for (const outgoing of this.#gate.release(this.score.symbol)) this.#send(outgoing)
+    for (const outgoing of this.#gate.release(this.script.symbol)) this.#send(outgoing)
   }
 
-  /** Goes on, when anybody is subscribed. */
+  /** Continues, if there is a subscriber. */
   resume(): void {
     this.#isPaused = false
     this.#start()
   }
 
-  /** The market goes on for so many frames while nobody is told. */
+  /** Plays this many frames without sending them. */
   playUnseen(frames: number): void {
     for (let index = 0; index < frames; index++) {
       const frame = this.#nextFrame()
@@ -98,7 +107,7 @@ export class Playback {
   }
 
   get #hasSubscribers(): boolean {
-    const { bookChannel, symbol } = this.score
+    const { bookChannel, symbol } = this.script
     for (const client of this.#clients) if (client.isSubscribed(bookChannel, symbol)) return true
     return false
   }
@@ -118,26 +127,26 @@ export class Playback {
       const frame = this.#nextFrame()
       if (frame === undefined) break
       const index = this.#position
-      const held = this.#options.hold?.(this.score.symbol, index)
+      const held = this.#options.hold?.(this.script.symbol, index)
       if (held !== undefined) await this.#standStill(held)
       if (this.#options.speed !== Number.POSITIVE_INFINITY) await this.#due(frame.milliseconds)
       else if (index % FRAMES_PER_WAIT === 0) await this.#drained()
       if (this.#isStill) break
-      // Played unseen in the meantime.
+      // Played without sending in the meantime.
       if (this.#position !== index) continue
       const outgoing = this.#play(frame)
       if (outgoing !== undefined) this.#sendThroughFaults(outgoing, index)
-      if (this.#round === 0 && this.#position === this.score.frames.length) this.#resolveFinished()
+      if (this.#round === 0 && this.#position === this.script.frames.length) this.#resolveFinished()
     }
     this.#isRunning = false
   }
 
-  /** The next one, which at the end of a repeated recording is a new round's first. */
+  /** The next frame; at the end of a repeated recording the first frame of a new round. */
   #nextFrame(): ScriptFrame | undefined {
-    const { frames, repeatFrom } = this.score
+    const { frames, repeatFrom } = this.script
     if (this.#position === frames.length && this.#options.isRepeated === true) {
-      const outgoing = this.score.rewind(this.#round)
-      this.#options.onPlayed?.(this.score, outgoing, -1)
+      const outgoing = this.script.rewind(this.#round)
+      this.#options.onPlayed?.(this.script, outgoing, -1)
       this.#sendThroughFaults(outgoing, -1)
       this.#played++
       this.#round++
@@ -149,8 +158,8 @@ export class Playback {
   }
 
   #play(frame: ScriptFrame): Outgoing | undefined {
-    const outgoing = this.score.play(frame, this.#round)
-    this.#options.onPlayed?.(this.score, outgoing, this.#position)
+    const outgoing = this.script.play(frame, this.#round)
+    this.#options.onPlayed?.(this.script, outgoing, this.#position)
     this.#position++
     this.#played++
     return outgoing
@@ -158,21 +167,21 @@ export class Playback {
 
   #sendThroughFaults(outgoing: Outgoing, index: number): void {
     const { corrupt } = this.#options
-    const text = corrupt === undefined ? outgoing.text : corrupt(outgoing.text, this.score.symbol, index)
-    const { symbol } = this.score
+    const text = corrupt === undefined ? outgoing.text : corrupt(outgoing.text, this.script.symbol, index)
+    const { symbol } = this.script
     const reached = [...this.#clients].filter((client) => client.hears(outgoing.channel, symbol))
     const numbers = new Map(reached.map((client) => [client, client.takeNumber()]))
-    for (const one of this.#gate.pass(this.score, { ...outgoing, text, numbers })) this.#send(one)
+    for (const one of this.#gate.pass(this.script, { ...outgoing, text, numbers })) this.#send(one)
   }
 
-  /** A frame that is late reaches whoever it was for, if that client still reads it. */
+  /** A delayed frame is sent to the clients it was meant for, if they are still subscribed. */
   #send({ channel, text, numbers }: SentFrame): void {
     for (const [client, number] of numbers) {
-      if (client.isSubscribed(channel, this.score.symbol)) client.send(text, number)
+      if (client.isSubscribed(channel, this.script.symbol)) client.send(text, number)
     }
   }
 
-  /** Time spent here is no part of the pace. */
+  /** Time spent here does not count for the timing. */
   async #standStill(held: Promise<void>): Promise<void> {
     const begin = performance.now()
     await held
@@ -180,14 +189,14 @@ export class Playback {
     if (anchor !== undefined) this.#anchor = { ...anchor, real: anchor.real + performance.now() - begin }
   }
 
-  /** Waits until a frame of that recorded time is due at the wanted speed. */
+  /** Waits until a frame of that recorded time is due at the requested speed. */
   async #due(recorded: number): Promise<void> {
     this.#anchor ??= { recorded, real: performance.now() }
     const due = this.#anchor.real + (recorded - this.#anchor.recorded) / this.#options.speed
     const delay = due - performance.now()
     if (delay < -LATE_MILLISECONDS_MAX) {
       this.#anchor = { recorded, real: performance.now() }
-      // A machine that is too slow for the pace plays slower, and still reads what it is sent.
+      // A machine that is too slow for the speed plays slower, and still processes its input.
       await new Promise(setImmediate)
     }
     if (delay < 1) return
@@ -196,7 +205,7 @@ export class Playback {
     })
   }
 
-  /** Waits until every subscriber's socket has taken what it was sent, and lets requests in. */
+  /** Waits until every subscriber's socket has drained, and lets requests in. */
   async #drained(): Promise<void> {
     await new Promise(setImmediate)
     while ([...this.#clients].some((client) => client.isLagging)) await new Promise(setImmediate)

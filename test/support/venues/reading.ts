@@ -1,4 +1,4 @@
-/** Markets of a test venue as its connector reads them, on a clock that moves when the test says so. */
+/** Markets of a test venue as read by its connector, on a clock that the test advances. */
 import { createLog } from '../../../src/base/log.ts'
 import { createMetricsRegistry } from '../../../src/base/metrics.ts'
 import type { Source } from '../../../src/feed/source.ts'
@@ -11,11 +11,11 @@ import type { VenueServer } from './server.ts'
 export interface Reading {
   readonly source: Source
   readonly clock: VirtualClock
-  /** Frames that were read so far. */
+  /** The number of frames read so far. */
   readonly messages: () => Promise<number>
 }
 
-/** Starts the connector; its delays before it tries again are the shortest there are. */
+/** Starts the connector; its delays before reconnecting are the shortest possible. */
 export function readVenue(
   name: VenueName,
   { url, restUrl }: VenueServer,

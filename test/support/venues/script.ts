@@ -1,32 +1,32 @@
 /**
- * What a test venue plays for one symbol, and the words for it. A score keeps the venue's own truth: its book and all
- * its trades, also of what was lost on the way out. It uses no code of the connectors.
+ * What a test venue plays for one symbol. A script keeps the venue's own state: its book and all its trades, including
+ * those of lost frames. It uses no code of the connectors.
  */
 import type { VenueClient } from './client.ts'
 import type { PlainLevels } from './plain-book.ts'
 
-/** One frame of a recording, and when, in milliseconds after its first. */
+/** One frame of a recording, with its time in milliseconds after the first. */
 export interface ScriptFrame {
   readonly milliseconds: number
   readonly text: string
 }
 
-/** A frame on its way to everyone who is subscribed to this channel of the symbol. */
+/** An outgoing frame for all subscribers of this channel of the symbol. */
 export interface Outgoing {
   readonly channel: string
   readonly text: string
-  /** Whether a connector must notice when this frame is lost, or swapped with the next. */
+  /** Whether a connector must detect when this frame is lost, or swapped with the next. */
   readonly isMissed: boolean
-  /** It says nothing of the channel's matter, like a heartbeat: faults pass it by. */
+  /** A frame without data of the channel, like a heartbeat: faults skip it. */
   readonly isAside?: boolean
 }
 
-/** A frame with those it was sent to, and its number in the connection of each: on the wire, or lost, or late. */
+/** A frame with its recipients, and its number on the connection of each: sent, lost, or delayed. */
 export interface SentFrame extends Outgoing {
   readonly numbers: ReadonlyMap<VenueClient, number>
 }
 
-/** A trade that took place at the venue, whether anyone was told or not. */
+/** A trade that took place at the venue, whether it was sent or not. */
 export interface PlayedTrade {
   readonly id: number
   readonly price: string
@@ -38,24 +38,27 @@ export interface PlayedTrade {
 export interface Script {
   readonly symbol: string
   readonly frames: readonly ScriptFrame[]
-  /** Where later rounds begin: behind the frame that is the book's beginning, when there is one. */
+  /** Where later rounds begin: after the snapshot of the book, if there is one. */
   readonly repeatFrom: number
-  /** The channel whose subscribers keep the recording going. */
+  /** The channel whose subscribers keep the playback going. */
   readonly bookChannel: string
   readonly trades: readonly PlayedTrade[]
-  /** Takes a frame into the venue's own state; what goes out of it, with the numbers of this round (the first is 0). */
+  /**
+   * Applies a frame to the venue's own state; returns the frame to send, with the numbers of this round (the first is
+   * 0).
+   */
   play(frame: ScriptFrame, round: number): Outgoing | undefined
-  /** The message that leads from the book at the end of the recording to the one that later rounds begin with. */
+  /** The message that leads from the final book of the recording to the one that later rounds begin with. */
   rewind(round: number): Outgoing
-  /** What a channel begins with for those who subscribe in the middle; nothing when it has no such beginning. */
+  /** The first message of a channel for late subscribers; undefined if it has none. */
   beginning(channel: string): string | undefined
-  /** The book as it stands now, best level first. */
+  /** The current book, best level first. */
   levels(depth?: number): PlainLevels
-  /** The frame, damaged so that a connector must notice. */
+  /** The frame, damaged so that a connector must detect it. */
   corruptions(text: string): readonly string[]
 }
 
-/** The first half of a frame: what nobody can read. */
+/** The first half of a frame, which cannot be parsed. */
 export function torn(text: string): string {
   return text.slice(0, text.length >> 1)
 }

@@ -1,7 +1,7 @@
 /**
- * A venue to connect to in tests: the part that is the same for every venue. It serves WebSocket and HTTP on one free
- * port of 127.0.0.1, plays scores to those who are subscribed (`track`), and can be made to fail in every way that a
- * network or a venue fails. What it says and how it is spoken to is its dialect's matter.
+ * The venue-independent part of a test venue: it serves WebSocket and HTTP on one free port of 127.0.0.1, plays scripts
+ * to subscribers (`playback`), and can fail in every way that a network or a venue fails. The protocol of the venue is
+ * its dialect.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -17,23 +17,23 @@ export interface HttpAnswer {
   readonly status: number
   readonly body: string
   readonly headers?: Readonly<Record<string, string>>
-  /** The answer's first half comes, and the second never. */
+  /** Half of the response is sent, and the rest never. */
   readonly isStuck?: boolean
 }
 
-/** One venue's language. */
+/** The protocol of one venue. */
 export interface Dialect {
-  readonly scores: readonly Script[]
-  /** Where clients connect: `/stream`. Empty when anywhere will do. */
+  readonly scripts: readonly Script[]
+  /** The path that clients connect to: `/stream`. Empty for any path. */
   readonly path: string
   /** Whether the venue also sends WebSocket pings. */
   readonly sendsPings?: boolean
   greeting?(): string
-  /** A frame from a client. */
+  /** Handles a frame from a client. */
   answer(text: string, client: VenueClient, server: VenueServer): void
-  /** What a client is told once a second. */
-  beat(client: VenueClient): readonly string[]
-  /** The answer to a GET request. */
+  /** The heartbeat frames sent to a client once a second. */
+  heartbeat(client: VenueClient): readonly string[]
+  /** The response to a GET request. */
   get?(url: URL, server: VenueServer): HttpAnswer
 }
 
@@ -44,13 +44,13 @@ export class VenueServer {
   readonly faults = new FaultGate()
   /** Resolves when every frame of every recording has been sent. */
   readonly finished: Promise<void>
-  /** Everything clients said, in the order of arrival: texts of frames, and the paths of HTTP requests. */
+  /** Everything received, in the order of arrival: texts of frames, and the paths of HTTP requests. */
   readonly said: string[] = []
   /** Symbols whose subscription is refused. */
   readonly refused = new Set<string>()
-  /** The next attempts to connect are answered with these statuses, 0 = the connection is cut. */
+  /** The next connections are answered with these statuses, 0 = the connection is terminated. */
   readonly handshakeFaults: number[] = []
-  /** The next HTTP requests get these answers. */
+  /** The next HTTP requests get these responses. */
   readonly httpFaults: HttpAnswer[] = []
   readonly #dialect: Dialect
   readonly #clients = new Set<VenueClient>()
@@ -64,11 +64,11 @@ export class VenueServer {
   private constructor(dialect: Dialect, options: PlaybackOptions) {
     this.#dialect = dialect
     this.tracks = new Map(
-      dialect.scores.map((score) => [score.symbol, new Playback(score, options, this.faults, this.#clients)]),
+      dialect.scripts.map((script) => [script.symbol, new Playback(script, options, this.faults, this.#clients)]),
     )
     this.finished = Promise.all([...this.tracks.values()].map((track) => track.finished)).then(() => undefined)
     this.#http = createServer((request, response) => this.#answerHttp(request, response))
-    // A connection that the server ends because it is idle may just then be given a request, which would be lost.
+    // The client may reuse a connection at the moment the server closes it for idleness, which would lose the request.
     this.#http.keepAliveTimeout = 0
     this.#http.on('connection', (wire) => {
       this.#wires.add(wire)
@@ -81,7 +81,7 @@ export class VenueServer {
     const server = new VenueServer(dialect, options)
     server.#http.listen(0, '127.0.0.1')
     await once(server.#http, 'listening')
-    server.#heartbeat = setInterval(() => server.beat(), options.heartbeatMilliseconds ?? HEARTBEAT_MILLISECONDS)
+    server.#heartbeat = setInterval(() => server.heartbeat(), options.heartbeatMilliseconds ?? HEARTBEAT_MILLISECONDS)
     return server
   }
 
@@ -93,17 +93,17 @@ export class VenueServer {
     return `http://127.0.0.1:${this.#port}`
   }
 
-  /** Resolves as soon as the condition holds; it is looked at after every request, connection and disconnection. */
+  /** Resolves as soon as the condition holds; it is checked after every request, connection and disconnection. */
   until(what: string, isMet: () => boolean): Promise<void> {
     return this.#waiters.until(what, isMet)
   }
 
-  /** What a GET request of this path is answered when nothing fails. */
+  /** The regular response to a GET request of this path. */
   answerTo(path: string): string {
     return this.#dialect.get?.(new URL(path, this.restUrl), this).body ?? ''
   }
 
-  /** Clients that are connected now. */
+  /** The number of connected clients. */
   connections(): number {
     return this.#clients.size
   }
@@ -113,56 +113,56 @@ export class VenueServer {
     for (const client of this.#clients) client.send(text)
   }
 
-  /** A frame to every client is lost on its way, of which only its number tells. */
+  /** Loses a frame to every client; only the gap in its numbers shows the loss. */
   skipNumbers(): void {
     for (const client of this.#clients) client.takeNumber()
   }
 
-  /** Says to everyone what a venue says once a second. */
-  beat(): void {
+  /** Sends the heartbeat frames to every client. */
+  heartbeat(): void {
     for (const client of this.#clients) {
-      for (const text of this.#dialect.beat(client)) client.send(text)
+      for (const text of this.#dialect.heartbeat(client)) client.send(text)
       if (this.#dialect.sendsPings === true) client.ping()
     }
   }
 
-  /** Resolves when every client has read all that it was sent so far, or has gone. */
+  /** Resolves when every client has read everything sent so far, or has disconnected. */
   async heard(): Promise<void> {
     await Promise.all([...this.#clients].map((client) => client.heard()))
   }
 
-  /** Cuts every connection without a close frame. */
+  /** Terminates every connection without a close frame. */
   disconnectAll(): void {
     for (const client of this.#clients) client.terminate()
   }
 
-  /** Ends every connection in order, as a venue does that has had enough of a client. */
+  /** Closes every connection cleanly. */
   closeAll(code: number, reason: string): void {
     for (const client of this.#clients) client.close(code, reason)
   }
 
-  /** Everyone who is connected now hears nothing any more. */
+  /** Silences all current connections. */
   silenceAll(): void {
     for (const client of this.#clients) client.silence()
   }
 
-  /** The book of one symbol goes silent for everyone until it is subscribed again; the connections stay alive. */
+  /** Silences the book of one symbol for all clients until it is subscribed again; the connections stay alive. */
   silenceBook(symbol: string): void {
-    const channel = this.tracks.get(symbol)?.score.bookChannel ?? ''
+    const channel = this.tracks.get(symbol)?.script.bookChannel ?? ''
     for (const client of this.#clients) client.silenceChannel(channel, symbol)
   }
 
-  /** Everyone who is connected now talks to a dead machine. */
+  /** Makes all current connections behave as if the remote machine had crashed. */
   abandonAll(): void {
     for (const client of this.#clients) client.abandon()
   }
 
-  /** The next connection ends in the middle of its first snapshot. */
+  /** Cuts the next connection off in the middle of its first snapshot. */
   cutNextBeginning(): void {
     this.#isCutAtBeginning = true
   }
 
-  /** All symbols stand still. */
+  /** Pauses all symbols. */
   pause(): void {
     for (const track of this.tracks.values()) track.pause()
   }

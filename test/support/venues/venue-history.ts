@@ -1,51 +1,52 @@
 /**
- * What test venues really had, message by message, and whether what came out at the other end is that: every book one
- * of the venue's, none earlier than the one before; every execution the next of its trades, unless it was said that
- * some are missing. Values are compared as texts without trailing zeros.
+ * The history of test venues, message by message, and the comparison of a source's output with it: every book is one of
+ * the venue's, none earlier than the one before; every execution is the next of its trades, unless missing ones were
+ * reported. Values are compared as texts without trailing zeros.
  */
 import type { LevelText, PlainLevels } from './plain-book.ts'
 import type { PlayedTrade, Script } from './script.ts'
 import type { VenueServer } from './server.ts'
 
 /**
- * How far back a book may be behind the one before it: two messages that change places lead through one, which no
- * checksum and no number can tell from the right order when the second repeats the first one's levels.
+ * How many states back a book may be relative to the one before: two swapped messages lead through an earlier state,
+ * which neither checksum nor number can distinguish from the right order when the second repeats the first one's
+ * levels.
  */
 const STEPS_BACK_MAX = 2
-/** States that are remembered of a symbol: whoever is further behind is wrong. */
+/** The number of states kept per symbol; an older book is an error. */
 const STATES_MAX = 4_000
 
 export class VenueHistory {
   readonly #depth: number
-  readonly #symbols = new Map<string, { states: string[]; firstPlace: number; score?: Script }>()
+  readonly #symbols = new Map<string, { states: string[]; firstPlace: number; script?: Script }>()
 
-  /** `depth`: levels a side that are compared. */
+  /** `depth`: levels per side that are compared. */
   constructor(depth: number) {
     this.#depth = depth
   }
 
   /** For the server's options. */
-  readonly onPlayed = (score: Script): void => this.#remember(score)
+  readonly onPlayed = (script: Script): void => this.#remember(script)
 
-  /** To be called before anyone connects: what the books are before the first message. */
+  /** Must be called before any client connects: records the books before the first message. */
   begin(server: VenueServer): void {
-    for (const { score } of server.tracks.values()) this.#remember(score)
+    for (const { script } of server.tracks.values()) this.#remember(script)
   }
 
-  /** The book as it stands now. */
+  /** The current book. */
   now(symbol: string): string {
     return this.#of(symbol).states.at(-1) ?? ''
   }
 
-  score(symbol: string): Script {
-    return this.#of(symbol).score as Script
+  script(symbol: string): Script {
+    return this.#of(symbol).script as Script
   }
 
   trades(symbol: string): readonly PlayedTrade[] {
-    return this.score(symbol).trades
+    return this.script(symbol).trades
   }
 
-  /** The first place at or behind `from` where the venue had this book; undefined when it never had. */
+  /** The first index at or after `from` where the venue had this book; undefined if it never had. */
   place(symbol: string, state: string, from: number): number | undefined {
     const { states, firstPlace } = this.#of(symbol)
     const place = states.indexOf(state, Math.max(0, from - firstPlace))
@@ -62,7 +63,7 @@ export class VenueHistory {
     return `${side(bids)} | ${side(asks)}`
   }
 
-  #of(symbol: string): { states: string[]; firstPlace: number; score?: Script } {
+  #of(symbol: string): { states: string[]; firstPlace: number; script?: Script } {
     let entry = this.#symbols.get(symbol)
     if (entry === undefined) {
       entry = { states: [], firstPlace: 0 }
@@ -71,10 +72,10 @@ export class VenueHistory {
     return entry
   }
 
-  #remember(score: Script): void {
-    const entry = this.#of(score.symbol)
-    entry.score = score
-    const state = this.text(score.levels(this.#depth))
+  #remember(script: Script): void {
+    const entry = this.#of(script.symbol)
+    entry.script = script
+    const state = this.text(script.levels(this.#depth))
     if (state === entry.states.at(-1)) return
     entry.states.push(state)
     if (entry.states.length < STATES_MAX * 2) return
@@ -83,17 +84,17 @@ export class VenueHistory {
   }
 }
 
-/** Judges the books and executions of one symbol, as they come out of one reader. */
+/** Compares the books and executions of one symbol, as they come out of one source or client, with the history. */
 export class SymbolVerifier {
   readonly problems: string[] = []
   readonly symbol: string
-  /** Books that were found to be the venue's. */
+  /** Books that were found in the venue's history. */
   matched = 0
   executions = 0
   readonly #truth: VenueHistory
   #place = 0
   #state = ''
-  /** Places in the venue's trades of which one is the next; undefined when it may be any behind the last. */
+  /** Candidates for the index of the next trade; undefined when it may be any after the last. */
   #nextTrades: readonly number[] | undefined
   #lastTrade = -1
 
@@ -102,22 +103,22 @@ export class SymbolVerifier {
     this.#truth = truth
   }
 
-  /** Whether the reader's last book is what the venue has now. */
+  /** Whether the last book is the venue's current one. */
   get isCurrent(): boolean {
     return this.#state === this.#truth.now(this.symbol)
   }
 
-  /** The reader's last book, as text. */
+  /** The last book, as text. */
   get state(): string {
     return this.#state
   }
 
-  /** Place behind the last trade that the reader has; undefined when that is not known. */
+  /** The index after the last trade; undefined if it is not known. */
   get tradesUpTo(): number | undefined {
     return this.#nextTrades?.length === 1 ? this.#nextTrades[0] : undefined
   }
 
-  /** A whole message was applied: this is the book now. */
+  /** Must be called after each complete message with the resulting book. */
   look(levels: PlainLevels): void {
     this.#state = this.#truth.text(levels)
     const place = this.#truth.place(this.symbol, this.#state, Math.max(0, this.#place - STEPS_BACK_MAX))
@@ -135,7 +136,7 @@ export class SymbolVerifier {
     this.#nextTrades = undefined
   }
 
-  /** Whether this is the next execution; when it is, it is counted. */
+  /** Whether this is the next execution; if so, it is counted. */
   takes(price: string, amount: string, executedAtMilliseconds: number): boolean {
     const trades = this.#truth.trades(this.symbol)
     const isThis = (place: number) => {
@@ -158,7 +159,7 @@ export class SymbolVerifier {
     return true
   }
 
-  /** Executions are missing here, and the reader was told so; or it reads anew. */
+  /** Missing executions were reported, or the subscription starts again. */
   missed(): void {
     this.#nextTrades = undefined
   }
@@ -168,7 +169,7 @@ export class SymbolVerifier {
   }
 }
 
-/** Without the zeros at the end of a fraction. */
+/** Removes trailing zeros of a fraction. */
 export function trimmed(text: string): string {
   return text.includes('.') ? text.replace(/\.?0+$/, '') : text
 }

@@ -1,4 +1,4 @@
-/** The books and executions of a client that knows only our wire, judged by what the venues really had. */
+/** Compares the books and executions of a client of the documented stream with the venues' history. */
 
 import { type SampleBook, type SampleClient, sortedLevels } from '../sample-client.ts'
 import type { BookMessage, DataMessage, Reply, SampleExecution } from '../sample-messages.ts'
@@ -35,17 +35,17 @@ export class WireVerifier {
     this.#waiters.notify()
   }
 
-  /** Resolves as soon as the condition holds; it is looked at after every message. */
+  /** Resolves as soon as the condition holds; it is checked after every message. */
   until(what: string, isMet: () => boolean, limitMilliseconds?: number): Promise<void> {
     return this.#waiters.until(what, isMet, limitMilliseconds)
   }
 
-  /** Something else than a message happened that is waited for. */
+  /** Reports an event other than a message that is awaited. */
   notify(): void {
     this.#waiters.notify()
   }
 
-  /** Waits until the client's book is what the venue has, or something is wrong. */
+  /** Waits until the client's book is the venue's current one, or an error was found. */
   async atRest(venueSymbol: string, limitMilliseconds?: number): Promise<void> {
     const judge = this.#byVenueSymbol.get(venueSymbol)
     if (judge === undefined) return
