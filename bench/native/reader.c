@@ -1,19 +1,19 @@
 /*
- * Reads the stream on many connections of 127.0.0.1 with one thread and epoll, and counts WebSocket messages by their
- * frame headers. Unlike a client it decodes no JSON: it must be cheaper than every server it measures.
+ * The load generator: reads the stream on many connections of 127.0.0.1 with one thread and epoll, and counts WebSocket
+ * messages by their frame headers. Unlike a client it decodes no JSON: it must be cheaper than every server it measures.
  *
  * usage: reader PORT < lines
- * The first line is the number of connections, then one line a connection: MODE \t PATH \t REQUEST, where MODE is 0
- * (reads), 1 (never reads) or 2 (reads slowly), PATH is what it asks for in the handshake and REQUEST is what it sends
- * to subscribe. When all are connected it answers {"connected":N} and takes commands, one a line, each answered by one
- * line of JSON:
+ * The first line is the number of connections, then one line per connection: MODE \t PATH \t REQUEST, where MODE is
+ * 0 (reads), 1 (never reads) or 2 (reads slowly), PATH is the path of the handshake and REQUEST is the subscribe request.
+ * When all are connected it answers {"connected":N} and accepts commands, one per line, each answered by one line of
+ * JSON:
  *   subscribe MILLISECONDS EXPECTED   sends the requests spread over the time, waits until every connection of mode 0
  *                                     has EXPECTED messages
  *   keep COUNT FOLDER                 (before subscribe) writes the second message of COUNT connections to files
  *   measure MILLISECONDS STAMPED      counts for this time; with STAMPED 1 also latency, from the microseconds of
  *                                     CLOCK_MONOTONIC that the first amount of a message carries
- *   total MILLISECONDS                all messages so far, once no data has arrived for this time (pings go on)
- *   groups                            how many different second messages there were, compared by a 64-bit hash
+ *   total MILLISECONDS                all messages so far, once no data has arrived for this time (pings continue)
+ *   groups                            the number of distinct second messages, compared by a 64-bit hash
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -55,14 +55,14 @@ struct connection {
   unsigned prefix_fill;
   unsigned char prefix[PREFIX_BYTES];
   uint64_t messages;
-  /* The second message (the first after the acknowledgement): its hash, and its text where it is kept. */
+  /* The second message (the first after the acknowledgement): its hash, and its text if it is kept. */
   uint64_t hash;
   uint64_t word;
   unsigned word_fill;
   uint64_t hashed_bytes;
   unsigned char *kept;
   size_t kept_bytes;
-  size_t kept_room;
+  size_t kept_space;
 };
 
 static struct connection *connections;
@@ -101,8 +101,8 @@ static size_t input_fill, input_used;
 static void die(const char *what);
 
 /*
- * The next whole line of the input, without its end; NULL when there is none yet. Buffered here and not in stdio, where
- * epoll could not see what waits.
+ * The next complete line of the input, without its end; NULL when there is none yet. Buffered here and not in stdio,
+ * whose buffer is invisible to epoll.
  */
 static char *next_line(void) {
   char *end = memchr(input + input_used, '\n', input_fill - input_used);
@@ -161,9 +161,9 @@ static void hash_bytes(struct connection *c, const unsigned char *bytes, size_t 
 }
 
 static void keep_bytes(struct connection *c, const unsigned char *bytes, size_t length) {
-  if (c->kept_bytes + length > c->kept_room) {
-    c->kept_room = (c->kept_bytes + length) * 2;
-    c->kept = realloc(c->kept, c->kept_room);
+  if (c->kept_bytes + length > c->kept_space) {
+    c->kept_space = (c->kept_bytes + length) * 2;
+    c->kept = realloc(c->kept, c->kept_space);
     if (c->kept == NULL) die("realloc");
   }
   memcpy(c->kept + c->kept_bytes, bytes, length);
@@ -199,7 +199,7 @@ static void on_message(struct connection *c, const unsigned char *text, unsigned
   if (c->mode == READS && c->messages == expected) unsatisfied--;
 }
 
-/* Takes one frame header; returns how many bytes of it were here. */
+/* Consumes one frame header; returns how many bytes of it were available. */
 static size_t take_header(struct connection *c, const unsigned char *bytes, size_t length) {
   size_t taken = 0;
   for (;;) {
@@ -242,9 +242,9 @@ static void consume(struct connection *c, const unsigned char *bytes, size_t len
     if (c->opcode < 8) {
       last_arrival = now;
       if (!whole && c->prefix_fill < PREFIX_BYTES) {
-        size_t room = PREFIX_BYTES - c->prefix_fill;
-        memcpy(c->prefix + c->prefix_fill, bytes, part < room ? part : room);
-        c->prefix_fill += (unsigned)(part < room ? part : room);
+        size_t space = PREFIX_BYTES - c->prefix_fill;
+        memcpy(c->prefix + c->prefix_fill, bytes, part < space ? part : space);
+        c->prefix_fill += (unsigned)(part < space ? part : space);
       }
       if (c->messages == 1) {
         hash_bytes(c, bytes, part);
@@ -297,7 +297,7 @@ static void open_connection(struct connection *c, int port, const char *path) {
   if (write(c->fd, text, (size_t)length) != length) die("write");
 }
 
-/* Behind its answer the server may have sent frames already: its first ping comes when it likes. */
+/* The server may already have sent frames after its response, such as the first ping. */
 static void finish_handshake(struct connection *c) {
   char text[512];
   size_t fill = 0;
@@ -406,7 +406,7 @@ static void take_command(const char *line) {
     keep_folder = strdup(folder);
     int step = connection_count / (int)first;
     for (int index = 0; index < connection_count; index += step > 0 ? step : 1)
-      connections[index].kept = malloc(connections[index].kept_room = 65536);
+      connections[index].kept = malloc(connections[index].kept_space = 65536);
     printf("{}\n");
   } else if (sscanf(line, "measure %lu %lu", &first, &second) == 2) {
     measuring = 1;
@@ -434,7 +434,7 @@ static void take_commands(void) {
   for (char *line = next_line(); line != NULL; line = next_line()) take_command(line);
 }
 
-/* The time between two looks counts as idle when the second one found nothing. */
+/* The time between two polls counts as idle when the second one found no data. */
 static void note_idleness(int found_nothing) {
   uint64_t now = now_microseconds();
   if (found_nothing) idle_microseconds += now - last_look;

@@ -1,7 +1,7 @@
 /*
- * Preloaded into a process (LD_PRELOAD), it writes every change that the process makes below RECORD_ROOT to the file
- * RECORD_LOG, in order and with its data: a header, a text, the data. access("/RECORD text") writes a mark. A change of
- * a kind it does not know ends the process, so that no run is judged by half of what happened.
+ * Preloaded into a process (LD_PRELOAD), this library writes every change that the process makes below RECORD_ROOT to
+ * the file RECORD_LOG, in order and with its data: a header, a text, the data. access("/RECORD text") writes a mark. An
+ * unknown kind of change ends the process, so that no run is evaluated with an incomplete recording.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
