@@ -5,11 +5,11 @@ import { expect, it } from 'vitest'
 import { makeRecordings } from './generated-recordings.ts'
 import { MADE_FOLDER } from './recorded-files.ts'
 
-it('the recordings that are kept are those that are made (else: node --import tsx test/support/write-recordings.ts)', () => {
+it('the committed synthetic recordings are up to date (to regenerate them: node --import tsx test/support/write-recordings.ts)', () => {
   for (const [path, text] of makeRecordings()) {
     const bytes = readFileSync(join(MADE_FOLDER, path))
     const kept = (path.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString()
-    // Not by a matcher: a difference would be printed in full.
+    // Without a matcher, which would print a difference in full.
     expect(kept === text, path).toBe(true)
   }
 })

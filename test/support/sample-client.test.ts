@@ -32,7 +32,7 @@ beforeEach(async () => {
 afterEach(() => service.close())
 
 describe('SampleClient', () => {
-  it('rebuilds the book, and tells what it got', async () => {
+  it('rebuilds the book, and keeps what it received', async () => {
     const client = await connect()
     const reply = await client.subscribeAll(M)
     expect(reply.channels).toHaveLength(4)
@@ -96,7 +96,7 @@ describe('SampleClient', () => {
       problem: 'top asks nothing',
     },
     { title: 'an unknown channel', messages: [{ channel: 'trades', payload: {} }], problem: 'unknown channel' },
-  ])('notices $title', async ({ messages, problem }) => {
+  ])('detects $title', async ({ messages, problem }) => {
     const client = await connect()
     await client.subscribeAll(M)
     const connection = await service.connection(0)
@@ -107,7 +107,7 @@ describe('SampleClient', () => {
     client.terminate()
   })
 
-  it('applies what it buffered, as far as it is later than the SNAPSHOT', async () => {
+  it('applies buffered updates that are later than the SNAPSHOT', async () => {
     const client = await connect()
     await client.subscribeAll(M)
     const connection = await service.connection(0)
@@ -119,7 +119,7 @@ describe('SampleClient', () => {
     client.terminate()
   })
 
-  it('really stops reading', async () => {
+  it('stops reading its socket', async () => {
     const client = await connect()
     await client.subscribeAll(M)
     client.pause()
@@ -137,13 +137,13 @@ describe('SampleClient', () => {
     client.terminate()
   })
 
-  it('tells how a handshake was refused', async () => {
+  it('reports how a handshake was refused', async () => {
     const refused = connect({ handshakes: [{ status: 403, headers: { 'x-reason': 'not on the list' } }] })
     await expect(refused).rejects.toThrow(HandshakeRefused)
     await expect(refused).rejects.toMatchObject({ status: 403, headers: { 'x-reason': 'not on the list' } })
   })
 
-  it('tells that a connection has closed to those who wait for something else', async () => {
+  it('rejects pending waits when the connection is closed', async () => {
     const client = await connect()
     await client.subscribeAll(M)
     const waiting = client.until('a heartbeat', () => client.counts.heartbeats > 0)
