@@ -141,7 +141,7 @@ describe('an account', () => {
     ['null', { account: null }, '/account', 'must be of type object'],
     ['an id', { account: { identity_id: 'x', id: 'y' } }, '/account/id', 'is not a known member'],
     [
-      'a type that is none',
+      'an unknown type',
       { account: { identity_id: 'x', type: 'IRA' } },
       '/account/type',
       '"IRA" is none of BROKERAGE, TRADITIONAL_IRA, ROTH_IRA, SEP_IRA, FINANCIAL_ADVISOR',

@@ -183,7 +183,7 @@ describe('a token grant', () => {
       {},
     ],
     [
-      'with several scopes, blanks and repetitions',
+      'with several scopes, spaces and repetitions',
       () => form({ scope: ` ${STREAM}  ${READ_ACCOUNT} ${STREAM} ` }),
       {},
     ],

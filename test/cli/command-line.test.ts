@@ -13,9 +13,9 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 describe('a mistake on the command line', () => {
   it.each([
-    ['a verb that does not exist', ['serv'], 2, "tidegate: unknown command 'serv' (Did you mean serve?)"],
+    ['an unknown verb', ['serv'], 2, "tidegate: unknown command 'serv' (Did you mean serve?)"],
     [
-      'a flag that does not exist',
+      'an unknown flag',
       ['serve', '--http.prt', '1'],
       2,
       "tidegate: unknown option '--http.prt' (Did you mean --http.port?)",
@@ -27,23 +27,18 @@ describe('a mistake on the command line', () => {
       "tidegate: option '--http.port <value>' argument missing",
     ],
     [
-      'an argument too many',
+      'a surplus argument',
       ['serve', 'now'],
       1,
       "tidegate: too many arguments for 'serve'. Expected 0 arguments but got 1.",
     ],
     [
-      'values that are wrong',
+      'invalid values',
       ['serve', '--http.port=x', '--stream.token_expiry', 'never'],
       1,
       'tidegate: http.port is "x", not a whole number from 0 to 65535 (from --http.port); stream.token_expiry is "never", not one of keep, close (from --stream.token_expiry)',
     ],
-    [
-      'a file that is not there',
-      ['demo', '--config', 'missing.yaml'],
-      1,
-      'tidegate: missing.yaml: cannot be read: ENOENT',
-    ],
+    ['a missing file', ['demo', '--config', 'missing.yaml'], 1, 'tidegate: missing.yaml: cannot be read: ENOENT'],
   ])('such as %s is one line on stderr', async (_name, args, code, line) => {
     expect(await runCommand(args, { cwd: folder })).toEqual({ code, stdout: '', stderr: `${line}\n` })
   })

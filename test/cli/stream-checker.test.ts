@@ -133,7 +133,7 @@ const CASES: readonly Case[] = [
     title: 'book time with an offset',
     messages: [withField(FINE, 'time', '2026-01-01T00:00:00.002+00:00')],
   },
-  { name: 'time-form', title: 'a month that is none', messages: [withField(FINE, 'time', '2026-13-01T00:00:00.002Z')] },
+  { name: 'time-form', title: 'an invalid month', messages: [withField(FINE, 'time', '2026-13-01T00:00:00.002Z')] },
   {
     name: 'time-form',
     title: 'heartbeat with three digits',

@@ -174,9 +174,9 @@ describe('a created rule', () => {
 describe('unknown ids', () => {
   it.each([
     ['an unknown profile', { profile_id: NO_ONE }, '/profile_id'],
-    ['a profile id that is none', { profile_id: 'x' }, '/profile_id'],
+    ['a malformed profile id', { profile_id: 'x' }, '/profile_id'],
     ['an unknown account', { account_id: NO_ONE }, '/account_id'],
-    ['an account id that is none', { account_id: 'x' }, '/account_id'],
+    ['a malformed account id', { account_id: 'x' }, '/account_id'],
     ['an unknown source', { source: { profile: { profile_id: NO_ONE } } }, '/source/profile/profile_id'],
     ['an unknown destination', { destination: { profile: { profile_id: 'x' } } }, '/destination/profile/profile_id'],
   ])('in %s are 404 with their pointer', async (_what, changes, pointer) => {
