@@ -1,5 +1,5 @@
 /** How deposits are credited: to whom, to which bucket, by which disposition, and what starts with it. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import type { Converter } from '../../src/orchestrations/convert.ts'
 import { createStepMetrics } from '../../src/orchestrations/metrics.ts'
@@ -10,25 +10,20 @@ import { RULES } from '../support/rules.ts'
 import {
   auditOf,
   balancesOf,
-  type DepositsNode,
   newAddress,
   newProfile,
   newReporter,
   newRule,
-  openDepositsNode,
   postingsOf,
   readReportOf,
   report,
   reportOf,
   transferOf,
+  useDepositsNode,
   wireOf,
 } from './deposits-node.ts'
 
-let stand: DepositsNode
-beforeAll(async () => {
-  stand = await openDepositsNode()
-})
-afterAll(() => stand?.close())
+const stand = useDepositsNode()
 
 async function orchestrationOf(depositId: string) {
   const { rows } = await sql<Record<string, unknown>>`

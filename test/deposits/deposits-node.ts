@@ -1,5 +1,5 @@
 /** What tests of deposits share: a node, a customer with a profile, reports that are right, and what the ledger holds. */
-import { expect } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { createSystemClock } from '../../src/base/clock.ts'
 import { newId } from '../../src/base/ids.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
@@ -11,29 +11,23 @@ import { sql } from '../../src/store/sql.ts'
 import { captureLog } from '../support/captured-log.ts'
 import { type RestCustomer, RestNode, untilServed } from '../support/rest.ts'
 import { ADDRESSES, newAccount, RULES, ruleBody } from '../support/rules.ts'
-import { temporaryFolder } from '../support/running-service.ts'
 
 export interface DepositsNode {
   readonly node: RestNode
   readonly customer: RestCustomer
   readonly profileId: string
-  close(): Promise<void>
 }
 
-export async function openDepositsNode(flags: Readonly<Record<string, string>> = {}): Promise<DepositsNode> {
-  const folder = temporaryFolder()
-  const node = await RestNode.open({ hasTestSeed: true, flags: { data_dir: folder.path, ...flags } })
-  const customer = await node.newCustomer()
-  const { profileId } = await newAccount(customer)
-  return {
-    node,
-    customer,
-    profileId,
-    async close() {
-      await node.close()
-      folder.remove()
-    },
-  }
+/** A node of the test file: opened before its tests, closed behind them. */
+export function useDepositsNode(): DepositsNode {
+  const stand: { -readonly [Member in keyof DepositsNode]?: DepositsNode[Member] } = {}
+  beforeAll(async () => {
+    stand.node = await RestNode.open({ hasTestSeed: true })
+    stand.customer = await stand.node.newCustomer()
+    stand.profileId = (await newAccount(stand.customer)).profileId
+  })
+  afterAll(() => stand.node?.close())
+  return stand as DepositsNode
 }
 
 /** A new account's profile, which owes nothing to other tests. */

@@ -1,5 +1,5 @@
 /** One payment is one deposit and is credited once, whoever reports it, how often, and in which order. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { newId } from '../../src/base/ids.ts'
 import type { MetricsRegistry } from '../../src/base/metrics.ts'
 import type { Report } from '../../src/deposits/report.ts'
@@ -10,26 +10,21 @@ import { Random } from '../support/random.ts'
 import {
   auditOf,
   balancesOf,
-  type DepositsNode,
   newAddress,
   newHash,
   newProfile,
   newReporter,
   newRule,
-  openDepositsNode,
   postingsOf,
   readReportOf,
   report,
   reportOf,
   transferOf,
+  useDepositsNode,
   wireOf,
 } from './deposits-node.ts'
 
-let stand: DepositsNode
-beforeAll(async () => {
-  stand = await openDepositsNode()
-})
-afterAll(() => stand?.close())
+const stand = useDepositsNode()
 
 /** Reports again what a busy store did not store, as sources are told to. */
 async function untilStored(reporter: DepositReporter, reports: readonly Report[]): Promise<void> {

@@ -1,5 +1,5 @@
 /** What the operator does with a deposit, and where its money is afterwards. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { newId } from '../../src/base/ids.ts'
 import type { Delivery } from '../../src/deliveries/model.ts'
 import { depositReturns } from '../../src/deposits/returns.ts'
@@ -9,26 +9,21 @@ import { ETHEREUM_ADDRESS } from '../support/rules.ts'
 import {
   auditOf,
   balancesOf,
-  type DepositsNode,
   newAddress,
   newProfile,
   newRule,
-  openDepositsNode,
   postingsOf,
   report,
   reportOf,
   transferOf,
+  useDepositsNode,
   wireOf,
 } from './deposits-node.ts'
 
 const NO_ONE = '018f0000-0000-7000-8000-000000000000'
 const DESTINATION = { crypto: { address: ETHEREUM_ADDRESS, network: 'ETHEREUM' } }
 
-let stand: DepositsNode
-beforeAll(async () => {
-  stand = await openDepositsNode()
-})
-afterAll(() => stand?.close())
+const stand = useDepositsNode()
 
 const ask = (id: string, verb: string, body?: object) => stand.node.operator('POST', `/deposits/${id}/${verb}`, body)
 

@@ -3,22 +3,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkSandbox } from '../../src/app/sandbox-check.ts'
 import { type RestCustomer, RestNode } from '../support/rest.ts'
 import { newAccount, RULES, ruleBody, type TestAccount } from '../support/rules.ts'
-import { temporaryFolder } from '../support/running-service.ts'
 
-const folder = temporaryFolder()
 let node: RestNode
 let customer: RestCustomer
 let alice: TestAccount
 
 beforeAll(async () => {
-  node = await RestNode.open({ hasTestSeed: true, flags: { data_dir: folder.path, 'rest.sandbox': 'true' } })
+  node = await RestNode.open({ hasTestSeed: true, flags: { 'rest.sandbox': 'true' } })
   customer = await node.newCustomer()
   alice = await newAccount(customer)
 })
-afterAll(async () => {
-  await node?.close()
-  folder.remove()
-})
+afterAll(() => node?.close())
 
 function make(body: object, profileId = alice.profileId, by = customer) {
   return by.call('POST', `/v2/sandbox/profiles/${profileId}/deposit`, body)

@@ -14,14 +14,12 @@ import { propertySettings } from '../support/property.ts'
 import { Random } from '../support/random.ts'
 import { type RestCustomer, RestNode } from '../support/rest.ts'
 import { newAccount } from '../support/rules.ts'
-import { temporaryFolder } from '../support/running-service.ts'
 import { type DescribedOperation, type FuzzRequest, RequestMaker } from './fuzz-requests.ts'
 import { Known, ValueMaker } from './fuzz-values.ts'
 
 const { seed = 0, numRuns = 0 } = propertySettings(150)
 /** Records accumulate and lists grow: more requests would mostly read the same records again. */
 const REQUESTS = Math.min(3 * numRuns, 9_000)
-const folder = temporaryFolder()
 const { log, lines } = captureLog()
 
 let node: RestNode
@@ -31,7 +29,7 @@ let document: ApiDocument
 let operations: DescribedOperation[]
 
 beforeAll(async () => {
-  node = await RestNode.open({ hasTestSeed: true, flags: { data_dir: folder.path }, log })
+  node = await RestNode.open({ hasTestSeed: true, log })
   full = await node.newCustomer()
   poor = await node.newClient(full.customerId, ['exchange:read_aggregated_marketdata_stream'])
   document = new ApiDocument(closed((await node.send('GET', '/openapi.json')).body))
@@ -39,10 +37,7 @@ beforeAll(async () => {
     Object.entries<Node>(methods).map(([method, operation]) => ({ path, method, operation })),
   )
 })
-afterAll(async () => {
-  await node?.close()
-  folder.remove()
-})
+afterAll(() => node?.close())
 
 interface Answer {
   readonly status: number

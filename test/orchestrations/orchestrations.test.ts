@@ -14,28 +14,23 @@ import {
 } from '../support/orchestrations.ts'
 import { type RestCustomer, RestNode } from '../support/rest.ts'
 import { ETHEREUM_ADDRESS, newAccount, RULES, ruleBody, type TestAccount } from '../support/rules.ts'
-import { temporaryFolder } from '../support/running-service.ts'
 
 const ORCHESTRATIONS = '/v2/orchestration/orchestrations'
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-const folder = temporaryFolder()
 let node: RestNode
 let customer: RestCustomer
 let alice: TestAccount
 beforeAll(async () => {
   node = await RestNode.open({
     hasTestSeed: true,
-    flags: { data_dir: folder.path, 'orchestrations.minimums': '{"USDC": "0.5"}' },
+    flags: { 'orchestrations.minimums': '{"USDC": "0.5"}' },
   })
   await addAssets(node.db, ORCHESTRATED_ASSETS)
   customer = await node.newCustomer()
 })
-afterAll(async () => {
-  await node?.close()
-  folder.remove()
-})
+afterAll(() => node?.close())
 
 let refs = 0
 

@@ -8,7 +8,6 @@ import { newId } from '../../src/base/ids.ts'
 import { captureLog } from '../support/captured-log.ts'
 import { bodiesWith, HOSTILE_VALUES, type Schema } from '../support/hostile-bodies.ts'
 import { type DeclaredRoute, type RestAnswer, type RestCustomer, RestNode } from '../support/rest.ts'
-import { temporaryFolder } from '../support/running-service.ts'
 
 /** Client and server together; before the limits a rejected mebibyte took up to 440 ms, and the worst one 97 s. */
 const CPU_MILLISECONDS_MAX = 150
@@ -24,20 +23,16 @@ const PLACES_STEP = process.env.TIDEGATE_LONG === '1' ? 1 : 12
 /** An error response never repeats a long value. */
 const ANSWER_CHARACTERS_MAX = 3_000
 
-const folder = temporaryFolder()
 const { log, lines } = captureLog()
 
 let node: RestNode
 let customer: RestCustomer
 
 beforeAll(async () => {
-  node = await RestNode.open({ hasTestSeed: true, flags: { data_dir: folder.path }, log })
+  node = await RestNode.open({ hasTestSeed: true, log })
   customer = await node.newCustomer()
 })
-afterAll(async () => {
-  await node?.close()
-  folder.remove()
-})
+afterAll(() => node?.close())
 
 function send({ listener, method, url }: DeclaredRoute, body: Buffer): Promise<RestAnswer> {
   const path = url.replaceAll(/:\w+/g, () => newId())

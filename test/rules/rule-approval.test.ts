@@ -4,23 +4,18 @@ import { StatementFailed } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
 import { type RestCustomer, RestNode, untilServed } from '../support/rest.ts'
 import { ADDRESSES, newAccount, RULES, ruleBody, type TestAccount } from '../support/rules.ts'
-import { temporaryFolder } from '../support/running-service.ts'
 
 const NO_ONE = '018f0000-0000-7000-8000-000000000000'
 
-const folder = temporaryFolder()
 let node: RestNode
 let customer: RestCustomer
 let alice: TestAccount
 beforeAll(async () => {
-  node = await RestNode.open({ hasTestSeed: true, flags: { data_dir: folder.path, 'rules.approval': 'required' } })
+  node = await RestNode.open({ hasTestSeed: true, flags: { 'rules.approval': 'required' } })
   customer = await node.newCustomer()
   alice = await newAccount(customer)
 })
-afterAll(async () => {
-  await node?.close()
-  folder.remove()
-})
+afterAll(() => node?.close())
 
 /** Creates a rule that waits for approval. */
 async function make(changes: Readonly<Record<string, unknown>> = {}) {

@@ -2,25 +2,20 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RestCustomer, RestNode, untilServed } from '../support/rest.ts'
 import { ADDRESSES, ETHEREUM_ADDRESS, newAccount, RULES, ruleBody, type TestAccount } from '../support/rules.ts'
-import { temporaryFolder } from '../support/running-service.ts'
 
 const NO_ONE = '018f0000-0000-7000-8000-000000000000'
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-const folder = temporaryFolder()
 let node: RestNode
 let customer: RestCustomer
 let alice: TestAccount
 beforeAll(async () => {
-  node = await RestNode.open({ hasTestSeed: true, flags: { data_dir: folder.path } })
+  node = await RestNode.open({ hasTestSeed: true })
   customer = await node.newCustomer()
   alice = await newAccount(customer)
 })
-afterAll(async () => {
-  await node?.close()
-  folder.remove()
-})
+afterAll(() => node?.close())
 
 /** Returns the created rule. */
 async function make(changes: Readonly<Record<string, unknown>> = {}, who = customer, profileId = alice.profileId) {

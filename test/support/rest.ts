@@ -2,6 +2,9 @@
  * The REST API of one node on the store of the test project: the public listener with its modules, the operator
  * listener, and customers with tokens, created through the APIs. Time is real.
  */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { createQuotas } from '../../src/app/customer-quotas.ts'
 import { operatorModules, publicModules } from '../../src/app/modules.ts'
@@ -61,7 +64,7 @@ export interface RestNodeOptions {
   readonly log?: Log
   /** Settings that differ from their defaults, as flags. */
   readonly flags?: Readonly<Record<string, string>>
-  /** Addresses without a configured key are derived from a seed in the setting `data_dir`. */
+  /** Addresses without a configured key are derived from a seed in `data_dir`, by default a folder of the node's own. */
   readonly hasTestSeed?: boolean
   /** The markets to list; absent = none. */
   readonly hub?: Pick<Hub, 'markets'>
@@ -102,7 +105,9 @@ export class RestNode {
 
   static async open(options: RestNodeOptions = {}): Promise<RestNode> {
     const { ratePerSecond = 100_000, log = captureLog().log, hasTestSeed = false, flags = {} } = options
-    const live = { config: configOf(flags) }
+    const folder =
+      hasTestSeed && flags.data_dir === undefined ? mkdtempSync(join(tmpdir(), 'tidegate-node-')) : undefined
+    const live = { config: configOf(folder === undefined ? flags : { ...flags, data_dir: folder }) }
     const time = createSystemClock()
     // Only rate limits use the monotonic clock: timers and the wall clock of tokens continue to advance.
     const clock = options.ratePerSecond === undefined ? time : { ...time, monotonicMilliseconds: () => 0 }
@@ -172,6 +177,7 @@ export class RestNode {
         await operatorListener.close()
         await loader.stop()
         if (options.db === undefined) await db.close()
+        if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
       },
     })
   }
