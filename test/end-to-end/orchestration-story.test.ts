@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { crc32 } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { servedScopes } from '../../src/contract/scopes.ts'
 import { ALL_KEYS } from '../support/address-keys.ts'
@@ -21,6 +21,7 @@ const folder = temporaryFolder()
 let venue: WebSocketServer
 let executor: Server
 let service: ServiceInside
+let stopService: (() => Promise<void>) | undefined
 let token: string
 let profileId: string
 let accountId: string
@@ -198,6 +199,7 @@ beforeAll(async () => {
       'deliveries.webhook_secrets': 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
     },
   )
+  stopService = service.stop
   const { id: customerId } = await service.operator.call<Json>('POST', '/customers', { name: 'story' })
   const scopes = servedScopes(false)
   const client = await service.operator.call<Json>('POST', `/customers/${customerId}/clients`, {
@@ -215,7 +217,7 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  await service?.stop()
+  await stopService?.()
   executor?.closeAllConnections()
   executor?.close()
   for (const socket of venue?.clients ?? []) socket.terminate()
@@ -394,3 +396,18 @@ describe('a rule at par within a monitored peg', () => {
 it('the ledger balances in the end', async () => {
   expect(await service.operator.metric('tidegate_ledger_imbalance')).toBe(0)
 })
+
+// A store on a server is asked before the start: see test/app/decimals-check.
+it.runIf(inject('engine') === 'embedded')(
+  'the service does not start with other decimals of an asset that it has counted',
+  async () => {
+    await stopService?.()
+    stopService = undefined
+    const changed = {
+      assets: '[{symbol: USDC, decimals: 2, networks: [ETHEREUM]}]',
+      'conversion.par_assets': '[USDC]',
+    }
+    const fault = 'assets: USDC has 2 decimals, and its amounts in the ledger have 6: decimals of amounts cannot change'
+    await expect(startServiceInside(folder.path, [], { ...ALL_KEYS, ...changed })).rejects.toThrow(fault)
+  },
+)
