@@ -29,8 +29,6 @@ const crypto = (network: string) => () => ({ crypto: { network } })
 /** At par and by the market, to profiles and out of the service, by every kind of source. */
 const TEMPLATES: readonly Template[] = [
   { source_asset: 'USDC', destination_asset: 'USDG', source: crypto('ETHEREUM') },
-  // Its desk has no limit: it is converted as it is credited.
-  { source_asset: 'USDC', destination_asset: 'USDP', source: crypto('ETHEREUM') },
   { source_asset: 'USDC', destination_asset: 'USDC', source: crypto('ETHEREUM'), destination: OUTSIDE },
   { source_asset: 'USDC', destination_asset: 'USD', source: crypto('ETHEREUM'), destination: BANK },
   { source_asset: 'BTC', destination_asset: 'USD', source: crypto('BITCOIN') },
@@ -49,11 +47,18 @@ const TEMPLATES: readonly Template[] = [
   },
 ]
 
+/** Its desk has no limit: it is converted as it is credited. */
+const AT_ONCE: Template = { source_asset: 'USDC', destination_asset: 'USDP', source: crypto('ETHEREUM') }
+
+function templatesOf({ isAtOnce }: World): readonly Template[] {
+  return isAtOnce ? [...TEMPLATES, AT_ONCE] : TEMPLATES
+}
+
 let refs = 0
 
 /** One rule of each kind, so that a world begins with something to do, and one that every party has: they meet there. */
 export async function createFirstRules(world: World): Promise<void> {
-  const [first, ...others] = TEMPLATES as readonly [Template, ...Template[]]
+  const [first, ...others] = templatesOf(world) as readonly [Template, ...Template[]]
   for (const party of world.parties) await createRule(world, first, party)
   for (const template of others) await createRule(world, template)
 }
@@ -181,7 +186,8 @@ const reverseSpent: Action = async (world) => {
 }
 
 const changeRules: Action = async (world) => {
-  if (world.rules.length < 6 || world.random.chance(0.6)) return await createRule(world, world.random.pick(TEMPLATES))
+  if (world.rules.length < 6 || world.random.chance(0.6))
+    return await createRule(world, world.random.pick(templatesOf(world)))
   const rule = world.random.pick(world.rules)
   await world.call(() => rule.party.customer.call('DELETE', `${RULES}/${rule.id}`))
 }

@@ -99,12 +99,24 @@ export class World {
   peg = 1
   isBookLive = true
   milliseconds = START_MILLISECONDS
+  /** Whether what can be converted without waiting is converted as it is credited, and some rules are of that kind. */
+  readonly isAtOnce: boolean
   readonly #close: () => Promise<void>
 
   private constructor(
     parts: Pick<
       World,
-      'random' | 'node' | 'api' | 'workers' | 'senders' | 'executor' | 'parties' | 'settings' | 'db' | 'lines'
+      | 'random'
+      | 'node'
+      | 'api'
+      | 'workers'
+      | 'senders'
+      | 'executor'
+      | 'parties'
+      | 'settings'
+      | 'db'
+      | 'lines'
+      | 'isAtOnce'
     >,
     close: () => Promise<void>,
   ) {
@@ -118,6 +130,7 @@ export class World {
     this.settings = parts.settings
     this.db = parts.db
     this.lines = parts.lines
+    this.isAtOnce = parts.isAtOnce
     this.#close = close
   }
 
@@ -126,6 +139,7 @@ export class World {
     random: Random,
     mutate: (db: Db) => Promise<void> = async () => undefined,
     engine = inject('engine'),
+    isAtOnce = true,
   ): Promise<World> {
     const stores = await openStores(engine)
     const [db, ...workerStores] = stores as [Db, Db, Db]
@@ -140,7 +154,7 @@ export class World {
       hasTestSeed: true,
       flags: { ...FLAGS, data_dir: folder },
       log: kept.log,
-      converter: { settings, metrics: createStepMetrics(createMetricsRegistry()) },
+      ...(isAtOnce ? { converter: { settings, metrics: createStepMetrics(createMetricsRegistry()) } } : {}),
     })
     await db.transaction((transaction) => ensureLedgerAssets(transaction, node.live.config.assets))
     const parties: Party[] = []
@@ -155,7 +169,7 @@ export class World {
     const senders = workerStores.map((store) =>
       createSender(createFaultyStore(store), executor, () => node.live.config['deliveries.webhook_url']),
     )
-    const parts = { random, node, api, workers, senders, executor, parties, settings, db, lines: kept.lines }
+    const parts = { random, node, api, workers, senders, executor, parties, settings, db, lines: kept.lines, isAtOnce }
     world = new World(parts, async () => {
       await node.close()
       await executor.close()
