@@ -4,6 +4,8 @@
  * an effect. A reply to subscribe or unsubscribe is bounded by its request: twice the bytes of each entry and 220 more, for
  * up to `entriesMax` entries, and once the list of markets.
  */
+
+import { elementTexts, memberTexts } from '../base/json-text.ts'
 import { isObject } from '../base/json-value.ts'
 import {
   CHANNELS,
@@ -14,7 +16,6 @@ import {
   type RequestType,
 } from '../contract/channels.ts'
 import { STREAM_ERRORS, type StreamErrorCode } from '../contract/stream-codes.ts'
-import { entryEchoes } from './json-slices.ts'
 import type { ChannelParams } from './subscription.ts'
 
 /** A channel of one market, or the heartbeat (with an empty market), with the params of the extended protocol. */
@@ -124,6 +125,20 @@ export function parseRequest(data: Buffer, isBinary: boolean, rules: RequestRule
       return { echo: echoes[index] as string, meaning: readEntry(sent, judge, rules.extended) }
     }),
   }
+}
+
+/** The text `"type":…,"params":…` (each only when sent) of every entry of the request's `channels`. */
+function entryEchoes(request: string): string[] {
+  const channels = memberTexts(request).get('channels') as string
+  return elementTexts(channels).map((entry) => {
+    const members = memberTexts(entry)
+    const parts: string[] = []
+    for (const name of ['type', 'params']) {
+      const value = members.get(name)
+      if (value !== undefined) parts.push(`"${name}":${value}`)
+    }
+    return parts.join()
+  })
 }
 
 /** Why a symbol is rejected; undefined when it is that of a market. */

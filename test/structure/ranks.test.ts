@@ -47,7 +47,6 @@ const PURE = [
   'src/orchestrations/pricing/refusal.ts',
   'src/orchestrations/pricing/usable-book.ts',
   'src/gateway/protocol.ts',
-  'src/gateway/json-slices.ts',
   'src/auth/stream-access.ts',
   'src/store/transport-security.ts',
   'src/accounts/change-slices.ts',
