@@ -25,14 +25,14 @@ export async function checkRecordings(
       problems.push({
         key: `markets[${index}].sources[${place}]`,
         origin: origins.markets,
-        message: `names what cannot be replayed: ${found}`,
+        message: `cannot be replayed: ${found}`,
       })
     }
   }
   return { problems, warnings: [] }
 }
 
-/** The markets of a recording, or the reason why it cannot be read. */
+/** The markets of a recording, or why it cannot be read. */
 async function readMarkets(path: string): Promise<readonly RecordedMarket[] | string> {
   try {
     const reader = await openRecording(path)

@@ -1,7 +1,7 @@
 /**
- * Asks the venues whether the sources of the configured markets exist: each pair is listed, has a book, and has no more
- * decimals than its market. A venue that does not answer within a few seconds is a warning, not a problem. Its connections
- * close with the answer and appear in no metrics.
+ * Asks the venues whether the sources of the configured markets can be used: each pair is listed, has a book, and has
+ * no more decimals than its market. A venue that cannot be asked causes a warning, never a problem, and every lookup
+ * has a time limit of a few seconds. No connection outlives the check, and it is not counted in metrics.
  */
 import type { Clock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
@@ -28,8 +28,8 @@ interface PlacedSource {
 }
 
 /**
- * Asks the venues of all feeds that the markets name, concurrently.
- * @param origins the origin of each value: flag, variable, file or default
+ * Asks the venues of all feeds that the markets name, in parallel.
+ * @param origins the origin of each value
  */
 export async function checkSources(
   config: Config,

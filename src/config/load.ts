@@ -64,7 +64,7 @@ export function loadConfig(input: ConfigInput): ConfigResult {
   const problems = new ProblemList()
   const warnings: string[] = []
   const inFile = readConfigFile(input, problems)
-  const { values: raw, members } = merged([
+  const { values: raw, members } = layered([
     readVerbDefaults(input),
     inFile,
     readEnvironment(input, problems, warnings),
@@ -106,7 +106,7 @@ export function loadConfig(input: ConfigInput): ConfigResult {
 /**
  * Lowest precedence first: later layers replace earlier ones key by key, and a complete map replaces single members.
  */
-function merged(layers: readonly Layer[]): Layer {
+function layered(layers: readonly Layer[]): Layer {
   const all: Layer = newLayer()
   for (const { values, members } of layers) {
     for (const [key, value] of values) all.values.set(key, value)

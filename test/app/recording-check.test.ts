@@ -30,7 +30,7 @@ describe('recordings of markets', () => {
       market('BTC', 2, 10, 'replay:/nowhere/at.all'),
       market('SOL', 2, 10),
     )
-    const message = 'names what cannot be replayed: the recording'
+    const message = 'cannot be replayed: the recording'
     expect(problems).toMatchObject([
       { key: 'markets[0].sources[0]', message: `${message} ${path} has no market XRPUSD, only BTCUSD, ETHUSD` },
       {

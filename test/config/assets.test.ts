@@ -25,7 +25,7 @@ function problems(...assets: readonly unknown[]): string[] {
 const USDC = { symbol: 'USDC', decimals: 6, networks: ['ETHEREUM', 'SOLANA'] }
 
 describe('assets', () => {
-  it('are twelve when nobody configures any, with their decimals and networks', () => {
+  it('are twelve by default, with their decimals and networks', () => {
     const { assets } = read({})
     expect(assets.map(({ symbol, decimals }) => `${symbol} ${decimals}`)).toEqual([
       'BTC 8',

@@ -171,7 +171,7 @@ describe('problems', () => {
     ])
   })
 
-  it('name a file that cannot be read, is no YAML, or says a key twice', () => {
+  it('name a file that cannot be read, is not YAML, or repeats a key', () => {
     expect(problemsOf(load({ file: 'missing.yaml' }))).toEqual(['missing.yaml: cannot be read: ENOENT'])
     expect(problemsOf(loadFile('- 1'))).toEqual(['tidegate.yaml: does not contain keys and values'])
     expect(problemsOf(loadFile('http: {port: 1}\nhttp: {host: a}'))).toEqual([
@@ -282,7 +282,7 @@ describe('secrets', () => {
 })
 
 describe('markets', () => {
-  it('may be simulated only where simulator.allowed says so; each one that is not is named with both keys', () => {
+  it('may be simulated only with simulator.allowed; each other one is named with both keys', () => {
     const simulated = ['BTC', 'ETH'].map((base) => {
       return { ...MARKET, symbol: `${base}USD`, base_asset: base, sources: ['simulator'] }
     })

@@ -80,7 +80,7 @@ describe('the delay before the next attempt', () => {
     expect(retryMilliseconds(2, () => 0.5)).toBe(750)
   })
 
-  it('grows while nobody answers, and every failed attempt is told', async () => {
+  it('grows while attempts fail, and every failed attempt is reported', async () => {
     const { clock, calls, until } = follow(`ws://127.0.0.1:${UNUSED_PORT}`)
     for (const [attempt, delay] of [500, 1000, 2000].entries()) {
       await until('a failed attempt', () => calls.length === attempt + 1)

@@ -54,7 +54,7 @@ describe('the text behind an address', () => {
     expect(await get(url)).toEqual({ problem: 'unexpected redirect' })
   })
 
-  it('is a problem when nobody answers, or nobody wants it any more', async () => {
+  it('is a problem without an answer, or when it was cancelled', async () => {
     expect(await get(`http://127.0.0.1:${UNUSED_PORT}`)).toEqual({ problem: expect.stringContaining('ECONNREFUSED') })
     const giving = new AbortController()
     const silent = fetchText(await serve(() => giving.abort()), giving.signal)
@@ -137,7 +137,7 @@ describe('the requests of a venue', () => {
     expect(log.at(-1)).toBe('B: the request was cancelled')
   })
 
-  it('that nobody wants any more are not made, and hold nobody up', async () => {
+  it('that were cancelled are not made, and do not delay others', async () => {
     const { clock, log, answers, ask, turn } = setUp()
     ask('A')
     await turn()

@@ -94,7 +94,7 @@ function setUp(changed: Partial<VenuePairOptions<BookStep>> = {}, fetches = fals
 }
 
 describe('a book that begins on the connection', () => {
-  it('is lost, thrown away and subscribed anew when it is wrong, and counts', () => {
+  it('is lost, discarded and subscribed again when it is wrong, and counts', () => {
     const { pair, admit, listener, sent, counted, made } = setUp()
     admit()
     pair.apply(snapshot)
@@ -110,7 +110,7 @@ describe('a book that begins on the connection', () => {
     expect(listener.count('snapshot')).toBe(2)
   })
 
-  it('is lost when it cannot be vouched for any more', () => {
+  it('is lost when it is out of sync', () => {
     const { pair, admit, listener } = setUp()
     admit()
     pair.apply(waiting)
@@ -147,7 +147,7 @@ describe('a book that begins on the connection', () => {
   })
 })
 
-describe('the delay before a book that goes on failing is subscribed anew', () => {
+describe('the delay before a book that keeps failing is subscribed again', () => {
   it.each([
     ['shortest', 0, 500],
     ['longest', 1, 1000],
@@ -184,7 +184,7 @@ describe('a book whose beginning is fetched', () => {
     expect(listener.count('snapshot')).toBe(1)
   })
 
-  it('is subscribed anew when it is not acknowledged', () => {
+  it('is subscribed again when it is not acknowledged', () => {
     const { clock, listener } = setUpFetched()
     clock.advance(9_999)
     expect(listener.reasons()).toEqual([])
@@ -192,7 +192,7 @@ describe('a book whose beginning is fetched', () => {
     expect(listener.reasons()).toEqual(['no snapshot of A/B within 10 s'])
   })
 
-  it('is fetched again while what comes is too old, and subscribed anew after five', async () => {
+  it('is fetched again while the snapshot is too old, and subscribed again after five', async () => {
     const { pair, asked, clock, sent, listener } = setUpFetched()
     pair.acknowledge()
     for (const [index, delay] of [500, 1000, 2000, 4000].entries()) {
@@ -244,7 +244,7 @@ describe('a book whose beginning is fetched', () => {
     expect(listener.count('snapshot')).toBe(1)
   })
 
-  it('goes on while it is fetched again because it runs short, also when that fails', async () => {
+  it('continues while it is fetched again for more levels, also when that fails', async () => {
     const { pair, asked, clock, listener } = setUpFetched()
     pair.acknowledge()
     await asked[0]?.answer({ value: snapshot })
@@ -415,7 +415,7 @@ describe('a live book that is refreshed', () => {
     expect(sent.length).toBeGreaterThan(length)
   })
 
-  it('goes on by its numbers where its beginning is fetched', async () => {
+  it('continues by its numbers where its snapshot is fetched', async () => {
     const createBook = () => ({ best: { bid: 9, ask: 10 }, apply: (step: BookStep) => step })
     const { pair, admit, asked, clock, sent, listener } = setUp({ protocol: { depths: [50], createBook } }, true)
     admit()
@@ -440,7 +440,7 @@ describe('trades', () => {
   const executions = (listener: SourceListener) =>
     listener.events.flatMap((event) => (event.type === 'update' ? event.executions : []))
 
-  it('are told while the book is waited for, exactly at the precision of the market', () => {
+  it('are published before the book is live, exactly at the precision of the market', () => {
     const { pair, admit, listener, counted } = setUp()
     pair.trade([trade(1)], false)
     expect(listener.events).toEqual([])
@@ -459,7 +459,7 @@ describe('trades', () => {
     expect(counted.trades).toBe(2)
   })
 
-  it('that are missing are told before what comes after them, and counted', () => {
+  it('that are missing are reported before later ones, and counted', () => {
     const { pair, admit, types, counted } = setUp()
     admit()
     pair.trade([trade(2), trade(5)], false)
@@ -518,7 +518,7 @@ describe('trades', () => {
     expect(next.sent).toEqual(['unsubscribe book 50', 'unsubscribe trades 0'])
   })
 
-  it('end when a listener that is told of one ends the pair', () => {
+  it('end when a listener ends the pair during its call', () => {
     const set = setUp()
     const events: string[] = []
     const listener = (event: { readonly type: string }) => {
@@ -546,7 +546,7 @@ describe('trades', () => {
 })
 
 describe('how the venue lists the pair', () => {
-  it('is named while it is restricted, and the book goes on', () => {
+  it('is named while it is restricted, and the book continues', () => {
     const { pair, admit, listener } = setUp()
     admit()
     pair.apply(snapshot)

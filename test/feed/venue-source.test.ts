@@ -216,7 +216,7 @@ describe('pairs that are listed by HTTP', () => {
     ])
   })
 
-  it('are asked for anew with every connection', async () => {
+  it('are requested again on every connection', async () => {
     const a = new SourceListener('A/B')
     const { answer, clock, sockets, requests, until } = await setUp([a])
     await until('a connection', () => sockets.length === 1)

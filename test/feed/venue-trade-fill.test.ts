@@ -127,7 +127,7 @@ describe('trades that a connection did not deliver', () => {
 })
 
 describe('pages', () => {
-  it('go on from the old end or from the new one, with what the venue says of the place', async () => {
+  it('continue from the old end or from the new one, with the page cursor of the venue', async () => {
     const { told, fetches, live, answer, gaps } = setUp()
     live('A', 1)
     live('A', 10)
@@ -227,7 +227,7 @@ describe('a venue that does not answer', () => {
     expect(told).toEqual(['A1', 'A 1 missed', 'A3'])
   })
 
-  it('and says when it wants to be asked is asked then', async () => {
+  it('and names the time for a retry is asked then', async () => {
     const { clock, told, fetches, live, answer } = setUp()
     live('A', 1)
     live('A', 3)
@@ -239,7 +239,7 @@ describe('a venue that does not answer', () => {
     expect(told).toEqual(inOrder(1, 3))
   })
 
-  it('and wants to be asked too late is not waited for', async () => {
+  it('and names a time that is too late is not waited for', async () => {
     const { told, fetches, live, answer } = setUp()
     live('A', 1)
     live('A', 3)

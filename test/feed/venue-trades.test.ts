@@ -42,7 +42,7 @@ describe('later trades', () => {
     return trades
   }
 
-  it('are told once, however often they come', () => {
+  it('are passed on once, however often they arrive', () => {
     const trades = begun()
     expect(taken(trades, [11, 11, 10, 12])).toEqual([11, 12])
     expect(taken(trades, [9, 10, 11, 12], true)).toEqual([])
@@ -76,14 +76,14 @@ describe('later trades', () => {
     expect(taken(trades, [trade(18, 20)])).toEqual(['2: trades 16 to 17 of A/B are missing', 20])
   })
 
-  it('that were told in part already are missing', () => {
+  it('of which a part was passed on already are missing', () => {
     const trades = begun()
     expect(taken(trades, [trade(10, 12)])).toEqual(['2: trades 11 to 12 of A/B are missing'])
     expect(taken(trades, [13])).toEqual([13])
   })
 })
 
-describe('a venue that begins its numbers anew', () => {
+describe('a venue that restarts its numbers', () => {
   it('is followed, and what may be missing is said', () => {
     const trades = new VenueTrades('A/B')
     taken(trades, [1000])

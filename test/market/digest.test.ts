@@ -73,7 +73,7 @@ describe('the digest of a view', () => {
     expect(digest.at(1)).toBe(expected(many))
   })
 
-  test('is made anew when the journal no longer leads there, and unknown for versions it has forgotten', () => {
+  test('is computed again when the journal no longer reaches back, and unknown for versions it has dropped', () => {
     const { book, view, digest } = viewOf([bid(100, 1)])
     const before = digest.at(1)
     book.replace([bid(100, 2), bid(99, 1)])

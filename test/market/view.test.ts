@@ -205,7 +205,7 @@ describe('a view', () => {
     expect(view.changesSince(2)).toEqual([bid(1, 0), ask(2, 0)])
   })
 
-  test('begins anew at a reset, with the book as it is', () => {
+  test('restarts at a reset, with the current book', () => {
     const book = new Book()
     const view = new View(book, 1)
     view.advance(1, book.apply([bid(100, 1)]))

@@ -2,7 +2,7 @@
  * One Kraken book: at the precision of the venue, cut to the subscribed depth after each message, and checked against
  * its CRC32 (https://docs.kraken.com/exchange/guides/websockets/book-checksum-v2). It reports exactly the levels that
  * differ after a message, including those that fell out of the depth, which the venue never deletes explicitly. A book
- * whose checksum differs is wrong. Pure.
+ * whose checksum differs is wrong.
  */
 import { crc32 } from 'node:zlib'
 import { ASK, BID, type Side } from '../../market/event.ts'

@@ -4,7 +4,7 @@
  * messages that are chained by sequence ids. A message must continue the chain and match the checksum of the book where
  * OKX still sends one. Since June 2026 the checksum is 0, which is ignored; recordings and servers from before the
  * sequence ids have only the checksum. The book begins with a snapshot of the channel, or with a fetched one that joins
- * the messages of the channel (`start`). Pure.
+ * the messages of the channel (`start`).
  */
 import { crc32 } from 'node:zlib'
 import { ASK, BID } from '../../market/event.ts'

@@ -1,7 +1,7 @@
 /**
  * Version 1 of the recording format, byte by byte: the signature line, the header (length, CRC-32, JSON), then blocks.
  * A block has a head of fixed length with its own checksum, and a deflated body (`entry-text`). The head contains
- * everything that is needed to skip the body. Integers are big-endian. Pure.
+ * everything that is needed to skip the body. Integers are big-endian.
  */
 import { crc32 } from 'node:zlib'
 import type { MarketDefinition } from '../../market/event.ts'

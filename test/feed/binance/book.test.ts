@@ -167,7 +167,7 @@ describe('the changes of a Binance book', () => {
     expect(told(step)).toBe('update bid 120:10 bid 110:40 ask 160:0')
   })
 
-  it('ignores what was told before', () => {
+  it('ignores repeated diffs', () => {
     const book = live()
     book.apply(diff(11, 12, '1.50:3'))
     expect(told(book.apply(diff(11, 12, '1.50:8')))).toBe('update')
@@ -203,7 +203,7 @@ describe('the reach of a Binance book', () => {
     expect(told(book.apply(diff(11, 11, '1.44:1 1.45:2', '9.99:1')))).toBe('update bid 145:20 ask 999:10')
   })
 
-  it('wants a snapshot when half of the spare levels are gone, and cannot be vouched for when all are', () => {
+  it('wants a snapshot when half of the spare levels are gone, and is wrong when all are', () => {
     const book = createBook()
     begin(book, cut)
     expect(told(book.apply(diff(11, 11, '1.50:0 1.49:0')))).toBe('update bid 150:0 bid 149:0')
@@ -257,7 +257,7 @@ describe('the reach of a Binance book', () => {
     expect(book.unfit).toEqual([])
   })
 
-  it('ends in front of an ask that is far too high, goes on, and counts it among the levels of a cut side', () => {
+  it('ends before an ask that is far too high, continues, and counts it among the levels of a cut side', () => {
     const book = createBook(2)
     const bids = '1.50:1 1.49:1 1.48:1'
     expect(told(begin(book, snapshot(10, bids, '1.60:1 99999997.00:1 90071992547409931.0:2', 3)))).toBe(

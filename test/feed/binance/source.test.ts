@@ -85,7 +85,7 @@ function gate() {
 }
 
 describe('a price that moves through what was fetched of a book of Binance', () => {
-  it('is followed with new snapshots, and nobody notices', async () => {
+  it('is followed with new snapshots, without an effect on its markets', async () => {
     // The venue takes its time: a snapshot that is asked for is in use long before the levels of the one before are gone.
     const { server, market, snapshotsAsked } = await setUp((fed) =>
       fed.until('the message before', () => fed.isLive && fed.judge.isCurrent),

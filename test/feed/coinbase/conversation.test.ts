@@ -250,7 +250,7 @@ describe('products that share a feed', () => {
     expect(symbolsOf(conversation.read(error('no')))).toEqual(['BTC-USD', 'BTC-USDC'])
   })
 
-  it('are told apart again when the venue does', () => {
+  it('are separate again when the venue separates them', () => {
     const conversation = sharing()
     conversation.noteListings([listing('BTC-USDC')])
     expect(conversation.requests('subscribe', 'book', ['BTC-USDC'])).toEqual([

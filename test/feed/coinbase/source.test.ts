@@ -230,7 +230,7 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs ../share
     expect(dash.reasons).toEqual(['no snapshot of DASH-BTC within 10 s'])
   })
 
-  it('has no book of a product that is not listed, delisted, or finer than the market, and goes on with others', async () => {
+  it('has no book of a product that is not listed, delisted, or finer than the market, and continues with others', async () => {
     const fine = { priceDecimals: 8, amountDecimals: 8, depth: 0 }
     const old = { product_id: 'OLD-USD', price_increment: '0.01', base_increment: '1', status: 'delisted' }
     const { server } = await serve({ recordings: recordingsOf(NU), otherProducts: [old] })

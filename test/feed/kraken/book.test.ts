@@ -81,7 +81,7 @@ describe('checksum', () => {
 })
 
 describe('a snapshot', () => {
-  it('begins anew, whatever was there', () => {
+  it('replaces the book, whatever it was', () => {
     const { snapshot, update } = follow()
     update([['4.0', '1']], [['5.0', '1']])
     expect(snapshot([['3.0', '2']], [])).toEqual({

@@ -92,7 +92,7 @@ it('a market that goes and comes back at once has its book again', async () => {
   expect(books(server)).toEqual(['subscribe BTC/USD 10', 'unsubscribe BTC/USD 10', 'subscribe BTC/USD 10'])
 })
 
-it('a pair is subscribed anew, deep enough for all, when another market comes to read it, and when it goes', async () => {
+it('a pair is subscribed again, deep enough for all, when a market is added to it, and when it is removed', async () => {
   const btc = new SourceListener('BTC/USD')
   const deep = new SourceListener('BTC/USD', { symbol: 'DEEPUSD', depth: 500 })
   const { server, source } = await setUp(btc)

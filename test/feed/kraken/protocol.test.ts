@@ -135,7 +135,7 @@ describe('what the checksum does not cover', () => {
     return { listener, same: await count('same'), different: await count('different') }
   }
 
-  it('is found by a fresh snapshot, and told as a change without losing the book', async () => {
+  it('is found by a fresh snapshot, and published as a change without losing the book', async () => {
     const corrupt = (text: string, _symbol: string, index: number) =>
       index === 1 ? text.replace('"qty":3', '"qty":4') : text
     const { listener, same, different } = await reconciled({ corrupt })
@@ -148,7 +148,7 @@ describe('what the checksum does not cover', () => {
     expect([same, different]).toEqual(['0', '1'])
   })
 
-  it('is not told of when nothing differs', async () => {
+  it('is not published when nothing differs', async () => {
     const { listener, same, different } = await reconciled({})
     expect(listener.events.map(({ type }) => type)).toEqual(['snapshot', 'update'])
     expect([same, different]).toEqual(['1', '0'])
@@ -278,7 +278,7 @@ describe('a market that is refused is lost with a reason, while the others go on
   })
 })
 
-describe('a book that cannot be vouched for', () => {
+describe('a book that is out of sync', () => {
   const recordings = [scriptKraken(btc, [snapshot, ...manyUpdates]), scriptKraken(eth, [snapshot, ...manyUpdates])]
   const corruptAt = (indexes: readonly number[]) => (text: string, symbol: string, index: number) =>
     symbol === 'BTC/USD' && indexes.includes(index) ? text.replace(/"qty":[0-9.]+/, '"qty":7777') : text
@@ -307,7 +307,7 @@ describe('a book that cannot be vouched for', () => {
     expect(await metric('tidegate_feed_gaps_total{venue="kraken",symbol="ETH/USD"}')).toBe('0')
   })
 
-  it('is subscribed at once the first time, and after a growing delay when it goes on failing', async () => {
+  it('is subscribed at once the first time, and after a growing delay when it keeps failing', async () => {
     const all = Array.from({ length: 301 }, (_, index) => index)
     const listener = new SourceListener('BTC/USD')
     const server = await serve({
@@ -381,7 +381,7 @@ describe('a book that cannot be vouched for', () => {
     expect(listener.side(ASK)).toEqual(['100.20:0.50000000', '100.40:1.00000000'])
   })
 
-  it('is lost and fetched anew when its market asks for it', async () => {
+  it('is lost and subscribed again when its market requests a rebuild', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD')
     const { source } = connect(server.url, [listener])
@@ -453,7 +453,7 @@ describe('trades', () => {
   })
 })
 
-describe('what the venue says of itself and of a pair', () => {
+describe('the status of the venue and of a pair', () => {
   it('is named as long as it holds; a pair that is delisted is lost until it is listed again', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD')
@@ -480,7 +480,7 @@ describe('what the venue says of itself and of a pair', () => {
   })
 })
 
-describe('acknowledgements that nobody asked for', () => {
+describe('unexpected acknowledgements', () => {
   const acknowledgements = [
     acknowledgementText('unsubscribe', 'BTC/USD', 10),
     acknowledgementText('subscribe', 'BTC/USD', 10),
@@ -613,7 +613,7 @@ describe('the connection', () => {
     expect(server.connections()).toBe(0)
   })
 
-  it('may be stopped by a listener that is being told', async () => {
+  it('may be stopped by a listener during its call', async () => {
     const server = await serve()
     const first = new SourceListener('BTC/USD')
     const second = new SourceListener('BTC/USD', { symbol: 'SECOND' })

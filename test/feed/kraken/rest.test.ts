@@ -27,7 +27,7 @@ describe('a page of trades of Kraken', () => {
     expect(asked).toEqual(['/0/public/Trades?pair=BTCUSD&since=1688669597826999999&count=1000'])
   })
 
-  it('goes on where the page before ended, and repeats its last nanosecond', async () => {
+  it('continues where the page before ended, and repeats its last nanosecond', async () => {
     const { url, asked } = await serveHttp(() => [200, answer([])])
     const after = { id: 61044951, milliseconds: 1_688_669_597_827, pageCursor: '1688671969993150842' }
     expect(await fetchTrades(url, 'XBT.M/EUR', { after, before: { id: 61045000, milliseconds: 0 } }, signal)).toEqual({

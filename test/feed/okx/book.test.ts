@@ -28,7 +28,7 @@ function kinds(messages: readonly OkxBookData[]): string[] {
 }
 
 describe('the chain of sequence ids', () => {
-  it('is the one of the example in the documentation: no change, then numbered anew after maintenance', () => {
+  it('is the one of the example in the documentation: no change, then numbers that restart after maintenance', () => {
     const unchanged = data(false, [], [], chained(15, 15))
     expect(kinds([snapshot(10), update(10, 15), unchanged, update(15, 3), update(3, 5)])).toEqual([
       'snapshot',
@@ -58,7 +58,7 @@ describe('the chain of sequence ids', () => {
     })
   })
 
-  it('begins with a snapshot, and anew with each later one', () => {
+  it('begins with a snapshot, and starts over with each later one', () => {
     expect(kinds([update(5, 6), snapshot(10), update(10, 15), snapshot(30), update(30, 31), update(15, 16)])).toEqual([
       'waiting',
       'snapshot',
@@ -71,7 +71,7 @@ describe('the chain of sequence ids', () => {
 })
 
 describe('the levels', () => {
-  it('are all told by a snapshot, whatever was there before, and what differs by an update', () => {
+  it('are all in a snapshot, whatever the book was before, and the differences in an update', () => {
     const book = new OkxBook(options)
     book.apply(data(true, [['10', '1'], ['9', '1']], [], chained(-1, 1))) // biome-ignore format: one message
     expect(book.apply(snapshot(10))).toEqual({
@@ -145,7 +145,7 @@ describe('the checksum', () => {
     expect(new OkxBook(options).apply(message).kind).toBe('snapshot')
   })
 
-  it('that does not match is told as such, with and without a chain', () => {
+  it('that does not match is reported as a mismatch, with and without a chain', () => {
     const mismatch: BookStep = {
       kind: 'wrong',
       reason: 'the checksum of BTC-USDT does not match',

@@ -275,14 +275,14 @@ describe('events', () => {
     expect(read({ event: 'notice', code: '64008', msg })).toEqual([{ kind: 'restart', reason: `notice 64008: ${msg}` }])
   })
 
-  it('that nobody knows say nothing', () => {
+  it('that are unknown have no messages', () => {
     expect(read({ event: 'channel-conn-count', channel: 'books', connCount: '2', connId: 'abcd' })).toEqual([])
     expect(read({ event: 'something new' })).toEqual([])
   })
 })
 
 describe('frames', () => {
-  it('that are a sign of life, or of a channel nobody asked for, say nothing', () => {
+  it('that are heartbeats, or of an unknown channel, have no messages', () => {
     expect(readOkxMessage('pong')).toEqual([])
     expect(read({ arg: { channel: 'tickers', instId: 'BTC-USDT' }, data: [{}] })).toEqual([])
   })

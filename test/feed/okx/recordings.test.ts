@@ -38,7 +38,7 @@ class NaiveSide {
 }
 
 describe('a recording of OKX', () => {
-  it('is read whole: nothing in it is unreadable, refused or a reason to start anew', () => {
+  it('is read whole: nothing in it is unreadable, refused or a reason to restart', () => {
     const counts: Record<string, number> = {}
     for (const { kind } of messages()) counts[kind] = (counts[kind] ?? 0) + 1
     expect(counts).toEqual({ acknowledged: 3, book: 290, trades: 74 })

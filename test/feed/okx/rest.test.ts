@@ -33,7 +33,7 @@ describe('a page of trades of OKX', () => {
     expect(asked).toEqual(['/api/v5/market/history-trades?instId=BTC-USDT&type=1&after=242720721&limit=100'])
   })
 
-  it('says when it wants to be asked again', async () => {
+  it('returns when requests are accepted again', async () => {
     const { url } = await serveHttp(() => [429, '{"code":"50011","msg":"Too Many Requests","data":[]}'])
     const gap = { after: { id: 1, milliseconds: 0 }, before: { id: 3, milliseconds: 0 } }
     expect(await fetchTrades(url, 'BTC-USDT', gap, signal)).toEqual({

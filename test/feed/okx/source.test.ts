@@ -228,7 +228,7 @@ describe('OKX', () => {
         data: [{ instType: 'SPOT', instId: BTC, tickSz, lotSz: '0.00000001', state }],
       })
 
-    it('has no book of a pair that it does not list, or that is finer than the market, and goes on with others', async () => {
+    it('has no book of a pair that it does not list, or that is finer than the market, and continues with others', async () => {
       const { server } = await serve({ recordings: recordingsOf(BTC) })
       const good = new SourceListener(BTC, fine)
       const coarse = new SourceListener(BTC, { ...fine, symbol: 'COARSE', amountDecimals: 6 })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { RecordedState } from '../../../src/feed/replay/recorded-state.ts'
 
-it('keeps the last book while nobody vouches for it, whatever is said of it', () => {
+it('keeps the last book while it is lost, whatever updates follow', () => {
   const state = new RecordedState('not yet')
   expect(state.eventsByTick()).toEqual([[{ type: 'lost', reason: 'not yet' }]])
   const level = { side: 0, price: 100, amount: 1 } as const

@@ -93,7 +93,7 @@ describe('markets of the simulator that come and go', () => {
     expect(told).toHaveLength(stopped)
   })
 
-  it('may come back, and begin anew', () => {
+  it('may be added again, and start over', () => {
     const clock = new VirtualClock()
     const { source, markets, events } = simulate(clock)
     clock.advance(10_000)
