@@ -84,7 +84,7 @@ describe('record', () => {
       expect(run.stderr.text).toContain('1 entries')
     }, PATIENCE)
     expect(run.stderr.text).toMatch(
-      /[0-9]+ s, 1 entries \([0-9]+ a second\), [0-9]+ bytes, BTCUSD lost: the recording \/nowhere\/at\.all cannot be opened: ENOENT/,
+      /[0-9]+ s, 1 entries \([0-9]+\/s\), [0-9]+ bytes, BTCUSD lost: the recording \/nowhere\/at\.all cannot be opened: ENOENT/,
     )
     run.interrupt()
     await run.ended
