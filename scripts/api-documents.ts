@@ -61,7 +61,7 @@ export function modulesWithoutStore(): readonly ModuleRoutes[] {
     verifier: absent(),
     clock: createSystemClock(),
     // Including the operation that is served for testing only, which is described too.
-    live: { config: { ...config, 'rest.sandbox': true } },
+    current: { config: { ...config, 'rest.sandbox': true } },
     quotas: absent(),
     ratePerSecond: config['rest.rate_per_second'],
     hub: absent(),

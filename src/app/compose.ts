@@ -98,7 +98,7 @@ const STOP_MILLISECONDS_MAX = 15_000
 /** What the modules share while they are composed. */
 interface Parts extends ServiceOptions {
   /** The current configuration, which a reload replaces; `config` is that of the start, for keys that need a restart. */
-  readonly live: { config: Config }
+  readonly current: { config: Config }
   readonly lifecycle: Lifecycle
   readonly metrics: MetricsRegistry
   readonly quotas: Quotas
@@ -146,19 +146,19 @@ interface PublicModules {
 
 export async function startService(options: ServiceOptions): Promise<Service> {
   const directory = new Directory()
-  const live = { config: options.config }
+  const current = { config: options.config }
   const metrics = createMetricsRegistry()
   const parts: Parts = {
     ...options,
-    live,
+    current,
     lifecycle: new Lifecycle(options.log),
     metrics,
-    quotas: createQuotas(metrics, live),
+    quotas: createQuotas(metrics, current),
     bus: options.bus ?? createMemoryBus(),
     directory,
     verifier: createVerifier({ ...options, directory }),
     signal: options.signal ?? new AbortController().signal,
-    demoPage: createDemoPage(options, directory, live),
+    demoPage: createDemoPage(options, directory, current),
     state: { schema: undefined, started: false, draining: false },
   }
   try {
@@ -207,7 +207,7 @@ async function startParts(parts: Parts): Promise<Service> {
   return {
     addresses,
     get stopMillisecondsMax() {
-      const { config } = parts.live
+      const { config } = parts.current
       return (config['http.drain_delay_seconds'] + config['stream.drain_seconds']) * 1000 + STOP_MILLISECONDS_MAX
     },
     reload(result) {
@@ -230,9 +230,9 @@ async function startParts(parts: Parts): Promise<Service> {
   }
 }
 
-/** Applies the settings that need an action; all other live settings are read from `live.config` where they are used. */
-function applyConfig({ live, log }: Parts, modules: ReloadedModules): void {
-  const { config } = live
+/** Applies the settings that need an action; all other live settings are read from `current.config` where they are used. */
+function applyConfig({ current, log }: Parts, modules: ReloadedModules): void {
+  const { config } = current
   setLogLevel(log, config['log.level'])
   const { added, removed, resourced } = changeMarkets(modules.markets, config.markets)
   const symbols = added.map(({ market }) => market.symbol)
@@ -247,7 +247,7 @@ function applyConfig({ live, log }: Parts, modules: ReloadedModules): void {
 
 async function startOperatorListener(parts: Parts, modules: OperatedModules): Promise<Listener> {
   const { db, storeClock, loader, markets, ledger } = modules
-  const { config, live, log, metrics, clock, directory, state, lifecycle } = parts
+  const { config, current, log, metrics, clock, directory, state, lifecycle } = parts
   const withoutAddresses = parts.hasTestSeed === true ? [] : networksWithoutAddresses(config)
   const sourcesOf = (symbol: string) => markets.writers.sourcesOf(symbol)
   const readiness = () =>
@@ -272,7 +272,7 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
     sourcesOf,
     isSimulated: (symbol) => markets.replicas.isSimulated(symbol),
     readiness,
-    connectionsMax: () => live.config['stream.connections_max'],
+    connectionsMax: () => current.config['stream.connections_max'],
   })
   createPoolMetrics(metrics, db)
   const guesses = new OperatorGuesses({ db, clock, log })
@@ -281,7 +281,7 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
     host: config['operator.host'],
     port: config['operator.port'],
     token: readOperatorToken(config.data_dir, config['operator.token']),
-    allowedHosts: () => live.config['operator.allowed_hosts'],
+    allowedHosts: () => current.config['operator.allowed_hosts'],
     onGuess: (clientAddress) => guesses.record(clientAddress),
     log,
     metrics,
@@ -302,7 +302,7 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
 }
 
 function startGateway(parts: Parts, { replicas }: Markets): { readonly hub: Hub; readonly gateway: Gateway } {
-  const { config, live, bus, clock, log, directory, lifecycle } = parts
+  const { config, current, bus, clock, log, directory, lifecycle } = parts
   const metrics = createGatewayMetrics(parts.metrics)
   const hub = new Hub({
     replicas: replicas.all,
@@ -321,7 +321,7 @@ function startGateway(parts: Parts, { replicas }: Markets): { readonly hub: Hub;
       inboundPerSecond: config['stream.inbound_per_second'],
       inboundBurst: config['stream.inbound_burst'],
       get subscriptionsMax() {
-        return live.config['stream.subscriptions_max']
+        return current.config['stream.subscriptions_max']
       },
       closesExpired: config['stream.token_expiry'] === 'close',
     },
@@ -336,10 +336,10 @@ function startGateway(parts: Parts, { replicas }: Markets): { readonly hub: Hub;
     settings: {
       inboundBytesMax: config['stream.inbound_bytes_max'],
       get connectionsPerClientMax() {
-        return live.config['stream.connections_per_client_max']
+        return current.config['stream.connections_per_client_max']
       },
       get connectionsMax() {
-        return live.config['stream.connections_max']
+        return current.config['stream.connections_max']
       },
     },
   })
@@ -350,7 +350,7 @@ function startGateway(parts: Parts, { replicas }: Markets): { readonly hub: Hub;
 /** Its stop is the drain: new connections are refused, then open ones are closed, spread over `stream.drain_seconds`. */
 async function startPublicListener(parts: Parts, modules: PublicModules): Promise<PublicListener> {
   const { db, loader, markets, hub, gateway } = modules
-  const { config, live, log, metrics, clock, directory, lifecycle, state } = parts
+  const { config, current, log, metrics, clock, directory, lifecycle, state } = parts
   const tls = tlsFilesOf(config)
   const listener = await createPublicListener({
     host: config['http.host'],
@@ -389,10 +389,10 @@ async function startPublicListener(parts: Parts, modules: PublicModules): Promis
   })
   lifecycle.started('public listener', async () => {
     // `http.drain_delay_seconds` lets load balancers notice; they never saw a node that has not started as ready.
-    if (state.started) await wait(clock, live.config['http.drain_delay_seconds'] * 1000)
+    if (state.started) await wait(clock, current.config['http.drain_delay_seconds'] * 1000)
     // `close` resolves when no connection is left, which the drain brings about.
     const closed = listener.close()
-    await gateway.drain(live.config['stream.drain_seconds'])
+    await gateway.drain(current.config['stream.drain_seconds'])
     await closed
   })
   return listener

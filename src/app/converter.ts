@@ -15,16 +15,20 @@ import { pricingContext } from './pricing-context.ts'
 export interface ConverterParts {
   readonly clock: Clock
   readonly metrics: MetricsRegistry
-  readonly live: { readonly config: Config }
+  readonly current: { readonly config: Config }
 }
 
 /** With its metrics, so once for a process. */
-export function createConverter({ clock, metrics, live }: ConverterParts, db: Db, replicas: MarketReplicas): Converter {
-  const pricing = () => pricingContext({ config: live.config, clock, replicas })
+export function createConverter(
+  { clock, metrics, current }: ConverterParts,
+  db: Db,
+  replicas: MarketReplicas,
+): Converter {
+  const pricing = () => pricingContext({ config: current.config, clock, replicas })
   createPricingMetrics(metrics, db, pricing)
   createWaitingMetrics(metrics, db)
   return {
-    settings: () => ({ feeBps: live.config['orchestrations.fee_bps'], pricing: pricing() }),
+    settings: () => ({ feeBps: current.config['orchestrations.fee_bps'], pricing: pricing() }),
     metrics: createStepMetrics(metrics),
   }
 }

@@ -3,10 +3,10 @@ import { Quotas } from '../accounts/quotas.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
 import type { Config } from '../config/settings.ts'
 
-/** @param live its configuration is the current one; a reload replaces it */
-export function createQuotas(metrics: MetricsRegistry, live: { readonly config: Config }): Quotas {
+/** @param current its configuration is the current one; a reload replaces it */
+export function createQuotas(metrics: MetricsRegistry, current: { readonly config: Config }): Quotas {
   return new Quotas(metrics, () => {
-    const { config } = live
+    const { config } = current
     return {
       accountsMax: config['quotas.accounts_max'],
       addressesMax: config['quotas.addresses_max'],

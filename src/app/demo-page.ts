@@ -115,10 +115,10 @@ export class DemoPage {
 export function createDemoPage(
   options: { readonly hasDemoPage?: boolean; readonly config: Config; readonly clock: Clock },
   directory: Directory,
-  live: { readonly config: Config },
+  current: { readonly config: Config },
 ): DemoPage | undefined {
   const { hasDemoPage, config, clock } = options
   if (hasDemoPage !== true || !issuesTokens(config)) return undefined
-  const symbols = () => live.config.markets.map(({ definition }) => definition.symbol)
+  const symbols = () => current.config.markets.map(({ definition }) => definition.symbol)
   return new DemoPage({ directory, clock, symbols })
 }

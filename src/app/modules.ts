@@ -56,7 +56,7 @@ export type ModuleRoutes = (app: FastifyInstance) => void
 /** The source of keys, settings and limits. */
 interface Configured {
   /** The current configuration. */
-  readonly live: { readonly config: Config }
+  readonly current: { readonly config: Config }
   /** How many records a customer may create; both listeners share one instance. */
   readonly quotas: Quotas
   /** Whether addresses without a configured key are derived from a seed for testing. */
@@ -94,7 +94,7 @@ export interface OperatorModulesOptions extends Configured {
 }
 
 export function publicModules(options: PublicModulesOptions): readonly ModuleRoutes[] {
-  const { db, live, quotas } = options
+  const { db, current, quotas } = options
   const guard = createGuard(options)
   const supply = supplyOf(options)
   return [
@@ -102,13 +102,13 @@ export function publicModules(options: PublicModulesOptions): readonly ModuleRou
     (app) => registerAccountRoutes(app, { db, guard, quotas }),
     (app) => registerProfileRoutes(app, { db, guard }),
     (app) => registerTransferRoutes(app, { db, guard }),
-    (app) => registerDepositAddressRoutes(app, { db, guard, supply, conversions: () => conversionsOf(live.config) }),
-    (app) => registerRuleRoutes(app, { db, guard, supply, settings: () => ruleSettings(live.config) }),
-    (app) => registerOrchestrationRoutes(app, { db, guard, settings: () => requestSettings(live.config) }),
-    ...(live.config['rest.sandbox']
+    (app) => registerDepositAddressRoutes(app, { db, guard, supply, conversions: () => conversionsOf(current.config) }),
+    (app) => registerRuleRoutes(app, { db, guard, supply, settings: () => ruleSettings(current.config) }),
+    (app) => registerOrchestrationRoutes(app, { db, guard, settings: () => requestSettings(current.config) }),
+    ...(current.config['rest.sandbox']
       ? [
           (app: FastifyInstance) =>
-            registerSandboxRoutes(app, { db, guard, settings: () => depositSettings(live.config) }),
+            registerSandboxRoutes(app, { db, guard, settings: () => depositSettings(current.config) }),
         ]
       : []),
   ]
@@ -116,12 +116,12 @@ export function publicModules(options: PublicModulesOptions): readonly ModuleRou
 
 /** Relative to `/admin/v1`. */
 export function operatorModules(options: OperatorModulesOptions): readonly ModuleRoutes[] {
-  const { db, live, quotas } = options
+  const { db, current, quotas } = options
   const supply = supplyOf(options)
-  const settings = () => depositSettings(live.config)
+  const settings = () => depositSettings(current.config)
   const reporter = new DepositReporter({ ...options, settings })
   const deliveryMetrics = createDeliveryMetrics(options.metrics, db)
-  const hasWebhook = () => live.config['deliveries.webhook_url'] !== ''
+  const hasWebhook = () => current.config['deliveries.webhook_url'] !== ''
   return [
     (app) => registerAuthOperatorRoutes(app, options),
     (app) => registerStreamOperatorRoutes(app, options),
@@ -130,9 +130,10 @@ export function operatorModules(options: OperatorModulesOptions): readonly Modul
     (app) => registerTransferOperatorRoutes(app, db, options.ledgerState),
     (app) => registerRuleOperatorRoutes(app, { db, supply }),
     (app) => registerDepositOperatorRoutes(app, { db, reporter, settings }),
-    (app) => registerOrchestrationOperatorRoutes(app, { db, settings: () => requestSettings(live.config) }),
-    (app) => registerPricingOperatorRoutes(app, { db, deskLimits: () => deskLimitsOf(live.config) }),
-    (app) => registerControlOperatorRoutes(app, { db, conversions: () => conversionsOf(live.config), wake: wakeAll }),
+    (app) => registerOrchestrationOperatorRoutes(app, { db, settings: () => requestSettings(current.config) }),
+    (app) => registerPricingOperatorRoutes(app, { db, deskLimits: () => deskLimitsOf(current.config) }),
+    (app) =>
+      registerControlOperatorRoutes(app, { db, conversions: () => conversionsOf(current.config), wake: wakeAll }),
     (app) => registerDeliveryOperatorRoutes(app, { db, owners: DELIVERY_OWNERS, hasWebhook, metrics: deliveryMetrics }),
   ]
 }
@@ -143,8 +144,8 @@ async function wakeAll<Tables>(transaction: Transaction<Tables>): Promise<void> 
   await wakePausedDeliveries(transaction)
 }
 
-function supplyOf({ live, quotas, hasTestSeed = false }: Configured): AddressSupply {
-  return { keys: addressKeys(live.config, hasTestSeed), quotas }
+function supplyOf({ current, quotas, hasTestSeed = false }: Configured): AddressSupply {
+  return { keys: addressKeys(current.config, hasTestSeed), quotas }
 }
 
 function conversionsOf(config: Config): Conversions {

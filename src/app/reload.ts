@@ -17,10 +17,10 @@ export interface ReloadOptions {
   readonly log: Log
   readonly clock: Clock
   /** Holds the current configuration, which is replaced. */
-  readonly live: { config: Config }
+  readonly current: { config: Config }
   /** Decimals of the assets in the ledger. */
   readonly decimals: ReadonlyMap<string, number>
-  /** Applies `live.config` to the service. */
+  /** Applies `current.config` to the service. */
   readonly apply: () => void
 }
 
@@ -39,21 +39,21 @@ export function createReloadCounter(registry: MetricsRegistry): Counter<'outcome
 }
 
 /** Applies the live keys of `result`, and logs the changed keys, the keys that need a restart, or why it was refused. */
-export function reload({ log, clock, live, decimals, apply }: ReloadOptions, result: ConfigResult): ReloadOutcome {
+export function reload({ log, clock, current, decimals, apply }: ReloadOptions, result: ConfigResult): ReloadOutcome {
   for (const warning of result.warnings) log.warn({ warning }, 'configuration warning')
   const problems = result.ok ? checkTlsFiles(result.config, result.origins, nowOf(clock)).problems : result.problems
   if (!result.ok || problems.length > 0) {
     log.error({ problems: problems.map(describeProblem) }, 'the configuration has problems: it stays as it was')
     return 'refused'
   }
-  const { config, applied, waiting } = merge(live.config, result.config)
+  const { config, applied, waiting } = merge(current.config, result.config)
   const reason =
-    decimalsFault(decimals, result.config) ?? refusalOf(live.config, result, applied.length + waiting.length)
+    decimalsFault(decimals, result.config) ?? refusalOf(current.config, result, applied.length + waiting.length)
   if (reason !== undefined) {
     log.error({ reason }, 'the configuration was not reloaded: it stays as it was')
     return 'refused'
   }
-  live.config = config
+  current.config = config
   apply()
   log.info({ keys: applied }, 'configuration reloaded')
   if (waiting.length > 0) log.warn({ keys: waiting }, 'keys that need a restart keep their old value')

@@ -22,7 +22,7 @@ export interface WorkerParts {
   readonly log: Log
   readonly metrics: MetricsRegistry
   readonly lifecycle: Lifecycle
-  readonly live: { readonly config: Config }
+  readonly current: { readonly config: Config }
   readonly converter: Converter
   /** A number in [0, 1), to spread what should not happen at once. */
   readonly random: () => number
@@ -33,7 +33,7 @@ export async function startWorkers(parts: WorkerParts): Promise<void> {
   const runner = new OrchestrationRunner({ ...parts, ...parts.converter })
   runner.start()
   parts.lifecycle.started('orchestration runner', () => runner.stop())
-  if (parts.live.config['rest.sandbox']) await startSandboxExecutor(parts)
+  if (parts.current.config['rest.sandbox']) await startSandboxExecutor(parts)
   else await startSender(parts)
 }
 
@@ -44,15 +44,15 @@ async function startSandboxExecutor(parts: WorkerParts): Promise<void> {
 }
 
 async function startSender(parts: WorkerParts): Promise<void> {
-  const { live, lifecycle } = parts
+  const { current, lifecycle } = parts
   const sender = new WebhookSender({
     ...parts,
     owners: DELIVERY_OWNERS,
     requests: createRequestCounter(parts.metrics),
     settings: () => ({
-      url: live.config['deliveries.webhook_url'],
-      secrets: secretsOf(live.config['deliveries.webhook_secrets']) ?? [],
-      allowPrivate: live.config['deliveries.allow_private'],
+      url: current.config['deliveries.webhook_url'],
+      secrets: secretsOf(current.config['deliveries.webhook_secrets']) ?? [],
+      allowPrivate: current.config['deliveries.allow_private'],
     }),
   })
   await sender.start()

@@ -7,7 +7,7 @@ import { RELATIONS } from '../../src/config/relations.ts'
 import { type Config, isLive } from '../../src/config/settings.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
-let live: { config: Config }
+let current: { config: Config }
 let lines: [event: string, fields: object][]
 let applied: Config[]
 let outcomes: string[]
@@ -28,20 +28,20 @@ function load(flags: Record<string, string>, file?: string): void {
   const write = (fields: object, event: string) => void lines.push([event, fields])
   const log = { info: write, warn: write, error: write } as unknown as Log
   const decimals = new Map([['BTC', 8]])
-  const options = { log, clock: new VirtualClock(), live, decimals, apply: () => applied.push(live.config) }
+  const options = { log, clock: new VirtualClock(), current, decimals, apply: () => applied.push(current.config) }
   outcomes.push(reload(options, read(flags, file)))
 }
 
 function inForce(flags: Record<string, string>, file?: string): void {
   const result = read(flags, file)
   if (!result.ok) throw new Error('this cannot be in force')
-  live.config = result.config
+  current.config = result.config
 }
 
 beforeEach(() => {
   const result = read({})
   if (!result.ok) throw new Error('the defaults do not serve')
-  live = { config: result.config }
+  current = { config: result.config }
   lines = []
   applied = []
   outcomes = []
@@ -56,10 +56,10 @@ it('a reload applies the keys that can change at run time, and names them', () =
 })
 
 it('a reload keeps the old value of a key that needs a restart, and names it each time', () => {
-  const before = live.config
+  const before = current.config
   for (let time = 0; time < 2; time++) {
     load({ 'http.port': '1234', 'operator.token': 'very-secret-token', 'log.level': 'warn' })
-    expect(live.config).toEqual({ ...before, 'log.level': 'warn' })
+    expect(current.config).toEqual({ ...before, 'log.level': 'warn' })
     expect(lines.at(-1)).toEqual([
       'keys that need a restart keep their old value',
       { keys: ['http.port', 'operator.token'] },
@@ -70,10 +70,10 @@ it('a reload keeps the old value of a key that needs a restart, and names it eac
 })
 
 it('a reload with a problem changes nothing, and names every problem', () => {
-  const before = live.config
+  const before = current.config
   load({ 'stream.subscriptions_max': '7', 'http.port': 'x', 'log.level': 'loud' })
   expect(outcomes).toEqual(['refused'])
-  expect(live.config).toBe(before)
+  expect(current.config).toBe(before)
   expect(applied).toEqual([])
   expect(lines).toEqual([
     [
@@ -84,18 +84,18 @@ it('a reload with a problem changes nothing, and names every problem', () => {
 })
 
 it('a reload with an unreadable certificate changes nothing', () => {
-  const before = live.config
+  const before = current.config
   load({ 'stream.subscriptions_max': '7', 'http.tls.cert_file': '/nowhere/cert', 'http.tls.key_file': '/nowhere/key' })
-  expect(live.config).toBe(before)
+  expect(current.config).toBe(before)
   expect(JSON.stringify(lines)).toContain('http.tls.cert_file names /nowhere/cert')
 })
 
 it('a reload never removes every market: a file without them is refused with the reason', () => {
   inForce({}, `markets: [${market('BTC')}, ${market('ETH')}]`)
-  const before = live.config
+  const before = current.config
   for (const file of ['stream: {subscriptions_max: 7}', 'markets: []', '# markets:', '']) load({}, file)
   expect(outcomes).toEqual(['refused', 'refused', 'refused', 'refused'])
-  expect(live.config).toBe(before)
+  expect(current.config).toBe(before)
   expect(applied).toEqual([])
   const [noMarkets, , noValues] = lines
   const event = 'the configuration was not reloaded: it stays as it was'
@@ -111,7 +111,7 @@ it('a reload of a file that became empty is refused, even with markets from anot
   inForce(flags, 'stream: {subscriptions_max: 7}')
   load(flags, '')
   expect(outcomes).toEqual(['refused'])
-  expect(live.config['stream.subscriptions_max']).toBe(7)
+  expect(current.config['stream.subscriptions_max']).toBe(7)
 })
 
 it('a reload of a file that was empty before is applied', () => {

@@ -140,7 +140,16 @@ export class RestNode {
       gateway: { judge: async () => undefined, upgrade: (_request, socket) => socket.destroy() },
       modules: [
         noteRoutes('public', routes),
-        ...publicModules({ ...shared, live, verifier, ratePerSecond, hasTestSeed, hub, isSimulated, instrumentOf }),
+        ...publicModules({
+          ...shared,
+          current: live,
+          verifier,
+          ratePerSecond,
+          hasTestSeed,
+          hub,
+          isSimulated,
+          instrumentOf,
+        }),
       ],
     })
     const operatorListener = await createOperatorListener({
@@ -154,7 +163,7 @@ export class RestNode {
         noteRoutes('operator', routes),
         ...operatorModules({
           ...shared,
-          live,
+          current: live,
           hasTestSeed,
           issuesTokens: true,
           scopes: servedScopes(true),
