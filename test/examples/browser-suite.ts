@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CHROMIUM, titleWith } from '../support/foreign-programs.ts'
-import { DEEP_MARKET, type Stands, transportsOf } from './services.ts'
+import { DEEP_MARKET, type ExampleTargets, transportsOf } from './services.ts'
 
 const PAGE_FILE = pathToFileURL(join(import.meta.dirname, '../../examples/browser/index.html')).href
 
@@ -69,19 +69,19 @@ async function watchHandshakes(page: Page) {
   return seen
 }
 
-export function browserSuite(stands: () => Stands): void {
+export function browserSuite(targets: () => ExampleTargets): void {
   describe.skipIf(CHROMIUM.isSkipped)(titleWith('Chromium', CHROMIUM, 'chromium'), () => {
     let browser: Browser
     beforeAll(async () => {
-      browser = await startBrowser(stands().publicKeyHash)
+      browser = await startBrowser(targets().publicKeyHash)
     })
     afterAll(async () => {
       await browser?.close()
     })
 
     describe.each(transportsOf('TCP'))('over %s', (transport) => {
-      const stand = () => stands().of(transport)
-      const address = () => `${stand().credentials.ws_url}/`
+      const target = () => targets().of(transport)
+      const address = () => `${target().credentials.ws_url}/`
 
       it('shows a live book with exactly the texts of the stream', async () => {
         const page = await newPage(browser)
@@ -91,7 +91,7 @@ export function browserSuite(stands: () => Stands): void {
         page.on('websocket', (socket) => socket.on('framereceived', ({ payload }) => frames.push(String(payload))))
         const handshakes = await watchHandshakes(page)
         await page.goto(PAGE_FILE)
-        const token = await stand().token()
+        const token = await target().token()
         await connectPage(page, address(), token)
         expect(await untilStatus(page, /live/)).toBe('BTCUSD, live over tidegate.default')
         await page.locator('#trades td', { hasText: /\d/ }).first().waitFor()
@@ -120,7 +120,7 @@ export function browserSuite(stands: () => Stands): void {
           const errors: string[] = []
           page.on('pageerror', (error) => errors.push(error.message))
           page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
-          await page.goto(`${stand().service.http.replace('127.0.0.1', host)}/`)
+          await page.goto(`${target().service.http.replace('127.0.0.1', host)}/`)
           expect(await untilStatus(page, /live$/)).toBe('BTCUSD, live')
           await page.locator('#trades td', { hasText: /\d/ }).first().waitFor()
           const { levels } = await readBook(page)
@@ -137,7 +137,7 @@ export function browserSuite(stands: () => Stands): void {
 
       it('gives no token of the demo to a page of another origin, even one that may use the REST API', async () => {
         const page = await newPage(browser)
-        await page.goto(stands().page.origin)
+        await page.goto(targets().page.origin)
         const ask = (headers: Record<string, string>) =>
           page.evaluate(
             ([url, fields]) =>
@@ -145,7 +145,7 @@ export function browserSuite(stands: () => Stands): void {
                 ({ status }) => String(status),
                 (error: Error) => error.message,
               ),
-            [`${stand().service.http}/demo/token`, headers] as const,
+            [`${target().service.http}/demo/token`, headers] as const,
           )
         expect(await ask({})).toBe('403')
         // The header needs a preflight, which does not allow it.
@@ -155,12 +155,12 @@ export function browserSuite(stands: () => Stands): void {
 
       it('requests its own token where its origin is allowed', async () => {
         const page = await newPage(browser)
-        await page.goto(stands().page.origin)
-        await page.setInputFiles('[name=credentials]', stand().credentialsPath)
+        await page.goto(targets().page.origin)
+        await page.setInputFiles('[name=credentials]', target().credentialsPath)
         await page.click('button')
         await untilStatus(page, /live over tidegate\.default/)
         await page.goto(PAGE_FILE)
-        await page.setInputFiles('[name=credentials]', stand().credentialsPath)
+        await page.setInputFiles('[name=credentials]', target().credentialsPath)
         await page.click('button')
         expect(await untilStatus(page, /No token/)).toBe('No token: Failed to fetch')
         await page.close()
@@ -171,7 +171,7 @@ export function browserSuite(stands: () => Stands): void {
         const logged: string[] = []
         page.on('console', (message) => logged.push(message.text()))
         await page.goto(PAGE_FILE)
-        const token = await stand().token()
+        const token = await target().token()
         const offers = [[`bearer.${token}`], ['tidegate.default', 'bearer.wrong'], ['tidegate.default']]
         for (const protocols of offers) {
           const outcome = await page.evaluate(

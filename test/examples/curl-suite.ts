@@ -2,15 +2,15 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { CURL, startExample, titleWith } from '../support/foreign-programs.ts'
-import { type Stands, transportsOf } from './services.ts'
+import { type ExampleTargets, transportsOf } from './services.ts'
 
 const FOLDER = join(import.meta.dirname, '../../examples/curl')
 
-export function curlSuite(stands: () => Stands): void {
+export function curlSuite(targets: () => ExampleTargets): void {
   describe.skipIf(CURL.isSkipped)(titleWith('curl', CURL, 'curl'), () => {
     describe.each(transportsOf('TLS'))('over %s', (transport) => {
       async function run(script: string, variables: Readonly<Record<string, string>> = {}): Promise<string> {
-        const { credentialsPath, environment } = stands().of(transport)
+        const { credentialsPath, environment } = targets().of(transport)
         const { code, stdout, stderr } = await startExample('sh', [join(FOLDER, script), credentialsPath], {
           ...environment,
           ...variables,

@@ -12,17 +12,17 @@ import { pythonSuite } from './python-suite.ts'
 import { restSuite } from './rest-suite.ts'
 import { restartSuite } from './restart-suite.ts'
 import { revocationSuite } from './revocation-suite.ts'
-import { Stands, TRANSPORTS } from './services.ts'
+import { ExampleTargets, TRANSPORTS } from './services.ts'
 
-let started: Stands | undefined
-const stands = (): Stands => {
+let started: ExampleTargets | undefined
+const targets = (): ExampleTargets => {
   if (started === undefined) throw new Error('the services did not start')
   return started
 }
 
 beforeAll(async () => {
   ensureBuilt()
-  started = await Stands.start()
+  started = await ExampleTargets.start()
 })
 
 afterAll(async () => {
@@ -30,17 +30,17 @@ afterAll(async () => {
   await started?.stop()
 })
 
-nodeSuite(stands)
-pythonSuite(stands)
-curlSuite(stands)
-browserSuite(stands)
-restSuite(stands)
+nodeSuite(targets)
+pythonSuite(targets)
+curlSuite(targets)
+browserSuite(targets)
+restSuite(targets)
 describe('the service', () => {
-  revocationSuite(stands)
-  restartSuite(stands)
+  revocationSuite(targets)
+  restartSuite(targets)
 
   it('has logged no token and no error during these tests', () => {
-    const texts = stands().written()
+    const texts = targets().written()
     expect(texts).toHaveLength(TRANSPORTS.length + 1)
     for (const text of texts) {
       expect(text).toContain('connection opened')

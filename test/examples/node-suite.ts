@@ -2,18 +2,18 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { CURL, PYTHON, startExample, titleWith } from '../support/foreign-programs.ts'
-import { type Stands, transportsOf } from './services.ts'
+import { type ExampleTargets, transportsOf } from './services.ts'
 import { firstLines, flawsOf } from './stream-lines.ts'
 
 const FOLDER = join(import.meta.dirname, '../../examples')
 /** Node has a built-in WebSocket since 22; Node 20 has it behind a flag. */
 export const BUILTIN_FLAGS = typeof WebSocket === 'undefined' ? ['--experimental-websocket', '--no-warnings'] : []
 
-export function nodeSuite(stands: () => Stands): void {
+export function nodeSuite(targets: () => ExampleTargets): void {
   describe.each(transportsOf('TLS'))('Node over %s', (transport) => {
-    const stand = () => stands().of(transport)
+    const target = () => targets().of(transport)
     const node = (...args: string[]) =>
-      startExample(process.execPath, [...args, 'BTCUSD', stand().credentialsPath], stand().environment)
+      startExample(process.execPath, [...args, 'BTCUSD', target().credentialsPath], target().environment)
 
     it('keeps a book with ws', async () => {
       const stream = node(join(FOLDER, 'node/stream.mjs'))
@@ -41,7 +41,7 @@ export function nodeSuite(stands: () => Stands): void {
   describe.skipIf(CURL.isSkipped)(titleWith('wscat', CURL, 'curl for its token'), () => {
     describe.each(transportsOf('TLS'))('over %s', (transport) => {
       it.each(['header', 'subprotocol'])('prints the stream, with the token as a %s', async (tokenAs) => {
-        const { credentialsPath, environment } = stands().of(transport)
+        const { credentialsPath, environment } = targets().of(transport)
         const wscat = startExample('sh', [join(FOLDER, 'wscat/stream.sh'), 'BTCUSD', credentialsPath], {
           ...environment,
           TOKEN_AS: tokenAs,
@@ -62,7 +62,7 @@ export function nodeSuite(stands: () => Stands): void {
   })
 
   it.skipIf(PYTHON.isSkipped)('Node and Python see the same book at the same time', async () => {
-    const { credentialsPath, environment } = stands().of('TCP')
+    const { credentialsPath, environment } = targets().of('TCP')
     const args = ['BTCUSD', credentialsPath]
     const node = startExample(process.execPath, [join(FOLDER, 'node/stream.mjs'), ...args], environment)
     const python = startExample(PYTHON.file, [join(FOLDER, 'python/stream.py'), ...args], environment)

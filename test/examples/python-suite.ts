@@ -2,25 +2,25 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { PYTHON, startExample, titleWith } from '../support/foreign-programs.ts'
-import { DEEP_LEVELS, DEEP_MARKET, type Stand, type Stands, transportsOf } from './services.ts'
+import { DEEP_LEVELS, DEEP_MARKET, type ExampleTarget, type ExampleTargets, transportsOf } from './services.ts'
 import { firstLines, flawsOf } from './stream-lines.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const FOLDER = join(ROOT, 'examples/python')
 const NEEDS = 'python3 with websockets, requests and requests_oauthlib'
 
-function python(stand: Stand, path: string, ...args: string[]) {
-  const environment = { ...stand.environment, PYTHONPATH: FOLDER, PYTHONDONTWRITEBYTECODE: '1' }
+function python(target: ExampleTarget, path: string, ...args: string[]) {
+  const environment = { ...target.environment, PYTHONPATH: FOLDER, PYTHONDONTWRITEBYTECODE: '1' }
   return startExample(PYTHON.file, [path, ...args], environment)
 }
 
-export function pythonSuite(stands: () => Stands): void {
+export function pythonSuite(targets: () => ExampleTargets): void {
   describe.skipIf(PYTHON.isSkipped)(titleWith('Python', PYTHON, NEEDS), () => {
     describe.each(transportsOf('TLS'))('over %s', (transport) => {
-      const stand = () => stands().of(transport)
+      const target = () => targets().of(transport)
 
       it('keeps a book with stream.py', async () => {
-        const stream = python(stand(), join(FOLDER, 'stream.py'), 'BTCUSD', stand().credentialsPath)
+        const stream = python(target(), join(FOLDER, 'stream.py'), 'BTCUSD', target().credentialsPath)
         expect(flawsOf(await firstLines(stream, 20))).toEqual([])
         stream.child.kill('SIGINT')
         const { code, stderr } = await stream.result
@@ -28,7 +28,7 @@ export function pythonSuite(stands: () => Stands): void {
       })
 
       it('gets tokens with requests-oauthlib', async () => {
-        const program = python(stand(), join(FOLDER, 'token_requests_oauthlib.py'), stand().credentialsPath)
+        const program = python(target(), join(FOLDER, 'token_requests_oauthlib.py'), target().credentialsPath)
         const { code, stdout, stderr } = await program.result
         const token = 'bearer for 3600 s, scope exchange:read_aggregated_marketdata_stream'
         expect({ code, stderr, lines: stdout.split('\n') }).toEqual({
@@ -45,9 +45,9 @@ export function pythonSuite(stands: () => Stands): void {
 
       it('detects no error in our frames', async () => {
         const program = python(
-          stand(),
+          target(),
           join(import.meta.dirname, 'strict-client.py'),
-          stand().credentialsPath,
+          target().credentialsPath,
           DEEP_MARKET,
         )
         const { stdout, stderr } = await program.result
@@ -73,11 +73,11 @@ export function pythonSuite(stands: () => Stands): void {
     })
 
     it('reconnects when the operator closes its connection', async () => {
-      const stand = stands().of('TCP')
-      const { operator } = stand.service
+      const target = targets().of('TCP')
+      const { operator } = target.service
       const { clientId, clientSecret } = await operator.createClient()
-      const path = stand.writeCredentials('closed', { client_id: clientId, client_secret: clientSecret })
-      const stream = python(stand, join(FOLDER, 'stream.py'), 'BTCUSD', path)
+      const path = target.writeCredentials('closed', { client_id: clientId, client_secret: clientSecret })
+      const stream = python(target, join(FOLDER, 'stream.py'), 'BTCUSD', path)
       await firstLines(stream, 1)
       const { items } = await operator.call<{ items: { id: string; client_id: string }[] }>('GET', '/connections')
       const { id } = items.find((connection) => connection.client_id === clientId)!
@@ -91,14 +91,14 @@ export function pythonSuite(stands: () => Stands): void {
     })
 
     describe('does not reconnect', () => {
-      const stand = () => stands().of('TCP')
+      const target = () => targets().of('TCP')
       const lastWords = async (market: string, path: string) => {
-        const { code, stdout, stderr } = await python(stand(), join(FOLDER, 'stream.py'), market, path).result
+        const { code, stdout, stderr } = await python(target(), join(FOLDER, 'stream.py'), market, path).result
         return { code, stdout, stderr: stderr.trim() }
       }
 
       it('for an unknown market', async () => {
-        expect(await lastWords('NONEUSD', stand().credentialsPath)).toEqual({
+        expect(await lastWords('NONEUSD', target().credentialsPath)).toEqual({
           code: 1,
           stdout: '',
           stderr: expect.stringMatching(
@@ -108,14 +108,14 @@ export function pythonSuite(stands: () => Stands): void {
       })
 
       it('with a wrong secret', async () => {
-        const path = stand().writeCredentials('wrong-secret', { client_secret: 'wrong' })
+        const path = target().writeCredentials('wrong-secret', { client_secret: 'wrong' })
         expect(await lastWords('BTCUSD', path)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^no token: /) })
       })
 
       it('without an entry in the streaming allow list', async () => {
-        const { service } = stand()
+        const { service } = target()
         const { customerId, clientId, clientSecret } = await service.operator.createClient()
-        const path = stand().writeCredentials('not-allowed', { client_id: clientId, client_secret: clientSecret })
+        const path = target().writeCredentials('not-allowed', { client_id: clientId, client_secret: clientSecret })
         await service.operator.call('PATCH', `/customers/${customerId}`, { streaming: false })
         expect(await lastWords('BTCUSD', path)).toEqual({
           code: 1,

@@ -3,17 +3,17 @@ import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { CURL, startExample, titleWith } from '../support/foreign-programs.ts'
-import { type Stands, transportsOf } from './services.ts'
+import { type ExampleTargets, transportsOf } from './services.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const FOLDER = join(ROOT, 'examples/rest')
 const UUID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 const BITCOIN_ADDRESS = 'bc1q[02-9ac-hj-np-z]{38}'
 
-export function restSuite(stands: () => Stands): void {
+export function restSuite(targets: () => ExampleTargets): void {
   describe.skipIf(CURL.isSkipped)(titleWith('REST with curl', CURL, 'curl'), () => {
     it.each(transportsOf('TCP'))('completes the first ten minutes over %s', async (transport) => {
-      const { credentialsPath, environment } = stands().of(transport)
+      const { credentialsPath, environment } = targets().of(transport)
       const script = join(FOLDER, 'first-ten-minutes.sh')
       const { code, stdout, stderr } = await startExample('sh', [script, credentialsPath], environment).result
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -54,25 +54,25 @@ export function restSuite(stands: () => Stands): void {
 
   describe('REST with a generated client', () => {
     it('completes the first ten minutes, and its types are correct', async () => {
-      const stand = stands().of('TCP')
+      const target = targets().of('TCP')
       // As in a project of its own in which the packages are installed.
-      const folder = join(stand.service.folder, 'generated-client')
+      const folder = join(target.service.folder, 'generated-client')
       mkdirSync(folder)
       writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
       symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
       const program = join(folder, 'first-ten-minutes.ts')
       copyFileSync(join(FOLDER, 'first-ten-minutes.ts'), program)
       const run = async (file: string, ...args: string[]) => {
-        const { code, stdout, stderr } = await startExample(file, args, stand.environment).result
+        const { code, stdout, stderr } = await startExample(file, args, target.environment).result
         expect({ code, problem: code === 0 ? '' : stdout + stderr }).toEqual({ code: 0, problem: '' })
         return stdout
       }
-      const document = `${stand.credentials.base_url}/openapi.json`
+      const document = `${target.credentials.base_url}/openapi.json`
       await run('openapi-typescript', document, '--output', join(folder, 'api.d.ts'))
       const strict = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess', '--skipLibCheck']
       const modules = ['--module', 'nodenext', '--target', 'es2023', '--types', 'node']
       await run('tsc', '--noEmit', '--allowImportingTsExtensions', ...strict, ...modules, program)
-      const lines = (await run('tsx', program, stand.credentialsPath)).trim().split('\n')
+      const lines = (await run('tsx', program, target.credentialsPath)).trim().split('\n')
       const expected = [
         `^account ${UUID} is PENDING$`,
         '^3 accounts, the first is ours: true$',

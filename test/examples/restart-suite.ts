@@ -7,19 +7,19 @@ import { CHROMIUM, PYTHON, startExample } from '../support/foreign-programs.ts'
 import { type Relay, startRelay } from '../support/relay.ts'
 import { connectPage, newPage, startBrowser, untilStatus } from './browser-suite.ts'
 import { BUILTIN_FLAGS } from './node-suite.ts'
-import type { Stands } from './services.ts'
+import type { ExampleTargets } from './services.ts'
 import { BEST_LINE, firstLines } from './stream-lines.ts'
 
 const FOLDER = join(import.meta.dirname, '../../examples')
 
-export function restartSuite(stands: () => Stands): void {
+export function restartSuite(targets: () => ExampleTargets): void {
   let relay: Relay
   let browser: Browser | undefined
   let page: Page | undefined
   beforeAll(async () => {
-    const { http } = stands().of('TCP').service
+    const { http } = targets().of('TCP').service
     relay = await startRelay(Promise.resolve(portOf(http)))
-    if (!CHROMIUM.isMissing) browser = await startBrowser(stands().publicKeyHash)
+    if (!CHROMIUM.isMissing) browser = await startBrowser(targets().publicKeyHash)
     page = browser && (await newPage(browser))
   })
   afterAll(async () => {
@@ -28,15 +28,15 @@ export function restartSuite(stands: () => Stands): void {
   })
 
   it('a restart is seen as close code 1012, and clients recover from it', async () => {
-    const stand = stands().of('TCP')
+    const target = targets().of('TCP')
     const address = `127.0.0.1:${relay.port}`
-    const path = stand.writeCredentials('relayed', { auth_url: `http://${address}`, ws_url: `ws://${address}` })
-    const start = (file: string, ...args: string[]) => startExample(file, [...args, 'BTCUSD', path], stand.environment)
+    const path = target.writeCredentials('relayed', { auth_url: `http://${address}`, ws_url: `ws://${address}` })
+    const start = (file: string, ...args: string[]) => startExample(file, [...args, 'BTCUSD', path], target.environment)
     const readers = [start(process.execPath, join(FOLDER, 'node/stream.mjs'))]
     if (!PYTHON.isMissing) readers.push(start(PYTHON.file, join(FOLDER, 'python/stream.py')))
     const builtin = start(process.execPath, ...BUILTIN_FLAGS, join(FOLDER, 'node/stream-builtin.mjs'))
-    await page?.goto(stands().page.origin)
-    if (page) await connectPage(page, `ws://${address}/`, await stand.token())
+    await page?.goto(targets().page.origin)
+    if (page) await connectPage(page, `ws://${address}/`, await target.token())
     if (page) await untilStatus(page, /live/)
     await Promise.all([...readers, builtin].map((reader) => firstLines(reader, 2)))
 
@@ -44,14 +44,14 @@ export function restartSuite(stands: () => Stands): void {
     relay.target = new Promise((resolve) => {
       giveTarget = resolve
     })
-    expect((await stand.service.stop()).code).toBe(0)
+    expect((await target.service.stop()).code).toBe(0)
     const isRestart = (line: string) => line === 'closed with 1012 restarting'
     await Promise.all([...readers, builtin].map((reader) => reader.errorLine(isRestart)))
     if (page) await untilStatus(page, /^(Closed with 1012 restarting; connecting again|Connecting)$/)
 
     const before = readers.map((reader) => lineCount(reader))
     const builtinBefore = lineCount(builtin)
-    const restarted = await stands().startService('TCP')
+    const restarted = await targets().startService('TCP')
     giveTarget(portOf(restarted.service.http))
     await Promise.all(readers.map((reader, index) => firstLines(reader, before[index]! + 5)))
     await firstLines(builtin, builtinBefore + 5)

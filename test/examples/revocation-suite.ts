@@ -7,33 +7,33 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { CHROMIUM, PYTHON, startExample } from '../support/foreign-programs.ts'
 import { connectPage, newPage, startBrowser, untilStatus } from './browser-suite.ts'
 import { BUILTIN_FLAGS } from './node-suite.ts'
-import type { Stands } from './services.ts'
+import type { ExampleTargets } from './services.ts'
 import { firstLines } from './stream-lines.ts'
 
 const FOLDER = join(import.meta.dirname, '../../examples')
 
-export function revocationSuite(stands: () => Stands): void {
+export function revocationSuite(targets: () => ExampleTargets): void {
   let browser: Awaited<ReturnType<typeof startBrowser>> | undefined
   beforeAll(async () => {
-    if (!CHROMIUM.isMissing) browser = await startBrowser(stands().publicKeyHash)
+    if (!CHROMIUM.isMissing) browser = await startBrowser(targets().publicKeyHash)
   })
   afterAll(async () => {
     await browser?.close()
   })
 
   it('a revoked token is replaced by a new one, and revoked access ends the client', async () => {
-    const stand = stands().of('TCP')
-    const { operator } = stand.service
+    const target = targets().of('TCP')
+    const { operator } = target.service
     const { customerId, clientId, clientSecret } = await operator.createClient()
-    const path = stand.writeCredentials('revoked', { client_id: clientId, client_secret: clientSecret })
-    const start = (file: string, ...args: string[]) => startExample(file, [...args, 'BTCUSD', path], stand.environment)
+    const path = target.writeCredentials('revoked', { client_id: clientId, client_secret: clientSecret })
+    const start = (file: string, ...args: string[]) => startExample(file, [...args, 'BTCUSD', path], target.environment)
     const readers = [
       start(process.execPath, join(FOLDER, 'node/stream.mjs')),
       start(process.execPath, ...BUILTIN_FLAGS, join(FOLDER, 'node/stream-builtin.mjs')),
     ]
     if (!PYTHON.isMissing) readers.push(start(PYTHON.file, join(FOLDER, 'python/stream.py')))
     const page = browser && (await newPage(browser))
-    await page?.goto(stands().page.origin)
+    await page?.goto(targets().page.origin)
     await page?.setInputFiles('[name=credentials]', path)
     await page?.click('button')
     if (page) await untilStatus(page, /live/)
@@ -56,13 +56,13 @@ export function revocationSuite(stands: () => Stands): void {
   })
 
   it.skipIf(CHROMIUM.isSkipped)('a page with a pasted token asks for a new one after a revocation', async () => {
-    const stand = stands().of('TCP')
-    const { operator } = stand.service
+    const target = targets().of('TCP')
+    const { operator } = target.service
     const { clientId, clientSecret } = await operator.createClient()
     const page = await newPage(browser!)
-    await page.goto(stands().page.origin)
-    const token = await stand.token(undefined, { client_id: clientId, client_secret: clientSecret })
-    await connectPage(page, `${stand.credentials.ws_url}/`, token)
+    await page.goto(targets().page.origin)
+    const token = await target.token(undefined, { client_id: clientId, client_secret: clientSecret })
+    await connectPage(page, `${target.credentials.ws_url}/`, token)
     await untilStatus(page, /live/)
     await operator.call('POST', `/clients/${clientId}/revoke-tokens`)
     expect(await untilStatus(page, /4001/)).toBe('Closed with 4001 token revoked: paste a new token')

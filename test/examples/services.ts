@@ -42,7 +42,7 @@ export interface CredentialsFile {
   readonly ws_url: string
 }
 
-export class Stand {
+export class ExampleTarget {
   readonly service: ServiceProcess
   /** The environment in which a client of any kind trusts the service's certificate. */
   readonly environment: Readonly<Record<string, string>>
@@ -85,13 +85,13 @@ export class Stand {
   }
 }
 
-export class Stands {
+export class ExampleTargets {
   readonly folder = temporaryFolder()
   readonly page: PageServer
   readonly #flags: Flags
   readonly #certificate: Certificate
   readonly #venue: KrakenServer
-  readonly #stands = new Map<TransportName, Stand>()
+  readonly #targets = new Map<TransportName, ExampleTarget>()
   readonly #services: ServiceProcess[] = []
 
   private constructor(venue: KrakenServer, page: PageServer, certificate: Certificate) {
@@ -108,16 +108,16 @@ export class Stands {
     }
   }
 
-  static async start(): Promise<Stands> {
-    const stands = new Stands(await startDeepVenue(), await startPageServer(), await makeCertificate())
-    await Promise.all(TRANSPORTS.map((name) => stands.startService(name)))
-    return stands
+  static async start(): Promise<ExampleTargets> {
+    const targets = new ExampleTargets(await startDeepVenue(), await startPageServer(), await makeCertificate())
+    await Promise.all(TRANSPORTS.map((name) => targets.startService(name)))
+    return targets
   }
 
-  of(name: TransportName): Stand {
-    const stand = this.#stands.get(name)
-    if (stand === undefined) throw new Error(`the service over ${name} did not start`)
-    return stand
+  of(name: TransportName): ExampleTarget {
+    const target = this.#targets.get(name)
+    if (target === undefined) throw new Error(`the service over ${name} did not start`)
+    return target
   }
 
   /** Hash of the certificate's public key, which Chromium can be configured to trust. */
@@ -127,7 +127,7 @@ export class Stands {
   }
 
   /** Starts the service of this name; restarts it in its folder if it was stopped. */
-  async startService(name: TransportName): Promise<Stand> {
+  async startService(name: TransportName): Promise<ExampleTarget> {
     const folder = join(this.folder.path, name)
     mkdirSync(folder, { recursive: true })
     const certificate = join(folder, 'certificate.pem')
@@ -137,9 +137,9 @@ export class Stands {
     const tls = name === 'TLS' ? { 'http.tls.cert_file': certificate, 'http.tls.key_file': key } : {}
     const service = await startServiceProcess('demo', folder, { ...this.#flags, ...tls })
     this.#services.push(service)
-    const stand = new Stand(service, name === 'TLS' ? trustIn(certificate) : {})
-    this.#stands.set(name, stand)
-    return stand
+    const target = new ExampleTarget(service, name === 'TLS' ? trustIn(certificate) : {})
+    this.#targets.set(name, target)
+    return target
   }
 
   /** The output of each started service so far. */

@@ -31,7 +31,7 @@ export class HonestClients {
    * The longest time between two heartbeats of any client during which the service was running: only that is its fault.
    * The time during which it, or this process, was not scheduled is not.
    */
-  beatGapMillisecondsMax = 0
+  heartbeatGapMillisecondsMax = 0
   /** How many new clients were accepted and received the same book as the others. */
   newcomers = 0
 
@@ -137,7 +137,7 @@ export class HonestClients {
     honest.heartbeat = this.#now()
     const passed = honest.heartbeat.atMilliseconds - heartbeat.atMilliseconds
     const worked = honest.heartbeat.busyMilliseconds - heartbeat.busyMilliseconds
-    this.beatGapMillisecondsMax = Math.max(this.beatGapMillisecondsMax, Math.min(passed, worked))
+    this.heartbeatGapMillisecondsMax = Math.max(this.heartbeatGapMillisecondsMax, Math.min(passed, worked))
   }
 
   #now() {

@@ -91,7 +91,7 @@ for (const { transport, requests } of CAMPAIGNS) {
       await honest.compareWithNewcomer()
       expect(honest.problems()).toEqual([])
       expect(honest.newcomers).toBeGreaterThan(1)
-      expect(honest.beatGapMillisecondsMax).toBeLessThan(BEAT_GAP_MILLISECONDS_MAX)
+      expect(honest.heartbeatGapMillisecondsMax).toBeLessThan(BEAT_GAP_MILLISECONDS_MAX)
     })
 
     it('leave no connection, no open file and no memory behind', async () => {
@@ -104,7 +104,7 @@ for (const { transport, requests } of CAMPAIGNS) {
         JSON.stringify({
           residentMegabytes: [residentBefore, watch.residentBytesMax, watch.residentBytes].map(megabytes),
           openFiles: [openFilesBefore, watch.openFilesMax, watch.openFiles],
-          beatGapMilliseconds: Math.round(honest.beatGapMillisecondsMax),
+          beatGapMilliseconds: Math.round(honest.heartbeatGapMillisecondsMax),
         }),
       )
       expect(watch.samples).toBeGreaterThan(0)

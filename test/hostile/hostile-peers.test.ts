@@ -269,7 +269,7 @@ describe('after all hostile peers', () => {
     await honest.compareWithNewcomer()
     expect(honest.problems()).toEqual([])
     const growth = watch.residentBytesMax - residentBefore
-    console.info(JSON.stringify({ residentBefore, growth, beatGap: honest.beatGapMillisecondsMax }))
+    console.info(JSON.stringify({ residentBefore, growth, beatGap: honest.heartbeatGapMillisecondsMax }))
     expect(growth).toBeLessThan(GROWTH_BYTES_MAX)
     watch.stop()
     await honest.close()

@@ -234,7 +234,7 @@ describe.skipIf(!hasPostgres)('pages of lists on PostgreSQL, explained (needs it
     { when: 'as they are', arePlannedFor: true },
     { when: 'as they were before nearly all of them came', arePlannedFor: false },
   ])(
-    'reads no more than a page for each entry of an array, with the records known $when',
+    'read no more than a page for each entry of an array, with statistics of the records $when',
     async ({ arePlannedFor }) => {
       await prepare(arePlannedFor)
       const problems: string[] = []
@@ -274,7 +274,7 @@ describe.skipIf(!hasPostgres)('pages of lists on PostgreSQL, explained (needs it
     { when: 'as they are', arePlannedFor: true },
     { when: 'as they were before nearly all of them came', arePlannedFor: false },
   ])(
-    'reads for a filter by changes no more than a page for each slice, with the records known $when',
+    'read for a filter by changes no more than a page for each slice, with statistics of the records $when',
     async ({ arePlannedFor }) => {
       await open()
       const customers: [changed: 'every hundredth' | 'newest fiftieth' | 'all', customer: RestCustomer][] = [
