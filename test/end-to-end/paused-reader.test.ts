@@ -45,7 +45,7 @@ afterAll(() => folder.remove())
 interface Reader {
   readonly client: SampleClient
   readonly clientId: string
-  readonly judge: RecordedStreamVerifier
+  readonly verifier: RecordedStreamVerifier
 }
 
 describe('a subscriber that pauses', () => {
@@ -78,13 +78,13 @@ describe('a subscriber that pauses', () => {
       for (const { client } of paused) client.resume()
       for (const reader of paused) await untilCaughtUp(reader, atResume)
 
-      const conflatedCommits = paused.map(({ judge }) => judge.conflatedCommits)
+      const conflatedCommits = paused.map(({ verifier }) => verifier.conflatedCommits)
       const { bytes } = going.client.counts
       console.log(JSON.stringify({ bytes, commitsWhileLagging, conflatedCommits, queueBytesMax: queue.bytesMax }))
-      for (const { client, judge } of [going, ...paused]) {
-        judge.compareWhole(client)
+      for (const { client, verifier } of [going, ...paused]) {
+        verifier.compareWhole(client)
         expect(client.problems).toEqual([])
-        expect(judge.problems).toEqual([])
+        expect(verifier.problems).toEqual([])
         expect(client.closed).toBeUndefined()
       }
       expect(service.record.problems).toEqual([])
@@ -132,10 +132,10 @@ describe('a subscriber that pauses', () => {
       expect(pausedAll.client.closed).toEqual({ code: 4000, reason: 'execution stream has a gap' })
       await untilCaughtUp(pausedBooks, { ...atResume, executions: undefined })
       expect(pausedBooks.client.closed).toBeUndefined()
-      for (const { client, judge } of [going, ...paused]) {
-        judge.compareWhole(client)
+      for (const { client, verifier } of [going, ...paused]) {
+        verifier.compareWhole(client)
         expect(client.problems).toEqual([])
-        expect(judge.problems).toEqual([])
+        expect(verifier.problems).toEqual([])
       }
 
       function countOf(symbol: string): number {
@@ -148,16 +148,16 @@ describe('a subscriber that pauses', () => {
 
 /** A client with all books and tops, optionally with executions, that has received its first SNAPSHOTs. */
 async function connect(running: ServiceInside, symbols: readonly string[], takesExecutions: boolean): Promise<Reader> {
-  const judge = new RecordedStreamVerifier(running.record)
+  const verifier = new RecordedStreamVerifier(running.record)
   const customer = await running.operator.createClient()
   const client = await SampleClient.connect({
     wsUrl: running.ws,
     token: await tokenOf(running, customer),
     messagesKept: 1,
     executionsKept: 1,
-    onMessage: judge.onMessage,
+    onMessage: verifier.onMessage,
   })
-  judge.subscribing()
+  verifier.subscribing()
   if (takesExecutions) {
     await client.subscribeAll(...symbols)
   } else {
@@ -165,7 +165,7 @@ async function connect(running: ServiceInside, symbols: readonly string[], takes
     await client.subscribe(...symbols.flatMap((name) => types.map((type) => ({ type, params: { market: name } }))))
   }
   await client.until('the books', () => symbols.every((symbol) => client.book(symbol).isComplete))
-  return { client, judge, clientId: customer.clientId }
+  return { client, verifier, clientId: customer.clientId }
 }
 
 interface ConnectionDocument {
@@ -229,14 +229,15 @@ function targetsOf(running: ServiceInside, symbols: readonly string[]): Targets 
 }
 
 /** Waits until a client has reached the given versions of the markets, or has found a problem. */
-function untilCaughtUp({ client, judge }: Reader, { times, executions }: Targets): Promise<void> {
+function untilCaughtUp({ client, verifier }: Reader, { times, executions }: Targets): Promise<void> {
   const takesExecutions = executions !== undefined && client.counts.executions > 0
   return client.until(
     'the present',
     () =>
-      judge.problems.length > 0 ||
+      verifier.problems.length > 0 ||
       ([...times].every(([symbol, time]) => client.book(symbol).time >= time) &&
-        (!takesExecutions || [...executions].every(([symbol, count]) => (judge.executionsUpTo(symbol) ?? 0) >= count))),
+        (!takesExecutions ||
+          [...executions].every(([symbol, count]) => (verifier.executionsUpTo(symbol) ?? 0) >= count))),
     PASSING_MILLISECONDS_MAX,
   )
 }

@@ -40,13 +40,13 @@ afterAll(() => folder.remove())
 
 describe('recorded books of Kraken', () => {
   describe.each(PACES)('at $name', ({ name, speed, framesPerRest }) => {
-    const witness = new ChecksumWitness(framesPerRest)
+    const verifier = new ChecksumVerifier(framesPerRest)
     let venue: KrakenServer
     let service: ServiceProcess
 
     beforeAll(async () => {
-      venue = await startKrakenServer({ recordings: [krakenBtcUsd(), krakenEthUsd()], speed, hold: witness.hold })
-      witness.sent = venue.checksums
+      venue = await startKrakenServer({ recordings: [krakenBtcUsd(), krakenEthUsd()], speed, hold: verifier.hold })
+      verifier.sent = venue.checksums
       service = await startServiceProcess('serve', folder.path, {
         markets: JSON.stringify(MARKETS),
         'feeds.kraken.url': venue.url,
@@ -64,27 +64,27 @@ describe('recorded books of Kraken', () => {
         token: await newToken(service),
         onMessage(message, { books }) {
           if ('channel' in message && message.channel === 'market_data')
-            witness.look(message.payload.market as string, books)
+            verifier.look(message.payload.market as string, books)
         },
       })
       await client.subscribeAll('BTCUSD', 'ETHUSD')
       await client.until('both books', () => ['BTCUSD', 'ETHUSD'].every((symbol) => client.book(symbol).isComplete))
-      witness.release()
+      verifier.release()
       await venue.finished
-      await witness.atRest('BTCUSD')
-      await witness.atRest('ETHUSD')
+      await verifier.atRest('BTCUSD')
+      await verifier.atRest('ETHUSD')
       // The reply arrives after everything sent before it.
       await client.request({ type: 'subscription_list' })
-      expect(witness.problems).toEqual([])
+      expect(verifier.problems).toEqual([])
       expect(client.problems).toEqual([])
       expect(checksumOf(client.book('BTCUSD'))).toBe(venue.checksums.get('BTC/USD')?.at(-1))
       expect(checksumOf(client.book('ETHUSD'))).toBe(venue.checksums.get('ETH/USD')?.at(-1))
       expect(client.book('BTCUSD').bids.size).toBe(10)
       expect(client.book('ETHUSD').asks.size).toBe(25)
-      console.log(JSON.stringify({ pace: name, ...witness.counts(), ...client.counts }))
+      console.log(JSON.stringify({ pace: name, ...verifier.counts(), ...client.counts }))
       if (framesPerRest > 0) {
-        expect(witness.counts().restsBTCUSD).toBeGreaterThan(50)
-        expect(witness.counts().restsETHUSD).toBeGreaterThan(200)
+        expect(verifier.counts().restsBTCUSD).toBeGreaterThan(50)
+        expect(verifier.counts().restsETHUSD).toBeGreaterThan(200)
       }
       await client.close()
     }, 200_000)
@@ -95,7 +95,7 @@ describe('recorded books of Kraken', () => {
  * Compares the client's books with the checksums of the exchange: after every message the client's checksum is one of
  * them, later than the one before; and where the replay pauses it is the last one.
  */
-class ChecksumWitness {
+class ChecksumVerifier {
   readonly problems: string[] = []
   sent: ReadonlyMap<string, readonly number[]> = new Map()
   readonly #framesPerRest: number

@@ -113,42 +113,43 @@ describe.each(EXCHANGES)('$name', (exchange) => {
   describe('recorded', () => {
     describe.each(PACES)('at $name', ({ name, speed, hasRests }) => {
       const framesPerRest = speed === 1 ? 1 : exchange.framesPerRest
-      const truth = new VenueHistory(DEPTH)
+      const history = new VenueHistory(DEPTH)
       const released = new Waiters()
       let isReleased = false
       const rests = { judged: 0, said: 0 }
       const markets = new Map<string, string>()
-      let judge: WireVerifier
+      let verifier: WireVerifier
       let client: SampleClient
       let oracle: Oracle | undefined
       let server: VenueServer
       let service: ServiceProcess
 
       async function rest(symbol: string): Promise<void> {
-        await judge.atRest(symbol)
+        await verifier.atRest(symbol)
         rests.judged++
         const said = oracle?.said(symbol)
         const [market] = [...markets].find(([, venueSymbol]) => venueSymbol === symbol) as [string, string]
-        if (said === undefined || oracle === undefined || judge.problems.length > 0) return
+        if (said === undefined || oracle === undefined || verifier.problems.length > 0) return
         rests.said++
         const found = oracle.found(bookLevels(client.book(market)))
-        if (found !== said) judge.judges.get(market)?.problems.push(`${symbol}: ${found}, the exchange said ${said}`)
+        if (found !== said)
+          verifier.verifiers.get(market)?.problems.push(`${symbol}: ${found}, the exchange said ${said}`)
       }
       const hold = (symbol: string, index: number): Promise<void> | undefined => {
         if (index < exchange.firstHeld) return undefined
         if (index === exchange.firstHeld) return released.until('a client', () => isReleased, 60_000)
         // After a problem the replay runs to its end, so that the test ends too.
-        if (!hasRests || index % framesPerRest > 0 || judge.problems.length > 0) return undefined
+        if (!hasRests || index % framesPerRest > 0 || verifier.problems.length > 0) return undefined
         return rest(symbol)
       }
 
       beforeAll(async () => {
-        const started = await exchange.start({ speed, hold, onPlayed: truth.onPlayed })
+        const started = await exchange.start({ speed, hold, onPlayed: history.onPlayed })
         server = started.server
         oracle = started.oracle
-        truth.begin(server)
+        history.begin(server)
         for (const symbol of server.tracks.keys()) markets.set(symbol.replace('-', ''), symbol)
-        judge = new WireVerifier(markets, truth)
+        verifier = new WireVerifier(markets, history)
         service = await startServiceProcess('serve', folder.path, {
           markets: JSON.stringify([...markets].map(([market, symbol]) => marketEntry(market, exchange.name, symbol))),
           [`feeds.${exchange.name}.url`]: server.url,
@@ -165,7 +166,7 @@ describe.each(EXCHANGES)('$name', (exchange) => {
         client = await SampleClient.connect({
           wsUrl: service.ws,
           token: await newToken(service),
-          onMessage: (message, self) => judge.onMessage(message, self),
+          onMessage: (message, self) => verifier.onMessage(message, self),
         })
         await client.subscribeAll(...markets.keys())
         await client.until('all books', () => [...markets.keys()].every((market) => client.book(market).isComplete))
@@ -175,10 +176,10 @@ describe.each(EXCHANGES)('$name', (exchange) => {
         for (const symbol of markets.values()) await rest(symbol)
         // The reply arrives after everything sent before it.
         await client.request({ type: 'subscription_list' })
-        expect(judge.problems).toEqual([])
+        expect(verifier.problems).toEqual([])
         expect(client.problems).toEqual([])
-        for (const [market, one] of judge.judges) {
-          expect(`${market}: ${one.executions}`).toBe(`${market}: ${truth.trades(one.symbol).length}`)
+        for (const [market, one] of verifier.verifiers) {
+          expect(`${market}: ${one.executions}`).toBe(`${market}: ${history.trades(one.symbol).length}`)
         }
         console.log(JSON.stringify({ exchange: exchange.name, pace: name, ...rests, ...client.counts }))
         if (hasRests) expect(rests.judged).toBeGreaterThan(80)

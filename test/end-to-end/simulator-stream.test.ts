@@ -54,7 +54,7 @@ describe.each(RATES)(`three simulated markets for ${SECONDS} s, seed ${SEED}, at
 
   it('are equal to what was committed and traded, for two clients of the documented stream', async () => {
     const customer = await service.operator.createClient()
-    const { judge, client, violations, checker } = await connect(service, await tokenOf(service, customer))
+    const { verifier, client, violations, checker } = await connect(service, await tokenOf(service, customer))
     const verification = startCommand(
       ['verify', ...SYMBOLS, '--url', service.http, '--seconds', `${SECONDS}`, '--json'],
       {
@@ -62,7 +62,7 @@ describe.each(RATES)(`three simulated markets for ${SECONDS} s, seed ${SEED}, at
         environment: { TIDEGATE_CLIENT_ID: customer.clientId, TIDEGATE_CLIENT_SECRET: customer.clientSecret },
       },
     )
-    judge.subscribing()
+    verifier.subscribing()
     await client.subscribeAll(...SYMBOLS)
     const end = performance.now() + SECONDS * 1000
     const isEnough = ({ updates, executions, tops, heartbeats }: typeof client.counts) =>
@@ -77,10 +77,10 @@ describe.each(RATES)(`three simulated markets for ${SECONDS} s, seed ${SEED}, at
     await client.until(
       'every execution',
       () =>
-        judge.problems.length > 0 ||
-        SYMBOLS.every((symbol, index) => (judge.executionsUpTo(symbol) ?? 0) >= (counts[index] as number)),
+        verifier.problems.length > 0 ||
+        SYMBOLS.every((symbol, index) => (verifier.executionsUpTo(symbol) ?? 0) >= (counts[index] as number)),
     )
-    judge.compareWhole(client)
+    verifier.compareWhole(client)
 
     const { record } = service
     const madeWithinBatch = SYMBOLS.reduce((sum, symbol) => sum + record.market(symbol).madeWithinBatch, 0)
@@ -88,18 +88,18 @@ describe.each(RATES)(`three simulated markets for ${SECONDS} s, seed ${SEED}, at
       JSON.stringify({
         seed: SEED,
         ...client.counts,
-        current: judge.current,
-        merged: judge.conflatedCommits,
+        current: verifier.current,
+        conflated: verifier.conflatedCommits,
         madeWithinBatch,
       }),
     )
     expect(client.problems).toEqual([])
-    expect(judge.problems).toEqual([])
+    expect(verifier.problems).toEqual([])
     expect(record.problems).toEqual([])
     expect(withoutHeartbeats(violations)).toEqual([])
     expect(client.closed).toBeUndefined()
     // The comparison includes commits that were the newest when they arrived.
-    expect(judge.current).toBeGreaterThan(0)
+    expect(verifier.current).toBeGreaterThan(0)
     expect(checker.counts).toMatchObject({ updates: client.counts.updates, executions: client.counts.executions })
 
     expect(stderr).toBe('')
@@ -118,7 +118,7 @@ describe.each(RATES)(`three simulated markets for ${SECONDS} s, seed ${SEED}, at
  * protocol.
  */
 async function connect(service: ServiceInside, token: string) {
-  const judge = new RecordedStreamVerifier(service.record)
+  const verifier = new RecordedStreamVerifier(service.record)
   const checker = new StreamChecker()
   const violations: Violation[] = []
   checker.onConnect()
@@ -128,11 +128,11 @@ async function connect(service: ServiceInside, token: string) {
     messagesKept: 1,
     executionsKept: 1,
     onMessage(message, sender, text) {
-      judge.onMessage(message, sender)
+      verifier.onMessage(message, sender)
       violations.push(...checker.onMessage(text, performance.now()))
     },
   })
-  return { judge, checker, violations, client }
+  return { verifier, checker, violations, client }
 }
 
 /** The delay of heartbeats depends on how busy this machine is. */

@@ -8,18 +8,18 @@ import { SymbolVerifier, type VenueHistory } from './venue-history.ts'
 
 export class WireVerifier {
   /** By market. */
-  readonly judges: ReadonlyMap<string, SymbolVerifier>
+  readonly verifiers: ReadonlyMap<string, SymbolVerifier>
   readonly #byVenueSymbol: ReadonlyMap<string, SymbolVerifier>
   readonly #waiters = new Waiters()
 
   /** `venueSymbols`: by market. */
-  constructor(venueSymbols: ReadonlyMap<string, string>, truth: VenueHistory) {
-    this.judges = new Map([...venueSymbols].map(([market, symbol]) => [market, new SymbolVerifier(symbol, truth)]))
-    this.#byVenueSymbol = new Map([...this.judges.values()].map((judge) => [judge.symbol, judge]))
+  constructor(venueSymbols: ReadonlyMap<string, string>, history: VenueHistory) {
+    this.verifiers = new Map([...venueSymbols].map(([market, symbol]) => [market, new SymbolVerifier(symbol, history)]))
+    this.#byVenueSymbol = new Map([...this.verifiers.values()].map((verifier) => [verifier.symbol, verifier]))
   }
 
   get problems(): string[] {
-    return [...this.judges.values()].flatMap((judge) => judge.problems)
+    return [...this.verifiers.values()].flatMap((verifier) => verifier.problems)
   }
 
   /** For the client's options. */
@@ -27,10 +27,10 @@ export class WireVerifier {
     if (!('channel' in message)) return
     if (message.channel === 'market_data') {
       const { market } = message.payload as unknown as BookMessage
-      this.judges.get(market)?.look(bookLevels(client.book(market)))
+      this.verifiers.get(market)?.look(bookLevels(client.book(market)))
     } else if (message.channel === 'execution_data') {
       const { market, price, amount, executed_at } = message.payload as unknown as SampleExecution
-      this.judges.get(market)?.execute(price, amount, Date.parse(executed_at))
+      this.verifiers.get(market)?.execute(price, amount, Date.parse(executed_at))
     }
     this.#waiters.notify()
   }
@@ -47,16 +47,16 @@ export class WireVerifier {
 
   /** Waits until the client's book is the venue's current one, or an error was found. */
   async atRest(venueSymbol: string, limitMilliseconds?: number): Promise<void> {
-    const judge = this.#byVenueSymbol.get(venueSymbol)
-    if (judge === undefined) return
+    const verifier = this.#byVenueSymbol.get(venueSymbol)
+    if (verifier === undefined) return
     try {
       await this.until(
         `${venueSymbol} as the venue has it`,
-        () => judge.isCurrent || this.problems.length > 0,
+        () => verifier.isCurrent || this.problems.length > 0,
         limitMilliseconds,
       )
     } catch (error) {
-      judge.problems.push((error as Error).message)
+      verifier.problems.push((error as Error).message)
       this.notify()
     }
   }
