@@ -105,8 +105,7 @@ export async function putOffFailedWork(db: Db, claims: readonly Claim[]): Promis
   await sql`
     update orchestration_queue as queue set next_attempt_at = clock_timestamp()
       + make_interval(secs => least(${RETRY_SECONDS_MAX}, power(2, least(queue.attempt, 10))))
-    from ${listed(claims)}
-    where queue.orchestration_id = claims.orchestration_id and queue.attempt = claims.attempt
+    from ${lockedInOrder(claims)} where queue.orchestration_id = locked.orchestration_id
   `.execute(db.tables())
 }
 
@@ -114,9 +113,18 @@ export async function putOffFailedWork(db: Db, claims: readonly Claim[]): Promis
 export async function returnWork(db: Db, claims: readonly Claim[]): Promise<void> {
   if (claims.length === 0) return
   await sql`
-    update orchestration_queue as queue set next_attempt_at = clock_timestamp() from ${listed(claims)}
-    where queue.orchestration_id = claims.orchestration_id and queue.attempt = claims.attempt
+    update orchestration_queue as queue set next_attempt_at = clock_timestamp()
+    from ${lockedInOrder(claims)} where queue.orchestration_id = locked.orchestration_id
   `.execute(db.tables())
+}
+
+/** The rows of the claims that still hold, as `locked`: locked in the order of their ids, as everywhere. */
+function lockedInOrder(claims: readonly Claim[]) {
+  return sql`(
+    select queue.orchestration_id from orchestration_queue as queue join ${listed(claims)}
+      on queue.orchestration_id = claims.orchestration_id and queue.attempt = claims.attempt
+    order by queue.orchestration_id for update of queue
+  ) as locked`
 }
 
 /** The claims as rows `claims`, for a statement. */
