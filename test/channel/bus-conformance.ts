@@ -85,13 +85,13 @@ export function describeBus(name: string, open: () => Promise<BusUnderTest>): vo
       ])
     })
 
-    test('needs nobody to listen', async () => {
+    test('needs no listener', async () => {
       const { bus, settled } = await opening()
       bus.publish(commitOf('AAAUSD', 1))
       await settled()
     })
 
-    test('takes a request for a commit to the writer of that market, and says when there is none', async () => {
+    test('delivers a request for a commit to the sequencer of that market, and reports when there is none', async () => {
       const { bus, settled } = await opening()
       const asked: string[] = []
       expect(bus.requestCommit('AAAUSD')).toBe(false)

@@ -3,7 +3,7 @@ import { Cursors } from '../../src/channel/cursor.ts'
 
 const cursors = () => new Cursors('AAAUSD', 'market_data', 5)
 
-test('a cursor leads back to its position, in any process', () => {
+test('a cursor can be decoded to its position in any process', () => {
   for (const position of [0, 1, 999_999_999_999_999]) {
     expect(cursors().position('epoch', cursors().token('epoch', position))).toBe(position)
   }

@@ -143,7 +143,7 @@ describe('a replica', () => {
     }
   })
 
-  test('tells nobody who has stopped listening, and follows nothing once stopped', () => {
+  test('does not call a removed listener, and follows nothing once stopped', () => {
     const { replica, commit, seen, end } = follow()
     commit([bid(100, 1)])
     end()

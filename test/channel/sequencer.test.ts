@@ -116,7 +116,7 @@ describe('commits', () => {
     ])
   })
 
-  test('what arrives in one turn is one commit with the difference only', () => {
+  test('the messages of one tick are one commit with their difference', () => {
     const writer = Writer.live()
     writer.update([bid(100, 11), bid(99, 5)], TRADE)
     writer.update([bid(100, 10), bid(99, 6), bid(98, 1)], TRADE)
@@ -163,7 +163,7 @@ describe('commits', () => {
     expect(writer.commits[0]).toMatchObject({ version: 2, changes: [], executions: [] })
   })
 
-  test('say where executions were missed, at once, and count it with the executions', async () => {
+  test('have the place where executions were missed, at once, and count it with the executions', async () => {
     const writer = Writer.live()
     const miss = () => writer.sequencer.offer({ type: 'missed', reason: 'trade 7 came after trade 4' })
     miss()
@@ -192,7 +192,7 @@ describe('commits', () => {
     expect(writer.warnings[0]).toEqual({ market: 'AAAUSD', reason: 'trade 7 came after trade 4' })
   })
 
-  test('that say it come before the book is there, and while nobody vouches for it', () => {
+  test('with a miss are made before there is a book, and while the market is stale', () => {
     const writer = new Writer()
     writer.sequencer.offer({ type: 'missed', reason: 'x' })
     writer.clock.advance(1)
@@ -236,7 +236,7 @@ describe('commit times', () => {
     for (const { nanoseconds } of writer.commits) expect(nanoseconds).toBeLessThan(1_000_000)
   })
 
-  test('lead the wall clock after a step back, are measured, warned of once, and meet it again', async () => {
+  test('are ahead of the wall clock after it is set back: measured, warned about once, until it catches up', async () => {
     const writer = Writer.live()
     const lead = async () => Number(/clock_lead_milliseconds\{market="AAAUSD"\} (\d+)/.exec(await metrics(writer))?.[1])
     writer.clock.stepWall(-5_000)
@@ -310,7 +310,7 @@ describe('a book that breaks an invariant', () => {
     },
   )
 
-  test('crossed within a turn and whole at its end is no violation', () => {
+  test('crossed within a tick and not at its end is no violation', () => {
     const writer = Writer.live()
     writer.update([bid(201, 1)])
     writer.update([ask(200, 0), ask(300, 1)])
@@ -446,7 +446,7 @@ describe('a book that is lost for too long', () => {
     expect(writer.commits).toHaveLength(1)
   })
 
-  test('takes what readers hold with it, when they were to start over', () => {
+  test('withdraws the whole book when the market was to start over', () => {
     const writer = Writer.live(1_000)
     writer.sequencer.startOver('the test says so')
     lose(writer)
@@ -464,7 +464,7 @@ describe('a book that is lost for too long', () => {
 })
 
 describe('stopping', () => {
-  test('commits what waits, then nothing, and answers nobody', () => {
+  test('commits what waits, then nothing, and answers no request', () => {
     const writer = Writer.live()
     writer.update([bid(99, 1)])
     writer.sequencer.stop()
@@ -528,7 +528,7 @@ describe('starting over', () => {
     ])
   })
 
-  test('waits for a book that is vouched for, when the source is lost by being asked', () => {
+  test('waits for a live market, when the request makes the source lose its book', () => {
     const writer = Writer.live()
     writer.onRebuild = () => writer.sequencer.offer({ type: 'lost', reason: 'fetched anew' })
     writer.sequencer.startOver('the test says so')

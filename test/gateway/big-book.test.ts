@@ -112,7 +112,7 @@ describe('the SNAPSHOT of a large book', () => {
     expect(kinds(client.readMessages())).toEqual(['subscribe', 'SNAPSHOT'])
   })
 
-  test('is encoded in slices over several turns, while others get what happens in the turn it happens', () => {
+  test('is encoded in slices over several ticks, while other sessions get each message in its own tick', () => {
     const { stream, clock } = bigStream(['AAAUSD', 'BBBUSD'])
     const [joiner, other, sameMarket] = [stream.connect(), stream.connect(), stream.connect()]
     other.subscribe('BBBUSD market_data')
@@ -137,7 +137,7 @@ describe('the SNAPSHOT of a large book', () => {
     expectExact(stream, rebuild(messages))
   })
 
-  test('of several markets shares the time of a turn', () => {
+  test('of several markets shares the time of a tick', () => {
     const markets = ['AAAUSD', 'BBBUSD', 'CCCUSD', 'DDDUSD']
     const { stream, clock } = bigStream(markets)
     const clients = markets.map(() => stream.connect())
@@ -153,7 +153,7 @@ describe('the SNAPSHOT of a large book', () => {
     expect(finished[0]).toBeGreaterThan(5)
   })
 
-  test('is made once for fifty joiners, completed by a merged UPDATE that they share too', () => {
+  test('is encoded once for fifty new subscribers, who also share the conflated UPDATE that completes it', () => {
     const { stream } = bigStream()
     const clients: LiveClient[] = []
     const books: Map<string, string>[] = []
@@ -182,7 +182,7 @@ describe('the SNAPSHOT of a large book', () => {
     expect(fragments.size).toBe(one)
   })
 
-  test('is made anew when the UPDATE that completes it would be long', () => {
+  test('is encoded again when the UPDATE that completes it would be long', () => {
     const { stream } = bigStream()
     const first = stream.connect()
     first.subscribe(BOOK)
@@ -248,7 +248,7 @@ describe('the SNAPSHOT of a large book', () => {
     }
   })
 
-  test('cut in the middle leaves nothing behind', () => {
+  test('cut in the middle leaves nothing open', () => {
     const { stream } = bigStream()
     const client = stream.connect({ kernelBytes: FRAGMENT_BYTES + 20 })
     client.receive({ type: 'subscribe', channels: [{ type: 'market_data', params: { market: 'AAAUSD' } }] })
@@ -268,7 +268,7 @@ function parse(text: string): Message {
 }
 
 describe('an UPDATE over 64 KiB', () => {
-  test('keeps the order of a batch for those who are current, in fragments', () => {
+  test('keeps the order of a tick for current subscribers, in fragments', () => {
     const { stream } = bigStream()
     const client = stream.connect()
     client.subscribe(BOOK, TOP, EXECUTIONS)
@@ -290,7 +290,7 @@ describe('an UPDATE over 64 KiB', () => {
     expect(kinds(client.readMessages())).toEqual(['execution', 'UPDATE', 'TOP_OF_BOOK'])
   })
 
-  test('a rebuild that changes everything is one UPDATE for who is current and a new SNAPSHOT for who joins', () => {
+  test('a rebuild that changes every level is one UPDATE for current subscribers and a SNAPSHOT for new ones', () => {
     const { stream } = bigStream()
     const client = stream.connect()
     const book = rebuild(client.subscribe(BOOK).map(parse))

@@ -24,7 +24,7 @@ const metricOf = async (stream: LiveStream, name: string) => {
 }
 
 describe('a market that goes', () => {
-  test('is told once to each of its subscribers, with what each had of it, and to nobody else', () => {
+  test('is notified once to each of its subscribers, with its channels, and to no other session', () => {
     const stream = new LiveStream({ markets: ['AAAUSD', 'BBBUSD'] })
     stream.snapshot()
     stream.snapshot(levels([[100, 10]], [[200, 20]]), 'BBBUSD')
@@ -40,7 +40,7 @@ describe('a market that goes', () => {
     expect(none.readMessages()).toEqual([])
   })
 
-  test('that is changed says so, and can be subscribed again in the same tick', () => {
+  test('that is changed is notified as such, and can be subscribed again in the same tick', () => {
     const stream = new LiveStream()
     stream.snapshot()
     const client = stream.connect()
@@ -75,7 +75,7 @@ describe('a market that goes', () => {
     }
   })
 
-  test('sends nothing of itself behind the word, also not what was committed in the same turn', () => {
+  test('sends no data after the notice, not even commits of the same tick', () => {
     const stream = new LiveStream()
     stream.snapshot()
     const client = stream.connect()
@@ -88,7 +88,7 @@ describe('a market that goes', () => {
     expect(client.readMessages()).toEqual([ENDED('AAAUSD', 'market_data', 'execution_data')])
   })
 
-  test('is told to a reader that is behind when it drains, behind the fragments that were under way', () => {
+  test('is notified to a lagging subscriber when it drains, after the fragments being written', () => {
     const many = Array.from(
       { length: 6_000 },
       (_, rank): LevelChange => ({ side: BID, price: 10_000 - rank, amount: rank + 1 }),
@@ -118,7 +118,7 @@ describe('a market that goes', () => {
     expect(rebuild(messages.slice(2, 3)).size).toBe(many.length)
   })
 
-  test('is told before the requests that waited behind it are answered', () => {
+  test('is notified before the requests that waited are answered', () => {
     const stream = new LiveStream()
     stream.snapshot()
     const client = stream.connect()
@@ -130,7 +130,7 @@ describe('a market that goes', () => {
     expect(answered?.channels?.[0]).toMatchObject({ success: false })
   })
 
-  test('is told to nobody whose connection is closing', () => {
+  test('is not notified to a closing session', () => {
     const stream = new LiveStream()
     stream.snapshot()
     const client = stream.connect()

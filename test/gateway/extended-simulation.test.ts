@@ -244,7 +244,7 @@ function judge(simulation: StreamSimulation, { transport, witness }: Actor): voi
   }
 }
 
-describe('clients of the extended wire that pause, dribble, die and resume', () => {
+describe('clients of the extended protocol that pause, read slowly, disconnect and resume', () => {
   test.each([0, 25])(
     'see gap-free cursors, exact cut books, right digests and ticks, at a published depth of %i',
     (depth) => {

@@ -28,8 +28,8 @@ function startStream(options: ConstructorParameters<typeof LiveStream>[0] = {}) 
 const streamsOf = (messages: readonly Message[]) => messages.map(({ stream }) => stream)
 const cursorOf = (messages: readonly Message[]) => messages.at(-1)?.stream?.cursor as string
 
-describe('the exact text of the extended wire', () => {
-  test('is the plain text with stream behind it, and books in the heartbeat', () => {
+describe('the exact text of the extended protocol', () => {
+  test('is the base text with a stream member at the end, and books in the heartbeat', () => {
     const { stream, connect } = startStream({ settings: { heartbeatSeconds: 1 } })
     const plain = stream.connect()
     plain.subscribe('AAAUSD market_data', 'AAAUSD market_data.top_of_book', 'AAAUSD execution_data')
@@ -72,7 +72,7 @@ describe('the exact text of the extended wire', () => {
     ])
   })
 
-  test('frames of those who are current are shared', () => {
+  test('current subscribers share frames', () => {
     const { stream, connect } = startStream()
     const clients = [connect(), connect(), connect()]
     for (const { subscribe } of clients) subscribe(entry(BOOK, { depth: 1 }), entry(TOP))
@@ -82,7 +82,7 @@ describe('the exact text of the extended wire', () => {
     for (const other of others) expect(other).toBe(first)
   })
 
-  test('the plain wire knows none of its params', () => {
+  test('the base protocol rejects its params', () => {
     const { stream } = startStream()
     for (const params of [{ depth: 1 }, { interval_ms: 50 }, { resume: 'x' }]) {
       const [reply] = stream.connect().ask({ type: 'subscribe', channels: [entry(BOOK, params)] })
@@ -104,7 +104,7 @@ describe('the exact text of the extended wire', () => {
 })
 
 describe('depth', () => {
-  test('cuts the book; what is beyond it is neither told nor counted', () => {
+  test('limits the book; changes beyond it are neither sent nor counted', () => {
     const { stream, connect } = startStream({ depth: 10 })
     const { client, subscribe } = connect()
     const [, snapshot] = subscribe(entry(BOOK, { depth: 1 }))
@@ -120,7 +120,7 @@ describe('depth', () => {
     expect(update?.stream).toMatchObject({ prev: snapshot?.stream?.cursor, covers: 1 })
   })
 
-  test('a view that nobody reads is kept up for a minute, so that who comes back resumes', () => {
+  test('a view without subscribers is kept for a minute, so that a client that reconnects can resume', () => {
     const { stream, connect } = startStream()
     const first = connect()
     const cursor = cursorOf(first.subscribe(entry(BOOK, { depth: 1 })))
@@ -181,7 +181,7 @@ describe('resume', () => {
     expect(message).toMatchObject({ payload: { type: 'SNAPSHOT' } })
   })
 
-  test('of executions is exact while they are kept, else the acknowledgement says that it is not', () => {
+  test('of executions is exact while they are kept, else the acknowledgement reports that it is not', () => {
     const { stream, connect } = startStream({ executionsKept: 5 })
     const first = connect()
     first.subscribe(entry(EXECUTIONS))
@@ -245,7 +245,7 @@ describe('interval_ms', () => {
     expect(clients[0]?.client.read()).toEqual([])
   })
 
-  test('what came back to what it was is not told, and the next message still names the one before', () => {
+  test('a change that was undone is not sent, and the next message still names the previous one', () => {
     const { stream, connect } = startStream()
     const { client, subscribe } = connect()
     const cursor = cursorOf(subscribe(entry(BOOK, { interval_ms: 50 })))
@@ -271,7 +271,7 @@ describe('interval_ms', () => {
 })
 
 describe('a large book', () => {
-  test('comes in fragments, whole, with the cursor before it when everyone starts over', () => {
+  test('is sent in fragments, with the previous cursor when the market starts over', () => {
     const { stream, connect } = startStream({ depth: 0 })
     stream.snapshot(deepBook(3_000, 15_000))
     const { client, subscribe } = connect()
@@ -302,7 +302,7 @@ describe('a large book', () => {
   })
 })
 
-test('both wires side by side: a market that goes, and one that grows stale', () => {
+test('both protocols side by side: a market that is removed, and one that becomes stale', () => {
   const { stream, connect } = startStream({ settings: { staleSeconds: 5, closesStale: true } })
   const gone = connect()
   gone.subscribe(entry(BOOK, { depth: 1, interval_ms: 50 }), entry(EXECUTIONS))
@@ -326,7 +326,7 @@ test('both wires side by side: a market that goes, and one that grows stale', ()
   expect(stream.hub.market('AAAUSD')?.subscriptions).toEqual([])
 })
 
-test('who slept through a change and its return is told the next one behind the message it was sent last', () => {
+test('a lagging subscriber that missed a change and its undoing gets the next change with its last cursor as prev', () => {
   const stream = new LiveStream({ settings: { outboxBytesMax: 2_000 } })
   stream.snapshot()
   const client = stream.connect({ subprotocol: 'tidegate.v1', kernelBytes: 1_000 })

@@ -20,7 +20,7 @@ function entries(markets: readonly string[]): object[] {
 }
 
 describe('a client with a thousand subscriptions', () => {
-  test('is caught up over many turns, while others subscribe and get what happens at once', () => {
+  test('is caught up over many ticks, while other sessions subscribe and get messages at once', () => {
     const { stream, clock } = manyMarkets()
     const [current, heavy, light] = [
       stream.connect({ name: 'current' }),
@@ -52,7 +52,7 @@ describe('a client with a thousand subscriptions', () => {
     expect(heavyTurns).toBeGreaterThan(8)
   })
 
-  test('gets a turn in which all its markets move as one write', () => {
+  test('gets a tick in which all its markets move as one write', () => {
     const { stream } = manyMarkets()
     const client = stream.connect({ kernelBytes: 10_000_000 })
     client.ask(everything)
@@ -65,7 +65,7 @@ describe('a client with a thousand subscriptions', () => {
 })
 
 describe('a client with two hundred requests in one read', () => {
-  test('answers take turns with those of others, after the data of the turn', () => {
+  test('replies alternate with those of other sessions, after the data of the tick', () => {
     const stream = new LiveStream()
     stream.snapshot()
     const [current, heavy, light] = [
@@ -85,7 +85,7 @@ describe('a client with two hundred requests in one read', () => {
     expect(stream.writeOrder.filter((name) => name === 'heavy')).toHaveLength(200)
   })
 
-  test('takes only its share of a turn', () => {
+  test('takes only its share of a tick', () => {
     const clock = new WorkingClock()
     const stream = new LiveStream({ clock })
     stream.snapshot()

@@ -3,7 +3,7 @@ import { ASK, BID } from '../../src/market/event.ts'
 import { LiveStream, levels } from './live-stream.ts'
 
 /** The plain wire, byte for byte: what these texts say is promised to clients, so a difference here breaks them. */
-describe('the exact text of every message of the plain wire', () => {
+describe('the exact text of every message of the base protocol', () => {
   const everything = ['AAAUSD market_data', 'AAAUSD market_data.top_of_book', 'AAAUSD execution_data', 'heartbeat']
 
   test('acknowledgement, SNAPSHOT, TOP_OF_BOOK, heartbeat on subscribe', () => {

@@ -184,7 +184,7 @@ function upgradeOf(headBytes: number) {
 }
 
 describe('a peer that resets the connection', () => {
-  test('while its token is checked leaves nothing behind, whatever comes out', async () => {
+  test('while its token is checked leaves nothing open, whatever the result', async () => {
     for (const outcome of [GOOD, { ok: false, reason: 'it is a trial' } as const]) {
       let decide: (verdict: TokenVerdict) => void = () => undefined
       verdict = new Promise((resolve) => {

@@ -196,7 +196,7 @@ describe('a handshake', () => {
     }
   })
 
-  test('waits for nobody when the directory is not loaded: 503 with Retry-After', async () => {
+  test('does not wait when the directory is not loaded: 503 with Retry-After', async () => {
     const empty = new Directory()
     const { log } = captured
     const metrics = createGatewayMetrics(createMetricsRegistry())
@@ -268,7 +268,7 @@ describe('subprotocols', () => {
     expect(socket.protocol).toBe(selected)
   })
 
-  test('none known: the plain wire, nothing selected', async () => {
+  test('none known: the base protocol, nothing selected', async () => {
     const answer = await ask({ ...HANDSHAKE, 'Sec-WebSocket-Protocol': 'chat' })
     expect(answer.status).toBe(101)
     expect(answer.headers['sec-websocket-protocol']).toBeUndefined()

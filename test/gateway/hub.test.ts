@@ -35,7 +35,7 @@ describe('draining', () => {
     await stream.hub.drain(5)
   })
 
-  test('data goes on until a connection is closed', () => {
+  test('data is sent until a session is closed', () => {
     const stream = new LiveStream()
     stream.snapshot()
     const client = stream.connect()
@@ -79,7 +79,7 @@ test('closeWhere closes those with a cause, each with its own', () => {
   expect(closed.transport.closed?.code).toBe(1001)
 })
 
-test('stopping cuts everyone, and nothing is written any more', () => {
+test('stopping cuts all sessions, and nothing is written after it', () => {
   const stream = new LiveStream({ settings: { staleSeconds: 5 } })
   stream.snapshot()
   const client = stream.connect()

@@ -47,7 +47,7 @@ async function expectState(symbol: string, state: string, since: { readonly bega
 }
 
 describe('GET /v2/markets', () => {
-  it('says of every market what it is, by name, and that none has a book yet', async () => {
+  it('lists every market by name, none with a book yet', async () => {
     const since = now()
     const common = { quote_asset: 'USD', price_decimals: 2, amount_decimals: 4, depth: 5, state: 'STARTING' }
     const items = ['AAA', 'SIM', 'ZZZ'].map((base_asset) => ({

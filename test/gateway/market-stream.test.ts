@@ -6,7 +6,7 @@ import { LiveStream, levels, type Message } from './live-stream.ts'
 const BOOK = 'AAAUSD market_data'
 const change = (amount: number) => [{ side: BID, price: 100, amount }] as const
 
-test('readers that come and go in any order get what they are subscribed to, and leave nothing behind', () => {
+test('sessions that subscribe and unsubscribe in any order get what they are subscribed to, and leave no subscription', () => {
   for (let seed = 1; seed <= 5; seed++) {
     const random = new Random(seed)
     const stream = new LiveStream()
@@ -29,7 +29,7 @@ test('readers that come and go in any order get what they are subscribed to, and
   }
 })
 
-test('who has unsubscribed is not closed when the market grows stale', () => {
+test('a session that has unsubscribed is not closed when the market becomes stale', () => {
   const stream = new LiveStream({ settings: { staleSeconds: 5, closesStale: true } })
   stream.snapshot()
   const client = stream.connect()
@@ -40,7 +40,7 @@ test('who has unsubscribed is not closed when the market grows stale', () => {
   expect(client.transport.closed).toBeUndefined()
 })
 
-test('a market that is said to be live a turn after its commit gives its SNAPSHOT then', () => {
+test('a market that becomes live a tick after its commit sends its SNAPSHOT then', () => {
   const stream = new LiveStream()
   const client = stream.connect()
   client.subscribe(BOOK)
@@ -63,7 +63,7 @@ test('a market that is said to be live a turn after its commit gives its SNAPSHO
   expect(client.read()).toHaveLength(1)
 })
 
-test('when a market starts over, everyone gets a later SNAPSHOT, and nothing leads there from the book before', () => {
+test('when a market starts over, all subscribers get a later SNAPSHOT, and no UPDATE continues the earlier book', () => {
   const stream = new LiveStream()
   stream.snapshot()
   const [current, slow] = [stream.connect(), stream.connect({ kernelBytes: 10 })]
@@ -92,7 +92,7 @@ test('when a market starts over, everyone gets a later SNAPSHOT, and nothing lea
   expect(current.readMessages().map(({ payload }) => payload.type)).toEqual(['UPDATE'])
 })
 
-describe('between two turns', () => {
+describe('between two ticks', () => {
   test('what is committed after a connection woke up and before it caught up is sent once', () => {
     const stream = new LiveStream({ depth: 0, settings: { outboxBytesMax: 2_000 } })
     stream.snapshot()

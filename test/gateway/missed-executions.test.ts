@@ -33,7 +33,7 @@ function live(options: ConstructorParameters<typeof LiveStream>[0] = {}): LiveSt
 }
 
 describe('executions that the source missed', () => {
-  test('close who is subscribed to those of the market, and concern nobody else', async () => {
+  test('close their subscribers, and no other session', async () => {
     const stream = live({ markets: ['AAAUSD', 'BBBUSD'] })
     const reader = connected(stream, EXECUTIONS)
     const all = connected(stream, BOOK, TOP, EXECUTIONS)
@@ -78,7 +78,7 @@ describe('executions that the source missed', () => {
     expect(reader.transport.closed).toEqual(GAP)
   })
 
-  test('between two commits of one turn: nothing of that turn is sent as if it were whole', () => {
+  test('between two commits of one tick: no execution of that tick is sent as if it were complete', () => {
     const stream = live()
     const reader = connected(stream, EXECUTIONS)
     // Commits that the hub fans out together: only their order can tell where the hole lies.
@@ -102,7 +102,7 @@ describe('executions that the source missed', () => {
     expect(reader.transport.closed).toEqual(GAP)
   })
 
-  test('are nothing to a subscription that is made behind them, nor to one made again', () => {
+  test('do not affect a later subscription, nor a repeated one', () => {
     const stream = live()
     const again = connected(stream, EXECUTIONS)
     again.unsubscribe(EXECUTIONS)
@@ -115,7 +115,7 @@ describe('executions that the source missed', () => {
     for (const client of [late, again]) expect(amounts(client.readMessages())).toEqual([1, 2, 3])
   })
 
-  test('close who is behind when it reads again, however much it was owed, and let it go when it unsubscribes first', () => {
+  test('close a lagging subscriber when it reads again, unless it unsubscribes first', () => {
     const stream = live({ depth: 0 })
     const clients = [EXECUTIONS, EXECUTIONS, BOOK].map((extra) => {
       const client = stream.connect({ kernelBytes: 1_000 })
@@ -139,7 +139,7 @@ describe('executions that the source missed', () => {
   })
 })
 
-describe('on the extended wire', () => {
+describe('in the extended protocol', () => {
   const request = (params: object) => ({
     type: 'subscribe',
     channels: [{ type: 'execution_data', params: { market: 'AAAUSD', ...params } }],
@@ -151,7 +151,7 @@ describe('on the extended wire', () => {
     return { client, messages }
   }
 
-  test('they close as well, and who resumes from before them is told that it cannot', () => {
+  test('they close as well, and a resume from before them is answered with resumed false', () => {
     const stream = live()
     const { client } = connect(stream, {})
     stream.update([], trades(1))
@@ -177,7 +177,7 @@ describe('on the extended wire', () => {
     expect(amounts(resumed)).toEqual([4])
   })
 
-  test('a hole without an execution behind it is one all the same', () => {
+  test('a miss without a later execution closes all the same', () => {
     const stream = live()
     const { client } = connect(stream, {})
     stream.update([], trades(1))

@@ -80,7 +80,7 @@ async function auditOf(subject: string) {
 }
 
 describe('connections', () => {
-  it('are shown with who they are and how they do', async () => {
+  it('are listed with client, customer and state', async () => {
     stream.snapshot()
     const client = stream.connect({ clientId: 'reader' })
     client.subscribe('AAAUSD market_data', 'AAAUSD execution_data', 'heartbeat')
@@ -105,7 +105,7 @@ describe('connections', () => {
     expect((await ask('GET', '/connections')).body.items[0].subprotocol).toBe('tidegate.v1')
   })
 
-  it('that do not drain are behind, with what waits for them', async () => {
+  it('that do not drain are lagging, with their queued bytes', async () => {
     stream = new LiveStream({ markets: ['AAAUSD'], depth: 0, settings: { outboxBytesMax: 2_000 } })
     app = newApp()
     stream.snapshot(deepBook(200, 5))
@@ -186,7 +186,7 @@ describe('closing a connection', () => {
     expect((await ask('DELETE', '/connections/%00')).status).toBe(404)
   })
 
-  it('that the store cannot write down is 503 and closes nobody; later it works', async () => {
+  it('that the store cannot record is 503 and closes no connection; later it works', async () => {
     const client = stream.connect()
     const { id } = client.session
     fault = () => Promise.reject(new StoreUnavailable('away'))
@@ -245,7 +245,7 @@ describe('markets', () => {
     ])
   })
 
-  it('that lost their source say why and since when, until they have one again', async () => {
+  it('that are stale have the reason and the time, until they are live again', async () => {
     stream.snapshot()
     stream.clock.advance(1_000)
     const since = new Date(stream.clock.wallInstant().milliseconds).toISOString()
@@ -298,7 +298,7 @@ describe('a book', () => {
     }
   })
 
-  it('that is not there yet is empty and says why; a market that is not configured is 404 with those that are', async () => {
+  it('that does not exist yet is empty with the reason; an unknown market is 404 with the list of markets', async () => {
     expect((await ask('GET', '/markets/BBBUSD/book')).body).toEqual({
       symbol: 'BBBUSD',
       live: false,

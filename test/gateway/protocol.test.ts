@@ -316,7 +316,7 @@ describe('an entry', () => {
   })
 })
 
-test('which markets there are is said of twenty, and how many more there are', () => {
+test('the list of markets has twenty names and the number of the others', () => {
   const names = (count: number) => Array.from({ length: count }, (_, index) => `M${String(index).padStart(2, '0')}`)
   expect(marketListText([])).toBe('there are no markets')
   expect(marketListText(['B', 'A'])).toBe('the markets are A, B')
@@ -383,7 +383,7 @@ describe('whatever is sent', () => {
   })
 })
 
-describe('the params of the extended wire', () => {
+describe('the params of the extended protocol', () => {
   const published: Readonly<Record<string, number>> = { AAAUSD: 25, BBBUSD: 0 }
   const judge = (type: string, sent: Record<string, unknown>) => {
     const text = JSON.stringify({ type: 'subscribe', channels: [{ type, params: { market: 'AAAUSD', ...sent } }] })

@@ -76,7 +76,7 @@ describe('requests that come fast', () => {
     expect(client.read()).toHaveLength(1_000)
   })
 
-  test.each([1, 7, 8, 9, 16, 24])('reading goes on after %i requests in one read', (count) => {
+  test.each([1, 7, 8, 9, 16, 24])('reading continues after %i requests in one read', (count) => {
     const client = new LiveStream().connect()
     for (let number = 0; number < count; number++) client.receive(LIST)
     expect(client.transport.isReading).toBe(false)
@@ -149,7 +149,7 @@ describe('silence', () => {
     expect(alive.transport.isOpen).toBe(false)
   })
 
-  test('does not count while the connection is not read, and begins anew when it is', () => {
+  test('is not measured while the socket is not read, and restarts when it is', () => {
     const { stream, client } = blockedClient()
     const { pings } = client.transport
     stream.clock.advance(5_000_000)
@@ -206,7 +206,7 @@ describe('heartbeats', () => {
     expect(heartbeatTimes(client.read())).toHaveLength(1)
   })
 
-  test('are skipped while the socket wants no more, though it is below the mark', () => {
+  test('are skipped while the socket is saturated, though below the high-water mark', () => {
     const stream = new LiveStream({ settings: { outboxBytesMax: 200_000 } })
     stream.snapshot()
     const client = stream.connect({ kernelBytes: 1_000 })

@@ -143,7 +143,7 @@ function asEntry(name: string): unknown {
 }
 
 describe('unsubscribe', () => {
-  test('nothing of the channel comes after its acknowledgement, the others go on', () => {
+  test('nothing of the channel is sent after its acknowledgement; other channels continue', () => {
     const { stream, client } = liveClient()
     client.subscribe(BOOK, TOP, EXECUTIONS, 'heartbeat')
     stream.offer(bid(100, 12), [trade])
@@ -161,7 +161,7 @@ describe('unsubscribe', () => {
     expect(outcomes(client.unsubscribe(BOOK, BOOK)[0])).toEqual([true, 'NO_EFFECT_ACTION'])
   })
 
-  test('subscribed and unsubscribed within one turn: two acknowledgements and nothing else', () => {
+  test('subscribed and unsubscribed within one tick: two acknowledgements and nothing else', () => {
     const { stream, client } = liveClient()
     client.receive({ type: 'subscribe', channels: [asEntry(BOOK), asEntry(TOP)] })
     client.receive({ type: 'unsubscribe', channels: [asEntry(BOOK), asEntry(TOP)] })
@@ -185,7 +185,7 @@ describe('unsubscribe', () => {
     }
   })
 
-  test('when nobody can make a later commit, the same SNAPSHOT is better than none', () => {
+  test('without a sequencer for a later commit, the same SNAPSHOT is sent again', () => {
     const { stream, client } = liveClient()
     client.subscribe(BOOK)
     stream.sequencers.get('AAAUSD')?.stop()
@@ -208,7 +208,7 @@ describe('a market without a book', () => {
     expect([...rebuild(messages)]).toEqual([['1.01', '0.0007']])
   })
 
-  test('an empty book that a source vouches for is a SNAPSHOT', () => {
+  test('an empty book of a live market is a SNAPSHOT', () => {
     const stream = new LiveStream()
     const client = stream.connect()
     client.subscribe(BOOK)

@@ -66,7 +66,7 @@ describe('a client that never reads', () => {
     expect(kinds(asleep.readMessages())).toEqual(['UPDATE'])
   })
 
-  test('what goes on is not held back for the others, and costs the sleeper no frame', () => {
+  test('other sessions get messages without delay, and nothing is queued for the lagging one', () => {
     const stream = new LiveStream({ depth: 0 })
     stream.snapshot()
     const [awake, asleep] = [stream.connect(), stream.connect({ kernelBytes: 1_000 })]
@@ -81,7 +81,7 @@ describe('a client that never reads', () => {
     expect(asleep.transport.writes.length).toBe(length)
   })
 
-  test('two who wake up at the same version share the merged frame', async () => {
+  test('two subscribers that drain at the same version share the conflated frame', async () => {
     const stream = new LiveStream({ depth: 0 })
     stream.snapshot()
     const sleepers = [stream.connect({ kernelBytes: 1_000 }), stream.connect({ kernelBytes: 1_000 })] as const
@@ -94,7 +94,7 @@ describe('a client that never reads', () => {
   })
 })
 
-describe('while a client is behind', () => {
+describe('while a client lags', () => {
   function sleeper(...channels: readonly string[]): { stream: LiveStream; client: LiveClient } {
     const stream = new LiveStream({ depth: 0 })
     stream.snapshot()
@@ -130,7 +130,7 @@ describe('while a client is behind', () => {
     expect(client.transport.writes.length).toBe(before)
   })
 
-  test('unsubscribing cancels what is owed, subscribing anew owes a later SNAPSHOT', () => {
+  test('unsubscribing cancels what is owed, subscribing again owes a later SNAPSHOT', () => {
     const { stream, client } = sleeper(BOOK, TOP)
     const entry = { type: 'market_data', params: { market: 'AAAUSD' } }
     client.receive({ type: 'unsubscribe', channels: [entry] })
@@ -166,7 +166,7 @@ describe('while a client is behind', () => {
     expect(replies).toHaveLength(21)
   })
 
-  test('no market starves: each wake-up goes on behind the one that blocked', () => {
+  test('no market starves: each catch-up continues after the market that blocked', () => {
     const markets = ['AAAUSD', 'BBBUSD', 'CCCUSD', 'DDDUSD']
     const stream = new LiveStream({ markets, depth: 0, settings: { outboxBytesMax: 1_000 } })
     for (const symbol of markets) stream.snapshot(undefined, symbol)
@@ -230,7 +230,7 @@ describe('executions missed', () => {
     }
   })
 
-  test('a gap of executions does not concern who reads only books', () => {
+  test('a gap of executions does not affect subscribers of books', () => {
     const stream = new LiveStream({ executionsKept: 10, depth: 0 })
     stream.snapshot()
     const client = stream.connect({ kernelBytes: 1_000 })
@@ -244,7 +244,7 @@ describe('executions missed', () => {
     expect(kinds(client.readMessages())).toEqual(['execution'])
   })
 
-  test('one batch with more than are kept is a gap for everyone who reads them, never a silent loss', () => {
+  test('a commit with more executions than are kept is a gap for all their subscribers, never a silent loss', () => {
     const stream = new LiveStream({ executionsKept: 10 })
     stream.snapshot()
     const [reader, other] = [stream.connect(), stream.connect()]
@@ -258,7 +258,7 @@ describe('executions missed', () => {
     expect(kinds(other.readMessages())).toEqual(['UPDATE', 'UPDATE'])
   })
 
-  test('two batches of one turn, each as large as what is kept, are whole', () => {
+  test('two commits of one tick, each with as many executions as are kept, are complete', () => {
     const stream = new LiveStream({ executionsKept: 10 })
     stream.snapshot()
     const client = stream.connect()

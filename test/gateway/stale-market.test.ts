@@ -42,7 +42,7 @@ const REMOVED = { bids: [{ price: '1.00', amount: '0' }], asks: [{ price: '2.00'
 const RESTORED = { bids: [{ price: '1.00', amount: '0.0010' }], asks: [{ price: '2.00', amount: '0.0020' }] }
 
 describe('a market that lost its sources', () => {
-  test('keeps its book for those who have it, and comes back with one UPDATE', () => {
+  test('keeps its book for current subscribers, and continues with one UPDATE', () => {
     const { stream, client } = start()
     stream.lose()
     stream.update(bid(100, 999))
@@ -158,7 +158,7 @@ describe('after stale_seconds', () => {
     expect(kinds(client.readMessages())).toEqual(['UPDATE', 'TOP_OF_BOOK'])
   })
 
-  test('who sleeps through it gets the difference: to no book, to another one, or none at all', () => {
+  test('a subscriber that lagged meanwhile gets the difference: to no book, to another one, or none', () => {
     const { stream } = start({ depth: 0, settings: { outboxBytesMax: 2_000 } })
     const asleep = () => {
       const client = stream.connect({ kernelBytes: 1_000 })
@@ -181,7 +181,7 @@ describe('after stale_seconds', () => {
     }
   })
 
-  test('who holds a book that the journal does not reach gets an empty SNAPSHOT in its place, then the UPDATE', () => {
+  test('a book that the journal does not reach is replaced by an empty SNAPSHOT, then by the UPDATE', () => {
     const { stream } = start({ depth: 0, settings: { outboxBytesMax: 2_000 } })
     const client = stream.connect({ kernelBytes: 1_000 })
     client.subscribe(BOOK)
@@ -197,7 +197,7 @@ describe('after stale_seconds', () => {
     expect(client.readMessages().map(({ payload }) => payload)).toMatchObject([{ type: 'UPDATE', ...RESTORED }])
   })
 
-  test('a book that was found to be wrong is withdrawn whole, whatever a reader holds', () => {
+  test('a book that was found to be wrong is withdrawn completely, whatever a subscriber holds', () => {
     const { stream, client } = start()
     stream.sequencers.get('AAAUSD')?.startOver('the test says so')
     stream.lose()
@@ -259,7 +259,7 @@ describe('stream.stale_action', () => {
     expect(back.transport.closed?.code).toBe(4002)
   })
 
-  test('close: a source that is back in time closes nobody', () => {
+  test('close: a source that is back in time closes no session', () => {
     const { stream, client } = start({ settings: { closesStale: true } })
     stream.lose()
     stream.clock.advance(9_000)
@@ -350,7 +350,7 @@ describe('with the extended protocol', () => {
     },
   )
 
-  test('a cursor that is not known does not make a new subscriber one who holds a book', () => {
+  test('an unknown cursor does not make a new subscriber one that holds a book', () => {
     const { stream, connect } = startExtended()
     stream.lose()
     const { client } = connect({ resume: 'AAAAAAAA.1' })
@@ -360,7 +360,7 @@ describe('with the extended protocol', () => {
     expect(kinds(dataOf(client.readMessages()))).toEqual(['SNAPSHOT'])
   })
 
-  test('a reader at an interval and a depth of its own has its book withdrawn and restored on ticks', () => {
+  test('a throttled subscriber with a depth has its book withdrawn and restored at the ends of intervals', () => {
     const { stream, connect } = startExtended()
     stream.snapshot(
       levels(

@@ -108,7 +108,7 @@ describe('a connection over a real socket', () => {
     await expect.poll(() => [pongs, pings]).toEqual([100, 20])
   })
 
-  test('counts what a peer does not read, and says when it has read', async () => {
+  test('counts the bytes that a peer has not read, and calls back when it has read them', async () => {
     const clock = new VirtualClock()
     const { transport, socket } = await openMute(clock)
     expect(transport.queuedBytes).toBe(0)
@@ -130,7 +130,7 @@ describe('a connection over a real socket', () => {
     expect(transport.queuedBytes).toBe(0)
   })
 
-  test('reads nothing while it is told so', async () => {
+  test('reads nothing while it is paused', async () => {
     const { transport, client, webSocket } = await open()
     const received: string[] = []
     webSocket.on('message', (data) => received.push(String(data)))

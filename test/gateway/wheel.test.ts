@@ -90,7 +90,7 @@ describe('a wheel', () => {
     expect(visits).toHaveLength(5)
   })
 
-  test('stopped, it visits nobody and no timer is left', () => {
+  test('stopped, it visits no member and no timer is left', () => {
     const { clock, wheel, visits } = wheelOf(100)
     wheel.add('a')
     wheel.stop()

@@ -90,7 +90,7 @@ describe('a recorder of commits', () => {
     expect(written.slice(1)).toEqual([[0, 1, { type: 'snapshot', levels: [ASK] }]])
   })
 
-  it('puts into a keyframe what was committed in the same turn, after its entry', () => {
+  it('includes commits of the same tick in a keyframe, after their entries', () => {
     const { clock, recorder, written, commit, status } = startRecorder()
     commit({ changes: [BID] })
     status(true)
