@@ -28,8 +28,6 @@ const ON_EACH_ENGINE = [
   'test/orchestrations/simulation.test.ts',
   'test/rest/creation-order.test.ts',
   'test/rest/foreign-locks.test.ts',
-  'test/rest/isolation.test.ts',
-  'test/rest/paging.test.ts',
   'test/rules/rule-quotas.test.ts',
   'test/rules/rules.test.ts',
   'test/store/creation-time.test.ts',
@@ -43,6 +41,14 @@ const ON_POSTGRES_ALONE = [
   'test/deposit-instructions/allocation.test.ts',
 ]
 
+/** Left to the long run whole: what costs most beside what other suites prove already in the ordinary one. */
+const IN_THE_LONG_RUN_ALONE = [
+  'test/cli/stalled-log.test.ts',
+  'test/end-to-end/recorded-venues.test.ts',
+  'test/examples/torture.test.ts',
+  'test/hostile/{hostile-clients,hostile-peers,token-guessing}.test.ts',
+]
+
 /** What has a store but does nothing with it that an engine could do differently: on each in the long run. */
 const ON_EACH_ENGINE_LONG = [
   'test/accounts/*.test.ts',
@@ -50,12 +56,14 @@ const ON_EACH_ENGINE_LONG = [
   'test/deposit-instructions/*.test.ts',
   'test/description/fuzz.test.ts',
   'test/end-to-end/*.test.ts',
-  'test/rest/page-bytes.test.ts',
+  'test/rest/{isolation,page-bytes,paging}.test.ts',
   'test/rules/rule-approval.test.ts',
 ]
 
 /** In the whole run, files share processes; a single file is one of the project `embedded` wherever it stands. */
 const isSharing = wasBuiltForThisRun
+/** Of the whole run; named on the command line, such a file runs. */
+const left = isSharing && !long ? IN_THE_LONG_RUN_ALONE : []
 const BUILT_THREADS = new URL('test/support/built-thread.ts', import.meta.url).pathname
 const hasPostgres = findPostgresPrograms() !== undefined
 
@@ -66,8 +74,8 @@ export default defineConfig({
     execArgv: FAST_STORE_STARTS,
     // `npm test` has built the program: threads then start from there, without a loader of their own.
     alias: wasBuiltForThisRun ? [{ find: /^.*\/base\/thread\.ts$/, replacement: BUILT_THREADS }] : [],
-    // One more than the two cores that a run is meant for: many files wait for seconds.
-    maxWorkers: 3,
+    // Two more than the two cores that a run is meant for: many files wait for seconds.
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     // Only to end what hangs: far above what the slowest takes where five processes share a core.
     testTimeout: long ? 3_600_000 : 300_000,
@@ -82,6 +90,7 @@ export default defineConfig({
         test: {
           name: 'embedded',
           include: [...(isSharing ? ISOLATED_FILES : ['test/**/*.test.ts']), ...(long ? ['test/**/*.long.ts'] : [])],
+          exclude: left,
           provide: { engine: 'embedded' },
         },
       },
@@ -90,7 +99,7 @@ export default defineConfig({
         test: {
           name: 'sharing a process',
           include: isSharing ? ['test/**/*.test.ts'] : [],
-          exclude: [...ISOLATED_FILES, ...(hasPostgres && !long ? ON_POSTGRES_ALONE : [])],
+          exclude: [...ISOLATED_FILES, ...(hasPostgres && !long ? ON_POSTGRES_ALONE : []), ...left],
           isolate: false,
           provide: { engine: 'embedded' },
         },

@@ -114,7 +114,7 @@ function describeOn(engine: string, open: () => Promise<Db[]>): void {
   })
 }
 
-describeOn('the embedded store', openEmbeddedStores)
+if (!hasPostgres || process.env.TIDEGATE_LONG === '1') describeOn('the embedded store', openEmbeddedStores)
 describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on this machine', () => {
   describeOn('PostgreSQL', openPostgresStores)
 })

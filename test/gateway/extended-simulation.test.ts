@@ -9,7 +9,7 @@ import { SETTINGS, StreamSimulation, testMarket, WatchedTransport } from '../sup
 const CORPUS: readonly number[] = [204_734_591, 205_649_966]
 const long = process.env.TIDEGATE_LONG === '1'
 const first = long ? Date.now() % 1_000_000_000 : 1
-const seeds = [...CORPUS, ...Array.from({ length: long ? 1_000 : 14 }, (_, index) => first + index)]
+const seeds = [...CORPUS, ...Array.from({ length: long ? 1_000 : 7 }, (_, index) => first + index)]
 
 const TYPES = ['market_data', 'market_data.top_of_book', 'execution_data'] as const
 const MARKETS = ['AAAUSD', 'BBBUSD'] as const

@@ -96,14 +96,14 @@ describe('a view', () => {
   test('says exactly what differs, from every version to every later one, at depths 1, 5 and all', () => {
     fc.assert(
       fc.property(scriptArbitrary(25), (script) => follow(script, DEPTHS)),
-      propertySettings(40),
+      propertySettings(20),
     )
   })
 
   test('with a short memory says the same or that a version is too old', () => {
     fc.assert(
       fc.property(scriptArbitrary(25), fc.constantFrom(1, 4, 8), (script, entries) => follow(script, DEPTHS, entries)),
-      propertySettings(40),
+      propertySettings(20),
     )
   })
 
