@@ -44,9 +44,9 @@ const ON_POSTGRES_ALONE = [
 /** Left to the long run whole: what costs most beside what other suites prove already in the ordinary one. */
 const IN_THE_LONG_RUN_ALONE = [
   'test/cli/stalled-log.test.ts',
-  'test/end-to-end/recorded-venues.test.ts',
+  'test/end-to-end/{recorded-venues,service-life}.test.ts',
   'test/examples/torture.test.ts',
-  'test/hostile/{hostile-clients,hostile-peers,token-guessing}.test.ts',
+  'test/hostile/{hostile-clients,hostile-peers,token-guessing,without-token}.test.ts',
 ]
 
 /** What has a store but does nothing with it that an engine could do differently: on each in the long run. */

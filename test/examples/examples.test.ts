@@ -12,7 +12,7 @@ import { pythonSuite } from './python-suite.ts'
 import { restSuite } from './rest-suite.ts'
 import { restartSuite } from './restart-suite.ts'
 import { revocationSuite } from './revocation-suite.ts'
-import { ExampleTargets, TRANSPORTS } from './services.ts'
+import { ExampleTargets, isLong, TRANSPORTS } from './services.ts'
 
 let started: ExampleTargets | undefined
 const targets = (): ExampleTargets => {
@@ -37,7 +37,7 @@ browserSuite(targets)
 restSuite(targets)
 describe('the service', () => {
   revocationSuite(targets)
-  restartSuite(targets)
+  if (isLong) restartSuite(targets)
 
   it('has logged no token and no error during these tests', () => {
     const texts = targets().written()

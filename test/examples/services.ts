@@ -22,12 +22,14 @@ import {
 } from '../support/running-service.ts'
 import { type KrakenServer, startKrakenServer } from '../support/venues/kraken.ts'
 
+export const isLong = process.env.TIDEGATE_LONG === '1'
+
 export const TRANSPORTS = ['TCP', 'TLS'] as const
 type TransportName = (typeof TRANSPORTS)[number]
 
 /** The transports that a client is tested over: both in the long run, otherwise one. */
 export function transportsOf(ordinary: TransportName): readonly TransportName[] {
-  return process.env.TIDEGATE_LONG === '1' ? TRANSPORTS : [ordinary]
+  return isLong ? TRANSPORTS : [ordinary]
 }
 
 /** Snapshots of this market exceed the 64 KiB at which messages are split into fragments. */
