@@ -86,36 +86,40 @@ describe('the documentation page over HTTP', () => {
   )
 })
 
-describe.skipIf(CHROMIUM.isSkipped)(titleWith('the documentation page in Chromium', CHROMIUM, 'chromium'), () => {
-  let browser: Browser
-  beforeAll(async () => {
-    browser = await chromium.launch({
-      executablePath: CHROMIUM.file,
-      args: ['--no-sandbox', '--disable-gpu'],
-      timeout: PATIENCE_MILLISECONDS,
+// A browser that opens every operation is at work for half a minute: in the long run alone.
+describe.runIf(process.env.TIDEGATE_LONG === '1' && !CHROMIUM.isSkipped)(
+  titleWith('the documentation page in Chromium', CHROMIUM, 'chromium'),
+  () => {
+    let browser: Browser
+    beforeAll(async () => {
+      browser = await chromium.launch({
+        executablePath: CHROMIUM.file,
+        args: ['--no-sandbox', '--disable-gpu'],
+        timeout: PATIENCE_MILLISECONDS,
+      })
     })
-  })
-  afterAll(() => browser?.close())
+    afterAll(() => browser?.close())
 
-  it('shows every operation and sends no request to another origin', async () => {
-    const page = await browser.newPage({ viewport: { width: 1400, height: 1000 } })
-    page.setDefaultTimeout(PATIENCE_MILLISECONDS)
-    const asked: string[] = []
-    const complaints: string[] = []
-    page.on('request', (request) => asked.push(request.url()))
-    page.on('pageerror', (error) => complaints.push(error.message))
-    page.on('console', (message) => {
-      if (/Content.Security.Policy/i.test(message.text())) complaints.push(message.text())
+    it('shows every operation and sends no request to another origin', async () => {
+      const page = await browser.newPage({ viewport: { width: 1400, height: 1000 } })
+      page.setDefaultTimeout(PATIENCE_MILLISECONDS)
+      const asked: string[] = []
+      const complaints: string[] = []
+      page.on('request', (request) => asked.push(request.url()))
+      page.on('pageerror', (error) => complaints.push(error.message))
+      page.on('console', (message) => {
+        if (/Content.Security.Policy/i.test(message.text())) complaints.push(message.text())
+      })
+      await page.goto(`${listener.url}/docs/`)
+      await page.getByText('Get an access token').first().waitFor()
+      // The groups of the sidebar are collapsed, except the first.
+      await page
+        .getByText('Open Group', { exact: true })
+        .evaluateAll((elements) => elements.map((element) => element.closest('button')?.click()))
+      for (const { summary } of Object.values(OPERATIONS)) await page.getByText(summary).first().waitFor()
+      expect(complaints).toEqual([])
+      expect(asked).toContain(`${listener.url}/openapi.json`)
+      expect(asked.filter((url) => !url.startsWith(`${listener.url}/`) && !/^(data|blob):/.test(url))).toEqual([])
     })
-    await page.goto(`${listener.url}/docs/`)
-    await page.getByText('Get an access token').first().waitFor()
-    // The groups of the sidebar are collapsed, except the first.
-    await page
-      .getByText('Open Group', { exact: true })
-      .evaluateAll((elements) => elements.map((element) => element.closest('button')?.click()))
-    for (const { summary } of Object.values(OPERATIONS)) await page.getByText(summary).first().waitFor()
-    expect(complaints).toEqual([])
-    expect(asked).toContain(`${listener.url}/openapi.json`)
-    expect(asked.filter((url) => !url.startsWith(`${listener.url}/`) && !/^(data|blob):/.test(url))).toEqual([])
-  })
-})
+  },
+)

@@ -23,7 +23,6 @@ export const ISOLATED_FILES = [
 /** They take half a minute each on two cores, mostly waiting: started last, one of them would run alone. */
 const FIRST = [
   'test/examples/examples.test.ts',
-  'test/description/api-page.test.ts',
   'test/cli/service.test.ts',
   'test/store/embedded.test.ts',
   'test/power-loss/power-loss.test.ts',
