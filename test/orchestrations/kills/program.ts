@@ -13,11 +13,11 @@ import { WebhookSender } from '../../../src/deliveries/webhook-sender.ts'
 import { isReport, readReport } from '../../../src/deposits/report.ts'
 import { DepositReporter, type ReportResult } from '../../../src/deposits/reporter.ts'
 import type { DepositReportBody } from '../../../src/deposits/schemas.ts'
-import type { ConvertSettings } from '../../../src/orchestrations/convert.ts'
 import { createStepMetrics } from '../../../src/orchestrations/metrics.ts'
 import { OrchestrationRunner } from '../../../src/orchestrations/runner.ts'
 import { openEmbedded } from '../../../src/store/embedded.ts'
 import { openPostgres } from '../../../src/store/postgres.ts'
+import { convertSettings } from '../../support/orchestrations.ts'
 import { createSlowClock } from '../../support/slow-clock.ts'
 import { passTime, remaining } from './time.ts'
 
@@ -51,24 +51,7 @@ const ASSETS: readonly Asset[] = ['USDC', 'USDG'].map((symbol) => ({ symbol, dec
 const PAR_ASSETS = ['USDC', 'USDG']
 const SECRET = `whsec_${Buffer.alloc(24, 7).toString('base64')}`
 
-const CONVERT_SETTINGS: ConvertSettings = {
-  feeBps: 10,
-  pricing: {
-    assets: ASSETS,
-    parAssets: PAR_ASSETS,
-    markets: [],
-    settings: {
-      pegBpsMax: 50,
-      slippageBpsMax: 100,
-      depthSeconds: 10,
-      bookAgeSecondsMax: 5,
-      notionalMax: new Map(),
-      deskLimits: new Map(),
-    },
-    isSandbox: false,
-    bookOf: () => undefined,
-  },
-}
+const CONVERT_SETTINGS = convertSettings({ feeBps: 10 })
 
 const { engine, store, webhookUrl, diesAfter } = JSON.parse(process.argv[2] as string) as ProgramOptions
 const [clock, log, metrics] = [createSystemClock(), createLog('error'), createMetricsRegistry()]
@@ -83,11 +66,14 @@ db.observeStatements(() => {
   if (++statements === diesAfter) process.kill(process.pid, 'SIGKILL')
 })
 
+// As the service has it: what need not wait is converted in the transaction that credits the deposit.
+const converter = { settings: () => CONVERT_SETTINGS, metrics: createStepMetrics(metrics) }
 const reporter = new DepositReporter({
   db,
   clock,
   log,
   metrics,
+  converter,
   settings: () => ({
     conversions: { assets: ASSETS, parAssets: PAR_ASSETS, markets: [] },
     minimumOf: () => undefined,
@@ -95,13 +81,7 @@ const reporter = new DepositReporter({
     start: { convertSecondsMax: 86_400 },
   }),
 })
-const runner = new OrchestrationRunner({
-  db,
-  clock,
-  log,
-  metrics: createStepMetrics(metrics),
-  settings: () => CONVERT_SETTINGS,
-})
+const runner = new OrchestrationRunner({ db, clock, log, ...converter })
 const sender = new WebhookSender({
   db,
   clock,
