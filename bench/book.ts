@@ -189,7 +189,7 @@ class StepClock implements Clock {
     return { cancel: () => undefined }
   }
 
-  endOfTurn(callback: () => void) {
+  endOfTick(callback: () => void) {
     this.#waiting.push(callback)
   }
 

@@ -34,22 +34,22 @@ export type Publish = (count: number, eventMicroseconds: number) => void
 const TIMER_MICROSECONDS = 2_000
 
 /** Commands that drive `publish`. */
-export function turnCommands(publish: Publish, isDrained: () => boolean): Commands {
+export function tickCommands(publish: Publish, isDrained: () => boolean): Commands {
   let life = 0
-  let turns = 0
+  let ticks = 0
   let waits = 0
   return {
     /** As fast as possible: a tick begins when the kernel has taken the data of the one before. */
     flat(count) {
       const mine = ++life
       let waited = false
-      turns = 0
+      ticks = 0
       waits = 0
       const tick = () => {
         if (mine !== life) return
         if (isDrained()) {
           publish(count, nowMicroseconds())
-          turns += 1
+          ticks += 1
           waited = false
         } else if (!waited) {
           waits += 1
@@ -63,14 +63,14 @@ export function turnCommands(publish: Publish, isDrained: () => boolean): Comman
     /** A tick every `microseconds`, whether or not the sockets have drained. */
     paced(count, microseconds) {
       const mine = ++life
-      turns = 0
+      ticks = 0
       waits = 0
       let due = nowMicroseconds()
       const tick = () => {
         if (mine !== life) return
         const now = nowMicroseconds()
         publish(count, now - due > TIMER_MICROSECONDS ? due : now)
-        turns += 1
+        ticks += 1
         due += microseconds
         setTimeout(tick, Math.max(0, (due - nowMicroseconds()) / 1000))
       }
@@ -79,11 +79,11 @@ export function turnCommands(publish: Publish, isDrained: () => boolean): Comman
     },
     stop() {
       life += 1
-      return { turns, waits }
+      return { ticks, waits }
     },
     usage() {
       const { user, system } = process.cpuUsage()
-      return { seconds: performance.now() / 1000, cpuSeconds: (user + system) / 1_000_000, turns }
+      return { seconds: performance.now() / 1000, cpuSeconds: (user + system) / 1_000_000, ticks }
     },
     /** Memory before and after garbage collection. */
     peek: () => ({ rssBytes: process.memoryUsage.rss() }),
@@ -106,11 +106,11 @@ export function answerCommands(commands: Commands): void {
       const [first = 0, second = 0] = numbers.map(Number)
       const command = commands[name]
       if (command === undefined) throw new Error(`unknown command ${line}`)
-      say(await command(first, second))
+      writeAnswer(await command(first, second))
     })
     .on('close', () => process.exit(0))
 }
 
-export function say(answer: Answer): void {
+export function writeAnswer(answer: Answer): void {
   process.stdout.write(`${JSON.stringify(answer)}\n`)
 }

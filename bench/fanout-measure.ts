@@ -56,18 +56,18 @@ export async function measure(tools: Tools, warmUpMilliseconds: number, load: Lo
     const before = await server.ask('usage')
     const measured = await reader.ask(`measure ${load.milliseconds} ${command.startsWith('paced') ? 1 : 0}`)
     const after = await server.ask('usage')
-    const { turns, waits } = await server.ask('stop')
+    const { ticks, waits } = await server.ask('stop')
     if (command.startsWith('flat')) {
       const { messages } = await reader.ask('total 300')
-      checkAllArrived(load, (messages as number) - greeted, turns as number)
+      checkAllArrived(load, (messages as number) - greeted, ticks as number)
     }
     return {
       perCpuSecond:
-        (deliveriesPerTurn(load) * difference(before, after, 'turns')) / difference(before, after, 'cpuSeconds'),
+        (deliveriesPerTick(load) * difference(before, after, 'ticks')) / difference(before, after, 'cpuSeconds'),
       latency: { p50: measured.p50 as number, p99: measured.p99 as number, p999: measured.p999 as number },
       server: cpuShare(before, after),
       reader: (measured.busySeconds as number) / (measured.seconds as number),
-      waits: (waits as number) / (turns as number),
+      waits: (waits as number) / (ticks as number),
     }
   } finally {
     await endBoth(reader, server)
@@ -75,12 +75,12 @@ export async function measure(tools: Tools, warmUpMilliseconds: number, load: Lo
 }
 
 /** In a closed loop no connection lags, so every message of every tick must arrive at all subscribers of its market. */
-function checkAllArrived(load: Load, messages: number, turns: number): void {
-  const expected = deliveriesPerTurn(load) * turns
+function checkAllArrived(load: Load, messages: number, ticks: number): void {
+  const expected = deliveriesPerTick(load) * ticks
   if (messages !== expected) throw new Error(`${messages} messages arrived, ${expected} were due`)
 }
 
-function deliveriesPerTurn({ lines, setup, command }: Load): number {
+function deliveriesPerTick({ lines, setup, command }: Load): number {
   const count = Number(command.split(' ')[1])
   const markets = lines.flatMap((line) => (line.split('\t')[1] as string).slice(1).split(','))
   return count * markets.filter((index) => index !== '' && Number(index) < setup.moving).length

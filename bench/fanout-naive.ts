@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { pathToFileURL } from 'node:url'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { formatDecimal } from '../src/base/decimal.ts'
-import { answerCommands, Sockets, say, turnCommands } from './fanout-driver.ts'
+import { answerCommands, Sockets, tickCommands, writeAnswer } from './fanout-driver.ts'
 import { benchMarket, stamp } from './fanout-feed.ts'
 
 interface Client {
@@ -26,12 +26,12 @@ function main(marketCount: number): void {
     sockets.all.push(request.socket)
     request.socket.on('error', () => process.exit(0))
   })
-  server.on('listening', () => say({ port: (server.address() as AddressInfo).port }))
+  server.on('listening', () => writeAnswer({ port: (server.address() as AddressInfo).port }))
   const publish = (count: number, eventMicroseconds: number) => {
     const amount = formatDecimal(stamp(eventMicroseconds), 8)
     for (let number = 0; number < count; number++) for (const symbol of symbols) send(clients, symbol, number, amount)
   }
-  answerCommands(turnCommands(publish, () => sockets.areDrained()))
+  answerCommands(tickCommands(publish, () => sockets.areDrained()))
 }
 
 function send(clients: readonly Client[], market: string, number: number, amount: string): void {

@@ -72,12 +72,12 @@ export class Peer {
     }
   }
 
-  tell(text: string): void {
+  send(text: string): void {
     this.#child.stdin?.write(`${text}\n`)
   }
 
   ask(text: string): Promise<Answer> {
-    this.tell(text)
+    this.send(text)
     return this.answer()
   }
 
@@ -143,7 +143,7 @@ export async function startReader(tools: Tools, port: number, lines: readonly st
     tools.reader === undefined
       ? startNode('reader', CLIENT_CORE, 'fanout-reader.ts', String(port))
       : new Peer('reader', CLIENT_CORE, tools.reader, [String(port)])
-  reader.tell([String(lines.length), ...lines].join('\n'))
+  reader.send([String(lines.length), ...lines].join('\n'))
   await reader.answer()
   return reader
 }

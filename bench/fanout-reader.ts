@@ -119,8 +119,8 @@ class Load {
       while ((performance.now() - started) * this.connections.length < index * milliseconds) await pause(1)
       if (request !== '') socket.write(maskedFrame(request))
     }
-    const isBehind = ({ mode, counter }: Connection) => mode === 0 && counter.messages < expected
-    while (this.connections.some(isBehind)) await pause(1)
+    const isWaiting = ({ mode, counter }: Connection) => mode === 0 && counter.messages < expected
+    while (this.connections.some(isWaiting)) await pause(1)
     return (performance.now() - started) / 1000
   }
 
@@ -168,17 +168,17 @@ async function main(port: number): Promise<void> {
   }
   const count = Number(await next())
   for (let index = 0; index < count; index++) await load.open(port, await next())
-  say({ connected: count })
+  writeAnswer({ connected: count })
   for (;;) {
     const [name, first = '', second = ''] = (await next()).split(' ')
-    if (name === 'subscribe') say({ seconds: await load.subscribe(Number(first), Number(second)) })
-    else if (name === 'measure') say(await measure(load, Number(first), second === '1'))
-    else if (name === 'keep') say(keep(load, Number(first), second))
-    else if (name === 'groups') say(load.groups())
+    if (name === 'subscribe') writeAnswer({ seconds: await load.subscribe(Number(first), Number(second)) })
+    else if (name === 'measure') writeAnswer(await measure(load, Number(first), second === '1'))
+    else if (name === 'keep') writeAnswer(keep(load, Number(first), second))
+    else if (name === 'groups') writeAnswer(load.groups())
     else if (name === 'total') {
       load.lastArrival = performance.now()
       while (performance.now() - load.lastArrival < Number(first)) await pause(5)
-      say({ messages: load.messages, bytes: load.bytes })
+      writeAnswer({ messages: load.messages, bytes: load.bytes })
     } else throw new Error(`unknown command ${name}`)
   }
 }
@@ -254,7 +254,7 @@ function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }
 
-function say(answer: Record<string, number>): void {
+function writeAnswer(answer: Record<string, number>): void {
   process.stdout.write(`${JSON.stringify(answer)}\n`)
 }
 

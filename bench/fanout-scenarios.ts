@@ -12,7 +12,7 @@ const SLOW_CONNECTIONS = 11
 const DEEP_LEVELS = 46_000
 
 /** Durations; the quick ones only show that everything works, their figures are rough. */
-export interface Pace {
+export interface Durations {
   readonly rounds: number
   readonly warmUpMilliseconds: number
   readonly flatMilliseconds: number
@@ -38,48 +38,48 @@ function kindsOf(tools: Tools): ServerKind[] {
 }
 
 /** At full speed: one message per tick, bursts of ten, and ten for each connection's own five of twenty markets. */
-export async function measureFlat(runs: Runs, tools: Tools, pace: Pace): Promise<void> {
+export async function measureFlat(runs: Runs, tools: Tools, durations: Durations): Promise<void> {
   const mixed = Array.from({ length: CONNECTIONS }, (_, index) => [0, 3, 7, 12, 18].map((step) => (index + step) % 20))
   const single = Array.from({ length: CONNECTIONS }, () => [0])
   const scenarios = [
-    { name: 'one message a turn', wanted: single, markets: 1, count: 1 },
+    { name: 'one message per tick', wanted: single, markets: 1, count: 1 },
     { name: 'bursts of 10', wanted: single, markets: 1, count: 10 },
     { name: 'mixed, bursts of 10', wanted: mixed, markets: 20, count: 2 },
   ]
   for (const { name, wanted, markets, count } of scenarios) {
     for (const kind of kindsOf(tools)) {
-      const reading = await measure(tools, pace.warmUpMilliseconds, {
+      const reading = await measure(tools, durations.warmUpMilliseconds, {
         kind,
         setup: { ...BASE, markets, moving: markets },
         lines: wanted.map((indexes) => readerLine(indexes)),
         greeting: 1 + (wanted[0] as number[]).length,
         command: `flat ${count}`,
-        milliseconds: pace.flatMilliseconds,
+        milliseconds: durations.flatMilliseconds,
       })
       const reference =
         kind === 'limit' ? undefined : `${name}: ${kind === 'tidegate' && tools.limit ? 'limit' : 'naive'}`
       runs.add(`${name}: ${kind}`, 'deliveries/CPU s', reading.perCpuSecond, kind === 'naive' ? undefined : reference)
       runs.add(`${name}: ${kind}, load generator`, '% busy', reading.reader * 100)
-      runs.add(`${name}: ${kind}, turns that met a full socket`, '%', reading.waits * 100)
+      runs.add(`${name}: ${kind}, ticks that found a full socket`, '%', reading.waits * 100)
     }
   }
 }
 
 /** 100,000 deliveries a second, in bursts of ten messages and evenly. */
-export async function measurePaced(runs: Runs, tools: Tools, pace: Pace): Promise<void> {
+export async function measurePaced(runs: Runs, tools: Tools, durations: Durations): Promise<void> {
   const scenarios = [
     { name: '100k/s in bursts of 10', command: 'paced 10 100000' },
     { name: '100k/s evenly', command: 'paced 1 10000' },
   ]
   for (const { name, command } of scenarios) {
     for (const kind of kindsOf(tools)) {
-      const reading = await measure(tools, pace.warmUpMilliseconds, {
+      const reading = await measure(tools, durations.warmUpMilliseconds, {
         kind,
         setup: BASE,
         lines: Array.from({ length: CONNECTIONS }, () => readerLine([0])),
         greeting: 2,
         command,
-        milliseconds: pace.pacedMilliseconds,
+        milliseconds: durations.pacedMilliseconds,
       })
       runs.add(`${name}: ${kind}, p50`, 'ms', reading.latency.p50)
       runs.add(`${name}: ${kind}, p99`, 'ms', reading.latency.p99)
@@ -90,16 +90,16 @@ export async function measurePaced(runs: Runs, tools: Tools, pace: Pace): Promis
 }
 
 /** One connection that never reads and ten slow ones among a thousand: their effect on the others. */
-export async function measureSlowReaders(runs: Runs, tools: Tools, pace: Pace): Promise<void> {
+export async function measureSlowReaders(runs: Runs, tools: Tools, durations: Durations): Promise<void> {
   for (const isSlow of [false, true]) {
     const modeOf = (index: number) => (!isSlow || index >= SLOW_CONNECTIONS ? 0 : index === 0 ? 1 : 2)
-    const reading = await measure(tools, pace.warmUpMilliseconds, {
+    const reading = await measure(tools, durations.warmUpMilliseconds, {
       kind: 'tidegate',
       setup: BASE,
       lines: Array.from({ length: CONNECTIONS }, (_, index) => readerLine([0], modeOf(index))),
       greeting: 2,
       command: 'paced 10 100000',
-      milliseconds: pace.pacedMilliseconds,
+      milliseconds: durations.pacedMilliseconds,
       primed: isSlow ? SLOW_CONNECTIONS : 0,
     })
     const name = isSlow ? 'with 11 slow readers' : 'without slow readers'
@@ -119,7 +119,7 @@ export async function measureSlowReaders(runs: Runs, tools: Tools, pace: Pace): 
 }
 
 /** A thousand subscribers, each lagging at a version of its own, all released in one tick. */
-export async function measureBehind(runs: Runs, tools: Tools): Promise<void> {
+export async function measureLagging(runs: Runs, tools: Tools): Promise<void> {
   const server = startTidegate({ ...BASE, levels: 2_000, held: true })
   const reader = await connectReader(
     tools,
@@ -129,11 +129,11 @@ export async function measureBehind(runs: Runs, tools: Tools): Promise<void> {
   try {
     await reader.ask('subscribe 0 2')
     // The first run shows the cost before the code is optimised; both figures are of interest.
-    for (const name of ['1000 behind, first time', '1000 behind, again']) {
-      const answer = await server.ask('behind')
-      if (answer.behind !== CONNECTIONS) throw new Error(`${answer.behind} connections were behind`)
+    for (const name of ['1000 lagging, first time', '1000 lagging, again']) {
+      const answer = await server.ask('lagging')
+      if (answer.lagging !== CONNECTIONS) throw new Error(`${answer.lagging} connections were lagging`)
       runs.add(`${name}: loop time in all`, 'ms', answer.milliseconds as number)
-      runs.add(`${name}: longest turn`, 'ms', answer.longestMilliseconds as number)
+      runs.add(`${name}: longest tick`, 'ms', answer.longestMilliseconds as number)
     }
   } finally {
     await endBoth(reader, server)
@@ -141,12 +141,12 @@ export async function measureBehind(runs: Runs, tools: Tools): Promise<void> {
 }
 
 /** New connections within a second to a book of 46,000 levels that changes a hundred times a second. */
-export async function measureJoiners(runs: Runs, tools: Tools, pace: Pace): Promise<void> {
+export async function measureJoiners(runs: Runs, tools: Tools, durations: Durations): Promise<void> {
   const server = startTidegate({ ...BASE, levels: DEEP_LEVELS })
   const reader = await connectReader(
     tools,
     server,
-    Array.from({ length: pace.joiners }, () => readerLine([0])),
+    Array.from({ length: durations.joiners }, () => readerLine([0])),
   )
   const folder = join(tools.folder, 'snapshots')
   mkdirSync(folder)
@@ -167,9 +167,9 @@ export async function measureJoiners(runs: Runs, tools: Tools, pace: Pace): Prom
     const seconds = (await joined).seconds as number
     isJoined = true
     await watching
-    checkSnapshots(await reader.ask('groups'), folder, pace.joiners)
-    runs.add(`${pace.joiners} joiners of ${DEEP_LEVELS.toLocaleString('en')} levels: all have it`, 's', seconds)
-    runs.add(`${pace.joiners} joiners: growth of memory`, 'MB', (peak - before) / 1e6)
+    checkSnapshots(await reader.ask('groups'), folder, durations.joiners)
+    runs.add(`${durations.joiners} joiners of ${DEEP_LEVELS.toLocaleString('en')} levels: all have it`, 's', seconds)
+    runs.add(`${durations.joiners} joiners: growth of memory`, 'MB', (peak - before) / 1e6)
   } finally {
     await endBoth(reader, server)
     rmSync(folder, { recursive: true })
@@ -194,7 +194,7 @@ function checkSnapshots(groups: Answer, folder: string, joiners: number): void {
 }
 
 /** The same deliveries with additional idle connections and markets. */
-export async function measureSlope(runs: Runs, tools: Tools, pace: Pace): Promise<void> {
+export async function measureSlope(runs: Runs, tools: Tools, durations: Durations): Promise<void> {
   const readers = (indexes: readonly number[]) => Array.from({ length: CONNECTIONS }, () => readerLine(indexes))
   const fifty = Array.from({ length: 50 }, (_, index) => index)
   const beside = Array.from({ length: 3_000 }, () => readerLine([]))
@@ -209,13 +209,13 @@ export async function measureSlope(runs: Runs, tools: Tools, pace: Pace): Promis
     { name: '50 markets subscribed by all, one moves', markets: 50, lines: readers(fifty), greeting: 51 },
   ]
   for (const { name, markets, lines, greeting } of scenarios) {
-    const reading = await measure(tools, pace.warmUpMilliseconds, {
+    const reading = await measure(tools, durations.warmUpMilliseconds, {
       kind: 'tidegate',
       setup: { ...BASE, markets },
       lines,
       greeting,
       command: 'flat 10',
-      milliseconds: pace.flatMilliseconds,
+      milliseconds: durations.flatMilliseconds,
     })
     const reference = name === '1 market' ? {} : { reference: 'slope: 1 market' }
     runs.add(`slope: ${name}`, 'deliveries/CPU s', reading.perCpuSecond, reference.reference)
@@ -232,7 +232,7 @@ const SETTLING_CONNECTIONS = 1_000
 const SMALL_YOUNG_GENERATION = ['--max-semi-space-size=1']
 
 /** The cost of a connection that only receives heartbeats. */
-export async function measureIdle(runs: Runs, tools: Tools, pace: Pace): Promise<void> {
+export async function measureIdle(runs: Runs, tools: Tools, durations: Durations): Promise<void> {
   const server = startTidegate(BASE, SMALL_YOUNG_GENERATION)
   const port = (await server.answer()).port as number
   const request = JSON.stringify({ type: 'subscribe', channels: [{ type: 'heartbeat' }] })
@@ -244,13 +244,13 @@ export async function measureIdle(runs: Runs, tools: Tools, pace: Pace): Promise
   }
   const settling = await connect(SETTLING_CONNECTIONS)
   const before = (await server.ask('memory')).rssBytes as number
-  const reader = await connect(pace.idle)
+  const reader = await connect(durations.idle)
   try {
     const after = (await server.ask('memory')).rssBytes as number
-    const name = `${pace.idle} connections with heartbeat`
-    runs.add(`${name}: memory of each`, 'KB', (after - before) / pace.idle / 1000)
+    const name = `${durations.idle} connections with heartbeat`
+    runs.add(`${name}: memory of each`, 'KB', (after - before) / durations.idle / 1000)
     const used = await server.ask('usage')
-    await pause(pace.pacedMilliseconds)
+    await pause(durations.pacedMilliseconds)
     runs.add(`${name}: CPU`, '% of a core', cpuShare(used, await server.ask('usage')) * 100)
   } finally {
     await Promise.all([settling.end(), reader.end()])

@@ -21,8 +21,8 @@ import {
   nowMicroseconds,
   type Publish,
   Sockets,
-  say,
-  turnCommands,
+  tickCommands,
+  writeAnswer,
 } from './fanout-driver.ts'
 import { benchMarket, Feed } from './fanout-feed.ts'
 
@@ -34,7 +34,7 @@ export interface ServerSetup {
   /** Levels of each book. */
   readonly levels: number
   readonly heartbeatSeconds: number
-  /** Whether connections can be paused (the command `behind`). */
+  /** Whether connections can be paused (the command `lagging`). */
   readonly held: boolean
 }
 
@@ -79,11 +79,11 @@ class HeldTransport extends Transport {
 }
 
 /** The system clock, which also measures the work at the end of each tick. */
-class TurnClock implements Clock {
+class TickClock implements Clock {
   readonly #clock = createSystemClock()
   milliseconds = 0
   longestMilliseconds = 0
-  turns = 0
+  ticks = 0
 
   wallInstant() {
     return this.#clock.wallInstant()
@@ -97,15 +97,15 @@ class TurnClock implements Clock {
     return this.#clock.schedule(delayMilliseconds, callback)
   }
 
-  endOfTurn(callback: () => void): void {
-    this.#clock.endOfTurn(() => this.time(callback))
+  endOfTick(callback: () => void): void {
+    this.#clock.endOfTick(() => this.time(callback))
   }
 
   time(work: () => void): void {
     const started = performance.now()
     work()
     const milliseconds = performance.now() - started
-    this.turns += 1
+    this.ticks += 1
     this.milliseconds += milliseconds
     if (milliseconds > this.longestMilliseconds) this.longestMilliseconds = milliseconds
   }
@@ -113,12 +113,12 @@ class TurnClock implements Clock {
   reset(): void {
     this.milliseconds = 0
     this.longestMilliseconds = 0
-    this.turns = 0
+    this.ticks = 0
   }
 }
 
 function main(setup: ServerSetup): void {
-  const clock = new TurnClock()
+  const clock = new TickClock()
   const bus = createMemoryBus()
   const markets = Array.from({ length: setup.markets }, (_, index) => benchMarket(index))
   const metrics = createGatewayMetrics(createMetricsRegistry())
@@ -157,9 +157,9 @@ function main(setup: ServerSetup): void {
     return transport
   })
   answerCommands({
-    ...turnCommands(publish, () => sockets.areDrained()),
+    ...tickCommands(publish, () => sockets.areDrained()),
     prime: (count) => prime(count, sockets, publish, metrics),
-    behind: () => catchUpFromEverywhere(transports, clock, publish, metrics),
+    lagging: () => catchUpFromEverywhere(transports, clock, publish, metrics),
   })
 }
 
@@ -188,7 +188,7 @@ function listen(hub: Hub, sockets: Sockets, transportOf: (webSocket: WebSocket, 
     })
   })
   server.listen({ host: '127.0.0.1', port: 0, backlog: 4096 }, () =>
-    say({ port: (server.address() as AddressInfo).port }),
+    writeAnswer({ port: (server.address() as AddressInfo).port }),
   )
 }
 
@@ -196,11 +196,11 @@ function listen(hub: Hub, sockets: Sockets, transportOf: (webSocket: WebSocket, 
 async function prime(count: number, sockets: Sockets, publish: Publish, metrics: GatewayMetrics): Promise<Answer> {
   const until = performance.now() + 30_000
   while (metrics.totals.lagging < count) {
-    if (performance.now() > until) throw new Error(`${metrics.totals.lagging} connections are behind, not ${count}`)
+    if (performance.now() > until) throw new Error(`${metrics.totals.lagging} connections are lagging, not ${count}`)
     if (sockets.areDrained(count)) publish(100, nowMicroseconds())
     await new Promise((resolve) => setImmediate(resolve))
   }
-  return { behind: metrics.totals.lagging }
+  return { lagging: metrics.totals.lagging }
 }
 
 /**
@@ -209,30 +209,30 @@ async function prime(count: number, sockets: Sockets, publish: Publish, metrics:
  */
 async function catchUpFromEverywhere(
   transports: readonly HeldTransport[],
-  clock: TurnClock,
+  clock: TickClock,
   publish: Publish,
   metrics: GatewayMetrics,
 ): Promise<Answer> {
-  const turn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+  const tick = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
   for (const transport of transports) {
     transport.hold()
     publish(1, nowMicroseconds())
-    await turn()
+    await tick()
   }
   publish(1, nowMicroseconds())
-  await turn()
-  const behind = metrics.totals.lagging
+  await tick()
+  const lagging = metrics.totals.lagging
   const messages = metrics.totals.messages
   clock.reset()
   clock.time(() => {
     for (const transport of transports) transport.release()
   })
-  while (metrics.totals.messages < messages + transports.length) await turn()
+  while (metrics.totals.messages < messages + transports.length) await tick()
   return {
-    behind,
+    lagging,
     milliseconds: clock.milliseconds,
     longestMilliseconds: clock.longestMilliseconds,
-    turns: clock.turns,
+    ticks: clock.ticks,
     sent: metrics.totals.messages - messages,
   }
 }

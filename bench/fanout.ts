@@ -7,19 +7,19 @@
  */
 import { prepareTools } from './fanout-processes.ts'
 import {
-  measureBehind,
+  type Durations,
   measureFlat,
   measureIdle,
   measureJoiners,
+  measureLagging,
   measurePaced,
   measureSlope,
   measureSlowReaders,
-  type Pace,
   Runs,
 } from './fanout-scenarios.ts'
 import type { BenchResult } from './result.ts'
 
-const FULL: Pace = {
+const FULL: Durations = {
   rounds: 5,
   warmUpMilliseconds: 1_000,
   flatMilliseconds: 2_000,
@@ -27,7 +27,7 @@ const FULL: Pace = {
   joiners: 1_000,
   idle: 10_000,
 }
-const QUICK: Pace = {
+const QUICK: Durations = {
   rounds: 1,
   warmUpMilliseconds: 500,
   flatMilliseconds: 1_000,
@@ -36,25 +36,25 @@ const QUICK: Pace = {
   idle: 2_000,
 }
 
-const SCENARIOS = [measureFlat, measurePaced, measureSlowReaders, measureBehind, measureJoiners, measureSlope]
+const SCENARIOS = [measureFlat, measurePaced, measureSlowReaders, measureLagging, measureJoiners, measureSlope]
 
 export async function run({ quick }: { quick: boolean }): Promise<BenchResult[]> {
-  const pace = quick ? QUICK : FULL
+  const durations = quick ? QUICK : FULL
   const tools = prepareTools()
   if (tools.limit === undefined)
     console.error('no C compiler: the kernel limit is left out, the load generator is Node')
   if (!tools.isPinned) console.error('no taskset or one core: processes are not pinned')
   const runs = new Runs()
   try {
-    for (let round = 0; round < pace.rounds; round++) {
+    for (let round = 0; round < durations.rounds; round++) {
       for (const scenario of SCENARIOS) {
         console.error(
-          `${new Date().toISOString().slice(11, 19)} round ${round + 1} of ${pace.rounds}: ${scenario.name}`,
+          `${new Date().toISOString().slice(11, 19)} round ${round + 1} of ${durations.rounds}: ${scenario.name}`,
         )
-        await scenario(runs, tools, pace)
+        await scenario(runs, tools, durations)
       }
     }
-    await measureIdle(runs, tools, pace)
+    await measureIdle(runs, tools, durations)
   } finally {
     tools.remove()
   }

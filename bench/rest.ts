@@ -94,7 +94,7 @@ async function tokens(engine: string, node: RestNode, send: Send, rounds: number
   const grant = () => send('POST', '/oauth2/token', headers, form)
   const results = await interleaved(engine, { 'token, one after the other': grant }, rounds)
   const runs: number[] = []
-  for (let turn = 0; turn < 5; turn++) {
+  for (let round = 0; round < 5; round++) {
     const start = performance.now()
     await Promise.all(
       Array.from({ length: CALLERS }, async () => {

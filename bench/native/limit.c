@@ -7,8 +7,8 @@
  * Answers {"port":N}; a connection names its markets in the path of its handshake (/0,3,7). Commands, one per line:
  *   flat COUNT                  as fast as the sockets accept: COUNT messages of every market per tick
  *   paced COUNT MICROSECONDS    a tick every MICROSECONDS
- *   stop                        answers {"turns":N,"waits":N}; turns counts ticks, waits those that found a full socket
- *   usage                       answers {"seconds":X,"cpuSeconds":X,"turns":N}: the monotonic clock, CPU time and ticks so far
+ *   stop                        answers {"ticks":N,"waits":N}: all ticks, and those that found a full socket
+ *   usage                       answers {"seconds":X,"cpuSeconds":X,"ticks":N}: the monotonic clock, CPU time and ticks so far
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -39,12 +39,12 @@ struct connection {
 };
 
 static struct connection *connections;
-static int connection_count, connection_room;
+static int connection_count, connection_capacity;
 static int market_count;
 static size_t frame_bytes;
 static unsigned char *blocks[MARKETS_MAX];
 static size_t stamp_offset;
-static uint64_t turns, waits;
+static uint64_t ticks, waits;
 static int running;
 
 static void take_command(void);
@@ -115,7 +115,7 @@ static int write_rest(struct connection *c, size_t block_bytes) {
   return c->written == c->total;
 }
 
-static void turn(int count, uint64_t event_microseconds) {
+static void tick(int count, uint64_t event_microseconds) {
   size_t block_bytes = frame_bytes * (size_t)count;
   int pending = 0;
   stamp_blocks(count, event_microseconds);
@@ -125,7 +125,7 @@ static void turn(int count, uint64_t event_microseconds) {
     c->total = block_bytes * (size_t)c->market_count;
     if (c->total > 0 && !write_rest(c, block_bytes)) pending++;
   }
-  turns++;
+  ticks++;
   if (pending > 0) waits++;
   for (int index = 0; index < connection_count; index++) {
     struct connection *c = &connections[index];
@@ -142,9 +142,9 @@ static int input_waits(int64_t microseconds) {
   return ppoll(&input, 1, &wait, NULL) > 0;
 }
 
-static void run_turns(int count, uint64_t interval) {
+static void run_ticks(int count, uint64_t interval) {
   for (int market = 0; market < market_count; market++) build_block(market, count);
-  turns = waits = 0;
+  ticks = waits = 0;
   running = 1;
   uint64_t due = now_microseconds();
   while (running) {
@@ -153,7 +153,7 @@ static void run_turns(int count, uint64_t interval) {
       take_command();
       continue;
     }
-    turn(count, interval == 0 ? now_microseconds() : due);
+    tick(count, interval == 0 ? now_microseconds() : due);
     due += interval;
   }
 }
@@ -170,9 +170,9 @@ static void accept_connection(int listener) {
     fill += (size_t)count;
   }
   text[fill] = 0;
-  if (connection_count == connection_room) {
-    connection_room = connection_room * 2 + 1024;
-    connections = realloc(connections, sizeof *connections * (size_t)connection_room);
+  if (connection_count == connection_capacity) {
+    connection_capacity = connection_capacity * 2 + 1024;
+    connections = realloc(connections, sizeof *connections * (size_t)connection_capacity);
     if (connections == NULL) die("realloc");
   }
   struct connection *c = &connections[connection_count++];
@@ -193,8 +193,8 @@ static void report_usage(void) {
   getrusage(RUSAGE_SELF, &usage);
   double seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                    (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-  printf("{\"seconds\":%.6f,\"cpuSeconds\":%.6f,\"turns\":%llu}\n", (double)now_microseconds() / 1e6, seconds,
-         (unsigned long long)turns);
+  printf("{\"seconds\":%.6f,\"cpuSeconds\":%.6f,\"ticks\":%llu}\n", (double)now_microseconds() / 1e6, seconds,
+         (unsigned long long)ticks);
 }
 
 static void take_command(void) {
@@ -204,13 +204,13 @@ static void take_command(void) {
   unsigned long interval;
   if (sscanf(line, "paced %d %lu", &count, &interval) == 2) {
     printf("{}\n");
-    run_turns(count, interval);
+    run_ticks(count, interval);
   } else if (sscanf(line, "flat %d", &count) == 1) {
     printf("{}\n");
-    run_turns(count, 0);
+    run_ticks(count, 0);
   } else if (strncmp(line, "stop", 4) == 0) {
     running = 0;
-    printf("{\"turns\":%llu,\"waits\":%llu}\n", (unsigned long long)turns, (unsigned long long)waits);
+    printf("{\"ticks\":%llu,\"waits\":%llu}\n", (unsigned long long)ticks, (unsigned long long)waits);
   } else if (strncmp(line, "usage", 5) == 0) {
     report_usage();
   } else {

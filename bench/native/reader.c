@@ -479,7 +479,7 @@ static void read_lines(int port) {
     c->mode = atoi(line);
     c->request = strdup(request);
     open_connection(c, port, path);
-    /* Many at once, because each waits for the server's turn; the slow ones one by one: they have to be the first. */
+    /* Many at once, because each waits for a tick of the server; the slow ones one by one: they have to be the first. */
     if (c->mode == READS && index - unfinished + 1 < HANDSHAKES_AT_ONCE && index + 1 < connection_count) continue;
     while (unfinished <= index) finish_handshake(&connections[unfinished++]);
   }

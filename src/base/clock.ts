@@ -23,7 +23,7 @@ export interface Clock {
   /** Runs `callback` once after at least `delayMilliseconds`. A pending timer does not keep the process alive. */
   schedule(delayMilliseconds: number, callback: () => void): Timer
   /** Runs `callback` once, at the end of this event-loop tick: after the I/O events that are ready now. */
-  endOfTurn(callback: () => void): void
+  endOfTick(callback: () => void): void
 }
 
 /** How far the derived wall clock may differ from the operating system's before it is read again. */
@@ -50,7 +50,7 @@ export function createSystemClock(): Clock {
       handle.unref()
       return { cancel: () => clearTimeout(handle) }
     },
-    endOfTurn(callback) {
+    endOfTick(callback) {
       setImmediate(callback)
     },
   }

@@ -276,7 +276,7 @@ export class Sequencer {
     } else {
       // Not now: messages that are read in one tick become one commit.
       this.#scheduled = 'end-of-tick'
-      clock.endOfTurn(() => this.#commitIfDue())
+      clock.endOfTick(() => this.#commitIfDue())
     }
   }
 

@@ -157,7 +157,7 @@ export class AuditSubscriber implements Subscriber, OutboxOwner, LaggingParty {
         this.#receive(frames)
         if (onWritten === undefined) return
         if (this.#isHeld) this.#onWritten = onWritten
-        else this.#clock.endOfTurn(onWritten)
+        else this.#clock.endOfTick(onWritten)
       },
     }
   }

@@ -240,7 +240,7 @@ export class Hub implements SessionHost {
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    this.clock.endOfTurn(() => {
+    this.clock.endOfTick(() => {
       this.#isScheduled = false
       this.#endTick()
     })

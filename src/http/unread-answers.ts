@@ -161,7 +161,7 @@ export class UnreadAnswers {
     connection.taken = 0
     connection.unreadAtStart = connection.unread
     // After a pause of this process, pending write completions are handled first.
-    const check = () => clock.endOfTurn(() => this.#check(socket, connection))
+    const check = () => clock.endOfTick(() => this.#check(socket, connection))
     connection.window = clock.schedule(READ_WINDOW_MILLISECONDS, check)
   }
 

@@ -72,7 +72,7 @@ export class CommitRecorder {
     followed.held = message
     if (this.#isReleaseScheduled) return
     this.#isReleaseScheduled = true
-    this.#options.clock.endOfTurn(() => this.#releaseAll())
+    this.#options.clock.endOfTick(() => this.#releaseAll())
   }
 
   /** The held commit was made by a snapshot. */

@@ -165,7 +165,7 @@ export class CallerSession implements Session {
       reject(new StoreUnavailable(`the store did not answer within ${STATEMENT_MILLISECONDS_MAX} ms`))
     }
     // After a pause of this process the answer may have arrived without having been read yet.
-    const afterReading = () => new Promise<never>((_, reject) => clock.endOfTurn(() => giveUp(reject)))
+    const afterReading = () => new Promise<never>((_, reject) => clock.endOfTick(() => giveUp(reject)))
     try {
       return await withTimeLimit(clock, deadlineMilliseconds - clock.monotonicMilliseconds(), result, afterReading)
     } finally {

@@ -121,7 +121,7 @@ export class EmbeddedEngine {
       const { clock } = this.#options
       const timer = clock.schedule(millisecondsMax, () => {
         // After a pause of this process the answer may have arrived and not been read yet.
-        clock.endOfTurn(() => {
+        clock.endOfTick(() => {
           if (this.#pending === pending) this.#lose(life, `a statement took more than ${millisecondsMax} ms`)
         })
       })

@@ -155,7 +155,7 @@ export class PostgresConnection {
     let answered = false
     const timer = clock.schedule(millisecondsMax, () => {
       // After a pause of this process the answer may have arrived and not been read yet.
-      clock.endOfTurn(() => {
+      clock.endOfTick(() => {
         if (answered) return
         this.#wasSilent = true
         this.cut(`no answer within ${Math.round(millisecondsMax)} ms`)

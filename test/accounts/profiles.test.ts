@@ -71,7 +71,7 @@ describe('the profile of a new record', () => {
       await profileForWrite(transaction, customer.customerId, profile_id, '/profile_id')
       disabled = node.operator('PATCH', `/accounts/${id}`, { admin_disabled: true }).then(() => order.push('disabled'))
       // Time for the other transaction to proceed as far as it can: its statements alternate with those of this one.
-      for (let turn = 0; turn < 20; turn++) await transaction.selectFrom('accounts').select('id').limit(1).execute()
+      for (let round = 0; round < 20; round++) await transaction.selectFrom('accounts').select('id').limit(1).execute()
       order.push('made')
     })
     await disabled

@@ -23,7 +23,7 @@ function waiting() {
 
 /** Lets pending promises settle; no timer runs. */
 async function settle(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await Promise.resolve()
+  for (let round = 0; round < 20; round++) await Promise.resolve()
 }
 
 /** A store that gives these answers one after the other, and then repeats the last. */

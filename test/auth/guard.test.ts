@@ -56,7 +56,7 @@ for (const operation of ['listAccounts', 'createAccount', 'getAccount'] as const
   app.route({ ...guard(operation), handler: async (request) => callerOf(request) })
 }
 let url: string
-let turn = 0
+let ordinal = 0
 
 beforeAll(async () => {
   url = await listenOnFreePort(app)
@@ -83,7 +83,7 @@ async function ask(authorization?: string, method = 'GET', path = PATH) {
 
 /** Sends a request with a token for this client. */
 function askWith(given: AccessToken, method?: string, path?: string) {
-  const text = `token-${++turn}`
+  const text = `token-${++ordinal}`
   verdicts.set(text, { ok: true, token: given })
   return ask(`Bearer ${text}`, method, path)
 }

@@ -137,7 +137,7 @@ describe('watch without a terminal', () => {
     const begun = connection.flushed()
     for (let index = 50; index < count; index++) send(index)
     await begun
-    for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve))
+    for (let tick = 0; tick < 200; tick++) await new Promise((resolve) => setImmediate(resolve))
     expect(run.stdout.writes).toBeLessThan(2_000)
     run.stdout.isReaderFast = true
     run.stdout.emit('drain')

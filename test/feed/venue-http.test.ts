@@ -80,45 +80,45 @@ describe('the requests of a venue', () => {
       })
       return giving
     }
-    const turn = () => new Promise(setImmediate)
-    return { clock, requests, log, signals, answers, ask, turn }
+    const tick = () => new Promise(setImmediate)
+    return { clock, requests, log, signals, answers, ask, tick }
   }
 
   it('are made one after the other, in order', async () => {
-    const { log, answers, ask, turn } = setUp()
+    const { log, answers, ask, tick } = setUp()
     ask('A')
     ask('B')
-    await turn()
+    await tick()
     expect(log).toEqual(['ask A'])
     answers[0]?.({ value: 'yes' })
-    await turn()
+    await tick()
     expect(log.sort()).toEqual(['A: yes', 'ask A', 'ask B'])
   })
 
   it('all wait when the venue asks for patience', async () => {
-    const { clock, log, answers, ask, turn } = setUp()
+    const { clock, log, answers, ask, tick } = setUp()
     ask('A')
-    await turn()
+    await tick()
     answers[0]?.({ problem: 'HTTP 429', retryAfterMilliseconds: 5_000 })
     ask('B')
-    await turn()
+    await tick()
     clock.advance(4_999)
-    await turn()
+    await tick()
     expect(log).toEqual(['ask A', 'A: HTTP 429'])
     clock.advance(1)
-    await turn()
+    await tick()
     expect(log).toEqual(['ask A', 'A: HTTP 429', 'ask B'])
   })
 
   it('are no more at once, and a second from then on, than the venue takes', async () => {
-    const { clock, log, answers, ask, turn } = setUp()
+    const { clock, log, answers, ask, tick } = setUp()
     const asked = () => log.filter((line) => line.startsWith('ask')).length
     for (let count = 0; count < 5; count++) ask('A')
     const given = ask('B')
     const answerAll = async () => {
       for (let count = 0; count < 10; count++) {
         for (const answer of answers.splice(0)) answer({ value: 'yes' })
-        await turn()
+        await tick()
       }
     }
     await answerAll()
@@ -138,32 +138,32 @@ describe('the requests of a venue', () => {
   })
 
   it('that were cancelled are not made, and do not delay others', async () => {
-    const { clock, log, answers, ask, turn } = setUp()
+    const { clock, log, answers, ask, tick } = setUp()
     ask('A')
-    await turn()
+    await tick()
     const second = ask('B')
     ask('C')
     second.abort()
     answers[0]?.({ problem: 'HTTP 429', retryAfterMilliseconds: 5_000 })
-    await turn()
+    await tick()
     clock.advance(5_000)
-    await turn()
+    await tick()
     expect(log.filter((line) => line.startsWith('ask'))).toEqual(['ask A', 'ask C'])
     expect(log).toContain('B: the request was cancelled')
   })
 
   it('end with their time, and when they are given up', async () => {
-    const { clock, log, signals, ask, turn } = setUp()
+    const { clock, log, signals, ask, tick } = setUp()
     ask('A')
-    await turn()
+    await tick()
     clock.advance(9_999)
     expect(signals[0]?.aborted).toBe(false)
     clock.advance(1)
     expect(signals[0]?.aborted).toBe(true)
-    await turn()
+    await tick()
     expect(log).toEqual(['ask A', 'A: no answer within 10 s'])
     const giving = ask('B')
-    await turn()
+    await tick()
     giving.abort()
     expect(signals[1]?.aborted).toBe(true)
   })

@@ -385,7 +385,7 @@ describe('whatever is lost, delayed, repeated and paged', () => {
       }
       fill.take('A', [trade(next)], false)
       // From here on the venue answers everything.
-      for (let turn = 0; turn < 100; turn++) {
+      for (let round = 0; round < 100; round++) {
         clock.advance(2_000)
         const { gap } = fetches.at(-1) as (typeof fetches)[number]
         await answer(page(...trades(gap.after.id + 1, gap.before.id - 1)))

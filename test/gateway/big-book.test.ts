@@ -39,18 +39,18 @@ function kinds(messages: readonly Message[]): string[] {
   })
 }
 
-/** Ends turns until `done`, and says how many that took. */
-function turnsUntil(clock: WorkingClock, done: () => boolean): number {
-  for (let turns = 0; turns < 200; turns++) {
-    if (done()) return turns
-    clock.endTurn()
+/** Ends ticks until `done`, and returns how many that took. */
+function ticksUntil(clock: WorkingClock, done: () => boolean): number {
+  for (let ticks = 0; ticks < 200; ticks++) {
+    if (done()) return ticks
+    clock.endTick()
   }
-  throw new Error('200 turns were not enough')
+  throw new Error('200 ticks were not enough')
 }
 
-/** Ends one turn in which the peer reads all that comes. */
-function turn(stream: LiveStream, client: LiveClient): Message[] {
-  stream.clock.endTurn()
+/** Ends one tick in which the peer reads all that comes. */
+function tick(stream: LiveStream, client: LiveClient): Message[] {
+  stream.clock.endTick()
   client.transport.flush()
   client.transport.drain()
   return client.taken().map((text) => JSON.parse(text) as Message)
@@ -119,18 +119,18 @@ describe('the SNAPSHOT of a large book', () => {
     sameMarket.subscribe(EXECUTIONS)
     clock.workMilliseconds = 1.5
     joiner.receive({ type: 'subscribe', channels: [{ type: 'market_data', params: { market: 'AAAUSD' } }] })
-    let turns = 0
-    for (; joiner.transport.writes.length < 2; turns++) {
-      stream.offer([{ side: ASK, price: 10_000_001, amount: 100 + turns }], [], 'BBBUSD')
-      stream.offer([change(100 + turns)], [{ price: 1, amount: 1 + turns }])
+    let ticks = 0
+    for (; joiner.transport.writes.length < 2; ticks++) {
+      stream.offer([{ side: ASK, price: 10_000_001, amount: 100 + ticks }], [], 'BBBUSD')
+      stream.offer([change(100 + ticks)], [{ price: 1, amount: 1 + ticks }])
       clock.stall(2)
-      // One turn for the commit, and at its end the write.
-      stream.clock.endTurn()
-      expect(kinds(turn(stream, other)), `turn ${turns}`).toEqual(['UPDATE'])
-      expect(kinds(turn(stream, sameMarket)), `turn ${turns}`).toEqual(['execution'])
-      expect(turns).toBeLessThan(100)
+      // One tick for the commit, and at its end the write.
+      stream.clock.endTick()
+      expect(kinds(tick(stream, other)), `tick ${ticks}`).toEqual(['UPDATE'])
+      expect(kinds(tick(stream, sameMarket)), `tick ${ticks}`).toEqual(['execution'])
+      expect(ticks).toBeLessThan(100)
     }
-    expect(turns).toBeGreaterThan(1)
+    expect(ticks).toBeGreaterThan(1)
     clock.workMilliseconds = 0
     const messages = joiner.readMessages()
     expect(kinds(messages)).toEqual(['subscribe', 'SNAPSHOT', 'UPDATE'])
@@ -145,9 +145,9 @@ describe('the SNAPSHOT of a large book', () => {
     for (const [index, client] of clients.entries()) {
       client.receive({ type: 'subscribe', channels: [{ type: 'market_data', params: { market: markets[index] } }] })
     }
-    const finished = clients.map((client) => turnsUntil(clock, () => client.transport.writes.length > 1))
-    const all = finished.reduce((sum, turns) => sum + turns)
-    // Ten slices a market, two or three a turn: together they need what each alone needs, not all in one turn.
+    const finished = clients.map((client) => ticksUntil(clock, () => client.transport.writes.length > 1))
+    const all = finished.reduce((sum, ticks) => sum + ticks)
+    // Ten slices per market, two or three per tick: together they need what each alone needs, not all in one tick.
     expect(all).toBeGreaterThan(10)
     // And they advance together, none waits for all the others.
     expect(finished[0]).toBeGreaterThan(5)
@@ -199,11 +199,11 @@ describe('the SNAPSHOT of a large book', () => {
     clock.workMilliseconds = 1.5
     const client = stream.connect({ kernelBytes: 10_000_000 })
     client.receive({ type: 'subscribe', channels: [{ type: 'market_data', params: { market: 'AAAUSD' } }] })
-    for (let turns = 0; client.transport.writes.length < 2; turns++) {
-      stream.offer(wide(12_000, 100 + (turns % 2)))
+    for (let ticks = 0; client.transport.writes.length < 2; ticks++) {
+      stream.offer(wide(12_000, 100 + (ticks % 2)))
       clock.stall(2)
-      stream.clock.endTurn()
-      expect(turns).toBeLessThan(30)
+      stream.clock.endTick()
+      expect(ticks).toBeLessThan(30)
     }
     clock.workMilliseconds = 0
     const messages = client.readMessages()
@@ -229,16 +229,16 @@ describe('the SNAPSHOT of a large book', () => {
 
   test('unsubscribed while it is made or under way: the frame is finished, then comes the acknowledgement', () => {
     const entry = { type: 'market_data', params: { market: 'AAAUSD' } }
-    for (const turns of [1, 3, 20]) {
+    for (const ticks of [1, 3, 20]) {
       const { stream, clock } = bigStream()
       clock.workMilliseconds = 1.5
       const client = stream.connect({ kernelBytes: FRAGMENT_BYTES + 20 })
       client.receive({ type: 'subscribe', channels: [entry] })
-      for (let count = 0; count < turns; count++) clock.endTurn()
+      for (let count = 0; count < ticks; count++) clock.endTick()
       client.receive({ type: 'unsubscribe', channels: [entry] })
       client.receive({ type: 'subscribe', channels: [entry] })
       clock.workMilliseconds = 0
-      const snapshots = turns === 20 ? ['SNAPSHOT'] : []
+      const snapshots = ticks === 20 ? ['SNAPSHOT'] : []
       const first = client.readMessages()
       stream.clock.advance(2)
       const messages = [...first, ...client.readMessages()]

@@ -82,7 +82,7 @@ describe('a market that goes', () => {
     client.subscribe('AAAUSD market_data', 'AAAUSD execution_data')
     stream.clock.advance(1)
     stream.offer([{ side: BID, price: 100, amount: 7 }], [{ price: 100, amount: 3 }])
-    stream.clock.endTurn()
+    stream.clock.endTick()
     stream.removeMarket('AAAUSD')
     stream.clock.advance(1_000)
     expect(client.readMessages()).toEqual([ENDED('AAAUSD', 'market_data', 'execution_data')])

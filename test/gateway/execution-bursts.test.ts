@@ -33,7 +33,7 @@ function run(seed: number): { gaps: number; whole: number } {
       const executions = Array.from({ length: count }, () => ({ price: 100_000, amount: amount++ }))
       simulation.sequencers.get(symbol)?.offer({ type: 'update', changes: [], executions })
     }
-    if (random.chance(0.5)) simulation.clock.endTurn()
+    if (random.chance(0.5)) simulation.clock.endTick()
     else simulation.clock.advance(random.next() * 3)
     for (const { client, chance } of clients) {
       client.transport.flush()

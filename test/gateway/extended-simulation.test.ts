@@ -108,7 +108,7 @@ class Actor {
     return { type, params: { market, depth, interval_ms: interval, resume } }
   }
 
-  /** A punctual client reads in the turn in which it is written to. */
+  /** A punctual client reads in the tick in which it is written to. */
   #checkPace(text: string): void {
     if (!this.isPunctual) return
     const { channel, payload, stream } = JSON.parse(text)
@@ -204,7 +204,7 @@ function act(random: Random, actors: readonly Actor[]): void {
 /** Lets time pass, up to the next tick at most, so that a punctual client reads at the time it was written to. */
 function move(simulation: StreamSimulation, random: Random, actors: readonly Actor[]): void {
   const { clock } = simulation
-  if (random.chance(0.3)) clock.endTurn()
+  if (random.chance(0.3)) clock.endTick()
   else clock.settle()
   for (const actor of actors) actor.read()
   for (const actor of actors) actor.settled()

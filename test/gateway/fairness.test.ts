@@ -31,25 +31,25 @@ describe('a client with a thousand subscriptions', () => {
     clock.workMilliseconds = 2
     heavy.receive(everything)
     light.receive({ type: 'subscribe', channels: entries(['M101USD']) })
-    let lightTurns = 0
-    let heavyTurns = 0
-    for (let turn = 1; turn <= 300; turn++) {
-      stream.offer(change(100 + turn), [], 'M100USD')
+    let lightTicks = 0
+    let heavyTicks = 0
+    for (let tick = 1; tick <= 300; tick++) {
+      stream.offer(change(100 + tick), [], 'M100USD')
       clock.stall(2)
-      // The commit at the end of one turn, its messages before anything else at the end of the next.
-      clock.endTurn()
+      // The commit at the end of one tick, its messages before anything else at the end of the next.
+      clock.endTick()
       stream.writeOrder.length = 0
-      clock.endTurn()
-      expect(stream.writeOrder[0], `turn ${turn}`).toBe('current')
+      clock.endTick()
+      expect(stream.writeOrder[0], `tick ${tick}`).toBe('current')
       current.transport.flush()
       current.transport.drain()
       expect(current.taken()).toHaveLength(1)
-      if (lightTurns === 0 && light.transport.writes.length >= 3) lightTurns = turn
-      if (heavyTurns === 0 && heavy.transport.writes.length >= 2 + 2 * MARKETS.length) heavyTurns = turn
+      if (lightTicks === 0 && light.transport.writes.length >= 3) lightTicks = tick
+      if (heavyTicks === 0 && heavy.transport.writes.length >= 2 + 2 * MARKETS.length) heavyTicks = tick
     }
-    expect(lightTurns).toBeGreaterThan(0)
-    expect(lightTurns).toBeLessThan(4)
-    expect(heavyTurns).toBeGreaterThan(8)
+    expect(lightTicks).toBeGreaterThan(0)
+    expect(lightTicks).toBeLessThan(4)
+    expect(heavyTicks).toBeGreaterThan(8)
   })
 
   test('gets a tick in which all its markets move as one write', () => {
@@ -93,17 +93,17 @@ describe('a client with two hundred requests in one read', () => {
     current.subscribe('AAAUSD market_data')
     clock.workMilliseconds = 0.25
     for (let count = 0; count < 200; count++) heavy.receive({ type: 'subscription_list' })
-    let turns = 0
-    for (; heavy.transport.writes.length < 200; turns++) {
-      stream.offer(change(100 + turns))
+    let ticks = 0
+    for (; heavy.transport.writes.length < 200; ticks++) {
+      stream.offer(change(100 + ticks))
       clock.stall(2)
       const before = heavy.transport.writes.length
       stream.writeOrder.length = 0
-      clock.endTurn()
-      clock.endTurn()
+      clock.endTick()
+      clock.endTick()
       expect(stream.writeOrder).toContain('current')
       expect(heavy.transport.writes.length - before).toBeLessThanOrEqual(32)
     }
-    expect(turns).toBeGreaterThan(6)
+    expect(ticks).toBeGreaterThan(6)
   })
 })

@@ -222,7 +222,7 @@ describe('a peer that resets the connection', () => {
     for (let count = 0; count < 60; count++) {
       const socket = await open()
       socket.write(count % 3 === 0 ? `${HEAD}\r\n` : WITH_TOKEN)
-      for (let turn = 0; turn < count % 10; turn++) await new Promise((resolve) => setImmediate(resolve))
+      for (let tick = 0; tick < count % 10; tick++) await new Promise((resolve) => setImmediate(resolve))
       socket.resetAndDestroy()
     }
     await expect.poll(() => hub.sessions.size).toBe(1)

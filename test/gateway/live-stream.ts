@@ -128,7 +128,7 @@ export class LiveClient {
     this.session = stream.hub.open(this.transport, token)
   }
 
-  /** Hands over a message as the socket would, without ending the turn. */
+  /** Hands over a message as the socket would, without ending the tick. */
   receive(request: unknown): void {
     const text = typeof request === 'string' ? request : JSON.stringify(request)
     this.session.receive({ data: Buffer.from(text), isBinary: false })
@@ -262,7 +262,7 @@ export class LiveStream {
     this.clock.advance(1)
   }
 
-  /** Offers changes and executions without ending the turn. */
+  /** Offers changes and executions without ending the tick. */
   offer(changes: readonly LevelChange[], executions: readonly Execution[] = [], symbol = 'AAAUSD'): void {
     this.sequencers.get(symbol)?.offer({ type: 'update', changes, executions })
   }
@@ -274,7 +274,7 @@ export class LiveStream {
     this.clock.advance(1)
   }
 
-  /** Says that executions were missed, without ending the turn. */
+  /** Reports that executions were missed, without ending the tick. */
   miss(symbol = 'AAAUSD'): void {
     this.sequencers.get(symbol)?.offer({ type: 'missed', reason: 'the test says so' })
   }

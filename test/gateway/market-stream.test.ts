@@ -102,7 +102,7 @@ describe('between two ticks', () => {
     stream.update([{ side: BID, price: 90, amount: 5 }], [{ price: 1, amount: 1 }])
     stream.clock.advance(2)
     client.transport.drain()
-    // Committed at the end of this turn, before the hub comes to the connection that is woken up now.
+    // Committed at the end of this tick, before the hub comes to the connection that is woken up now.
     stream.offer(change(7), [{ price: 1, amount: 2 }])
     while (!client.transport.isReading) {
       client.transport.flush()

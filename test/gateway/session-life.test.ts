@@ -66,7 +66,7 @@ describe('requests that come fast', () => {
     clock.workMilliseconds = 2
     for (let count = 0; count < 8; count++) long.receive(LIST)
     short.receive(LIST)
-    for (let turn = 0; turn < 4; turn++) clock.endTurn()
+    for (let tick = 0; tick < 4; tick++) clock.endTick()
     expect(stream.writeOrder.indexOf('short')).toBe(1)
   })
 

@@ -86,7 +86,7 @@ function run(seed: number, { depth, steps, changing = false, losing = false }: R
     if (losing && random.chance(0.04)) simulation.offer(random.pick(MARKETS), random.chance(0.7) ? 'lost' : 'snapshot')
     if (changing && random.chance(0.02)) changeMarkets(simulation, random)
     if (random.chance(0.02)) simulation.clock.stepWall(random.integer(4_000) - 2_000)
-    if (random.chance(0.5)) simulation.clock.endTurn()
+    if (random.chance(0.5)) simulation.clock.endTick()
     else simulation.clock.advance(random.next() * 4)
     for (const actor of actors) read(actor, random)
     for (const [index, actor] of actors.entries()) {
@@ -188,7 +188,7 @@ function judge(simulation: StreamSimulation, { client, missedAfter }: Actor, cha
   const { transport, witness, unsubscribesAsked } = client
   // Who has not unsubscribed since, and whose markets do not go either, cannot still be there.
   if (!changing) expect(missedAfter).not.toBe(unsubscribesAsked)
-  // The mark, and what one turn or one answer may put on top of it.
+  // The high-water mark, and the bytes that one tick or one answer may add above it.
   expect(transport.queuedBytesMost).toBeLessThan(SETTINGS.outboxBytesMax + 66_000)
   for (const [market, truth] of simulation.truths) {
     const state = witness.state(market)

@@ -264,7 +264,7 @@ describe('executions missed', () => {
     const client = stream.connect()
     client.subscribe(EXECUTIONS)
     stream.offer([], trades(10))
-    stream.clock.endTurn()
+    stream.clock.endTick()
     stream.sequencers.get('AAAUSD')?.offer({ type: 'update', changes: [], executions: trades(10, 11) })
     stream.sequencers.get('AAAUSD')?.stop()
     expect(client.readMessages().map(({ payload }) => payload.amount)).toHaveLength(20)

@@ -120,7 +120,7 @@ describe('a connection over a real socket', () => {
     for (let before = -1; taken > before || written === taken; ) {
       before = taken
       for (let count = 0; count < 20; count++, written++) transport.write(frame, () => taken++)
-      for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+      for (let tick = 0; tick < 5; tick++) await new Promise((resolve) => setImmediate(resolve))
     }
     expect(transport.isSaturated).toBe(true)
     expect(taken).toBeLessThan(written)

@@ -63,7 +63,7 @@ describe('the embedded store', () => {
   const mark = (n: number) => sql`insert into mark values (${n})`.execute(db.tables())
   /** Resolves when all work that is ready in this process has run, so that a statement has been sent. */
   const underWay = async () => {
-    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+    for (let tick = 0; tick < 5; tick++) await new Promise((resolve) => setImmediate(resolve))
   }
   /** A promise with its resolve function. */
   const signal = () => {

@@ -59,7 +59,7 @@ async function failure(promise: Promise<unknown>): Promise<Error | undefined> {
 
 const one = (store: Db) => sql<{ n: number }>`select 1 as n`.execute(store.tables())
 
-async function turn(): Promise<void> {
+async function tick(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve))
 }
 
@@ -68,7 +68,7 @@ async function until(predicate: () => boolean): Promise<void> {
   const end = performance.now() + 30_000
   while (!predicate()) {
     if (performance.now() > end) throw new Error(`waited in vain for ${predicate}`)
-    await turn()
+    await tick()
   }
 }
 
@@ -248,9 +248,9 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
       }),
     )
     clock.advance(HEARTBEAT_MILLISECONDS)
-    await turn()
+    await tick()
     clock.advance(HEARTBEAT_ANSWER_MILLISECONDS_MAX)
-    await turn()
+    await tick()
     expect(store.available).toBe(false)
     expect(await failure(one(store))).toBeInstanceOf(StoreUnavailable)
     clock.advance(STATEMENT_MILLISECONDS_MAX - HEARTBEAT_MILLISECONDS - HEARTBEAT_ANSWER_MILLISECONDS_MAX)
@@ -290,7 +290,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
     const patient = failure(store.transaction(async () => undefined, { statementMillisecondsMax: 60_000 }))
     proxy.freeze()
     clock.advance(HEARTBEAT_MILLISECONDS)
-    await turn()
+    await tick()
     clock.advance(HEARTBEAT_ANSWER_MILLISECONDS_MAX)
     await until(() => !store.available)
     expect(store.turns.waiting).toBe(0)
@@ -380,7 +380,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
       })
     await readOnly('on')
     await until(() => !store.available)
-    await turn()
+    await tick()
     const refused = await failure(one(store))
     expect(refused).toBeInstanceOf(StoreUnavailable)
     expect(refused?.message).toContain('takes no writes')

@@ -130,7 +130,7 @@ describe('SampleClient', () => {
     const filler = 'x'.repeat(1024 * 1024)
     for (let index = 0; index < 30; index++) connection.send({ channel: 'filler', payload: { filler } })
     await begun
-    for (let turn = 0; turn < 500; turn++) await new Promise((resolve) => setImmediate(resolve))
+    for (let tick = 0; tick < 500; tick++) await new Promise((resolve) => setImmediate(resolve))
     expect(client.counts.messages).toBe(1)
     client.resume()
     await client.until('all of it', () => client.counts.messages === 32)

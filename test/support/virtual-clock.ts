@@ -15,7 +15,7 @@ export class VirtualClock implements Clock {
   #wallOffset: number
   #sequence = 0
   readonly #timers = new Set<PendingTimer>()
-  #endOfTurn: (() => void)[] = []
+  #endOfTick: (() => void)[] = []
 
   constructor(startWallMilliseconds = Date.UTC(2026, 0, 1)) {
     this.#wallOffset = startWallMilliseconds
@@ -37,8 +37,8 @@ export class VirtualClock implements Clock {
     return { cancel: () => void this.#timers.delete(timer) }
   }
 
-  endOfTurn(callback: () => void): void {
-    this.#endOfTurn.push(callback)
+  endOfTick(callback: () => void): void {
+    this.#endOfTick.push(callback)
   }
 
   /** Steps the wall clock without moving the monotonic one. */
@@ -46,20 +46,20 @@ export class VirtualClock implements Clock {
     this.#wallOffset += milliseconds
   }
 
-  /** Ends the current tick, and the ticks requested by its callbacks, up to `turnsMax`. */
-  settle(turnsMax = 1_000): void {
-    for (let turn = 0; this.#endOfTurn.length > 0; turn++) {
-      if (turn >= turnsMax) throw new Error(`the turn did not settle within ${turnsMax} turns`)
-      const callbacks = this.#endOfTurn
-      this.#endOfTurn = []
+  /** Ends the current tick, and the ticks requested by its callbacks, up to `ticksMax`. */
+  settle(ticksMax = 1_000): void {
+    for (let tick = 0; this.#endOfTick.length > 0; tick++) {
+      if (tick >= ticksMax) throw new Error(`callbacks were still requested after ${ticksMax} ticks`)
+      const callbacks = this.#endOfTick
+      this.#endOfTick = []
       for (const callback of callbacks) callback()
     }
   }
 
   /** Ends one tick only. */
-  endTurn(): void {
-    const callbacks = this.#endOfTurn
-    this.#endOfTurn = []
+  endTick(): void {
+    const callbacks = this.#endOfTick
+    this.#endOfTick = []
     for (const callback of callbacks) callback()
   }
 
@@ -110,7 +110,7 @@ export class VirtualClock implements Clock {
 
 /** Time does not advance, and ticks end as usual: for a node with real sockets. */
 export class NodeClock extends VirtualClock {
-  override endOfTurn(callback: () => void): void {
+  override endOfTick(callback: () => void): void {
     setImmediate(callback)
   }
 }

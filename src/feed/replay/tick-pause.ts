@@ -21,7 +21,7 @@ export class TickPause {
   constructor(clock: Clock, milliseconds: number, onOver: () => void) {
     this.#clock = clock
     this.#onOver = onOver
-    clock.endOfTurn(() => {
+    clock.endOfTick(() => {
       if (this.#isOver) return
       this.#earliestMilliseconds = clock.monotonicMilliseconds() + PAUSE_MILLISECONDS_MIN
       this.#wait(this.#isCutShort ? 0 : milliseconds)

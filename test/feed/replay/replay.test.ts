@@ -20,7 +20,7 @@ afterAll(() => folder.remove())
 /** Markets that trade at random for a while, lose their sources and get them back, and a recording of all they commit. */
 async function recordNoise(
   seed: number,
-  turns: number,
+  ticks: number,
 ): Promise<{ readonly line: MarketPipeline; readonly path: string }> {
   const path = folder.next()
   const line = new MarketPipeline(MARKETS)
@@ -32,10 +32,10 @@ async function recordNoise(
   }
   const writer = await openRecordingWriter({ path, header: HEADER, overwrites: true, clock, onFailure })
   const recorder = new CommitRecorder({ markets: MARKETS, bus, clock, writer })
-  for (let turn = 0; turn < turns; turn++) {
+  for (let tick = 0; tick < ticks; tick++) {
     for (let count = random.integer(4); count > 0; count--) {
       const market = random.integer(2)
-      line.offer(market, noiseEvent(random, noises[market]!, turn < 3))
+      line.offer(market, noiseEvent(random, noises[market]!, tick < 3))
     }
     if (random.chance(0.02)) recorder.writeKeyframe()
     // A wall clock that is set, both ways, is no business of a recording.
@@ -69,8 +69,8 @@ function noiseEvent(random: Random, noise: MarketNoise, begins: boolean): Market
 
 async function playOut(line: MarketPipeline, stepMilliseconds = 1): Promise<void> {
   const hasEnded = (reasons: readonly string[]) => reasons.at(-1)?.endsWith('has ended') === true
-  for (let turn = 0; !line.losses.every(hasEnded); turn++) {
-    if (turn > 200_000) throw new Error('the recording does not end')
+  for (let tick = 0; !line.losses.every(hasEnded); tick++) {
+    if (tick > 200_000) throw new Error('the recording does not end')
     await line.passTime(stepMilliseconds)
   }
 }
@@ -263,7 +263,7 @@ describe('a market of a recording', () => {
       ],
       1,
     )
-    for (let turn = 0; turn < 20; turn++) await line.passTime(1)
+    for (let tick = 0; tick < 20; tick++) await line.passTime(1)
     expect(emitted.map((events) => events.at(-1))).toEqual([
       {
         type: 'lost',
@@ -316,9 +316,9 @@ describe('a market of a recording', () => {
     const { path, line, source, fed, emitted } = await startedLine([ETH])
     const late: MarketEvent[] = []
     const joined = { market: BTC, venueSymbol: path, listener: (event: MarketEvent) => late.push(event) }
-    for (let turn = 0; turn < 3; turn++) await line.passTime(1_000)
+    for (let tick = 0; tick < 3; tick++) await line.passTime(1_000)
     source.add(joined)
-    for (let turn = 0; turn < 3; turn++) await line.passTime(1)
+    for (let tick = 0; tick < 3; tick++) await line.passTime(1)
     const levels = [
       { side: 0, price: 100, amount: 1_007 },
       { side: 1, price: 200, amount: 8 },
@@ -345,7 +345,7 @@ describe('a market of a recording', () => {
     source.rebuild(fed[0]!, 'a reader held another book')
     await line.passTime(500)
     expect(emitted[0]).toHaveLength(before)
-    for (let turn = 0; turn < 5; turn++) await line.passTime(500)
+    for (let tick = 0; tick < 5; tick++) await line.passTime(500)
     expect(emitted[0]!.slice(before).map(({ type }) => type)).toEqual(['snapshot', 'update'])
     await source.stop()
   })
@@ -380,7 +380,7 @@ describe('a market of a recording', () => {
       ['lost', 'snapshot'],
     ])
     await source.stop()
-    for (let turn = 0; turn < 5; turn++) await line.passTime(1_000)
+    for (let tick = 0; tick < 5; tick++) await line.passTime(1_000)
     expect(emitted.map(({ length }) => length)).toEqual([2, 2])
   })
 })

@@ -16,7 +16,7 @@ function pauseOn(clock: VirtualClock, milliseconds: number) {
   return { pause, over }
 }
 
-it('lasts a millisecond from the end of the turn at least, however early timers come', () => {
+it('lasts a millisecond from the end of the tick at least, however early timers come', () => {
   const clock = new HastyClock()
   const { over } = pauseOn(clock, 0)
   clock.advance(10)

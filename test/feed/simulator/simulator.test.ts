@@ -217,7 +217,7 @@ describe('a process that stalls', () => {
 })
 
 describe('rebuild and stop', () => {
-  it('emits the book as it is now, once, in a turn of its own', () => {
+  it('emits the book as it is now, once, in a tick of its own', () => {
     const clock = new VirtualClock()
     const { source, markets, events } = simulate(clock, { assets: ['BTC', 'ETH'] })
     clock.advance(30_000)
@@ -250,7 +250,7 @@ describe('rebuild and stop', () => {
   })
 
   it('calls no listener after stop, not even when stopped from inside one', async () => {
-    // Timers come so late that many events are due in the turn in which it is stopped.
+    // Timers come so late that many events are due in the tick in which it is stopped.
     const clock = new UnsteadyClock(1_000)
     const told: MarketEvent[] = []
     const listener = (event: MarketEvent) => {
