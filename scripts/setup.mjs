@@ -40,7 +40,7 @@ export function runNode(file, args = [], options = {}) {
   return result.status ?? 1
 }
 
-export const TYPESCRIPT = join(ROOT, 'node_modules/typescript/bin/tsc')
+export const TYPESCRIPT = join(ROOT, 'node_modules/typescript-native/bin/tsc')
 export const BIOME = join(ROOT, 'node_modules/@biomejs/biome/bin/biome')
 export const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs')
 export const TSX = join(ROOT, 'node_modules/tsx/dist/cli.mjs')
