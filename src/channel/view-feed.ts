@@ -81,9 +81,9 @@ export class ViewFeed {
   readonly #subscribers: [base: number, extended: number] = [0, 0]
   /** Only while there are extended subscriptions. */
   #digest: ViewDigest | undefined
-  /** Change version of the last commit, and of the last one before the current tick. */
+  /** Change version of the last commit, and of the last one that was fanned out. */
   #cursor: number
-  #tickStartCursor: number
+  #fannedOutCursor: number
   /** Whether an UPDATE of this tick is too long for one frame: its subscribers get it by catch-up. */
   #isOversized: [base: boolean, extended: boolean] = [false, false]
   readonly #conflated = new Map<number | string, Conflated>()
@@ -101,7 +101,7 @@ export class ViewFeed {
     this.#clock = clock
     this.#cursors = new Cursors(replica.market.symbol, 'market_data', view.depth)
     this.#cursor = view.changeVersion
-    this.#tickStartCursor = view.changeVersion
+    this.#fannedOutCursor = view.changeVersion
   }
 
   get subscriberCount(): number {
@@ -133,16 +133,21 @@ export class ViewFeed {
 
   /** Whether the current tick changed the view. */
   get hasMoved(): boolean {
-    return this.#cursor !== this.#tickStartCursor
+    return this.#cursor !== this.#fannedOutCursor
   }
 
-  /** Whether the frames of the tick come next for a subscriber whose last message named `cursor`. */
-  continues(encoding: Encoding, cursor: number): boolean {
-    return !this.#isOversized[encoding] && (encoding === BASE || cursor === this.#tickStartCursor)
+  /** Change version at the last fan-out. */
+  get fannedOutCursor(): number {
+    return this.#fannedOutCursor
+  }
+
+  /** Whether an UPDATE of the current tick is too long for one frame. */
+  isOversized(encoding: Encoding): boolean {
+    return this.#isOversized[encoding]
   }
 
   endTick(): void {
-    this.#tickStartCursor = this.#cursor
+    this.#fannedOutCursor = this.#cursor
     this.#isOversized = [false, false]
   }
 

@@ -76,6 +76,7 @@ export class AuditSubscriber implements Subscriber, OutboxOwner, LaggingParty {
   /** Whether everything up to the replica's version was sent and decoded. */
   get isCurrent(): boolean {
     if (this.#unread.length > 0 || this.#open !== undefined || this.#subscription === undefined) return false
+    this.#market.settle(this.#subscription)
     const { generation, delivered, states } = this.#subscription
     const { bit, place } = this.#market.channelOf('market_data')
     const state = states[place] as ChannelState

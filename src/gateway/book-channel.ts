@@ -5,7 +5,7 @@
  * was sent before.
  */
 import type { Clock, Timer } from '../base/clock.ts'
-import { EXTENDED } from '../channel/frame.ts'
+import { BASE, type Encoding, EXTENDED } from '../channel/frame.ts'
 import type { Replica, ViewCommit } from '../channel/replica.ts'
 import { NONE, ViewFeed } from '../channel/view-feed.ts'
 import type { Chunk } from './outbox.ts'
@@ -42,6 +42,8 @@ export class BookChannel implements MarketChannel {
   /** By depth. */
   readonly #views: Map<number, ViewFeed>
   readonly #lingerTimers = new Map<number, Timer>()
+  /** Version of the replica at the last fan-out. */
+  #fannedOutVersion: number
 
   constructor(options: BookChannelOptions) {
     const { replica, clock, place } = options
@@ -49,6 +51,7 @@ export class BookChannel implements MarketChannel {
     this.#replica = replica
     this.place = place
     this.bit = 1 << place
+    this.#fannedOutVersion = replica.version
     this.published = new ViewFeed(replica, replica.view, clock)
     this.#views = new Map([[replica.market.depth, this.published]])
   }
@@ -82,13 +85,12 @@ export class BookChannel implements MarketChannel {
     }
   }
 
-  /** Always: the version advances although a view may not change. */
-  get hasMoved(): boolean {
-    return true
+  isLeftToCatchUp(view: ViewFeed, encoding: Encoding): boolean {
+    return view.isOversized(encoding)
   }
 
   continues({ view, encoding }: MarketSubscription, state: ChannelState): boolean {
-    return !view.hasMoved || view.continues(encoding, state.cursor)
+    return encoding === BASE || !view.hasMoved || state.cursor === view.fannedOutCursor
   }
 
   advance({ view }: MarketSubscription, state: ChannelState): void {
@@ -96,7 +98,17 @@ export class BookChannel implements MarketChannel {
     if (view.hasMoved) state.cursor = view.view.changeVersion
   }
 
+  isAligned({ view, encoding }: MarketSubscription, state: ChannelState): boolean {
+    return encoding === BASE || state.cursor === view.view.changeVersion
+  }
+
+  settle({ view }: MarketSubscription, state: ChannelState): void {
+    state.position = this.#fannedOutVersion
+    state.cursor = view.fannedOutCursor
+  }
+
   endTick(): void {
+    this.#fannedOutVersion = this.#replica.version
     for (const view of this.#views.values()) view.endTick()
   }
 
@@ -163,8 +175,7 @@ export class BookChannel implements MarketChannel {
   /** Sends the one UPDATE that leads to the current version; nothing when no level differs. */
   #sendUpdate(subscription: MarketSubscription, state: ChannelState): CaughtUp | 'too-old' {
     const { version } = this.#replica
-    const { view, encoding } = subscription
-    const { outbox } = subscription.subscriber
+    const { view, encoding, outbox } = subscription
     if (state.position === version) {
       state.isDue = false
       return 'done'
@@ -184,8 +195,7 @@ export class BookChannel implements MarketChannel {
   }
 
   #sendSnapshot(subscription: MarketSubscription, state: ChannelState): CaughtUp {
-    const { view, encoding, laterThan } = subscription
-    const { outbox } = subscription.subscriber
+    const { view, encoding, outbox, laterThan } = subscription
     const snapshot = view.snapshot(encoding, laterThan)
     if (snapshot === undefined) return 'waiting'
     const message = view.snapshotMessage(encoding, snapshot, state.cursor)

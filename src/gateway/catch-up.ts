@@ -124,7 +124,8 @@ export class CatchUp {
 
   /** Sends what one subscription is owed; it is current then, except in the channels that wait for the market. */
   #catchUp({ market, subscription }: Entry): CaughtUp {
-    const { channels, states, subscriber } = subscription
+    market.settle(subscription)
+    const { channels, states, outbox } = subscription
     let delivered = 0
     let waiting: ChannelState | undefined
     for (const channel of market.channels) {
@@ -137,7 +138,7 @@ export class CatchUp {
     }
     if (waiting !== undefined) market.wait(subscription)
     subscription.delivered = delivered
-    subscription.generation = subscriber.outbox.generation
+    subscription.generation = outbox.generation
     return 'done'
   }
 

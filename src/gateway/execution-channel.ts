@@ -23,8 +23,8 @@ export class ExecutionChannel implements MarketChannel {
   readonly bit: number
   readonly place: number
   readonly #replica: Replica
-  /** Number of the last execution before the current tick. */
-  #tickStartNumber: number
+  /** Number of the last execution at the last fan-out. */
+  #fannedOutNumber: number
   /** Whether the tick had executions that the log does not hold: they are left to catch-up, which closes. */
   #isIncomplete = false
 
@@ -32,7 +32,7 @@ export class ExecutionChannel implements MarketChannel {
     this.place = place
     this.bit = 1 << place
     this.#replica = replica
-    this.#tickStartNumber = replica.executions.lastNumber
+    this.#fannedOutNumber = replica.executions.lastNumber
   }
 
   subscribe(_subscription: MarketSubscription, state: ChannelState, { resume }: ChannelParams): boolean {
@@ -63,26 +63,36 @@ export class ExecutionChannel implements MarketChannel {
     }
   }
 
-  get hasMoved(): boolean {
-    return this.#tickStartNumber !== this.#replica.executions.lastNumber
+  isLeftToCatchUp(): boolean {
+    return this.#isIncomplete
   }
 
   continues({ encoding }: MarketSubscription, state: ChannelState): boolean {
-    return !this.#isIncomplete && (encoding === BASE || state.cursor === this.#tickStartNumber)
+    return encoding === BASE || !this.#hasMoved || state.cursor === this.#fannedOutNumber
   }
 
   advance(_subscription: MarketSubscription, state: ChannelState): void {
+    if (!this.#hasMoved) return
     const { lastNumber } = this.#replica.executions
     state.position = lastNumber
     state.cursor = lastNumber
   }
 
+  isAligned({ encoding }: MarketSubscription, state: ChannelState): boolean {
+    return encoding === BASE || state.cursor === this.#replica.executions.lastNumber
+  }
+
+  settle(_subscription: MarketSubscription, state: ChannelState): void {
+    state.position = this.#fannedOutNumber
+    state.cursor = this.#fannedOutNumber
+  }
+
   endTick(): void {
-    this.#tickStartNumber = this.#replica.executions.lastNumber
+    this.#fannedOutNumber = this.#replica.executions.lastNumber
     this.#isIncomplete = false
   }
 
-  catchUp({ encoding, subscriber: { outbox } }: MarketSubscription, state: ChannelState): CaughtUp {
+  catchUp({ encoding, outbox }: MarketSubscription, state: ChannelState): CaughtUp {
     const { executions } = this.#replica
     while (state.position < executions.lastNumber) {
       if (outbox.isBlocked) return 'blocked'
@@ -101,5 +111,9 @@ export class ExecutionChannel implements MarketChannel {
       outbox.sendChunk({ frames: Buffer.concat(frames), messageCount: frames.length })
     }
     return outbox.isBlocked ? 'blocked' : 'done'
+  }
+
+  get #hasMoved(): boolean {
+    return this.#fannedOutNumber !== this.#replica.executions.lastNumber
   }
 }

@@ -43,6 +43,9 @@ type MarketState = (typeof MARKET_STATES)[number]
 
 const NOTHING: Chunk = { frames: Buffer.alloc(0), messageCount: 0 }
 
+/** Stands for the frames of a tick that are not fanned out. */
+const LEFT_TO_CATCH_UP: Chunk = { frames: Buffer.alloc(0), messageCount: 0 }
+
 export class MarketStream {
   readonly replica: Replica
   /** In the order of messages on the wire: the messages of a commit, and those of a catch-up. */
@@ -101,11 +104,13 @@ export class MarketStream {
   createSubscription(subscriber: Subscriber, encoding: Encoding): MarketSubscription {
     return {
       subscriber,
+      outbox: subscriber.outbox,
       encoding,
       channels: 0,
       delivered: 0,
       throttled: 0,
       generation: 0,
+      isAligned: false,
       states: this.channels.map(() => undefined),
       view: this.#book.published,
       holdsBook: false,
@@ -121,6 +126,7 @@ export class MarketStream {
   /** Adds a channel to a subscription. Returns whether it continues from the cursor in `params.resume`. */
   subscribe(subscription: MarketSubscription, channel: MarketChannel, params: ChannelParams): boolean {
     const { intervalMilliseconds = 0 } = params
+    this.settle(subscription)
     const state: ChannelState = { position: NONE, cursor: NONE, isDue: true }
     const resumes = channel.subscribe(subscription, state, params)
     subscription.states[channel.place] = state
@@ -139,6 +145,7 @@ export class MarketStream {
 
   /** Removes a channel from a subscription, which is kept without channels until it is removed. */
   unsubscribe(subscription: MarketSubscription, channel: MarketChannel): void {
+    this.settle(subscription)
     if ((subscription.throttled & channel.bit) !== 0) this.#throttle.remove(subscription, channel)
     subscription.channels &= ~channel.bit
     subscription.delivered &= ~channel.bit
@@ -161,29 +168,33 @@ export class MarketStream {
 
   /** Hands the chunks of the tick to all current subscriptions; adds each outbox that has to be flushed, once. */
   fanOut(outboxes: Outbox[]): void {
-    const moved = this.channels.filter(({ hasMoved }) => hasMoved)
     // Nearly all subscriptions have the view of the one before: its chunks are looked up once.
     let view: ViewFeed | undefined
     let chunks: (Chunk | undefined)[] = []
     for (const subscription of this.#subscriptions) {
-      const { outbox } = subscription.subscriber
-      if (outbox.isBlocked || subscription.generation !== outbox.generation) continue
-      const bits = subscription.delivered & ~subscription.throttled
-      if (!advance(moved, subscription, bits)) {
-        subscription.subscriber.owe(subscription)
+      const { outbox } = subscription
+      // A blocked outbox is of a later generation than every subscription.
+      if (subscription.generation !== outbox.generation) {
+        if (subscription.isAligned) this.settle(subscription)
         continue
       }
       if (subscription.view !== view) {
         view = subscription.view
         chunks = this.#chunksOf(view)
       }
+      const bits = subscription.delivered & ~subscription.throttled
       const place = 2 * bits + subscription.encoding
       let chunk = chunks[place]
       if (chunk === undefined) {
         chunk = this.#join(view, subscription.encoding, bits)
         chunks[place] = chunk
       }
-      if (chunk.messageCount > 0 && outbox.add(chunk)) outboxes.push(outbox)
+      if (chunk === LEFT_TO_CATCH_UP || !(subscription.isAligned || this.#advance(subscription, bits))) {
+        this.settle(subscription)
+        subscription.subscriber.owe(subscription)
+      } else if (chunk.messageCount > 0 && outbox.add(chunk)) {
+        outboxes.push(outbox)
+      }
     }
     this.#tickFrames = []
     this.#chunks.clear()
@@ -195,6 +206,16 @@ export class MarketStream {
   /** Sends what changed in these intervals (milliseconds) to the subscriptions that are throttled to them. */
   fanOutThrottled(intervals: ReadonlySet<number>, outboxes: Outbox[]): void {
     this.#throttle.fanOut(intervals, this.channels, outboxes)
+  }
+
+  /** Sets the states of an aligned subscription, which is not aligned until the next fan-out. */
+  settle(subscription: MarketSubscription): void {
+    if (!subscription.isAligned) return
+    subscription.isAligned = false
+    const bits = subscription.delivered & ~subscription.throttled
+    for (const channel of this.channels) {
+      if ((bits & channel.bit) !== 0) channel.settle(subscription, subscription.states[channel.place] as ChannelState)
+    }
   }
 
   /** True while a SNAPSHOT or a digest is made in slices: `work` is then to be called once per tick. */
@@ -210,8 +231,9 @@ export class MarketStream {
 
   /** What a heartbeat of the extended protocol reports about a subscribed book, if its digest is known. */
   bookStatus(subscription: MarketSubscription): string | undefined {
-    const isCurrent = subscription.generation === subscription.subscriber.outbox.generation
+    const isCurrent = subscription.generation === subscription.outbox.generation
     if (!isCurrent || (subscription.delivered & this.#book.bit) === 0) return undefined
+    this.settle(subscription)
     const state = subscription.states[this.#book.place] as ChannelState
     return this.#book.statusText(subscription, state, this.#stateSinceMilliseconds)
   }
@@ -242,7 +264,21 @@ export class MarketStream {
     return chunks
   }
 
+  /** Whether the frames of the tick come next for these channels of a subscription; then they are noted as sent. */
+  #advance(subscription: MarketSubscription, bits: number): boolean {
+    const { states } = subscription
+    const channels = this.channels.filter(({ bit }) => (bits & bit) !== 0)
+    const state = ({ place }: MarketChannel) => states[place] as ChannelState
+    if (!channels.every((channel) => channel.continues(subscription, state(channel)))) return false
+    for (const channel of channels) channel.advance(subscription, state(channel))
+    subscription.isAligned = channels.every((channel) => channel.isAligned(subscription, state(channel)))
+    return true
+  }
+
   #join(view: ViewFeed, encoding: Encoding, bits: number): Chunk {
+    for (const channel of this.channels) {
+      if ((bits & channel.bit) !== 0 && channel.isLeftToCatchUp(view, encoding)) return LEFT_TO_CATCH_UP
+    }
     const joined: Buffer[] = []
     for (const tickFrame of this.#tickFrames) {
       if ((tickFrame.bit & bits) === 0 || (tickFrame.view !== undefined && tickFrame.view !== view)) continue
@@ -290,19 +326,6 @@ export class MarketStream {
     this.#isDirty = true
     this.#options.onDirty(this)
   }
-}
-
-/** Whether the frames of the tick come next for all these channels of a subscription; then they are noted as sent. */
-function advance(moved: readonly MarketChannel[], subscription: MarketSubscription, bits: number): boolean {
-  const { states } = subscription
-  for (const channel of moved) {
-    if ((bits & channel.bit) === 0) continue
-    if (!channel.continues(subscription, states[channel.place] as ChannelState)) return false
-  }
-  for (const channel of moved) {
-    if ((bits & channel.bit) !== 0) channel.advance(subscription, states[channel.place] as ChannelState)
-  }
-  return true
 }
 
 function stateOf({ live, hasBook }: Replica): MarketState {

@@ -39,6 +39,8 @@ export interface ChannelState {
 
 export interface MarketSubscription {
   readonly subscriber: Subscriber
+  /** That of the subscriber: fan-out visits every subscription, and one object less. */
+  readonly outbox: Outbox
   readonly encoding: Encoding
   /** Channels subscribed, as bits. */
   channels: number
@@ -48,6 +50,11 @@ export interface MarketSubscription {
   throttled: number
   /** That of the outbox when the subscription was last current. */
   generation: number
+  /**
+   * Whether the channels in `delivered` that are not throttled were sent everything up to the last fan-out. Their entries
+   * in `states` are then not kept: `MarketStream.settle` sets them.
+   */
+  isAligned: boolean
   /** By place of the channel in its market; undefined where it was never subscribed. */
   readonly states: (ChannelState | undefined)[]
   /** The view of market_data; the published one until another depth is subscribed. */
@@ -104,12 +111,17 @@ export interface MarketChannel {
     hasSubscribers: readonly [base: boolean, extended: boolean],
     frames: TickFrame[],
   ): void
-  /** Whether the tick has something for the channel; `continues` and `advance` are called only then. */
-  readonly hasMoved: boolean
-  /** Whether the frames of the tick come next for a current subscription. */
+  /** Whether the frames of the tick cannot be fanned out: catch-up sends what its subscriptions are owed. */
+  isLeftToCatchUp(view: ViewFeed, encoding: Encoding): boolean
+  /** Whether the frames of the tick come next for a current subscription, which is not aligned. */
   continues(subscription: MarketSubscription, state: ChannelState): boolean
   /** Notes that the frames of the tick were sent. */
   advance(subscription: MarketSubscription, state: ChannelState): void
+  /** Whether the state of a subscription is what `settle` would set after this tick. */
+  isAligned(subscription: MarketSubscription, state: ChannelState): boolean
+  /** Sets the state of a subscription that was sent everything up to the last fan-out. */
+  settle(subscription: MarketSubscription, state: ChannelState): void
+  /** Ends the tick: everything up to now was fanned out. */
   endTick(): void
   /**
    * Sends a lagging subscription what it is owed. `waiting`: the state of an earlier channel of the market that waits.

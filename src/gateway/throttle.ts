@@ -47,8 +47,7 @@ export class Throttle {
     const chunk = channel.conflate?.(group)
     if (chunk === undefined || chunk === 'unchanged') return
     for (const subscription of group.subscriptions) {
-      const { subscriber, generation, delivered } = subscription
-      const { outbox } = subscriber
+      const { subscriber, outbox, generation, delivered } = subscription
       const state = subscription.states[channel.place] as ChannelState
       if (state.cursor === group.cursor) continue
       const isCurrent = !outbox.isBlocked && generation === outbox.generation && (delivered & channel.bit) !== 0

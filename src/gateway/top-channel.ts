@@ -25,9 +25,10 @@ export class TopChannel implements MarketChannel {
   readonly place: number
   readonly #replica: Replica
   readonly #cursors: Cursors
-  /** Version that made the current top, and the one before the current tick. */
+  /** Version that made the current top, and the one at the last fan-out; number of the top at the last fan-out. */
   #cursor: number
-  #tickStartCursor: number
+  #fannedOutCursor: number
+  #fannedOutNumber: number
   /** The last frame of each encoding. */
   readonly #cached: [base: CachedFrame | undefined, extended: CachedFrame | undefined] = [undefined, undefined]
 
@@ -37,7 +38,8 @@ export class TopChannel implements MarketChannel {
     this.#replica = replica
     this.#cursors = new Cursors(replica.market.symbol, this.type, 0)
     this.#cursor = replica.topVersion
-    this.#tickStartCursor = this.#cursor
+    this.#fannedOutCursor = this.#cursor
+    this.#fannedOutNumber = replica.topNumber
   }
 
   subscribe(_subscription: MarketSubscription, state: ChannelState, { resume }: ChannelParams): boolean {
@@ -66,27 +68,38 @@ export class TopChannel implements MarketChannel {
     this.#cursor = this.#replica.topVersion
   }
 
-  get hasMoved(): boolean {
-    return this.#cursor !== this.#tickStartCursor
+  isLeftToCatchUp(): boolean {
+    return false
   }
 
   continues({ encoding }: MarketSubscription, state: ChannelState): boolean {
-    return encoding === BASE || state.cursor === this.#tickStartCursor
+    return encoding === BASE || !this.#hasMoved || state.cursor === this.#fannedOutCursor
   }
 
   advance(_subscription: MarketSubscription, state: ChannelState): void {
+    if (!this.#hasMoved) return
     state.position = this.#replica.topNumber
     state.cursor = this.#cursor
   }
 
+  isAligned({ encoding }: MarketSubscription, state: ChannelState): boolean {
+    return encoding === BASE || state.cursor === this.#cursor
+  }
+
+  settle(_subscription: MarketSubscription, state: ChannelState): void {
+    state.position = this.#fannedOutNumber
+    state.cursor = this.#fannedOutCursor
+  }
+
   endTick(): void {
-    this.#tickStartCursor = this.#cursor
+    this.#fannedOutCursor = this.#cursor
+    this.#fannedOutNumber = this.#replica.topNumber
   }
 
   /** The first top waits as a SNAPSHOT does; later ones wait for the book, unless the book waits for a source. */
   catchUp(subscription: MarketSubscription, state: ChannelState, waitingBook: ChannelState | undefined): CaughtUp {
     const { live, isCrossed, topNumber, topVersion } = this.#replica
-    const { encoding, subscriber } = subscription
+    const { encoding, outbox } = subscription
     const isFirst = state.position === NONE
     if (isCrossed || (isFirst && !live)) return 'waiting'
     const bookWaitsForSource = !live && waitingBook?.position === NONE
@@ -97,8 +110,8 @@ export class TopChannel implements MarketChannel {
     const frame = this.#frame(encoding, state.cursor, isFirst ? 0 : topNumber - state.position)
     state.position = topNumber
     state.cursor = topVersion
-    subscriber.outbox.sendChunk({ frames: frame, messageCount: 1 })
-    return subscriber.outbox.isBlocked ? 'blocked' : 'done'
+    outbox.sendChunk({ frames: frame, messageCount: 1 })
+    return outbox.isBlocked ? 'blocked' : 'done'
   }
 
   groupView(): undefined {
@@ -112,6 +125,10 @@ export class TopChannel implements MarketChannel {
     group.cursor = topVersion
     if (topNumber === position || group.subscriptions.size === 0) return 'unchanged'
     return { frames: this.#frame(EXTENDED, cursor, topNumber - position), messageCount: 1 }
+  }
+
+  get #hasMoved(): boolean {
+    return this.#cursor !== this.#fannedOutCursor
   }
 
   /** The current top, for a subscriber whose previous message named `prevCursor`. */
