@@ -126,7 +126,6 @@ export class MarketStream {
   /** Adds a channel to a subscription. Returns whether it continues from the cursor in `params.resume`. */
   subscribe(subscription: MarketSubscription, channel: MarketChannel, params: ChannelParams): boolean {
     const { intervalMilliseconds = 0 } = params
-    this.settle(subscription)
     const state: ChannelState = { position: NONE, cursor: NONE, isDue: true }
     const resumes = channel.subscribe(subscription, state, params)
     subscription.states[channel.place] = state

@@ -185,6 +185,23 @@ describe('unsubscribe', () => {
     }
   })
 
+  test('a SNAPSHOT after it is strictly later than the UPDATEs before it', () => {
+    const { stream, client } = liveClient()
+    client.subscribe(BOOK)
+    for (let round = 0; round < 3; round++) {
+      stream.update(bid(100, 20 + round))
+      stream.update(bid(100, 12 + round))
+      const update = client.readMessages().at(-1)
+      expect(update?.payload.type).toBe('UPDATE')
+      client.unsubscribe(BOOK)
+      client.receive({ type: 'subscribe', channels: [asEntry(BOOK)] })
+      stream.clock.advance(2)
+      const [, snapshot] = client.readMessages()
+      expect(snapshot?.payload.type).toBe('SNAPSHOT')
+      expect(String(snapshot?.payload.time) > String(update?.payload.time)).toBe(true)
+    }
+  })
+
   test('without a sequencer for a later commit, the same SNAPSHOT is sent again', () => {
     const { stream, client } = liveClient()
     client.subscribe(BOOK)
