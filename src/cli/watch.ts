@@ -151,10 +151,10 @@ function ladderOutput(
       const left = Math.max(0, Math.ceil((down.retryAtMilliseconds - nowMilliseconds) / 1000))
       note = `${down.reason}, trying again ${left === 0 ? 'now' : `in ${left} s`} · Ctrl-C ends`
     }
-    // One line stays free for the cursor after the last newline.
+    // A pseudo-terminal without a size reports 0. One line stays free for the cursor after the last newline.
     const size = {
-      columns: stdout.columns ?? 80,
-      rows: (stdout.rows ?? 24) - 1,
+      columns: stdout.columns || 80,
+      rows: (stdout.rows || 24) - 1,
       ...(depth === undefined ? {} : { depth }),
     }
     screen.draw(ladder.lines(view, { host, isOpen, note, nowMilliseconds }, size, hasColors))

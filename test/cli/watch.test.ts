@@ -467,6 +467,15 @@ describe('watch on a terminal', () => {
     expect(run.stdout.text).not.toContain('102.00')
   })
 
+  it('takes a terminal that does not know its size for one of 80 by 24', async () => {
+    const run = watch([M, '--credentials', await startService()], { terminal: { columns: 0, rows: 0 } })
+    const connection = await service.connection(0)
+    connection.send(BOOK)
+    await connection.received()
+    run.clock.advance(50)
+    expect(run.stdout.text).toContain('102.00')
+  })
+
   it('shows the state of the connection while it is not connected', async () => {
     const run = watch([M, '--credentials', await startService()], { terminal: { columns: 100, rows: 24 } })
     const connection = await service.connection(0)
