@@ -71,7 +71,7 @@ export function restSuite(targets: () => ExampleTargets): void {
       await run('openapi-typescript', document, '--output', join(folder, 'api.d.ts'))
       const strict = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess', '--skipLibCheck']
       const modules = ['--module', 'nodenext', '--target', 'es2023', '--types', 'node']
-      await run('tsc', '--noEmit', '--allowImportingTsExtensions', ...strict, ...modules, program)
+      await run('tsc', '--ignoreConfig', '--noEmit', '--allowImportingTsExtensions', ...strict, ...modules, program)
       const lines = (await run('tsx', program, target.credentialsPath)).trim().split('\n')
       const expected = [
         `^account ${UUID} is PENDING$`,
