@@ -104,8 +104,10 @@ async function watch(market: string, options: WatchOptions, environment: Command
     onDown: ({ reason, code, retryInMilliseconds }) => output.onDown(reason, code, retryInMilliseconds),
   })
   const host = new URL(credentials.wsUrl).host
-  const isTerminal = environment.stdout.isTTY === true && environment.variables.TERM !== 'dumb'
-  const output = isTerminal
+  const { stdout, variables } = environment
+  // A pseudo-terminal without a size reports 0 columns.
+  const canDraw = stdout.isTTY === true && stdout.columns !== 0 && variables.TERM !== 'dumb'
+  const output = canDraw
     ? ladderOutput(view, host, options, environment)
     : lineOutput(view, host, options, environment, client)
   const stop = (): void => client.stop()
@@ -151,10 +153,10 @@ function ladderOutput(
       const left = Math.max(0, Math.ceil((down.retryAtMilliseconds - nowMilliseconds) / 1000))
       note = `${down.reason}, trying again ${left === 0 ? 'now' : `in ${left} s`} · Ctrl-C ends`
     }
-    // A pseudo-terminal without a size reports 0. One line stays free for the cursor after the last newline.
+    // One line stays free for the cursor after the last newline.
     const size = {
-      columns: stdout.columns || 80,
-      rows: (stdout.rows || 24) - 1,
+      columns: stdout.columns ?? 80,
+      rows: (stdout.rows ?? 24) - 1,
       ...(depth === undefined ? {} : { depth }),
     }
     screen.draw(ladder.lines(view, { host, isOpen, note, nowMilliseconds }, size, hasColors))

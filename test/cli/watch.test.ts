@@ -467,15 +467,6 @@ describe('watch on a terminal', () => {
     expect(run.stdout.text).not.toContain('102.00')
   })
 
-  it('takes a terminal that does not know its size for one of 80 by 24', async () => {
-    const run = watch([M, '--credentials', await startService()], { terminal: { columns: 0, rows: 0 } })
-    const connection = await service.connection(0)
-    connection.send(BOOK)
-    await connection.received()
-    run.clock.advance(50)
-    expect(run.stdout.text).toContain('102.00')
-  })
-
   it('shows the state of the connection while it is not connected', async () => {
     const run = watch([M, '--credentials', await startService()], { terminal: { columns: 100, rows: 24 } })
     const connection = await service.connection(0)
@@ -490,8 +481,10 @@ describe('watch on a terminal', () => {
     expect(run.stdout.text).toContain(LEAVE)
   })
 
-  it('prints lines on a dumb terminal', async () => {
-    const options = { terminal: { columns: 100, rows: 24 }, variables: { TERM: 'dumb' } }
+  it.each([
+    ['dumb terminal', { terminal: { columns: 100, rows: 24 }, variables: { TERM: 'dumb' } }],
+    ['terminal without a size', { terminal: { columns: 0, rows: 0 } }],
+  ])('prints lines on a %s', async (_name, options) => {
     const run = watch([M, '--credentials', await startService()], options)
     ;(await service.connection(0)).send(BOOK)
     await untilLine(run, 'snapshot BTCUSD')
