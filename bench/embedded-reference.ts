@@ -5,10 +5,10 @@
 import { once } from 'node:events'
 import type { Clock } from '../src/base/clock.ts'
 import { startThread } from '../src/base/thread.ts'
-import { CallerSession, type StatementOutcome } from '../src/store/caller-session.ts'
+import { CallerConnection, type StatementOutcome } from '../src/store/caller-connection.ts'
 import { STATEMENT_MILLISECONDS_MAX } from '../src/store/db.ts'
+import { Semaphore } from '../src/store/semaphore.ts'
 import { createQueries, type Queries } from '../src/store/sql.ts'
-import { TurnQueue } from '../src/store/turn-queue.ts'
 import type { ReferenceRequest } from './embedded-reference-thread.ts'
 
 export interface Reference extends Queries {
@@ -19,7 +19,7 @@ export interface Reference extends Queries {
 export async function openReference(folder: string, clock: Clock): Promise<Reference> {
   const thread = startThread('./embedded-reference-thread', import.meta.url, { workerData: folder })
   await once(thread, 'message')
-  const turns = new TurnQueue(clock)
+  const semaphore = new Semaphore(clock)
   let answer: (outcome: StatementOutcome) => void = () => undefined
   thread.on('message', (outcome: StatementOutcome) => answer(outcome))
   const connection = {
@@ -32,13 +32,13 @@ export async function openReference(folder: string, clock: Clock): Promise<Refer
         thread.postMessage({ text, parameters } satisfies ReferenceRequest)
       })
     },
-    giveBack: async () => turns.pass(),
+    giveBack: async () => semaphore.release(),
   }
   const queries = createQueries(async ({ statementMillisecondsMax }) => {
     const patienceMilliseconds = statementMillisecondsMax ?? STATEMENT_MILLISECONDS_MAX
     const deadlineMilliseconds = clock.monotonicMilliseconds() + patienceMilliseconds
-    await turns.take(patienceMilliseconds)
-    return new CallerSession({
+    await semaphore.acquire(patienceMilliseconds)
+    return new CallerConnection({
       connection,
       clock,
       deadlineMilliseconds,

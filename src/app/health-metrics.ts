@@ -190,8 +190,8 @@ function observeStore({ registry, db, storeClock }: HealthOptions): void {
     labelNames: ['state'],
     registers,
     collect() {
-      this.set({ state: 'taken' }, db.turns.taken)
-      this.set({ state: 'waiting' }, db.turns.waiting)
+      this.set({ state: 'taken' }, db.connections.inUse)
+      this.set({ state: 'waiting' }, db.connections.waiting)
     },
   })
   const seconds = new Histogram({

@@ -43,7 +43,7 @@ export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addre
   readonly issuesTokens: boolean
   /** The setting `http.public_url`. */
   readonly publicUrl: string
-  readonly gateway: Pick<Gateway, 'upgrade' | 'judge'>
+  readonly gateway: Pick<Gateway, 'upgrade' | 'check'>
   /** Each declares the operations of one module of the REST API. */
   readonly modules: readonly ModuleRoutes[]
   /** The live ladder of the demo; absent = a browser gets a page with links. */
@@ -147,7 +147,7 @@ function registerStreamPath(
 ): void {
   app.get('/', async (request, reply) => {
     if (request.headers.authorization !== undefined) {
-      const refusal = await gateway.judge(request.raw)
+      const refusal = await gateway.check(request.raw)
       if (refusal !== undefined) throw refusal
     } else if (wantsPage(request.raw)) {
       const { html, policy } = demoPage?.pageFor(request.raw) ?? LINKS

@@ -63,7 +63,7 @@ export class BookChecker {
   }
 
   onSnapshot(payload: Payload, nowMilliseconds: number): void {
-    this.#judgeBookTime(payload.time)
+    this.#checkBookTime(payload.time)
     this.#book = new ClientBook()
     for (const side of BOOK_SIDES) {
       for (const level of this.#readSide(side, payload)) {
@@ -71,11 +71,11 @@ export class BookChecker {
         else this.#book.set(side, level.price, level.amount)
       }
     }
-    this.#judgeBook(this.#book, nowMilliseconds)
+    this.#checkBook(this.#book, nowMilliseconds)
   }
 
   onUpdate(payload: Payload, nowMilliseconds: number): void {
-    this.#judgeBookTime(payload.time)
+    this.#checkBookTime(payload.time)
     const book = this.#book
     if (book === undefined) this.#report('update-before-snapshot', `UPDATE of ${JSON.stringify(payload.time)}`)
     for (const side of BOOK_SIDES) {
@@ -85,11 +85,11 @@ export class BookChecker {
     }
     if (BOOK_SIDES.every((side) => levelList(payload[side])?.length === 0))
       this.#report('update-empty', `UPDATE of ${JSON.stringify(payload.time)}`)
-    if (book !== undefined) this.#judgeBook(book, nowMilliseconds)
+    if (book !== undefined) this.#checkBook(book, nowMilliseconds)
   }
 
   onTop(payload: Payload, nowMilliseconds: number): void {
-    this.#judgeTopTime(payload)
+    this.#checkTopTime(payload)
     if (payload.type !== 'TOP_OF_BOOK')
       this.#report('field-missing', `top of book type is ${JSON.stringify(payload.type)}`)
     const best: Record<BookSide, WireLevel | undefined> = { bids: undefined, asks: undefined }
@@ -110,7 +110,7 @@ export class BookChecker {
   }
 
   /** Reports once when the last top has been wrong for too long. */
-  judgeTop(nowMilliseconds: number): void {
+  checkTop(nowMilliseconds: number): void {
     if (this.#differsSince === undefined || nowMilliseconds - this.#differsSince < TOP_OVERDUE_MILLISECONDS) return
     const held = this.#book === undefined ? undefined : topText(bestOf(this.#book))
     this.#report(
@@ -121,7 +121,7 @@ export class BookChecker {
   }
 
   /** The first price and amount of a market determine the number of decimals. Exactly "0" is a removal, not a number. */
-  judgeDecimals(kind: 'price' | 'amount', text: string): void {
+  checkDecimals(kind: 'price' | 'amount', text: string): void {
     if (kind === 'amount' && text === '0') return
     const digits = fractionDigits(text)
     const known = this.#decimals[kind]
@@ -155,8 +155,8 @@ export class BookChecker {
         this.#report('number-form', `${side} ${JSON.stringify({ price, amount })}`)
         continue
       }
-      this.judgeDecimals('price', price)
-      this.judgeDecimals('amount', amount)
+      this.checkDecimals('price', price)
+      this.checkDecimals('amount', amount)
       const previous = levels.at(-1)
       if (seen.has(price)) this.#report('price-repeated', `${side} ${price}`)
       else if (previous !== undefined && !standsBefore(side, previous.price, price)) {
@@ -168,16 +168,16 @@ export class BookChecker {
     return levels
   }
 
-  #judgeBook(book: ClientBook, nowMilliseconds: number): void {
+  #checkBook(book: ClientBook, nowMilliseconds: number): void {
     const best = bestOf(book)
     if (book.isCrossed()) this.#report('crossed-book', topText(best))
-    this.judgeTop(nowMilliseconds)
+    this.checkTop(nowMilliseconds)
     const isTopRight = this.#top !== undefined && isSameTop(this.#top, best)
     if (!this.#isTopSubscribed || isTopRight) this.#differsSince = undefined
     else this.#differsSince ??= nowMilliseconds
   }
 
-  #judgeBookTime(time: unknown): void {
+  #checkBookTime(time: unknown): void {
     if (!isTimeText(time, 3)) {
       this.#report('time-form', `time is ${JSON.stringify(time)}`)
       return
@@ -187,7 +187,7 @@ export class BookChecker {
   }
 
   /** After a new subscription the same top may come again, with the instant it always had. */
-  #judgeTopTime({ timestamp }: Payload): void {
+  #checkTopTime({ timestamp }: Payload): void {
     if (!isTimeText(timestamp, 9)) {
       this.#report('time-form', `timestamp is ${JSON.stringify(timestamp)}`)
       return

@@ -31,7 +31,7 @@ export function examineFolder(folder: string): Finding {
     if (!hasCode(error, 'ENOENT')) return bad(name, `${path} cannot be read (${reasonOf(error)})`, 'see data_dir')
     const parent = existingParent(path)
     if (isWritable(parent)) return ok(name, `${path} does not exist yet: the first start makes it`)
-    return bad(name, `${path} cannot be made: ${parent} is not writable`, `create it, owned by the service's user`)
+    return bad(name, `${path} cannot be created: ${parent} is not writable`, `create it, owned by the service's user`)
   }
   if (!stats.isDirectory()) return bad(name, `${path} is not a folder`, 'name another data_dir')
   const problem = dataFolderProblem(path, stats)

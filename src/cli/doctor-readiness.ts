@@ -4,7 +4,7 @@ import { bad, type Finding, ok, warn } from './doctor-finding.ts'
 
 const NEXT_STEP = 'see its source, and the log of the service'
 
-export function judgeReadiness({ ready, checks }: Readiness): Finding[] {
+export function readinessFindings({ ready, checks }: Readiness): Finding[] {
   const markets = checks.filter(({ name }) => /^market \S+$/.test(name))
   // Each source of a market with several has its own row.
   const sources = checks.filter(({ name }) => /^market \S+ source /.test(name))
@@ -15,13 +15,13 @@ export function judgeReadiness({ ready, checks }: Readiness): Finding[] {
     ready
       ? ok('readiness', `ready, ${live} markets live`)
       : bad('readiness', `not ready (${summary})`, 'it becomes ready when that is corrected; see its log'),
-    ...markets.flatMap((check) => judgeRow(check, 'not live')),
-    ...sources.flatMap((check) => judgeRow(check, 'not in the book')),
+    ...markets.flatMap((check) => findingsOfRow(check, 'not live')),
+    ...sources.flatMap((check) => findingsOfRow(check, 'not in the book')),
   ]
 }
 
 /** No finding for a row without a problem. */
-function judgeRow({ name, ok: isLive, detail }: ReadinessCheck, whenLost: string): Finding[] {
+function findingsOfRow({ name, ok: isLive, detail }: ReadinessCheck, whenLost: string): Finding[] {
   if (!isLive) return [warn(name, `${whenLost}: ${detail}`, NEXT_STEP)]
   return detail === 'ok' ? [] : [warn(name, `live; ${detail}`, NEXT_STEP)]
 }

@@ -25,7 +25,7 @@ import { examineCertificate, examineEncryptionKeyFile, examineFolder, examineOpe
 import { bad, type Finding, ok, reasonOf, warn } from './doctor-finding.ts'
 import { askLedger, examineLedger } from './doctor-ledger.ts'
 import { examineFreePort, examinePublicPort, operatorPort, publicPort } from './doctor-ports.ts'
-import { judgeReadiness } from './doctor-readiness.ts'
+import { readinessFindings } from './doctor-readiness.ts'
 import { examineSources } from './doctor-sources.ts'
 import {
   examineEncryption,
@@ -204,8 +204,11 @@ async function examineRunning(examination: Examination, holder: FolderHolder): P
   }
   return [
     ok('service', text),
-    ...(store ?? [...judgeStore(readiness), ...(issuesTokens(config) ? [await askSigningKeys(api, examination)] : [])]),
-    ...judgeReadiness(readiness),
+    ...(store ?? [
+      ...storeFindings(readiness),
+      ...(issuesTokens(config) ? [await askSigningKeys(api, examination)] : []),
+    ]),
+    ...readinessFindings(readiness),
     ...(await askAddressPools(api)),
     ...(store === undefined ? [await askLedger(api)] : []),
     ok('operator port', `${api.url}, answered by the service`),
@@ -214,7 +217,7 @@ async function examineRunning(examination: Examination, holder: FolderHolder): P
 }
 
 /** The state of an embedded store, as reported by the service that has it open. */
-function judgeStore({ checks }: Readiness): Finding[] {
+function storeFindings({ checks }: Readiness): Finding[] {
   const failed = checks.filter(({ name, ok: isWell }) => STORE_CHECKS.includes(name) && !isWell)
   if (failed.length === 0) return [ok('store', 'embedded, opened by the service, schema current')]
   return failed.map(({ detail }) => bad('store', detail, 'see the log of the service'))

@@ -40,7 +40,7 @@ export class HeartbeatChecker {
   }
 
   /** How late the next heartbeat is; undefined when it is not late, or was reported already. */
-  judge(nowMilliseconds: number): string | undefined {
+  check(nowMilliseconds: number): string | undefined {
     if (this.#since === undefined || this.#isLate) return undefined
     const allowed = this.#hasHeartbeat
       ? (this.#intervalMilliseconds ?? Infinity) * INTERVALS_MAX

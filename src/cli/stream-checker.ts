@@ -78,7 +78,7 @@ export class StreamChecker {
     } else {
       this.#onReply(message, text)
     }
-    this.#judgeHeartbeat()
+    this.#checkHeartbeat()
     return this.#found
   }
 
@@ -90,8 +90,8 @@ export class StreamChecker {
         this.#report('snapshot-missing', market, 'no SNAPSHOT on this connection')
       }
     }
-    for (const book of this.#books.values()) book.judgeTop(nowMilliseconds)
-    this.#judgeHeartbeat()
+    for (const book of this.#books.values()) book.checkTop(nowMilliseconds)
+    this.#checkHeartbeat()
     return this.#found
   }
 
@@ -185,7 +185,7 @@ export class StreamChecker {
       const number = payload[field]
       if (!isDecimal(number)) wrong.push(`${field} is ${JSON.stringify(number)}`)
       else if (isZero(number)) wrong.push(`${field} is zero`)
-      else book.judgeDecimals(field, number)
+      else book.checkDecimals(field, number)
     }
     if (!isTimeText(payload.executed_at, 3)) wrong.push(`executed_at is ${JSON.stringify(payload.executed_at)}`)
     if (wrong.length > 0) this.#report('execution-malformed', market, wrong.join(', '))
@@ -196,12 +196,12 @@ export class StreamChecker {
     if (!isTimeText(payload.timestamp, 9)) {
       this.#report('time-form', undefined, `heartbeat timestamp is ${JSON.stringify(payload.timestamp)}`)
     }
-    this.#judgeHeartbeat()
+    this.#checkHeartbeat()
     this.#heartbeat.onBeat(this.#now)
   }
 
-  #judgeHeartbeat(): void {
-    const late = this.#heartbeat.judge(this.#now)
+  #checkHeartbeat(): void {
+    const late = this.#heartbeat.check(this.#now)
     if (late !== undefined) this.#report('heartbeat-late', undefined, late)
   }
 

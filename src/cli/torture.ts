@@ -1,7 +1,7 @@
 /**
- * `tidegate torture`: a conformance server for the client of a customer. It plays what a service may do to a connection
- * (close codes, refused handshakes, changed markets, pauses) on the loopback interface and judges the client by what it
- * does on the wire alone; exit code 1 means a wrong reaction. It needs no store and no configuration.
+ * `tidegate torture`: a conformance server for clients of customers. On the loopback interface it does what a service may do
+ * to a connection (close codes, refused handshakes, changed markets, pauses) and checks the reaction of the client on the
+ * wire; exit code 1 means a wrong reaction. It needs no store and no configuration.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError } from 'commander'
@@ -10,12 +10,11 @@ import { positiveInteger } from './option-values.ts'
 import { printable } from './styled-line.ts'
 import { CLIENT_ID } from './torture/client-id.ts'
 import { ClientProcess } from './torture/client-process.ts'
+import { ScenarioDriver } from './torture/driver.ts'
 import { WRONG_REACTIONS } from './torture/reactions.ts'
-import { playScenarios, type ScenarioResult } from './torture/run.ts'
-import { SCENARIOS } from './torture/scenarios.ts'
+import { playScenarios, SCENARIOS, type ScenarioResult } from './torture/scenarios.ts'
 import { ScriptedMarkets } from './torture/scripted-markets.ts'
 import { TortureService } from './torture/service.ts'
-import { Stage } from './torture/stage.ts'
 
 interface TortureOptions {
   readonly credentials: string
@@ -71,20 +70,20 @@ async function torture(
 ): Promise<void> {
   const { clock, stdout, stderr } = environment
   const scenarios = SCENARIOS.filter(({ name }) => options.only?.includes(name) ?? true)
-  const service = new TortureService(new ScriptedMarkets(options.markets, clock), clock, () => stage.notify())
+  const service = new TortureService(new ScriptedMarkets(options.markets, clock), clock, () => driver.notify())
   const variables = { ...environment.variables, TIDEGATE_CREDENTIALS: options.credentials }
-  const client = command.length === 0 ? undefined : new ClientProcess(command, variables, clock, () => stage.notify())
+  const client = command.length === 0 ? undefined : new ClientProcess(command, variables, clock, () => driver.notify())
   const ask = (text: string) => stderr.write(`${text}\n`)
-  const stage = new Stage({ service, clock, pace: options.pace, client, ask })
+  const driver = new ScenarioDriver({ service, clock, pace: options.pace, client, ask })
   await service.listen(options.port)
-  const removeSignals = environment.onStopSignal(() => stage.stop())
+  const removeSignals = environment.onStopSignal(() => driver.stop())
   const results: ScenarioResult[] = []
   try {
     writeCredentials(options.credentials, service.credentials)
     stderr.write(
       `stream ${service.url.replace(/^http/, 'ws')}/ · tokens ${service.url}/oauth2/token · credentials ${options.credentials}\n`,
     )
-    await playScenarios(stage, scenarios, (result) => {
+    await playScenarios(driver, scenarios, (result) => {
       results.push(result)
       if (options.json !== true) stdout.write(resultText(result))
     })
@@ -100,10 +99,10 @@ async function torture(
   if (!ok) environment.setExitCode(1)
 }
 
-/** Replaces a file of an earlier run, and no other. */
+/** Writes the credentials file; overwrites only a file of an earlier run. */
 function writeCredentials(path: string, credentials: object): void {
   if (existsSync(path) && !isOurs(readFileSync(path, 'utf8'))) {
-    throw new Error(`${path} holds other credentials: give --credentials FILE a path that is free`)
+    throw new Error(`${path} contains other credentials: choose an unused path with --credentials FILE`)
   }
   writeFileSync(path, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 })
 }

@@ -90,7 +90,7 @@ export class PairSilence {
   }
 
   /** The verdict, if there is one; each suspicion is returned once. */
-  judge(now: number): SilenceVerdict | undefined {
+  check(now: number): SilenceVerdict | undefined {
     if (this.#contradicted !== undefined && now - this.#contradicted.at >= CONTRADICTED_MILLISECONDS) {
       return { kind: 'wrong', reason: `trades at ${this.#contradicted.price}, which the book does not show` }
     }
@@ -103,7 +103,7 @@ export class PairSilence {
     return { kind: 'suspicious', reason: `${what} for ${seconds} s` }
   }
 
-  /** When `judge` may return a verdict, unless a book message or a trade arrives before; Infinity = never. */
+  /** When `check` may return a verdict, unless a book message or a trade arrives before; Infinity = never. */
   get due(): number {
     const contradicted = this.#contradicted === undefined ? Infinity : this.#contradicted.at + CONTRADICTED_MILLISECONDS
     return Math.min(contradicted, this.#suspicionDue())

@@ -42,7 +42,7 @@ export class VenueTrades {
     const isFirstRepeat = this.#lastId === undefined && (isRepeat || this.#repeatsLastTrade)
     const passed: VenueTrade[] = []
     for (const trade of ordered) {
-      const missed = isFirstRepeat ? 'before' : this.#judge(trade, isRepeat)
+      const missed = isFirstRepeat ? 'before' : this.#classify(trade, isRepeat)
       if (missed === 'known') continue
       this.#lastId = trade.lastId
       this.#lastSeenId = trade.lastId
@@ -69,7 +69,7 @@ export class VenueTrades {
   }
 
   /** Whether a trade was seen before, is the next one, or follows missing ones (or is itself lost). */
-  #judge(trade: VenueTrade, isRepeat: boolean): 'known' | 'next' | { step: TradeStep; isLost: boolean } {
+  #classify(trade: VenueTrade, isRepeat: boolean): 'known' | 'next' | { step: TradeStep; isLost: boolean } {
     const known = this.#lastId
     const { firstId, lastId } = trade
     if (known === undefined || firstId === known + 1) return 'next'

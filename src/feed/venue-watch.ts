@@ -135,19 +135,19 @@ export class VenueWatch {
     this.#check?.timer.cancel()
     const now = clock.monotonicMilliseconds()
     const due = Math.min(silence.due, now + CHECK_MILLISECONDS_MAX)
-    this.#check = { due, timer: clock.schedule(Math.max(0, due - now), () => this.#judge(due)) }
+    this.#check = { due, timer: clock.schedule(Math.max(0, due - now), () => this.#checkSilence(due)) }
   }
 
-  #judge(due: number): void {
+  #checkSilence(due: number): void {
     const { clock, metrics, log, symbol, fail } = this.#options
     const now = clock.monotonicMilliseconds()
     this.#check = undefined
     if (now - due > LATE_MILLISECONDS) {
       const later = now + LATE_MILLISECONDS
-      this.#check = { due: later, timer: clock.schedule(LATE_MILLISECONDS, () => this.#judge(later)) }
+      this.#check = { due: later, timer: clock.schedule(LATE_MILLISECONDS, () => this.#checkSilence(later)) }
       return
     }
-    const verdict = this.#silence?.judge(now)
+    const verdict = this.#silence?.check(now)
     if (verdict === undefined) {
       this.#plan()
       return

@@ -50,7 +50,7 @@ export interface Gateway {
   /** Handles an upgrade request. `clientAddress`: the peer's, as the listener determined it. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, clientAddress: string): void
   /** Runs the checks from the token on for a request without upgrade; undefined when all pass. */
-  judge(request: IncomingMessage): Promise<Problem | undefined>
+  check(request: IncomingMessage): Promise<Problem | undefined>
   /** Refuses new connections and closes the open ones, spread over `seconds`; resolves when none is left. */
   drain(seconds: number): Promise<void>
   /** Cuts the remaining connections. */
@@ -114,7 +114,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         refuse(socket, new Problem('internal', 'an error on our side; quote request_id'), clock)
       })
     },
-    async judge(request) {
+    async check(request) {
       const identity = await authenticate(request, context)
       return identity instanceof Problem ? identity : refuseAdmission(identity, context)
     },

@@ -118,11 +118,11 @@ export function parseRequest(data: Buffer, isBinary: boolean, rules: RequestRule
   }
   if (!channels.every(isObject)) return whole('MALFORMED_REQUEST', 'every entry of channels must be an object', length)
   const echoes = entryEchoes(text)
-  const judge = judgeMarkets(rules)
+  const checkMarket = checkMarkets(rules)
   return {
     type,
     entries: channels.map((sent, index) => {
-      return { echo: echoes[index] as string, meaning: readEntry(sent, judge, rules.extended) }
+      return { echo: echoes[index] as string, meaning: readEntry(sent, checkMarket, rules.extended) }
     }),
   }
 }
@@ -142,10 +142,10 @@ function entryEchoes(request: string): string[] {
 }
 
 /** Why a symbol is rejected; undefined when it is that of a market. */
-type JudgeMarket = (symbol: string) => EntryProblem | undefined
+type CheckMarket = (symbol: string) => EntryProblem | undefined
 
 /** For one request. Only the first unknown market is answered with the list, which would otherwise multiply the reply. */
-function judgeMarkets({ isMarket, marketList }: RequestRules): JudgeMarket {
+function checkMarkets({ isMarket, marketList }: RequestRules): CheckMarket {
   let isListed = false
   return (symbol) => {
     if (isMarket(symbol)) return undefined
@@ -157,7 +157,7 @@ function judgeMarkets({ isMarket, marketList }: RequestRules): JudgeMarket {
 
 function readEntry(
   sent: Readonly<Record<string, unknown>>,
-  judgeMarket: JudgeMarket,
+  checkMarket: CheckMarket,
   extended: ExtendedRules | undefined,
 ): ChannelKey | EntryProblem {
   const type = sent.type
@@ -167,14 +167,14 @@ function readEntry(
   }
   const channel = type as ChannelType
   return CHANNELS[channel].perMarket
-    ? readMarketParams(channel, sent.params, judgeMarket, extended)
+    ? readMarketParams(channel, sent.params, checkMarket, extended)
     : readHeartbeatParams(channel, sent.params)
 }
 
 function readMarketParams(
   type: ChannelType,
   params: unknown,
-  judgeMarket: JudgeMarket,
+  checkMarket: CheckMarket,
   extended: ExtendedRules | undefined,
 ): ChannelKey | EntryProblem {
   if (!isObject(params)) return paramsProblem('params must be an object with the member market')
@@ -183,7 +183,7 @@ function readMarketParams(
   if (unknown !== undefined) return paramsProblem(`params has the unknown member ${shown(unknown)}`)
   const market = Object.hasOwn(params, 'market') ? params.market : undefined
   if (typeof market !== 'string') return paramsProblem('params.market must be a string')
-  const unknownMarket = judgeMarket(market)
+  const unknownMarket = checkMarket(market)
   if (unknownMarket !== undefined) return unknownMarket
   if (extended === undefined) return { type, market }
   const more = readExtendedParams(params, extended.publishedDepth(market))

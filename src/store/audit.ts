@@ -1,6 +1,6 @@
 /**
  * The audit trail: one row for every requested change, written in the transaction of the change itself,
- * so that neither exists without the other. Rows are only added. Secrets never go into the detail.
+ * so that neither exists without the other. Rows are only added. Callers never put secrets into the detail.
  */
 import type { Db, Transaction } from './db.ts'
 import { type PageOrder, recordsOf } from './page.ts'
@@ -20,7 +20,7 @@ export interface AuditEntry {
   readonly detail: Readonly<Record<string, unknown>>
 }
 
-/** Each one given must be equal. */
+/** An entry matches when it equals every filter that is given. */
 interface AuditFilters {
   readonly actor?: string
   readonly subject?: string
@@ -41,12 +41,12 @@ export async function writeAudit<Tables>(
   transaction: Transaction<Tables>,
   { actor, action, subject, detail }: AuditEntry,
 ): Promise<void> {
-  // The caller's transaction knows the caller's tables; the table of this module is in the same store.
+  // The transaction has the types of the caller's tables; the table of this module is in the same store.
   const ours = transaction as unknown as Transaction<AuditTables>
   await ours.insertInto('audit').values({ actor, action, subject, detail }).execute()
 }
 
-/** Many entries, in one statement and in this order. */
+/** Writes several entries with one statement, in this order. */
 export async function writeAudits<Tables>(
   transaction: Transaction<Tables>,
   entries: readonly AuditEntry[],

@@ -1,17 +1,17 @@
 /**
- * How values cross the border to the store, the same on both engines: what a column's text becomes, and what a
- * parameter is sent as. Nothing is rounded and nothing is guessed: a value that has no exact form on the other side is
- * an error here. Types that are not in the table arrive as PostgreSQL's own text.
+ * The conversion of values between JavaScript and the store, the same on both engines: of a column's text to a value, and
+ * of a parameter to its text. Nothing is rounded or guessed: a value without an exact form on the other side is an error.
+ * Types that are not in the table are returned as PostgreSQL's text.
  */
 
-/** A stored value that this service has no form for, such as a time of `infinity` or a number that is none. */
+/** A stored value that has no form in this service, such as a time of `infinity` or a number `NaN`. */
 export class ColumnTypeProblem extends Error {
   override name = 'ColumnTypeProblem'
 }
 
 type ReadText = (text: string) => unknown
 
-/** What `session` sets, so that the texts below are what the server writes, whatever its configuration. */
+/** Set on every connection, so that the server writes the texts that are parsed below, whatever its configuration. */
 export const SESSION_SETTINGS = [
   "set timezone = 'UTC'",
   "set datestyle = 'ISO, YMD'",
@@ -59,7 +59,7 @@ function readColumn(text: string | null, type: number): unknown {
   return read === undefined ? text : read(text)
 }
 
-/** Rows as objects, each value as `readColumn` gives it. */
+/** Rows as objects, with the values converted by `readColumn`. */
 export function namedRows(
   fields: readonly { readonly name: string; readonly dataTypeID: number }[],
   rows: readonly (readonly (string | null)[])[],
@@ -75,7 +75,7 @@ export function namedRows(
 
 const WRITING_COMMANDS = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE'])
 
-/** How many rows a statement wrote, by the command tag; undefined when it was none that writes. */
+/** The number of rows that a statement wrote, from its command tag; undefined for a statement that does not write. */
 export function affectedRowsOf(command: string, rowCount: number | null | undefined): number | undefined {
   return WRITING_COMMANDS.has(command) ? (rowCount ?? undefined) : undefined
 }
@@ -84,18 +84,19 @@ const INSTANT = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2})(?:\.(\d{1,6}))?\+00$/
 
 function readInstant(text: string): string {
   const match = INSTANT.exec(text)
-  if (match === null) throw new ColumnTypeProblem(`no time within the years 0001 to 9999: ${text}`)
+  if (match === null) throw new ColumnTypeProblem(`not a time within the years 0001 to 9999: ${text}`)
   const fraction = match[3] ?? ''
   return `${match[1]}T${match[2]}.${fraction.padEnd(fraction.length > 3 ? 6 : 3, '0')}Z`
 }
 
 function readDate(text: string): string {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) throw new ColumnTypeProblem(`no date within the years 0001 to 9999: ${text}`)
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text))
+    throw new ColumnTypeProblem(`not a date within the years 0001 to 9999: ${text}`)
   return text
 }
 
 function readNumeric(text: string): string {
-  if (!/^-?\d+(\.\d+)?$/.test(text)) throw new ColumnTypeProblem(`no number: ${text}`)
+  if (!/^-?\d+(\.\d+)?$/.test(text)) throw new ColumnTypeProblem(`not a number: ${text}`)
   return text
 }
 
@@ -109,7 +110,7 @@ const ARRAY_ELEMENT = /\{|\}|,|"((?:[^"\\]|\\.)*)"|[^{},"]+/gs
 function readArray(text: string, read: ReadText): unknown[] {
   const outermost: unknown[] = []
   const open: unknown[][] = [outermost]
-  // An array that does not count from 1 is written with its bounds in front: `[0:1]={…}`.
+  // An array whose first index is not 1 is written with its bounds first: `[0:1]={…}`.
   for (const [token, quoted] of text.slice(text.indexOf('{')).matchAll(ARRAY_ELEMENT)) {
     const innermost = open.at(-1) as unknown[]
     if (token === '{') {
@@ -127,8 +128,8 @@ function readArray(text: string, read: ReadText): unknown[] {
 const UNSTORABLE = /[\0\p{Surrogate}]/u
 
 /**
- * The form a parameter is sent in. An array is a PostgreSQL array and a plain object is json; a json array is therefore
- * handed over as text (`JSON.stringify`). A value without an exact form is a `TypeError` that does not quote it.
+ * The text of a parameter. An array is a PostgreSQL array and a plain object is json; callers therefore pass a json array
+ * as text (`JSON.stringify`). A value without an exact form is a `TypeError` that does not quote it.
  */
 export function writeParameter(value: unknown): string | Uint8Array | null {
   if (value === null) return null
@@ -155,7 +156,7 @@ function writeObject(value: object): string | Uint8Array {
   if (value instanceof Uint8Array) return value
   if (Array.isArray(value)) return `{${value.map(writeElement).join(',')}}`
   if (value instanceof Date) {
-    // Throws a RangeError when there is no time in it; outside 0001..9999 the text has a sign PostgreSQL does not know.
+    // Throws a RangeError for an invalid date; outside 0001..9999 the text has a sign that PostgreSQL does not accept.
     const text = value.toISOString()
     if (text.length !== 24) throw new TypeError('a time outside the years 0001 to 9999 cannot be stored')
     return text
@@ -165,7 +166,7 @@ function writeObject(value: object): string | Uint8Array {
   return JSON.stringify(value)
 }
 
-/** Text that needs no escape in an array, and that there is nothing to check of: ids, codes, numbers, times. */
+/** Text that needs neither escapes in an array nor the check for storable characters: ids, codes, numbers, times. */
 const PLAIN = /^[\w.:+-]+$/
 
 function writeElement(value: unknown): string {

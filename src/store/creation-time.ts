@@ -1,8 +1,8 @@
 /**
- * Assigns `created_at` and counts records that are created for a customer. Within one customer, times never decrease in
- * commit order, also over clock steps and nodes, so a client that polls a list may resume by time. It owns one row per
- * customer, whose lock orders the transactions that create records, so the counts are exact on any number of nodes. A
- * rolled-back creation is not counted. Limits are checked elsewhere (`accounts/quotas`).
+ * Assigns `created_at` to the records of a customer and counts them. For one customer, times never decrease in commit
+ * order, even when clocks step or nodes differ, so a client that polls a list may resume by time. It owns one row per
+ * customer, whose lock serialises the transactions that create records, so the counts are exact on any number of nodes.
+ * Records of a rolled-back transaction are not counted. Limits are checked elsewhere (`accounts/quotas`).
  */
 import type { Db, Transaction } from './db.ts'
 import { type RawBuilder, sql } from './sql.ts'
@@ -17,14 +17,14 @@ export interface CountedRecords {
 /** The records that a transaction is about to create. */
 export interface Creation {
   readonly records: Partial<CountedRecords>
-  /** Whether the customer itself asked for it, which counts as one creation of its day. */
+  /** Whether the customer itself requested it, which counts as one creation of the day. */
   readonly isByCustomer: boolean
 }
 
-/** What a customer has created. */
+/** The numbers of a customer's records. */
 export interface CreationCounts {
   readonly totals: CountedRecords
-  /** Creations that the customer itself asked for on this UTC day. */
+  /** Creations that the customer itself requested on this UTC day. */
   readonly today: number
   /** Whole seconds, at least 1, after which that day is over, by the store's clock. */
   readonly secondsOfDayLeft: number
@@ -35,16 +35,16 @@ interface CountRow extends CountedRecords {
   readonly seconds_left: number
 }
 
-/** A record that is not counted. */
+/** For records that are not counted. */
 const UNCOUNTED: Creation = { records: {}, isByCustomer: false }
 
 /** The UTC day on which a statement began. */
 const TODAY = sql`(statement_timestamp() at time zone 'UTC')::date`
 
 /**
- * `created_at` of what `transaction` creates for this customer: now, or the last one when the clock is before it;
- * and the counts with `creation` in them. Other transactions that ask for the same customer wait until this one ends,
- * so it is asked for after every lock that they may want too.
+ * `created_at` of the records that `transaction` creates for this customer (the current time, or the previous `created_at`
+ * when the clock is behind it), and the counts including `creation`. Other transactions that call this for the same customer
+ * wait until this one ends, so it must be called after all other locks that they may need.
  */
 export async function countCreation<Tables>(
   transaction: Transaction<Tables>,
@@ -52,8 +52,8 @@ export async function countCreation<Tables>(
   { records, isByCustomer }: Creation,
 ): Promise<CreationCounts & { readonly createdAt: string }> {
   const { accounts = 0, addresses = 0, rules = 0 } = records
-  // The day is that on which the request came. When others have begun the next one while this waited for the row's lock,
-  // it is theirs; any other day that is kept is over, or of a clock that has been set back.
+  // The day is the one on which the statement began. When other transactions counted on the next day while this one waited
+  // for the lock, their day is kept. Any other stored day has ended, or belongs to a clock that has been set back.
   const { rows } = await sql<CountRow & { readonly last_created_at: string }>`
     insert into customer_clocks
       (customer_id, last_created_at, accounts, addresses, rules, creations_day, creations_today)
@@ -77,14 +77,14 @@ export async function countCreation<Tables>(
   return { createdAt: row.last_created_at, ...countsOf(row) }
 }
 
-/** `created_at` of a record that is not counted; everything else is as `countCreation` says. */
+/** `created_at` of a record that is not counted; otherwise like `countCreation`. */
 export async function nextCreationTime<Tables>(transaction: Transaction<Tables>, customerId: string): Promise<string> {
   return (await countCreation(transaction, customerId, UNCOUNTED)).createdAt
 }
 
 /**
- * `created_at` of records that are not counted, for each of these customers (repeated ones are one). Their rows are
- * locked in the order of customer id, so transactions that ask once never wait for each other in a circle.
+ * `created_at` of records that are not counted, by customer; ids may be repeated. The rows are locked in the order of
+ * customer ids, so transactions that call this once do not deadlock.
  */
 export async function nextCreationTimes<Tables>(
   transaction: Transaction<Tables>,
@@ -104,7 +104,7 @@ export async function nextCreationTimes<Tables>(
   return new Map(rows.map(({ customer_id, last_created_at }) => [customer_id, last_created_at]))
 }
 
-/** The counts as they are now, without waiting for anything. */
+/** The current counts, without a lock. */
 export async function readCreationCounts(db: Db, customerId: string): Promise<CreationCounts> {
   const { rows } = await sql<CountRow>`
     select coalesce(max(accounts), 0) as accounts, coalesce(max(addresses), 0) as addresses,

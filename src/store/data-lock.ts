@@ -2,13 +2,13 @@
  * The lock of a data folder. Two processes on one embedded store lose acknowledged writes without noticing, so one
  * process holds the folder at a time. `<folder>/lock` names the holder, and the holder listens on a UNIX socket beside
  * it. The kernel closes that socket when the process ends, however it ends, and a process in another container that
- * mounts the same folder can connect to it: process numbers say nothing across PID namespaces. Each attempt has a socket
- * of its own, which listens before the lock file that names it exists.
+ * mounts the same folder can connect to it, while process numbers differ between PID namespaces. Each attempt has its own
+ * socket, which listens before the lock file that names it exists.
  *
- * A lock file is judged in this order:
- * - A process accepts a connection on its socket: held. So it is when the attempt fails for any reason but the two below.
- * - No process listens, and the holder ran on this machine: it is dead, and is replaced. Its own machine is the one with
- *   the same host name that is in the same boot, or whose file system can be mounted by one kernel at a time.
+ * Whether a lock file is in force is decided in this order:
+ * - A process accepts a connection on its socket, or connecting fails for a reason other than those below: held.
+ * - No process listens, and the holder ran on this machine: it is dead, and is replaced. The machine is the same when the
+ *   host name is, and either the boot is or the file system can be mounted by only one kernel at a time.
  * - No process listens, and the holder ran elsewhere: held, because a socket cannot be reached from another machine. Only
  *   `takeOver` replaces it.
  * Where the file system has no UNIX sockets, and for the lock file of an earlier version, the process number decides
@@ -24,30 +24,30 @@ import { hasCode } from '../base/error-code.ts'
 import type { Log } from '../base/log.ts'
 import { type LockSocket, listenOnSocket, probeSocket, socketName } from './lock-socket.ts'
 
-/** Content of the lock file. Earlier versions wrote `pid`, `started`, `process_start` and `nonce`. */
+/** Content of the lock file. Earlier versions wrote only `pid`, `started`, `process_start` and `nonce`. */
 interface Holder {
   readonly pid: number
   /** When the lock was taken, RFC 3339. */
   readonly started: string
-  /** Name of that process, and when it began in ticks since the boot; empty where the system does not report it. */
+  /** Name of that process and its start in clock ticks since boot; empty where the system does not report it. */
   readonly process_start: string
   readonly host: string
   /** Of the kernel; empty where the system does not report it. */
   readonly boot_id: string
   /** Whether it listens on a socket; false where the file system has none. */
   readonly has_socket: boolean
-  /** Makes every lock file different from every other, and names the socket. */
+  /** A UUID that makes every lock file unique and names the socket. */
   readonly nonce: string
 }
 
 export interface DataLock {
-  /** Gives the folder back. Does nothing when the lock is not ours any more. */
+  /** Releases the folder. Does nothing when another process has replaced the lock. */
   release(): Promise<void>
 }
 
 export interface DataLockOptions {
   readonly log: Log
-  /** Replaces a holder on another machine that cannot be asked. A holder that is known to live is never replaced. */
+  /** Replaces a holder on another machine that cannot be reached. A holder that is known to live is never replaced. */
   readonly takeOver?: boolean
 }
 
@@ -57,7 +57,7 @@ export interface FolderHolder {
   /** Empty: an earlier version that did not record it. */
   readonly host: string
   readonly started: string
-  /** It ran on another machine, or in another container, and no process answers: it may be dead. */
+  /** It ran on another machine and no process listens on its socket: it may be dead. */
   readonly isElsewhere: boolean
 }
 
@@ -72,7 +72,7 @@ export class DataFolderHeld extends Error {
   }
 }
 
-/** Rounds of replacing a dead holder before giving up; each round lost means that somebody else got further. */
+/** Attempts to replace a dead holder; each failed one means that another process succeeded. */
 const ROUNDS_MAX = 100
 
 /**
@@ -81,7 +81,7 @@ const ROUNDS_MAX = 100
  */
 const LOCAL_FILE_SYSTEMS = [0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0xca451a4e, 0x2fc12fc1, 0x01021994, 0x794c7630]
 
-/** Takes the folder, which is created for its owner alone when missing; fails with `DataFolderHeld`. */
+/** Locks the folder, which is created for its owner alone when missing; fails with `DataFolderHeld`. */
 export async function acquireDataLock(folder: string, options: DataLockOptions): Promise<DataLock> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const path = join(folder, 'lock')
@@ -97,7 +97,7 @@ export async function acquireDataLock(folder: string, options: DataLockOptions):
     nonce,
   }
   const text = `${JSON.stringify(holder)}\n`
-  // Complete before it has its name, so that no process ever reads half a lock.
+  // Written before it gets its name, so that no process reads a partial lock file.
   const draft = join(folder, `lock.${nonce}`)
   try {
     await writeFile(draft, text, { flag: 'wx', mode: 0o600 })
@@ -111,13 +111,13 @@ export async function acquireDataLock(folder: string, options: DataLockOptions):
   return { release: () => release(path, text, socket) }
 }
 
-/** The holder of the folder; undefined when it is free. Takes nothing. */
+/** The holder of the folder; undefined when it is free. Does not lock it. */
 export async function dataFolderHolder(folder: string): Promise<FolderHolder | undefined> {
   const present = await readIfPresent(join(folder, 'lock'))
   return present === undefined ? undefined : await presentHolder(folder, present)
 }
 
-/** `process 12 on host "a", which started at …`, with what to do when it cannot be asked. */
+/** `process 12 on host a, since 2026-01-01T00:00:00Z`, followed by the remedy. */
 function holderText({ pid, host, started, isElsewhere }: FolderHolder): string {
   const since = started === '' ? '' : `, since ${started}`
   const remedy = 'stop it, or give this process a folder of its own with --data_dir'
@@ -141,9 +141,9 @@ interface Attempt extends DataLockOptions {
 }
 
 /**
- * Gives the file at `path` the content of the draft, unless it is held. A dead holder may be replaced only by the one
- * who holds the claim on exactly that holder: a lock file of its own, taken by this same function. Once it is held, the
- * lock either still names the dead one, and no other process may touch it, or was replaced in the meantime.
+ * Gives the file at `path` the content of the draft, unless it is held. A dead holder is replaced only under a claim on
+ * exactly that holder, which is a lock file of its own, acquired by this same function. Under the claim the lock file either
+ * still names the dead holder, and no other process may change it, or was replaced before.
  */
 async function take(attempt: Attempt, path: string): Promise<void> {
   const { folder, draft, log, takeOver = false } = attempt
@@ -157,7 +157,7 @@ async function take(attempt: Attempt, path: string): Promise<void> {
     await take(attempt, claim)
     try {
       if ((await readIfPresent(path)) === present) {
-        // The name `draft` goes with the renaming; a second link to the same file keeps the claim in place until then.
+        // Renaming removes a name, and the claim needs `draft` until the end, so a second link is renamed.
         const replacement = `${draft}.replacement`
         await link(draft, replacement)
         await rename(replacement, path)
@@ -172,7 +172,7 @@ async function take(attempt: Attempt, path: string): Promise<void> {
   throw new Error(`the lock of ${folder} changed hands ${ROUNDS_MAX} times while it was being taken`)
 }
 
-/** The socket file of a dead process, which the kernel leaves behind. */
+/** Removes the socket file of a dead process, which the kernel does not remove. */
 async function removeSocket(folder: string, text: string): Promise<void> {
   const name = socketName(parseHolder(text)?.nonce)
   if (name !== undefined) await rm(join(folder, name), { force: true })
@@ -197,7 +197,7 @@ async function readIfPresent(path: string): Promise<string | undefined> {
   }
 }
 
-/** A file cut off by a loss of power names no holder: its writer is gone. */
+/** The holder in a lock file; undefined for a file that a loss of power has truncated: its process has ended. */
 function parseHolder(text: string): Partial<Holder> | undefined {
   try {
     return (JSON.parse(text) as Partial<Holder> | null) ?? undefined
@@ -206,7 +206,7 @@ function parseHolder(text: string): Partial<Holder> | undefined {
   }
 }
 
-/** The holder of this lock file; undefined when that process is dead, or when the file is none that we wrote. */
+/** The holder of this lock file; undefined when that process is dead, or when the file is not a lock file. */
 async function presentHolder(folder: string, text: string): Promise<FolderHolder | undefined> {
   const holder = parseHolder(text)
   if (!isProcessNumber(holder?.pid)) return undefined
@@ -217,7 +217,7 @@ async function presentHolder(folder: string, text: string): Promise<FolderHolder
   if (answer === 'listening') return living
   if (!(await isOfThisMachine(folder, holder))) return { ...living, isElsewhere: true }
   if (answer === 'refused') return undefined
-  // No socket to ask: none was possible, an earlier version wrote this, or someone removed it.
+  // There is no socket: the file system has none, an earlier version wrote the file, or the socket was removed.
   return (await isSameProcess(pid, holder?.process_start)) ? living : undefined
 }
 
@@ -225,15 +225,15 @@ function isProcessNumber(pid: number | undefined): boolean {
   return typeof pid === 'number' && Number.isSafeInteger(pid) && pid > 0
 }
 
-/** Whether a process that wrote this and has ended could be seen to live from here. */
+/** Whether the holder ran on this machine, so that this process can find out whether it lives. */
 async function isOfThisMachine(folder: string, holder: Partial<Holder> | undefined): Promise<boolean> {
-  // Earlier versions recorded no host, and judged by the process number alone.
+  // Earlier versions recorded no host and used the process number alone.
   if (holder?.host === undefined) return true
   if (holder.host !== hostname()) return false
   return holder.boot_id === (await bootId()) || LOCAL_FILE_SYSTEMS.includes((await statfs(folder)).type)
 }
 
-/** Whether the process with this number began at the time in the lock: numbers are reused. */
+/** Whether the process with this number started at the recorded time: numbers are reused. */
 async function isSameProcess(pid: number, knownStart: string | undefined): Promise<boolean> {
   if (!exists(pid)) return false
   const start = await processStart(pid)
@@ -252,17 +252,17 @@ function exists(pid: number): boolean {
   }
 }
 
-/** Name and start of a process from `/proc` (proc(5)); `ended` when only its exit code is left. */
+/** Name and start of a process from `/proc` (proc(5)); `ended` for a zombie; undefined when there is no such process. */
 async function processStart(pid: number): Promise<string | undefined> {
   const stat = await readIfPresent(`/proc/${pid}/stat`)
   if (stat === undefined) return undefined
-  // The second field, the name in brackets, may hold anything; after its last bracket come the state and 19 numbers.
+  // The second field, the name in brackets, may contain any character; the fields after its last bracket begin with the state.
   const end = stat.lastIndexOf(')')
   const fields = stat.slice(end + 2).split(' ')
   return fields[0] === 'Z' || fields[0] === 'X' ? 'ended' : `${stat.slice(stat.indexOf('(') + 1, end)}:${fields[19]}`
 }
 
-/** Different after each start of the kernel, and shared by its containers; empty where the system does not report it. */
+/** Unique to each boot of the kernel, and shared by its containers; empty where the system does not report it. */
 async function bootId(): Promise<string> {
   return (await readIfPresent('/proc/sys/kernel/random/boot_id'))?.trim() ?? ''
 }

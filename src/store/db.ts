@@ -55,7 +55,7 @@ export interface Db extends Queries {
   /** Why it is not available; undefined while it is. It names files and servers, so it is shown only to the operator. */
   readonly problem: string | undefined
   /** The engine's connections: how many are in use, and how many callers wait for one. */
-  readonly turns: { readonly taken: number; readonly waiting: number }
+  readonly connections: { readonly inUse: number; readonly waiting: number }
   /** Listens on a notification channel (sent with `pg_notify`); the returned function stops listening. */
   listen(channel: string, listener: NotificationListener): Promise<() => Promise<void>>
   close(): Promise<void>

@@ -15,7 +15,7 @@ import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { startThread } from '../base/thread.ts'
 import { wait, withTimeLimit } from '../base/time-limit.ts'
-import type { StatementOutcome } from './caller-session.ts'
+import type { StatementOutcome } from './caller-connection.ts'
 import { StatementFailed, StoreUnavailable } from './db.ts'
 import type { WorkerAnswer, WorkerRequest, WorkerStart } from './embedded-worker.ts'
 import { syncFoldersAbove, syncTree } from './folder-sync.ts'
@@ -51,7 +51,7 @@ interface Pending {
   readonly timer: Timer
 }
 
-/** One instance of the thread; a session keeps it and fails when it is no longer the current one. */
+/** One instance of the thread; a connection belongs to it and fails when it is no longer the current one. */
 export type EngineLife = Worker
 
 export class EmbeddedEngine {
@@ -116,7 +116,7 @@ export class EmbeddedEngine {
     millisecondsMax: number,
   ): Promise<StatementOutcome> {
     if (life !== this.#life) return Promise.reject(new StoreUnavailable('the embedded store was restarted meanwhile'))
-    assert(this.#pending === undefined, 'two statements at once in one session')
+    assert(this.#pending === undefined, 'two statements at once on one connection')
     return new Promise((resolve, reject) => {
       const { clock } = this.#options
       const timer = clock.schedule(millisecondsMax, () => {
@@ -132,8 +132,8 @@ export class EmbeddedEngine {
   }
 
   /**
-   * Ends the thread when `idle` settles, and without waiting further when that or the folder's closing takes too long:
-   * what runs then has not committed.
+   * Ends the thread when `idle` settles, or after CLOSE_MILLISECONDS_MAX, and again allows that time for closing the folder.
+   * A statement that still runs then fails and is not committed.
    */
   async close(idle: Promise<void>): Promise<void> {
     this.#closing = true
@@ -164,7 +164,7 @@ export class EmbeddedEngine {
       await rename(draft, folder)
       syncFoldersAbove(folder, firstMade)
     } catch (error) {
-      throw new StoreUnavailable(`the embedded store cannot make ${folder}`, { cause: error })
+      throw new StoreUnavailable(`the embedded store cannot create ${folder}`, { cause: error })
     }
   }
 
@@ -200,7 +200,9 @@ export class EmbeddedEngine {
       pending.reject(new StatementFailed(message, sqlState, constraint))
       return
     }
-    pending.reject(new StoreUnavailable(`the embedded store cannot do this now: ${message} (${sqlState})`))
+    pending.reject(
+      new StoreUnavailable(`the embedded store cannot execute the statement now: ${message} (${sqlState})`),
+    )
     this.#lose(worker, message, true)
   }
 
@@ -264,7 +266,7 @@ export class EmbeddedEngine {
       name: 'store',
       workerData: { folder, channels: listener.channels() } satisfies WorkerStart,
     })
-    // One set of listeners for its whole life: a thread without a message listener in between stops delivering.
+    // The listeners stay for the life of the thread: it would stop delivering while it has no message listener.
     const started = new Promise<boolean>((resolve, reject) => {
       worker.on('message', (answer: WorkerAnswer) => {
         if (answer.type === 'ready') resolve(true)
@@ -287,7 +289,7 @@ export class EmbeddedEngine {
       if (ready !== true) throw new Error(`the folder was not open after ${START_MILLISECONDS_MAX} ms`)
     } catch (error) {
       await worker.terminate()
-      throw new StoreUnavailable(`the embedded store does not open ${folder}`, { cause: error })
+      throw new StoreUnavailable(`the embedded store cannot open ${folder}`, { cause: error })
     }
     return worker
   }
@@ -298,7 +300,7 @@ export class EmbeddedEngine {
   }
 }
 
-/** Classes of PostgreSQL's appendix A: insufficient resources (disk, memory, descriptors), and errors of the system. */
+/** SQLSTATE classes 53 (insufficient resources: disk, memory, descriptors) and 58 (system error). */
 function isOutOfResources(sqlState: string): boolean {
   return sqlState.startsWith('53') || sqlState.startsWith('58')
 }

@@ -1,13 +1,13 @@
 /**
- * The thread of the embedded store: PGlite, PostgreSQL in WebAssembly, on one folder. It answers one statement at a
- * time with converted rows, so that the thread of the streams neither computes nor parses. It knows no transactions
- * and no callers. What is committed is synced to the disk before the answer, unless the request defers that to a later
+ * The thread of the embedded store: PGlite (PostgreSQL in WebAssembly) on one folder. It answers one statement at a time
+ * with converted rows, so that the main thread neither runs queries nor parses rows. Transactions and callers are handled by
+ * `caller-connection`. A commit is synced to the disk before its answer, unless the request defers the sync to a later
  * flush. An error that is not PostgreSQL's own (a failed sync, WebAssembly out of memory, a broken folder) ends the
- * thread before any answer: what is in memory then is worth nothing, and the folder recovers on the next start.
+ * thread before any answer, because its memory may be inconsistent; the folder recovers on the next start.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../base/assert.ts'
-import type { StatementOutcome, WrittenParameters } from './caller-session.ts'
+import type { StatementOutcome, WrittenParameters } from './caller-connection.ts'
 import { affectedRowsOf, ColumnTypeProblem, namedRows, SESSION_SETTINGS } from './column-types.ts'
 import { DurableFiles, openDurably, type PGlite, type Results, requireDurability } from './durable-files.ts'
 
@@ -22,20 +22,20 @@ export interface WorkerRequest {
   /** A statement, or several without parameters; null asks the thread to close the folder and end. */
   readonly text: string | null
   readonly parameters: WrittenParameters
-  /** What commits here is durable only with the next flush. */
+  /** Whether its commit becomes durable only with the next flush. */
   readonly isFlushDeferred: boolean
 }
 
 export interface WorkerFailure {
   readonly message: string
-  /** Empty when it is not PostgreSQL that refused but a value that has no form here. */
+  /** Empty when PostgreSQL executed the statement and a value of the result cannot be converted. */
   readonly sqlState: string
   readonly constraint: string | undefined
 }
 
 export type WorkerAnswer =
   | { readonly type: 'ready' }
-  /** The last message of a thread that must not answer any more. */
+  /** The last message of a thread that is ending. */
   | { readonly type: 'broken'; readonly reason: string }
   | ({ readonly type: 'result'; readonly newLogSegments: number } & StatementOutcome)
   | { readonly type: 'failure'; readonly failure: WorkerFailure }
@@ -45,13 +45,13 @@ type RawResult = Results<(string | null)[]>
 
 const ROWS_AS_TEXT = { rowMode: 'array' } as const
 
-/** EX_SOFTWARE of sysexits.h: the thread has ended itself. */
+/** EX_SOFTWARE of sysexits.h: the thread ended after an internal error. */
 const BROKEN_EXIT_CODE = 70
 
 const port = parentPort
 assert(port !== null, 'the store runs in a thread of its own')
 const { folder, channels } = workerData as WorkerStart
-/** The last line of PostgreSQL's own about what ended it. */
+/** The last PANIC or FATAL line of PostgreSQL's log. */
 let panic = ''
 let isFlushDeferred = false
 const files = new DurableFiles(folder, (error) => end(panic || String(error)))

@@ -1,20 +1,20 @@
 /**
- * The embedded engine of the store: PGlite on a folder, in its own thread. One database session serves all
- * callers, so they are queued; a transaction holds it from begin to commit. Guarantees are documented at `Db`; commits also
- * survive a loss of power, because a commit is synced before its answer (`durable-files`), together with
+ * The embedded engine of the store: PGlite on a folder, in its own thread. One database connection serves all
+ * callers, so they wait for it in order; a transaction holds it from begin to commit. Guarantees are documented at `Db`;
+ * commits also survive a loss of power, because a commit is synced before its answer (`durable-files`), together with
  * those of later callers (`group-commit`). The folder belongs to one process, which `data-lock` enforces.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import { CallerSession, type HeldConnection } from './caller-session.ts'
+import { CallerConnection, type EngineConnection } from './caller-connection.ts'
 import { type Db, type NotificationListener, STATEMENT_MILLISECONDS_MAX, StoreUnavailable } from './db.ts'
 import { EmbeddedEngine, type EngineLife } from './embedded-engine.ts'
 import { EmbeddedUpkeep } from './embedded-upkeep.ts'
 import { FLUSH_TEXT, GroupCommit } from './group-commit.ts'
 import { UPKEEP_STATEMENT_MILLISECONDS_MAX } from './limits.ts'
 import { NotificationListeners } from './notification-listeners.ts'
-import { createQueries, type Session, sql, type TransactionOptions } from './sql.ts'
-import { TurnQueue } from './turn-queue.ts'
+import { Semaphore } from './semaphore.ts'
+import { createQueries, type StoreConnection, sql, type TransactionOptions } from './sql.ts'
 
 export interface EmbeddedOptions {
   /** The data folder; created when it does not exist. */
@@ -25,7 +25,7 @@ export interface EmbeddedOptions {
 
 export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Promise<Db> {
   const listeners = new NotificationListeners(log)
-  const turns = new TurnQueue(clock)
+  const semaphore = new Semaphore(clock)
   const group = new GroupCommit(clock)
   let closed = false
   const engine = new EmbeddedEngine({
@@ -40,7 +40,7 @@ export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Pro
     },
   })
 
-  const acquire = createAcquire({ engine, turns, group, clock })
+  const acquire = createAcquire({ engine, semaphore, group, clock })
   const queries = createQueries(acquire)
 
   async function stopListening(channel: string, listener: NotificationListener): Promise<void> {
@@ -51,7 +51,7 @@ export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Pro
   const upkeep = new EmbeddedUpkeep({
     clock,
     log,
-    isIdle: () => turns.taken === 0,
+    isIdle: () => semaphore.inUse === 0,
     newLogSegments: () => engine.newLogSegments,
     execute: (text) => executeAlone(acquire, text),
   })
@@ -65,7 +65,7 @@ export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Pro
     get problem() {
       return engine.problem
     },
-    turns,
+    connections: semaphore,
     ...queries,
     async listen(channel, listener) {
       listeners.add(channel, listener)
@@ -80,32 +80,32 @@ export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Pro
     async close() {
       closed = true
       upkeep.stop()
-      await engine.close(turns.close())
+      await engine.close(semaphore.close())
       // A caller that did not finish in time has prevented the flush of earlier commits.
       group.lost('it was closed')
     },
   }
 }
 
-type Acquire = (options: TransactionOptions) => Promise<Session>
+type Acquire = (options: TransactionOptions) => Promise<StoreConnection>
 
-/** Waits for the database session, and returns a caller's session on it. */
-function createAcquire({ engine, turns, group, clock }: Omit<Turn, 'life'> & { readonly clock: Clock }): Acquire {
+/** Waits for the database connection, and wraps it for the caller. */
+function createAcquire({ engine, semaphore, group, clock }: Omit<Use, 'life'> & { readonly clock: Clock }): Acquire {
   return async ({ statementMillisecondsMax }) => {
     const patienceMilliseconds = statementMillisecondsMax ?? STATEMENT_MILLISECONDS_MAX
     const deadlineMilliseconds = clock.monotonicMilliseconds() + patienceMilliseconds
-    await turns.take(patienceMilliseconds)
+    await semaphore.acquire(patienceMilliseconds)
     try {
       const life = await engine.ready(deadlineMilliseconds - clock.monotonicMilliseconds())
-      return new CallerSession({
-        connection: heldConnection({ engine, life, turns, group }),
+      return new CallerConnection({
+        connection: engineConnection({ engine, life, semaphore, group }),
         clock,
         deadlineMilliseconds,
         statementMillisecondsMax: patienceMilliseconds,
         isFirstStatementOnly: statementMillisecondsMax !== undefined,
       })
     } catch (error) {
-      turns.pass()
+      semaphore.release()
       throw error
     }
   }
@@ -113,11 +113,11 @@ function createAcquire({ engine, turns, group, clock }: Omit<Turn, 'life'> & { r
 
 /** One maintenance statement, outside of any transaction. */
 async function executeAlone(acquire: Acquire, text: string): Promise<readonly Record<string, unknown>[]> {
-  const session = await acquire({ statementMillisecondsMax: UPKEEP_STATEMENT_MILLISECONDS_MAX })
+  const connection = await acquire({ statementMillisecondsMax: UPKEEP_STATEMENT_MILLISECONDS_MAX })
   try {
-    return (await session.execute(text, [])).rows
+    return (await connection.execute(text, [])).rows
   } finally {
-    await session.release()
+    await connection.release()
   }
 }
 
@@ -132,30 +132,31 @@ async function unlisten(
   })
 }
 
-interface Turn {
+/** One caller's use of the database connection. */
+interface Use {
   readonly engine: EmbeddedEngine
   readonly life: EngineLife
-  readonly turns: TurnQueue
+  readonly semaphore: Semaphore
   readonly group: GroupCommit
 }
 
-/** Commands that write nothing: no function of the schema writes. */
+/** Commands that write nothing: the schema has no function that writes. */
 const READING = /^\s*(?:select|begin|commit|rollback)\b/i
 
-/** The only database session, while this instance of the thread lives. */
-function heldConnection({ engine, life, turns, group }: Turn): HeldConnection {
-  const isFlushDeferred = turns.waiting > 0
+/** The only database connection, while this instance of the thread lives. */
+function engineConnection({ engine, life, semaphore, group }: Use): EngineConnection {
+  const isFlushDeferred = semaphore.waiting > 0
   const mayHaveSeenUnflushed = isFlushDeferred || group.isOpen
   let hasWritten = false
   group.begin(isFlushDeferred)
 
-  async function flushAndPass(): Promise<void> {
+  async function flushAndRelease(): Promise<void> {
     try {
       const flush = { text: FLUSH_TEXT, parameters: [], isFlushDeferred }
       await engine.run(life, flush, STATEMENT_MILLISECONDS_MAX)
       group.flushed()
     } finally {
-      turns.pass()
+      semaphore.release()
     }
   }
 
@@ -171,16 +172,16 @@ function heldConnection({ engine, life, turns, group }: Turn): HeldConnection {
     },
     async giveBack() {
       if (engine.life !== life) {
-        turns.pass()
-        if (mayHaveSeenUnflushed) throw new StoreUnavailable(`the embedded store was lost before it had synced`)
+        semaphore.release()
+        if (mayHaveSeenUnflushed) throw new StoreUnavailable('the embedded store was lost before it had synced')
         return
       }
-      if (group.end(hasWritten, turns.waiting)) {
-        await flushAndPass()
+      if (group.end(hasWritten, semaphore.waiting)) {
+        await flushAndRelease()
         return
       }
       const settled = group.settled()
-      turns.pass()
+      semaphore.release()
       await settled
     },
   }

@@ -1,8 +1,8 @@
 /**
- * Lists with filters. The first filter that has an index leads to records in the order of the list, and what it finds is
- * held to the other filters; a filter without an index is one of those. For one page so many records are looked at and no
- * more: a page that would need more ends early, perhaps without an item, with a cursor behind what was looked at. A rare
- * value beside a common one then costs more pages, never a statement that reads all there is.
+ * Lists with filters. The first filter that has an index finds records in the order of the list, and the other filters are
+ * applied to those records. One page examines at most EXAMINED_MAX records: a page that would need more ends early, possibly
+ * without items, with a cursor after the last record examined. A rare value combined with a common one therefore takes more
+ * pages, never a statement that reads all records.
  */
 import { isUuid } from '../base/ids.ts'
 import {
@@ -19,10 +19,10 @@ import {
 import { type ItemText, readTextPage, type TextPage } from './page-text.ts'
 import { type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from './sql.ts'
 
-/** Records that one page looks at, for all values of a filter together: some ten milliseconds of either engine. */
-const LOOKED_AT_MAX = 5_000
+/** Records that one page examines, for all values of a filter together: about ten milliseconds on either engine. */
+const EXAMINED_MAX = 5_000
 
-/** A filter that a request may have; `values` is undefined when it does not. */
+/** A filter of the list; `values` is undefined when the request does not have it. */
 export interface PossibleFilter {
   readonly column: string
   readonly type: WantedValues['type']
@@ -34,15 +34,15 @@ export interface PossibleFilter {
 type Filter = PossibleFilter & { readonly values: readonly string[] }
 
 export interface FilteredList<Database, Table extends keyof Database, Row> {
-  /** All that the caller may see; records have `created_at` and `id`. */
+  /** The records that the caller may see; they have `created_at` and `id`. */
   readonly query: SelectQueryBuilder<Database, Table, Row>
-  /** In the order in which they are best to find records by. */
+  /** The most selective first. */
   readonly filters: readonly PossibleFilter[]
   readonly item: ItemText
   readonly request: PageRequest
-  /** Where the page ends, for an answer that shows its items more than once. */
+  /** Bytes after which the page ends, for an answer that contains its items more than once. */
   readonly bytesMax?: number
-  /** That a record has a value of a filter with an index; default: that the column equals it. */
+  /** The condition that a record has a value of a filter with an index; default: the column equals it. */
   readonly hasValue?: (column: string, value: RawBuilder<string>) => RawBuilder<boolean>
 }
 
@@ -65,7 +65,7 @@ export async function readFilteredPage<Database, Table extends keyof Database, R
   return await readTextPage(tables, records, item, request, bytesMax)
 }
 
-/** Text that is no id of ours, byte by byte, matches nothing. */
+/** The distinct values of a filter; a value that is not an id in canonical form matches nothing and is left out. */
 function givenFilter(filter: PossibleFilter): readonly Filter[] {
   const { type, values } = filter
   if (values === undefined) return []
@@ -104,8 +104,8 @@ function recordsOfDriver<Database, Table extends keyof Database, Row extends Pla
 }
 
 /**
- * Looks at so many records of each value of the driver. Where there are more, the page ends with the first of those ends:
- * what lies behind it has been looked at for some values only.
+ * Examines an equal number of records for each value of the driver. When a value has more records, the page ends at the
+ * first such end: later records have been examined for some of the values only.
  */
 async function readBounded<Database, Table extends keyof Database, Row extends Placed>(
   tables: Kysely<Database>,
@@ -114,7 +114,7 @@ async function readBounded<Database, Table extends keyof Database, Row extends P
   others: readonly Filter[],
 ): Promise<TextPage> {
   const { query, item, request, bytesMax } = list
-  const share = Math.max(limitOf(request) + 1, Math.floor(LOOKED_AT_MAX / Math.max(1, driver?.values.length ?? 1)))
+  const share = Math.max(limitOf(request) + 1, Math.floor(EXAMINED_MAX / Math.max(1, driver?.values.length ?? 1)))
   const indexes = indexesOf(request, driver)
   const part = { ...request, ...(indexes === undefined ? {} : { indexes }) }
   const found = (records: SelectQueryBuilder<Database, Table, Row>) => sql`(
@@ -128,16 +128,16 @@ async function readBounded<Database, Table extends keyof Database, Row extends P
           select part.* from unnest(${[...driver.values]}::${sql.raw(driver.type)}[]) as wanted (value)
           cross join lateral ${found(query.where(hasValueOf(list, driver, sql<string>`wanted.value`)))} as part
         )`
-  const behind = sql.raw(request.order === 'ASC' ? '>' : '<')
+  const after = sql.raw(request.order === 'ASC' ? '>' : '<')
   const { rows } = await sql<Placed & { readonly is_end: boolean }>`
-    with looked_at as materialized (select * from ${each} as part), first_end as (
-      select created_at, id from looked_at where is_end order by ${orderIn('looked_at', request.order, 'owner')} limit 1
+    with examined as materialized (select * from ${each} as part), first_end as (
+      select created_at, id from examined where is_end order by ${orderIn('examined', request.order, 'owner')} limit 1
     ), matching as (
-      select created_at, id from looked_at where matches and not exists (
+      select created_at, id from examined where matches and not exists (
         select from first_end
-        where (looked_at.created_at, looked_at.id) ${behind} (first_end.created_at, first_end.id)
+        where (examined.created_at, examined.id) ${after} (first_end.created_at, first_end.id)
       )
-      order by ${orderIn('looked_at', request.order, 'owner')} limit ${limitOf(request) + 1}
+      order by ${orderIn('examined', request.order, 'owner')} limit ${limitOf(request) + 1}
     )
     select created_at, id, false as is_end from matching union all select created_at, id, true from first_end
   `.execute(tables)

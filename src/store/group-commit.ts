@@ -1,10 +1,10 @@
 /**
  * Group commit of the embedded store: one sync of the disk for several transactions. While other callers wait, a caller
  * commits without a sync, the next caller starts, and the answer waits until a flush has made the commit durable; without
- * waiting callers, a commit is synced at once. Whatever follows a commit that is not durable yet waits
- * with it: answers of readers, which may have seen it, and notifications. When the thread is lost meanwhile, all of them
- * fail: whether they are stored is not known. It holds no timer: the last of a queue flushes, so an answer waits at most
- * for the turns of COMMITS_MAX callers, or for one turn after MILLISECONDS_MAX.
+ * waiting callers, a commit is synced at once. Everything after a commit that is not durable yet waits with it: the answers
+ * of transactions that only read, because they may have seen it, and notifications. When the thread is lost meanwhile, all
+ * of them fail: whether they are stored is not known. It has no timer: the last caller of a queue flushes, so an answer
+ * waits at most for COMMITS_MAX other callers, or for one more after MILLISECONDS_MAX.
  */
 import { AsyncResource } from 'node:async_hooks'
 import type { Clock } from '../base/clock.ts'
@@ -13,9 +13,9 @@ import { StoreUnavailable } from './db.ts'
 /** Writes an empty message into the log; the last argument (PostgreSQL 17) flushes the log up to there. */
 export const FLUSH_TEXT = "select pg_logical_emit_message(false, '', '', true)"
 
-/** A flush for as many commits costs a hundredth of them; more would only make the first ones wait. */
+/** A flush of 64 commits takes a hundredth of their time; with a larger group the first ones would only wait longer. */
 const COMMITS_MAX = 64
-/** What waiting for others may add to a commit while turns are short. */
+/** The delay that a group may add to a commit. */
 const MILLISECONDS_MAX = 5
 
 interface Settlement {
@@ -26,9 +26,9 @@ interface Settlement {
 
 export class GroupCommit {
   readonly #clock: Clock
-  /** Commits since the last flush, the time of the first, and what their callers wait for; undefined without any. */
+  /** Commits since the last flush, the time of the first, and the promise that their callers await; undefined without any. */
   #open: { commits: number; readonly sinceMilliseconds: number; readonly settlement: Settlement } | undefined
-  /** Whether the session that has the turn commits without a sync. */
+  /** Whether the caller that has the connection commits without a sync. */
   #isDeferring = false
   #heldNotifications: (() => void)[] = []
 
@@ -41,17 +41,17 @@ export class GroupCommit {
     return this.#open !== undefined
   }
 
-  /** A session gets the turn. */
+  /** A caller gets the connection. */
   begin(isDeferring: boolean): void {
     this.#isDeferring = isDeferring
   }
 
   /**
-   * The session that has the turn is at its end.
+   * The caller that has the connection is done.
    *
    * @param hasWritten whether it may have committed something
-   * @param waiting callers that wait for a turn
-   * @returns whether it has to flush before it passes the turn
+   * @param waiting callers that wait for the connection
+   * @returns whether it must flush before it releases the connection
    */
   end(hasWritten: boolean, waiting: number): boolean {
     if (this.#isDeferring && hasWritten) {
@@ -81,7 +81,7 @@ export class GroupCommit {
     this.#releaseNotifications()
   }
 
-  /** The thread is gone, with what it had not flushed. */
+  /** The thread has ended; the commits that it had not flushed may be lost. */
   lost(reason: string): void {
     const open = this.#open
     this.#open = undefined
@@ -90,10 +90,10 @@ export class GroupCommit {
     open?.settlement.reject(new StoreUnavailable(`the embedded store was lost before it had synced: ${reason}`))
   }
 
-  /** Delivers a notification when what it is about is durable. */
+  /** Delivers a notification when the commit that sent it is durable. */
   notify(deliver: () => void): void {
     if (!this.#isDeferring && this.#open === undefined) deliver()
-    // In the context of its arrival: it would run as a part of the transaction that releases it.
+    // Bound to the context of its arrival: otherwise it would run within the transaction that releases it.
     else this.#heldNotifications.push(AsyncResource.bind(deliver))
   }
 
@@ -109,7 +109,7 @@ function newSettlement(): Settlement {
   const promise = new Promise<void>((resolve, reject) => {
     settle = { resolve, reject }
   })
-  // Each caller that waits handles it; there may be none left.
+  // Callers that await it handle the rejection; there may be none.
   promise.catch(() => undefined)
   return { promise, ...(settle as Pick<Settlement, 'resolve' | 'reject'>) }
 }

@@ -13,13 +13,13 @@ export const WAITERS_MAX = 4_000
  */
 export const TRANSACTION_IDLE_MILLISECONDS_MAX = 5_000
 
-/** Longest wait for running work at the end, and then for the engine to close. */
+/** Longest that closing waits for running statements, and again for the engine itself. */
 export const CLOSE_MILLISECONDS_MAX = 5_000
 
 /** Embedded: longest that a start may take; recovery of 1 GB of write-ahead log takes 5 s on an idle machine. */
 export const START_MILLISECONDS_MAX = 120_000
 
-/** Embedded: pause before a start that follows a failed one, doubled each time, so a full disk is not hammered. */
+/** Embedded: pause after a failed start, doubled each time, so that starts on a full disk cost little. */
 export const RESTART_MILLISECONDS = { first: 100, longest: 5_000 }
 
 /**
@@ -39,8 +39,8 @@ export const UPKEEP_STATEMENT_MILLISECONDS_MAX = 60_000
 export const CONNECT_MILLISECONDS_MAX = 1_500
 
 /**
- * PostgreSQL: the server cancels a statement (`statement_timeout`) so long before the caller's deadline, so that the
- * connection stays usable.
+ * PostgreSQL: `statement_timeout` ends this long before the caller's deadline, so that the server cancels the statement and
+ * the connection stays usable.
  */
 export const CANCEL_MARGIN_MILLISECONDS = 200
 

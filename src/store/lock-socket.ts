@@ -1,8 +1,8 @@
 /**
- * The UNIX socket of a data folder's lock: a process listens on it for as long as it lives, and others find out by
- * connecting. Nothing is sent: a process that is stopped or hangs is connected to all the same, by the kernel. The path
- * of a socket holds about a hundred bytes; in a folder with a longer name it is reached through an open descriptor of
- * the folder, because Node cuts a longer path off without an error and listens elsewhere.
+ * The UNIX socket of a data folder's lock: the holder listens on it as long as it lives, and other processes connect to
+ * find out whether it does. Nothing is sent: the kernel also accepts a connection for a process that is stopped or hangs.
+ * The path of a socket has at most about a hundred bytes; a longer one is opened through a descriptor of the folder,
+ * because Node truncates a longer path without an error and would listen elsewhere.
  */
 import { closeSync, openSync } from 'node:fs'
 import { chmod, lstat, rm } from 'node:fs/promises'
@@ -17,34 +17,34 @@ export interface LockSocket {
 
 /** `sun_path` holds 108 bytes on Linux and 104 on BSD and macOS, a zero at the end included (unix(7)). */
 const PATH_BYTES_MAX = 103
-/** What a file system answers that cannot hold sockets, or a sandbox that forbids them. */
+/** Error codes of a file system without sockets, or of a sandbox that forbids them. */
 const UNSUPPORTED = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP']
 
-/** Name of the socket in the folder; undefined for what is no nonce of ours, so that it never names another file. */
+/** Name of the socket in the folder; undefined for an invalid nonce, so that it never names another file. */
 export function socketName(nonce: string | undefined): string | undefined {
   return nonce !== undefined && /^[0-9a-f-]{36}$/.test(nonce) ? `lock.${nonce}.socket` : undefined
 }
 
-/** Listens in the folder. Undefined where it cannot hold sockets, which is logged. */
+/** Listens in the folder. Logs a warning and returns undefined where the file system has no sockets. */
 export async function listenOnSocket(folder: string, nonce: string, log: Log): Promise<LockSocket | undefined> {
   const name = `lock.${nonce}.socket`
   const path = join(folder, name)
   const reach = reachOf(folder, name)
   const server = createServer((socket) => socket.destroy())
-  // It must not keep a process alive that has nothing else to do.
+  // The socket alone does not keep the process running.
   server.unref()
   try {
     await listen(server, reach.path)
-    // Connecting takes the right to write.
+    // Connecting to a UNIX socket requires write permission.
     await chmod(path, 0o600)
-    if (!(await lstat(path)).isSocket()) throw new Error(`${path} is not the socket that was made`)
-    // Out of descriptors it cannot accept; the kernel completes connections all the same.
+    if (!(await lstat(path)).isSocket()) throw new Error(`${path} is not the socket that was created`)
+    // Without free descriptors it cannot accept, but the kernel still completes connections.
     server.on('error', (error) => log.warn({ folder, err: error }, 'the lock of the data folder cannot accept'))
   } catch (error) {
     await close(server)
     reach.close()
     const { code = '' } = error as NodeJS.ErrnoException
-    if (!UNSUPPORTED.includes(code)) throw new Error(`the lock of ${folder} cannot be made`, { cause: error })
+    if (!UNSUPPORTED.includes(code)) throw new Error(`the lock of ${folder} cannot be created`, { cause: error })
     log.warn(
       { folder, code },
       'the file system of the data folder has no UNIX sockets: a second start in another container is not noticed; ' +
@@ -56,12 +56,12 @@ export async function listenOnSocket(folder: string, nonce: string, log: Log): P
   const closeOnce = async (): Promise<void> => {
     await close(server)
     await rm(path, { force: true })
-    // Node removes the socket by the path it was given, so that has to stay valid until now.
+    // Node removes the socket by the path that it listens on, so the path must stay valid until then.
     reach.close()
   }
   return {
     close() {
-      // A second call must not close a descriptor that something else has by then.
+      // A second call must not close the descriptor again: its number may be in use for another file.
       closed ??= closeOnce()
       return closed
     },
@@ -69,8 +69,8 @@ export async function listenOnSocket(folder: string, nonce: string, log: Log): P
 }
 
 /**
- * Whether a process listens on the socket of that name, none does, or there is no such file. What cannot be found out
- * counts as listening: its queue is full, or it belongs to another user.
+ * Whether a process listens on the socket, no process does, or there is no such file. Any other error counts as listening:
+ * the queue of the socket may be full, or it may belong to another user.
  */
 export async function probeSocket(folder: string, name: string): Promise<'listening' | 'refused' | 'absent'> {
   const reach = reachOf(folder, name)

@@ -1,8 +1,8 @@
 /**
- * Brings the schema of a store to what this version needs, and reports whether it is there already. Every migration runs
- * in one transaction, alone over all processes, and leaves its name and checksum. It refuses a store that a newer
- * version has written, one whose applied migrations differ from ours, and a server that is too old; it never goes back
- * and never repairs.
+ * Migrates the schema of a store to the one that this version needs, and reports missing migrations. Every migration runs
+ * in one transaction, in one process at a time, and records its name and checksum. It rejects a store with migrations of a
+ * newer version, one whose applied migrations differ from those of this version, and a server that is too old. It never
+ * reverts a migration and never repairs one.
  */
 import { createHash } from 'node:crypto'
 import type { Log } from '../base/log.ts'
@@ -11,12 +11,12 @@ import { MIGRATIONS } from './migrations/index.ts'
 import type { Migration } from './migrations/migration.ts'
 import { sql } from './sql.ts'
 
-/** The schema is not one that this version can work with. */
+/** This version cannot work with the schema of the store. */
 export class SchemaProblem extends Error {
   override name = 'SchemaProblem'
 }
 
-/** A statement of a migration may rewrite a big table; no client is served meanwhile. */
+/** A statement of a migration may rewrite a large table; no client is served meanwhile. */
 const STATEMENT_MILLISECONDS_MAX = 600_000
 /** One number for all processes that migrate, arbitrary but fixed: `tide` in ASCII. */
 const MIGRATION_LOCK = 0x74696465
@@ -27,10 +27,10 @@ interface MigrationTables {
   schema_migrations: { name: string; checksum: string }
 }
 
-/** The oldest PostgreSQL that the one SQL dialect is written for. */
+/** The oldest version of PostgreSQL that runs the SQL of this service. */
 const SERVER_VERSION_MIN = 15
 
-/** Whether everything is applied that this version knows; a `SchemaProblem` when it cannot work with what is there. */
+/** The missing migrations; throws `SchemaProblem` when this version cannot work with the schema. */
 export async function readSchemaState(
   db: Db,
   migrations: readonly Migration[] = MIGRATIONS,
@@ -44,7 +44,7 @@ export async function readSchemaState(
   return missing.length === 0 ? 'current' : { missing: missing.map(({ name }) => name) }
 }
 
-/** Applies what is missing, in name order, and returns their names. */
+/** Applies the missing migrations in the order of their names, and returns those names. */
 export async function migrate(
   db: Db,
   log: Log,
@@ -53,7 +53,7 @@ export async function migrate(
   const ordered = inNameOrder(migrations)
   const applied: string[] = []
   await locked(db, async (transaction) => {
-    // In here, because the first statement of a new folder can take seconds on a busy machine.
+    // In this transaction, which has a long limit: the first statement of a new folder can take seconds on a busy machine.
     await refuseOldServer(transaction)
     await sql`
       create table if not exists schema_migrations (
@@ -79,7 +79,7 @@ function inNameOrder(migrations: readonly Migration[]): Migration[] {
   return ordered
 }
 
-/** A transaction that no other process that migrates runs beside; the lock ends with it. */
+/** A transaction that holds the migration lock: one process migrates at a time. */
 function locked<Result>(db: Db, work: (transaction: Transaction<MigrationTables>) => Promise<Result>): Promise<Result> {
   return db.transaction<MigrationTables, Result>(
     async (transaction) => {
@@ -99,7 +99,7 @@ async function refuseOldServer(tables: Kysely<MigrationTables>): Promise<void> {
   }
 }
 
-/** Applies the first migration that is missing; all others were applied by an equal version, or this throws. */
+/** Applies the first missing migration and returns its name; undefined when none is missing. */
 async function applyNext(
   transaction: Transaction<MigrationTables>,
   ordered: readonly Migration[],
@@ -114,7 +114,7 @@ async function applyNext(
   return next.name
 }
 
-/** What is not applied, in name order; throws when what is applied is not ours. */
+/** The migrations that are not applied, in the order of their names; throws when an applied one differs or is unknown. */
 async function findMissing(
   tables: Kysely<MigrationTables>,
   ordered: readonly Migration[],
@@ -126,7 +126,7 @@ async function findMissing(
       throw new SchemaProblem(`the store has migration ${name} that this version does not know: use a newer version`)
     }
     if (checksumOf(known) !== checksum) {
-      throw new SchemaProblem(`migration ${name} was applied with another text than this version has`)
+      throw new SchemaProblem(`the applied migration ${name} differs from that of this version (checksum)`)
     }
   }
   const present = new Set(rows.map(({ name }) => name))

@@ -6,17 +6,17 @@ import { createHash } from 'node:crypto'
 
 export type PageOrder = 'ASC' | 'DESC'
 
-/** What a cursor belongs to: it is refused for any other operation, owner, order or set of filters. */
+/** The list that a cursor belongs to: it is rejected for any other operation, owner, order or set of filters. */
 export interface PageBinding {
   readonly operation: string
   /** The customer whose records these are, or `operator`. */
   readonly owner: string
-  /** Filters as they take effect; absent ones left out or undefined. The order of a list of values means nothing. */
+  /** Filters with their effective values; absent ones are left out or undefined. The order of a list of values is ignored. */
   readonly filters: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
   readonly order: PageOrder
 }
 
-/** What the list's `id` column is: a cursor with another type of id is invalid. */
+/** The type of the list's `id` column: a cursor with another type of id is invalid. */
 export type PageIdType = 'uuid' | 'bigint'
 
 /** The last record that was returned. */
@@ -25,23 +25,23 @@ export interface PagePosition {
   readonly id: string
 }
 
-/** Not a cursor of ours, or one of another list: answered as 400 `invalid_cursor`. */
+/** Not a page cursor, or the cursor of another list: answered with 400 `invalid_cursor`. */
 export class InvalidCursor extends Error {
   override name = 'InvalidCursor'
 
   constructor() {
-    super('page_cursor is not one that this operation gave for these filters and this order')
+    super('page_cursor was not returned by this operation for these filters and this order')
   }
 }
 
-/** Digest, time and id; the separator is in none of them. */
+/** Separates digest, time and id, none of which contains it. */
 const SEPARATOR = '|'
 
 export function encodeCursor(position: PagePosition, binding: PageBinding): string {
   return Buffer.from([bindingDigest(binding), position.createdAt, position.id].join(SEPARATOR)).toString('base64url')
 }
 
-/** The position in a cursor that `encodeCursor` gave for an equal binding; anything else is an `InvalidCursor`. */
+/** The position in a cursor of `encodeCursor` for an equal binding; throws `InvalidCursor` for any other text. */
 export function decodeCursor(cursor: string, binding: PageBinding, idType: PageIdType): PagePosition {
   const bytes = Buffer.from(cursor, 'base64url')
   // Decoding skips invalid characters; only a text that encodes to itself is valid.
@@ -53,8 +53,8 @@ export function decodeCursor(cursor: string, binding: PageBinding, idType: PageI
 }
 
 /**
- * A digest, not a signature: it detects a cursor that is used with another list. A forged cursor is only a position in a
- * list whose records the query filters by owner anyway.
+ * A digest, not a signature: it detects a cursor that is used with another list. A forged cursor does no harm, because the
+ * query filters records by owner in any case.
  */
 function bindingDigest({ operation, owner, filters, order }: PageBinding): string {
   const present = Object.entries(filters)
@@ -65,7 +65,7 @@ function bindingDigest({ operation, owner, filters, order }: PageBinding): strin
   return createHash('sha256').update(text).digest('base64url').slice(0, 22)
 }
 
-/** What `column-types` writes for a timestamptz, and a time that exists: PostgreSQL would fail on 30 February. */
+/** Whether the text has the form of `column-types` for a timestamptz and is a valid date: PostgreSQL fails on 30 February. */
 function isInstant(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}(\d{3})?Z$/.test(text)) return false
   const milliseconds = Date.parse(`${text.slice(0, 23)}Z`)

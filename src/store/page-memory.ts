@@ -1,14 +1,14 @@
 /**
- * Pages of a list that lives in memory, with the cursors and the promises of the lists in the store: in the order
- * (created, id), every record that is there from the first call to the last comes exactly once, whatever comes and goes
- * meanwhile. One pass over the records for each page; it keeps nothing. It does not count bytes: it is for records of a
- * fixed small size, of which the largest page stays far below what a page of the store may have.
+ * Pages of a list in memory, with the cursors and guarantees of the lists in the store: in the order (created, id), every
+ * record that exists from the first call to the last is returned exactly once, whatever is added or removed meanwhile. Each
+ * page is one pass over the records; nothing is kept between calls. Bytes are not counted: the records must be small and of
+ * bounded size, so that the largest page stays far below PAGE_BYTES_MAX.
  */
 import { millisecondText } from '../base/clock.ts'
 import type { Page, PageRequest } from './page.ts'
 import { decodeCursor, encodeCursor } from './page-cursor.ts'
 
-/** What gives a record its place. */
+/** The fields that determine a record's place in the order. */
 interface Placed {
   readonly id: string
   /** Milliseconds since the epoch. */
@@ -25,7 +25,7 @@ export function pageInMemory<Record extends Placed>(
   const compare = (left: Placed, right: Placed): number => sign * comparePlaces(left, right)
   const after = pageCursor === undefined ? undefined : placeOf(pageCursor, request)
   const left = [...records].filter((record) => after === undefined || compare(record, after) > 0)
-  // Records come in the order in which they were made, nearly always: such a list is sorted in one pass.
+  // Records nearly always come in the order of their creation: such a list is sorted in one pass.
   left.sort(compare)
   const items = left.slice(0, limit)
   const last = items.at(-1)

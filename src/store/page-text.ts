@@ -1,16 +1,16 @@
 /**
- * Pages whose items the store itself writes as JSON text, record by record, so that the thread of the event loop only
- * passes a finished text on: no value is converted, parsed or serialised there. A page ends at PAGE_BYTES_MAX, exactly.
- * The engine reads little more than that: the sizes of large columns are summed before their values are read.
+ * Pages whose items are written as JSON text by the store, so that the main thread forwards the text without converting,
+ * parsing or serialising values. A page never exceeds PAGE_BYTES_MAX, except by a single record. The engine reads little
+ * more than that: the sizes of large columns are summed before their values are read.
  *
- * A list describes its items as a table of members, each an SQL expression that gives the JSON text of the value; a
- * member without a value is omitted. The tests hold these items against the documents of the single records.
+ * A list describes its items as a table of members, each with an SQL expression for the JSON text of its value; a member
+ * without a value is omitted. Tests compare these items with the documents of single records.
  */
 import type { Kysely } from './db.ts'
 import { cursorAfter, limitOf, orderIn, PAGE_BYTES_MAX, type PageRecords, type PageRequest } from './page.ts'
 import { type RawBuilder, type SelectQueryBuilder, sql } from './sql.ts'
 
-/** The members of an object in the order in which they are shown; one whose text is null is omitted. */
+/** The members of an object, in the order of the JSON text; one whose text is null is omitted. */
 type MemberTexts = readonly (readonly [name: string, text: RawBuilder<string | null>])[]
 
 /** How the store writes one record; the columns are those of `record`. */
@@ -24,18 +24,18 @@ export interface ItemText {
 }
 
 export interface TextPage {
-  /** The items as JSON texts with commas between them, in parts of some CHUNK_BYTES that follow each other. */
+  /** The items as JSON text, separated by commas, in consecutive parts of about CHUNK_BYTES. */
   readonly itemTexts: readonly string[]
   /** Absent on the last page, also when that is full; a page with fewer records than its limit may have one. */
   readonly next_page_cursor?: string
 }
 
-/** A string of any characters. */
+/** A string with any characters. */
 export function quotedText(column: string): RawBuilder<string> {
   return sql`to_json(${reference(column)})::text`
 }
 
-/** A string in which nothing has to be escaped: a uuid, or one of our own words. */
+/** A string without characters that need escapes: a UUID or an enumerated value. */
 export function plainText(column: string): RawBuilder<string> {
   return sql`'"' || ${reference(column)} || '"'`
 }
@@ -44,7 +44,7 @@ export function flagText(column: string): RawBuilder<string> {
   return sql`case when ${reference(column)} then 'true' else 'false' end`
 }
 
-/** A time of whole milliseconds, as `column-types` gives it. */
+/** A time of whole milliseconds, in the form of `column-types`. */
 export function timeText(column: string): RawBuilder<string> {
   return sql`'"' || to_char(${reference(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"'`
 }
@@ -54,7 +54,7 @@ export function rawText(column: string): RawBuilder<string> {
   return sql`${reference(column)}`
 }
 
-/** A jsonb column, or what it has at a path, with its members in the order of the store. */
+/** A jsonb column, or its value at a path; members are in the order in which jsonb stores them. */
 export function jsonbText(column: string, path: readonly string[] = []): RawBuilder<string> {
   if (path.length === 0) return sql`${reference(column)}::text`
   return sql`(${reference(column)} #> ${sql.lit(`{${path.join(',')}}`)})::text`
@@ -66,18 +66,18 @@ export function objectText(members: MemberTexts): RawBuilder<string> {
   return sql`'{' || concat_ws(',', ${sql.join(texts)}) || '}'`
 }
 
-/** Some items that follow each other; without text: there are records that do not fit on the page. */
+/** Consecutive items; null text stands for the records that do not fit on the page. */
 interface ChunkRow {
   readonly text: string | null
   readonly last_created_at: string
   readonly last_id: string
 }
 
-/** Bytes of text in one row: decoding it, and handing it over, is the work of one tick of the event loop. */
+/** Bytes of text in one row: one event-loop tick decodes and forwards about this much. */
 const CHUNK_BYTES = 65_536
 
 /**
- * @param bytesMax where the page ends; for an answer that shows its items more than once it is less
+ * @param bytesMax bytes after which the page ends; less than the default for an answer that contains its items repeatedly
  */
 export async function readTextPage<Database>(
   tables: Kysely<Database>,
@@ -128,7 +128,7 @@ export async function readTextPage<Database>(
   return { itemTexts, next_page_cursor: cursorAfter({ created_at, id }, request) }
 }
 
-/** The text of one record as lists write it; undefined when `query` gives none. */
+/** The text of one record as in lists; undefined when `query` returns no record. */
 export async function readItemText<Database>(
   tables: Kysely<Database>,
   query: SelectQueryBuilder<Database, keyof Database, unknown>,

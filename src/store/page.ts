@@ -1,8 +1,8 @@
 /**
- * Pages of a list: keyset paging in the order (created_at, id), whatever is written meanwhile. A record keeps its place
- * for ever, so every record that existed at the first call is returned exactly once. This file owns the query shapes and
- * the two ends of a page: its limit of records, and PAGE_BYTES_MAX. Which records a caller may see is decided by the
- * query it passes. Lists that customers can fill are written as JSON text by the store: see `page-text`.
+ * Pages of a list: keyset pagination in the order (created_at, id). The place of a record never changes, so every record
+ * that existed at the first call is returned exactly once, whatever is written meanwhile. This file owns the query shapes
+ * and the two limits of a page: its number of records, and PAGE_BYTES_MAX. The query that a caller passes decides which
+ * records are visible. Lists that customers can fill are written as JSON text by the store: see `page-text`.
  */
 import { assert } from '../base/assert.ts'
 import { decodeCursor, encodeCursor, type PageBinding, type PageIdType, type PageOrder } from './page-cursor.ts'
@@ -14,15 +14,15 @@ export type { PageOrder }
 const PAGE_LIMIT_DEFAULT = 100
 const PAGE_LIMIT_MAX = 1_000
 /**
- * A page also ends at so many bytes of JSON text, however few records that are: so an answer that no client reads costs a
- * bounded amount of memory, and the event loop handles one in a few milliseconds. One record may be larger than this.
+ * A page also ends at this size of its JSON text, so that an answer that its client does not read takes a bounded amount of
+ * memory, and the event loop handles one in a few milliseconds. A single record may be larger.
  */
 export const PAGE_BYTES_MAX = 2_097_152
 
 /**
- * Which indexes may give the order of a list. No column of it is ever null; where nulls would come distinguishes these
- * indexes for the planner, and it never reads a longer one for what a shorter one has, whatever it believes about the
- * data:
+ * The indexes that can provide the order of a list. The columns of the order are never null. The position of nulls only
+ * distinguishes the indexes for the planner, so that it cannot choose a longer index where a shorter one suffices, whatever
+ * its statistics are:
  *
  * - `owner`: (owner, created_at, id), for all records of one owner;
  * - `filter`: (owner, column, created_at nulls first, id), for one filter;
@@ -59,17 +59,17 @@ export interface Page<Row> {
 /** The records of a list after the cursor, in order: one more than the page may have, to know whether there is a next. */
 export interface PageRecords<Row> {
   readonly query: RawBuilder<Row>
-  /** What the order is written for. */
+  /** The indexes that the order is written for. */
   readonly indexes: PageIndexes
 }
 
-/** What gives a record its place in the order. */
+/** The columns that determine a record's place in the order. */
 interface Placed {
   readonly created_at: string
   readonly id: string
 }
 
-/** Both ends included; an end that is not there is open. */
+/** Both ends are included; an absent end is open. */
 interface Range {
   readonly from?: string
   readonly until?: string
@@ -77,8 +77,8 @@ interface Range {
 }
 
 /**
- * That a record was made within a range: a part of the order of the list. The ends are hidden from the planner, which
- * would take times that are newer than its statistics for those of hardly any record, and read and sort all of them.
+ * The condition that a record was created within a range. The ends are hidden from the planner: for times newer than its
+ * statistics it would expect hardly any record, and would read and sort all of them.
  */
 export function isMadeWithin({ from = '-infinity', until = 'infinity', isEmpty }: Range): RawBuilder<boolean> {
   if (isEmpty) return sql<boolean>`false`
@@ -86,22 +86,22 @@ export function isMadeWithin({ from = '-infinity', until = 'infinity', isEmpty }
 }
 
 /**
- * That a record belongs to a customer. The planner does not know which: of one that it has not seen yet it would expect
- * no records, and then any index would do.
+ * The condition that a record belongs to a customer. The customer is hidden from the planner: for one that is not in its
+ * statistics it would expect no records and might choose any index.
  */
 export function isOwnedBy(customerId: string): RawBuilder<boolean> {
   return sql<boolean>`customer_id = ${hidden(customerId, 'uuid')}`
 }
 
 /**
- * That a column has a value that the planner does not know: of one that it has not seen yet it would expect no record, and
- * then an index for one filter seems as good as the one for two.
+ * The condition that a column has a value. The value is hidden from the planner: for one that is not in its statistics it
+ * would expect no record, and an index for one filter would seem as good as the one for two.
  */
 export function isEqual(column: string, value: string, type: WantedValues['type']): RawBuilder<boolean> {
   return sql<boolean>`${sql.ref(column)} = ${hidden(value, type)}`
 }
 
-/** A value that the planner does not look at. */
+/** A value in a subquery, which the planner does not use for its estimates. */
 function hidden(value: string, type: 'timestamptz' | PageIdType | WantedValues['type']): RawBuilder<unknown> {
   return sql`(select ${value}::${sql.raw(type)})`
 }
@@ -114,7 +114,7 @@ export function recordsOf<Database, Table extends keyof Database, Row extends Pl
   return { query: sql<Row>`${pageQuery(query, request)}`, indexes: request.indexes ?? 'owner' }
 }
 
-/** Values of a filter, without doubles: a record matches one of them. */
+/** Distinct values of a filter: a record matches one of them. */
 export interface WantedValues {
   readonly values: readonly string[]
   readonly type: 'uuid' | 'text'
@@ -123,11 +123,11 @@ export interface WantedValues {
 }
 
 /**
- * The records that match any of some values, at most a hundred: of each value no more is read than one page holds, in
- * the order of an index that begins with it. A condition `= any (…)` would have everything that matches read
- * and sorted. With two filters that is so for each pair of their values. Where a value names a single record no order is
- * asked for: a planner that remembers few records would take the index with that order, and walk through all of them.
- * @param queryOf the query of one value of each filter, in their order, which stand for values of those types
+ * The records that match any of up to a hundred values. For each value (with two filters, for each pair of values) at most
+ * one page is read, in the order of an index that begins with it; a condition `= any (…)` would read and sort all matching
+ * records. Where a value identifies a single record, no order is requested: a planner with outdated statistics would choose
+ * the index with that order and scan all of it.
+ * @param queryOf the query for one value of each filter, in the order of `wanted`
  */
 export function recordsOfEach<Database, Table extends keyof Database, Row extends Placed>(
   wanted: readonly WantedValues[],
@@ -151,10 +151,9 @@ export function recordsOfEach<Database, Table extends keyof Database, Row extend
 }
 
 /**
- * The records that some queries have together, each record in one of them: of each no more is read than one page holds,
- * and only of the page whole records are read.
- * @param parts what selects `created_at` and `id`, each made with `pageQuery` from the same request
- * @param recordOf the query of the record with an id
+ * The union of disjoint queries: of each at most one page of keys is read, and whole records only for the page.
+ * @param parts queries for `created_at` and `id`, each made with `pageQuery` from the same request
+ * @param recordOf the query for the record with an id
  */
 export function recordsOfParts<Database, Table extends keyof Database, Row extends Placed>(
   parts: readonly RawBuilder<unknown>[],
@@ -185,7 +184,7 @@ export async function readPage<Database, Table extends keyof Database, Row exten
 ): Promise<Page<Row>> {
   const { query: records, indexes } = recordsOf(query, request)
   const limit = limitOf(request)
-  // The inner limits keep the planner from merging the levels, which would compute the sizes twice. The first record
+  // The inner limits keep the planner from flattening the subqueries, which would compute the sizes twice. The first record
   // that does not fit is returned too: it shows that there is a next page.
   const { rows } = await sql<Row & { record_bytes: number; page_bytes: string }>`
     select * from (
@@ -213,7 +212,7 @@ export function cursorAfter({ created_at, id }: Placed, request: PageRequest): s
   return encodeCursor({ createdAt: created_at, id }, request)
 }
 
-/** What `query` gives behind the cursor, in order: the page and one record more, or so many. */
+/** The records of `query` after the cursor, in order: by default one more than the page, otherwise `count`. */
 export function pageQuery<Database, Table extends keyof Database, Row>(
   query: SelectQueryBuilder<Database, Table, Row>,
   request: PageRequest,
@@ -248,7 +247,7 @@ export function limitOf({ limit = PAGE_LIMIT_DEFAULT }: PageRequest): number {
   return limit
 }
 
-/** The order of a list as its records have it in a subquery with this name. */
+/** The order of a list for the columns of a subquery with this name. */
 export function orderIn(table: string, order: PageOrder, indexes: PageIndexes): RawBuilder<unknown> {
   return orderOf(order, indexes, sql.ref(`${table}.created_at`), sql.ref(`${table}.id`))
 }

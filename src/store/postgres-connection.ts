@@ -6,7 +6,7 @@
 import { Socket } from 'node:net'
 import { Client, DatabaseError, type QueryArrayResult } from 'pg'
 import type { Clock } from '../base/clock.ts'
-import type { StatementOutcome, WrittenParameters } from './caller-session.ts'
+import type { StatementOutcome, WrittenParameters } from './caller-connection.ts'
 import { affectedRowsOf, ColumnTypeProblem, namedRows, SESSION_SETTINGS } from './column-types.ts'
 import { STATEMENT_MILLISECONDS_MAX, StatementFailed, StoreUnavailable } from './db.ts'
 import { CANCEL_MARGIN_MILLISECONDS, CLOSE_MILLISECONDS_MAX, TRANSACTION_IDLE_MILLISECONDS_MAX } from './limits.ts'
@@ -27,7 +27,7 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
   '08': 'connection exception',
   '53': 'insufficient resources: disk full, out of memory, too many connections',
   '58': 'system error outside PostgreSQL',
-  '25006': 'read-only: a standby, or a server that takes no writes',
+  '25006': 'read-only: a standby, or a server that rejects writes',
   '25P03': 'the transaction was idle for too long',
   '57014': 'cancelled: it took too long',
   '57P01': 'shutting down',
@@ -36,7 +36,7 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
   '57P05': 'the session was idle for too long',
 }
 
-/** Values stay text: `column-types` converts them. */
+/** The driver leaves values as text; `column-types` converts them. */
 const AS_TEXT = { getTypeParser: () => (text: string) => text }
 
 /** Size of a full read from a socket, and of a TLS record. */
@@ -48,7 +48,7 @@ const FULL_READ_BYTES = 16_384
  */
 const JIT_OFF = 'set jit = off'
 
-/** The server's limit, in case this process can no longer enforce ours. */
+/** The server's limit, for the case that this process cannot enforce its own. */
 const SERVER_IDLE_MILLISECONDS_MAX = TRANSACTION_IDLE_MILLISECONDS_MAX * 2
 
 export class PostgresConnection {
@@ -90,7 +90,7 @@ export class PostgresConnection {
         ].join(';'),
       )
     })
-    connection.#paceReading()
+    connection.#limitReading()
     connection.#state = 'open'
     return connection
   }
@@ -141,7 +141,7 @@ export class PostgresConnection {
    * Limits reading to one full read per event-loop tick, so that a long answer of a fast server is not decoded at once.
    * Over TLS the driver reads from the TLS stream.
    */
-  #paceReading(): void {
+  #limitReading(): void {
     const { stream } = this.#client.connection
     stream.on('data', (chunk: Buffer) => {
       if (chunk.length < FULL_READ_BYTES) return
@@ -183,17 +183,17 @@ export class PostgresConnection {
   #problemOf(error: unknown): Error {
     if (!(error instanceof DatabaseError)) {
       const reason = this.#cutBecause ?? (error instanceof Error ? error.message : 'no reason given')
-      const what =
+      const prefix =
         this.#state === 'opening'
           ? 'the store cannot be reached'
           : 'connection lost; the statement may or may not have been executed'
-      return new StoreUnavailable(`${what}: ${reason}`, { cause: error })
+      return new StoreUnavailable(`${prefix}: ${reason}`, { cause: error })
     }
     const { message, code = '', severity, constraint } = error
     const isFatal = severity === 'FATAL' || severity === 'PANIC'
     if (isFatal) this.cut(message)
     if (isFatal || UNAVAILABLE[code] !== undefined || UNAVAILABLE[code.slice(0, 2)] !== undefined) {
-      return new StoreUnavailable(`the store cannot do this now: ${message} (${code})`, { cause: error })
+      return new StoreUnavailable(`the store cannot execute the statement now: ${message} (${code})`, { cause: error })
     }
     return new StatementFailed(message, code, constraint)
   }

@@ -1,12 +1,12 @@
 /**
  * The pool of connections: opened on demand, up to `connectionsMax`, reused, and dropped when they are not clean or when
  * the server was lost. Waiting callers are served in order, each up to its own deadline; their number is bounded.
- * `docs/decisions/` has the reasons for a pool of our own.
+ * Decision 0020 has the reasons for a pool of our own.
  */
 import type { Clock } from '../base/clock.ts'
 import { CLOSE_MILLISECONDS_MAX } from './limits.ts'
 import { PostgresConnection } from './postgres-connection.ts'
-import { TurnQueue } from './turn-queue.ts'
+import { Semaphore } from './semaphore.ts'
 
 export interface PoolOptions {
   readonly url: string
@@ -16,7 +16,7 @@ export interface PoolOptions {
 
 export class PostgresPool {
   readonly #options: PoolOptions
-  readonly #turns: TurnQueue
+  readonly #semaphore: Semaphore
   readonly #connections = new Set<PostgresConnection>()
   /** Connections without a caller; the most recently used one is taken first. */
   readonly #idle: PostgresConnection[] = []
@@ -24,23 +24,23 @@ export class PostgresPool {
 
   constructor(options: PoolOptions) {
     this.#options = options
-    this.#turns = new TurnQueue(options.clock, options.connectionsMax)
+    this.#semaphore = new Semaphore(options.clock, options.connectionsMax)
   }
 
-  get turns(): Pick<TurnQueue, 'taken' | 'waiting'> {
-    return this.#turns
+  get connections(): Pick<Semaphore, 'inUse' | 'waiting'> {
+    return this.#semaphore
   }
 
   /** Waits for a connection; it belongs to the caller until `giveBack`. */
   async take(waitMillisecondsMax: number, connectMillisecondsMax: number): Promise<PostgresConnection> {
     const { clock } = this.#options
     const deadlineMilliseconds = clock.monotonicMilliseconds() + waitMillisecondsMax
-    await this.#turns.take(waitMillisecondsMax)
+    await this.#semaphore.acquire(waitMillisecondsMax)
     try {
       const left = deadlineMilliseconds - clock.monotonicMilliseconds()
       return this.#idle.pop() ?? (await this.#open(Math.min(left, connectMillisecondsMax)))
     } catch (error) {
-      this.#turns.pass()
+      this.#semaphore.release()
       throw error
     }
   }
@@ -48,17 +48,17 @@ export class PostgresPool {
   giveBack(connection: PostgresConnection): void {
     if (connection.isClean && !this.#closed) this.#idle.push(connection)
     else connection.cut('it is no longer needed')
-    this.#turns.pass()
+    this.#semaphore.release()
   }
 
-  /** Drops the idle connections, because the server was lost. */
-  distrust(): void {
+  /** Closes the idle connections, because the server was lost. */
+  dropIdle(): void {
     for (const connection of this.#idle.splice(0)) connection.cut('the server was lost')
   }
 
   /** Rejects all waiting callers. */
-  refuseWaiting(reason: string): void {
-    this.#turns.refuseWaiting(reason)
+  rejectWaiting(reason: string): void {
+    this.#semaphore.rejectWaiting(reason)
   }
 
   /** Rejects waiting and later callers, waits CLOSE_MILLISECONDS_MAX for running ones, then cuts their connections. */
@@ -67,7 +67,7 @@ export class PostgresPool {
     const patience = this.#options.clock.schedule(CLOSE_MILLISECONDS_MAX, () => {
       for (const connection of this.#connections) connection.cut('the store is closed')
     })
-    await this.#turns.close()
+    await this.#semaphore.close()
     patience.cancel()
     await Promise.all([...this.#connections].map((connection) => connection.end()))
   }

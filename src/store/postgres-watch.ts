@@ -73,7 +73,7 @@ export class PostgresWatch {
     const { clock } = this.#options
     const deadline = clock.monotonicMilliseconds() + waitMillisecondsMax
     await this.ready(waitMillisecondsMax)
-    const listening = this.#inTurn((connection) =>
+    const listening = this.#inOrder((connection) =>
       connection.run(`listen ${quoted(channel)}`, [], HEARTBEAT_ANSWER_MILLISECONDS_MAX),
     )
     const inTime = await this.#isInTime(deadline - clock.monotonicMilliseconds(), listening)
@@ -83,7 +83,7 @@ export class PostgresWatch {
   /** Stops listening, unless a listener was added meanwhile; a lost connection needs no `unlisten`. */
   async unlisten(channel: string): Promise<void> {
     try {
-      await this.#inTurn(async (connection) => {
+      await this.#inOrder(async (connection) => {
         if (this.#options.listeners.has(channel)) return
         await connection.run(`unlisten ${quoted(channel)}`, [], HEARTBEAT_ANSWER_MILLISECONDS_MAX)
       })
@@ -170,7 +170,7 @@ export class PostgresWatch {
     const { clock } = this.#options
     const connection = this.#connection
     try {
-      await this.#inTurn(refuseReadOnly)
+      await this.#inOrder(refuseReadOnly)
       if (this.#connection === connection && this.#state === 'up') {
         this.#timer = clock.schedule(HEARTBEAT_MILLISECONDS, () => void this.#heartbeat())
       }
@@ -181,7 +181,8 @@ export class PostgresWatch {
     }
   }
 
-  #inTurn(work: (connection: PostgresConnection) => Promise<unknown>): Promise<void> {
+  /** Runs `work` after the statements before it; rejects when the server is unreachable by then. */
+  #inOrder(work: (connection: PostgresConnection) => Promise<unknown>): Promise<void> {
     const result = this.#last.then(async () => {
       if (this.#connection === undefined || this.#state !== 'up') {
         throw new StoreUnavailable(`${UNREACHABLE}${this.#reason}`)
@@ -202,7 +203,7 @@ export class PostgresWatch {
 /** The heartbeat: a query without a table, whose answer also shows whether the server accepts writes. */
 async function refuseReadOnly(connection: PostgresConnection): Promise<void> {
   const { rows } = await connection.run('show transaction_read_only', [], HEARTBEAT_ANSWER_MILLISECONDS_MAX)
-  if (rows[0]?.transaction_read_only !== 'off') throw new StoreUnavailable('the server takes no writes')
+  if (rows[0]?.transaction_read_only !== 'off') throw new StoreUnavailable('the server is read-only')
 }
 
 function quoted(channel: string): string {

@@ -5,13 +5,13 @@
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import { CallerSession } from './caller-session.ts'
+import { CallerConnection } from './caller-connection.ts'
 import { type Db, STATEMENT_MILLISECONDS_MAX } from './db.ts'
 import { NotificationListeners } from './notification-listeners.ts'
 import { beginTextFor, limitTextFor, serverMilliseconds } from './postgres-connection.ts'
 import { PostgresPool } from './postgres-pool.ts'
 import { PostgresWatch } from './postgres-watch.ts'
-import { createQueries, type Session, type TransactionOptions } from './sql.ts'
+import { createQueries, type StoreConnection, type TransactionOptions } from './sql.ts'
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database?sslmode=…`; connections of its own, so no pooler in transaction mode. */
@@ -33,18 +33,18 @@ export function openPostgres({ url, connectionsMax, log, clock, random }: Postgr
     clock,
     log,
     random,
-    onLost: () => pool.distrust(),
-    onDown: (reason) => pool.refuseWaiting(reason),
+    onLost: () => pool.dropIdle(),
+    onDown: (reason) => pool.rejectWaiting(reason),
   })
 
-  async function acquire({ statementMillisecondsMax }: TransactionOptions): Promise<Session> {
+  async function acquire({ statementMillisecondsMax }: TransactionOptions): Promise<StoreConnection> {
     const patienceMilliseconds = statementMillisecondsMax ?? STATEMENT_MILLISECONDS_MAX
     const deadlineMilliseconds = clock.monotonicMilliseconds() + patienceMilliseconds
     const left = () => deadlineMilliseconds - clock.monotonicMilliseconds()
     await watch.ready(left())
     const held = await pool.take(left(), STATEMENT_MILLISECONDS_MAX)
     let limitMilliseconds = serverMilliseconds(patienceMilliseconds)
-    return new CallerSession({
+    return new CallerConnection({
       connection: {
         get isAlive() {
           return held.isAlive
@@ -73,7 +73,7 @@ export function openPostgres({ url, connectionsMax, log, clock, random }: Postgr
     get problem() {
       return watch.problem
     },
-    turns: pool.turns,
+    connections: pool.connections,
     ...createQueries(acquire),
     async listen(channel, listener) {
       listeners.add(channel, listener)

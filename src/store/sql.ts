@@ -1,8 +1,8 @@
 /**
- * The query builder, and the only file that knows it: modules take `sql`, `Kysely` and the column types from here or
- * from `db`. It turns a source of sessions, which an engine provides, into the two calls of the contract, `tables` and
- * `transaction`. It refuses the one misuse that would wait for itself: a query beside an open transaction in the work
- * of that transaction. It never opens a connection and never retries.
+ * The query builder (Kysely), and the only file that imports it: modules import `sql`, `Kysely` and the column types from
+ * here or from `db`. It builds the two calls of the contract, `tables` and `transaction`, on the connections that an engine
+ * provides. Within the work of a transaction it rejects queries outside that transaction: they would wait for the
+ * connection that the transaction holds. It never opens a connection and never retries.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
@@ -23,17 +23,17 @@ export type { ColumnType, Generated, RawBuilder, SelectQueryBuilder } from 'kyse
 export { sql } from 'kysely'
 export type { Kysely, Transaction }
 
-/** What a statement gave: rows with converted values, and how many rows it wrote when it wrote any. */
+/** The result of a statement: rows with converted values, and for INSERT, UPDATE, DELETE and MERGE the rows written. */
 export interface StatementResult {
   readonly rows: readonly Record<string, unknown>[]
   readonly affectedRows: number | undefined
 }
 
-/** One session of an engine, held by one caller from `acquire` to `release`. */
-export interface Session {
+/** One connection of an engine, held by one caller from `acquire` to `release`. */
+export interface StoreConnection {
   execute(text: string, parameters: readonly unknown[]): Promise<StatementResult>
   begin(): Promise<void>
-  /** Fails when a statement had failed before: nothing was stored then. */
+  /** Fails when an earlier statement of the transaction failed; nothing is stored then. */
   commit(): Promise<void>
   rollback(): Promise<void>
   release(): Promise<void>
@@ -41,17 +41,17 @@ export interface Session {
 
 export interface TransactionOptions {
   /**
-   * Longest one statement may take here, for migrations and the like, which no request waits for. Without it the whole
-   * transaction, its wait for a session included, has STATEMENT_MILLISECONDS_MAX.
+   * Longest that one statement of the transaction may take, for migrations and the like, for which no request waits.
+   * Without it the whole transaction, including its wait for a connection, has STATEMENT_MILLISECONDS_MAX.
    */
   readonly statementMillisecondsMax?: number
 }
 
-/** Is notified of a statement that ended: how long it took, its turn not included, and what it failed with. */
+/** Called after each statement with its duration, without the wait for a connection, and its error, if any. */
 export type StatementObserver = (seconds: number, error: unknown) => void
 
 export interface Queries {
-  /** Notifies `observer` of every later statement; begin, commit and rollback are none. */
+  /** Notifies `observer` of every later statement, except begin, commit and rollback. */
   observeStatements(observer: StatementObserver): void
   tables<Tables>(): Kysely<Tables>
   transaction<Tables, Result>(
@@ -60,13 +60,13 @@ export interface Queries {
   ): Promise<Result>
 }
 
-/** Where the asynchronous call that asks for a session stands: before, in, or after the work of a transaction. */
+/** Where the asynchronous call that requests a connection is: before, in, or after the work of a transaction. */
 interface TransactionContext {
   readonly options: TransactionOptions
   stage: 'starting' | 'working' | 'over'
 }
 
-export function createQueries(acquire: (options: TransactionOptions) => Promise<Session>): Queries {
+export function createQueries(acquire: (options: TransactionOptions) => Promise<StoreConnection>): Queries {
   const contexts = new AsyncLocalStorage<TransactionContext>()
   const observers: StatementObserver[] = []
   const driver: Driver = {
@@ -75,9 +75,9 @@ export function createQueries(acquire: (options: TransactionOptions) => Promise<
       const context = contexts.getStore()
       assert(
         context?.stage !== 'working',
-        'a query beside the open transaction: use the transaction that was handed in',
+        'a query outside the open transaction: use the transaction that was passed to the work',
       )
-      return new SessionConnection(await acquire(context?.stage === 'starting' ? context.options : {}))
+      return new BuilderConnection(await acquire(context?.stage === 'starting' ? context.options : {}))
     },
     async beginTransaction(connection, settings: TransactionSettings) {
       assert(contexts.getStore()?.stage === 'starting', 'a transaction begins with Db.transaction')
@@ -85,11 +85,11 @@ export function createQueries(acquire: (options: TransactionOptions) => Promise<
         Object.values(settings).every((value) => value === undefined),
         'every transaction is read committed',
       )
-      await sessionOf(connection).begin()
+      await connectionOf(connection).begin()
     },
-    commitTransaction: (connection) => sessionOf(connection).commit(),
-    rollbackTransaction: (connection) => sessionOf(connection).rollback(),
-    releaseConnection: (connection) => sessionOf(connection).release(),
+    commitTransaction: (connection) => connectionOf(connection).commit(),
+    rollbackTransaction: (connection) => connectionOf(connection).rollback(),
+    releaseConnection: (connection) => connectionOf(connection).release(),
     destroy: async () => undefined,
   }
   const builder = new Kysely<unknown>({
@@ -111,7 +111,10 @@ export function createQueries(acquire: (options: TransactionOptions) => Promise<
       work: (transaction: Transaction<Tables>) => Promise<Result>,
       options: TransactionOptions = {},
     ): Promise<Result> {
-      assert(contexts.getStore()?.stage !== 'working', 'a transaction inside a transaction: use the one handed in')
+      assert(
+        contexts.getStore()?.stage !== 'working',
+        'a transaction inside a transaction: use the one passed to the work',
+      )
       const context: TransactionContext = { options, stage: 'starting' }
       return contexts.run(context, async () => {
         try {
@@ -127,27 +130,27 @@ export function createQueries(acquire: (options: TransactionOptions) => Promise<
   }
 }
 
-class SessionConnection implements DatabaseConnection {
-  readonly session: Session
+class BuilderConnection implements DatabaseConnection {
+  readonly connection: StoreConnection
 
-  constructor(session: Session) {
-    this.session = session
+  constructor(connection: StoreConnection) {
+    this.connection = connection
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-    const { rows, affectedRows } = await this.session.execute(query.sql, query.parameters)
-    // The row type is what the builder derived from the caller's table types; nothing at run time can check it.
+    const { rows, affectedRows } = await this.connection.execute(query.sql, query.parameters)
+    // The builder derives the row type from the caller's table types; it cannot be checked at run time.
     const typedRows = rows as unknown as Row[]
     return affectedRows === undefined ? { rows: typedRows } : { rows: typedRows, numAffectedRows: BigInt(affectedRows) }
   }
 
-  // biome-ignore lint/correctness/useYield: the builder asks for a stream, and lists are read in pages here
+  // biome-ignore lint/correctness/useYield: the builder's interface requires it; lists are read in pages
   async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
     throw new Error('the store does not stream rows: read pages')
   }
 }
 
-function sessionOf(connection: DatabaseConnection): Session {
-  assert(connection instanceof SessionConnection, 'a connection of another engine')
-  return connection.session
+function connectionOf(connection: DatabaseConnection): StoreConnection {
+  assert(connection instanceof BuilderConnection, 'a connection of another engine')
+  return connection.connection
 }

@@ -1,6 +1,6 @@
 /**
- * The clock of the store, the one clock that all nodes share: what decides that rows are deleted is read here, never
- * from a node's own clock. It compares that clock with this node's, and reports in the log when they disagree.
+ * The clock of the store, which all nodes share: the deletion of rows by age is decided by it, never by a node's own clock.
+ * It compares that clock with the one of this node, and logs a warning when they differ by more than a second.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -17,15 +17,15 @@ const WARNING_MILLISECONDS = 3_600_000
 /** The query builder of a store or of a transaction, whatever its tables. */
 type Queryable = Parameters<RawBuilder<unknown>['execute']>[0]
 
-/** Milliseconds since the epoch by the store's clock when the statement runs, in a transaction too. */
+/** The store's clock in milliseconds since the epoch, read when the statement runs, not when its transaction began. */
 export async function readStoreTime(tables: Queryable): Promise<number> {
   const { rows } = await sql<{ now: string }>`select clock_timestamp() as now`.execute(tables)
   return Date.parse((rows[0] as { now: string }).now)
 }
 
 /**
- * How far this node's clock is ahead of the store's, in milliseconds; negative when it is slow. The store read its
- * clock at some moment between question and answer, so a slow answer is not a difference.
+ * Milliseconds that this node's clock is ahead of the store's; negative when it is behind. The store reads its clock at an
+ * unknown time between request and answer; the result is 0 when that can explain the difference.
  */
 export async function readClockDifference(db: Db, clock: Clock): Promise<number> {
   const before = clock.wallInstant().milliseconds

@@ -1,6 +1,6 @@
 /**
- * Whether the connection to a PostgreSQL server on another machine is protected by TLS with a checked certificate, as
- * its address requires. The address, which may contain a password, is never repeated in a message. Pure.
+ * Checks that the address of a PostgreSQL server on another machine requires TLS with a checked certificate. The address,
+ * which may contain a password, is never repeated in a message. Pure.
  */
 
 /** With these the certificate is checked; with `prefer` and `allow`, PostgreSQL's own tools do not check it. */
@@ -10,7 +10,7 @@ const LOOPBACK = /^(|localhost|127(\.[0-9]{1,3}){3}|::1)$/
 /** The problem and its remedy, in one line; undefined when the connection is protected, or local. */
 export function transportProblem(url: string): string | undefined {
   if (url === '') return undefined
-  // An address whose host is only in the query, which `URL` cannot parse.
+  // `URL` cannot parse an address whose host is only in the query.
   const parsed = new URL(URL.canParse(url) ? url : url.replace('@/', '@localhost/'))
   const query = parsed.searchParams
   const host = (query.get('host') ?? decodeURIComponent(parsed.hostname)).replace(/^\[(.*)\]$/, '$1')

@@ -1,4 +1,4 @@
-/** Many records as one table of a statement: an array per column, so the text of a statement is the same for any number. */
+/** Records as a table in a statement, with one array per column, so the text does not depend on the number of records. */
 import { type RawBuilder, sql } from './sql.ts'
 
 type Column<Item> = readonly [name: string, type: string, read: (item: Item, index: number) => unknown]

@@ -17,7 +17,7 @@ let directory: {
   counts: { full: number; changes: number }
 }
 let storeClock: { differenceMilliseconds: number | undefined }
-let store: { available: boolean; turns: { taken: number; waiting: number } }
+let store: { available: boolean; connections: { inUse: number; waiting: number } }
 
 beforeEach(() => {
   clock = new VirtualClock()
@@ -27,7 +27,7 @@ beforeEach(() => {
   sources = new Map()
   directory = { loadedMilliseconds: undefined, failureCount: 0, counts: { full: 0, changes: 0 } }
   storeClock = { differenceMilliseconds: undefined }
-  store = { available: true, turns: { taken: 0, waiting: 0 } }
+  store = { available: true, connections: { inUse: 0, waiting: 0 } }
   const keep = (one: StatementObserver): void => {
     observe = one
   }
@@ -114,7 +114,7 @@ describe('the metrics of the node', () => {
   })
 
   test('report the state of the store and its queue', async () => {
-    Object.assign(store, { available: false, turns: { taken: 3, waiting: 9 } })
+    Object.assign(store, { available: false, connections: { inUse: 3, waiting: 9 } })
     expect(await lines('tidegate_store_available')).toEqual(['tidegate_store_available 0'])
     expect(await lines('tidegate_store_turns')).toEqual([
       'tidegate_store_turns{state="taken"} 3',

@@ -115,7 +115,7 @@ describe('the client address', () => {
       const url = await open({
         trustedProxies,
         gateway: {
-          judge: async () => undefined,
+          check: async () => undefined,
           upgrade(_request, socket, _head, clientAddress) {
             address = clientAddress
             socket.end('HTTP/1.1 101 x\r\n\r\n')

@@ -7,14 +7,14 @@ import { Problem } from '../../src/http/problem.ts'
 import { openPublicListener } from '../support/public-listener.ts'
 
 let refusal: Problem | undefined
-let judged = 0
+let checked = 0
 let listener: Listener
 
 function open(): Promise<Listener> {
   return openPublicListener({
     gateway: {
-      async judge() {
-        judged++
+      async check() {
+        checked++
         return refusal
       },
       upgrade(request, socket, head, clientAddress) {
@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => listener.close())
 beforeEach(() => {
   refusal = undefined
-  judged = 0
+  checked = 0
 })
 
 const HTML = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
@@ -46,12 +46,12 @@ describe('GET /', () => {
     const response = await fetch(listener.url)
     expectUpgradeRequired(response)
     expect(await response.json()).toMatchObject({ status: 426, code: 'upgrade_required' })
-    expect(judged).toBe(0)
+    expect(checked).toBe(0)
   })
 
   it('with an accepted token is 426', async () => {
     expectUpgradeRequired(await fetch(listener.url, { headers: { authorization: 'Bearer good' } }))
-    expect(judged).toBe(1)
+    expect(checked).toBe(1)
   })
 
   it('with a refused token is answered with the reason, whatever it accepts', async () => {
@@ -70,7 +70,7 @@ describe('GET /', () => {
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     expect(await response.text()).toContain('<a href="/oauth2/token">')
     expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
-    expect(judged).toBe(0)
+    expect(checked).toBe(0)
   })
 })
 

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
-import { judgeReadiness } from '../../src/cli/doctor-readiness.ts'
+import { readinessFindings } from '../../src/cli/doctor-readiness.ts'
 
 const row = (name: string, ok: boolean, detail = 'ok') => ({ name, ok, detail })
 const next = 'see its source, and the log of the service'
 
 it('readiness is one line when every check passes', () => {
   const checks = [row('store', true), row('market BTCUSD', true), row('market ETHUSD', true)]
-  expect(judgeReadiness({ ready: true, checks })).toEqual([
+  expect(readinessFindings({ ready: true, checks })).toEqual([
     { verdict: 'ok', name: 'readiness', detail: 'ready, 2 markets live' },
   ])
 })
@@ -19,7 +19,7 @@ it('readiness names lost markets and sources, and those with further details', (
     row('market BTCUSD source okx:BTC-USD', false, 'gap'),
     row('market ETHUSD', false, 'not listed'),
   ]
-  expect(judgeReadiness({ ready: true, checks })).toEqual([
+  expect(readinessFindings({ ready: true, checks })).toEqual([
     { verdict: 'ok', name: 'readiness', detail: 'ready, 1 markets live' },
     { verdict: 'warn', name: 'market ETHUSD', detail: 'not live: not listed', next },
     { verdict: 'warn', name: 'market BTCUSD source kraken:BTC/USD', detail: 'live; post_only', next },
@@ -29,6 +29,8 @@ it('readiness names lost markets and sources, and those with further details', (
 
 it('readiness names the gate that is closed, and reports that markets start when none is', () => {
   const details = [row('store', false, 'away'), row('market BTCUSD', false, 'x')]
-  expect(judgeReadiness({ ready: false, checks: details })[0]?.detail).toBe('not ready (store: away)')
-  expect(judgeReadiness({ ready: false, checks: details.slice(1) })[0]?.detail).toBe('not ready (markets are starting)')
+  expect(readinessFindings({ ready: false, checks: details })[0]?.detail).toBe('not ready (store: away)')
+  expect(readinessFindings({ ready: false, checks: details.slice(1) })[0]?.detail).toBe(
+    'not ready (markets are starting)',
+  )
 })

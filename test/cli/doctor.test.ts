@@ -400,7 +400,7 @@ describe('the sources of the markets', () => {
     sources: [source],
   })
 
-  it('are judged by the answers of their venues; an unavailable venue causes a warning', async () => {
+  it('are checked against the answers of their venues; an unavailable venue causes a warning', async () => {
     const { url, close } = await startListingVenue([listedPair('BTC/USD')])
     const markets = ['BTC', 'XXX'].map((base) => market(base, `kraken:${base}/USD`))
     const flags = ['--data_dir', folder, ...ANY_PORTS, '--feeds.kraken.url', url, '--markets', JSON.stringify(markets)]

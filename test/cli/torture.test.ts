@@ -113,7 +113,7 @@ describe('torture reports', () => {
 
 it('torture reports that no client connected, and that it was interrupted', async () => {
   const run = runTorture(folder.path, ['--only', 'close-1001', '--', process.execPath, '-e', 'console.error("no")'])
-  const missing = 'there is no client to judge: it ended with exit code 0: no'
+  const missing = 'there is no client to test: it ended with exit code 0: no'
   expect(await run.ended).toEqual({ exitCode: 1, error: missing, results: [] })
   const waiting = runTorture(folder.path, ['--only', 'close-1001'])
   await waiting.stderr.until('a question', () => waiting.stderr.text.includes('waiting for the client'))
@@ -132,7 +132,7 @@ it('torture writes credentials that only their owner can read, and replaces no o
   await run.ended
   writeFileSync(path, '{"client_id":"somebody"}')
   const refused = await runTorture(folder.path, ['--credentials', path]).ended
-  expect(refused).toMatchObject({ exitCode: 1, error: expect.stringContaining('holds other credentials') })
+  expect(refused).toMatchObject({ exitCode: 1, error: expect.stringContaining('contains other credentials') })
   expect(readFileSync(path, 'utf8')).toBe('{"client_id":"somebody"}')
   rmSync(path)
 })

@@ -116,7 +116,7 @@ describe.each(EXCHANGES)('$name', (exchange) => {
       const history = new VenueHistory(DEPTH)
       const released = new Waiters()
       let isReleased = false
-      const rests = { judged: 0, said: 0 }
+      const rests = { checked: 0, said: 0 }
       const markets = new Map<string, string>()
       let verifier: WireVerifier
       let client: SampleClient
@@ -126,7 +126,7 @@ describe.each(EXCHANGES)('$name', (exchange) => {
 
       async function rest(symbol: string): Promise<void> {
         await verifier.atRest(symbol)
-        rests.judged++
+        rests.checked++
         const said = oracle?.said(symbol)
         const [market] = [...markets].find(([, venueSymbol]) => venueSymbol === symbol) as [string, string]
         if (said === undefined || oracle === undefined || verifier.problems.length > 0) return
@@ -182,7 +182,7 @@ describe.each(EXCHANGES)('$name', (exchange) => {
           expect(`${market}: ${one.executions}`).toBe(`${market}: ${history.trades(one.symbol).length}`)
         }
         console.log(JSON.stringify({ exchange: exchange.name, pace: name, ...rests, ...client.counts }))
-        if (hasRests) expect(rests.judged).toBeGreaterThan(80)
+        if (hasRests) expect(rests.checked).toBeGreaterThan(80)
         if (hasRests && oracle !== undefined) expect(rests.said).toBeGreaterThan(80)
         await client.close()
       }, 200_000)

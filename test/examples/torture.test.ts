@@ -20,7 +20,7 @@ const SKIPPED = ['silence', 'resume-cursor', 'resume-refused']
 const folder = temporaryFolder()
 afterAll(() => folder.remove())
 
-async function judge(run: TortureRun, alsoSkipped: readonly string[], expected = SCENARIOS.length): Promise<void> {
+async function check(run: TortureRun, alsoSkipped: readonly string[], expected = SCENARIOS.length): Promise<void> {
   const { error, results } = await run.ended
   const skipped = results.filter(({ outcome }) => outcome === 'skipped').map(({ name }) => name)
   expect({ error, wrong: results.filter(({ outcome }) => outcome === 'wrong'), count: results.length }).toEqual({
@@ -34,25 +34,25 @@ async function judge(run: TortureRun, alsoSkipped: readonly string[], expected =
 describe('every torture scenario is handled by', () => {
   it.concurrent('node/stream.mjs', async () => {
     const program = [process.execPath, join(EXAMPLES, 'node/stream.mjs'), 'BTCUSD']
-    await judge(runTorture(folder.path, [...PACE, '--', ...program]), [])
+    await check(runTorture(folder.path, [...PACE, '--', ...program]), [])
   })
 
   it.concurrent('node/stream-builtin.mjs', async () => {
     const program = [process.execPath, ...BUILTIN_FLAGS, join(EXAMPLES, 'node/stream-builtin.mjs'), 'BTCUSD']
-    await judge(runTorture(folder.path, [...PACE, '--', ...program]), ['large-snapshot', 'handshake-403'])
+    await check(runTorture(folder.path, [...PACE, '--', ...program]), ['large-snapshot', 'handshake-403'])
   })
 
   const python = PYTHON.isSkipped ? it.skip : it.concurrent
   python(titleWith('python/stream.py', PYTHON, 'python3 with websockets and requests'), async () => {
     const program = [PYTHON.file, join(EXAMPLES, 'python/stream.py'), 'BTCUSD']
-    await judge(runTorture(folder.path, [...PACE, '--', ...program]), [])
+    await check(runTorture(folder.path, [...PACE, '--', ...program]), [])
   })
 
   const browser = CHROMIUM.isSkipped ? it.skip : it.concurrent
   browser(titleWith('browser/index.html', CHROMIUM, 'chromium'), async () => {
     const run = runTorture(folder.path, PACE)
     let isOver = false
-    const judged = judge(run, ['handshake-403']).finally(() => {
+    const checked = check(run, ['handshake-403']).finally(() => {
       isOver = true
       run.stderr.write('')
     })
@@ -68,7 +68,7 @@ describe('every torture scenario is handled by', () => {
         await page.setInputFiles('[name=credentials]', run.credentialsPath)
         await page.click('button')
       }
-      await judged
+      await checked
     } finally {
       run.interrupt()
       await chromium.close()

@@ -23,9 +23,9 @@ describe('a trade past a price that the book still shows', () => {
   ])('%s proves the book wrong after 2 s without a book message', (_name, price) => {
     const silence = usual(50)
     silence.trade(1_000, price, String(price), BEST)
-    expect(silence.judge(2_999)).toBeUndefined()
+    expect(silence.check(2_999)).toBeUndefined()
     expect(silence.due).toBe(3_000)
-    expect(silence.judge(3_000)).toEqual({
+    expect(silence.check(3_000)).toEqual({
       kind: 'wrong',
       reason: `trades at ${price}, which the book does not show`,
     })
@@ -43,7 +43,7 @@ describe('a trade past a price that the book still shows', () => {
   ])('proves nothing %s', (_name, happen) => {
     const silence = usual(50)
     happen(silence)
-    expect(silence.judge(10_000)).toBeUndefined()
+    expect(silence.check(10_000)).toBeUndefined()
   })
 
   it.each([
@@ -54,20 +54,20 @@ describe('a trade past a price that the book still shows', () => {
   ])('%s is only suspicious, after 3 s', (_name, price, best) => {
     const silence = usual(50)
     silence.trade(1_000, price, '1', best)
-    expect(silence.judge(3_999)).toBeUndefined()
-    expect(silence.judge(4_000)).toEqual({ kind: 'suspicious', reason: 'trades, and no book message for 4 s' })
-    expect(silence.judge(4_001)).toBeUndefined()
+    expect(silence.check(3_999)).toBeUndefined()
+    expect(silence.check(4_000)).toEqual({ kind: 'suspicious', reason: 'trades, and no book message for 4 s' })
+    expect(silence.check(4_001)).toBeUndefined()
   })
 })
 
 describe('a silence', () => {
   it('is suspicious after 15 s where messages come all the time, then after twice as long, and so on', () => {
     const silence = usual(50)
-    expect(silence.judge(14_999)).toBeUndefined()
+    expect(silence.check(14_999)).toBeUndefined()
     expect(silence.due).toBe(15_000)
-    expect(silence.judge(15_000)).toEqual({ kind: 'suspicious', reason: 'no book message for 15 s' })
+    expect(silence.check(15_000)).toEqual({ kind: 'suspicious', reason: 'no book message for 15 s' })
     expect(silence.due).toBe(30_000)
-    expect(silence.judge(30_000)).toMatchObject({ kind: 'suspicious' })
+    expect(silence.check(30_000)).toMatchObject({ kind: 'suspicious' })
     expect(silence.due).toBe(60_000)
     silence.book(31_000)
     expect(silence.due).toBeGreaterThanOrEqual(31_000 + 15_000)
@@ -91,14 +91,14 @@ describe('a silence', () => {
     expect(make().due).toBe(Number.POSITIVE_INFINITY)
   })
 
-  it('of a suspicious book is judged again by trades when it has doubled', () => {
+  it('of a suspicious book is checked again by trades when it has doubled', () => {
     const silence = usual(50)
     silence.trade(1_000, 101, '101', BEST)
-    expect(silence.judge(4_000)).toMatchObject({ kind: 'suspicious' })
+    expect(silence.check(4_000)).toMatchObject({ kind: 'suspicious' })
     silence.trade(5_000, 101, '101', BEST)
     expect(silence.due).toBe(30_000)
     silence.trade(6_000, 102, '102', BEST)
-    expect(silence.judge(8_000)).toMatchObject({ kind: 'wrong' })
+    expect(silence.check(8_000)).toMatchObject({ kind: 'wrong' })
   })
 })
 
@@ -123,12 +123,12 @@ function heardOf(file: string, read: (text: string) => readonly VenueMessage<unk
 /** Asks for a verdict whenever one is due before `now`. */
 function verdictsUntil(silence: PairSilence, now: number): string[] {
   const verdicts: string[] = []
-  while (silence.due <= now) verdicts.push(silence.judge(silence.due)?.reason ?? 'due, and nothing')
+  while (silence.due <= now) verdicts.push(silence.check(silence.due)?.reason ?? 'due, and nothing')
   return verdicts
 }
 
 /** What is held against the book of a pair of a recording; its book messages after `silentFrom` are lost. */
-function judgeRecording(heard: readonly Heard[], silentFrom = Number.POSITIVE_INFINITY, until?: number): string[] {
+function checkRecording(heard: readonly Heard[], silentFrom = Number.POSITIVE_INFINITY, until?: number): string[] {
   const silence = new PairSilence(heard[0]?.at ?? 0)
   const verdicts: string[] = []
   for (const { at, message } of heard) {
@@ -163,7 +163,7 @@ describe.skipIf(capturesMissing(BINANCE, COINBASE, OKX))('recordings of healthy 
   ] as const)('of %s raise no suspicion', (_name, file, read, count) => {
     const pairs = heardOf(file, read)
     expect(pairs.size).toBe(count)
-    for (const [symbol, heard] of pairs) expect([symbol, judgeRecording(heard)]).toEqual([symbol, []])
+    for (const [symbol, heard] of pairs) expect([symbol, checkRecording(heard)]).toEqual([symbol, []])
   })
 
   it('raise one within 5 s once an active book goes silent, wherever it does', () => {
@@ -180,7 +180,7 @@ describe.skipIf(capturesMissing(BINANCE, COINBASE, OKX))('recordings of healthy 
           ({ at, message }) => message.kind === 'trades' && at >= silentFrom + 1_000 && at <= silentFrom + 2_000,
         )
         if (!isTraded) continue
-        expect([symbol, after, judgeRecording(within, silentFrom, silentFrom + 5_000).length]).toEqual([
+        expect([symbol, after, checkRecording(within, silentFrom, silentFrom + 5_000).length]).toEqual([
           symbol,
           after,
           1,

@@ -95,8 +95,8 @@ const HTTP_FAULTS: [string, HttpAnswer][] = [
 describe.each(STAGES)('$name', (stage) => {
   describe('at a venue that fails', () => {
     const clock = new VirtualClock()
-    const truth = new VenueHistory(DEPTH)
-    const markets = [stage.symbol, ...stage.others].map((symbol) => new FedMarket(symbol, truth, DEPTH))
+    const history = new VenueHistory(DEPTH)
+    const markets = [stage.symbol, ...stage.others].map((symbol) => new FedMarket(symbol, history, DEPTH))
     const [hit, ...others] = markets as [FedMarket, ...FedMarket[]]
     let server: VenueServer
     let source: Source
@@ -107,9 +107,9 @@ describe.each(STAGES)('$name', (stage) => {
         speed: FRAMES_SPEED,
         isRepeated: true,
         heartbeatMilliseconds: 1000 / SPEED,
-        onPlayed: truth.onPlayed,
+        onPlayed: history.onPlayed,
       })
-      truth.begin(server)
+      history.begin(server)
       source = VENUES[stage.name].createSource(
         { url: server.url, restUrl: server.restUrl },
         {
@@ -137,8 +137,8 @@ describe.each(STAGES)('$name', (stage) => {
       for (const market of markets) await market.until('live', () => market.isLive)
       server.pause()
       for (const market of markets) {
-        await market.until('the venue’s book', () => market.isLive && market.judge.isCurrent)
-        expect(market.judge.problems).toEqual([])
+        await market.until('the venue’s book', () => market.isLive && market.verifier.isCurrent)
+        expect(market.verifier.problems).toEqual([])
       }
       server.resume()
     }
@@ -168,8 +168,8 @@ describe.each(STAGES)('$name', (stage) => {
         const variant = stage.name === 'binance' ? 1 : 0
         // The next message may set the same levels, and so repair what was lost: then nobody can notice, or needs to.
         for (let attempt = 0; attempt < ATTEMPTS_MAX && hit.reasons.length === losses; attempt++) {
-          const { matched } = hit.judge
-          const isOver = () => hit.reasons.length > losses || hit.judge.matched > matched + 5
+          const { matched } = hit.verifier
+          const isOver = () => hit.reasons.length > losses || hit.verifier.matched > matched + 5
           await hitFrame(kind, stage.bookChannel, isOver, variant)
         }
         expect(hit.reasons.length).toBeGreaterThan(losses)
@@ -179,8 +179,8 @@ describe.each(STAGES)('$name', (stage) => {
     )
 
     it('a book message that comes twice changes nothing', async () => {
-      const { matched } = hit.judge
-      await hitFrame('doubled', stage.bookChannel, () => hit.judge.matched > matched + 3)
+      const { matched } = hit.verifier
+      await hitFrame('doubled', stage.bookChannel, () => hit.verifier.matched > matched + 3)
     })
 
     it.skipIf(stage.name === 'coinbase')('a frame that cannot be read costs only the pair that it names', async () => {
@@ -192,10 +192,10 @@ describe.each(STAGES)('$name', (stage) => {
     })
 
     it.each(['dropped', 'reordered'] as const)('a trade that is %s is fetched', async (kind) => {
-      await hit.until('an execution', () => hit.judge.executions > 0)
+      await hit.until('an execution', () => hit.verifier.executions > 0)
       const missed = [...hit.missed]
-      const { executions } = hit.judge
-      await hitFrame(kind, stage.tradeChannel, () => hit.judge.executions > executions + 2)
+      const { executions } = hit.verifier
+      await hitFrame(kind, stage.tradeChannel, () => hit.verifier.executions > executions + 2)
       expect(hit.missed).toEqual(missed)
     })
 
@@ -203,12 +203,12 @@ describe.each(STAGES)('$name', (stage) => {
     it.each(stage.numbersConnection === true ? [] : HTTP_FAULTS)(
       'a request for trades that is answered %s is made again',
       async (_, answer) => {
-        await hit.until('an execution', () => hit.judge.executions > 0)
+        await hit.until('an execution', () => hit.verifier.executions > 0)
         const missed = [...hit.missed]
-        const { executions } = hit.judge
+        const { executions } = hit.verifier
         server.httpFaults.push(answer)
         // Trades before the dropped one may be enough in number, and the request comes after it.
-        const isOver = () => server.httpFaults.length === 0 && hit.judge.executions > executions + 2
+        const isOver = () => server.httpFaults.length === 0 && hit.verifier.executions > executions + 2
         await hitFrame('dropped', stage.tradeChannel, isOver)
         expect(hit.missed).toEqual(missed)
       },
@@ -216,25 +216,25 @@ describe.each(STAGES)('$name', (stage) => {
 
     it('a trade that comes twice is executed once', async () => {
       const missed = [...hit.missed]
-      const { executions } = hit.judge
-      await hitFrame('doubled', stage.tradeChannel, () => hit.judge.executions > executions + 2)
+      const { executions } = hit.verifier
+      await hitFrame('doubled', stage.tradeChannel, () => hit.verifier.executions > executions + 2)
       expect(hit.missed).toEqual(missed)
     })
 
     it('trades that no connection delivered are fetched', async () => {
-      await hit.until('an execution', () => hit.judge.executions > 0)
+      await hit.until('an execution', () => hit.verifier.executions > 0)
       const missed = [...hit.missed]
       await survive(() => {
         server.disconnectAll()
         server.tracks.get(stage.symbol)?.playUnseen(100)
       })
-      const { executions } = hit.judge
-      await hit.until('executions after it', () => hit.judge.executions > executions + 1)
+      const { executions } = hit.verifier
+      await hit.until('executions after it', () => hit.verifier.executions > executions + 1)
       expect(hit.missed).toEqual(missed)
     })
 
     it.skipIf(stage.numbersConnection === true)('trades that cannot be had are said to be missing', async () => {
-      await hit.until('an execution', () => hit.judge.executions > 0)
+      await hit.until('an execution', () => hit.verifier.executions > 0)
       const missed = hit.missed.length
       server.httpFaults.push({ status: 429, body: '{}', headers: { 'retry-after': '31' } })
       await hitFrame('dropped', stage.tradeChannel, () => hit.missed.length > missed)

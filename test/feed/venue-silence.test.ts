@@ -64,12 +64,12 @@ afterEach(async () => {
 describe.each(STAGES)('%s', (name, isMissing, symbol, channel, start) => {
   it.skipIf(isMissing)('subscribes a silent book again (recordings in ../shared/data)', async () => {
     const clock = new VirtualClock()
-    const truth = new VenueHistory(DEPTH)
-    const market = new FedMarket(symbol, truth, DEPTH)
+    const history = new VenueHistory(DEPTH)
+    const market = new FedMarket(symbol, history, DEPTH)
     const heartbeatMilliseconds = 1000 / SPEED
-    const server = await start({ speed: SPEED, isRepeated: true, heartbeatMilliseconds, onPlayed: truth.onPlayed })
+    const server = await start({ speed: SPEED, isRepeated: true, heartbeatMilliseconds, onPlayed: history.onPlayed })
     opened.push(() => server.close())
-    truth.begin(server)
+    history.begin(server)
     const surroundings = { name, clock, random: () => 0.5, log: createLog('silent'), metrics: createMetricsRegistry() }
     const source = VENUES[name].createSource(
       { url: server.url, restUrl: server.restUrl },
@@ -79,16 +79,16 @@ describe.each(STAGES)('%s', (name, isMissing, symbol, channel, start) => {
     opened.push(() => source.stop())
     const ticking = setInterval(() => clock.advance(TICK_MILLISECONDS * SPEED), TICK_MILLISECONDS)
     opened.push(async () => clearInterval(ticking))
-    await market.until('executions and a book', () => market.judge.executions > 1 && market.judge.matched > 5)
+    await market.until('executions and a book', () => market.verifier.executions > 1 && market.verifier.matched > 5)
     const subscriptions = () =>
       server.said.filter((text) => text.includes(channel) && /"(?:op|method|type)":"subscribe"/i.test(text)).length
     const before = subscriptions()
     server.silenceBook(symbol)
     await server.until('the book to be subscribed again', () => subscriptions() > before)
-    const { matched } = market.judge
-    await market.until('a new book', () => market.isLive && market.judge.matched > matched)
+    const { matched } = market.verifier
+    await market.until('a new book', () => market.isLive && market.verifier.matched > matched)
     server.pause()
-    await market.until('the book of the venue', () => market.isLive && market.judge.isCurrent)
-    expect(market.judge.problems).toEqual([])
+    await market.until('the book of the venue', () => market.isLive && market.verifier.isCurrent)
+    expect(market.verifier.problems).toEqual([])
   })
 })

@@ -49,10 +49,10 @@ function run(seed: number): { gaps: number; whole: number } {
   return { gaps: gaps.length, whole: whole.length }
 }
 
-function expectWhole(simulation: StreamSimulation, { witness }: SimulatedClient): void {
-  for (const [market, truth] of simulation.truths) {
-    expect(witness.bookText(market)).toBe(truth.bookNow)
-    expect(witness.state(market).nextExecution).toBe(truth.executionCount)
+function expectWhole(simulation: StreamSimulation, { verifier }: SimulatedClient): void {
+  for (const [market, history] of simulation.histories) {
+    expect(verifier.bookText(market)).toBe(history.bookNow)
+    expect(verifier.state(market).nextExecution).toBe(history.executionCount)
   }
 }
 

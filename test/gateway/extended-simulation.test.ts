@@ -17,7 +17,7 @@ const INTERVALS = [undefined, undefined, 50, 100, 250] as const
 
 /** A client that reads at its mood; a punctual one takes everything at once, so its intervals can be held to the grid. */
 class Actor {
-  readonly witness: ExtendedVerifier
+  readonly verifier: ExtendedVerifier
   transport!: FakeTransport
   session!: Session
   mood: 'fast' | 'slow' | 'asleep' = 'fast'
@@ -36,7 +36,7 @@ class Actor {
     this.#simulation = simulation
     this.#random = random
     this.isPunctual = isPunctual
-    this.witness = new ExtendedVerifier(simulation.truths)
+    this.verifier = new ExtendedVerifier(simulation.histories)
     this.connect()
   }
 
@@ -45,9 +45,9 @@ class Actor {
     const kernelBytes = this.isPunctual ? 10_000_000 : 1_024 << this.#random.integer(5)
     const onText = (text: string): void => {
       this.#checkPace(text)
-      this.witness.onText(text)
+      this.verifier.onText(text)
     }
-    this.transport = new WatchedTransport(kernelBytes, onText, this.#simulation.truths)
+    this.transport = new WatchedTransport(kernelBytes, onText, this.#simulation.histories)
     this.transport.subprotocol = 'tidegate.v1'
     this.session = this.#simulation.hub.open(this.transport, {
       clientId: 'client',
@@ -74,7 +74,7 @@ class Actor {
   reconnect(): void {
     this.transport.cut()
     this.session.end()
-    this.witness.disconnected()
+    this.verifier.disconnected()
     this.connect()
     this.#requests = 0
     this.subscribe(TYPES, MARKETS)
@@ -93,13 +93,13 @@ class Actor {
 
   #entry(type: string, market: string): unknown {
     const random = this.#random
-    const state = this.witness.channel(market, type)
+    const state = this.verifier.channel(market, type)
     const isSubscribed = state.subscribed
     const depth = type === 'market_data' ? random.pick([undefined, 1, 5, 10] as const) : undefined
     const interval = type === 'execution_data' ? undefined : random.pick(INTERVALS)
-    // The witness takes the depth over with the acknowledgement: a cursor of another depth leads to a SNAPSHOT.
+    // The verifier takes the depth over with the acknowledgement: a cursor of another depth leads to a SNAPSHOT.
     // What it holds is what it held when it stopped only while nothing is under way.
-    const isSettled = this.witness.replies === this.#requests
+    const isSettled = this.verifier.replies === this.#requests
     const resume = state.cursor !== undefined && isSettled && random.chance(0.7) ? state.cursor : undefined
     if (!isSubscribed) {
       this.#intervals.set(`${type} ${market}`, interval)
@@ -168,18 +168,18 @@ function run(seed: number, depth: number, steps: number): RunResult {
   // Coming to rest goes in steps of its own, in which nobody reads on time.
   for (const actor of actors) actor.isPunctual = false
   simulation.quiesce(actors)
-  for (const actor of actors) actor.witness.lastBooks = []
+  for (const actor of actors) actor.verifier.lastBooks = []
   rest(simulation, actors)
-  for (const actor of actors) judge(simulation, actor)
+  for (const actor of actors) check(simulation, actor)
   const sum = (count: (actor: Actor) => number) => actors.reduce((total, actor) => total + count(actor), 0)
   return {
-    updates: sum(({ witness }) => witness.counts.updates),
-    merged: sum(({ witness }) => witness.counts.conflated),
-    continued: sum(({ witness }) => witness.counts.continued),
-    digests: sum(({ witness }) => witness.counts.digests),
-    stale: sum(({ witness }) => witness.counts.stale),
-    withdrawn: [...simulation.truths.values()].reduce((total, { withdrawals }) => total + withdrawals, 0),
-    replayed: sum(({ witness }) => witness.counts.replayed),
+    updates: sum(({ verifier }) => verifier.counts.updates),
+    merged: sum(({ verifier }) => verifier.counts.conflated),
+    continued: sum(({ verifier }) => verifier.counts.continued),
+    digests: sum(({ verifier }) => verifier.counts.digests),
+    stale: sum(({ verifier }) => verifier.counts.stale),
+    withdrawn: [...simulation.histories.values()].reduce((total, { withdrawals }) => total + withdrawals, 0),
+    replayed: sum(({ verifier }) => verifier.counts.replayed),
     paced: sum(({ pacedMessages }) => pacedMessages),
   }
 }
@@ -228,18 +228,18 @@ function rest(simulation: StreamSimulation, actors: readonly Actor[]): void {
   }
 }
 
-function judge(simulation: StreamSimulation, { transport, witness }: Actor): void {
+function check(simulation: StreamSimulation, { transport, verifier }: Actor): void {
   if (!transport.isOpen) return
   expect(transport.queuedBytesMost).toBeLessThan(SETTINGS.outboxBytesMax + 66_000)
-  for (const [market, truth] of simulation.truths) {
-    const book = witness.channel(market, 'market_data')
+  for (const [market, history] of simulation.histories) {
+    const book = verifier.channel(market, 'market_data')
     if (book.subscribed) {
-      expect(witness.bookText(market)).toBe(cutTo(truth.bookNow as string, book.depth))
-      expect(witness.lastBooks).toContain(market)
+      expect(verifier.bookText(market)).toBe(cutTo(history.bookNow as string, book.depth))
+      expect(verifier.lastBooks).toContain(market)
     }
-    const executions = witness.channel(market, 'execution_data')
+    const executions = verifier.channel(market, 'execution_data')
     if (executions.subscribed && executions.nextExecution !== undefined) {
-      expect(executions.nextExecution).toBe(truth.executionCount)
+      expect(executions.nextExecution).toBe(history.executionCount)
     }
   }
 }

@@ -174,7 +174,7 @@ describe('a handshake', () => {
     expect(scope.headers['www-authenticate']).toContain('error="insufficient_scope"')
   })
 
-  test('is judged in the documented order', async () => {
+  test('is checked in the documented order', async () => {
     const everythingWrong = { Connection: 'Upgrade', Upgrade: 'websocket', Authorization: 'Bearer wrong' }
     expect((await ask(everythingWrong, '/nowhere')).status).toBe(404)
     expect((await ask(everythingWrong)).status).toBe(426)

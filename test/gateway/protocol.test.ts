@@ -385,7 +385,7 @@ describe('whatever is sent', () => {
 
 describe('the params of the extended protocol', () => {
   const published: Readonly<Record<string, number>> = { AAAUSD: 25, BBBUSD: 0 }
-  const judge = (type: string, sent: Record<string, unknown>) => {
+  const meaningOf = (type: string, sent: Record<string, unknown>) => {
     const text = JSON.stringify({ type: 'subscribe', channels: [{ type, params: { market: 'AAAUSD', ...sent } }] })
     const extended = { publishedDepth: (market: string) => published[market] as number }
     const request = parseRequest(Buffer.from(text), false, { ...RULES, extended })
@@ -403,7 +403,7 @@ describe('the params of the extended protocol', () => {
     ['market_data.top_of_book', { interval_ms: 50, resume: 'x' }, { intervalMilliseconds: 50, resume: 'x' }],
     ['execution_data', { resume: 'x' }, { resume: 'x' }],
   ])('%s takes %j', (type, sent, meaning) => {
-    expect(judge(type, sent)).toEqual({ type, market: 'AAAUSD', ...meaning })
+    expect(meaningOf(type, sent)).toEqual({ type, market: 'AAAUSD', ...meaning })
   })
 
   test.each([
@@ -426,6 +426,6 @@ describe('the params of the extended protocol', () => {
     ['market_data', { market: 'CCCUSD', depth: 5 }, `params.market names no market: "CCCUSD"; ${LIST}`],
     ['heartbeat', { resume: 'x' }, 'heartbeat takes no params: "market"'],
   ])('%s refuses %j', (type, sent, message) => {
-    expect(judge(type, sent)).toEqual(refusal(message))
+    expect(meaningOf(type, sent)).toEqual(refusal(message))
   })
 })

@@ -98,16 +98,16 @@ function run(seed: number, { depth, steps, changing = false, losing = false }: R
   if (losing) restWithdrawn(simulation, actors)
   for (const symbol of MARKETS) simulation.offer(symbol, 'snapshot')
   simulation.quiesce(actors.map(({ client }) => client))
-  for (const actor of actors) if (actor.client.transport.closed === undefined) judge(simulation, actor, changing)
+  for (const actor of actors) if (actor.client.transport.closed === undefined) check(simulation, actor, changing)
   const closed = [...actors, ...gone].filter(({ client }) => client.transport.closed !== undefined)
-  for (const actor of closed) judgeClosed(simulation, actor)
+  for (const actor of closed) checkClosed(simulation, actor)
   const total = (count: (actor: Actor) => number) => [...actors, ...gone].reduce((sum, actor) => sum + count(actor), 0)
   return {
     missed: closed.length,
-    withdrawn: [...simulation.truths.values()].reduce((sum, { withdrawals }) => sum + withdrawals, 0),
-    ended: actors.reduce((sum, { client }) => sum + client.witness.counts.unsubscribes - client.unsubscribesAsked, 0),
-    snapshots: total(({ client }) => client.witness.counts.snapshots),
-    updates: total(({ client }) => client.witness.counts.updates),
+    withdrawn: [...simulation.histories.values()].reduce((sum, { withdrawals }) => sum + withdrawals, 0),
+    ended: actors.reduce((sum, { client }) => sum + client.verifier.counts.unsubscribes - client.unsubscribesAsked, 0),
+    snapshots: total(({ client }) => client.verifier.counts.snapshots),
+    updates: total(({ client }) => client.verifier.counts.updates),
   }
 }
 
@@ -136,7 +136,7 @@ function subscribe(
   markets: readonly string[],
 ): void {
   for (const market of types.includes('execution_data') ? markets : []) {
-    if (!asked.has(market)) asked.set(market, simulation.truths.get(market)?.gapCount ?? 0)
+    if (!asked.has(market)) asked.set(market, simulation.histories.get(market)?.gapCount ?? 0)
   }
   simulation.subscribe(client, types, markets)
 }
@@ -145,9 +145,9 @@ function subscribe(
 function miss(simulation: StreamSimulation, symbol: string, actors: readonly Actor[]): void {
   simulation.offer(symbol, 'missed')
   for (const actor of actors) {
-    const { witness, unsubscribesAsked } = actor.client
-    const isSubscribed = witness.state(symbol).subscribed.has('execution_data')
-    if (isSubscribed && witness.counts.unsubscribes === unsubscribesAsked) actor.missedAfter = unsubscribesAsked
+    const { verifier, unsubscribesAsked } = actor.client
+    const isSubscribed = verifier.state(symbol).subscribed.has('execution_data')
+    if (isSubscribed && verifier.counts.unsubscribes === unsubscribesAsked) actor.missedAfter = unsubscribesAsked
   }
 }
 
@@ -173,29 +173,29 @@ function restWithdrawn(simulation: StreamSimulation, actors: readonly Actor[]): 
   simulation.quiesce(actors.map(({ client }) => client))
   for (const { client } of actors) {
     if (client.transport.closed !== undefined) continue
-    for (const market of MARKETS) expect(['[[],[]]', undefined]).toContain(client.witness.bookText(market))
+    for (const market of MARKETS) expect(['[[],[]]', undefined]).toContain(client.verifier.bookText(market))
   }
 }
 
 /** Only who asked for the executions of a market that missed some is closed. */
-function judgeClosed(simulation: StreamSimulation, { client, asked }: Actor): void {
+function checkClosed(simulation: StreamSimulation, { client, asked }: Actor): void {
   expect(client.transport.closed).toEqual({ code: 4000, reason: 'execution stream has a gap at its source' })
-  const hasMissed = [...asked].some(([market, holes]) => (simulation.truths.get(market)?.gapCount ?? 0) > holes)
+  const hasMissed = [...asked].some(([market, holes]) => (simulation.histories.get(market)?.gapCount ?? 0) > holes)
   expect(hasMissed).toBe(true)
 }
 
-function judge(simulation: StreamSimulation, { client, missedAfter }: Actor, changing: boolean): void {
-  const { transport, witness, unsubscribesAsked } = client
+function check(simulation: StreamSimulation, { client, missedAfter }: Actor, changing: boolean): void {
+  const { transport, verifier, unsubscribesAsked } = client
   // Who has not unsubscribed since, and whose markets do not go either, cannot still be there.
   if (!changing) expect(missedAfter).not.toBe(unsubscribesAsked)
   // The high-water mark, and the bytes that one tick or one answer may add above it.
   expect(transport.queuedBytesMost).toBeLessThan(SETTINGS.outboxBytesMax + 66_000)
-  for (const [market, truth] of simulation.truths) {
-    const state = witness.state(market)
+  for (const [market, history] of simulation.histories) {
+    const state = verifier.state(market)
     if (!simulation.replicas.has(market)) expect([...state.subscribed]).toEqual([])
-    if (state.subscribed.has('market_data')) expect(witness.bookText(market)).toBe(truth.bookNow)
+    if (state.subscribed.has('market_data')) expect(verifier.bookText(market)).toBe(history.bookNow)
     if (state.subscribed.has('execution_data') && state.nextExecution !== undefined) {
-      expect(state.nextExecution).toBe(truth.executionCount)
+      expect(state.nextExecution).toBe(history.executionCount)
     }
   }
 }

@@ -6,7 +6,7 @@ import { createHostCheck } from '../../src/http/host-check.ts'
 let allowed: readonly string[] = ['operator.internal', 'Ops.Example.']
 const check = createHostCheck(() => allowed, 'operator.allowed_hosts')
 
-function judge(headers: Record<string, string>, encrypted = false): string | undefined {
+function problemOf(headers: Record<string, string>, encrypted = false): string | undefined {
   const socket = encrypted ? { encrypted } : {}
   return check({ headers, socket } as unknown as IncomingMessage)?.code
 }
@@ -25,7 +25,7 @@ describe('Host', () => {
     'Operator.Internal:9000',
     'ops.example',
   ])('%s is accepted', (host) => {
-    expect(judge({ host })).toBeUndefined()
+    expect(problemOf({ host })).toBeUndefined()
   })
 
   it.each([
@@ -36,16 +36,16 @@ describe('Host', () => {
     'operator',
     '',
   ])('%j is 421', (host) => {
-    expect(judge({ host })).toBe('misdirected_request')
+    expect(problemOf({ host })).toBe('misdirected_request')
   })
 
   it('that is not sent at all comes from no browser', () => {
-    expect(judge({})).toBeUndefined()
+    expect(problemOf({})).toBeUndefined()
   })
 
-  it('is judged by the names of now', () => {
+  it('is checked with the current names', () => {
     allowed = [...allowed, 'new.example']
-    expect(judge({ host: 'new.example' })).toBeUndefined()
+    expect(problemOf({ host: 'new.example' })).toBeUndefined()
   })
 })
 
@@ -56,7 +56,7 @@ describe('Origin', () => {
     ['http://operator.internal:8081', 'operator.internal:8081', false],
     ['https://localhost:8081', 'localhost:8081', true],
   ])('%s is the own one at %s', (origin, host, encrypted) => {
-    expect(judge({ origin, host }, encrypted)).toBeUndefined()
+    expect(problemOf({ origin, host }, encrypted)).toBeUndefined()
   })
 
   it.each([
@@ -66,14 +66,14 @@ describe('Origin', () => {
     ['https://127.0.0.1:8081', '127.0.0.1:8081'],
     ['null', 'localhost:8081'],
   ])('%s is 403 at %s', (origin, host) => {
-    expect(judge({ origin, host })).toBe('foreign_origin')
+    expect(problemOf({ origin, host })).toBe('foreign_origin')
   })
 
-  it('cannot be judged without a Host', () => {
-    expect(judge({ origin: 'http://localhost' })).toBe('foreign_origin')
+  it('cannot be checked without a Host', () => {
+    expect(problemOf({ origin: 'http://localhost' })).toBe('foreign_origin')
   })
 
   it('comes after Host', () => {
-    expect(judge({ origin: 'http://attacker.example', host: 'attacker.example' })).toBe('misdirected_request')
+    expect(problemOf({ origin: 'http://attacker.example', host: 'attacker.example' })).toBe('misdirected_request')
   })
 })

@@ -15,8 +15,8 @@ const update = (...changes: LevelChange[]): MarketEvent => ({ type: 'update', ch
 const traded = (...executions: Execution[]): MarketEvent => ({ type: 'update', changes: [], executions })
 const lost = (reason: string): MarketEvent => ({ type: 'lost', reason })
 
-/** Follows what an aggregate says, as a writer does, and holds it to its form: every difference real and said once. */
-class Witness {
+/** Applies the events of an aggregate, as a sequencer does, and checks their form: each change is real and reported once. */
+class Consumer {
   readonly book = new NaiveBook()
   isLive = false
 
@@ -77,12 +77,12 @@ describe('an aggregate', () => {
       let crossings = 0
       let exclusions = 0
       const property = fc.property(aggregateScript(80), ({ sourceCount, offers }) => {
-        // The first source may be as old as it likes.
+        // The first source has no maximum age.
         const ages = Array.from({ length: sourceCount }, (_, index) => (index === 0 ? Number.POSITIVE_INFINITY : age))
         const inputs = ages.map((maxAgeMilliseconds, index) => ({ name: `venue${index}`, maxAgeMilliseconds }))
         const aggregate = new Aggregate(inputs, policy)
         const naive = new NaiveAggregate(ages, policy)
-        const witness = new Witness()
+        const consumer = new Consumer()
         let now = 0
         for (const { source, event, pauseMilliseconds } of offers) {
           now += pauseMilliseconds
@@ -90,15 +90,15 @@ describe('an aggregate', () => {
           // Parts of a millisecond do not rank.
           const { events, violation } = aggregate.offer(source, event, now + source / 10)
           const due = naive.offer(source, event, now)
-          witness.take(events)
+          consumer.take(events)
           expect(violation !== undefined).toBe(due.violates)
-          expect(events.flatMap((said) => (said.type === 'update' ? said.executions : []))).toEqual(due.executions)
+          expect(events.flatMap((one) => (one.type === 'update' ? one.executions : []))).toEqual(due.executions)
           expect(events.some(({ type }) => type === 'missed')).toBe(due.missed)
-          expect(witness.isLive).toBe(naive.liveCount > 0)
-          expect(events.some(({ type }) => type === 'snapshot')).toBe(!wasLive && witness.isLive)
+          expect(consumer.isLive).toBe(naive.liveCount > 0)
+          expect(events.some(({ type }) => type === 'snapshot')).toBe(!wasLive && consumer.isLive)
           expect(inputs.filter((_, index) => aggregate.isExcluded(index))).toHaveLength(naive.excludedCount)
-          if (!witness.isLive) continue
-          const levels = witness.book.levels(0)
+          if (!consumer.isLive) continue
+          const levels = consumer.book.levels(0)
           expect(levels).toEqual(naive.levels())
           expect(isCrossed(levels)).toBe(false)
           crossings += naive.hiddenCount

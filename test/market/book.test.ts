@@ -83,7 +83,7 @@ describe('a book', () => {
     expect(book.apply([bid(99, 0), ask(102, 0), bid(100, 5), ask(101, 2n ** 60n)])).toEqual([])
   })
 
-  test('is judged only after the whole message', () => {
+  test('is checked only after the whole message', () => {
     const book = new Book()
     expect(book.isCrossed()).toBe(false)
     book.apply([bid(100, 1)])

@@ -26,7 +26,7 @@ afterAll(() => folder.remove())
 describe('a recording of an exchange', () => {
   it('plays its books and trades again', async () => {
     const [clock, log, path] = [createSystemClock(), createLog('silent'), folder.next()]
-    const truth = new VenueHistory(DEPTH)
+    const history = new VenueHistory(DEPTH)
     const recordings = okxRecordings().map((one) => renamed(one, NAMES[one.instId] ?? one.instId))
     let release: () => void = () => undefined
     const released = new Promise<void>((resolve) => {
@@ -42,8 +42,8 @@ describe('a recording of an exchange', () => {
     }
     const hold = (_symbol: string, index: number) => (index < 1 ? undefined : committed())
     const speed = Number.POSITIVE_INFINITY
-    const server: VenueServer = await startOkxServer({ recordings, speed, hold, onPlayed: truth.onPlayed })
-    truth.begin(server)
+    const server: VenueServer = await startOkxServer({ recordings, speed, hold, onPlayed: history.onPlayed })
+    history.begin(server)
     const symbols = [...server.tracks.keys()]
     const markets = symbols.map((symbol) => {
       const [base_asset, quote_asset] = symbol.split('-') as [string, string]
@@ -73,7 +73,7 @@ describe('a recording of an exchange', () => {
     await vi.waitFor(() => expect(recorder.lost).toHaveLength(symbols.length), { timeout: 45_000 })
     await recorder.stop()
 
-    const played = symbols.map((symbol) => new FedMarket(symbol, truth, DEPTH))
+    const played = symbols.map((symbol) => new FedMarket(symbol, history, DEPTH))
     const source = createReplay({
       markets: played.map((one) => ({ ...one.source, venueSymbol: path })),
       speed: 1_000,
@@ -86,13 +86,13 @@ describe('a recording of an exchange', () => {
     const hasEnded = (one: FedMarket) => one.reasons.at(-1)?.endsWith('has ended') === true
     for (const one of played) await one.until('the end of the recording', () => hasEnded(one))
     await source.stop()
-    for (const { judge, missed } of played) {
-      expect(judge.problems).toEqual([])
+    for (const { verifier, missed } of played) {
+      expect(verifier.problems).toEqual([])
       expect(missed).toEqual([])
-      expect(judge.executions).toBe(truth.trades(judge.symbol).length)
+      expect(verifier.executions).toBe(history.trades(verifier.symbol).length)
       // The last book is the last that the exchange had.
-      expect(judge.state).toBe(truth.now(judge.symbol))
+      expect(verifier.state).toBe(history.now(verifier.symbol))
     }
-    expect(played.reduce((sum, { judge }) => sum + judge.matched, 0)).toBeGreaterThan(100)
+    expect(played.reduce((sum, { verifier }) => sum + verifier.matched, 0)).toBeGreaterThan(100)
   })
 })

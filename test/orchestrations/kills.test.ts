@@ -1,6 +1,6 @@
 /**
  * Real processes under load that are killed with SIGKILL, and others that start in their place: several on PostgreSQL, and
- * one after the other on the data folder of the embedded store. What must hold then is in `kills/judgement`.
+ * one after the other on the data folder of the embedded store. What must hold then is in `kills/violations`.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,8 +21,8 @@ import { createReceivers } from '../support/receivers.ts'
 import { createSlowClock } from '../support/slow-clock.ts'
 import { Campaign } from './kills/campaign.ts'
 import { Executor, type Manner } from './kills/executor.ts'
-import { judge } from './kills/judgement.ts'
 import { bundleProgram, type WorkerProcess } from './kills/processes.ts'
+import { findViolations } from './kills/violations.ts'
 
 const { seed = 1 } = propertySettings(1)
 const isLong = process.env.TIDEGATE_LONG === '1'
@@ -108,7 +108,7 @@ it(`${KILLS} processes are killed while three reporters report each payment in a
   await finish(await campaign.run())
   const violations = await withStore(async (db) => {
     await settleAccepted(db)
-    return await judge(db, campaign, executor)
+    return await findViolations(db, campaign, executor)
   })
   expect(violations).toEqual([])
   expect(campaign.kills).toBe(KILLS)

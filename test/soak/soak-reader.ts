@@ -1,5 +1,5 @@
 /**
- * A client of a soak that knows only our wire: every book of a market with one source is judged after every message,
+ * A client of a soak that knows only our wire: every book of a market with one source is checked after every message,
  * executions of all markets one by one. One that reads executions may be closed with 4000, when some are missing; it
  * connects again at once. Any other end is a problem.
  */
@@ -18,12 +18,12 @@ export class SoakReader {
   readonly problems: string[] = []
   readonly counts = { messages: 0, snapshots: 0, updates: 0, executions: 0, closed4000: 0 }
   /** Books and executions of markets with one source, by market. */
-  readonly judges: ReadonlyMap<string, SymbolVerifier>
+  readonly verifiers: ReadonlyMap<string, SymbolVerifier>
   readonly #stage: SoakStage
   readonly #token: string
   readonly #channels: readonly string[]
   /** Of each source of an aggregated market, for its executions. */
-  readonly #sourceJudges: ReadonlyMap<string, readonly SymbolVerifier[]>
+  readonly #sourceVerifiers: ReadonlyMap<string, readonly SymbolVerifier[]>
   readonly #waiters = new Waiters()
   #client: SampleClient | undefined
   #isClosing = false
@@ -32,13 +32,13 @@ export class SoakReader {
     this.#stage = stage
     this.#token = token
     this.#channels = channels
-    const judge = ([venue, symbol]: readonly [string, string]) => {
-      const truth = stage.truths.get(venue)
-      if (truth === undefined) throw new Error(`there is no venue ${venue}`)
-      return new SymbolVerifier(symbol, truth)
+    const verifier = ([venue, symbol]: readonly [string, string]) => {
+      const history = stage.histories.get(venue)
+      if (history === undefined) throw new Error(`there is no venue ${venue}`)
+      return new SymbolVerifier(symbol, history)
     }
-    this.judges = new Map([...stage.markets].map(([market, source]) => [market, judge(source)]))
-    this.#sourceJudges = new Map([...stage.aggregates].map(([market, sources]) => [market, sources.map(judge)]))
+    this.verifiers = new Map([...stage.markets].map(([market, source]) => [market, verifier(source)]))
+    this.#sourceVerifiers = new Map([...stage.aggregates].map(([market, sources]) => [market, sources.map(verifier)]))
   }
 
   /** Connects and subscribes; resolves when every market has a book. */
@@ -51,7 +51,7 @@ export class SoakReader {
       onMessage: (message, self) => this.#onMessage(message, self),
     })
     this.#client = client
-    const markets = [...this.judges.keys(), ...this.#sourceJudges.keys()]
+    const markets = [...this.verifiers.keys(), ...this.#sourceVerifiers.keys()]
     const entries = markets.flatMap((market) => this.#channels.map((type) => ({ type, params: { market } })))
     await client.subscribe(...entries, { type: 'heartbeat' })
     void client.untilClosed(FOREVER_MILLISECONDS).then(() => this.#onClosed(client))
@@ -76,14 +76,14 @@ export class SoakReader {
 
   /** Book messages after which the book was one that its venue had. */
   get booksMatched(): number {
-    return [...this.judges.values()].reduce((count, { matched }) => count + matched, 0)
+    return [...this.verifiers.values()].reduce((count, { matched }) => count + matched, 0)
   }
 
-  /** What the judges and the present client have found, and forgets it. */
+  /** Removes and returns the problems that the verifiers and the current client have found. */
   takeProblems(): string[] {
-    const judges = [...this.judges.values(), ...[...this.#sourceJudges.values()].flat()]
-    return [this.problems, ...judges.map((judge) => judge.problems), this.#client?.problems ?? []].flatMap((found) =>
-      found.splice(0),
+    const verifiers = [...this.verifiers.values(), ...[...this.#sourceVerifiers.values()].flat()]
+    return [this.problems, ...verifiers.map((verifier) => verifier.problems), this.#client?.problems ?? []].flatMap(
+      (found) => found.splice(0),
     )
   }
 
@@ -92,7 +92,7 @@ export class SoakReader {
     if ('channel' in message && message.channel === 'market_data') {
       const { market, type } = message.payload as unknown as BookMessage
       this.counts[type === 'SNAPSHOT' ? 'snapshots' : 'updates']++
-      this.judges.get(market)?.look(bookLevels(client.book(market)))
+      this.verifiers.get(market)?.look(bookLevels(client.book(market)))
     } else if ('channel' in message && message.channel === 'execution_data') {
       this.counts.executions++
       this.#onExecution(message.payload as unknown as SampleExecution)
@@ -102,9 +102,9 @@ export class SoakReader {
 
   #onExecution({ market, price, amount, executed_at }: SampleExecution): void {
     const at = Date.parse(executed_at)
-    const judge = this.judges.get(market)
-    if (judge !== undefined) judge.execute(price, amount, at)
-    else if (this.#sourceJudges.get(market)?.some((one) => one.takes(price, amount, at)) !== true) {
+    const verifier = this.verifiers.get(market)
+    if (verifier !== undefined) verifier.execute(price, amount, at)
+    else if (this.#sourceVerifiers.get(market)?.some((one) => one.takes(price, amount, at)) !== true) {
       this.problems.push(`${market}: ${price} x ${amount} at ${executed_at} is the next trade of none of its sources`)
     }
   }
@@ -117,7 +117,8 @@ export class SoakReader {
     } else {
       this.counts.closed4000++
     }
-    for (const judge of [...this.judges.values(), ...[...this.#sourceJudges.values()].flat()]) judge.missed()
+    for (const verifier of [...this.verifiers.values(), ...[...this.#sourceVerifiers.values()].flat()])
+      verifier.missed()
     void this.connect().catch((error: unknown) => this.problems.push(`no new connection: ${String(error)}`))
   }
 }

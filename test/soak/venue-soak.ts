@@ -27,7 +27,7 @@ export interface SoakResult {
   readonly problems: readonly string[]
   readonly faults: number
   readonly rests: number
-  /** Books that were compared with the truth at rests. */
+  /** Books that were compared with the history while the venues paused. */
   readonly booksCompared: number
   readonly exitCode: number | null
 }
@@ -190,20 +190,20 @@ class Soak {
       }
     }
     for (const [market, [venue, symbol]] of stage.markets) {
-      const truth = stage.truths.get(venue) as VenueHistory
-      const state = () => truth.text(reader.book(market))
+      const history = stage.histories.get(venue) as VenueHistory
+      const state = () => history.text(reader.book(market))
       await expect(
         market,
-        () => state() === truth.now(symbol),
-        () => `is ${state()}, not ${truth.now(symbol)}`,
+        () => state() === history.now(symbol),
+        () => `is ${state()}, not ${history.now(symbol)}`,
       )
     }
     for (const [market, sources] of stage.aggregates) {
       const [[venue]] = sources as [readonly [string, string]]
-      const truth = stage.truths.get(venue) as VenueHistory
-      const books = sources.map(([name, symbol]) => (stage.truths.get(name) as VenueHistory).script(symbol).levels())
-      const allowed = new Set(permutations(books).map((order) => truth.text(plainAggregate(order, SOAK_DEPTH))))
-      const state = () => truth.text(reader.book(market))
+      const history = stage.histories.get(venue) as VenueHistory
+      const books = sources.map(([name, symbol]) => (stage.histories.get(name) as VenueHistory).script(symbol).levels())
+      const allowed = new Set(permutations(books).map((order) => history.text(plainAggregate(order, SOAK_DEPTH))))
+      const state = () => history.text(reader.book(market))
       await expect(
         market,
         () => allowed.has(state()),

@@ -16,7 +16,7 @@ const EXECUTIONS_KEPT = 500
 export interface SoakStage {
   readonly venues: readonly SoakVenue[]
   /** By venue: symbols of two venues may be the same. */
-  readonly truths: ReadonlyMap<string, VenueHistory>
+  readonly histories: ReadonlyMap<string, VenueHistory>
   /** Markets of one source: venue and symbol by market. */
   readonly markets: ReadonlyMap<string, readonly [venue: string, symbol: string]>
   /** Markets of several sources. */
@@ -30,11 +30,13 @@ const PRICE_DECIMALS: Readonly<Record<string, number>> = { CRVEUR: 4 }
 const DECIMALS = 8
 
 export async function openStage(folder: string, seed: number): Promise<SoakStage> {
-  const truths = new Map(['kraken', 'coinbase', 'okx', 'binance'].map((venue) => [venue, new VenueHistory(SOAK_DEPTH)]))
+  const histories = new Map(
+    ['kraken', 'coinbase', 'okx', 'binance'].map((venue) => [venue, new VenueHistory(SOAK_DEPTH)]),
+  )
   const options = (venue: string) => ({
     speed: 1,
     isRepeated: true,
-    onPlayed: (truths.get(venue) as VenueHistory).onPlayed,
+    onPlayed: (histories.get(venue) as VenueHistory).onPlayed,
     trades: { seed, everyMilliseconds: 700 },
   })
   // Futures and swaps under the names of spot pairs: near books of other amounts, which cross now and then.
@@ -72,7 +74,7 @@ export async function openStage(folder: string, seed: number): Promise<SoakStage
       busySymbols: ['NKNUSDT'],
     },
   ]
-  for (const { name, server } of venues) truths.get(name)?.begin(server)
+  for (const { name, server } of venues) histories.get(name)?.begin(server)
   const markets = new Map<string, readonly [string, string]>()
   for (const { name, server } of venues) {
     for (const symbol of server.tracks.keys()) {
@@ -113,7 +115,7 @@ export async function openStage(folder: string, seed: number): Promise<SoakStage
   })
   return {
     venues,
-    truths,
+    histories,
     markets,
     aggregates,
     service,

@@ -268,7 +268,7 @@ describe('the socket of the lock', () => {
       process.nextTick(() => this.emit('error', Object.assign(new Error('listen EIO'), { code: 'EIO' })))
       return this
     })
-    await expect(acquire()).rejects.toThrow(`the lock of ${folder} cannot be made`)
+    await expect(acquire()).rejects.toThrow(`the lock of ${folder} cannot be created`)
     expect(await readdir(folder)).toEqual([])
   })
 })

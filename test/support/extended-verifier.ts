@@ -63,15 +63,15 @@ export class ExtendedVerifier {
     continued: 0,
     replayed: 0,
   }
-  readonly #truths: ReadonlyMap<string, MarketHistory>
+  readonly #histories: ReadonlyMap<string, MarketHistory>
   readonly #channels = new Map<string, ChannelState>()
   /** Replies on this connection. */
   replies = 0
   /** Markets of the last heartbeat. */
   lastBooks: string[] = []
 
-  constructor(truths: ReadonlyMap<string, MarketHistory>) {
-    this.#truths = truths
+  constructor(histories: ReadonlyMap<string, MarketHistory>) {
+    this.#histories = histories
   }
 
   channel(market: string, type: string): ChannelState {
@@ -167,18 +167,18 @@ export class ExtendedVerifier {
     const expected = state.continues && !isAnew ? state.cursor : undefined
     const first = payload.type === 'TOP_OF_BOOK' && stream.prev === undefined && stream.covers === 0
     if (stream.prev !== expected && !first) throw new Error(`${channel}: prev is ${stream.prev}, should be ${expected}`)
-    const truth = this.#truths.get(payload.market) as MarketHistory
-    if (channel === 'execution_data') this.#onExecution(state, truth, message)
-    else if (channel === 'market_data') this.#onBook(state, truth, message)
-    else this.#onTop(state, truth, message)
+    const history = this.#histories.get(payload.market) as MarketHistory
+    if (channel === 'execution_data') this.#onExecution(state, history, message)
+    else if (channel === 'market_data') this.#onBook(state, history, message)
+    else this.#onTop(state, history, message)
     if (stream.prev !== undefined) this.counts.continued += 1
     state.cursor = stream.cursor
     state.continues = true
   }
 
-  #onExecution(state: ChannelState, truth: MarketHistory, { payload, stream }: Message): void {
+  #onExecution(state: ChannelState, history: MarketHistory, { payload, stream }: Message): void {
     this.counts.executions += 1
-    const index = truth.executionIndex(payload.amount as string)
+    const index = history.executionIndex(payload.amount as string)
     if (state.nextExecution !== undefined && index !== state.nextExecution) {
       throw new Error(`execution ${index} came where ${state.nextExecution} was due`)
     }
@@ -186,7 +186,7 @@ export class ExtendedVerifier {
     state.nextExecution = index + 1
   }
 
-  #onBook(state: ChannelState, truth: MarketHistory, { payload, stream }: Message): void {
+  #onBook(state: ChannelState, history: MarketHistory, { payload, stream }: Message): void {
     const time = payload.time as string
     if (time <= state.connectionTime) throw new Error(`time ${time} is not later than ${state.connectionTime}`)
     state.connectionTime = time
@@ -198,7 +198,7 @@ export class ExtendedVerifier {
     } else {
       this.counts.updates += 1
       if ((stream?.covers ?? 0) > 1) this.counts.conflated += 1
-      const covers = truth.changesBetween(state.lastTime, time, 'books', cut)
+      const covers = history.changesBetween(state.lastTime, time, 'books', cut)
       if (stream?.covers !== covers) throw new Error(`an UPDATE covers ${stream?.covers} and should cover ${covers}`)
       if (payload.bids.length + payload.asks.length === 0) throw new Error('an UPDATE without a level')
     }
@@ -207,17 +207,18 @@ export class ExtendedVerifier {
     applySide(state.book.bids, payload.bids)
     applySide(state.book.asks, payload.asks)
     const found = this.bookText(payload.market)
-    const expected = cut(truth.bookAt(time) as string)
+    const expected = cut(history.bookAt(time) as string)
     if (found !== expected) throw new Error(`book at ${time} is ${found} and should be ${expected}`)
   }
 
-  #onTop(state: ChannelState, truth: MarketHistory, { payload, stream }: Message): void {
+  #onTop(state: ChannelState, history: MarketHistory, { payload, stream }: Message): void {
     this.counts.tops += 1
     const time = `${(payload.timestamp as string).slice(0, 23)}Z`
     const found = JSON.stringify([payload.bids, payload.asks])
-    if (found !== truth.topAt(time)) throw new Error(`top at ${time} is ${found} and should be ${truth.topAt(time)}`)
+    if (found !== history.topAt(time))
+      throw new Error(`top at ${time} is ${found} and should be ${history.topAt(time)}`)
     if (stream?.prev !== undefined) {
-      const covers = truth.changesBetween(state.lastTime, time, 'tops', (text) => text)
+      const covers = history.changesBetween(state.lastTime, time, 'tops', (text) => text)
       if (stream.covers !== covers) throw new Error(`a top covers ${stream.covers} and should cover ${covers}`)
     }
     state.lastTime = time

@@ -27,7 +27,7 @@ export function openPublicListener(options: Partial<PublicListenerOptions> = {})
     directory: new Directory(),
     db: new Proxy({} as Db, { get: never }),
     refreshDirectory: never,
-    gateway: { judge: async () => undefined, upgrade: (_request, socket) => socket.end('HTTP/1.1 101 x\r\n\r\n') },
+    gateway: { check: async () => undefined, upgrade: (_request, socket) => socket.end('HTTP/1.1 101 x\r\n\r\n') },
     log: captureLog().log,
     metrics: createMetricsRegistry(),
     clock: createSystemClock(),

@@ -137,7 +137,7 @@ export class RestNode {
       tokenRatePerSecond: 100_000,
       issuesTokens: true,
       publicUrl: '',
-      gateway: { judge: async () => undefined, upgrade: (_request, socket) => socket.destroy() },
+      gateway: { check: async () => undefined, upgrade: (_request, socket) => socket.destroy() },
       modules: [
         noteRoutes('public', routes),
         ...publicModules({

@@ -42,7 +42,7 @@ export class MarketRecord {
   }
 
   onCommit(commit: Commit): void {
-    for (const execution of commit.executions) this.#judgeExecution(execution.price, execution.amount)
+    for (const execution of commit.executions) this.#checkExecution(execution.price, execution.amount)
     for (const { makerOrderId, takerOrderId } of this.trades.slice(
       this.executionCount - commit.executions.length,
       this.executionCount,
@@ -61,7 +61,7 @@ export class MarketRecord {
    * An execution is the next trade of the log, and its price was in the book before its batch, on the side of the
    * resting order; otherwise that order was placed within the batch, after every order of earlier trades.
    */
-  #judgeExecution(price: number, amount: unknown): void {
+  #checkExecution(price: number, amount: unknown): void {
     const trade = this.trades[this.executionCount++]
     const what = `${this.market.symbol}: execution ${this.executionCount}`
     if (trade?.price !== price || trade.amount !== amount) {

@@ -56,7 +56,7 @@ const QUIET_ROUNDS = 20
 
 export interface SimulatedClient {
   readonly transport: FakeTransport
-  readonly witness: StreamVerifier
+  readonly verifier: StreamVerifier
   readonly session: Session
   /** The number of unsubscribe requests sent. */
   unsubscribesAsked: number
@@ -72,20 +72,20 @@ export interface SimulationOptions {
 
 /** A transport that detects when a SNAPSHOT is written: of a live market, or in place of a withdrawn book. */
 export class WatchedTransport extends FakeTransport {
-  readonly #truths: ReadonlyMap<string, MarketHistory>
+  readonly #histories: ReadonlyMap<string, MarketHistory>
 
-  constructor(kernelBytes: number, onText: (text: string) => void, truths: ReadonlyMap<string, MarketHistory>) {
+  constructor(kernelBytes: number, onText: (text: string) => void, histories: ReadonlyMap<string, MarketHistory>) {
     super(kernelBytes, onText)
-    this.#truths = truths
+    this.#histories = histories
   }
 
   override write(bytes: Buffer, onWritten?: () => void): void {
-    for (const [market, truth] of this.#truths) if (this.isOpen && !truth.isLive) judge(bytes, market, truth)
+    for (const [market, history] of this.#histories) if (this.isOpen && !history.isLive) check(bytes, market, history)
     super.write(bytes, onWritten)
   }
 }
 
-function judge(bytes: Buffer, market: string, { isWithdrawn }: MarketHistory): void {
+function check(bytes: Buffer, market: string, { isWithdrawn }: MarketHistory): void {
   const head = `"market":"${market}","type":"SNAPSHOT","time":"`
   const start = bytes.indexOf(head)
   if (start < 0) return
@@ -97,7 +97,7 @@ export class StreamSimulation {
   readonly clock = new VirtualClock()
   readonly random: Random
   readonly bus = createMemoryBus()
-  readonly truths = new Map<string, MarketHistory>()
+  readonly histories = new Map<string, MarketHistory>()
   readonly sequencers = new Map<string, Sequencer>()
   readonly noise = new Map<string, MarketNoise>()
   readonly replicas = new Map<string, Replica>()
@@ -116,7 +116,7 @@ export class StreamSimulation {
     this.#withdrawAfterMilliseconds = withdrawAfter(options.settings)
     for (const market of options.markets) {
       this.noise.set(market.symbol, new MarketNoise(this.random, options.noise))
-      this.truths.set(market.symbol, new MarketHistory(market, this.bus))
+      this.histories.set(market.symbol, new MarketHistory(market, this.bus))
       this.#createMarket(market)
     }
     this.hub = new Hub({
@@ -138,7 +138,7 @@ export class StreamSimulation {
 
   /** Adds a market, also again: its clients may subscribe at once, its book follows with the first snapshot. */
   addMarket(market: MarketDefinition): void {
-    this.truths.get(market.symbol)?.restart(market)
+    this.histories.get(market.symbol)?.restart(market)
     this.#createMarket(market)
     this.hub.addMarket(this.replicas.get(market.symbol) as Replica)
   }
@@ -180,8 +180,8 @@ export class StreamSimulation {
   }
 
   connect(kernelBytes = 8_192): SimulatedClient {
-    const witness = new StreamVerifier(this.truths)
-    const transport = new WatchedTransport(kernelBytes, (text) => witness.onText(text), this.truths)
+    const verifier = new StreamVerifier(this.histories)
+    const transport = new WatchedTransport(kernelBytes, (text) => verifier.onText(text), this.histories)
     const session = this.hub.open(transport, {
       clientId: 'client',
       customerId: 'customer',
@@ -191,7 +191,7 @@ export class StreamSimulation {
       issuedAtSeconds: 0,
       expiresAtMilliseconds: Number.MAX_SAFE_INTEGER,
     })
-    return { witness, transport, session, unsubscribesAsked: 0 }
+    return { verifier, transport, session, unsubscribesAsked: 0 }
   }
 
   send(client: SimulatedClient, request: unknown): void {

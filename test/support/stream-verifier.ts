@@ -20,13 +20,13 @@ interface MarketState {
 
 export class StreamVerifier {
   readonly counts = { messages: 0, snapshots: 0, updates: 0, tops: 0, executions: 0, heartbeats: 0, unsubscribes: 0 }
-  readonly #truths: ReadonlyMap<string, MarketHistory>
+  readonly #histories: ReadonlyMap<string, MarketHistory>
   readonly #markets = new Map<string, MarketState>()
   #heartbeat = false
   readonly replies: unknown[] = []
 
-  constructor(truths: ReadonlyMap<string, MarketHistory>) {
-    this.#truths = truths
+  constructor(histories: ReadonlyMap<string, MarketHistory>) {
+    this.#histories = histories
   }
 
   state(market: string): MarketState {
@@ -94,17 +94,17 @@ export class StreamVerifier {
     },
   ): void {
     const state = this.state(payload.market)
-    const truth = this.#truths.get(payload.market) as MarketHistory
+    const history = this.#histories.get(payload.market) as MarketHistory
     if (!state.subscribed.has(channel)) throw new Error(`${channel} of ${payload.market} came without a subscription`)
-    if (channel === 'execution_data') this.#onExecution(state, truth, payload)
-    else if (channel === 'market_data') this.#onBook(state, truth, payload)
-    else this.#onTop(state, truth, payload)
+    if (channel === 'execution_data') this.#onExecution(state, history, payload)
+    else if (channel === 'market_data') this.#onBook(state, history, payload)
+    else this.#onTop(state, history, payload)
   }
 
-  #onExecution(state: MarketState, truth: MarketHistory, payload: { price?: string; amount?: string }): void {
+  #onExecution(state: MarketState, history: MarketHistory, payload: { price?: string; amount?: string }): void {
     this.counts.executions += 1
     // Amounts of the simulation are unique, so an execution is identified by its amount.
-    const index = truth.executionIndex(payload.amount as string)
+    const index = history.executionIndex(payload.amount as string)
     if (state.nextExecution !== undefined && index !== state.nextExecution) {
       throw new Error(`execution ${index} came where ${state.nextExecution} was due`)
     }
@@ -113,7 +113,7 @@ export class StreamVerifier {
 
   #onBook(
     state: MarketState,
-    truth: MarketHistory,
+    history: MarketHistory,
     payload: { market: string; type?: string; time?: string; bids: Level[]; asks: Level[] },
   ): void {
     const time = payload.time as string
@@ -129,20 +129,20 @@ export class StreamVerifier {
     if (state.book === undefined) throw new Error('an UPDATE before its SNAPSHOT')
     applySide(state.book.bids, payload.bids, payload.type as string)
     applySide(state.book.asks, payload.asks, payload.type as string)
-    const expected = truth.bookAt(time)
+    const expected = history.bookAt(time)
     const found = this.bookText(payload.market)
     if (expected !== found) throw new Error(`book at ${time} is ${found} and should be ${expected}`)
   }
 
   #onTop(
     state: MarketState,
-    truth: MarketHistory,
+    history: MarketHistory,
     payload: { market: string; timestamp?: string; bids: Level[]; asks: Level[] },
   ): void {
     this.counts.tops += 1
     const time = `${(payload.timestamp as string).slice(0, 23)}Z`
     const found = JSON.stringify([payload.bids, payload.asks])
-    const expected = truth.topAt(time)
+    const expected = history.topAt(time)
     if (found !== expected) throw new Error(`top at ${time} is ${found} and should be ${expected}`)
     if (state.book !== undefined && state.subscribed.has('market_data')) {
       const [bids, asks] = JSON.parse(this.bookText(payload.market) as string)

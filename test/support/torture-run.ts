@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { type Clock, createSystemClock } from '../../src/base/clock.ts'
-import type { ScenarioResult } from '../../src/cli/torture/run.ts'
+import type { ScenarioResult } from '../../src/cli/torture/scenarios.ts'
 import { registerTorture } from '../../src/cli/torture.ts'
 import { CapturedOutput } from './command-run.ts'
 

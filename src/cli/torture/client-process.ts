@@ -1,6 +1,6 @@
 /**
- * The program under test, when `torture` starts it: starts it again after a scenario that ended it, and stops it. It
- * keeps the end of what the program wrote to stderr, for the report; its output is not shown.
+ * The process of the program under test, if `torture` starts it. It keeps the end of the program's stderr for the report;
+ * the output of the program is not shown.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Clock } from '../../base/clock.ts'
@@ -57,7 +57,7 @@ export class ClientProcess {
       this.#onEnd()
     }
     child.once('error', (error) => end(`it could not be started (${error.message})`))
-    // 'close' and not 'exit': what it wrote last has been read then.
+    // 'close' and not 'exit': by then all of its output has been read.
     child.once('close', (code, signal) =>
       end(signal === null ? `it ended with exit code ${code}` : `it ended by ${signal}`),
     )

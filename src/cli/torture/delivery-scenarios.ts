@@ -1,11 +1,11 @@
-/** Scenarios about how messages arrive: twice, slowly, large, late, not at all. */
+/** Scenarios about the delivery of messages: twice, slowly, large, late, not at all. */
 import { NotApplicable, WrongReaction } from './reactions.ts'
 import type { Scenario } from './scenario.ts'
 
 const PAUSE_SECONDS = 180
 const SLOW_SECONDS = 20
 const RETURN_SECONDS = 120
-/** A client that has not noticed by then shows prices of a minute ago. */
+/** Longest time in which a client must notice silence: after that its prices are a minute old. */
 const SILENCE_SECONDS_MAX = 60
 
 export const DELIVERY_SCENARIOS: readonly Scenario[] = [
@@ -14,11 +14,11 @@ export const DELIVERY_SCENARIOS: readonly Scenario[] = [
     sends: 'close 1012, then on the next connection the acknowledgement of the subscription twice',
     rightReaction: 'ignore the second: keep the connection, subscribe nothing again',
     waitSeconds: 10,
-    async play(stage, connection, waitSeconds) {
-      stage.service.onAccept = ({ transport }) => transport?.repeatAcknowledgement()
+    async play(driver, connection, waitSeconds) {
+      driver.service.onAccept = ({ transport }) => transport?.repeatAcknowledgement()
       connection.session?.close('restarting')
-      const next = await stage.returns(connection, { waitSeconds: RETURN_SECONDS })
-      await stage.stays(next, waitSeconds, 0)
+      const next = await driver.returns(connection, { waitSeconds: RETURN_SECONDS })
+      await driver.stays(next, waitSeconds, 0)
     },
   },
   {
@@ -26,13 +26,13 @@ export const DELIVERY_SCENARIOS: readonly Scenario[] = [
     sends: 'close 1012, then on the next connection every message in pieces of 64 bytes, 2 ms apart',
     rightReaction: 'put the pieces together and keep the connection',
     waitSeconds: SLOW_SECONDS,
-    async play(stage, connection, waitSeconds) {
-      stage.service.onAccept = ({ transport }) => transport?.deliver('slow')
+    async play(driver, connection, waitSeconds) {
+      driver.service.onAccept = ({ transport }) => transport?.deliver('slow')
       connection.session?.close('restarting')
-      const next = await stage.returns(connection, { waitSeconds: RETURN_SECONDS })
-      await stage.stays(next, waitSeconds)
+      const next = await driver.returns(connection, { waitSeconds: RETURN_SECONDS })
+      await driver.stays(next, waitSeconds)
       next.transport?.deliver('normal')
-      await stage.stays(next, 1)
+      await driver.stays(next, 1)
     },
   },
   {
@@ -40,17 +40,17 @@ export const DELIVERY_SCENARIOS: readonly Scenario[] = [
     sends: 'a second SNAPSHOT in the stream, of 1.2 MB in fragments, then one UPDATE of the same size',
     rightReaction: 'replace the book and keep the connection',
     waitSeconds: 10,
-    async play(stage, connection, waitSeconds) {
+    async play(driver, connection, waitSeconds) {
       const key = [...connection.subscribed].find((subscribed) => subscribed.startsWith('market_data '))
       if (key === undefined) throw new NotApplicable('the client does not subscribe market_data')
       const market = key.slice('market_data '.length)
-      stage.markets.enlarge(market)
+      driver.markets.enlarge(market)
       try {
-        await stage.stays(connection, waitSeconds)
+        await driver.stays(connection, waitSeconds)
       } finally {
-        stage.markets.shrink(market)
+        driver.markets.shrink(market)
       }
-      await stage.stays(connection, 1)
+      await driver.stays(connection, 1)
     },
   },
   {
@@ -58,15 +58,15 @@ export const DELIVERY_SCENARIOS: readonly Scenario[] = [
     sends: `no data for ${PAUSE_SECONDS} s, only heartbeats and pings`,
     rightReaction: 'keep the connection (a client that has not subscribed heartbeat may open another)',
     waitSeconds: PAUSE_SECONDS,
-    async play(stage, connection, waitSeconds) {
-      stage.markets.isQuiet = true
+    async play(driver, connection, waitSeconds) {
+      driver.markets.isQuiet = true
       try {
-        if (connection.subscribed.has('heartbeat')) await stage.stays(connection, waitSeconds)
-        else await stage.pass(waitSeconds)
+        if (connection.subscribed.has('heartbeat')) await driver.stays(connection, waitSeconds)
+        else await driver.pass(waitSeconds)
       } finally {
-        stage.markets.isQuiet = false
+        driver.markets.isQuiet = false
       }
-      await stage.continues(connection, RETURN_SECONDS)
+      await driver.continues(connection, RETURN_SECONDS)
     },
   },
   {
@@ -74,11 +74,11 @@ export const DELIVERY_SCENARIOS: readonly Scenario[] = [
     sends: `nothing at all for ${PAUSE_SECONDS} s, then one conflated UPDATE and the stream`,
     rightReaction: 'keep the connection, or open another; be subscribed to everything afterwards',
     waitSeconds: PAUSE_SECONDS,
-    async play(stage, connection, waitSeconds) {
+    async play(driver, connection, waitSeconds) {
       connection.transport?.deliver('held')
-      await stage.pass(waitSeconds)
+      await driver.pass(waitSeconds)
       connection.transport?.deliver('normal')
-      await stage.continues(connection, RETURN_SECONDS)
+      await driver.continues(connection, RETURN_SECONDS)
     },
   },
   {
@@ -86,14 +86,14 @@ export const DELIVERY_SCENARIOS: readonly Scenario[] = [
     sends: 'nothing any more on a connection that is not closed',
     rightReaction: `take the connection for lost and open another within ${SILENCE_SECONDS_MAX} s`,
     waitSeconds: SILENCE_SECONDS_MAX,
-    async play(stage, connection, waitSeconds) {
-      if (stage.pace !== 1) throw new NotApplicable('a client measures silence by its own clock: it needs --pace 1')
+    async play(driver, connection, waitSeconds) {
+      if (driver.pace !== 1) throw new NotApplicable('a client measures silence by its own clock: it needs --pace 1')
       connection.transport?.deliver('held')
-      const hasNext = () => stage.service.connections.at(-1) !== connection
-      const hasNoticed = await stage.reaches(() => hasNext() || stage.hasEnded, waitSeconds)
+      const hasNext = () => driver.service.connections.at(-1) !== connection
+      const hasNoticed = await driver.reaches(() => hasNext() || driver.hasEnded, waitSeconds)
       connection.transport?.break()
       if (!hasNoticed) throw new WrongReaction('silence-not-noticed', `no new connection within ${waitSeconds} s`)
-      await stage.returns(connection, { waitSeconds: RETURN_SECONDS })
+      await driver.returns(connection, { waitSeconds: RETURN_SECONDS })
     },
   },
 ]

@@ -1,12 +1,13 @@
 /** Scenarios about one market on a connection that stays open: withdrawn, changed, removed. */
+
+import type { ScenarioDriver } from './driver.ts'
 import { WrongReaction } from './reactions.ts'
 import type { Scenario } from './scenario.ts'
 import type { ScriptedConnection } from './scripted-connection.ts'
-import type { Stage } from './stage.ts'
 
 const SUBSCRIBE_SECONDS = 30
 const WITHDRAWN_SECONDS = 30
-/** Requests for a removed market that are not a loop yet: one, and one after a new connection or a restart of the app. */
+/** More requests for a removed market are a loop: a client may request it again after a new connection or a restart. */
 const REFUSED_REQUESTS_MAX = 3
 const LOOP_SECONDS = 30
 
@@ -18,16 +19,16 @@ export const MARKET_SCENARIOS: readonly Scenario[] = [
       `live: false); after ${WITHDRAWN_SECONDS} s one UPDATE that restores the book`,
     rightReaction: 'keep the connection and its subscriptions; show the market as having no book',
     waitSeconds: WITHDRAWN_SECONDS,
-    async play(stage, connection, waitSeconds) {
-      const market = stage.marketOf(connection)
+    async play(driver, connection, waitSeconds) {
+      const market = driver.marketOf(connection)
       const earlierRepeats = connection.repeated.length
-      await stage.markets.withdraw(market)
+      await driver.markets.withdraw(market)
       try {
-        await stage.stays(connection, waitSeconds, earlierRepeats)
+        await driver.stays(connection, waitSeconds, earlierRepeats)
       } finally {
-        stage.markets.restore(market)
+        driver.markets.restore(market)
       }
-      await stage.stays(connection, 1)
+      await driver.stays(connection, 1)
     },
   },
   {
@@ -35,12 +36,12 @@ export const MARKET_SCENARIOS: readonly Scenario[] = [
     sends: 'an unsubscribe notice that says the market was changed; the market has other decimals from then on',
     rightReaction: 'forget the book and subscribe the market again, on the same connection',
     waitSeconds: SUBSCRIBE_SECONDS,
-    async play(stage, connection, waitSeconds) {
-      const market = stage.marketOf(connection)
+    async play(driver, connection, waitSeconds) {
+      const market = driver.marketOf(connection)
       const before = keysOf(connection, market)
-      stage.markets.change(market)
-      await untilSubscribed(stage, connection, before, waitSeconds)
-      await stage.stays(connection, 1)
+      driver.markets.change(market)
+      await untilSubscribed(driver, connection, before, waitSeconds)
+      await driver.stays(connection, 1)
     },
   },
   {
@@ -48,14 +49,14 @@ export const MARKET_SCENARIOS: readonly Scenario[] = [
     sends: 'an unsubscribe notice that says the market was changed, then INTERNAL_SERVER_ERROR to the next subscribe',
     rightReaction: 'subscribe again later, on this connection or on a new one',
     waitSeconds: 120,
-    async play(stage, connection, waitSeconds) {
-      const market = stage.marketOf(connection)
+    async play(driver, connection, waitSeconds) {
+      const market = driver.marketOf(connection)
       const before = keysOf(connection, market)
       connection.failNextSubscribe()
-      stage.markets.change(market)
-      const holdsAll = () => before.every((key) => stage.service.current?.subscribed.has(key))
-      if (await stage.reaches(() => holdsAll() || stage.hasEnded, waitSeconds)) {
-        stage.judgeRunning()
+      driver.markets.change(market)
+      const holdsAll = () => before.every((key) => driver.service.current?.subscribed.has(key))
+      if (await driver.reaches(() => holdsAll() || driver.hasEnded, waitSeconds)) {
+        driver.checkRunning()
         return
       }
       throw new WrongReaction('not-subscribed-again', before.join(', '))
@@ -66,21 +67,21 @@ export const MARKET_SCENARIOS: readonly Scenario[] = [
     sends: 'an unsubscribe notice that says the market was removed; its subscription is refused from then on',
     rightReaction: 'subscribe again, and give the market up on UNKNOWN_CHANNEL_PARAMS_CONFIGURATION',
     waitSeconds: SUBSCRIBE_SECONDS,
-    async play(stage, connection, waitSeconds) {
-      const market = stage.marketOf(connection)
-      const earlier = requestsFor(stage, market)
-      stage.markets.remove(market)
+    async play(driver, connection, waitSeconds) {
+      const market = driver.marketOf(connection)
+      const earlier = requestsFor(driver, market)
+      driver.markets.remove(market)
       try {
-        const requests = () => requestsFor(stage, market) - earlier
-        const hasReacted = await stage.reaches(() => requests() > 0 || !connection.isOpen, waitSeconds)
+        const requests = () => requestsFor(driver, market) - earlier
+        const hasReacted = await driver.reaches(() => requests() > 0 || !connection.isOpen, waitSeconds)
         if (!hasReacted || requests() === 0) throw new WrongReaction('not-subscribed-again', market)
-        await stage.reachesSoon(() => requests() > REFUSED_REQUESTS_MAX, LOOP_SECONDS)
+        await driver.reachesSoon(() => requests() > REFUSED_REQUESTS_MAX, LOOP_SECONDS)
         if (requests() > REFUSED_REQUESTS_MAX) {
           throw new WrongReaction('subscribed-in-a-loop', `${requests()} requests for ${market}`)
         }
       } finally {
-        stage.markets.add(market)
-        await stage.restart(connection)
+        driver.markets.add(market)
+        await driver.restart(connection)
       }
     },
   },
@@ -91,19 +92,19 @@ function keysOf({ subscribed }: ScriptedConnection, market: string): readonly st
 }
 
 async function untilSubscribed(
-  stage: Stage,
+  driver: ScenarioDriver,
   connection: ScriptedConnection,
   keys: readonly string[],
   waitSeconds: number,
 ): Promise<void> {
   const missing = () => keys.filter((key) => !connection.subscribed.has(key))
-  await stage.reaches(() => missing().length === 0 || !connection.isOpen, waitSeconds)
-  stage.judgeOpen(connection)
+  await driver.reaches(() => missing().length === 0 || !connection.isOpen, waitSeconds)
+  driver.checkOpen(connection)
   if (missing().length > 0) throw new WrongReaction('not-subscribed-again', missing().join(', '))
 }
 
-/** How many subscribe requests have named the market so far, on all connections. */
-function requestsFor({ service }: Stage, market: string): number {
+/** Number of subscribe requests for the market, on all connections. */
+function requestsFor({ service }: ScenarioDriver, market: string): number {
   const requests = service.connections.flatMap((connection) => connection.requests)
   const isOfMarket = ({ type, channels }: (typeof requests)[number]) =>
     type === 'subscribe' && channels.some((channel) => channel.market === market)

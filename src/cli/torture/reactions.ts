@@ -1,4 +1,4 @@
-/** Everything that `torture` can find wrong with a client, by the name it reports, with the rule that was broken. */
+/** The wrong reactions that `torture` reports, by name, with the violated rule. */
 export const WRONG_REACTIONS = {
   'did-not-come-back': 'a client opens a new connection after everything but the codes that say stop',
   'came-back': 'a client that has to stop opens no connection and requests no token until a person restarts it',
@@ -17,7 +17,7 @@ export const WRONG_REACTIONS = {
 
 export type WrongReactionName = keyof typeof WRONG_REACTIONS
 
-/** Thrown by a scenario: the client did what it must not do, or did not do what it must. */
+/** Thrown by a scenario when the client reacted wrongly, or did not react. */
 export class WrongReaction extends Error {
   override name = 'WrongReaction'
   readonly reaction: WrongReactionName
@@ -28,12 +28,12 @@ export class WrongReaction extends Error {
   }
 }
 
-/** Thrown by a scenario that says nothing about this client: why. */
+/** Thrown by a scenario that does not apply to this client, with the reason. */
 export class NotApplicable extends Error {
   override name = 'NotApplicable'
 }
 
-/** Thrown when there is no client to judge: the run ends. */
+/** Thrown when no client connects, or the run was interrupted: the run ends. */
 export class ClientMissing extends Error {
   override name = 'ClientMissing'
 }

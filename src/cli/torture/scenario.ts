@@ -1,18 +1,19 @@
-/** What a scenario is: a row of a table that says what is played, which reaction is right and how long it is awaited. */
+/** The type of a scenario: a table row with the disturbance, the right reaction and the time in which it is awaited. */
+
+import type { ScenarioDriver } from './driver.ts'
 import type { ScriptedConnection } from './scripted-connection.ts'
-import type { Stage } from './stage.ts'
 
 export interface Scenario {
-  /** Stable: `--only` and reports name it. */
+  /** Stable: used by `--only` and in reports. */
   readonly name: string
-  /** What the client is sent, or not. */
+  /** What the service does to the client, for the help text. */
   readonly sends: string
   readonly rightReaction: string
   /** How long the reaction is awaited, in seconds that `--pace` scales. */
   readonly waitSeconds: number
   /**
-   * Plays it on a settled connection. Throws `WrongReaction` with the name of what was wrong, or `NotApplicable` before
-   * it has disturbed anything.
+   * Runs the scenario on a settled connection. Throws `WrongReaction` with the name of the wrong reaction, or
+   * `NotApplicable` before anything is disturbed.
    */
-  readonly play: (stage: Stage, connection: ScriptedConnection, waitSeconds: number) => Promise<void>
+  readonly play: (driver: ScenarioDriver, connection: ScriptedConnection, waitSeconds: number) => Promise<void>
 }

@@ -1,6 +1,6 @@
 /**
- * One connection of the client under test: its session of the product, its transport with the disturbances, and a
- * record of what it requested, what it holds, and how it ended. It judges nothing.
+ * One connection of the client under test: the product's session, a transport with disturbances, and a record of its
+ * requests, its subscriptions and its close code. Reactions are checked elsewhere (`driver`).
  */
 
 import type { RawData, WebSocket } from 'ws'
@@ -21,21 +21,21 @@ export interface ClientRequest {
   readonly channels: readonly RequestedChannel[]
 }
 
-/** Requests that are remembered: a client that sends more in one scenario is found by its first ones. */
+/** Requests that are kept; the first ones suffice to detect a client in a loop. */
 const REQUESTS_KEPT = 1_000
 
 export class ScriptedConnection {
-  /** What is subscribed now: channel and market. */
+  /** Current subscriptions: channel and market. */
   readonly subscribed = new Set<string>()
   readonly requests: ClientRequest[] = []
-  /** What was requested although it was subscribed. */
+  /** Subscriptions that were requested while they existed. */
   readonly repeated: string[] = []
-  /** The last cursor that was sent of each subscription. */
+  /** The last cursor that was sent for each subscription. */
   readonly cursors = new Map<string, string>()
   readonly token: string
-  /** Whether the token came in the Authorization header, so that the client can read what a handshake answers. */
+  /** Whether the token came in the Authorization header: such a client can read the response of a refused handshake. */
   readonly hasHeader: boolean
-  /** Messages of market channels that were sent. */
+  /** Number of messages of market channels that were sent. */
   dataCount = 0
   pongCount = 0
   closed: { readonly code: number } | undefined
@@ -61,7 +61,7 @@ export class ScriptedConnection {
     return [...new Set([...this.subscribed].flatMap((key) => key.split(' ').slice(1)))]
   }
 
-  /** Whether it has subscriptions of a market and was sent data of one. */
+  /** Whether it has subscribed to a market and was sent data. */
   get isSettled(): boolean {
     return this.isOpen && this.markets.length > 0 && this.dataCount > 0
   }
@@ -71,7 +71,7 @@ export class ScriptedConnection {
     this.#failsNextSubscribe = true
   }
 
-  /** Takes a message of the client and hands it to the session, unless it is to fail. */
+  /** Records a message of the client and passes it to the session, unless the scenario lets the request fail. */
   receive(data: RawData, isBinary: boolean, webSocket: WebSocket): void {
     const request = readRequest(String(data))
     if (request !== undefined && this.requests.length < REQUESTS_KEPT) this.#note(request)
@@ -89,7 +89,7 @@ export class ScriptedConnection {
     for (const { key } of request.channels) if (this.subscribed.has(key)) this.repeated.push(key)
   }
 
-  /** Notes what the client was sent. */
+  /** Records a message that was sent to the client. */
   sent(text: string): void {
     const message: unknown = JSON.parse(text)
     if (!isObject(message)) return

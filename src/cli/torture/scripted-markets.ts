@@ -1,7 +1,7 @@
 /**
  * The markets of the conformance server: small invented books that change ten times a second, on the product's own
- * writer, reader and hub, so that what a client receives is exactly what the service sends. A scenario withdraws,
- * changes, removes and enlarges them; nothing here knows a client.
+ * sequencer, replica and hub, so that a client receives the same messages as from the service. Scenarios withdraw, change,
+ * remove and enlarge them.
  */
 import type { Clock, Timer } from '../../base/clock.ts'
 import { newId } from '../../base/ids.ts'
@@ -18,12 +18,12 @@ import { ASK, BID, type LevelChange, type MarketDefinition } from '../../market/
 
 /** Time between two changes of a book. */
 const STEP_MILLISECONDS = 100
-/** Every so many changes there is an execution. */
+/** Changes per execution. */
 const STEPS_PER_EXECUTION = 5
 const LEVELS_PER_SIDE = 10
 /** Levels per side of a book whose SNAPSHOT is larger than 1 MiB, the limit of some libraries. */
 const LARGE_LEVELS_PER_SIDE = 14_000
-/** A market without a trusted source keeps its book so long. */
+/** Time after which a market without a source withdraws its book. */
 const WITHDRAWAL_MILLISECONDS = 5
 
 /** The settings of the stream, as small as scenarios can use them. */
@@ -50,7 +50,7 @@ interface ScriptedMarket {
 
 export class ScriptedMarkets {
   readonly hub: Hub
-  /** While true, no book changes. */
+  /** While true, books do not change. */
   isQuiet = false
   readonly #clock: Clock
   readonly #bus: Bus = createMemoryBus()
@@ -81,12 +81,12 @@ export class ScriptedMarkets {
     return [...this.#markets.values()].map(({ definition }) => definition)
   }
 
-  /** Whether the book of a market can be shown. */
+  /** Whether the market has a book. */
   isLive(symbol: string): boolean {
     return this.#markets.get(symbol)?.replica.live === true
   }
 
-  /** Ends the flow of orders and all connections. */
+  /** Ends the changes of books and closes all connections. */
   stop(): void {
     this.#timer?.cancel()
     this.hub.stop()
@@ -96,7 +96,7 @@ export class ScriptedMarkets {
     }
   }
 
-  /** No source is trusted until `restore`. Resolves when the book is withdrawn: one UPDATE, and one empty TOP_OF_BOOK. */
+  /** The market has no source until `restore`. Resolves when its book is withdrawn: one UPDATE and one empty TOP_OF_BOOK. */
   withdraw(symbol: string): Promise<void> {
     const market = this.#market(symbol)
     market.isWithdrawn = true
@@ -116,14 +116,14 @@ export class ScriptedMarkets {
     this.#move(this.#market(symbol))
   }
 
-  /** The market with other decimals: its subscriptions end with the notice that it was changed. */
+  /** Replaces the market by one with other decimals: its subscriptions end with the notice that it was changed. */
   change(symbol: string): void {
     const { priceDecimals } = this.#market(symbol).definition
     this.#remove(symbol, 'changed')
     this.add(symbol, priceDecimals === 2 ? 3 : 2)
   }
 
-  /** Its subscriptions end with the notice that it was removed. */
+  /** Removes the market: its subscriptions end with the notice that it was removed. */
   remove(symbol: string): void {
     this.#remove(symbol, 'removed')
   }
@@ -133,7 +133,7 @@ export class ScriptedMarkets {
     this.#move(this.#market(symbol))
   }
 
-  /** New writers: no cursor of before can be resumed. To be called while no connection is open. */
+  /** Starts all markets again with new epochs, so that earlier cursors cannot be resumed. Call it without open connections. */
   forgetCursors(): void {
     for (const { definition } of [...this.#markets.values()]) {
       this.#remove(definition.symbol, 'changed')
@@ -141,7 +141,7 @@ export class ScriptedMarkets {
     }
   }
 
-  /** A second SNAPSHOT in the stream, larger than 1 MiB; `shrink` ends that. */
+  /** Sends a second SNAPSHOT, larger than 1 MiB; `shrink` restores the size of the book. */
   enlarge(symbol: string): void {
     const market = this.#market(symbol)
     market.levelsPerSide = LARGE_LEVELS_PER_SIDE
@@ -197,14 +197,14 @@ export class ScriptedMarkets {
   #step(): void {
     this.#steps++
     for (const market of this.#markets.values()) {
-      // A large book stands still: to make it again ten times a second would be all that this process does.
+      // A large book does not change: creating it ten times a second would occupy the process.
       const isStill = this.isQuiet || market.isWithdrawn || market.levelsPerSide !== LEVELS_PER_SIDE
       if (!isStill) this.#move(market)
     }
     this.#timer = this.#clock.schedule(STEP_MILLISECONDS, () => this.#step())
   }
 
-  /** The whole book as it is at this step; the writer publishes what differs. */
+  /** Offers the whole book of this step; the sequencer publishes the differences. */
   #move({ definition, sequencer, levelsPerSide }: ScriptedMarket): void {
     const drift = levelsPerSide === LEVELS_PER_SIDE ? this.#steps % 4 : 0
     const middle = (60_000 + drift) * 10 ** definition.priceDecimals

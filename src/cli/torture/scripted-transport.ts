@@ -1,14 +1,14 @@
 /**
- * One accepted WebSocket whose delivery a scenario disturbs: it holds everything back, lets bytes pass a few at a time,
- * or sends an acknowledgement twice. It reports every text message that the client was sent. Without a disturbance it
- * is the product's own transport.
+ * The transport of an accepted WebSocket whose delivery a scenario can disturb: it holds all data back, sends a few bytes at
+ * a time, or sends an acknowledgement twice. It reports every text message that is sent. Without a disturbance it behaves
+ * as the product's transport.
  */
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
 import type { Clock, Timer } from '../../base/clock.ts'
 import { Transport } from '../../gateway/transport.ts'
 
-/** Slow delivery: so many bytes at a time, and the time between two pieces. */
+/** Slow delivery: size of a piece, and the time between two pieces. */
 const PIECE_BYTES = 64
 const PIECE_MILLISECONDS = 2
 
@@ -62,7 +62,7 @@ export class ScriptedTransport extends Transport {
     if (this.#delivery === 'slow') this.#sendPieces()
   }
 
-  /** Whether pings are sent: a peer that is disturbed is not asked to answer. */
+  /** Whether pings are sent: not while delivery is disturbed. */
   get canPing(): boolean {
     return this.#delivery === 'normal'
   }
@@ -85,7 +85,7 @@ export class ScriptedTransport extends Transport {
     super.ended()
   }
 
-  /** `held`: nothing is sent and nothing is read. `normal`: what was held goes out at once. */
+  /** `held`: nothing is sent or read. `slow`: in pieces. `normal`: held data is sent at once. */
   deliver(delivery: Delivery): void {
     this.#delivery = delivery
     if (delivery === 'held') this.#webSocket.pause()
@@ -103,7 +103,7 @@ export class ScriptedTransport extends Transport {
     this.#repeatsAcknowledgement = true
   }
 
-  /** Ends the connection without a close frame, as a broken path does. */
+  /** Ends the TCP connection without a close frame, like a broken network path. */
   break(): void {
     this.#socket.destroy()
   }

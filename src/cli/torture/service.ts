@@ -1,8 +1,8 @@
 /**
  * The conformance server's listener on 127.0.0.1: token endpoint, `GET /v2/markets` and the stream, for one invented
- * client. Handshakes pass the product's own checks; a scenario lets the next attempts fail, revokes tokens and access,
- * or answers nothing at all. It records every attempt with its time, and judges none. Secrets and tokens are random,
- * belong to this process only and are never shown.
+ * client. Handshakes pass the product's own checks; a scenario can make the next attempts fail, revoke tokens and access,
+ * or leave everything unanswered. It records every attempt with its time. Secrets and tokens are random, valid in this
+ * process only, and never logged.
  */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -31,7 +31,7 @@ import { ScriptedTransport } from './scripted-transport.ts'
 import { answerTokenRequest, type TokenFailure } from './token-answer.ts'
 
 const TOKEN_SECONDS = 3600
-/** Attempts that are remembered of one scenario; a client in a loop is found by the first ones. */
+/** Attempts that are kept for one scenario; the first ones suffice to detect a client in a loop. */
 const ATTEMPTS_KEPT = 10_000
 
 /** One request for a token or one handshake. */
@@ -39,11 +39,11 @@ export interface Attempt {
   readonly what: 'token' | 'handshake'
   /** On the monotonic clock. */
   readonly atMilliseconds: number
-  /** What it was answered; 0: the socket was cut. */
+  /** Status of the response; 0: the socket was closed without one. */
   status: number
-  /** Of a handshake: the token that it carried. */
+  /** The token of a handshake; empty for a token request. */
   readonly token: string
-  /** Whether the client can read the answer to a handshake: it set a header, as browsers cannot. */
+  /** Whether the client sent its token in a header, which browsers cannot: such a client can read a refusal. */
   readonly hasHeader: boolean
 }
 
@@ -60,13 +60,13 @@ export class TortureService {
   attempts: Attempt[] = []
   /** In the order in which they were accepted. */
   readonly connections: ScriptedConnection[] = []
-  /** The next handshakes and token requests fail so, one each. */
+  /** Failures of the next handshakes and token requests, one each. */
   handshakeFailures: HandshakeFailure[] = []
   tokenFailures: TokenFailure[] = []
-  /** Called with the next connection, before it is sent anything. */
+  /** Called with the next connection, before anything is sent on it. */
   onAccept: ((connection: ScriptedConnection) => void) | undefined
-  /** While true, every connection is cut before it is answered. */
-  isAway = false
+  /** While true, every connection is closed without an answer. */
+  isUnavailable = false
   readonly #clock: Clock
   readonly #directory = new Directory()
   readonly #tokens = new Map<string, AccessToken>()
@@ -81,14 +81,14 @@ export class TortureService {
   })
   readonly #onChange: () => void
 
-  /** `onChange` is called after everything that the client did. */
+  /** `onChange` is called after every action of the client. */
   constructor(markets: ScriptedMarkets, clock: Clock, onChange: () => void) {
     this.markets = markets
     this.#clock = clock
     this.#onChange = onChange
     this.allow(true)
     this.#server = createServer((request, response) => {
-      // The client of a request that broke off cannot be answered.
+      // An aborted request cannot be answered.
       this.#answer(request, response).catch((error) => response.destroy(error))
     })
     this.#server.on('upgrade', (request, socket, head) => {
@@ -105,7 +105,7 @@ export class TortureService {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** What a credentials file for this server holds, in the shape of demo-client.json. */
+  /** The content of the credentials file, in the format of demo-client.json. */
   get credentials(): object {
     return {
       client_id: CLIENT_ID,
@@ -133,16 +133,16 @@ export class TortureService {
     this.handshakeFailures = []
     this.tokenFailures = []
     this.onAccept = undefined
-    this.isAway = false
+    this.isUnavailable = false
     this.allow(true)
   }
 
-  /** Revokes every token: handshakes with one are answered 401. */
+  /** Revokes all tokens: handshakes with one of them are answered with 401. */
   revokeTokens(): void {
     this.#tokens.clear()
   }
 
-  /** Whether the customer is on the streaming allow list: handshakes are answered 403 while it is not. */
+  /** Puts the customer on the streaming allow list, or takes it off: handshakes are then answered with 403. */
   allow(streaming: boolean): void {
     this.#directory.replace({
       customers: [{ id: CLIENT_ID, name: CLIENT_ID, enabled: true, streaming }],
@@ -169,12 +169,12 @@ export class TortureService {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (this.isAway) {
+    if (this.isUnavailable) {
       this.#note('token', 0)
       request.socket.destroy()
       return
     }
-    // Pages of any origin may use this server: it is on the loopback interface, and its client is invented.
+    // Pages of any origin may use this server: it listens on the loopback interface, and its client is invented.
     response.setHeader('access-control-allow-origin', '*')
     response.setHeader('access-control-allow-headers', 'authorization, content-type')
     response.setHeader('access-control-expose-headers', 'retry-after')
@@ -208,7 +208,7 @@ export class TortureService {
     return { access_token: token, expires_in: TOKEN_SECONDS, token_type: 'bearer', scope: STREAM_SCOPE }
   }
 
-  /** `GET /v2/markets`, and `/` for clients that look at a refused handshake by a plain request. */
+  /** `GET /v2/markets`, and `/` for clients that repeat a refused handshake as a plain request to read the response. */
   async #answerResource(path: string | undefined, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const identity = await authenticate(request, this.#context)
     let problem = identity instanceof Problem ? identity : refuseAdmission(identity, this.#context)
@@ -238,7 +238,7 @@ export class TortureService {
     socket.on('error', () => socket.destroy())
     const { token, hasHeader } = tokenOf(request)
     const attempt = this.#note('handshake', 0, token, hasHeader)
-    if (this.isAway) {
+    if (this.isUnavailable) {
       socket.destroy()
       return
     }
@@ -279,7 +279,7 @@ export class TortureService {
         session.receiveControl(undefined)
         this.#onChange()
       })
-      // ws has closed the connection with the code of the fault; the close below is what is judged.
+      // ws has already closed the connection with the code of the error; 'close' follows.
       webSocket.on('error', () => undefined)
       webSocket.on('close', (code) => {
         session.end()
@@ -319,7 +319,7 @@ function headersOf({ retryAfterSeconds }: HandshakeFailure): Record<string, stri
   return retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }
 }
 
-/** The token of a handshake: of the Authorization header, else of the subprotocol entry. */
+/** The token of a handshake, from the Authorization header or else from the subprotocol entry. */
 function tokenOf({ headers }: IncomingMessage): { token: string; hasHeader: boolean } {
   const { authorization } = headers
   if (authorization !== undefined) return { token: authorization.replace(/^bearer\s+/i, ''), hasHeader: true }

@@ -1,4 +1,4 @@
-/** Every migration, in any order: `migrate` applies them by name. A new one is a new file here and a new line. */
+/** All migrations; `migrate` applies them in the order of their names. A new one needs a file here and a line below. */
 
 import { audit } from './202611201230-audit.ts'
 import { auth } from './202611201300-auth.ts'

@@ -1,6 +1,6 @@
 /**
- * What a migration is: one step of the schema, in a file `<name>.ts` beside this one. A module and not a `.sql` file,
- * so that it is compiled, found and type-checked like everything else and the build has nothing to copy.
+ * The type of a migration: one step of the schema, in a file `<name>.ts` in this folder. It is a module and not a `.sql`
+ * file, so that it is compiled and type-checked like everything else and the build has no files to copy.
  */
 
 export interface Migration {

@@ -311,8 +311,8 @@ class Simulation {
   readonly #random: Random
   readonly #seen: Seen
   /** At the finest precision: one decimal more than the book has, both ways. */
-  #truth = new NaiveBook()
-  readonly #truths: NaiveBook[] = []
+  #actual = new NaiveBook()
+  readonly #actualBooks: NaiveBook[] = []
   #middle = 50_000
   #underWay: BinanceDiff[] = []
   /** What readers have, and as of which change. */
@@ -326,8 +326,8 @@ class Simulation {
   constructor(random: Random, seen: Seen) {
     this.#random = random
     this.#seen = seen
-    for (let rank = 1; rank <= 30; rank++) this.#truth.apply([this.#level(BID, rank), this.#level(ASK, rank)])
-    this.#truths.push(this.#truth.copy())
+    for (let rank = 1; rank <= 30; rank++) this.#actual.apply([this.#level(BID, rank), this.#level(ASK, rank)])
+    this.#actualBooks.push(this.#actual.copy())
   }
 
   run(steps: number): void {
@@ -370,16 +370,16 @@ class Simulation {
     }
     expect(this.#position.updateId).toBeGreaterThanOrEqual(this.#readersId)
     this.#readersId = this.#position.updateId
-    this.#judge()
+    this.#compare()
     return step.kind === 'update' && step.wantsSnapshot === true
   }
 
   /** What readers have of a side is the true side up to some level: as deep as they read, or up to one that is too fine. */
-  #judge(): void {
-    const truth = this.#truths[this.#readersId]?.levels(0) ?? []
+  #compare(): void {
+    const actual = this.#actualBooks[this.#readersId]?.levels(0) ?? []
     const known = (this.#readers as NaiveBook).levels(0)
     for (const side of [BID, ASK] as const) {
-      const trueSide = truth.filter((level) => level.side === side)
+      const trueSide = actual.filter((level) => level.side === side)
       const own = known.filter((level) => level.side === side)
       const finest = trueSide.findIndex(({ price, amount }) => price % 10 !== 0 || Number(amount) % 10 !== 0)
       const heldSide = finest < 0 ? trueSide : trueSide.slice(0, finest)
@@ -395,8 +395,8 @@ class Simulation {
   #fetch(): void {
     // Some of the venue's servers are behind the others.
     const lag = this.#random.chance(0.3) ? this.#random.integer(30) : this.#random.integer(3)
-    const lastUpdateId = Math.max(0, this.#truths.length - 1 - lag)
-    const all = (this.#truths[lastUpdateId] as NaiveBook).levels(LIMIT)
+    const lastUpdateId = Math.max(0, this.#actualBooks.length - 1 - lag)
+    const all = (this.#actualBooks[lastUpdateId] as NaiveBook).levels(LIMIT)
     const text = (side: Side) => all.filter((level) => level.side === side).map(levelText)
     const taken = { kind: 'snapshot', lastUpdateId, limit: LIMIT, bids: text(BID), asks: text(ASK) } as const
     this.#fetched = { snapshot: taken, steps: this.#random.integer(6) }
@@ -404,20 +404,20 @@ class Simulation {
 
   /** Some changes at the venue, and what the stream will say of them. */
   #move(): BinanceDiff {
-    const firstUpdateId = this.#truths.length
+    const firstUpdateId = this.#actualBooks.length
     const touched = new NaiveBook()
     for (let count = this.#random.integer(3) + 1; count > 0; count--) {
       const changes = this.#random.chance(0.2) ? this.#drift() : [this.#change()]
-      this.#truth.apply(changes)
+      this.#actual.apply(changes)
       touched.apply(changes.map((change) => ({ ...change, amount: 1 })))
-      this.#truths.push(this.#truth.copy())
+      this.#actualBooks.push(this.#actual.copy())
     }
     const text = (side: Side) =>
       touched
         .levels(0)
         .filter((level) => level.side === side)
-        .map(({ price }) => levelText({ side, price, amount: this.#truth.amount(side, price) }))
-    return { kind: 'diff', firstUpdateId, lastUpdateId: this.#truths.length - 1, bids: text(BID), asks: text(ASK) }
+        .map(({ price }) => levelText({ side, price, amount: this.#actual.amount(side, price) }))
+    return { kind: 'diff', firstUpdateId, lastUpdateId: this.#actualBooks.length - 1, bids: text(BID), asks: text(ASK) }
   }
 
   #change(): LevelChange {
@@ -429,7 +429,7 @@ class Simulation {
   /** The price moves: what it passes is gone, and behind it the book goes on. */
   #drift(): LevelChange[] {
     this.#middle += 10 * (this.#random.integer(7) - 3)
-    const all = this.#truth.levels(0)
+    const all = this.#actual.levels(0)
     return all
       .filter(({ side, price }) => (side === BID ? price >= this.#middle : price <= this.#middle))
       .map((level) => ({ ...level, amount: 0 }))

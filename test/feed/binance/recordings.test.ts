@@ -29,9 +29,9 @@ interface Followed {
   readonly listing: Listing
   readonly book: VenueBook<BinanceBookData>
   readonly naive: NaiveBook
-  /** Changes behind the snapshot that were applied, and those after which the best levels were judged. */
+  /** Changes behind the snapshot that were applied, and those after which the best levels were compared. */
   applied: number
-  bestJudged: number
+  bestCompared: number
 }
 
 /** As fine as its levels may be, or as its steps are. */
@@ -40,7 +40,7 @@ function followed(protocol: VenueProtocol<BinanceBookData>, listing: Listing, is
   const decimals = isFine ? { priceDecimals: finestPriceDecimals, amountDecimals: finestAmountDecimals } : {}
   const own = { ...listing, ...decimals }
   const book = protocol.createBook({ listing: own, depth: 10, priceMaximum: Number.MAX_SAFE_INTEGER })
-  return { listing: own, book, naive: new NaiveBook(), applied: 0, bestJudged: 0 }
+  return { listing: own, book, naive: new NaiveBook(), applied: 0, bestCompared: 0 }
 }
 
 function recordedListings(): readonly Listing[] {
@@ -104,7 +104,7 @@ function follow(pair: Followed, data: BinanceBookData, tickers: readonly Ticker[
     { side: BID, ...level(ticker.b, ticker.B) },
     { side: ASK, ...level(ticker.a, ticker.A) },
   ])
-  pair.bestJudged += 1
+  pair.bestCompared += 1
 }
 
 describe('recorded books of Binance', () => {
@@ -114,10 +114,10 @@ describe('recorded books of Binance', () => {
   ])('%s: each begins, every change follows, and the best levels are those that the venue names', (_, isFine) => {
     const { pairs } = play(isFine)
     expect([...pairs.keys()].sort()).toEqual(['BLZETH', 'LRCBTC', 'NKNUSDT', 'RUNEEUR'])
-    const sum = (what: 'applied' | 'bestJudged') => [...pairs.values()].reduce((total, pair) => total + pair[what], 0)
+    const sum = (what: 'applied' | 'bestCompared') => [...pairs.values()].reduce((total, pair) => total + pair[what], 0)
     // Four that bracket a snapshot and 168 that follow the one before, and one that ends exactly at its snapshot.
     expect(sum('applied')).toBe(areRecordingsGenerated ? 4 * 59 : 4 + 168 + 1)
-    expect(sum('bestJudged')).toBe(areRecordingsGenerated ? 4 * 59 : 159)
+    expect(sum('bestCompared')).toBe(areRecordingsGenerated ? 4 * 59 : 159)
   })
 
   it.skipIf(areRecordingsGenerated)(

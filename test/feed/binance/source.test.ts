@@ -60,16 +60,16 @@ function movingUp(): BinanceRecording {
 
 /** A market of a venue that, asked before each message, waits for what `hold` returns. */
 async function setUp(hold: (market: FedMarket, index: number) => Promise<void> | undefined) {
-  const truth = new VenueHistory(DEPTH)
-  const market = new FedMarket(SYMBOL, truth, DEPTH)
+  const history = new VenueHistory(DEPTH)
+  const market = new FedMarket(SYMBOL, history, DEPTH)
   const server = await startBinanceServer({
     speed: Number.POSITIVE_INFINITY,
     recordings: [movingUp()],
-    onPlayed: truth.onPlayed,
+    onPlayed: history.onPlayed,
     hold: (_symbol, index) => hold(market, index),
   })
   opened.push(server)
-  truth.begin(server)
+  history.begin(server)
   const { source, clock } = readVenue('binance', server, [market])
   opened.push({ close: () => source.stop() })
   const snapshotsAsked = () => server.said.filter((text) => text.startsWith('/api/v3/depth')).length
@@ -88,12 +88,12 @@ describe('a price that moves through what was fetched of a book of Binance', () 
   it('is followed with new snapshots, without an effect on its markets', async () => {
     // The venue takes its time: a snapshot that is asked for is in use long before the levels of the one before are gone.
     const { server, market, snapshotsAsked } = await setUp((fed) =>
-      fed.until('the message before', () => fed.isLive && fed.judge.isCurrent),
+      fed.until('the message before', () => fed.isLive && fed.verifier.isCurrent),
     )
     await server.finished
-    await market.until('the end', () => market.judge.isCurrent)
-    expect({ reasons: market.reasons, problems: market.judge.problems }).toEqual({ reasons: [], problems: [] })
-    expect(market.judge.matched).toBeGreaterThanOrEqual(MOVES)
+    await market.until('the end', () => market.verifier.isCurrent)
+    expect({ reasons: market.reasons, problems: market.verifier.problems }).toEqual({ reasons: [], problems: [] })
+    expect(market.verifier.matched).toBeGreaterThanOrEqual(MOVES)
     expect(snapshotsAsked()).toBeGreaterThan(MOVES / LOST_AT)
   })
 
@@ -106,9 +106,9 @@ describe('a price that moves through what was fetched of a book of Binance', () 
     go(0)
     await server.until('the refused request', () => snapshotsAsked() === 2)
     go(WANTED_AT + 10)
-    await market.until('as far as it goes', () => market.judge.matched === LOST_AT)
+    await market.until('as far as it goes', () => market.verifier.matched === LOST_AT)
     expect(market.isLive).toBe(true)
-    expect(market.judge.isCurrent).toBe(true)
+    expect(market.verifier.isCurrent).toBe(true)
     go(LOST_AT - 1)
     await market.until('lost', () => !market.isLive)
     expect(market.reasons).toEqual([`only ${DEPTH - 1} of ${DEPTH} levels of ${SYMBOL} are known`])
@@ -122,8 +122,8 @@ describe('a price that moves through what was fetched of a book of Binance', () 
       await new Promise(setImmediate)
     }
     await server.finished
-    await market.until('the end', () => market.judge.isCurrent)
-    expect(market.judge.problems).toEqual([])
+    await market.until('the end', () => market.verifier.isCurrent)
+    expect(market.verifier.problems).toEqual([])
     expect(clock.monotonicMilliseconds()).toBeGreaterThan(60_000)
   })
 })

@@ -46,15 +46,15 @@ afterEach(async () => {
  */
 async function serve(
   options: Pick<CoinbaseServerOptions, 'hold'> & Partial<CoinbaseServerOptions>,
-): Promise<{ server: VenueServer; truth: VenueHistory }> {
-  const truth = new VenueHistory(DEPTH)
+): Promise<{ server: VenueServer; history: VenueHistory }> {
+  const history = new VenueHistory(DEPTH)
   const isAsked = (symbol: string) =>
     server.said.some((text) => text.includes('market_trades') && text.includes(symbol))
   const server: VenueServer = await startCoinbaseServer({
     speed: Number.POSITIVE_INFINITY,
     recordings: coinbaseRecordings(),
     heartbeatMilliseconds: NEVER_MILLISECONDS,
-    onPlayed: truth.onPlayed,
+    onPlayed: history.onPlayed,
     ...options,
     hold: (symbol, index) =>
       index > 0 && !isAsked(symbol)
@@ -62,8 +62,8 @@ async function serve(
         : options.hold?.(symbol, index),
   })
   opened.push(server)
-  truth.begin(server)
-  return { server, truth }
+  history.begin(server)
+  return { server, history }
 }
 
 function read(server: VenueServer, markets: readonly (FedMarket | SourceListener)[]) {
@@ -106,29 +106,29 @@ function framesWith(product: string, part: string): number[] {
 describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs ../shared/data)', () => {
   it('gives every book and every trade of nine products, and no trade from before', async () => {
     const recordings = coinbaseRecordings().filter(({ product }) => product.product_id !== FAR)
-    const { server, truth } = await serve({ recordings })
-    const markets = recordings.map(({ product }) => new FedMarket(product.product_id, truth, DEPTH))
+    const { server, history } = await serve({ recordings })
+    const markets = recordings.map(({ product }) => new FedMarket(product.product_id, history, DEPTH))
     read(server, markets)
     await server.finished
     let executions = 0
     for (const market of markets) {
-      const { judge } = market
-      const count = truth.trades(judge.symbol).length
-      await market.until('the last book and trade', () => judge.isCurrent && judge.executions >= count)
-      expect({ ...market, problems: judge.problems }).toMatchObject({ reasons: [], missed: [], problems: [] })
-      expect(judge.executions).toBe(count)
+      const { verifier } = market
+      const count = history.trades(verifier.symbol).length
+      await market.until('the last book and trade', () => verifier.isCurrent && verifier.executions >= count)
+      expect({ ...market, problems: verifier.problems }).toMatchObject({ reasons: [], missed: [], problems: [] })
+      expect(verifier.executions).toBe(count)
       executions += count
     }
     expect(executions).toBe(97)
   })
 
   it('follows a book with an ask at 888888004, and ends before it where a market has too many price decimals', async () => {
-    const { server, truth } = await serve({ recordings: recordingsOf(FAR) })
-    const fine = new FedMarket(FAR, truth, DEPTH)
+    const { server, history } = await serve({ recordings: recordingsOf(FAR) })
+    const fine = new FedMarket(FAR, history, DEPTH)
     const good = new SourceListener(FAR, { priceDecimals: 4, amountDecimals: 2, depth: 0 })
     for (const market of [fine, good]) read(server, [market])
     await fine.until('live', () => fine.isLive)
-    expect({ reasons: fine.reasons, problems: fine.judge.problems }).toEqual({ reasons: [], problems: [] })
+    expect({ reasons: fine.reasons, problems: fine.verifier.problems }).toEqual({ reasons: [], problems: [] })
     await good.until('live', () => good.count('snapshot') === 1)
     expect(good.side(ASK).at(-1)).toMatch(/^888888004\.0000:/)
   })
@@ -139,33 +139,33 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs ../share
   ])('fills the trades of an outage from %s', async (_what, tradesRepeated) => {
     const trades = framesWith(SKL, 'market_trades')
     const { go, hold } = holdAt({ [SKL]: (trades[2] as number) + 1 })
-    const { server, truth } = await serve({ recordings: recordingsOf(SKL), hold, tradesRepeated })
-    const market = new FedMarket(SKL, truth, DEPTH)
+    const { server, history } = await serve({ recordings: recordingsOf(SKL), hold, tradesRepeated })
+    const market = new FedMarket(SKL, history, DEPTH)
     const { clock } = read(server, [market])
-    await market.until('the middle', () => market.judge.isCurrent && market.judge.executions === 3)
+    await market.until('the middle', () => market.verifier.isCurrent && market.verifier.executions === 3)
     server.pause()
     server.disconnectAll()
     await market.until('lost', () => !market.isLive)
-    const played = () => truth.trades(SKL).length
+    const played = () => history.trades(SKL).length
     while (played() < 5) server.tracks.get(SKL)?.playUnseen(1)
     clock.advance(RECONNECT_MILLISECONDS)
     go()
-    await market.until('live', () => market.isLive && market.judge.isCurrent)
-    await market.until('the trades of the outage', () => market.judge.executions === 5)
+    await market.until('live', () => market.isLive && market.verifier.isCurrent)
+    await market.until('the trades of the outage', () => market.verifier.executions === 5)
     server.resume()
     await server.finished
-    await market.until('the end', () => market.judge.isCurrent && market.judge.executions >= played())
-    expect(market.judge.executions).toBe(played())
+    await market.until('the end', () => market.verifier.isCurrent && market.verifier.executions >= played())
+    expect(market.verifier.executions).toBe(played())
     expect(market.missed).toEqual([])
-    expect(market.judge.problems).toEqual([])
+    expect(market.verifier.problems).toEqual([])
   })
 
   it.each(['dropped', 'reordered'] as const)(
     'begins a new connection when a frame was %s, whatever its channel, and has every trade and the right book then',
     async (kind) => {
       for (const channel of [COINBASE_BOOK, COINBASE_TRADES]) {
-        const { server, truth } = await serve({ recordings: recordingsOf(DASH, SKL) })
-        const markets = [DASH, SKL].map((product) => new FedMarket(product, truth, DEPTH))
+        const { server, history } = await serve({ recordings: recordingsOf(DASH, SKL) })
+        const markets = [DASH, SKL].map((product) => new FedMarket(product, history, DEPTH))
         const [dash] = markets as [FedMarket]
         const { clock } = read(server, markets)
         await dash.until('live', () => dash.isLive)
@@ -175,20 +175,20 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs ../share
         clock.advance(RECONNECT_MILLISECONDS)
         await server.finished
         for (const market of markets) {
-          const count = truth.trades(market.judge.symbol).length
-          await market.until('the end', () => market.judge.isCurrent && market.judge.executions === count)
-          expect({ ...market, problems: market.judge.problems }).toMatchObject({ missed: [], problems: [] })
+          const count = history.trades(market.verifier.symbol).length
+          await market.until('the end', () => market.verifier.isCurrent && market.verifier.executions === count)
+          expect({ ...market, problems: market.verifier.problems }).toMatchObject({ missed: [], problems: [] })
         }
       }
     },
   )
 
   it('notices by the next heartbeat that the last frame was lost', async () => {
-    const { server, truth } = await serve({ recordings: recordingsOf(DASH) })
-    const market = new FedMarket(DASH, truth, DEPTH)
+    const { server, history } = await serve({ recordings: recordingsOf(DASH) })
+    const market = new FedMarket(DASH, history, DEPTH)
     read(server, [market])
     await server.finished
-    await market.until('the end', () => market.judge.isCurrent && market.judge.executions === 15)
+    await market.until('the end', () => market.verifier.isCurrent && market.verifier.executions === 15)
     server.skipNumbers()
     server.heartbeat()
     await market.until('lost', () => !market.isLive)
@@ -196,25 +196,25 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs ../share
   })
 
   it('asks again for a book whose snapshot does not come, also when another one does', async () => {
-    const { server, truth } = await serve({ recordings: recordingsOf(SKL, DASH) })
-    const market = new FedMarket(DASH, truth, DEPTH)
+    const { server, history } = await serve({ recordings: recordingsOf(SKL, DASH) })
+    const market = new FedMarket(DASH, history, DEPTH)
     server.faults.arm({ kind: 'dropped', channel: COINBASE_BOOK, symbol: DASH })
     const { live, clock } = read(server, [market])
     await server.until('the book is asked for', () => server.said.some((text) => text.includes('level2')))
     server.broadcast(coinbaseBook(SKL, 'snapshot', { bids: [['1', '1']], asks: [['2', '1']] }))
     // What is dropped takes its number with it: the connection begins again, and the second one has a snapshot.
     await market.until('lost', () => market.reasons.length > 0)
-    expect(market.judge.matched).toBe(0)
+    expect(market.verifier.matched).toBe(0)
     clock.advance(RECONNECT_MILLISECONDS)
     await live(BEAT_MILLISECONDS)
     await market.until('live', () => market.isLive)
-    expect(market.judge.problems).toEqual([])
+    expect(market.verifier.problems).toEqual([])
   })
 
   it('asks again for a product that was refused, while the others go on', async () => {
-    const { server, truth } = await serve({ recordings: recordingsOf(SKL, DASH) })
+    const { server, history } = await serve({ recordings: recordingsOf(SKL, DASH) })
     server.refused.add(SKL)
-    const [skl, dash] = [SKL, DASH].map((product) => new FedMarket(product, truth, DEPTH)) as [FedMarket, FedMarket]
+    const [skl, dash] = [SKL, DASH].map((product) => new FedMarket(product, history, DEPTH)) as [FedMarket, FedMarket]
     const { live } = read(server, [skl, dash])
     // One request for both is refused whole; after ten seconds each is asked for by itself.
     await server.until('both are asked for', () => asked(server, COINBASE_TRADES, SKL) === 1)
@@ -226,7 +226,7 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs ../share
     await live(REFUSED_MILLISECONDS + BEAT_MILLISECONDS)
     await skl.until('live', () => skl.isLive)
     await server.until('the trades are asked for again', () => asked(server, COINBASE_TRADES, SKL) === 2)
-    expect([skl, dash].map(({ judge }) => judge.problems)).toEqual([[], []])
+    expect([skl, dash].map(({ verifier }) => verifier.problems)).toEqual([[], []])
     expect(dash.reasons).toEqual(['no snapshot of DASH-BTC within 10 s'])
   })
 
@@ -258,12 +258,12 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs ../share
   it('reads one feed for the products that share it, and says so', async () => {
     const [{ product }] = recordingsOf(DASH) as [CoinbaseRecording]
     const alias = { ...product, product_id: 'DASH-USDC', alias: DASH }
-    const { server, truth } = await serve({ recordings: recordingsOf(DASH), otherProducts: [alias] })
-    const dash = new FedMarket(DASH, truth, DEPTH)
+    const { server, history } = await serve({ recordings: recordingsOf(DASH), otherProducts: [alias] })
+    const dash = new FedMarket(DASH, history, DEPTH)
     const usdc = new SourceListener('DASH-USDC', { priceDecimals: 8, amountDecimals: 8, depth: DEPTH })
     const { source, clock } = read(server, [dash, usdc])
     await server.finished
-    await dash.until('the end', () => dash.judge.isCurrent && dash.judge.executions === 15)
+    await dash.until('the end', () => dash.verifier.isCurrent && dash.verifier.executions === 15)
     expect(usdc.states.at(-1)).not.toBe('')
     expect(usdc.events.flatMap((event) => (event.type === 'update' ? event.executions : []))).toHaveLength(15)
     expect(source.notices(usdc.sourceMarket)).toEqual([
@@ -274,26 +274,26 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs ../share
       JSON.stringify({ type: 'subscribe', product_ids: [DASH], channel: 'level2' }),
     ])
     source.remove(dash.source)
-    const late = new FedMarket(DASH, truth, DEPTH)
+    const late = new FedMarket(DASH, history, DEPTH)
     source.add(late.source)
     clock.advance(RATE_MILLISECONDS)
-    await late.until('live', () => late.isLive && late.judge.isCurrent)
+    await late.until('live', () => late.isLive && late.verifier.isCurrent)
     await usdc.until('a second snapshot', () => usdc.count('snapshot') === 2)
     expect(usdc.reasons()).toEqual([])
   })
 
   it('begins a new connection after a frame that is no JSON', async () => {
-    const { server, truth } = await serve({ recordings: recordingsOf(DASH) })
-    const market = new FedMarket(DASH, truth, DEPTH)
+    const { server, history } = await serve({ recordings: recordingsOf(DASH) })
+    const market = new FedMarket(DASH, history, DEPTH)
     const { clock } = read(server, [market])
     await server.finished
-    await market.until('the end', () => market.judge.isCurrent && market.judge.executions === 15)
+    await market.until('the end', () => market.verifier.isCurrent && market.verifier.executions === 15)
     server.broadcast('{"channel":"l2_da')
     await market.until('lost', () => !market.isLive)
     clock.advance(RECONNECT_MILLISECONDS)
-    await market.until('live again', () => market.isLive && market.judge.isCurrent)
+    await market.until('live again', () => market.isLive && market.verifier.isCurrent)
     expect(market.missed).toEqual([])
-    expect(market.judge.problems).toEqual([])
+    expect(market.verifier.problems).toEqual([])
   })
 
   it.each([
@@ -304,15 +304,15 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs ../share
       'an event of l2_data of type update that cannot be read',
     ],
   ])('subscribes a book again that %s, and nothing else', async (_what, text, reason) => {
-    const { server, truth } = await serve({ recordings: recordingsOf(SKL, DASH) })
-    const [skl, dash] = [SKL, DASH].map((product) => new FedMarket(product, truth, DEPTH)) as [FedMarket, FedMarket]
+    const { server, history } = await serve({ recordings: recordingsOf(SKL, DASH) })
+    const [skl, dash] = [SKL, DASH].map((product) => new FedMarket(product, history, DEPTH)) as [FedMarket, FedMarket]
     const { clock } = read(server, [skl, dash])
     await server.finished
-    for (const market of [skl, dash]) await market.until('the end', () => market.isLive && market.judge.isCurrent)
+    for (const market of [skl, dash]) await market.until('the end', () => market.isLive && market.verifier.isCurrent)
     server.broadcast(text)
     await skl.until('lost', () => !skl.isLive)
     clock.advance(RATE_MILLISECONDS)
-    await skl.until('live again', () => skl.isLive && skl.judge.isCurrent)
+    await skl.until('live again', () => skl.isLive && skl.verifier.isCurrent)
     expect(skl.reasons).toEqual([reason])
     expect(dash.reasons).toEqual([])
     expect(server.said.filter((said) => said.includes('unsubscribe'))).toEqual([

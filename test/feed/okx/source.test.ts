@@ -21,18 +21,18 @@ afterEach(async () => {
   for (const one of opened.splice(0).reverse()) await one.close()
 })
 
-async function serve(options: Partial<OkxServerOptions>): Promise<{ server: VenueServer; truth: VenueHistory }> {
-  const truth = new VenueHistory(DEPTH)
+async function serve(options: Partial<OkxServerOptions>): Promise<{ server: VenueServer; history: VenueHistory }> {
+  const history = new VenueHistory(DEPTH)
   const server = await startOkxServer({
     speed: Number.POSITIVE_INFINITY,
     recordings: okxRecordings(),
     hasSequenceIds: true,
-    onPlayed: truth.onPlayed,
+    onPlayed: history.onPlayed,
     ...options,
   })
   opened.push(server)
-  truth.begin(server)
-  return { server, truth }
+  history.begin(server)
+  return { server, history }
 }
 
 function read(server: VenueServer, markets: readonly (FedMarket | SourceListener)[]): Reading {
@@ -51,30 +51,32 @@ describe('OKX', () => {
     ['with checksums and sequence ids', {}],
     ['with sequence ids alone, as today', { corrupt: withoutChecksum }],
   ])('gives every book and every trade of the recording, %s', async (_name, options) => {
-    const { server, truth } = await serve(options)
-    const markets = okxRecordings().map(({ instId }) => new FedMarket(instId, truth, DEPTH))
+    const { server, history } = await serve(options)
+    const markets = okxRecordings().map(({ instId }) => new FedMarket(instId, history, DEPTH))
     read(server, markets)
     await server.finished
     for (const market of markets) {
-      const { judge } = market
-      const count = server.tracks.get(judge.symbol)?.script.trades.length ?? 0
-      await market.until('the last book and trade', () => judge.isCurrent && judge.executions >= count)
-      expect({ ...market, problems: judge.problems }).toMatchObject({ reasons: [], missed: [], problems: [] })
+      const { verifier } = market
+      const count = server.tracks.get(verifier.symbol)?.script.trades.length ?? 0
+      await market.until('the last book and trade', () => verifier.isCurrent && verifier.executions >= count)
+      expect({ ...market, problems: verifier.problems }).toMatchObject({ reasons: [], missed: [], problems: [] })
       // The trade from before the recording, which the venue repeats, is none of ours.
-      expect(judge.executions).toBe(count)
+      expect(verifier.executions).toBe(count)
     }
-    expect(markets.map(({ judge }) => judge.executions)).toEqual([3, 0, 68])
+    expect(markets.map(({ verifier }) => verifier.executions)).toEqual([3, 0, 68])
     // Messages that changed something.
-    expect(markets.map(({ judge }) => judge.matched)).toEqual(areRecordingsGenerated ? [71, 38, 181] : [99, 90, 98])
+    expect(markets.map(({ verifier }) => verifier.matched)).toEqual(
+      areRecordingsGenerated ? [71, 38, 181] : [99, 90, 98],
+    )
   })
 
   it('believes nothing that neither a checksum nor a chain proves', async () => {
-    const { server, truth } = await serve({ corrupt: withoutProof })
-    const market = new FedMarket(BTC, truth, DEPTH)
+    const { server, history } = await serve({ corrupt: withoutProof })
+    const market = new FedMarket(BTC, history, DEPTH)
     read(server, [market])
     await market.until('lost', () => market.reasons.length > 0)
     expect(market.reasons[0]).toBe('a book message with neither checksum nor sequence ids')
-    expect(market.judge.matched).toBe(0)
+    expect(market.verifier.matched).toBe(0)
   })
 
   it.each([
@@ -87,57 +89,61 @@ describe('OKX', () => {
     const held = new Promise<void>((resolve) => {
       go = resolve
     })
-    const { server, truth } = await serve({
+    const { server, history } = await serve({
       recordings: recordingsOf(BTC),
       hold: (_symbol, index) => (index < 60 ? undefined : held),
     })
-    const market = new FedMarket(BTC, truth, DEPTH)
+    const market = new FedMarket(BTC, history, DEPTH)
     const { clock } = read(server, [market])
-    const script = truth.script(BTC)
-    const isRead = () => market.judge.isCurrent && market.judge.executions === script.trades.length
+    const script = history.script(BTC)
+    const isRead = () => market.verifier.isCurrent && market.verifier.executions === script.trades.length
     await market.until('the middle', () => server.tracks.get(BTC)?.played === 60 && isRead())
-    expect(market.judge.executions).toBeGreaterThanOrEqual(3)
+    expect(market.verifier.executions).toBeGreaterThanOrEqual(3)
     server.pause()
     server.disconnectAll()
     await market.until('lost', () => market.reasons.length > 0)
     const before = script.trades.length
-    expect(market.judge.executions).toBe(before)
+    expect(market.verifier.executions).toBe(before)
     while (script.trades.length < before + unseen) server.tracks.get(BTC)?.playUnseen(1)
     if (gaps > 0) server.httpFaults.push({ status: 429, body: '{}', headers: { 'retry-after': '3600' } })
     clock.advance(RECONNECT_MILLISECONDS)
     go()
-    await market.until('live', () => market.isLive && market.judge.isCurrent)
-    if (unseen > 0) await market.until('the repeated trade', () => market.judge.executions === before + unseen - gaps)
+    await market.until('live', () => market.isLive && market.verifier.isCurrent)
+    if (unseen > 0)
+      await market.until('the repeated trade', () => market.verifier.executions === before + unseen - gaps)
     server.resume()
     await server.finished
     const all = script.trades.length
-    await market.until('the end', () => market.judge.isCurrent && market.judge.executions >= all - (gaps > 0 ? 1 : 0))
+    await market.until(
+      'the end',
+      () => market.verifier.isCurrent && market.verifier.executions >= all - (gaps > 0 ? 1 : 0),
+    )
     expect(market.missed).toHaveLength(gaps)
-    expect(market.judge.problems).toEqual([])
+    expect(market.verifier.problems).toEqual([])
   })
 
   it.each([
     ['notice', '64008', 'The connection will soon be closed for a service upgrade. Please reconnect.'],
     ['error', '60014', 'Requests too frequent'],
   ])('begins a new connection on %s %s', async (event, code, msg) => {
-    const { server, truth } = await serve({})
-    const market = new FedMarket(BTC, truth, DEPTH)
+    const { server, history } = await serve({})
+    const market = new FedMarket(BTC, history, DEPTH)
     const { clock } = read(server, [market])
     await market.until('live', () => market.isLive)
     server.broadcast(JSON.stringify({ event, code, msg, connId: 'a4d3ae55' }))
     await market.until('lost', () => !market.isLive)
     expect(market.reasons).toEqual([expect.stringContaining(`${code}: ${msg}`)])
     clock.advance(RECONNECT_MILLISECONDS)
-    await market.until('live again', () => market.isLive && market.judge.isCurrent)
-    expect(market.judge.problems).toEqual([])
+    await market.until('live again', () => market.isLive && market.verifier.isCurrent)
+    expect(market.verifier.problems).toEqual([])
   })
 
   it('lives on answers to pings alone', async () => {
-    const { server, truth } = await serve({ recordings: recordingsOf(BTC) })
-    const market = new FedMarket(BTC, truth, DEPTH)
+    const { server, history } = await serve({ recordings: recordingsOf(BTC) })
+    const market = new FedMarket(BTC, history, DEPTH)
     const { clock, messages } = read(server, [market])
     await server.finished
-    await market.until('the end', () => market.judge.isCurrent && market.judge.executions === 68)
+    await market.until('the end', () => market.verifier.isCurrent && market.verifier.executions === 68)
     for (let round = 0; round < 3; round++) {
       const before = await messages()
       clock.advance(2_000)
@@ -162,8 +168,8 @@ describe('OKX', () => {
         if (index === held) reach()
         return index < held ? undefined : gate
       }
-      const { server, truth } = await serve({ recordings: recordingsOf(BTC), isWithoutSnapshots: true, hold })
-      const market = new FedMarket(BTC, truth, DEPTH)
+      const { server, history } = await serve({ recordings: recordingsOf(BTC), isWithoutSnapshots: true, hold })
+      const market = new FedMarket(BTC, history, DEPTH)
       const { clock } = read(server, [market])
       await reached
       await server.heard()
@@ -177,11 +183,11 @@ describe('OKX', () => {
       await server.heard()
       expect(books()).toBe(0)
       clock.advance(1)
-      await market.until('live', () => market.isLive && market.judge.isCurrent)
+      await market.until('live', () => market.isLive && market.verifier.isCurrent)
       go()
       await server.finished
-      await market.until('the end', () => market.judge.isCurrent)
-      expect({ ...market, problems: market.judge.problems }).toMatchObject({ reasons: [], problems: [] })
+      await market.until('the end', () => market.verifier.isCurrent)
+      expect({ ...market, problems: market.verifier.problems }).toMatchObject({ reasons: [], problems: [] })
       expect(books()).toBe(1)
     })
 
@@ -198,9 +204,9 @@ describe('OKX', () => {
       )
       await new Promise(setImmediate)
       clock.advance(2_000)
-      await market.until('live', () => market.isLive && market.judge.isCurrent)
+      await market.until('live', () => market.isLive && market.verifier.isCurrent)
       expect(books()).toBe(2)
-      expect(market.judge.problems).toEqual([])
+      expect(market.verifier.problems).toEqual([])
     })
 
     it('begins with a snapshot of the channel that comes late', async () => {
@@ -210,12 +216,12 @@ describe('OKX', () => {
       const { asks, bids, seqId } = JSON.parse(server.answerTo('/api/v5/market/books?instId=BTC-USDT&sz=400')).data[0]
       const data = [{ asks, bids, ts: '1', checksum: 0, seqId, prevSeqId: -1 }]
       server.broadcast(JSON.stringify({ arg: { channel: 'books', instId: BTC }, action: 'snapshot', data }))
-      await market.until('live', () => market.isLive && market.judge.isCurrent)
+      await market.until('live', () => market.isLive && market.verifier.isCurrent)
       clock.advance(2_000)
       go()
       await server.finished
-      await market.until('the end', () => market.judge.isCurrent)
-      expect({ ...market, problems: market.judge.problems }).toMatchObject({ reasons: [], problems: [] })
+      await market.until('the end', () => market.verifier.isCurrent)
+      expect({ ...market, problems: market.verifier.problems }).toMatchObject({ reasons: [], problems: [] })
     })
   })
 

@@ -1,5 +1,5 @@
 /**
- * What has to hold of payments that leave, judged by what executors really did: nothing is recorded as paid that was not,
+ * What has to hold of payments that leave, checked against what executors really did: nothing is recorded as paid that was not,
  * and no money goes back to a profile but by a refusal, by somebody's word, or before anybody tried to pay.
  */
 import type { Db } from '../../../src/store/db.ts'

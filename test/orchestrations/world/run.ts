@@ -1,4 +1,4 @@
-/** Runs a simulated world: random actions, some of them at once, some in processes that die; then calm, and judgement. */
+/** Runs a simulated world: random actions, some of them at once, some in processes that die; then calm, and the check of the rules. */
 
 import { LedgerComparison } from '../../../src/ledger/comparison.ts'
 import { sql } from '../../../src/store/sql.ts'
@@ -30,7 +30,7 @@ export async function runWorld(world: World, rounds: number): Promise<readonly s
     for (const { diedAt } of storesOf(world)) if (diedAt !== undefined) world.crashes++
     if (world.api.diedAt !== undefined) world.api.restart()
     if (round % 20 === 19) {
-      const violations = await judge(world)
+      const violations = await findViolations(world)
       if (violations.length > 0) return violations
     }
   }
@@ -59,10 +59,10 @@ async function settle(world: World): Promise<readonly string[]> {
     await finishDeliveries(world)
     await world.advance(PAYMENT_STEP_MILLISECONDS)
   }
-  return [...(await judge(world)), ...(await unexplained(world.db)), ...(await unfinishedDeliveries(world.db))]
+  return [...(await findViolations(world)), ...(await unexplained(world.db)), ...(await unfinishedDeliveries(world.db))]
 }
 
-async function judge(world: World): Promise<readonly string[]> {
+async function findViolations(world: World): Promise<readonly string[]> {
   const deadlocks =
     world.deadlocks === 0 ? [] : [`transactions never wait for each other in a circle: ${world.deadlocks} did`]
   return [

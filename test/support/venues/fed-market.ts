@@ -11,7 +11,7 @@ const DECIMALS = 8
 
 export class FedMarket {
   readonly source: SourceMarket
-  readonly judge: SymbolVerifier
+  readonly verifier: SymbolVerifier
   isLive = false
   readonly reasons: string[] = []
   /** The reports of missing executions. */
@@ -21,9 +21,9 @@ export class FedMarket {
   readonly #waiters = new Waiters()
 
   /** `depth`: levels per side of the market and of the comparison. */
-  constructor(symbol: string, truth: VenueHistory, depth: number) {
+  constructor(symbol: string, history: VenueHistory, depth: number) {
     this.#depth = depth
-    this.judge = new SymbolVerifier(symbol, truth)
+    this.verifier = new SymbolVerifier(symbol, history)
     const name = symbol.replaceAll(/[^A-Z0-9]/g, '')
     this.source = {
       venueSymbol: symbol,
@@ -44,7 +44,7 @@ export class FedMarket {
 
   /** Resolves as soon as the condition holds; it is checked after every event. */
   until(what: string, isMet: () => boolean): Promise<void> {
-    return this.#waiters.until(`${this.judge.symbol}: ${what}`, isMet)
+    return this.#waiters.until(`${this.verifier.symbol}: ${what}`, isMet)
   }
 
   #take(event: MarketEvent): void {
@@ -56,7 +56,7 @@ export class FedMarket {
         break
       case 'update':
         for (const { price, amount, executedAtMilliseconds } of event.executions) {
-          this.judge.execute(text(price), text(amount), executedAtMilliseconds ?? 0)
+          this.verifier.execute(text(price), text(amount), executedAtMilliseconds ?? 0)
         }
         if (event.changes.length > 0) this.#apply(event.changes)
         break
@@ -66,19 +66,19 @@ export class FedMarket {
         break
       case 'missed':
         this.missed.push(event.reason)
-        this.judge.missed()
+        this.verifier.missed()
         break
     }
   }
 
   #apply(changes: readonly LevelChange[]): void {
-    if (!this.isLive) this.judge.problems.push(`${this.judge.symbol}: an update of a book that is lost`)
+    if (!this.isLive) this.verifier.problems.push(`${this.verifier.symbol}: an update of a book that is lost`)
     const levels = { bids: [] as LevelText[], asks: [] as LevelText[] }
     for (const { side, price, amount } of changes) {
       levels[side === BID ? 'bids' : 'asks'].push([text(price), text(amount)])
     }
     this.#book.apply(levels)
-    this.judge.look(this.#book.levels(this.#depth))
+    this.verifier.look(this.#book.levels(this.#depth))
   }
 }
 

@@ -91,21 +91,21 @@ export class SymbolVerifier {
   /** Books that were found in the venue's history. */
   matched = 0
   executions = 0
-  readonly #truth: VenueHistory
+  readonly #history: VenueHistory
   #place = 0
   #state = ''
   /** Candidates for the index of the next trade; undefined when it may be any after the last. */
   #nextTrades: readonly number[] | undefined
   #lastTrade = -1
 
-  constructor(symbol: string, truth: VenueHistory) {
+  constructor(symbol: string, history: VenueHistory) {
     this.symbol = symbol
-    this.#truth = truth
+    this.#history = history
   }
 
   /** Whether the last book is the venue's current one. */
   get isCurrent(): boolean {
-    return this.#state === this.#truth.now(this.symbol)
+    return this.#state === this.#history.now(this.symbol)
   }
 
   /** The last book, as text. */
@@ -120,8 +120,8 @@ export class SymbolVerifier {
 
   /** Must be called after each complete message with the resulting book. */
   look(levels: PlainLevels): void {
-    this.#state = this.#truth.text(levels)
-    const place = this.#truth.place(this.symbol, this.#state, Math.max(0, this.#place - STEPS_BACK_MAX))
+    this.#state = this.#history.text(levels)
+    const place = this.#history.place(this.symbol, this.#state, Math.max(0, this.#place - STEPS_BACK_MAX))
     if (place === undefined) this.#problem(`a book that the venue did not have after the one before: ${this.#state}`)
     else {
       this.#place = place
@@ -138,7 +138,7 @@ export class SymbolVerifier {
 
   /** Whether this is the next execution; if so, it is counted. */
   takes(price: string, amount: string, executedAtMilliseconds: number): boolean {
-    const trades = this.#truth.trades(this.symbol)
+    const trades = this.#history.trades(this.symbol)
     const isThis = (place: number) => {
       const trade = trades[place]
       return (

@@ -1,7 +1,7 @@
 /**
  * One caller's use of an engine's connection: its statements in order, its transaction, its deadlines; the same on both
- * engines. The connection is always given back exactly once and without an open transaction, and the caller gets its
- * result or an error by its deadline, also when the connection needs longer.
+ * engines. The connection is given back exactly once and without an open transaction, and the caller gets its result or an
+ * error by its deadline, even when the connection needs longer.
  */
 import { assert } from '../base/assert.ts'
 import type { Clock, Timer } from '../base/clock.ts'
@@ -9,7 +9,7 @@ import { withTimeLimit } from '../base/time-limit.ts'
 import { writeParameter } from './column-types.ts'
 import { STATEMENT_MILLISECONDS_MAX, StatementFailed, StoreUnavailable } from './db.ts'
 import { TRANSACTION_IDLE_MILLISECONDS_MAX } from './limits.ts'
-import type { Session, StatementResult } from './sql.ts'
+import type { StatementResult, StoreConnection } from './sql.ts'
 
 export type WrittenParameters = readonly (string | Uint8Array | null)[]
 
@@ -18,8 +18,8 @@ export interface StatementOutcome extends StatementResult {
   readonly command: string
 }
 
-/** The engine's side: one connection, until `giveBack`. */
-export interface HeldConnection {
+/** A connection of the engine, in use until `giveBack`. */
+export interface EngineConnection {
   /** False when it is lost, together with its transaction. */
   readonly isAlive: boolean
   /** Begins a transaction whose statements take at most the time that `run` is given for each. */
@@ -38,8 +38,8 @@ export interface HeldConnection {
   giveBack(): Promise<void>
 }
 
-export interface CallerSessionOptions {
-  readonly connection: HeldConnection
+export interface CallerConnectionOptions {
+  readonly connection: EngineConnection
   readonly clock: Clock
   /**
    * On the monotonic clock: the deadline of the whole transaction, or with `isFirstStatementOnly` of its first statement.
@@ -51,15 +51,15 @@ export interface CallerSessionOptions {
 }
 
 /** `held` until the caller has finished or got an error; the connection is given back when no statement runs. */
-type State = 'held' | 'taken-back' | 'late' | 'released'
+type State = 'held' | 'idle-too-long' | 'late' | 'released'
 
 const REFUSALS: Readonly<Partial<Record<State, string>>> = {
-  'taken-back': 'the transaction was idle for too long and was rolled back',
+  'idle-too-long': 'the transaction was idle for too long and was rolled back',
   late: 'the store did not answer in time',
 }
 
-export class CallerSession implements Session {
-  readonly #options: CallerSessionOptions
+export class CallerConnection implements StoreConnection {
+  readonly #options: CallerConnectionOptions
   #state: State = 'held'
   #inTransaction = false
   #statements = 0
@@ -69,7 +69,7 @@ export class CallerSession implements Session {
   #idleSinceMilliseconds = 0
   #idleTimer: Timer | undefined
 
-  constructor(options: CallerSessionOptions) {
+  constructor(options: CallerConnectionOptions) {
     this.#options = options
   }
 
@@ -88,12 +88,12 @@ export class CallerSession implements Session {
     this.#inTransaction = false
     // PostgreSQL reports success for the commit of a failed transaction, with the command tag ROLLBACK.
     if (command === 'ROLLBACK') {
-      throw new StatementFailed('a statement of the transaction had failed, nothing was stored', '25P02')
+      throw new StatementFailed('a statement of the transaction failed; nothing was stored', '25P02')
     }
   }
 
   async rollback(): Promise<void> {
-    // A lost connection or an expired session has no transaction to roll back.
+    // There is no transaction to roll back after the deadline or a lost connection.
     if (this.#state !== 'held' || !this.#options.connection.isAlive) return
     await this.#run('rollback', [])
     this.#inTransaction = false
@@ -117,8 +117,8 @@ export class CallerSession implements Session {
     }
   }
 
-  /** Ends the session while the caller still holds it. */
-  #takeAway(state: 'taken-back' | 'late'): void {
+  /** Ends the use of the connection while the caller still holds it. */
+  #takeAway(state: 'idle-too-long' | 'late'): void {
     this.#state = state
     // Fails only when the connection is lost, and the transaction with it.
     this.#end().catch(() => undefined)
@@ -181,7 +181,7 @@ export class CallerSession implements Session {
       ? Number.POSITIVE_INFINITY
       : deadlineMilliseconds - clock.monotonicMilliseconds()
     if (idleMilliseconds >= TRANSACTION_IDLE_MILLISECONDS_MAX || (this.#running === 0 && untilDeadline <= 0)) {
-      this.#takeAway('taken-back')
+      this.#takeAway('idle-too-long')
       return
     }
     // While a statement runs at the deadline, its own call ends the transaction.

@@ -7,7 +7,7 @@ import { type Campaign, UNKNOWN_ADDRESS } from './campaign.ts'
 import type { Executor } from './executor.ts'
 
 /** What is wrong; empty when nothing is. */
-export async function judge(db: Db, campaign: Campaign, executor: Executor): Promise<readonly string[]> {
+export async function findViolations(db: Db, campaign: Campaign, executor: Executor): Promise<readonly string[]> {
   return [
     ...(await moneyViolations(db)),
     ...(await unexplained(db)),

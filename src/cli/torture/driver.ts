@@ -1,7 +1,7 @@
 /**
- * Where scenarios are played: it brings the client to a settled connection, waits for what the client does, and turns
- * what it must not do into a named wrong reaction. All waiting is bounded, and scaled by the pace; what a client waits
- * by itself is not, so waiting for it has a floor.
+ * The operations that scenarios are written with: bring the client to a settled connection, wait for its reaction, and
+ * report a wrong reaction by name. All waiting is bounded and divided by the pace. The client's own delays are not divided,
+ * so waiting for them has a minimum.
  */
 import type { Clock } from '../../base/clock.ts'
 import type { ClientProcess } from './client-process.ts'
@@ -10,48 +10,48 @@ import type { ScriptedConnection } from './scripted-connection.ts'
 import type { ScriptedMarkets } from './scripted-markets.ts'
 import type { TortureService } from './service.ts'
 
-export interface StageOptions {
+export interface DriverOptions {
   readonly service: TortureService
   readonly clock: Clock
-  /** So many times faster than life. */
+  /** Factor by which the times of the service are shortened: `--pace`. */
   readonly pace: number
-  /** The program under test, when we start it. */
+  /** The program under test, if this process starts it. */
   readonly client: ClientProcess | undefined
-  /** Asks the person at the terminal for something. */
+  /** Shows a request to the person at the terminal. */
   readonly ask: (text: string) => void
 }
 
-/** The least time in which a client has to come back: its own delays are not scaled. */
+/** Minimum of the time in which a client must come back: its own delays are not divided by the pace. */
 const RETURN_MILLISECONDS_MIN = 40_000
-/** The least time in which a client that must not come back is watched. */
+/** Minimum of the time in which a client must not come back. */
 const ABSENCE_MILLISECONDS_MIN = 1_500
-/** How long a client may take from its start to its subscriptions: a program of ours, and one that a person starts. */
+/** Longest time from the start of a client to its subscriptions: of a program that this process starts, and of any other. */
 const PROGRAM_START_MILLISECONDS_MAX = 60_000
 const PERSON_START_MILLISECONDS_MAX = 600_000
 /** More attempts in one second are a loop without a delay. */
 const ATTEMPTS_PER_SECOND_MAX = 10
-/** How long a client may take to answer a ping behind what it has to work through, and to act on what it found. */
+/** Longest wait for the pong to a ping that follows all data, and the time in which the client then acts on that data. */
 const PONG_MILLISECONDS_MAX = 10_000
 const AFTERMATH_MILLISECONDS = 200
-/** A client that waits at random hardly ever waits this little. */
+/** A delay below this counts as none: a random delay of a client is hardly ever this short. */
 const AT_ONCE_MILLISECONDS = 20
 
-/** What else is expected of a client that comes back. */
+/** The requirements on a client that comes back. */
 export interface ReturnRules {
   readonly waitSeconds: number
-  /** No attempt may carry a token of before. */
+  /** No attempt may carry the token of the previous connection. */
   readonly needsNewToken?: boolean
 }
 
-export class Stage {
+export class ScenarioDriver {
   readonly service: TortureService
-  readonly #options: StageOptions
+  readonly #options: DriverOptions
   readonly #waiting = new Set<() => void>()
   #stopped: Error | undefined
-  /** Whether the program has to be started because a scenario ended it, or none has been played yet. */
+  /** Whether the program may be started: a scenario ended it, or this is the first scenario. */
   #mayStart = true
 
-  constructor(options: StageOptions) {
+  constructor(options: DriverOptions) {
     this.#options = options
     this.service = options.service
   }
@@ -64,7 +64,7 @@ export class Stage {
     return this.#options.pace
   }
 
-  /** Milliseconds of the clock that attempts are noted with. */
+  /** Monotonic milliseconds, as in the times of attempts. */
   now(): number {
     return this.#options.clock.monotonicMilliseconds()
   }
@@ -74,7 +74,7 @@ export class Stage {
     return this.#options.client?.isRunning === false
   }
 
-  /** To be called whenever the client did something. */
+  /** Must be called after every action of the client. */
   notify(): void {
     for (const look of [...this.#waiting]) look()
   }
@@ -85,22 +85,22 @@ export class Stage {
     this.notify()
   }
 
-  /** The market that scenarios disturb: the first that the client has subscribed. */
+  /** The market that scenarios disturb: the first one of the client's subscriptions. */
   marketOf(connection: ScriptedConnection): string {
     return connection.markets[0] as string
   }
 
-  /** Lets scaled seconds pass. */
+  /** Waits for `seconds`, divided by the pace. */
   async pass(seconds: number): Promise<void> {
     await this.#until(() => false, this.#scaled(seconds))
   }
 
-  /** A connection with subscriptions and data; the client is started when it does not run. */
+  /** Waits for a connection with subscriptions and data; starts the client if it does not run. */
   async settled(): Promise<ScriptedConnection> {
     const { client, ask } = this.#options
     const isSettled = () => this.service.current?.isSettled === true
     if (client === undefined && !isSettled()) {
-      // A client that was not stopped comes back by itself; a person is asked when it does not.
+      // A client that was not stopped reconnects; otherwise a person is asked to start it.
       if (!this.#mayStart) await this.#until(isSettled, RETURN_MILLISECONDS_MIN)
       if (!isSettled()) ask('waiting for the client: start it, or start it again')
     }
@@ -113,18 +113,18 @@ export class Stage {
     const hasCome = await this.#until(() => isSettled() || client?.isRunning === false, limit)
     if (isSettled()) return this.service.current as ScriptedConnection
     const how = client?.ending ?? (hasCome ? '' : 'it subscribed no market of this server in time')
-    throw new ClientMissing(`there is no client to judge: ${how}`)
+    throw new ClientMissing(`there is no client to test: ${how}`)
   }
 
-  /** The client's next connection, which has every subscription of the one before. */
+  /** Waits for the client's next connection with all subscriptions of the previous one; throws `WrongReaction`. */
   async returns(before: ScriptedConnection, { waitSeconds, needsNewToken }: ReturnRules): Promise<ScriptedConnection> {
     const next = () => this.#laterThan(before)
     const isBack = () => next()?.isSettled === true && missingIn(before, next()).length === 0
     await this.#until(() => isBack() || this.hasEnded, this.#scaled(waitSeconds, RETURN_MILLISECONDS_MIN))
-    this.#judgeAttempts(before, needsNewToken === true)
+    this.#checkAttempts(before, needsNewToken === true)
     const connection = next()
     if (isBack() && connection !== undefined) return connection
-    this.judgeRunning()
+    this.checkRunning()
     if (connection === undefined) throw new WrongReaction('did-not-come-back', this.#attemptsText())
     throw new WrongReaction(
       'subscriptions-missing',
@@ -132,7 +132,7 @@ export class Stage {
     )
   }
 
-  /** The client makes no attempt any more; it is restarted for the next scenario. */
+  /** Checks that the client makes no further attempt, and stops it; it is started again for the next scenario. */
   async staysAway(waitSeconds: number): Promise<void> {
     const { client } = this.#options
     const hasTried = () => this.service.attempts.length > 0
@@ -144,8 +144,8 @@ export class Stage {
   }
 
   /**
-   * The client keeps the connection for scaled seconds, and requests nothing that is subscribed. `earlierRepeats`: how
-   * often it had done so before the scenario disturbed it.
+   * Checks that the client keeps the connection for `seconds` (divided by the pace) and requests nothing that is already
+   * subscribed. `earlierRepeats`: the number of such requests before the scenario.
    */
   async stays(
     connection: ScriptedConnection,
@@ -155,59 +155,59 @@ export class Stage {
     const isDisturbed = () => !connection.isOpen || connection.repeated.length > earlierRepeats
     await this.#until(isDisturbed, this.#scaled(seconds))
     await this.#caughtUp(connection)
-    this.judgeOpen(connection)
+    this.checkOpen(connection)
     const repeated = new Set(connection.repeated.slice(earlierRepeats))
     if (repeated.size > 0) throw new WrongReaction('subscribed-again', [...repeated].join(', '))
   }
 
-  /** Resolves to whether the predicate came true in time (scaled seconds, with the floor of a client's own delays). */
+  /** Resolves to whether the predicate came true in time: `waitSeconds` divided by the pace, at least a client's own delays. */
   reaches(predicate: () => boolean, waitSeconds: number): Promise<boolean> {
     return this.#until(predicate, this.#scaled(waitSeconds, RETURN_MILLISECONDS_MIN))
   }
 
-  /** The same without the floor: for what a client does at once, or not at all. */
+  /** The same without the minimum: for reactions that are immediate, or that must not happen. */
   reachesSoon(predicate: () => boolean, waitSeconds: number): Promise<boolean> {
     return this.#until(predicate, this.#scaled(waitSeconds))
   }
 
-  judgeOpen(connection: ScriptedConnection): void {
+  checkOpen(connection: ScriptedConnection): void {
     if (connection.isOpen) return
-    this.judgeRunning()
+    this.checkRunning()
     throw new WrongReaction('closed-by-client', `close code ${connection.closed?.code}`)
   }
 
-  judgeRunning(): void {
+  checkRunning(): void {
     if (this.hasEnded) throw this.#programEnded('in this scenario')
   }
 
-  /** The client continues: on this connection, or on another with the same subscriptions. */
+  /** Checks that the client continues, on this connection or on another with the same subscriptions. */
   async continues(connection: ScriptedConnection, waitSeconds: number): Promise<void> {
     await this.#caughtUp(connection)
     if (!connection.isOpen) await this.returns(connection, { waitSeconds })
   }
 
-  /** `delays`: milliseconds from each of several closes to the client's next attempt; not all of them may be none. */
-  judgeDelays(delays: readonly number[]): void {
+  /** `delays`: milliseconds from each close to the client's next attempt; at least one must not be immediate. */
+  checkDelays(delays: readonly number[]): void {
     if (delays.every((delay) => delay < AT_ONCE_MILLISECONDS)) {
       throw new WrongReaction('reconnect-loop', `${delays.length} new connections within ${Math.ceil(sum(delays))} ms`)
     }
   }
 
-  /** No attempt follows a refusal before the time that it named; not judged where the client cannot read a refusal. */
-  judgeRetryAfter(what: 'token' | 'handshake', seconds: number): void {
+  /** Checks that no attempt follows a refusal within its Retry-After; not checked for a client that cannot read refusals. */
+  checkRetryAfter(what: 'token' | 'handshake', seconds: number): void {
     const attempts = this.service.attempts
     const refused = attempts.findIndex((attempt) => attempt.what === what && attempt.status >= 400)
     const refusal = attempts[refused]
     const next = attempts.slice(refused + 1)[0]
     if (refusal === undefined || next === undefined || !refusal.hasHeader) return
     const waited = next.atMilliseconds - refusal.atMilliseconds
-    // A timer may fire a little early by the clock of another process.
+    // Clocks of two processes differ slightly, so a timer may seem early.
     if (waited < seconds * 1000 - 10) {
       throw new WrongReaction('retry-after-ignored', `after ${Math.round(waited)} ms instead of ${seconds} s`)
     }
   }
 
-  /** Starts over with a client that has no subscription left: by its program, or else by its connection. */
+  /** Ends the connection, so that the client subscribes again: stops its program, or else closes the connection. */
   async restart(connection: ScriptedConnection): Promise<void> {
     const { client } = this.#options
     this.#mayStart = client !== undefined || !connection.isOpen
@@ -221,7 +221,7 @@ export class Stage {
     return new WrongReaction('program-ended', `${when}: ${this.#options.client?.ending ?? ''}`)
   }
 
-  /** Lets the client work through everything that it was sent, and act on it. */
+  /** Waits until the client has processed all data that it was sent, and has had time to act on it. */
   async #caughtUp(connection: ScriptedConnection): Promise<void> {
     if (!connection.isOpen || connection.transport?.canPing !== true) return
     const { pongCount } = connection
@@ -235,18 +235,18 @@ export class Stage {
     return last === before ? undefined : last
   }
 
-  #judgeAttempts(before: ScriptedConnection, needsNewToken: boolean): void {
+  #checkAttempts(before: ScriptedConnection, needsNewToken: boolean): void {
     const { attempts } = this.service
     const handshakes = attempts.filter(({ what }) => what === 'handshake')
     for (const [index, { atMilliseconds }] of attempts.entries()) {
       const later = attempts[index + ATTEMPTS_PER_SECOND_MAX]
       if (later !== undefined && later.atMilliseconds - atMilliseconds < 1_000) {
-        throw new WrongReaction('reconnect-loop', `more than ${ATTEMPTS_PER_SECOND_MAX} attempts in a second`)
+        throw new WrongReaction('reconnect-loop', `more than ${ATTEMPTS_PER_SECOND_MAX} attempts within a second`)
       }
     }
     const refused = new Set(needsNewToken ? [before.token] : [])
     for (const { token, status } of handshakes) {
-      if (refused.has(token)) throw new WrongReaction('old-token', 'a handshake carried the token of before')
+      if (refused.has(token)) throw new WrongReaction('old-token', 'a handshake carried the previous token')
       if (status === 401) refused.add(token)
     }
   }
@@ -262,7 +262,7 @@ export class Stage {
     return Math.max((seconds * 1000) / this.#options.pace, millisecondsMin)
   }
 
-  /** Resolves to whether the predicate came true within the time. */
+  /** Resolves to whether the predicate came true within `milliseconds`; rejects when the run was interrupted. */
   #until(predicate: () => boolean, milliseconds: number): Promise<boolean> {
     return new Promise((resolve, reject) => {
       const end = (settle: () => void): void => {
