@@ -4,9 +4,8 @@
  * claim is rolled forward as a worker's is: what was claimed is not due any more.
  */
 import { createSystemClock } from '../src/base/clock.ts'
-import { claimWork } from '../src/orchestrations/queue.ts'
+import { WorkSearch } from '../src/orchestrations/queue.ts'
 import { CONVERT_KIND } from '../src/orchestrations/start.ts'
-import { WorkSearch } from '../src/orchestrations/work-search.ts'
 import type { Db } from '../src/store/db.ts'
 import { sql } from '../src/store/sql.ts'
 import { withClient } from '../test/support/postgres.ts'
@@ -23,6 +22,11 @@ const PACE = 300
 /** Claims with an old open transaction. */
 const CLAIMS_BESIDE = 30
 
+const REQUEST = { kinds: [CONVERT_KIND], limit: LIMIT, claimSeconds: 60 }
+
+/** A claim of a worker that has just started, which searches all due work. */
+const claimAllDue = (db: Db) => new WorkSearch(createSystemClock()).claim(db, REQUEST)
+
 /** @param sizes numbers of finished orchestrations, ascending */
 export async function measureClaims(db: Db, sizes: readonly number[]): Promise<BenchResult[]> {
   const results: BenchResult[] = []
@@ -33,11 +37,11 @@ export async function measureClaims(db: Db, sizes: readonly number[]): Promise<B
     await db.transaction((transaction) => sql`analyze`.execute(transaction), {
       statementMillisecondsMax: FILL_MILLISECONDS_MAX,
     })
-    await claimWork(db, { kinds: [CONVERT_KIND], limit: LIMIT, claimSeconds: 60 })
+    await claimAllDue(db)
     const runs: number[] = []
     for (let claim = 0; claim < CLAIMS; claim++) {
       const start = performance.now()
-      const claims = await claimWork(db, { kinds: [CONVERT_KIND], limit: LIMIT, claimSeconds: 60 })
+      const claims = await claimAllDue(db)
       runs.push(performance.now() - start)
       if (claims.length !== LIMIT) throw new Error(`${claims.length} were claimed`)
     }
@@ -59,7 +63,6 @@ export async function measureClaimsBesideOldTransaction(
   address: string,
   finished: number,
 ): Promise<BenchResult[]> {
-  const request = { kinds: [CONVERT_KIND], limit: LIMIT, claimSeconds: 60 }
   const search = new WorkSearch(createSystemClock())
   return await withClient(address, async (old) => {
     await old.query('begin isolation level repeatable read')
@@ -68,9 +71,9 @@ export async function measureClaimsBesideOldTransaction(
     const runs: Record<'everything' | 'since the last claim', number[]> = { everything: [], 'since the last claim': [] }
     for (let claim = 0; claim <= CLAIMS_BESIDE; claim++) {
       await fill(db, LIMIT, true, 0)
-      const before = await timed(() => claimWork(db, request))
+      const before = await timed(() => claimAllDue(db))
       await fill(db, LIMIT, true, 0)
-      const after = await timed(() => search.claim(db, request))
+      const after = await timed(() => search.claim(db, REQUEST))
       // The first claim of a worker includes everything that is due.
       if (claim === 0) continue
       runs.everything.push(before)

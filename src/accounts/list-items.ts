@@ -1,5 +1,5 @@
 /**
- * The JSON that the store writes for accounts and profiles in lists. Members and their order are those of the documents in
+ * The JSON text of accounts and profiles in lists, written by SQL. Members and their order are those of the documents in
  * `documents` and `profiles`; tests compare the two.
  */
 import { flagText, type ItemText, plainText, quotedText, rawText, timeText } from '../store/page-text.ts'

@@ -27,10 +27,10 @@ import type { AccountTables } from './tables.ts'
 
 type Filters = ListQuery<typeof REVIEW_FILTERS>['filters']
 
-/** As the index `accounts_by_summary_status` has it. */
+/** The expression of the index `accounts_by_summary_status`. */
 const SUMMARY_STATUS = sql`(case when admin_disabled or user_disabled then 'DISABLED' else review_status end)`
 
-/** A customer's accounts, whatever is filtered by: no filter finds an account of another. */
+/** A customer's accounts in pages; no filter can match an account of another customer. */
 export async function listAccounts(
   db: Db,
   customerId: string,
@@ -41,7 +41,7 @@ export async function listAccounts(
   return await readTextPage(tables, recordsOfCustomer(tables, customerId, filters, request), ACCOUNT_ITEM, request)
 }
 
-/** Accounts of all customers. */
+/** Accounts of all customers in pages. */
 export async function listAllAccounts(
   db: Db,
   { filters, binding, ...paging }: ListQuery<typeof REVIEW_FILTERS>,

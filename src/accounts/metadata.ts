@@ -1,6 +1,6 @@
 /**
- * The metadata of accounts: any JSON object of a customer's own, kept as text, because a number in it may have more
- * digits than a program's numbers have. What comes back is equal to what was sent.
+ * The metadata of accounts: any JSON object of the customer, stored as text, because parsing would round numbers with many
+ * digits. It is returned equal to what was sent.
  */
 import { compactText } from '../base/json-text.ts'
 import { invalidRequest } from '../http/problem.ts'
@@ -10,8 +10,8 @@ export const METADATA_BYTES_MAX = 16_384
 export const METADATA_LEVELS_MAX = 8
 
 /**
- * The compact form of an object's text, in which its size is measured (UTF-8).
- * @param pointer where in the request it stands
+ * The compact form of the text of an object; 400 when it has too many bytes or levels.
+ * @param pointer the place of the object in the request
  */
 export function readMetadata(text: string, pointer: string): string {
   const compact = compactText(text)

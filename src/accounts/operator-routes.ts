@@ -1,6 +1,6 @@
 /**
  * The operator's calls for accounts and profiles: review over all customers, profiles without an account, and the use of a
- * customer's quotas. The operator guard has authenticated the caller.
+ * customer's quotas. The operator guard runs before them.
  */
 import type { FastifyInstance } from 'fastify'
 import type { Static } from 'typebox'
@@ -29,7 +29,7 @@ interface Listed {
 const paged = { querystring: PageQuery }
 const answer = { 200: ReviewedAccount }
 
-/** Declares the routes below the prefix of `app`. */
+/** Declares the routes, relative to the prefix of `app`. */
 export function registerAccountOperatorRoutes(app: FastifyInstance, db: Db, quotas: Quotas): void {
   app.get<{ Querystring: ListQuery<typeof REVIEW_FILTERS> }>(
     '/accounts',

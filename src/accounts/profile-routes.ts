@@ -17,7 +17,7 @@ export interface ProfileRoutesOptions {
   readonly guard: Guard
 }
 
-/** Declares the routes at the paths of the table of operations. */
+/** Declares the routes, with the paths from the table of operations. */
 export function registerProfileRoutes(app: FastifyInstance, { db, guard }: ProfileRoutesOptions): void {
   app.route<{ Querystring: ListQuery<typeof PROFILE_FILTERS> }>({
     ...guard('listProfiles'),

@@ -9,7 +9,7 @@ import { Problem } from '../http/problem.ts'
 import { type CountedRecords, countCreation, readCreationCounts } from '../store/creation-time.ts'
 import type { Db, Transaction } from '../store/db.ts'
 
-/** The settings `quotas.*` that are in force. */
+/** The current settings `quotas.*`. */
 export interface QuotaLimits {
   readonly accountsMax: number
   readonly addressesMax: number
@@ -18,12 +18,12 @@ export interface QuotaLimits {
   readonly poolReservePercent: number
 }
 
-/** Each as its setting is named. */
+/** The names of the settings. */
 const QUOTAS = ['accounts_max', 'addresses_max', 'rules_max', 'creations_per_day', 'pool_reserve_percent'] as const
 
 type QuotaName = (typeof QUOTAS)[number]
 
-/** A creation that has its time and is counted, and is not admitted yet. */
+/** A creation that is counted and has its time, but is not admitted yet. */
 export interface PendingCreation {
   readonly createdAt: string
   /** Throws over a quota: 403 `quota_exceeded` or 429 `daily_quota_exceeded`. */
@@ -53,7 +53,7 @@ export class Quotas {
     this.#limits = limits
     this.#refusals = new Counter({
       name: 'tidegate_quota_refusals_total',
-      help: 'Creations that were refused by a quota; named as the settings quotas.*',
+      help: 'Creations that were refused by a quota, by the name of its setting quotas.*',
       labelNames: ['quota'],
       registers: [registry],
     })
@@ -126,7 +126,7 @@ export class Quotas {
 
   #dayIsUsedUp({ limit, used }: Use, seconds: number): Problem {
     this.countRefusal('creations_per_day')
-    const detail = `creations_per_day: the customer has used ${used} of at most ${limit} creations of today; try again in ${seconds} s`
+    const detail = `creations_per_day: the customer has used ${used} of at most ${limit} creations today; try again in ${seconds} s`
     return new Problem('daily_quota_exceeded', detail, {
       meta: { limit, used },
       headers: { 'retry-after': String(seconds) },

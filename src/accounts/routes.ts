@@ -24,6 +24,7 @@ export interface AccountRoutesOptions {
   readonly quotas: Quotas
 }
 
+/** Declares the routes, with the paths from the table of operations. */
 export function registerAccountRoutes(app: FastifyInstance, { db, guard, quotas }: AccountRoutesOptions): void {
   app.route<{ Body: Static<typeof NewAccountBody> }>({
     ...guard('createAccount'),

@@ -1,4 +1,4 @@
-/** What accounts and profiles look like in requests and answers, as schemas; bodies are strict, and nothing in them is coerced. */
+/** The schemas of requests and responses about accounts and profiles. Bodies are strict, and no value is coerced. */
 import { type Static, Type } from 'typebox'
 import { choices, orderBy, text, times } from '../http/list-query.ts'
 import { NextPageCursor } from '../http/page-query.ts'
@@ -6,7 +6,7 @@ import { textChoice } from '../http/text-choice.ts'
 import { METADATA_BYTES_MAX, METADATA_LEVELS_MAX } from './metadata.ts'
 import { ACCOUNT_TYPES, MEMBER_ROLES, SUMMARY_STATUSES } from './model.ts'
 
-/** Members of an account. */
+/** Members of an account, at most. */
 const MEMBERS_MAX = 100
 
 const strict = { additionalProperties: false }
@@ -28,7 +28,7 @@ const NewMetadata = Type.Object(
   },
 )
 
-/** What may be said at creation, and changed afterwards. */
+/** Members that can be set at creation and changed later. */
 const changeable = {
   ref_id: Type.Optional(Name),
   description: Type.Optional(Type.String({ maxLength: 1_000 })),
@@ -46,13 +46,13 @@ export const NewAccountBody = Type.Object(
 
 const AccountChange = Type.Object(
   { id: Type.String({ maxLength: 200 }), ...changeable, set_user_disabled: Type.Optional(Type.Boolean()) },
-  // The id alone asks for nothing.
+  // A change with the id alone would change nothing.
   { ...strict, minProperties: 2, title: 'AccountChange' },
 )
 
 type AccountChange = Static<typeof AccountChange>
 
-/** A change, or the same as the member `account`. */
+/** A change, at the top level or inside the member `account`. */
 export const AccountChangeBody = Type.Unsafe<AccountChange | { readonly account: AccountChange }>({
   type: 'object',
   oneOf: [AccountChange, Type.Object({ account: AccountChange }, strict)],
@@ -87,7 +87,7 @@ const AccountItem = Type.Object(
   { title: 'ListedAccount' },
 )
 
-/** An account alone. */
+/** A single account. */
 export const Account = Type.Object(
   {
     ...AccountItem.properties,
@@ -97,7 +97,7 @@ export const Account = Type.Object(
   { title: 'Account' },
 )
 
-/** An account as the operator sees it. */
+/** An account in the operator API. */
 export const ReviewedAccount = Type.Object({ ...Account.properties, customer_id: Type.String() })
 
 export const ReviewedAccountPage = Type.Object({
@@ -141,7 +141,7 @@ export const PROFILE_FILTERS = {
   created_at: times('Created'),
 }
 
-/** Those of the operator's list of accounts. */
+/** The query parameters of the operator's list of accounts. */
 export const REVIEW_FILTERS = {
   ...ACCOUNT_FILTERS,
   customer_id: text('Filter by customer'),

@@ -59,7 +59,7 @@ type Changes = Partial<
   Pick<AccountRow, 'ref_id' | 'description' | 'metadata' | 'members' | 'user_disabled' | 'admin_disabled'>
 > & { readonly review_status?: ReviewStatus }
 
-/** Of an account as it is read. */
+/** The columns of `AccountRow`. */
 export const ACCOUNT_COLUMNS = [
   'id',
   'customer_id',
@@ -83,7 +83,7 @@ export async function createAccount(
   account: NewAccount,
   quotas: Quotas,
 ): Promise<AccountRow> {
-  // Before the id, so that ids too are in the order of commits on every node.
+  // Must precede the id, so that ids of a customer are in commit order on every node.
   const creation = await quotas.begin(transaction, customerId, { accounts: 1 })
   const { createdAt } = creation
   const id = newId()
@@ -136,7 +136,7 @@ export async function changeAccount(
   }
   if (Object.keys(changes).length === 0) return account
   if (typeof changes.ref_id === 'string') await takeRefId(transaction, customerId, changes.ref_id, id)
-  // Only names of changed members: customers' texts may be long and do not belong in the audit trail.
+  // Only names of changed members: texts of customers may be long and do not belong in the audit trail.
   const detail = { changed: Object.keys(changes), ref_id: changes.ref_id, user_disabled: changes.user_disabled }
   await writeAudit(transaction, { actor, action: 'account.update', subject: id, detail })
   return await applyChanges(transaction, account, changes)
@@ -153,7 +153,7 @@ export async function reviewAccount(
   if (account === undefined) return undefined
   const review = reviewAfter(account, wanted.summary_status ?? account.review_status)
   if (review === undefined) {
-    const detail = `summary_status: an account that is ${account.review_status} cannot become ${wanted.summary_status}`
+    const detail = `summary_status: the account is ${account.review_status} and cannot become ${wanted.summary_status}`
     throw new Problem('invalid_state', detail, { meta: { current: account.review_status } })
   }
   const changes: Changes = {
@@ -223,7 +223,7 @@ async function applyChanges(
     .set({
       ...changes,
       ...(members === undefined ? {} : { members: JSON.stringify(members) }),
-      // Later than before, also when the clock is slow.
+      // Later than the last change, also when the clock was set back.
       updated_at: sql`greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')`,
     })
     .where('id', '=', before.id)
@@ -233,7 +233,7 @@ async function applyChanges(
   return account
 }
 
-/** The flag as a change, when it is wanted and not so already. */
+/** The flag as a change; empty when it is not requested or has the requested value. */
 function different<Name extends 'user_disabled' | 'admin_disabled'>(
   name: Name,
   wanted: boolean | undefined,

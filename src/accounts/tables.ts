@@ -19,7 +19,7 @@ interface AccountsTable {
   description: string | null
   /** The compact text of a JSON object. */
   metadata: string
-  /** Written as text: an array handed over as such would be one of PostgreSQL's own. */
+  /** Written as text: the driver would convert an array to a PostgreSQL array. */
   members: ColumnType<readonly AccountMember[], string, string>
   type: AccountType
   review_status: ReviewStatus

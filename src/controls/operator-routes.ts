@@ -13,7 +13,7 @@ export interface ControlOperatorRoutesOptions {
   readonly db: Db
   /** The current assets, pairs at par and markets. */
   conversions(): Conversions
-  /** Makes orchestrations and deliveries that wait because of a pause due, in the transaction of the change. */
+  /** Makes paused orchestrations and deliveries due at once, in the transaction of the change. */
   wake(transaction: Transaction<ControlsTables>): Promise<void>
 }
 
@@ -75,8 +75,13 @@ function pausedFaults(
     return more.length === 0 && areAssets && isConvertible(source, destination, conversions)
   }
   return [
-    ...faultsOf('assets', assets, (name) => symbols.includes(name), `is none of ${symbols.join(', ')}`),
-    ...faultsOf('networks', networks, (name) => carriers.has(name), `is none of ${[...carriers].join(', ')}`),
-    ...faultsOf('pairs', pairs, isPair, 'is no pair that is converted, written SOURCE/DESTINATION such as USDC/USD'),
+    ...faultsOf('assets', assets, (name) => symbols.includes(name), `must be one of ${symbols.join(', ')}`),
+    ...faultsOf('networks', networks, (name) => carriers.has(name), `must be one of ${[...carriers].join(', ')}`),
+    ...faultsOf(
+      'pairs',
+      pairs,
+      isPair,
+      'must be a pair that can be converted, written as SOURCE/DESTINATION, such as USDC/USD',
+    ),
   ]
 }

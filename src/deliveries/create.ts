@@ -1,6 +1,6 @@
 /**
- * Makes deliveries: their amounts are in `in_transit` of the profile already, in the caller's transaction. Nothing is
- * sent here; whoever executes payments is notified when the transaction commits.
+ * Creates deliveries in the caller's transaction, and lets the operator release them. The caller has moved their amounts to
+ * `in_transit` of the profile. Nothing is sent here: executors are notified when the transaction commits.
  */
 import type { MinorUnits } from '../ledger/posting.ts'
 import type { Transaction } from '../store/db.ts'
@@ -8,7 +8,7 @@ import { sql } from '../store/sql.ts'
 import { insertTransfers, type NewTransfer } from '../transfers/store.ts'
 import type { DeliveryDestination, DeliverySubject } from './model.ts'
 
-/** The notification channel on which a commit announces that a delivery is due. */
+/** The notification channel of the store that announces due deliveries. */
 export const DELIVERIES_CHANNEL = 'tidegate_deliveries'
 
 export interface NewDelivery {
@@ -21,17 +21,17 @@ export interface NewDelivery {
   /** Above zero; in `in_transit` of the profile. */
   readonly amount: MinorUnits
   readonly destination: DeliveryDestination
-  /** The bucket of the profile that the amount goes back to when the delivery fails. */
+  /** The bucket of the profile to which the amount returns when the delivery fails. */
   readonly failsTo: 'available' | 'held'
-  /** Of the transfer that the customer sees. */
+  /** The group of the customer's transfer. */
   readonly groupId: string
-  /** RFC 3339, from the clock of the customer. */
+  /** RFC 3339, from `nextCreationTimes` of the customer. */
   readonly createdAt: string
   /** Copied to the transfer, and sent to the executor. */
   readonly metadata: Readonly<Record<string, unknown>>
 }
 
-/** Writes the deliveries, WAITING, and the entry of the customer's statement that each has, PENDING, with its id. */
+/** Inserts deliveries as WAITING, each with a PENDING transfer of the customer that has the same id. */
 export async function createDeliveries<Tables>(
   transaction: Transaction<Tables>,
   deliveries: readonly NewDelivery[],
@@ -65,17 +65,16 @@ export async function createDeliveries<Tables>(
 }
 
 /**
- * Holds the delivery of an orchestration until the transaction ends. Whoever reports the result of a delivery holds that
- * before its orchestration, so whoever decides about the orchestration asks for this first.
+ * Locks the delivery of an orchestration until the transaction ends. Must be called before the orchestration is locked: a
+ * result of a delivery locks them in this order.
  */
 export async function lockDeliveryOf<Tables>(transaction: Transaction<Tables>, orchestrationId: string): Promise<void> {
   await sql`select from deliveries where orchestration_id = ${orchestrationId} for update`.execute(transaction)
 }
 
 /**
- * The operator decided that the delivery of an orchestration leaves whatever the state of its account: it is handed out
- * next time, unless something is paused.
- * @returns whether it has one that is not handed out yet
+ * Releases the delivery of an orchestration: from now on only a pause stops it, not the state of the account or customer.
+ * @returns false when the orchestration has no delivery that waits
  */
 export async function releaseDelivery<Tables>(
   transaction: Transaction<Tables>,
@@ -90,7 +89,7 @@ export async function releaseDelivery<Tables>(
   return rows.length > 0
 }
 
-/** Something is no longer paused: what waited for it is looked at again. */
+/** Makes deliveries that wait because of a pause due at once. */
 export async function wakePausedDeliveries<Tables>(transaction: Transaction<Tables>): Promise<void> {
   await sql`
     update deliveries set next_attempt_at = least(next_attempt_at, clock_timestamp())

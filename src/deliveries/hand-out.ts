@@ -1,8 +1,8 @@
 /**
- * Hands out what is due: to an executor that claims, or to the sender of webhooks. A delivery is handed out to one of
- * them at a time, with an attempt number of its own, and again when the claim has ended without a result. The gates are
- * read in the transaction that hands out; what they stop is looked at again later, behind everything that is due before.
- * States and channels that a newer version of the program has added are left to it.
+ * Hands out due deliveries to an executor that claims, or to the webhook sender. A delivery is handed out to one of them at
+ * a time, with a new attempt number, and again when the claim ends without a result. The gates are read in the same
+ * transaction; a delivery that a gate stops is due again after BLOCKED_SECONDS. Deliveries in states and channels of newer
+ * versions of the program are left to those.
  */
 import { readGates } from '../controls/gates.ts'
 import { areOwnAddresses } from '../deposit-instructions/address-owner.ts'
@@ -14,16 +14,16 @@ import { type DeliveryOwners, ownerOf } from './owner.ts'
 import { block, failAll, giveUp } from './results.ts'
 import { type DeliveryRow, deliveryOf, rowColumns } from './store.ts'
 
-/** Seconds after which a delivery that was stopped is looked at again. */
+/** Seconds after which a stopped delivery is due again. */
 const BLOCKED_SECONDS = 10
-/** How often a transaction looks for more when what it found was stopped; it has to end in time. */
+/** Searches in one transaction while the deliveries that are found are stopped; bounds the transaction's duration. */
 const ROUNDS_MAX = 3
-/** Hours after the first request after which its outcome is the operator's to find out. */
+/** Hours after the first request after which a delivery with an unknown outcome is no longer retried. */
 const RETRY_HOURS = 24
 
 export interface HandOut {
   readonly channel: DeliveryChannel
-  /** Which channel takes deliveries that no attempt was made for. */
+  /** The channel of deliveries that were never attempted. */
   readonly defaultChannel: DeliveryChannel
   readonly executor: string
   readonly limit: number
@@ -34,14 +34,14 @@ interface DueRow extends DeliveryRow {
   readonly is_overdue: boolean
 }
 
-/** What becomes of one that is due. */
+/** The decision about a due delivery. */
 type Verdict =
   | { readonly kind: 'handed-out' }
   | { readonly kind: 'blocked'; readonly waitingFor: DeliveryWait; readonly detail: string }
   | { readonly kind: 'own-address' }
   | { readonly kind: 'overdue' }
 
-/** @returns the ids of those that are CLAIMED now, those that were due first in front */
+/** Returns the ids of the deliveries that it has CLAIMED, in the order in which they became due. */
 export async function handOut<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
@@ -67,7 +67,7 @@ export async function handOut<Tables>(
   return claimed
 }
 
-/** Gives up what is overdue and cannot be sent, because there is no address to send it to any more. */
+/** Gives up deliveries whose outcome stays unknown because `deliveries.webhook_url` was removed, after RETRY_HOURS. */
 export async function giveUpOverdue<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
@@ -109,13 +109,13 @@ async function judge<Tables>(transaction: Transaction<Tables>, rows: readonly Du
       isReleased: hold_released,
     })),
   )
-  const payments = rows.flatMap(({ destination }) => ('crypto' in destination ? [destination.crypto] : []))
-  const areOwn = await areOwnAddresses(transaction, payments)
-  let payment = 0
-  return rows.map(({ destination, is_overdue }, index): Verdict => {
-    const isOwn = 'crypto' in destination && areOwn[payment++] === true
+  const areOwn = await areOwnAddresses(
+    transaction,
+    rows.map(({ destination }) => ('crypto' in destination ? destination.crypto : undefined)),
+  )
+  return rows.map(({ is_overdue }, index): Verdict => {
     if (is_overdue) return { kind: 'overdue' }
-    if (isOwn) return { kind: 'own-address' }
+    if (areOwn[index] === true) return { kind: 'own-address' }
     const finding = findings[index]
     if (finding === undefined) return { kind: 'handed-out' }
     return { kind: 'blocked', waitingFor: finding.code === 'PAUSED' ? 'PAUSED' : 'HOLD', detail: finding.detail }
@@ -155,7 +155,7 @@ async function claim<Tables>(
   }
 }
 
-/** What is sent to an address of the service would come back as a deposit, and be converted again. */
+/** Fails deliveries to an address of the service: the payment would arrive as a deposit and be converted again. */
 async function refuseOwnAddresses<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
@@ -168,6 +168,6 @@ async function refuseOwnAddresses<Tables>(
     await writeAudit(transaction, { ...entry, detail: { code: 'OWN_ADDRESS' } })
   }
   await failAll(transaction, owners, rows.filter(isUntouched), { code: 'OWN_ADDRESS', detail })
-  // An attempt was made before the address became one of the service, and may have paid.
+  // An attempt was made before the service created the address, and may have paid.
   for (const row of rows) if (!isUntouched(row)) await giveUp(transaction, owners, row, detail)
 }

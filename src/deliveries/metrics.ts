@@ -1,4 +1,4 @@
-/** What an operator watches of deliveries: how many are not final, how long they wait, and what came out of requests. */
+/** Metrics of deliveries: number and age of those that are not final, late settlements, outcomes of webhook requests. */
 import { Counter, Gauge, type MetricsRegistry } from '../base/metrics.ts'
 import { type Db, StatementFailed, StoreUnavailable } from '../store/db.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'
@@ -9,16 +9,16 @@ export interface DeliveryMetrics {
 
 const OPEN_STATUSES = ['WAITING', 'CLAIMED', 'SENT', 'NEEDS_OPERATOR'] as const
 
-/** So that a look costs the same however many there are. */
+/** Counting stops here, which bounds the cost of a scrape. */
 const COUNTED_MAX = 10_000
 
-/** What there is now of one state, whose name is `statuses.status`. */
+/** A value for one state, whose name is `statuses.status`. */
 type Sample = RawBuilder<number>
 
 const OPEN = sql`deliveries.status = statuses.status and deliveries.status not in ('SETTLED', 'FAILED')`
 
 export function createDeliveryMetrics(registry: MetricsRegistry, db: Db): DeliveryMetrics {
-  // Each reads for itself: the registry writes a gauge as soon as its own reading is done.
+  // Each gauge has its own query: the registry writes a gauge as soon as its own `collect` is done.
   const gauge = (name: string, help: string, sample: Sample): void => {
     new Gauge({
       name,
@@ -41,28 +41,28 @@ export function createDeliveryMetrics(registry: MetricsRegistry, db: Db): Delive
   )
   gauge(
     'tidegate_deliveries_open',
-    `Deliveries in each state that is not final, counted up to ${COUNTED_MAX}; NEEDS_OPERATOR ones wait for you`,
+    `Deliveries in each state that is not final, counted up to ${COUNTED_MAX}; NEEDS_OPERATOR ones wait for the operator`,
     sql`(select count(*)::integer from (select from deliveries where ${OPEN} limit ${COUNTED_MAX}) as open)`,
   )
   const lateSettles = new Counter({
     name: 'tidegate_deliveries_late_settles_total',
-    help: 'Deliveries that were settled after they had failed, and their money had gone back to the profile',
+    help: 'Deliveries that were settled after they had failed and their money had been returned to the profile',
     registers: [registry],
   })
   return { lateSettles }
 }
 
-/** Requests by what became of their deliveries. */
+/** The counter of webhook requests by outcome. */
 export function createRequestCounter(registry: MetricsRegistry): Counter<'outcome'> {
   return new Counter({
     name: 'tidegate_deliveries_requests_total',
-    help: 'Requests to deliveries.webhook_url by what became of them; contradiction: the executor contradicts a result that is recorded',
+    help: 'Requests to deliveries.webhook_url by outcome; contradiction: the executor contradicts a recorded result',
     labelNames: ['outcome'],
     registers: [registry],
   })
 }
 
-/** Nothing while the store is away (which other metrics tell) or has no tables yet. */
+/** Empty while the store is unavailable (which other metrics report) or has no tables yet. */
 async function readOpen(
   db: Db,
   sample: Sample,

@@ -1,9 +1,9 @@
 /**
- * What a delivery is: one payment that leaves the service, and how it goes from state to state. Pure.
+ * The state machine of a delivery, which is one payment that leaves the service.
  *
- * A delivery is born WAITING, with its amount in `in_transit` of the profile. STEPS is all that can happen to it. It
- * fails by itself only when the executor refuses it in so many words: an unknown outcome waits for the operator. SETTLED
- * is final; FAILED too, but for a payment that turns out to have been made after all.
+ * A delivery is created WAITING, with its amount in `in_transit` of the profile; STEPS contains every transition. Only an
+ * explicit refusal of the executor, an own address or the operator fails it: an unknown outcome waits for the operator.
+ * SETTLED is final. FAILED is final unless the payment turns out to have been made after all.
  */
 import type { FiatNetwork } from '../contract/assets.ts'
 import type { CryptoNetwork } from '../contract/crypto-networks.ts'
@@ -16,10 +16,10 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 /** `manual`: executors claim it and report its result; `webhook`: the service sends it to `deliveries.webhook_url`. */
 export type DeliveryChannel = 'manual' | 'webhook'
 
-/** Why a delivery is not handed out: the operator has to release something, or has paused something. */
+/** Why a delivery is not handed out: the customer, account or profile is blocked, or the operator has paused something. */
 export type DeliveryWait = 'HOLD' | 'PAUSED'
 
-/** Where a payment goes: exactly one member. */
+/** The destination of a payment; has exactly one member. */
 export type DeliveryDestination =
   | { readonly crypto: { readonly address: string; readonly network: CryptoNetwork } }
   | {
@@ -31,7 +31,7 @@ export type DeliveryDestination =
       }
     }
 
-/** What a delivery is for: an orchestration, or the return of a deposit. */
+/** The record that a delivery belongs to: an orchestration, or the deposit that it returns. */
 export type DeliverySubject = { readonly orchestrationId: string } | { readonly depositId: string }
 
 export interface Delivery {
@@ -43,41 +43,40 @@ export interface Delivery {
   readonly asset: string
   readonly amount: MinorUnits
   readonly destination: DeliveryDestination
-  /** The bucket of the profile that the amount goes back to when the delivery fails. */
+  /** The bucket of the profile to which the amount returns when the delivery fails. */
   readonly failsTo: 'available' | 'held'
   readonly status: DeliveryStatus
-  /** Raised by every claim and every request. */
+  /** The fencing token: incremented by every claim and every webhook request. */
   readonly attempt: number
-  /** The executor's name for the payment: of SETTLED ones. */
+  /** The executor's name for the payment; null unless SETTLED. */
   readonly reference: string | null
   /** Settled after it had failed. */
   readonly late: boolean
 }
 
-/** The network that a payment leaves by. */
+/** The network of a payment. */
 export function networkOf(destination: DeliveryDestination): CryptoNetwork | FiatNetwork {
   return 'crypto' in destination ? destination.crypto.network : (destination.fiat.network ?? 'WIRE')
 }
 
 /** Why a delivery failed. */
 export interface DeliveryFailure {
-  /** REFUSED, OPERATOR_FAILED, OWN_ADDRESS. */
   readonly code: 'REFUSED' | 'OPERATOR_FAILED' | 'OWN_ADDRESS'
   readonly detail: string
 }
 
-/** What can happen to a delivery. */
+/** The events of a delivery. */
 export type DeliveryEvent = 'claim' | 'accept' | 'settle' | 'settle_late' | 'fail' | 'give_up'
 
 /**
- * From each state, by each event, to the next.
+ * The next state, by state and event.
  *
- * - `claim`: an executor claims it, or a request is about to be sent; again when the claim has ended or the outcome of
- *   the request is unknown.
- * - `accept`: the webhook was handed over: the executor will pay, and reports the result itself.
- * - `settle`: it was paid. `settle_late`: it was, and had been given up as failed.
- * - `fail`: it was not paid and will not be, by the executor's refusal or the operator's word.
- * - `give_up`: the outcome of the requests stays unknown, and they are no longer repeated.
+ * - `claim`: an executor claims it, or a webhook request is about to be sent; again when the claim has ended or the outcome
+ *   of the request is unknown.
+ * - `accept`: the executor accepted the webhook request; it will pay and report the result.
+ * - `settle`: it was paid. `settle_late`: it was paid although it had been failed.
+ * - `fail`: it was not paid and never will be: refused by the executor, failed by the operator, or sent to an own address.
+ * - `give_up`: the outcome of the requests stays unknown, and they are no longer retried.
  */
 const STEPS: Readonly<Record<DeliveryStatus, Partial<Readonly<Record<DeliveryEvent, DeliveryStatus>>>>> = {
   WAITING: { claim: 'CLAIMED', fail: 'FAILED' },
@@ -88,7 +87,7 @@ const STEPS: Readonly<Record<DeliveryStatus, Partial<Readonly<Record<DeliveryEve
   SETTLED: {},
 }
 
-/** The state that an event leads to; undefined: it cannot happen in this state, or the state is of a newer version. */
+/** The state after an event; undefined when it is not possible in this state, or the state is of a newer version. */
 export function stepAfter(status: DeliveryStatus, event: DeliveryEvent): DeliveryStatus | undefined {
   const steps: (typeof STEPS)[DeliveryStatus] | undefined = STEPS[status]
   return steps?.[event]

@@ -1,7 +1,4 @@
-/**
- * The calls about deliveries, for the operator and for the executors that it runs. Whether the caller is the operator has
- * been checked before.
- */
+/** The calls for deliveries, for the operator and the executors that it runs. The operator guard runs before them. */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { ACTOR, idOf } from '../auth/operator-calls.ts'
@@ -19,7 +16,7 @@ import type { DeliveryTables } from './tables.ts'
 export interface DeliveryOperatorRoutesOptions {
   readonly db: Db
   readonly owners: DeliveryOwners
-  /** Whether deliveries are sent to `deliveries.webhook_url`: then claims hand out only what was claimed before. */
+  /** Whether deliveries are sent to `deliveries.webhook_url`; then only deliveries that were claimed before can be claimed. */
   readonly hasWebhook: () => boolean
   readonly metrics: DeliveryMetrics
 }
@@ -28,10 +25,10 @@ interface ById {
   readonly Params: { readonly id: string }
 }
 
-/** The store writes its text. */
+/** No schema: SQL writes the JSON text. */
 const answer = { 200: Type.Unknown() }
 
-/** Declares the routes below whatever prefix `app` has. */
+/** Declares the routes, relative to the prefix of `app`. */
 export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: DeliveryOperatorRoutesOptions): void {
   const { db, owners } = options
   const write = <Result>(work: (transaction: Transaction<DeliveryTables>) => Promise<Result>) =>
@@ -76,7 +73,7 @@ export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: De
   )
 }
 
-/** Of two that report the same reference for two deliveries at once, the second finds out when it is written. */
+/** Of two concurrent reports of one reference for two deliveries, the second violates the unique constraint: 409. */
 async function withUniqueReference<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()

@@ -1,7 +1,7 @@
 /**
- * What a delivery is for learns of its result through this contract: the orchestration that it ends, or the deposit that
- * it returns. Calls happen in the transaction that changes the delivery, before its postings are written, because records
- * are locked before balances; an error rolls all of it back.
+ * The contract by which the owner of a delivery is notified of its result: the orchestration that it completes, or the
+ * deposit that it returns. Calls are made in the transaction that changes the delivery, before its postings, because records
+ * are locked before balances. An error rolls the transaction back.
  */
 import type { Transaction } from '../store/db.ts'
 import type { Delivery, DeliveryFailure, DeliveryWait } from './model.ts'
@@ -14,15 +14,15 @@ export interface OwnerWait {
 }
 
 export interface DeliveryOwner {
-  /** It was paid. With `delivery.late` it had failed before, and `failed` was called then. */
+  /** It was paid. With `delivery.late` it had failed before, and `failed` was called. */
   settled<Tables>(transaction: Transaction<Tables>, delivery: Delivery): Promise<void>
-  /** It was not paid, and its amount is back with the profile, in `delivery.failsTo`. */
+  /** It was not paid; its amount returns to the profile, into `delivery.failsTo`. */
   failed<Tables>(transaction: Transaction<Tables>, delivery: Delivery, failure: DeliveryFailure): Promise<void>
-  /** What it waits for has changed; undefined: it waits for nothing but its executor. */
+  /** The reason why it waits has changed; undefined: only its executor has to act. */
   waits<Tables>(transaction: Transaction<Tables>, delivery: Delivery, wait: OwnerWait | undefined): Promise<void>
 }
 
-/** Who owns the deliveries of each kind. */
+/** The owners by kind of subject. */
 export interface DeliveryOwners {
   readonly orchestrations: DeliveryOwner
   readonly deposits: DeliveryOwner

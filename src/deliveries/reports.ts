@@ -1,7 +1,7 @@
 /**
- * What executors and the operator report of deliveries, and claims: each call is one transaction with one audit row.
- * A report names the attempt that it is about: one about an earlier attempt is 409, because somebody else may be paying
- * by now. Reporting what is recorded already changes nothing.
+ * Claims of executors, and results that executors and the operator report; each call is one transaction with one audit row.
+ * A report names its attempt: one about an earlier attempt is 409, because another executor may be paying now. Repeating a
+ * recorded result changes nothing.
  */
 import { Problem } from '../http/problem.ts'
 import { parseAmount } from '../ledger/amounts.ts'
@@ -25,7 +25,7 @@ export interface SettleRequest {
   readonly attempt: number
   /** Decimal text. */
   readonly fee?: string
-  /** That the payment was made although the delivery is FAILED. */
+  /** True: the payment was made although the delivery is FAILED. */
   readonly late?: boolean
 }
 
@@ -34,10 +34,10 @@ export interface FailRequest {
   readonly attempt: number
 }
 
-/** What a settlement did. */
+/** The effect of a reported settlement. */
 export type Settled = 'settled' | 'settled-late' | 'unchanged'
 
-/** @returns the texts of those that the executor has claimed */
+/** Claims due deliveries, and returns their JSON texts. */
 export async function claimDeliveries<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
@@ -65,7 +65,7 @@ export async function reportSettled<Tables>(
   const isLate = row.status === 'FAILED'
   if (isLate && !late) {
     const detail =
-      'the delivery is FAILED and its money is back with the profile: if it was paid all the same, send late'
+      'the delivery is FAILED and its money was returned to the profile; if it was paid nevertheless, send "late": true'
     throw new Problem('invalid_state', detail, { meta: currentOf(row) })
   }
   if (stepAfter(row.status, isLate ? 'settle_late' : 'settle') === undefined) refuse(row, 'settled')
@@ -105,7 +105,7 @@ export function usedReference(extras: ConstructorParameters<typeof Problem>[2] =
   return new Problem('already_exists', 'reference: another delivery was settled with this reference', extras)
 }
 
-/** A fee of nothing is a fee. */
+/** The reported fee, which may be 0; 400 when it is not an amount of the asset. */
 async function feeOf<Tables>(
   transaction: Transaction<Tables>,
   { asset }: DeliveryRow,
@@ -124,12 +124,12 @@ async function feeOf<Tables>(
 
 function refuseOtherAttempt(row: DeliveryRow, attempt: number): void {
   if (row.attempt === attempt) return
-  const detail = `attempt: the present attempt is ${row.attempt}; find out whether both were paid`
+  const detail = `attempt: the current attempt is ${row.attempt}; find out whether both were paid`
   throw new Problem('invalid_state', detail, { meta: currentOf(row) })
 }
 
 function refuse(row: DeliveryRow, wanted: string): never {
-  throw new Problem('invalid_state', `a delivery that is ${row.status} cannot be ${wanted}`, { meta: currentOf(row) })
+  throw new Problem('invalid_state', `the delivery is ${row.status} and cannot be ${wanted}`, { meta: currentOf(row) })
 }
 
 function currentOf({ status, attempt }: DeliveryRow) {

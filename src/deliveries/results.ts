@@ -1,8 +1,7 @@
 /**
- * What becomes of a delivery, in the caller's transaction and on a row that is locked: its state by the table in `model`,
- * the postings, the entry of the customer's statement, its last attempt, and what its owner does about it. The row of the
- * owner is locked behind that of the delivery and before any balance. Who reports a result, and whether it is of the
- * present attempt, is decided by the callers.
+ * Applies results to deliveries, in the caller's transaction and on locked rows: the state by the table in `model`, the
+ * postings, the customer's transfer, the attempt and the call of the owner. The owner's row is locked after that of the
+ * delivery and before any balance. Callers check that a result is of the current attempt.
  */
 import { assert } from '../base/assert.ts'
 import { lockBalances, post } from '../ledger/ledger.ts'
@@ -16,24 +15,24 @@ import { type DeliveryOwners, ownerOf } from './owner.ts'
 import { type DeliveryRow, deliveryOf, rowColumns } from './store.ts'
 import type { AttemptOutcome } from './tables.ts'
 
-/** What an executor reports of a payment that it made. */
+/** A payment that an executor made. */
 export interface Settlement {
-  /** Its name for the payment: no two deliveries have the same. */
+  /** The executor's name for the payment; unique over all deliveries. */
   readonly reference: string
-  /** What it cost, in the asset of the delivery; absent: it did not say. */
+  /** The cost of the payment, in the asset of the delivery; absent when it was not reported. */
   readonly fee?: MinorUnits
 }
 
-/** What an attempt came to. */
+/** The result of an attempt. */
 interface AttemptEnd {
   readonly outcome: AttemptOutcome
   readonly detail?: string
 }
 
-/** Of a SHA-256 digest, as most networks name their transactions. */
+/** 32 bytes in hexadecimal, the form of a transaction hash on most networks. */
 const TRANSACTION_HASH = /^(0x)?[0-9a-f]{64}$/i
 
-/** It was paid: from CLAIMED, SENT and NEEDS_OPERATOR; from FAILED late. */
+/** Settles a delivery that is CLAIMED, SENT or NEEDS_OPERATOR; late when it is FAILED. */
 export async function settle<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
@@ -59,7 +58,7 @@ export async function settle<Tables>(
   await endAttempts(transaction, [row], { outcome: 'SETTLED' })
 }
 
-/** They were not paid, and will not be: their amounts go back to their profiles. */
+/** Fails deliveries that were not paid and will not be: their amounts return to their profiles. */
 export async function failAll<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
@@ -84,7 +83,7 @@ export async function failAll<Tables>(
   })
 }
 
-/** The webhook was handed over: the executor will pay, and reports the result itself. */
+/** Marks a delivery as SENT: the executor accepted the webhook request, will pay and report the result. */
 export async function accept<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
@@ -97,7 +96,7 @@ export async function accept<Tables>(
   if (row.waiting_for !== null) await ownerOf(owners, delivery).waits(transaction, delivery, undefined)
 }
 
-/** Nothing more is sent: the operator finds out whether it was paid. Its amount stays in transit. */
+/** Ends the retries of a delivery: the operator finds out whether it was paid. Its amount stays in transit. */
 export async function giveUp<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
@@ -110,7 +109,7 @@ export async function giveUp<Tables>(
   await ownerOf(owners, delivery).waits(transaction, delivery, { waitingFor: 'OPERATOR', detail })
 }
 
-/** Why the last look did not hand them out, and when the next one is due. */
+/** Records why a delivery was not handed out, and when it is due again. */
 export async function block<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
@@ -128,7 +127,7 @@ export async function block<Tables>(
   await ownerOf(owners, delivery).waits(transaction, delivery, { waitingFor, detail })
 }
 
-/** Writes what the present attempt of each came to; one that was never attempted has none. */
+/** Records the result of the current attempt of each delivery; one that was never attempted has no attempt. */
 export async function endAttempts<Tables>(
   transaction: Transaction<Tables>,
   rows: readonly Pick<DeliveryRow, 'id' | 'attempt'>[],
@@ -145,11 +144,11 @@ export async function endAttempts<Tables>(
 
 function next({ status }: DeliveryRow, event: DeliveryEvent): DeliveryStatus {
   const after = stepAfter(status, event)
-  assert(after !== undefined, 'the step was checked before it is taken')
+  assert(after !== undefined, 'the caller has checked that the event is possible')
   return after
 }
 
-/** Takes a delivery out of what is due, with what else changes. */
+/** Updates a delivery, and takes it out of the due ones. */
 async function change<Tables>(
   transaction: Transaction<Tables>,
   { id, status, attempt }: DeliveryRow,
@@ -166,12 +165,12 @@ async function change<Tables>(
   return changed
 }
 
-/** Out of transit. */
+/** The posting that moves the amount out of `in_transit`. */
 function postingOf({ id, profile_id: profileId, asset, amount }: DeliveryRow, credit: LedgerAccount): Posting {
   return { asset, amount: BigInt(amount), debit: { bucket: 'in_transit', profileId }, credit, groupId: id }
 }
 
-/** Back to the profiles; what becomes available repays what its profile owes in the same asset. */
+/** Returns the amounts to the profiles. An amount that becomes available first repays what its profile owes in the asset. */
 async function returnPostings<Tables>(
   transaction: Transaction<Tables>,
   rows: readonly DeliveryRow[],
@@ -195,8 +194,8 @@ async function returnPostings<Tables>(
 }
 
 /**
- * The money went back to the profile when the delivery failed, and has left all the same: it is taken from where it went
- * back to, then from what is available; the profile owes what is missing.
+ * The postings of a late settlement: the money was returned to the profile and was also paid. It is debited from the bucket
+ * to which it returned, then from `available`; the profile owes the rest.
  */
 async function latePostings<Tables>(
   transaction: Transaction<Tables>,

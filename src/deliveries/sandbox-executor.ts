@@ -1,7 +1,7 @@
 /**
- * Executes deliveries of a service with `rest.sandbox`, without paying anything: it claims them as an executor would and
- * reports what their amount or destination asks for. Everything else is settled at once. A payment with an unknown
- * outcome is claimed and not reported; it is settled when its claim has ended.
+ * The executor of a sandbox (`rest.sandbox`), which makes no payments. It claims deliveries and settles them at once, unless
+ * the amount or destination selects another outcome. For an unknown outcome it reports nothing; the next claim, after the
+ * first has ended, settles the delivery.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -25,7 +25,7 @@ export interface SandboxExecutorOptions {
 
 type Outcome = 'settled' | 'refused' | 'unknown'
 
-/** By amount, as decimal text, and by where a payment goes. */
+/** Outcomes by amount, as decimal text, and by address or account of the destination. */
 const MAGIC: Readonly<Record<string, Outcome>> = {
   '11.04': 'refused',
   '11.05': 'unknown',
@@ -37,7 +37,7 @@ const MAGIC: Readonly<Record<string, Outcome>> = {
 
 const EXECUTOR = 'sandbox'
 const CLAIMS_MAX = 20
-/** How long an outcome is unknown. */
+/** The time for which an outcome is unknown. */
 const CLAIM_SECONDS = 3
 const POLL_MILLISECONDS = 1_000
 
@@ -82,11 +82,11 @@ export class SandboxExecutor {
     try {
       while (!this.#stopped && (await transactionWithRetries(this.#options.db, (tx) => this.#execute(tx))) > 0);
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'deliveries of the sandbox are tried again')
+      this.#options.log.warn({ err: error }, 'deliveries of the sandbox failed and are tried again')
     }
   }
 
-  /** Resolves with the number of deliveries that were claimed. */
+  /** Claims and executes due deliveries; returns their number. */
   async #execute<Tables>(transaction: Transaction<Tables>): Promise<number> {
     const { owners } = this.#options
     const ids = await handOut(transaction, owners, {
@@ -110,7 +110,7 @@ export class SandboxExecutor {
   }
 }
 
-/** An unknown outcome is known at the second attempt. */
+/** The selected outcome; an unknown one is settled at the second attempt. */
 function outcomeOf({ destination, attempt }: DeliveryRow, amount: string): Outcome {
   const asked = MAGIC[amount] ?? MAGIC[placeOf(destination)] ?? 'settled'
   return asked === 'unknown' && attempt > 1 ? 'settled' : asked

@@ -1,10 +1,10 @@
-/** The forms of the calls about deliveries on the wire. */
+/** The schemas of the calls for deliveries. */
 import { Type } from 'typebox'
 import { PageQuery } from '../http/page-query.ts'
 import { textChoice } from '../http/text-choice.ts'
 import { DELIVERY_STATUSES } from './model.ts'
 
-/** Deliveries in one claim; what a transaction has time for. */
+/** Deliveries in one claim, at most; one transaction claims all of them. */
 const CLAIM_MAX = 100
 const LEASE_SECONDS_MAX = 86_400
 

@@ -1,7 +1,4 @@
-/**
- * Deliveries in the store: rows and how they are shown. What may happen to a delivery is decided elsewhere; the text of
- * a delivery is written in one place, for one and for lists.
- */
+/** Reads and locks deliveries, and has their JSON text, which SQL writes, for single records and lists. */
 import { isUuid } from '../base/ids.ts'
 import { Problem } from '../http/problem.ts'
 import { RawJson } from '../http/raw-json.ts'
@@ -24,7 +21,7 @@ import { sql } from '../store/sql.ts'
 import type { Delivery, DeliveryChannel, DeliveryStatus } from './model.ts'
 import type { DeliveriesTable, DeliveryTables } from './tables.ts'
 
-/** The columns that decisions are made by. */
+/** The columns that the code of this folder reads. */
 const ROW_COLUMNS = [
   'id',
   'customer_id',
@@ -46,16 +43,16 @@ const ROW_COLUMNS = [
 
 export type DeliveryRow = Pick<DeliveriesTable, (typeof ROW_COLUMNS)[number]>
 
-/** The columns of `ROW_COLUMNS`, for a statement that is written as text. */
+/** The columns of `DeliveryRow`, for SQL text. */
 export const rowColumns = sql.join(ROW_COLUMNS.map((name) => sql.ref(`deliveries.${name}`)))
 
-/** When a delivery that is CLAIMED through a channel may be handed out again. */
+/** The time at which a delivery that is CLAIMED through this channel can be handed out again. */
 function dueText(channel: DeliveryChannel) {
   const isClaimed = sql`record.status = 'CLAIMED' and record.channel = ${sql.lit(channel)}`
   return sql<string>`case when ${isClaimed} then ${timeText('next_attempt_at')} end`
 }
 
-/** A delivery as the operator and executors see it. */
+/** A delivery in the operator API. */
 const ITEM: ItemText = {
   members: [
     ['id', plainText('id')],
@@ -102,7 +99,7 @@ const ATTEMPT_TEXT = objectText([
   ['ended_at', timeText('ended_at')],
 ])
 
-/** Its attempts, the first one first. */
+/** The attempts of a delivery, in order. */
 const ATTEMPTS = sql<string>`(
   select '[' || coalesce(string_agg(record.text, ',' order by record.attempt), '') || ']'
   from (
@@ -111,7 +108,7 @@ const ATTEMPTS = sql<string>`(
   ) as record
 )`
 
-/** The texts of deliveries, in the order of the ids. */
+/** The JSON texts of deliveries, in the order of `ids`. */
 export async function deliveryTexts<Tables>(
   tables: Kysely<Tables>,
   ids: readonly string[],
@@ -142,7 +139,7 @@ export interface DeliveryFilters {
   readonly executor?: string | undefined
 }
 
-/** Deliveries of all customers. */
+/** Deliveries of all customers, in pages. */
 export async function listDeliveries(
   db: Db,
   request: { readonly limit: number; readonly order: PageOrder; readonly pageCursor?: string },
@@ -165,7 +162,7 @@ export async function listDeliveries(
   return await readTextPage(tables, recordsOf(query, list), ITEM, list)
 }
 
-/** The delivery, held against other writers until the transaction ends; 404 when there is none with this id. */
+/** The delivery, locked until the transaction ends; 404 when there is none with this id. */
 export async function lockDelivery<Tables>(transaction: Transaction<Tables>, id: string): Promise<DeliveryRow> {
   const { rows } = await sql<DeliveryRow>`
     select ${rowColumns} from deliveries where id = ${id} for update
@@ -173,7 +170,7 @@ export async function lockDelivery<Tables>(transaction: Transaction<Tables>, id:
   return rows[0] ?? noDelivery()
 }
 
-/** What the owner of a delivery sees of its row. */
+/** The form of a row for the owner of the delivery. */
 export function deliveryOf(row: DeliveryRow): Delivery {
   const { orchestration_id: orchestrationId, deposit_id: depositId } = row
   return {

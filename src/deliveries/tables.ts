@@ -1,4 +1,4 @@
-/** The tables of deliveries, as the query builder sees them; the migration `deliveries` defines them. */
+/** The tables of this folder, as the query builder sees them; the migration `deliveries` defines them. */
 import type { DeliveryChannel, DeliveryDestination, DeliveryStatus, DeliveryWait } from './model.ts'
 
 export interface DeliveriesTable {
@@ -32,7 +32,7 @@ export interface DeliveriesTable {
   updated_at: string
 }
 
-/** What is known of an attempt; STARTED: nothing yet. */
+/** The result of an attempt; STARTED: no result yet. */
 export type AttemptOutcome = 'STARTED' | 'ACCEPTED' | 'REFUSED' | 'SETTLED' | 'FAILED' | 'UNKNOWN'
 
 interface DeliveryAttemptsTable {

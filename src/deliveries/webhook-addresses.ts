@@ -1,10 +1,10 @@
 /**
- * Which addresses a webhook may be sent to. Names are resolved once, every address that comes out is checked, and the
- * connection is made to one of those: a name that resolves to another address a moment later changes nothing.
+ * The addresses that webhooks may be sent to. The caller resolves the name once, checks all addresses and connects to one of
+ * them, so a name that resolves differently a moment later (DNS rebinding) has no effect.
  */
 import { BlockList, isIP } from 'node:net'
 
-/** IPv4 that is not reached over the public internet, by the registry of special-purpose addresses. */
+/** IPv4 ranges that are not public: the IANA registry of special-purpose addresses, and multicast. */
 const SPECIAL_RANGES_4 = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -24,12 +24,12 @@ const SPECIAL_RANGES_4 = [
 ] as const
 
 /**
- * Of IPv6 only this is public: everything else is loopback, mapped or translated IPv4, link-local, unique-local,
- * multicast, or not assigned.
+ * The only public range of IPv6; all others are loopback, mapped or translated IPv4, link-local, unique-local, multicast or
+ * not assigned.
  */
 const GLOBAL_RANGE_6 = ['2000::', 3] as const
 
-/** What is special in it: protocol assignments (Teredo and others), documentation, 6to4. */
+/** Ranges inside GLOBAL_RANGE_6 that are not public: protocol assignments (such as Teredo), documentation, 6to4. */
 const SPECIAL_RANGES_6 = [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -47,7 +47,7 @@ const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
-/** Whether an address is one of the public internet; text that is no address is not. */
+/** Whether text is a public address. */
 function isPublicAddress(address: string): boolean {
   const version = isIP(address)
   if (version === 4) return !special4.check(address, 'ipv4')
@@ -59,13 +59,13 @@ function isLoopbackAddress(address: string): boolean {
   return version !== 0 && loopback.check(address, version === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** Whether a URL names this machine itself: only then plain HTTP is accepted. */
+/** Whether a URL names this machine; only then plain HTTP is accepted. */
 export function isLoopbackHost({ hostname }: URL): boolean {
   const host = hostname.replace(/^\[(.*)\]$/, '$1')
   return host === 'localhost' || isLoopbackAddress(host)
 }
 
-/** Why a connection to one of these addresses, which a URL resolved to, is not made; undefined: any of them is fine. */
+/** Why a webhook must not be sent to these addresses, to which the URL resolved; undefined when all are allowed. */
 export function addressesFault(
   url: URL,
   addresses: readonly string[],

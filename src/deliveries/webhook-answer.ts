@@ -1,28 +1,27 @@
 /**
- * What an answer of the executor says about a payment. Only a success that names a status in so many words decides
- * anything: every other success means that the executor has the payment, and everything that is no success says nothing.
- * Pure.
+ * Derives the outcome of a payment from the executor's answer. Only a success (2xx) with an explicit status is a result.
+ * Any other success means that the executor has accepted the payment; any other answer leaves the outcome unknown.
  */
 import { membersOf, parseJson } from '../base/json-value.ts'
 import type { WebhookReply } from './webhook-request.ts'
 
 export type WebhookOutcome =
   | { readonly kind: 'settled'; readonly reference: string }
-  /** It will not be paid. */
+  /** Not paid, and it never will be. */
   | { readonly kind: 'refused'; readonly detail: string }
-  /** Handed over, not paid. */
+  /** Accepted by the executor, not paid yet. */
   | { readonly kind: 'accepted'; readonly detail: string }
-  /** It may have been paid, or not. */
+  /** It may or may not have been paid. */
   | { readonly kind: 'unknown'; readonly detail: string }
 
-/** What of an answer is kept. */
+/** The part of an answer that is stored. */
 const DETAIL_CHARACTERS_MAX = 500
 const REFERENCE_CHARACTERS_MAX = 200
 
 export function outcomeOf(reply: WebhookReply): WebhookOutcome {
   if (reply.kind === 'failed') return { kind: 'unknown', detail: reply.reason }
   const { status: httpStatus, body } = reply
-  // A status says nothing: a proxy may answer for an executor that has the payment already.
+  // An error status proves nothing: a proxy may send it although the executor has the payment.
   if (httpStatus < 200 || httpStatus > 299) return { kind: 'unknown', detail: `answered with status ${httpStatus}` }
   const { status, code, detail, reference } = membersOf(parseJson(body))
   switch (status) {
@@ -44,7 +43,7 @@ function isReference(text: string): boolean {
   return text !== '' && text.length <= REFERENCE_CHARACTERS_MAX && storable(text) === text
 }
 
-/** Text that the store keeps as it is: without U+0000 and halves of surrogate pairs, and not too long. */
+/** The text in a form that the store accepts: bounded, without U+0000 and lone surrogates. */
 function storable(text: string): string {
   return text.slice(0, DETAIL_CHARACTERS_MAX).replace(/[\0\p{Surrogate}]/gu, '\uFFFD')
 }

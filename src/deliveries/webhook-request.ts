@@ -1,7 +1,7 @@
 /**
- * Sends one request to the executor and returns what came back: a complete answer with its status, or why there is none.
- * It never follows a redirect, repeats nothing, waits a bounded time for a bounded answer, and connects only to an address
- * that was checked. A reason names no credentials and nothing that the peer sent.
+ * Sends one request to the executor, and returns the complete answer or the reason why there is none. It follows no redirect,
+ * does not retry, bounds time and size of the answer, and connects only to addresses that were checked. A reason contains no
+ * credentials and nothing that the peer sent.
  */
 import { lookup as resolveName } from 'node:dns/promises'
 import { type IncomingMessage, request as requestHttp } from 'node:http'
@@ -11,9 +11,8 @@ import type { Clock } from '../base/clock.ts'
 import { withTimeLimit } from '../base/time-limit.ts'
 import { addressesFault, isLoopbackHost } from './webhook-addresses.ts'
 
-/** For everything from the name to the last byte of the answer. */
+/** From the resolution of the name to the last byte of the answer. */
 const REQUEST_MILLISECONDS_MAX = 10_000
-/** Of an answer. */
 const ANSWER_BYTES_MAX = 65_536
 
 export interface WebhookRequest {
@@ -28,16 +27,16 @@ export type WebhookReply =
   | { readonly kind: 'answered'; readonly status: number; readonly body: string }
   | { readonly kind: 'failed'; readonly reason: string }
 
-/** The addresses of a name. */
+/** Resolves a name to its addresses. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>
 
 export interface RequestTools {
   readonly clock: Clock
-  /** Default: as the machine resolves names. */
+  /** Default: the resolver of the operating system. */
   readonly resolve?: Resolve
 }
 
-/** Why there is no complete answer, where that is known without asking the runtime. */
+/** A reason why there is no complete answer that this file itself found. */
 class RequestFault extends Error {
   override name = 'RequestFault'
 }
@@ -53,7 +52,7 @@ export async function postWebhook(
     return await withTimeLimit(clock, REQUEST_MILLISECONDS_MAX, replied, () => Promise.reject(timeOut))
   } catch (error) {
     if (error instanceof RequestFault) return { kind: 'failed', reason: error.message }
-    return { kind: 'failed', reason: `no connection, or it broke: ${codeOf(error)}` }
+    return { kind: 'failed', reason: `the connection failed: ${codeOf(error)}` }
   } finally {
     ending.abort(timeOut)
   }
@@ -66,7 +65,7 @@ async function exchange(
 ): Promise<WebhookReply> {
   const url = new URL(text)
   const isPlain = url.protocol === 'http:'
-  if (isPlain && !isLoopbackHost(url)) throw new RequestFault('plain HTTP is for this machine itself')
+  if (isPlain && !isLoopbackHost(url)) throw new RequestFault('plain HTTP is allowed only to this machine')
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const addresses = isIP(host) === 0 ? await resolve(host) : [host]
   const fault = addressesFault(url, addresses, allowPrivate)
@@ -115,7 +114,7 @@ async function bodyOf(response: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString('utf8')
 }
 
-/** Resolves no name again: the addresses are those that were checked. */
+/** A lookup function that returns the checked addresses instead of resolving the name again. */
 function lookupAmong(addresses: readonly string[]): LookupFunction {
   const entries = addresses.map((address) => ({ address, family: isIP(address) }))
   return (_hostname, options, callback) => {
@@ -130,7 +129,7 @@ async function resolveByMachine(hostname: string): Promise<readonly string[]> {
   return found.map(({ address }) => address)
 }
 
-/** The word of the system, or of the TLS library, for what went wrong; its message could name what a peer sent. */
+/** The error code of the system or of the TLS library. Its message is not used: it could contain what the peer sent. */
 function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException | null | undefined)?.code ?? 'unknown error'
 }

@@ -1,8 +1,8 @@
 /**
- * Sends deliveries to the executor's address, a bounded number at a time: takes what is due with an attempt of its own,
- * sends outside of any transaction, and records what came back if the attempt is still the present one. A process that
- * stops in between has sent something whose outcome is unknown; it is sent again, with the same id and the same bytes,
- * until the executor answers or the operator has to find out. It decides nothing about money itself.
+ * Sends due deliveries to the executor's webhook, at most PARALLEL_MAX at a time. Each is claimed with a new attempt, sent
+ * outside of any transaction, and its outcome is recorded if the attempt is still current. When the process stops between,
+ * the outcome is unknown: the request is sent again with the same id and the same bytes, until the executor answers or the
+ * delivery is left to the operator.
  */
 import { type Jitter, jitteredBackoff } from '../base/backoff.ts'
 import type { Clock, Timer } from '../base/clock.ts'
@@ -20,7 +20,7 @@ import { postWebhook, type Resolve } from './webhook-request.ts'
 import { signatureHeaders } from './webhook-signature.ts'
 import { type DueRequest, type Recorded, recordOutcome, takeDue } from './webhook-store.ts'
 
-/** What is in force now; read again for every request. */
+/** The current settings; read again for every request. */
 export interface WebhookSettings {
   /** The setting `deliveries.webhook_url`; empty: nothing is sent. */
   readonly url: string
@@ -35,19 +35,19 @@ export interface WebhookSenderOptions {
   readonly owners: DeliveryOwners
   readonly clock: Clock
   readonly log: Log
-  /** A number in [0, 1), to spread repetitions. */
+  /** A number in [0, 1), for the jitter of retries. */
   readonly random: () => number
   readonly settings: () => WebhookSettings
   readonly requests: Counter<'outcome'>
-  /** Default: as the machine resolves names. */
+  /** Default: the resolver of the operating system. */
   readonly resolve?: Resolve
 }
 
-/** Requests at a time. */
+/** Concurrent requests. */
 const PARALLEL_MAX = 8
-/** Notifications announce what is new; this finds what is due again, and what a notification was lost for. */
+/** Notifications announce new deliveries; polling finds those that are due again, and those whose notification was lost. */
 const POLL_MILLISECONDS = 5_000
-/** Backoff before a request is repeated. */
+/** Backoff before a request is retried. */
 const REPEAT_SECONDS = { first: 5, longest: 900 }
 const REPEAT_JITTER: Jitter = [0.5, 1.5]
 
@@ -58,7 +58,7 @@ export class WebhookSender {
   #unlisten: (() => Promise<void>) | undefined
   #timer: Timer | undefined
   #looking: Promise<void> | undefined
-  /** Something became due while a look was under way. */
+  /** A delivery may have become due while the due ones were being read. */
   #isDueAgain = false
   #stopped = false
 
@@ -67,14 +67,14 @@ export class WebhookSender {
     this.#logLimit = new LogLimit(options.clock)
   }
 
-  /** Looks for the first time at once. */
+  /** Starts listening and polling; the first search is at once. */
   async start(): Promise<void> {
     const wake = () => this.#look()
     this.#unlisten = await this.#options.db.listen(DELIVERIES_CHANNEL, { onNotify: wake, onReconnect: wake })
     this.#poll()
   }
 
-  /** Resolves when every request under way has ended, which takes no longer than one request may. */
+  /** Waits for the requests under way, each of which has a time limit. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#timer?.cancel()
@@ -82,7 +82,7 @@ export class WebhookSender {
     await this.settled()
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no request is under way. */
   async settled(): Promise<void> {
     while (this.#looking !== undefined || this.#sending.size > 0) {
       await Promise.all([this.#looking, ...this.#sending])
@@ -123,7 +123,7 @@ export class WebhookSender {
         if (due.length < free) return
       }
     } catch (error) {
-      this.#report(error, 'deliveries that are due were not read; the next attempt is in seconds')
+      this.#report(error, 'due deliveries could not be read; they are read again within seconds')
     }
   }
 
@@ -145,7 +145,7 @@ export class WebhookSender {
     try {
       this.#count(request, outcome, await this.#record(request, outcome))
     } catch (error) {
-      this.#report(error, 'the answer to a delivery was not recorded; it is sent again')
+      this.#report(error, 'the answer to a delivery could not be recorded; the delivery is sent again')
     }
   }
 
@@ -184,7 +184,7 @@ export class WebhookSender {
     return transactionWithRetries(this.#options.db, work)
   }
 
-  /** A store that is away is reported elsewhere. */
+  /** The unavailable store is reported elsewhere. */
   #report(error: unknown, message: string): void {
     const { log } = this.#options
     if (error instanceof StoreUnavailable) log.debug({ err: error }, message)

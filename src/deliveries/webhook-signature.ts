@@ -1,29 +1,28 @@
 /**
- * Signatures of webhooks as Standard Webhooks 1.0 has them: HMAC-SHA256 over id, time and body, with each secret that is
- * valid now. Secrets leave this file in no message.
- */
-import { createHmac } from 'node:crypto'
+ * Signatures of webhooks by Standard Webhooks 1.0: HMAC-SHA256 over id, time and body, one for each current secret. No
+ * message of this file contains a secret.
+ */ import { createHmac } from 'node:crypto'
 
-/** In bytes, as the specification has it. */
+/** In bytes, by the specification. */
 const SECRET_BYTES_MIN = 24
 const SECRET_BYTES_MAX = 64
 
 const SECRET_PREFIX = 'whsec_'
 
-/** The key in a secret such as `whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw`; undefined: it is not one. */
+/** The key in a secret such as `whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw`; undefined when the text is not a secret. */
 function keyOfSecret(secret: string): Buffer | undefined {
   if (!secret.startsWith(SECRET_PREFIX)) return undefined
   const text = secret.slice(SECRET_PREFIX.length)
   const key = Buffer.from(text, 'base64')
-  // Decoding skips what is no base64; only text that comes out the same way was it.
+  // Decoding skips characters that are not base64, so only text that encodes back to itself is base64.
   if (key.toString('base64').replace(/=+$/, '') !== text.replace(/=+$/, '')) return undefined
   return key.length >= SECRET_BYTES_MIN && key.length <= SECRET_BYTES_MAX ? key : undefined
 }
 
-/** Valid at a time: a second one while receivers change from one to the other. */
+/** Current secrets, at most: a second one while receivers change to the new one. */
 const SECRETS_MAX = 2
 
-/** The secrets in a text with blanks, commas or line breaks between them; undefined: it is something else. */
+/** The secrets in text that separates them by blanks, commas or line breaks; undefined when the text is invalid. */
 export function secretsOf(text: string): readonly string[] | undefined {
   const secrets = text.split(/[\s,]+/).filter((secret) => secret !== '')
   const areAccepted = secrets.every((secret) => keyOfSecret(secret) !== undefined)
@@ -38,7 +37,7 @@ export interface SignedMessage {
   readonly body: string
 }
 
-/** The three headers of a request: one signature for each secret, so a receiver may have either of two. */
+/** The three headers of a request, with one signature for each secret. */
 export function signatureHeaders(
   { id, timestamp, body }: SignedMessage,
   secrets: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Requests to the executor in the store: which are due, with the bytes that each repeats, and what each came to. A request
- * has an attempt number before it is sent; a result whose attempt is no longer the present one changes no delivery.
+ * Webhook requests in the store: claims due deliveries with the bytes that every attempt repeats, and records outcomes. A
+ * request has an attempt number before it is sent; the outcome of an attempt that is no longer current changes no delivery.
  */
 import { amountText } from '../ledger/amount-text.ts'
 import { writeAudit } from '../store/audit.ts'
@@ -13,7 +13,7 @@ import { accept, endAttempts, failAll, settle } from './results.ts'
 import { type DeliveryRow, lockDelivery } from './store.ts'
 import type { WebhookOutcome } from './webhook-answer.ts'
 
-/** Longer than a request takes: who has not recorded a result by then has stopped. */
+/** Longer than a request takes: a sender that has recorded no outcome by then has stopped. */
 const LEASE_SECONDS = 60
 
 export interface DueRequest {
@@ -23,10 +23,10 @@ export interface DueRequest {
   readonly body: string
 }
 
-/** What a result did: nothing when it is of an earlier attempt, unless it contradicts what is recorded. */
+/** The effect of an outcome. `outdated`: the attempt is no longer current. `contradiction`: it also contradicts the result. */
 export type Recorded = WebhookOutcome['kind'] | 'outdated' | 'contradiction'
 
-/** The payload, of columns that never change. */
+/** The body of a request, from columns that never change. */
 const PAYLOAD = objectText([
   ['type', sql`'"delivery.requested"'`],
   ['timestamp', timeText('created_at')],
@@ -47,7 +47,7 @@ const PAYLOAD = objectText([
   ],
 ])
 
-/** Takes up to `limit` deliveries that are due, each with a new attempt. */
+/** Claims up to `limit` due deliveries, each with a new attempt. */
 export async function takeDue<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
@@ -65,7 +65,7 @@ export async function takeDue<Tables>(
   return rows
 }
 
-/** @param repeatSeconds when to ask again after an unknown outcome */
+/** @param repeatSeconds the time after which a request with an unknown outcome is retried */
 export async function recordOutcome<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
@@ -120,17 +120,17 @@ async function recordUnknown<Tables>(
   return 'unknown'
 }
 
-/** Somebody else has decided, or sends again: what the answer said stays with its attempt. */
+/** Records an outcome whose attempt is no longer current: only the row of that attempt changes. */
 async function keepOutdated<Tables>(
   transaction: Transaction<Tables>,
   row: DeliveryRow,
   attempt: number,
   outcome: WebhookOutcome,
 ): Promise<'outdated' | 'contradiction'> {
-  const said = outcome.kind === 'settled' ? `SETTLED with reference ${outcome.reference}` : outcome.detail
-  const detail = `${said}; the delivery was ${row.status} by then`
+  const result = outcome.kind === 'settled' ? `SETTLED with reference ${outcome.reference}` : outcome.detail
+  const detail = `${result}; the delivery was already ${row.status}`
   const names = { settled: 'SETTLED', refused: 'REFUSED', accepted: 'ACCEPTED', unknown: 'UNKNOWN' } as const
-  // A result that was recorded for this attempt stays.
+  // A result that was recorded for this attempt is not overwritten.
   await sql`
     update delivery_attempts set outcome = ${names[outcome.kind]}, detail = ${detail},
       ended_at = greatest(started_at, date_trunc('milliseconds', clock_timestamp()))

@@ -42,25 +42,33 @@ export async function isOwnAddress<Tables>(
 }
 
 /**
- * For each address, in the same order, whether payments to it arrive at this service: a deposit address of any customer, or
- * an imported address that is still free.
+ * For each address, in the same order, whether payments to it arrive at this service: it is a deposit address of any
+ * customer, or an imported address. False for undefined.
  */
 export async function areOwnAddresses<Tables>(
   transaction: Transaction<Tables>,
-  payees: readonly Payee[],
+  payees: readonly (Payee | undefined)[],
 ): Promise<readonly boolean[]> {
-  const formsOf = ({ network, address }: Payee) => {
-    const family = CRYPTO_NETWORKS[network]
-    return storedForms(family, address).map((form) => [family, form] as const)
-  }
-  const forms = payees.flatMap(formsOf)
+  const forms = payees.flatMap((payee, index) => {
+    if (payee === undefined) return []
+    const family = CRYPTO_NETWORKS[payee.network]
+    return storedForms(family, payee.address).map((form) => ({ index, family, form }))
+  })
   if (forms.length === 0) return payees.map(() => false)
-  const { rows } = await sql<{ family: AddressFamily; address: string }>`
-    select family, address from deposit_addresses where ${isOneOf(forms)}
-    union select family, address from address_pool where ${isOneOf(forms)}
+  const { rows } = await sql<{ index: number }>`
+    select distinct index from unnest(
+      ${forms.map(({ index }) => index)}::integer[],
+      ${forms.map(({ family }) => family)}::text[],
+      ${forms.map(({ form }) => form)}::text[]
+    ) as wanted (index, family, address)
+    where exists (
+      select from deposit_addresses as own where own.family = wanted.family and own.address = wanted.address
+    ) or exists (
+      select from address_pool as own where own.family = wanted.family and own.address = wanted.address
+    )
   `.execute(transaction)
-  const own = new Set(rows.map(({ family, address }) => `${family} ${address}`))
-  return payees.map((payee) => formsOf(payee).some(([family, form]) => own.has(`${family} ${form}`)))
+  const own = new Set(rows.map(({ index }) => index))
+  return payees.map((_, index) => own.has(index))
 }
 
 /** A deposit address, with the properties that decide how deposits are handled. */
@@ -91,10 +99,10 @@ interface ReceivingRow {
 const RECEIVING_COLUMNS = sql`id, customer_id, profile_id, identity_id, crypto_network, family, address,
   conversion_target_asset, metadata`
 
-/** For each payment, in the same order, the deposit address of any customer that it arrived at. */
+/** For each payment, in the same order, the deposit address of any customer that it arrived at; undefined when it is none. */
 export async function receivingAddresses<Tables>(
   transaction: Transaction<Tables>,
-  payments: readonly { readonly network: CryptoNetwork; readonly address: string }[],
+  payments: readonly Payee[],
 ): Promise<readonly (ReceivingAddress | undefined)[]> {
   const forms = payments.map(({ network, address }) => {
     const family = CRYPTO_NETWORKS[network]
@@ -114,7 +122,7 @@ export async function receivingAddresses<Tables>(
   )
 }
 
-/** The deposit address with an id that is known to be one. */
+/** The deposit address with this id, of any customer. */
 export async function receivingAddressWithId<Tables>(
   transaction: Transaction<Tables>,
   id: string,
@@ -136,33 +144,6 @@ function receivingAddress(row: ReceivingRow): ReceivingAddress {
     conversionTargetAsset: row.conversion_target_asset,
     metadata: row.metadata,
   }
-}
-
-/** The result of `isOwnAddress` for each destination, in the same order; false for undefined. */
-export async function ownAddresses<Tables>(
-  transaction: Transaction<Tables>,
-  places: readonly ({ readonly network: CryptoNetwork; readonly address: string } | undefined)[],
-): Promise<readonly boolean[]> {
-  const forms = places.flatMap((place, index) => {
-    if (place === undefined) return []
-    const family = CRYPTO_NETWORKS[place.network]
-    return storedForms(family, place.address).map((form) => ({ index, family, form }))
-  })
-  if (forms.length === 0) return places.map(() => false)
-  const { rows } = await sql<{ index: number }>`
-    select distinct index from unnest(
-      ${forms.map(({ index }) => index)}::integer[],
-      ${forms.map(({ family }) => family)}::text[],
-      ${forms.map(({ form }) => form)}::text[]
-    ) as wanted (index, family, address)
-    where exists (
-      select from deposit_addresses as own where own.family = wanted.family and own.address = wanted.address
-    ) or exists (
-      select from address_pool as own where own.family = wanted.family and own.address = wanted.address
-    )
-  `.execute(transaction)
-  const own = new Set(rows.map(({ index }) => index))
-  return places.map((_, index) => own.has(index))
 }
 
 function isOneOf(forms: readonly (readonly [AddressFamily, string])[]): RawBuilder<boolean> {

@@ -1,6 +1,6 @@
 /**
- * Whose a payment is: by the deposit address that it arrived at, on any network of the address's family; or by its memo,
- * given as one or found in the text of the bank. It changes nothing.
+ * Finds the owner of a payment: by the deposit address that it arrived at, on any network of the address's family, or by
+ * its memo, which is reported as such or found in the bank's text. Read-only.
  */
 import { profilesWithIds } from '../accounts/profiles.ts'
 import type { CryptoNetwork } from '../contract/crypto-networks.ts'
@@ -10,7 +10,7 @@ import type { Transaction } from '../store/db.ts'
 import { memoCandidates, plainMemo } from './memo-text.ts'
 import type { PaymentTerms } from './report.ts'
 
-/** Whose a deposit is. */
+/** The owner of a deposit. */
 export interface Owner {
   readonly customerId: string
   readonly profileId: string
@@ -19,7 +19,7 @@ export interface Owner {
   readonly identityId: string | null
 }
 
-/** What a payment arrived at; at most one of the two. */
+/** The address or the fiat instructions that a payment arrived at; at most one of the two. */
 export interface Arrived {
   readonly address: ReceivingAddress | undefined
   readonly fiatInstructionsId: string | undefined
@@ -29,7 +29,7 @@ export interface Attribution extends Arrived {
   readonly owner: Owner
 }
 
-/** For each payment, in the same order, whose it is; undefined: that is not known. */
+/** The owner of each payment, in the same order; undefined when it is not known. */
 export async function attribute<Tables>(
   transaction: Transaction<Tables>,
   payments: readonly PaymentTerms[],
@@ -48,7 +48,7 @@ export async function attribute<Tables>(
   })
 }
 
-/** The owners that these profiles make, by profile. */
+/** The owner for each of these profiles, by profile id. */
 export async function ownersOf<Tables>(
   transaction: Transaction<Tables>,
   profileIds: readonly string[],
@@ -88,7 +88,7 @@ async function findArrived<Tables>(
   })
 }
 
-/** Texts that may be the memo: the one that the source read, then every one that the bank's text may hold. */
+/** Candidates for the memo in order of preference: the reported one, then all that the bank's text may contain. */
 function possibleMemos({ memoId, remittance }: PaymentTerms): readonly (readonly string[])[] {
   return [
     ...(memoId === null ? [] : [[plainMemo(memoId)]]),

@@ -1,18 +1,19 @@
 /**
- * What becomes of deposits at the moment at which they are credited: how each is handled, by rules and gates as they are
- * in this transaction, and what is posted for it. The rows of deposits are not its business.
+ * Decides how deposits are credited, by the rules and gates as this transaction sees them; makes the postings of a credit
+ * and the orchestration that it starts, and selects those that this transaction completes. It writes nothing.
  */
-
 import { newId } from '../base/ids.ts'
 import { readGates } from '../controls/gates.ts'
 import { NO_CONVERSION } from '../deposit-instructions/deposit-addresses.ts'
 import type { BalanceKey } from '../ledger/ledger.ts'
 import type { LedgerAccount, MinorUnits, Posting } from '../ledger/posting.ts'
+import { type Completion, completable } from '../orchestrations/at-once.ts'
+import type { ConvertSettings } from '../orchestrations/convert.ts'
+import { networksOf } from '../orchestrations/model.ts'
 import type { NewOrchestration } from '../orchestrations/start.ts'
 import { lockRulesOfInstructions, lockRulesOfProfiles, type ProfileRules } from '../rules/matching.ts'
-import type { RuleDestination } from '../rules/model.ts'
 import type { Transaction } from '../store/db.ts'
-import type { Arrived, Owner } from './attribution.ts'
+import { type Arrived, type Owner, ownersOf } from './attribution.ts'
 import type { Disposition } from './dispositions.ts'
 import { type Match, type MatchSettings, match, type Wanted } from './match.ts'
 
@@ -25,9 +26,9 @@ export interface Creditable {
   readonly occurredAt: string
   readonly owner: Owner
   readonly arrived: Arrived
-  /** False: the operator assigned it without them. */
+  /** False: the operator assigned it without running rules. */
   readonly runsRules: boolean
-  /** Its money goes to `held`, and rules are not looked at. */
+  /** Its money goes to `held`, and no rule is read. */
   readonly isHeldBack: boolean
 }
 
@@ -35,13 +36,13 @@ export interface Creditable {
 export interface Credit {
   readonly disposition: Disposition
   readonly bucket: 'available' | 'in_transit' | 'held'
-  /** The rule that it was for, whether or not that applies. */
+  /** The rule that was found for it, also when that rule does not apply. */
   readonly ruleId: string | null
   readonly orchestrationId: string | null
   readonly wanted: Wanted | undefined
 }
 
-/** For each deposit, in the same order; rules that were looked at stay as they are until the transaction ends. */
+/** Returns the credit of each deposit, in the same order. The rules that were read stay locked until the transaction ends. */
 export async function decideCredits<Tables>(
   transaction: Transaction<Tables>,
   deposits: readonly Creditable[],
@@ -59,7 +60,7 @@ export async function decideCredits<Tables>(
       profileId: deposit.owner.profileId,
       assets: [...new Set([deposit.asset, wanted.destinationAsset])],
       ...(deposit.asset === wanted.destinationAsset ? {} : { pair: [deposit.asset, wanted.destinationAsset] as const }),
-      networks: [deposit.network, ...networksOf(wanted.destination)],
+      networks: [deposit.network, ...('crypto' in wanted.destination ? [wanted.destination.crypto.network] : [])],
       isDelivery: false,
     })),
   )
@@ -82,7 +83,7 @@ export async function decideCredits<Tables>(
   })
 }
 
-/** A deposit with how it is credited, and where its money is taken from. */
+/** A deposit, how it is credited, and the bucket that is debited. */
 export interface CreditPosting {
   readonly deposit: Creditable
   readonly credit: Credit
@@ -90,8 +91,8 @@ export interface CreditPosting {
 }
 
 /**
- * The postings of these credits. What becomes available repays what its profile owes in the same asset; what is reserved
- * or held does not. Pure.
+ * The postings of these credits. An amount that becomes available first repays what its profile owes in the same asset; a
+ * reserved or held amount does not.
  */
 export function creditPostings(
   credits: readonly CreditPosting[],
@@ -102,7 +103,7 @@ export function creditPostings(
     const { depositId: groupId, asset, amount, occurredAt: effectiveAt, owner } = deposit
     const { profileId } = owner
     const debit: LedgerAccount = from === 'held' ? { bucket: 'held', profileId } : { bucket: from }
-    // Money that was here before comes from outside no more.
+    // Only money that enters the service has the time of its payment; money that moves inside has the time of the posting.
     const since = from === 'external' ? { effectiveAt } : {}
     const credited: Posting = { asset, amount, debit, credit: { bucket: credit.bucket, profileId }, groupId, ...since }
     if (credit.bucket !== 'available') return [credited]
@@ -145,10 +146,6 @@ function creditedOnly(disposition: Disposition, ruleId: string | null): Credit {
   return { disposition, bucket: 'available', ruleId, orchestrationId: null, wanted: undefined }
 }
 
-function networksOf(destination: RuleDestination): readonly string[] {
-  return 'crypto' in destination ? [destination.crypto.network] : []
-}
-
 async function findMatches<Tables>(
   transaction: Transaction<Tables>,
   deposits: readonly Creditable[],
@@ -159,7 +156,7 @@ async function findMatches<Tables>(
     ...new Set(deposits.flatMap((deposit) => instructionsOf(deposit) ?? [])),
   ])
   const ownOf = (deposit: Creditable) => own.get(instructionsOf(deposit) ?? '')
-  // A rule or a target asset of its own comes first, whatever it says.
+  // Rules of the profile are read only for deposits whose address or memo has neither a rule nor a target asset.
   const others = deposits.filter((deposit) => {
     const target = deposit.arrived.address?.conversionTargetAsset ?? NO_CONVERSION
     return target === NO_CONVERSION && ownOf(deposit) === undefined
@@ -186,5 +183,38 @@ async function findMatches<Tables>(
       }
       return [deposit, match({ profileId: owner.profileId, asset, amount, network }, candidates, settings)]
     }),
+  )
+}
+
+/**
+ * The orchestrations that can be completed by the transaction that credits these deposits, under the conditions of
+ * `orchestrations/at-once`.
+ *
+ * @param settings undefined: none, all are left to a worker
+ */
+export async function completionsOf<Tables>(
+  transaction: Transaction<Tables>,
+  credited: readonly { readonly deposit: Creditable; readonly credit: Credit }[],
+  settings: ConvertSettings | undefined,
+): Promise<readonly Completion[]> {
+  if (settings === undefined) return []
+  const starts = credited.flatMap(({ deposit, credit }) => {
+    const start = orchestrationOf(deposit, credit)
+    if (start === undefined || !('profile' in start.destination)) return []
+    // The gates were read for the network that the deposit arrived on; its address may be of another one of the family.
+    const isOpen = networksOf(start.source, start.destination).every((network) => network === deposit.network)
+    return isOpen ? [{ ...start, profile: start.destination.profile.profile_id }] : []
+  })
+  const others = starts.filter(({ profile, profileId }) => profile !== profileId)
+  const owners = await ownersOf(
+    transaction,
+    others.map(({ profile }) => profile),
+  )
+  return completable(
+    starts.map(({ profile, ...start }) => ({
+      ...start,
+      destinationAccountId: profile === start.profileId ? start.accountId : (owners.get(profile)?.accountId ?? null),
+    })),
+    settings,
   )
 }

@@ -1,4 +1,4 @@
-/** What is known of payments that are reported: their deposits, found by the report's own name or by the payment itself. */
+/** Finds and locks the deposits of reported payments, by the source's name for the payment or by the payment's identity. */
 import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import { unnested } from '../store/unnested.ts'
@@ -9,20 +9,20 @@ export type DepositRow = DepositsTable
 
 export interface Known {
   readonly deposit: DepositRow
-  /** The payment that is reported is another deposit than the one that this report's name stands for. */
+  /** The source's name for the payment and the payment's identity belong to two different deposits. */
   readonly isTorn: boolean
 }
 
 /**
- * For each report, in the same order, the deposit that it is about, locked until the transaction ends; undefined: there
- * is none yet. Rows are locked in the order of their ids.
+ * The deposit of each report, in the same order, locked until the transaction ends; undefined when there is none yet. Rows
+ * are locked in the order of their ids.
  */
 export async function lockKnown<Tables>(
   transaction: Transaction<Tables>,
   reports: readonly Report[],
 ): Promise<readonly (Known | undefined)[]> {
-  // What names a payment never changes, so it may be read before the rows are locked. The limits, one row each anyway, keep
-  // the planner from reading all deposits, which seems cheaper to it while there are few in its statistics.
+  // The identity of a payment never changes, so it may be read before the rows are locked. Each limit 1 changes no result;
+  // without it the planner scans all deposits while its statistics count only a few.
   const { rows } = await sql<{ readonly sighted_id: string | null; readonly payment_id: string | null }>`
     select sighted.deposit_id as sighted_id, coalesce(mined.id, banked.id) as payment_id
     from ${unnested(reports, [
@@ -75,7 +75,7 @@ export async function lockDeposits<Tables>(
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-/** The terms of the payment that a deposit is. */
+/** The terms of a deposit's payment. */
 export function termsOf(row: DepositRow): PaymentTerms {
   return {
     asset: row.asset,

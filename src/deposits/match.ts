@@ -1,7 +1,7 @@
 /**
- * Which rule a deposit is for, and whether anything keeps it from being converted: a rule of its own address or memo,
- * then what its address is converted into, then rules about the profile, the oldest first. Pure: what there is to choose
- * from is handed in, as it is when the deposit is credited.
+ * Selects the conversion of a deposit: the rule of its address or memo, else the target asset of its address, else the
+ * oldest active rule of its profile; and checks that the deposit can be converted. The candidates are read by the caller
+ * in the transaction that credits the deposit.
  */
 import { type Conversions, isConvertible } from '../contract/assets.ts'
 import type { CryptoNetwork } from '../contract/crypto-networks.ts'
@@ -18,7 +18,7 @@ export interface Arrival {
   readonly network: string
 }
 
-/** The deposit address that it arrived at. */
+/** The deposit address that a deposit arrived at. */
 export interface ArrivalAddress {
   readonly id: string
   readonly address: string
@@ -27,12 +27,12 @@ export interface ArrivalAddress {
 }
 
 export interface Candidates {
-  /** The rule that the address or the memo was made for, whatever its status. */
+  /** The rule that the address or the memo was created for, in any status. */
   readonly own: CandidateRule | undefined
   readonly address: ArrivalAddress | undefined
-  /** The oldest ACTIVE rule about the profile and this asset. */
+  /** The oldest ACTIVE rule whose source is the profile and this asset. */
   readonly ofProfile: CandidateRule | undefined
-  /** Whether there is a rule about the profile and this asset that waits or is deleted. */
+  /** Whether a rule of the profile and this asset is PENDING or DELETED. */
   readonly hasInactiveOfProfile: boolean
 }
 
@@ -42,9 +42,9 @@ export interface MatchSettings {
   minimumOf(asset: string): MinorUnits | undefined
 }
 
-/** What is to be started with a deposit. */
+/** The orchestration to start with a deposit. */
 export interface Wanted {
-  /** Null: the address asks for it, not a rule. */
+  /** Null: the target asset of the address, not a rule. */
   readonly ruleId: string | null
   readonly identityId: string | null
   readonly destinationAsset: string
@@ -77,7 +77,7 @@ function findWanted({ profileId, asset, network }: Arrival, candidates: Candidat
     return disposition === undefined ? matched(own) : { kind: 'credited', disposition, ruleId: own.id }
   }
   if (address !== undefined && address.conversionTargetAsset !== NO_CONVERSION) {
-    // What arrives as the asset that is asked for is there already; rules about the profile come after the address.
+    // A deposit of the target asset needs no conversion, and the target asset takes precedence over rules of the profile.
     if (address.conversionTargetAsset === asset) return { kind: 'credited', disposition: 'NO_RULE', ruleId: null }
     const source = { crypto: { address_id: address.id, address: address.address, network: address.network } }
     const destination = { profile: { profile_id: profileId } }
@@ -92,7 +92,7 @@ function matched({ id, identityId, destinationAsset, source, destination }: Cand
   return { kind: 'matched', wanted: { ruleId: id, identityId, destinationAsset, source, destination } }
 }
 
-/** Why the rule of an address or memo does not convert what arrived there. */
+/** Why the rule of an address or memo does not apply to this deposit; undefined when it applies. */
 function mismatchOf({ status, source, sourceAsset }: CandidateRule, asset: string, network: string) {
   if (status !== 'ACTIVE') return 'RULE_NOT_ACTIVE'
   const wanted = 'crypto' in source ? source.crypto.network : 'fiat' in source ? source.fiat.network : network

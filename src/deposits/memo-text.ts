@@ -1,18 +1,17 @@
 /**
- * Memos inside the free text of a bank: banks change case, break lines and add blanks and punctuation, so only letters
- * and digits count. Every place of the text where a memo could stand is a candidate; the store knows which are memos.
- * Pure.
+ * Finds possible memos in the free text of a bank transfer. Banks change case, break lines and add blanks and punctuation,
+ * so only letters and digits are compared. The caller looks up which candidates are memos.
  */
 import { MEMO_LENGTH, MEMO_LETTERS } from '../deposit-instructions/fiat-instructions.ts'
 
 const NO_MEMO_LETTER = new RegExp(`[^${MEMO_LETTERS}]`)
 
-/** Upper case, letters and digits alone. */
+/** The text in upper case, reduced to letters and digits. */
 export function plainMemo(text: string): string {
   return text.toUpperCase().replaceAll(/[^0-9A-Z]/g, '')
 }
 
-/** The texts that could be memos, each once. */
+/** All parts of the text that have the length and the letters of a memo, each once. */
 export function memoCandidates(text: string): readonly string[] {
   const plain = plainMemo(text)
   const candidates = new Set<string>()

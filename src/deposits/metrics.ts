@@ -1,4 +1,4 @@
-/** What an operator watches of deposits: what became of them, how long the oldest waits, and how many are unattributed. */
+/** Metrics of deposits: reported results, conflicts, the age of the oldest pending one, the number of unattributed ones. */
 import { Counter, Gauge, type MetricsRegistry } from '../base/metrics.ts'
 import { type Db, StatementFailed, StoreUnavailable } from '../store/db.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'
@@ -9,7 +9,7 @@ export interface DepositMetrics {
   readonly conflicts: Counter
 }
 
-/** So that a look costs the same however many there are. */
+/** Counting stops here, which bounds the cost of a scrape. */
 const COUNTED_MAX = 10_000
 
 export function createDepositMetrics(registry: MetricsRegistry, db: Db): DepositMetrics {
@@ -44,19 +44,19 @@ export function createDepositMetrics(registry: MetricsRegistry, db: Db): Deposit
   )
   const deposits = new Counter({
     name: 'tidegate_deposits_total',
-    help: 'Deposits that reports on this node brought to a status, by how they are handled; none: they are not credited',
+    help: 'Deposits that reports on this node created or changed, by status and disposition; none: not credited',
     labelNames: ['status', 'disposition'],
     registers: [registry],
   })
   const conflicts = new Counter({
     name: 'tidegate_deposit_conflicts_total',
-    help: 'Reports of a payment that is known with other terms, or that was credited and is reported as FAILED',
+    help: 'Reports that contradict the known terms of their payment, or report a credited payment as FAILED',
     registers: [registry],
   })
   return { deposits, conflicts }
 }
 
-/** Nothing while the store is unavailable (which other metrics report) or has no tables yet. */
+/** Undefined while the store is unavailable (which other metrics report) or has no tables yet. */
 async function readValue(db: Db, query: RawBuilder<number>): Promise<number | undefined> {
   if (!db.available) return undefined
   try {

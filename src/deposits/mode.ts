@@ -1,14 +1,14 @@
 /**
- * Whether the deposits of a store are real or for testing, as its first deposit decided: the store is never served with
- * the other value of `rest.sandbox` afterwards, because deposits for testing are not backed by money, and deliveries of a
- * service for testing are settled without a payment.
+ * Whether a store has real or sandbox deposits. The first deposit decides; from then on the service does not start on this
+ * store with the other value of `rest.sandbox`, because sandbox deposits are not backed by money, and a sandbox settles
+ * deliveries without a payment.
  */
 import type { Db, Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 
 export type DepositMode = 'real' | 'sandbox'
 
-/** Keeps the mode of the first deposit, in the transaction that records it. */
+/** Stores the mode with the first deposit, in the same transaction; later calls change nothing. */
 export async function keepDepositMode<Tables>(transaction: Transaction<Tables>, isSandbox: boolean): Promise<void> {
   await sql`insert into deposit_mode (id, is_sandbox) values (1, ${isSandbox}) on conflict do nothing`.execute(
     transaction,

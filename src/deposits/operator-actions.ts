@@ -1,7 +1,7 @@
 /**
- * What the operator does with one deposit: holds, releases, rejects or reverses it, or assigns it to a profile. Each is a
- * step of `transitions` on the locked row, with its postings, its entry of the customer's statement and one audit row in
- * the caller's transaction. Asking for a state that is there changes nothing.
+ * The operator's actions on one deposit: hold, release, reject, reverse and assign. Each is a step of `transitions` on the
+ * locked row, with its postings, the customer's transfer and one audit row in the caller's transaction. An action whose
+ * state the deposit already has changes nothing.
  */
 import { ACTOR } from '../auth/operator-calls.ts'
 import { receivingAddressWithId } from '../deposit-instructions/address-owner.ts'
@@ -24,7 +24,7 @@ import type { DepositsTable, DepositTables } from './tables.ts'
 import { shownSecondaryStatus, transferOf } from './transfer-entries.ts'
 import { actionEffect, type DepositAction, type DepositSecondaryStatus, isHeldBack, stateName } from './transitions.ts'
 
-/** Keeps the money from its profile: when it is credited, or, while it is still there, at once. */
+/** Holds the money: a credited deposit's at once, while it is still available; a pending one's when it is credited. */
 export async function holdDeposit<Tables>(transaction: Transaction<Tables>, id: string): Promise<void> {
   const deposit = await lockDeposit(transaction, id)
   const step = stepOf('hold', deposit)
@@ -34,7 +34,7 @@ export async function holdDeposit<Tables>(transaction: Transaction<Tables>, id: 
   if (deposit.status === 'COMPLETED') await takeFromAvailable(transaction, deposit, 'held')
 }
 
-/** Gives held money to its profile. One that was held before it was credited is handled as if it were credited now. */
+/** Gives held money to its profile. The rules of a deposit that was held before it was credited run now. */
 export async function releaseDeposit<Tables>(
   transaction: Transaction<Tables>,
   id: string,
@@ -50,7 +50,7 @@ export async function releaseDeposit<Tables>(
     return
   }
   const creditable = await creditableOf(transaction, deposit, owner, {
-    // Rules act once: what they did with a deposit that was held later stays as it is.
+    // Rules run once: a deposit that was held after it was credited keeps its disposition.
     runsRules: deposit.disposition === 'HELD' && !deposit.skips_rules,
     isHeldBack: false,
   })
@@ -65,7 +65,7 @@ export async function releaseDeposit<Tables>(
   await start(transaction, creditable, credit, settings, () => Promise.resolve())
 }
 
-/** Keeps held money for good: it can only be returned or reversed. */
+/** Rejects a held deposit: from then on it can only be returned or reversed. */
 export async function rejectDeposit<Tables>(
   transaction: Transaction<Tables>,
   id: string,
@@ -79,8 +79,8 @@ export async function rejectDeposit<Tables>(
 }
 
 /**
- * Takes a deposit back, as its bank has done: what its profile no longer has, it owes. An orchestration that has not
- * converted it ends.
+ * Reverses a deposit that its bank has taken back. The profile owes what it no longer has available. An orchestration that
+ * has not converted the deposit fails.
  */
 export async function reverseDeposit<Tables>(
   transaction: Transaction<Tables>,
@@ -95,7 +95,7 @@ export async function reverseDeposit<Tables>(
   await takeBack(transaction, deposit)
 }
 
-/** Gives an unattributed deposit to a profile; rules are looked at only with `runsRules`. */
+/** Assigns an unattributed deposit to a profile; rules run only with `runsRules`. */
 export async function assignDeposit<Tables>(
   transaction: Transaction<Tables>,
   id: string,
@@ -145,18 +145,18 @@ export async function lockDeposit<Tables>(transaction: Transaction<Tables>, id: 
   return (await lockDeposits(transaction, [id])).get(id) ?? noDeposit()
 }
 
-/** The next secondary status; undefined: it is there already. 409 where no step leads to it. */
+/** The next secondary status; undefined when the deposit already has it; 409 when the action is not possible. */
 export function stepOf(
   action: DepositAction,
   deposit: DepositRow,
 ): { readonly next: DepositSecondaryStatus | null } | undefined {
   const effect = actionEffect(action, { status: deposit.status, secondary: deposit.secondary_status })
-  if (effect.kind === 'impossible') throw invalidState(deposit, `there is no ${action} for it`)
+  if (effect.kind === 'impossible') throw invalidState(deposit, `${action} is not possible`)
   return effect.kind === 'unchanged' ? undefined : { next: effect.secondary }
 }
 
 /**
- * Moves the money of a credited deposit out of `available` of its profile; 409 when it is not there any more, or the
+ * Moves the money of a credited deposit out of `available` of its profile; 409 when it is no longer available, or when the
  * deposit has no profile.
  */
 export async function takeFromAvailable<Tables>(
@@ -170,13 +170,13 @@ export async function takeFromAvailable<Tables>(
   await refuseOrchestrated(transaction, deposit)
   const balances = await lockBalances(transaction, [{ profileId, asset }])
   if (balances({ profileId, asset }).available < amount) {
-    throw invalidState(deposit, 'its money is not in the balance of its profile any more')
+    throw invalidState(deposit, 'its money is no longer available to its profile')
   }
   const debit = { bucket: 'available', profileId } as const
   await post(transaction, [{ asset, amount, debit, credit: { bucket, profileId }, groupId }])
 }
 
-/** Sets the secondary status, and shows it in the customer's statement. */
+/** Sets the secondary status of the deposit and of the customer's transfer. */
 export async function setSecondary<Tables>(
   transaction: Transaction<Tables>,
   deposit: DepositRow,
@@ -194,7 +194,7 @@ function stateOf({ status, secondary_status: secondary }: DepositRow): string {
 }
 
 function invalidState(deposit: DepositRow, detail: string, current = stateOf(deposit)): Problem {
-  return new Problem('invalid_state', `a deposit that is ${current}: ${detail}`, { meta: { current } })
+  return new Problem('invalid_state', `the deposit is ${current}: ${detail}`, { meta: { current } })
 }
 
 async function update<Tables>(
@@ -249,7 +249,7 @@ async function applyCredit<Tables>(transaction: Transaction<Tables>, credit: Cre
   )
 }
 
-/** @param show writes what the customer sees first, with the time of its clock */
+/** @param show writes the customer's transfer, before the orchestration; receives the creation time of both */
 async function start<Tables>(
   transaction: Transaction<Tables>,
   creditable: Creditable,
@@ -271,7 +271,7 @@ async function creationTime<Tables>(transaction: Transaction<Tables>, { customer
   return (await nextCreationTimes(transaction, [customerId])).get(customerId) as string
 }
 
-/** The money of an orchestrated deposit is with the orchestration, unless that has failed and put it back. */
+/** 409 while an orchestration that has not failed has the money of the deposit. */
 async function refuseOrchestrated<Tables>(transaction: Transaction<Tables>, deposit: DepositRow): Promise<void> {
   if (deposit.orchestration_id === null) return
   const { rows } = await sql<{ readonly status: string }>`
@@ -280,7 +280,7 @@ async function refuseOrchestrated<Tables>(transaction: Transaction<Tables>, depo
   if (rows[0]?.status !== 'FAILED') throw invalidState(deposit, 'its orchestration has the money')
 }
 
-/** Posts the reversal. */
+/** Posts the reversal: out of `unattributed` or `held`, or out of `available`, and the rest as owed by the profile. */
 async function takeBack<Tables>(transaction: Transaction<Tables>, deposit: DepositRow): Promise<void> {
   const { id: groupId, profile_id: profileId, asset, secondary_status } = deposit
   const amount = BigInt(deposit.amount)

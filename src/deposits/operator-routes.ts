@@ -1,6 +1,6 @@
 /**
- * The operator's calls about deposits: what custody and banks report, what there is, and what becomes of one. Whether the
- * caller is the operator has been checked before.
+ * The operator's calls for deposits: reports from custody and banks, lists, one deposit with its trace, and the actions on
+ * it. The operator guard runs before them.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Static, TSchema } from 'typebox'
@@ -34,21 +34,21 @@ import { traceDeposit } from './trace.ts'
 export interface DepositOperatorRoutesOptions {
   readonly db: Db
   readonly reporter: DepositReporter
-  /** What is in force now. */
+  /** The current settings. */
   settings(): DepositSettings
 }
 
-/** Of no record. */
+/** The id of no record. */
 const NIL_ID = '00000000-0000-0000-0000-000000000000'
 
 interface ById {
   readonly Params: { readonly id: string }
 }
 
-/** Declares the routes below whatever prefix `app` has. */
+/** Declares the routes, relative to the prefix of `app`. */
 export function registerDepositOperatorRoutes(app: FastifyInstance, options: DepositOperatorRoutesOptions): void {
   const { db } = options
-  // Its body is judged by the handler, because each report of a batch is judged by itself.
+  // The handler validates the body, because each report of a batch is accepted or rejected on its own.
   app.post('/deposits', (request) => report(request, options))
   app.get<{ Querystring: Static<typeof DepositsQuery> }>(
     '/deposits',
@@ -61,7 +61,7 @@ export function registerDepositOperatorRoutes(app: FastifyInstance, options: Dep
   registerActions(app, options)
 }
 
-/** What the operator does with one deposit; each answers with the deposit as it is then. */
+/** The operator's actions on one deposit; each returns the deposit after the action. */
 function registerActions(app: FastifyInstance, { db, settings }: DepositOperatorRoutesOptions): void {
   const act = async (text: string, work: (transaction: Transaction<DepositTables>, id: string) => Promise<void>) => {
     const id = idOf(text)
@@ -98,7 +98,7 @@ function registerActions(app: FastifyInstance, { db, settings }: DepositOperator
   )
 }
 
-/** What is no id names no profile. */
+/** Text that is not an id becomes the id of no profile, so that the answer is 404. */
 function profileIdOf(text: string): string {
   return isUuid(text) ? text.toLowerCase() : NIL_ID
 }
@@ -122,7 +122,7 @@ async function report(request: FastifyRequest, options: DepositOperatorRoutesOpt
   }
 }
 
-/** The report; 400 names the first rule that each of its fields breaks. */
+/** The report; 400 with one fault for each invalid field. */
 function readOne(request: FastifyRequest, body: unknown, { settings }: DepositOperatorRoutesOptions): Report {
   refuseInvalid(request, DepositReport, body)
   const read = readReport(body as DepositReportBody, settings().conversions.assets)
@@ -146,13 +146,13 @@ function refuseInvalid(request: FastifyRequest, schema: TSchema, value: unknown)
   throw invalidRequest(validationErrors(errors, 'body'))
 }
 
-/** Of one report: its deposit, or its problem thrown. */
+/** The answer to a single report: its deposit; throws its problem. */
 function documentOf(result: ReportResult): object {
   if ('deposit' in result) return result.deposit
   throw 'problem' in result ? result.problem : result.error
 }
 
-/** Of a report in a batch. */
+/** The answer to a report of a batch: its deposit or its problem. */
 function resultDocument(result: ReportResult, { id }: FastifyRequest): object {
   if ('deposit' in result) return result
   const problem = 'problem' in result ? result.problem : problemOfError(result.error)
@@ -160,7 +160,6 @@ function resultDocument(result: ReportResult, { id }: FastifyRequest): object {
 }
 
 function problemOfError(error: unknown): Problem {
-  if (error instanceof StoreUnavailable)
-    return new Problem('unavailable', 'the store cannot be reached: report it again')
+  if (error instanceof StoreUnavailable) return new Problem('unavailable', 'the store is unavailable; report it again')
   return new Problem('internal', 'an error on our side; quote request_id')
 }

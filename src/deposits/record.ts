@@ -1,9 +1,9 @@
 /**
- * Records reports of different payments in one transaction: what they make of deposits, what is posted, what starts, and
- * what is kept of it. A payment is credited once: whoever reports it, its deposit is locked or made by the unique indexes,
- * and only the step to COMPLETED posts anything.
+ * Records reports of different payments in one transaction: deposits and sightings, postings, transfers, orchestrations
+ * and audit rows. A payment is credited once, however many sources report it: its deposit is locked, or created under a
+ * unique index, and only its transition to COMPLETED posts anything.
  *
- * Locks are taken in one order: deposits that are known, new ones, rules, balances, customers' clocks.
+ * Lock order: known deposits, rules, new deposits, balances, customers' clocks.
  */
 import { newId } from '../base/ids.ts'
 import { type BalanceKey, lockBalances, post } from '../ledger/ledger.ts'
@@ -22,11 +22,12 @@ import { nextCreationTimes } from '../store/creation-time.ts'
 import type { Transaction } from '../store/db.ts'
 import { changeTransfers, insertTransfers } from '../transfers/store.ts'
 import { type Arrived, attribute, type Owner, ownersOf } from './attribution.ts'
-import { completionsOf } from './completions.ts'
+
 import {
   type Credit,
   type Creditable,
   type CreditPosting,
+  completionsOf,
   creditPostings,
   decideCredits,
   orchestrationOf,
@@ -45,31 +46,32 @@ export interface DepositSettings extends MatchSettings {
   readonly start: StartSettings
 }
 
-/** What a report did. */
+/** The result of one report. */
 export type Outcome =
   | {
       readonly kind: 'created' | 'changed' | 'known'
       readonly depositId: string
-      /** Its orchestration is completed already. */
+      /** Whether its orchestration was completed in the same transaction. */
       readonly isCompleted: boolean
     }
   | { readonly kind: 'conflict'; readonly depositId: string; readonly fields: readonly string[] }
 
-/** A report with what it does to its deposit. */
+/** A report and its effect on the deposit. */
 interface Step {
   readonly report: Report
   /** Undefined: the report is the first of its payment. */
   readonly known: DepositRow | undefined
   readonly depositId: string
   readonly effect: 'create' | ReportEffect
+  /** The members that conflict with the known payment; empty without a conflict. */
   readonly fields: readonly string[]
 }
 
-/** A step with whose the deposit is, and how it is credited by it. */
+/** A step with the owner of the deposit and the credit that the step makes. */
 interface Move extends Step {
   readonly owner: Owner | undefined
   readonly arrived: Arrived
-  /** Of a deposit of a known profile that becomes COMPLETED. */
+  /** Set when the deposit has a profile and becomes COMPLETED. */
   readonly creditable: Creditable | undefined
   readonly credit: Credit | undefined
 }
@@ -84,7 +86,7 @@ const ACTIONS = {
 } as const
 
 /**
- * One outcome for each report, in the same order.
+ * Returns one outcome for each report, in the same order.
  *
  * @param reports of different payments and with different names
  * @param convert how orchestrations are completed at once; undefined: they are left to a worker
@@ -164,7 +166,7 @@ async function movesOf<Tables>(
   })
 }
 
-/** What a deposit that has an owner arrived at: nothing when the operator assigned it. */
+/** The address or memo that a deposit with an owner arrived at; neither when the operator assigned it. */
 function arrivedOf(known: DepositRow, attribution: Arrived | undefined): Arrived {
   const { address } = attribution ?? NOWHERE
   return {
@@ -221,7 +223,7 @@ function newDepositOf({ depositId, report, owner, arrived, credit }: Move): NewD
   }
 }
 
-/** What a report changes of its deposit; undefined: it is as it was. */
+/** The change that a report makes to its deposit; undefined when there is none. */
 function changeOf(move: Move): DepositChange | undefined {
   const { known, report, effect, owner, arrived, credit } = move
   if (known === undefined) return undefined
@@ -254,7 +256,7 @@ function mostConfirmations(known: DepositRow | undefined, { confirmations }: Rep
   return Math.max(before, confirmations)
 }
 
-/** Of these moves, those that credit a profile. */
+/** The credits of the moves that credit a profile. */
 function creditedOf(moves: readonly Move[]): readonly CreditPosting[] {
   return moves.flatMap(({ creditable: deposit, credit }) =>
     deposit === undefined || credit === undefined ? [] : [{ deposit, credit, from: 'external' as const }],
@@ -285,7 +287,7 @@ async function postCredits<Tables>(
   await post(transaction, [...postings, ...conversions, ...unknown], balances)
 }
 
-/** The entries of the customers' statements, and the orchestrations. */
+/** Writes the customers' transfers, and starts or completes the orchestrations. */
 async function showAndStart<Tables>(
   transaction: Transaction<Tables>,
   moves: readonly Move[],

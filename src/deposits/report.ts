@@ -1,6 +1,6 @@
 /**
- * Reports of deposits: from what a source sent to the terms of a payment in their one form, or to what is wrong with
- * them. Pure: the configured assets are handed in.
+ * Parses reports of deposits into the terms of a payment, each in one canonical form, or into the list of faults; and
+ * compares the terms of two reports of one payment.
  */
 import { type Asset, isFiat } from '../contract/assets.ts'
 import { CRYPTO_NETWORKS, type CryptoNetwork, networkNamed } from '../contract/crypto-networks.ts'
@@ -20,7 +20,7 @@ export interface PaymentTerms {
   readonly amount: MinorUnits
   /** A crypto network, or a fiat network. */
   readonly network: string
-  /** In the form in which addresses are given out. */
+  /** In the form in which the service issues addresses. */
   readonly address: string | null
   readonly txHash: string | null
   readonly txIndex: number | null
@@ -45,12 +45,12 @@ const NO_FIAT = { memoId: null, remittance: null, bankReference: null, sender: n
 
 type Faults = readonly [FieldError, ...FieldError[]]
 
-/** The report, or every rule that it breaks, each with its place in the body. */
+/** The report, or its faults, each with a pointer into the body. */
 export function readReport(body: DepositReportBody, assets: readonly Asset[]): Report | Faults {
   const faults: FieldError[] = []
   const asset = assets.find(({ symbol }) => symbol === body.asset)
   if (asset === undefined) {
-    faults.push({ pointer: '/asset', detail: `is none of ${assets.map(({ symbol }) => symbol).join(', ')}` })
+    faults.push({ pointer: '/asset', detail: `must be one of ${assets.map(({ symbol }) => symbol).join(', ')}` })
   }
   const amount = asset === undefined ? 0n : parseAmount(body.amount, asset.decimals)
   if (typeof amount === 'string') faults.push({ pointer: '/amount', detail: amount })
@@ -75,13 +75,13 @@ export function isReport(read: Report | Faults): read is Report {
   return !Array.isArray(read)
 }
 
-/** What names the payment over all sources; undefined: only its source's own name does. */
+/** The identity of the payment across all sources; undefined when only the source's own name identifies it. */
 export function paymentKey({ network, txHash, txIndex, bankReference }: PaymentTerms): string | undefined {
   if (txHash !== null) return JSON.stringify([network, txHash, txIndex])
   return bankReference === null ? undefined : JSON.stringify([network, bankReference])
 }
 
-/** Names of the members in which a report differs from what is known of its payment. */
+/** Names of the members in which a report contradicts the known terms of its payment. */
 export function differingFields(known: PaymentTerms, report: PaymentTerms): readonly string[] {
   const fields: string[] = []
   if (known.asset !== report.asset) fields.push('asset')
@@ -91,7 +91,7 @@ export function differingFields(known: PaymentTerms, report: PaymentTerms): read
   if (known.address !== report.address) fields.push('crypto.address')
   if (known.txHash !== report.txHash) fields.push('crypto.tx_hash')
   if (known.txIndex !== report.txIndex) fields.push('crypto.tx_index')
-  // Sources know more or less of a payment at a bank; only what both name can differ.
+  // Sources may leave out details of a fiat payment; only members that both have can contradict each other.
   const areDifferent = (left: string | null, right: string | null) => left !== null && right !== null && left !== right
   if (areDifferent(known.memoId && plainMemo(known.memoId), report.memoId && plainMemo(report.memoId))) {
     fields.push('fiat.memo_id')
@@ -102,7 +102,7 @@ export function differingFields(known: PaymentTerms, report: PaymentTerms): read
 
 type Way = Omit<PaymentTerms, 'asset' | 'amount'>
 
-/** By what the payment came; undefined when a fault was added. */
+/** The members of the crypto or fiat network; undefined when the body does not have exactly one of the two. */
 function readWay({ crypto, fiat }: DepositReportBody, asset: Asset | undefined, faults: FieldError[]): Way | undefined {
   if ((crypto === undefined) === (fiat === undefined)) {
     faults.push({ pointer: '', detail: 'must have exactly one of crypto, fiat' })
@@ -117,7 +117,7 @@ function readWay({ crypto, fiat }: DepositReportBody, asset: Asset | undefined, 
     sender = null,
   } = fiat as NonNullable<typeof fiat>
   if (asset !== undefined && !isFiat(asset)) {
-    faults.push({ pointer: '/fiat/network', detail: `does not carry ${asset.symbol}, which is no money at a bank` })
+    faults.push({ pointer: '/fiat/network', detail: `does not carry ${asset.symbol}, which is not a fiat asset` })
   }
   return { network, ...NO_CRYPTO, memoId: memo_id, remittance, bankReference: bank_reference, sender }
 }

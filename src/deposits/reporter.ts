@@ -1,9 +1,9 @@
 /**
- * Commits reports together: those that arrive within GROUP_MILLISECONDS_MAX, or while earlier ones are being committed,
- * share a transaction, because the row of a customer's clock is the same for all of its deposits. What can be converted
- * without waiting is converted in it too. Each report has its own result. When a group fails, its reports are recorded one
- * by one and every conversion is left to the worker, so that one that cannot be stored, or converted, does not keep back
- * the others. The number of reports that wait is bounded.
+ * Group commit of reports: those that arrive within GROUP_MILLISECONDS_MAX, or while earlier ones are being committed,
+ * share a transaction, because all deposits of a customer lock the row of its clock. Conversions that wait for nothing are
+ * made in the same transaction. Each report has its own result. When a group fails, its reports are recorded one by one
+ * and all conversions are left to the worker, so one report that cannot be stored or converted does not stop the others.
+ * The number of waiting reports is bounded.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -21,26 +21,26 @@ import type { DepositTables } from './tables.ts'
 import { wavesOf } from './waves.ts'
 import { LostRace } from './writes.ts'
 
-/** What became of one report. */
+/** The result of one report. */
 export type ReportResult =
   | { readonly status: 'created' | 'changed' | 'known'; readonly deposit: DepositDocument }
   | { readonly problem: Problem }
-  /** It may be stored or not; to be reported again. */
+  /** It may or may not be stored: the source reports it again. */
   | { readonly error: unknown }
 
 /** How long the first report of a group waits for others. */
 const GROUP_MILLISECONDS_MAX = 5
 /**
- * Groups that are committed at the same time, so that one is prepared while others are written and wait for the disk; and
- * reports of one. The embedded store has one session, which a group of this size keeps for some 25 ms.
+ * The number of groups that are committed concurrently, so that one is prepared while others wait for the disk; and the
+ * number of reports in a group. The embedded store has one connection, which a group of 20 occupies for about 25 ms.
  */
 const GROUPS = {
   postgres: { groupsMax: 3, reportsMax: REPORTS_MAX },
   embedded: { groupsMax: 2, reportsMax: 20 },
 } as const
-/** Reports that wait: what a store commits within the time a caller waits. */
+/** Waiting reports, at most; more are rejected with 503. */
 const WAITING_MAX = 5_000
-/** How often a report that lost a race is recorded again: the row that it lost to is there by then. */
+/** Attempts to record a group that loses races; the next attempt sees the row that won. */
 const ATTEMPTS_MAX = 5
 
 const UNIQUE_VIOLATION = '23505'
@@ -50,9 +50,9 @@ export interface DepositReporterOptions {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: MetricsRegistry
-  /** What is in force now. */
+  /** The current settings. */
   readonly settings: () => DepositSettings
-  /** How orchestrations are completed together with the deposits that start them; absent: a worker does it all. */
+  /** Completes orchestrations together with the deposits that start them; absent: a worker completes all. */
   readonly converter?: Converter
 }
 
@@ -139,7 +139,7 @@ export class DepositReporter {
     return results
   }
 
-  /** Throws what keeps the reports from being stored; nothing of them is then. */
+  /** Throws when the reports cannot be stored; then none of them is. */
   async #recordOnce(reports: readonly Report[], converter: Converter | undefined): Promise<readonly ReportResult[]> {
     const { db, settings } = this.#options
     for (let attempt = 1; ; attempt++) {
@@ -176,7 +176,7 @@ export class DepositReporter {
   ): Problem {
     this.#metrics.conflicts.inc()
     this.#options.log.error({ deposit_id, source, external_id, fields }, 'deposit report conflicts')
-    const detail = `${fields.join(', ')}: not as in what is known of this payment; nothing was credited`
+    const detail = `${fields.join(', ')}: differs from the known payment; nothing was credited`
     return new Problem('deposit_conflict', detail, { meta: { fields, deposit_id } })
   }
 }

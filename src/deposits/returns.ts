@@ -1,6 +1,6 @@
 /**
- * Sends deposits back: a delivery to a destination that the operator names, never to where the money came from unless
- * that is named. When the payment fails, the deposit is as it was before.
+ * Returns of deposits: each is a delivery to the destination in the operator's request, never by default to the sender.
+ * When the delivery fails, the deposit has its previous state again.
  */
 
 import type { Static } from 'typebox'
@@ -25,7 +25,7 @@ import type { ReturnBody } from './schemas.ts'
 import { shownSecondaryStatus } from './transfer-entries.ts'
 import { type DepositSecondaryStatus, isHeldBack } from './transitions.ts'
 
-/** Returns the money of a deposit, from `held` or from what its profile has. */
+/** Returns the money of a deposit, from `held` or from `available` of its profile. */
 export async function returnDeposit<Tables>(
   transaction: Transaction<Tables>,
   id: string,
@@ -69,17 +69,17 @@ export async function returnDeposit<Tables>(
   await createDeliveries(transaction, [{ id: deliveryId, ...of, ...sent }])
 }
 
-/** What deposits do with the results of their returns. */
+/** Applies the results of deliveries that return deposits. */
 export const depositReturns: DeliveryOwner = {
   async settled(transaction, delivery) {
-    // One that had failed was paid after all; a deposit that was reversed meanwhile stays that.
+    // A payment that had been reported as failed was made after all; a deposit that was reversed meanwhile stays REVERSED.
     if (delivery.late) await setReturned(transaction, delivery)
   },
   async failed(transaction, delivery, failure) {
     await undoReturn(transaction, delivery, failure)
   },
   async waits() {
-    // The delivery itself shows what it waits for.
+    // A deposit does not show its wait; the delivery does.
   },
 }
 
@@ -118,7 +118,7 @@ function depositOf({ owner }: Delivery): string {
   return 'depositId' in owner ? owner.depositId : ''
 }
 
-/** The destination in its one form; 400 names what is wrong with it. */
+/** The destination of the delivery; 400 with its faults. */
 function destinationOf({ crypto, fiat }: Static<typeof ReturnBody>, asset: Asset | undefined): DeliveryDestination {
   if ((crypto === undefined) === (fiat === undefined)) {
     throw invalidRequest([{ pointer: '', detail: 'must have exactly one of crypto, fiat' }])
@@ -126,9 +126,7 @@ function destinationOf({ crypto, fiat }: Static<typeof ReturnBody>, asset: Asset
   if (fiat !== undefined) {
     const { fiat_account_id, memo, network } = fiat
     if (asset !== undefined && !isFiat(asset)) {
-      throw invalidRequest([
-        { pointer: '/fiat', detail: `does not carry ${asset.symbol}, which is no money at a bank` },
-      ])
+      throw invalidRequest([{ pointer: '/fiat', detail: `does not carry ${asset.symbol}, which is not a fiat asset` }])
     }
     const members = { ...(memo === undefined ? {} : { memo }), ...(network === undefined ? {} : { network }) }
     return { fiat: { fiat_account_id, ...members } }
@@ -146,7 +144,7 @@ function destinationOf({ crypto, fiat }: Static<typeof ReturnBody>, asset: Asset
   return { crypto: { address, network } }
 }
 
-/** What is sent to an address of the service would come back as a deposit. */
+/** Rejects an address of the service, where the payment would arrive as a deposit. */
 async function refuseOwnAddress<Tables>(
   transaction: Transaction<Tables>,
   { network, address }: Extract<DeliveryDestination, { crypto: object }>['crypto'],

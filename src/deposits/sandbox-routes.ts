@@ -1,4 +1,4 @@
-/** The customer's operation that makes deposits for testing; registered only with the setting `rest.sandbox`. */
+/** The customer's operation that creates a sandbox deposit; registered only with the setting `rest.sandbox`. */
 import type { FastifyInstance } from 'fastify'
 import { callerOf, type Guard } from '../auth/guard.ts'
 import { isUuid } from '../base/ids.ts'
@@ -14,11 +14,11 @@ import { SandboxDeposit, type SandboxDepositBody } from './schemas.ts'
 export interface SandboxRoutesOptions {
   readonly db: Db
   readonly guard: Guard
-  /** What is in force now. */
+  /** The current settings. */
   settings(): DepositSettings
 }
 
-/** Declares the route at the path that the table of operations has for it. */
+/** Declares the route, with the path from the table of operations. */
 export function registerSandboxRoutes(app: FastifyInstance, { db, guard, settings }: SandboxRoutesOptions): void {
   app.route<{ Params: { profile_id: string }; Body: SandboxDepositBody }>({
     ...guard('createSandboxDeposit'),

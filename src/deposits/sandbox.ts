@@ -1,7 +1,4 @@
-/**
- * Deposits for testing, with the setting `rest.sandbox`: each is recorded as a reported deposit is, for a payment that
- * never happened.
- */
+/** Sandbox deposits, with the setting `rest.sandbox`: invented payments, recorded in the same way as reported ones. */
 import { randomBytes } from 'node:crypto'
 import { newId } from '../base/ids.ts'
 import { isFiat } from '../contract/assets.ts'
@@ -19,13 +16,13 @@ import { isReport, type Report, readReport } from './report.ts'
 import type { SandboxDepositBody } from './schemas.ts'
 import type { DepositTables } from './tables.ts'
 
-/** Amounts that force what becomes of the deposit; those of deliveries are the executor's. */
+/** Amounts that force a result of the deposit; those for results of deliveries are in `deliveries/sandbox-executor`. */
 const MAGIC_AMOUNTS = { held: '11.01', failed: '11.02', belowMinimum: '11.03' } as const
 
-/** What the reports name as their source. */
+/** The source in the reports. */
 const SOURCE = 'sandbox'
 
-/** Makes a deposit for a profile of this customer, and resolves with its id. */
+/** Creates a deposit for a profile of this customer, and returns its id. */
 export async function makeSandboxDeposit(
   db: Db,
   customerId: string,
@@ -51,17 +48,17 @@ async function record(
   const isHeld = amount === MAGIC_AMOUNTS.held
   const isFailed = amount === MAGIC_AMOUNTS.failed
   const isBelow = amount === MAGIC_AMOUNTS.belowMinimum
-  const inForce: DepositSettings = isBelow ? { ...settings, minimumOf: () => report.amount + 1n } : settings
+  const applied: DepositSettings = isBelow ? { ...settings, minimumOf: () => report.amount + 1n } : settings
   const first: Report = isHeld || isFailed ? { ...report, status: 'PENDING' } : report
-  const [outcome] = await recordReports(transaction, [first], inForce)
+  const [outcome] = await recordReports(transaction, [first], applied)
   const { depositId } = outcome as { readonly depositId: string }
   const [attribution] = await attribute(transaction, [report])
   if (attribution === undefined) {
-    await assignDeposit(transaction, depositId, { profileId, runsRules: true }, inForce)
+    await assignDeposit(transaction, depositId, { profileId, runsRules: true }, applied)
   }
   if (isHeld) await holdDeposit(transaction, depositId)
   if (isHeld || isFailed) {
-    await recordReports(transaction, [{ ...report, status: isHeld ? 'COMPLETED' : 'FAILED' }], inForce)
+    await recordReports(transaction, [{ ...report, status: isHeld ? 'COMPLETED' : 'FAILED' }], applied)
   }
   return depositId
 }
@@ -77,7 +74,7 @@ async function requireProfile(
   if (rows.length === 0) throw new Problem('not_found', 'there is no profile with this id')
 }
 
-/** The report of an invented payment, as custody or a bank would send it. */
+/** The report that custody or a bank would send for the payment. */
 async function reportOf(
   transaction: Transaction<DepositTables>,
   profileId: string,
@@ -88,11 +85,11 @@ async function reportOf(
   const asset = assets.find(({ symbol }) => symbol === body.asset)
   if (asset === undefined) {
     const symbols = assets.map(({ symbol }) => symbol).join(', ')
-    throw invalidRequest([{ pointer: '/asset', detail: `is none of ${symbols}` }])
+    throw invalidRequest([{ pointer: '/asset', detail: `must be one of ${symbols}` }])
   }
   const isBank = isFiat(asset)
-  if (isBank) refuse(body, ['crypto_network', 'crypto_address'], 'is not of money at a bank')
-  else refuse(body, ['memo_id'], 'is of money at a bank only')
+  if (isBank) refuse(body, ['crypto_network', 'crypto_address'], 'is not allowed for a fiat asset')
+  else refuse(body, ['memo_id'], 'is allowed only for a fiat asset')
   const common = {
     source: SOURCE,
     external_id: newId(),
@@ -110,7 +107,7 @@ async function reportOf(
 
 type Faults = readonly [FieldError, ...FieldError[]]
 
-/** Faults of the report, at the members of the request that they come from. */
+/** Faults of the report, with pointers to the members of the request. */
 function inBody(faults: Faults): Faults {
   const place = (fault: FieldError): FieldError => {
     if (!('pointer' in fault)) return fault
@@ -135,7 +132,7 @@ async function memoOf(
   const { rows } = await sql`
     select from fiat_instructions where memo_id = ${memo_id} and profile_id = ${profileId}
   `.execute(transaction)
-  if (rows.length === 0) throw notOfProfile('/memo_id', 'is no memo of this profile')
+  if (rows.length === 0) throw notOfProfile('/memo_id', 'is not a memo of this profile')
   return { memo_id }
 }
 
@@ -159,14 +156,14 @@ async function paymentTo(
   `.execute(transaction)
   const [found] = rows
   if (found === undefined) {
-    if (crypto_address !== undefined) throw notOfProfile('/crypto_address', 'is no deposit address of this profile')
-    throw notOfProfile('/crypto_network', 'the profile has no deposit address on such a network: create one first')
+    if (crypto_address !== undefined) throw notOfProfile('/crypto_address', 'is not a deposit address of this profile')
+    throw notOfProfile('/crypto_network', 'the profile has no deposit address on this network; create one first')
   }
   const network = wanted ?? (carriers.includes(found.network) ? found.network : (carriers[0] as CryptoNetwork))
   return { network, address: found.address, tx_hash: madeUpHash(network), tx_index: 0 }
 }
 
-/** In the form that the network's own have; base58 has no 0. */
+/** A random hash in the form of the network; base58 has no 0. */
 function madeUpHash(network: CryptoNetwork): string {
   const digits = randomBytes(32).toString('hex')
   return CRYPTO_NETWORKS[network] === 'solana' ? digits.replaceAll('0', 'z') : digits

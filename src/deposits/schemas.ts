@@ -1,4 +1,4 @@
-/** The forms of what the operator sends about deposits. What they cannot say (assets, addresses) is in `report`. */
+/** The schemas of requests about deposits. Assets, amounts and addresses, which a schema cannot check, `report` checks. */
 import { type Static, Type } from 'typebox'
 import { FIAT_NETWORKS } from '../contract/assets.ts'
 import { REQUESTED_NETWORK_NAMES } from '../contract/crypto-networks.ts'
@@ -7,9 +7,9 @@ import { textChoice } from '../http/text-choice.ts'
 import { DISPOSITIONS, type Disposition } from './dispositions.ts'
 import { DEPOSIT_SECONDARY_STATUSES, DEPOSIT_STATUSES } from './transitions.ts'
 
-/** Reports of one request, and reports that are committed together. */
+/** Reports in one request, and in one group commit, at most. */
 export const REPORTS_MAX = 100
-/** What fits a column of type integer. */
+/** The largest value of an integer column. */
 const INTEGER_MAX = 2_147_483_647
 
 const strict = { additionalProperties: false }
@@ -66,7 +66,7 @@ export const SandboxDeposit = Type.Object(
 
 export type SandboxDepositBody = Static<typeof SandboxDeposit>
 
-/** Each entry is judged by itself, so that one that is wrong does not keep back the others. */
+/** Each entry is validated on its own, so an invalid one does not prevent the others from being recorded. */
 export const DepositReports = Type.Object(
   { deposits: Type.Array(Type.Unknown(), { minItems: 1, maxItems: REPORTS_MAX }) },
   strict,

@@ -1,13 +1,21 @@
-/** Deposits as the operator reads them: by id, and in lists. It changes nothing. */
+/** Reads deposits for the operator: by id, and in lists. Read-only. */
 import { isUuid } from '../base/ids.ts'
 import type { PageParameters } from '../http/page-query.ts'
 import { Problem } from '../http/problem.ts'
+import { amountText } from '../ledger/amount-text.ts'
 import type { Db, Kysely } from '../store/db.ts'
 import { isEqual, recordsOf } from '../store/page.ts'
-import { objectText, readTextPage, type TextPage } from '../store/page-text.ts'
+import {
+  type ItemText,
+  objectText,
+  plainText,
+  quotedText,
+  readTextPage,
+  type TextPage,
+  timeText,
+} from '../store/page-text.ts'
 import { sql } from '../store/sql.ts'
 import type { Disposition } from './dispositions.ts'
-import { DEPOSIT_ITEM } from './list-items.ts'
 import type { DepositTables } from './tables.ts'
 import type { DepositSecondaryStatus, DepositStatus } from './transitions.ts'
 
@@ -48,7 +56,7 @@ export interface DepositDocument {
   readonly updated_at: string
 }
 
-/** Each one given must be equal. */
+/** A deposit matches when it equals every given filter. */
 export interface DepositFilters {
   readonly status?: string | undefined
   readonly secondary_status?: string | undefined
@@ -80,7 +88,7 @@ export function noDeposit(): never {
   throw new Problem('not_found', 'there is no deposit with this id')
 }
 
-/** Deposits of all customers, and those of none. */
+/** Deposits of all customers, and unattributed ones, in pages. */
 export async function listDeposits(db: Db, filters: DepositFilters, paging: PageParameters): Promise<TextPage> {
   const { unattributed, customer_id, ...columns } = filters
   const tables = db.tables<DepositTables>()
@@ -88,7 +96,7 @@ export async function listDeposits(db: Db, filters: DepositFilters, paging: Page
   for (const [column, value] of Object.entries({ ...columns, customer_id })) {
     if (value === undefined) continue
     const isId = column.endsWith('_id')
-    // Text that is no id matches no profile.
+    // Text that is not an id matches no deposit.
     if (isId && !isUuid(value)) query = query.where(sql<boolean>`false`)
     else query = query.where(isEqual(column, isId ? value.toLowerCase() : value, isId ? 'uuid' : 'text'))
   }
@@ -107,4 +115,52 @@ export async function listDeposits(db: Db, filters: DepositFilters, paging: Page
     indexes: customer_id === undefined ? 'all' : 'owner',
   } as const
   return await readTextPage(tables, recordsOf(query, request), DEPOSIT_ITEM, request)
+}
+
+const crypto = sql<string>`case when record.tx_hash is not null then ${objectText([
+  ['network', plainText('network')],
+  ['address', quotedText('address')],
+  ['tx_hash', quotedText('tx_hash')],
+  ['tx_index', sql`record.tx_index::text`],
+])} end`
+
+const fiat = sql<string>`case when record.tx_hash is null then ${objectText([
+  ['network', plainText('network')],
+  ['memo_id', quotedText('memo_id')],
+  ['remittance', quotedText('remittance')],
+  ['bank_reference', quotedText('bank_reference')],
+  ['sender', quotedText('sender')],
+])} end`
+
+const disposition = sql<string>`case when record.disposition is not null then ${objectText([
+  ['code', plainText('disposition')],
+])} end`
+
+/** The JSON text of a deposit in the operator API. */
+const DEPOSIT_ITEM: ItemText = {
+  members: [
+    ['id', plainText('id')],
+    ['customer_id', plainText('customer_id')],
+    ['profile_id', plainText('profile_id')],
+    ['account_id', plainText('account_id')],
+    ['asset', quotedText('asset')],
+    ['amount', amountText('amount')],
+    ['status', plainText('status')],
+    ['secondary_status', plainText('secondary_status')],
+    ['disposition', disposition],
+    ['reason', quotedText('reason')],
+    ['crypto', crypto],
+    ['fiat', fiat],
+    ['deposit_address_id', plainText('deposit_address_id')],
+    ['deposit_instructions_id', plainText('fiat_instructions_id')],
+    ['orchestration_rule_id', plainText('rule_id')],
+    ['orchestration_id', plainText('orchestration_id')],
+    ['delivery_id', plainText('delivery_id')],
+    ['confirmations', sql`record.confirmations::text`],
+    ['occurred_at', timeText('occurred_at')],
+    ['completed_at', timeText('completed_at')],
+    ['created_at', timeText('created_at')],
+    ['updated_at', timeText('updated_at')],
+  ],
+  large: { text: ['remittance', 'sender', 'reason'], jsonb: [] },
 }

@@ -1,4 +1,4 @@
-/** The tables of this folder, as the query builder sees them; the migration `deposits` defines them. */
+/** The table `deposits`, as the query builder sees it; the migration `deposits` defines it. */
 import type { Disposition } from './dispositions.ts'
 import type { DepositSecondaryStatus, DepositStatus } from './transitions.ts'
 

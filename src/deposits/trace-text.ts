@@ -1,8 +1,6 @@
-/**
- * What happened to a deposit, as sentences for a support person who knows neither the tables nor the code. Pure.
- */
+/** The history of a deposit as sentences for a support person who knows neither the tables nor the code. */
 
-/** One thing that happened. */
+/** One event of the history. */
 export interface TraceEntry {
   /** RFC 3339. */
   readonly at: string
@@ -11,7 +9,7 @@ export interface TraceEntry {
   readonly detail: Readonly<Record<string, unknown>>
 }
 
-/** In the order in which things of the same millisecond happen. */
+/** Kinds of events, in the order in which events of the same millisecond are shown. */
 const KINDS = ['sighting', 'audit', 'posting', 'orchestration', 'conversion', 'delivery', 'attempt'] as const
 
 export type TraceKind = (typeof KINDS)[number]
@@ -100,7 +98,7 @@ export interface TracedAttempt {
   readonly detail: string | null
 }
 
-/** In the order of time. */
+/** Sorted by time, then by kind. */
 export function inOrderOfTime(entries: readonly TraceEntry[]): readonly TraceEntry[] {
   const rank = ({ kind }: TraceEntry) => KINDS.indexOf(kind)
   const byTime = (left: TraceEntry, right: TraceEntry) =>
@@ -121,7 +119,7 @@ export function sightingEntry(sighting: TracedSighting): TraceEntry {
   }
 }
 
-/** What an action did, by its name in the audit trail. */
+/** Sentences for audit actions. */
 const ACTIONS: Readonly<Record<string, string>> = {
   'deposit.create': 'The deposit is recorded',
   'deposit.complete': 'The deposit is final and credited',
@@ -132,15 +130,20 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'deposit.reject': 'The operator rejects the deposit; its money stays held',
   'deposit.reverse': 'The operator reverses the deposit',
   'deposit.return': 'The operator returns the deposit',
-  'deposit.return_failed': 'The payment back failed; the deposit is as it was before',
+  'deposit.return_failed': 'The return failed; the deposit has its previous state again',
   'deposit.assign': 'The operator assigns the deposit to a profile',
 }
 
 export function auditEntry(audit: TracedAudit): TraceEntry {
   const { created_at: at, actor, action, subject, detail } = audit
   const text = ACTIONS[action] ?? `${actor}: ${action} of ${subject}`
-  const said = Object.entries(detail).map(([name, value]) => `${name} ${wordOf(value)}`)
-  return { at, kind: 'audit', text: said.length === 0 ? text : `${text} (${said.join(', ')})`, detail: { ...audit } }
+  const details = Object.entries(detail).map(([name, value]) => `${name} ${wordOf(value)}`)
+  return {
+    at,
+    kind: 'audit',
+    text: details.length === 0 ? text : `${text} (${details.join(', ')})`,
+    detail: { ...audit },
+  }
 }
 
 export function postingEntry(posting: TracedPosting): TraceEntry {
@@ -185,7 +188,7 @@ export function deliveryEntries(delivery: TracedDelivery): readonly TraceEntry[]
   const begun = entry(created_at, `Delivery ${id} of ${amount} ${asset} is due, to ${destinationOf(destination)}`)
   const { fail_code, fail_detail } = delivery
   if (status === 'SETTLED') {
-    const words = late ? 'was paid after all, after it had failed' : 'is paid'
+    const words = late ? 'had failed and was paid after all' : 'is paid'
     return [begun, entry(updated_at, `Delivery ${id} ${words}: ${reference}`)]
   }
   if (status === 'FAILED') return [begun, entry(updated_at, `Delivery ${id} fails: ${fail_code} (${fail_detail})`)]

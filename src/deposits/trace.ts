@@ -1,6 +1,6 @@
 /**
- * Everything that is known of one deposit, in the order of time: who reported it, what was done with it and by whom, what
- * was posted, and what its orchestrations and deliveries did. It changes nothing.
+ * Reads the history of one deposit in order of time: its reports, the actions on it and their actors, its postings, and
+ * the orchestrations and deliveries that it started. Read-only.
  */
 import { formatAmount } from '../ledger/amounts.ts'
 import { readDecimals } from '../ledger/assets.ts'
@@ -32,10 +32,10 @@ export interface DepositTrace {
   readonly entries: readonly TraceEntry[]
 }
 
-/** Rows of one kind: a deposit has a handful; a delivery that is refused for a day has some hundred attempts. */
+/** Rows of one kind, at most: a deposit has a handful; a delivery that is rejected for a day has some hundred attempts. */
 const ROWS_MAX = 1_000
 
-/** @returns 404 when there is no deposit with this id */
+/** The trace, read in one transaction; throws 404 when there is no deposit with this id. */
 export async function traceDeposit(db: Db, id: string): Promise<DepositTrace> {
   return await db.transaction<DepositTables, DepositTrace>(async (transaction) => {
     const deposit = await readDeposit<DepositTables>(transaction, id)
@@ -68,10 +68,10 @@ export async function traceDeposit(db: Db, id: string): Promise<DepositTrace> {
   })
 }
 
-/** Which member of a row is the asset of which amount. */
+/** Members of rows that are amounts, each with the member that has its asset. */
 const AMOUNTS = { amount: 'asset', source_amount: 'source_asset', destination_amount: 'destination_asset' } as const
 
-/** The row with its amounts, which the store counts in units, as decimal text. */
+/** The row with its amounts as decimal text; the store has them in minor units. */
 function amountsOf<Row extends object>(row: Row, decimals: ReadonlyMap<string, number>): Row {
   const members = { ...row } as Record<string, unknown>
   for (const [name, assetName] of Object.entries(AMOUNTS)) {
@@ -92,7 +92,7 @@ async function readSightings(transaction: Trx, depositId: string): Promise<reado
   return rows
 }
 
-/** That of the deposit, and what repeats it. */
+/** The orchestration of the deposit, and its retries. */
 async function readOrchestrations(transaction: Trx, depositId: string): Promise<readonly TracedOrchestration[]> {
   const { rows } = await sql<TracedOrchestration>`
     with recursive of_deposit as (

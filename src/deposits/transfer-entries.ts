@@ -1,10 +1,10 @@
-/** A deposit as an entry of its customer's statement: one entry with the id of the deposit. Pure. */
+/** The transfer that a deposit is in its customer's lists and statements; it has the id of the deposit. */
 import type { TransferSecondaryStatus, TransferType } from '../transfers/model.ts'
 import type { NewTransfer } from '../transfers/store.ts'
 import type { DepositsTable } from './tables.ts'
 import type { DepositSecondaryStatus } from './transitions.ts'
 
-/** What an entry is made of. */
+/** The columns of a deposit that its transfer shows. */
 export type EntryDeposit = Pick<
   DepositsTable,
   | 'id'
@@ -27,7 +27,7 @@ interface EntryOwner {
   readonly accountId: string | null
 }
 
-/** @param createdAt of the customer's clock */
+/** @param createdAt from `nextCreationTimes` of the customer */
 export function transferOf(
   deposit: EntryDeposit,
   { customerId, profileId, accountId }: EntryOwner,
@@ -59,7 +59,7 @@ export function transferOf(
   }
 }
 
-/** Customers see that money is held, not what the operator thinks of it. */
+/** Customers see a rejected deposit as HELD: the rejection is the operator's own note until the money is returned. */
 export function shownSecondaryStatus(secondary: DepositSecondaryStatus | null): TransferSecondaryStatus | null {
   return secondary === 'REJECTED' ? 'HELD' : secondary
 }

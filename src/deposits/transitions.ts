@@ -1,9 +1,9 @@
 /**
- * How a deposit goes from state to state, by reports and by the operator: the whole of it is in the tables below. Pure.
+ * The state machine of a deposit: the tables below contain every transition, by reports and by the operator.
  *
- * PENDING: seen, not final, nothing in the ledger. COMPLETED: credited, for ever. FAILED: dropped or replaced before it
- * was credited. The secondary status says what the operator did: HELD keeps the money from its profile, REJECTED keeps
- * it until it is returned, REVERSED took it back, RETURNED sent it back.
+ * PENDING: seen, not final, not in the ledger. COMPLETED: credited; final. FAILED: dropped or replaced before it was
+ * credited. The secondary status is the operator's: HELD: the profile cannot use the money. REJECTED: held until it is
+ * returned or reversed. REVERSED: taken back by the bank. RETURNED: sent back by the service.
  */
 
 export const DEPOSIT_STATUSES = ['PENDING', 'COMPLETED', 'FAILED'] as const
@@ -14,13 +14,13 @@ export const DEPOSIT_SECONDARY_STATUSES = ['HELD', 'REJECTED', 'REVERSED', 'RETU
 
 export type DepositSecondaryStatus = (typeof DEPOSIT_SECONDARY_STATUSES)[number]
 
-/** What a report does to a deposit that is known. */
+/** The effect of a report on a known deposit. */
 export type ReportEffect = 'unchanged' | 'complete' | 'fail' | 'reopen' | 'conflict'
 
 /**
- * By present status, then by reported status. A report of less than is known is late and changes nothing. A payment that
- * was dropped may be mined again: nothing was credited, so FAILED is left again. FAILED after COMPLETED is a conflict:
- * the money may be gone, and the operator decides whether to reverse it.
+ * By current status, then by reported status. PENDING after COMPLETED is a late report and changes nothing. A dropped
+ * payment may be mined again, and nothing was credited for it, so FAILED is not final. FAILED after COMPLETED is a
+ * conflict: the money may be gone, and the operator decides whether to reverse the deposit.
  */
 const EFFECTS: Readonly<Record<DepositStatus, Readonly<Record<DepositStatus, ReportEffect>>>> = {
   PENDING: { PENDING: 'unchanged', COMPLETED: 'complete', FAILED: 'fail' },
@@ -32,7 +32,7 @@ export function reportEffect(present: DepositStatus, reported: DepositStatus): R
   return EFFECTS[present][reported]
 }
 
-/** What the operator asks for, but for assignment, which changes no state. */
+/** The operator's actions, except assignment, which changes no state. */
 export type DepositAction = 'hold' | 'release' | 'reject' | 'reverse' | 'return'
 
 export interface DepositState {
@@ -42,7 +42,7 @@ export interface DepositState {
 
 type StateName = DepositStatus | `${DepositStatus}/${DepositSecondaryStatus}`
 
-/** From each state to the next secondary status; `null`: none any more. */
+/** The next secondary status by action and state; `null` clears it. */
 const STEPS: Readonly<Record<DepositAction, Partial<Readonly<Record<StateName, DepositSecondaryStatus | null>>>>> = {
   hold: { PENDING: 'HELD', COMPLETED: 'HELD' },
   release: { 'PENDING/HELD': null, 'COMPLETED/HELD': null },
@@ -51,7 +51,7 @@ const STEPS: Readonly<Record<DepositAction, Partial<Readonly<Record<StateName, D
   return: { COMPLETED: 'RETURNED', 'COMPLETED/HELD': 'RETURNED', 'COMPLETED/REJECTED': 'RETURNED' },
 }
 
-/** The states that an action leads to: asking again changes nothing. */
+/** The states that an action leads to: in these, repeating it changes nothing. */
 const REACHED: Readonly<Record<DepositAction, readonly StateName[]>> = {
   hold: ['PENDING/HELD', 'COMPLETED/HELD', 'FAILED/HELD'],
   release: ['PENDING', 'COMPLETED'],
@@ -72,7 +72,7 @@ export function actionEffect(action: DepositAction, { status, secondary }: Depos
   return { kind: REACHED[action].includes(name) ? 'unchanged' : 'impossible' }
 }
 
-/** Whether the money of a deposit that is credited in this state goes to `held`. */
+/** Whether money that is credited to a profile in this state goes to `held`. */
 export function isHeldBack(secondary: DepositSecondaryStatus | null): boolean {
   return secondary === 'HELD' || secondary === 'REJECTED'
 }

@@ -1,7 +1,9 @@
-/** Which reports can be recorded together: those of one payment follow each other, each in a transaction of its own. Pure. */
+/**
+ * Splits reports into waves that are recorded one after the other. A wave has at most one report of a payment and of a
+ * source's name; reports of one payment keep their order.
+ */
 import { paymentKey, type Report } from './report.ts'
 
-/** Reports of one payment, or with one name, go into waves that follow each other in the order of the reports. */
 export function wavesOf<Item extends { readonly report: Report }>(
   items: readonly Item[],
 ): readonly (readonly Item[])[] {

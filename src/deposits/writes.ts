@@ -1,7 +1,7 @@
 /**
- * Writes deposits and sightings, many per statement. That a payment is one deposit is decided by the unique indexes: a
- * statement that finds a row where there was none before gives up the whole transaction, and whoever runs it again finds
- * that row.
+ * Writes deposits and sightings, many per statement. Unique indexes ensure that a payment is one deposit: a statement that
+ * collides with a row of a concurrent transaction throws `LostRace`, and the caller repeats its transaction, which then
+ * finds that row.
  */
 import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
@@ -9,12 +9,12 @@ import { unnested } from '../store/unnested.ts'
 import type { Report } from './report.ts'
 import type { DepositsTable } from './tables.ts'
 
-/** Somebody else has stored the same payment since this transaction looked; nothing of this transaction is stored. */
+/** A concurrent transaction stored the same payment after this one looked for it; this transaction must be rolled back. */
 export class LostRace extends Error {
   override name = 'LostRace'
 }
 
-/** A new deposit, as its first report makes it. */
+/** The columns of a new deposit that come from its first report. */
 export type NewDeposit = Omit<
   DepositsTable,
   | 'created_at'
@@ -32,7 +32,7 @@ export interface FirstReport {
   readonly report: Report
 }
 
-/** What becomes different of a deposit that is known; all of it is written. */
+/** New values of a known deposit; all of these columns are written. */
 export type DepositChange = Pick<
   DepositsTable,
   | 'id'
@@ -111,7 +111,7 @@ export async function insertDeposits<Tables>(
   if (made < firsts.length || sighted < firsts.length) throw new LostRace('a payment was stored by another report')
 }
 
-/** Counts reports of deposits that are known and locked; of a source that has not reported one before, its first. */
+/** Counts reports of known, locked deposits; inserts the sighting when the source reports the deposit for the first time. */
 export async function recordSightings<Tables>(
   transaction: Transaction<Tables>,
   sightings: readonly { readonly depositId: string; readonly report: Report }[],
@@ -140,7 +140,7 @@ export async function recordSightings<Tables>(
   if (rows.length < sightings.length) throw new LostRace('the name of a report was stored for another payment')
 }
 
-/** Writes what reports changed of deposits that are locked. */
+/** Writes the changes that reports made to locked deposits. */
 export async function changeDeposits<Tables>(
   transaction: Transaction<Tables>,
   changes: readonly DepositChange[],

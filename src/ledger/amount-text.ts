@@ -1,9 +1,9 @@
-/** Amounts as the store writes them into the items of a list: decimal text, equal to what `formatAmount` gives. */
+/** Amounts in JSON text that SQL writes: decimal text, equal to the result of `formatAmount`. */
 import { type RawBuilder, sql } from '../store/sql.ts'
 
 /**
  * The JSON text of an amount of an item (see `store/page-text`): a string such as "12.5"; null when the column is null.
- * @param column a column of the record that counts units of 10^-decimals, or an expression over such columns
+ * @param column a column of the record in units of 10^-decimals, or an expression over such columns
  * @param assetColumn the column of the record that has the asset of the amount
  */
 export function amountText(column: string | RawBuilder<unknown>, assetColumn = 'asset'): RawBuilder<string> {

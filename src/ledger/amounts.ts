@@ -1,14 +1,14 @@
 /**
- * Amounts between text and units of 10^-decimals: exact, plain decimal text without needless zeros, so that equal
- * amounts are equal texts. Pure.
+ * Converts amounts between decimal text and units of 10^-decimals, exactly. Formatted amounts have no trailing zeros, so
+ * equal amounts have equal texts. Pure.
  */
 import { formatDecimal, parseDecimal } from '../base/decimal.ts'
 import type { MinorUnits } from './posting.ts'
 
-/** The largest amount that the store keeps: 38 digits. */
+/** The largest amount that the store accepts: 38 digits. */
 export const AMOUNT_MAX: MinorUnits = 10n ** 38n - 1n
 
-/** What a text has to be to be an amount; the detail of an error after the name of the field. */
+/** Why a text is not an amount: the detail of an error. */
 export type AmountFault =
   | 'must be a decimal number above zero, such as 12.5'
   | 'has too many digits'

@@ -1,20 +1,24 @@
 /**
- * The assets that the ledger knows, with the decimals that its amounts are counted in. An asset is known from the first
- * start with it in the configuration; its decimals are frozen as soon as anything is counted in them.
+ * The assets of the ledger with their decimals. An asset is registered at the first start with it in the configuration. Its
+ * decimals can change until the first amount is stored in them.
  */
 import type { Transaction } from '../store/db.ts'
 import { type Kysely, sql } from '../store/sql.ts'
-import type { LedgerTables } from './tables.ts'
+
+/** The table `ledger_assets`, as the query builder sees it; the migration `ledger` defines it. */
+interface LedgerAssetsTables {
+  ledger_assets: { symbol: string; decimals: number }
+}
 
 export interface LedgerAsset {
   readonly symbol: string
-  /** Digits behind the point of its amounts. */
+  /** Fraction digits of its amounts. */
   readonly decimals: number
 }
 
 /**
- * Registers assets of the configuration, and gives new decimals to those that nothing is counted in yet.
- * @returns one text for each asset whose decimals are frozen and differ, naming the asset and both values; nothing is registered then
+ * Registers assets of the configuration, and updates the decimals of those without stored amounts.
+ * @returns one text for each asset with stored amounts whose decimals differ, with both values; then nothing is registered
  */
 export async function ensureLedgerAssets<Tables>(
   transaction: Transaction<Tables>,
@@ -32,12 +36,12 @@ export async function ensureLedgerAssets<Tables>(
   return []
 }
 
-/** What `ensureLedgerAssets` would return; writes nothing. */
+/** The faults that `ensureLedgerAssets` would return. Read-only. */
 export async function decimalsFaults<Tables>(
   tables: Kysely<Tables>,
   assets: readonly LedgerAsset[],
 ): Promise<readonly string[]> {
-  // What counts as use: a balance, a posting, an entry of a statement, or a deposit that is neither yet.
+  // A pending deposit without a profile has an amount, and neither a balance, a posting nor a transfer.
   const { rows } = await sql<{ readonly symbol: string; readonly wanted: number; readonly known: number }>`
     select symbol, wanted.decimals as wanted, known.decimals as known
     from ledger_assets as known join ${listed(assets)} using (symbol)
@@ -51,13 +55,13 @@ export async function decimalsFaults<Tables>(
   `.execute(tables)
   return rows.map(
     ({ symbol, wanted, known }) =>
-      `${symbol} has ${wanted} decimals, and its amounts in the ledger have ${known}: decimals of amounts cannot change`,
+      `${symbol} has ${wanted} decimals, but its amounts in the ledger have ${known}; the decimals of amounts cannot change`,
   )
 }
 
-/** Decimals of every asset that the ledger knows, by symbol. */
+/** The decimals of all assets of the ledger, by symbol. */
 export async function readDecimals<Tables>(tables: Kysely<Tables>): Promise<ReadonlyMap<string, number>> {
-  const ours = tables as unknown as Kysely<LedgerTables>
+  const ours = tables as unknown as Kysely<LedgerAssetsTables>
   const rows = await ours.selectFrom('ledger_assets').select(['symbol', 'decimals']).execute()
   return new Map(rows.map(({ symbol, decimals }) => [symbol, decimals]))
 }

@@ -1,23 +1,24 @@
 /**
- * Checkpoints of the accounts of the service: sums over all postings up to an id, written forward piece by piece. Ids are
- * taken before they are committed, so an id is passed only when no transaction that posts is under way: the table is
- * locked for that one look, briefly or not at all, and never while sums are read. Several nodes may do this at once; one
- * of them does it.
+ * Balances of the service's accounts. No row is updated by every posting: a balance is a checkpoint, which is the sum of all
+ * postings up to an id, plus the later postings. Checkpoints advance in pieces of bounded size. A transaction takes its ids
+ * before it commits, so the last id is read under a lock that waits for transactions that post: for a short time or not at
+ * all, and never while sums are read. Any node may call this; an advisory lock lets one at a time write.
  */
 import { type Db, StatementFailed, type Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
+import type { MinorUnits, ServiceBucket } from './posting.ts'
 
-/** Longest that postings wait behind this look. */
+/** The longest time that postings wait for the lock. */
 const LOCK_MILLISECONDS_MAX = 50
 const LOCK_NOT_AVAILABLE = '55P03'
-/** Ids of one statement: some tens of milliseconds, in which an embedded store serves no other caller. */
+/** Ids in one statement: some tens of milliseconds, in which an embedded store serves no other caller. */
 const PIECE_IDS = 10_000
-/** Pieces of one call; what is left is for the next. */
+/** Pieces in one call; the next call continues. */
 const PIECES_MAX = 100
 
-/** Moves the checkpoints forward, as far as the postings that are final now. */
+/** Advances the checkpoints over the postings that are final now. */
 export async function writeCheckpoints(db: Db): Promise<void> {
-  if (!(await areBehind(db))) return
+  if (!(await haveNewPostings(db))) return
   const end = await finalPostingId(db)
   if (end === undefined) return
   for (let piece = 0; piece < PIECES_MAX; piece++) {
@@ -26,15 +27,15 @@ export async function writeCheckpoints(db: Db): Promise<void> {
   }
 }
 
-async function areBehind(db: Db): Promise<boolean> {
-  const { rows } = await sql<{ readonly are_behind: boolean }>`
+async function haveNewPostings(db: Db): Promise<boolean> {
+  const { rows } = await sql<{ readonly are_new: boolean }>`
     select coalesce((select max(id) from postings), 0) > coalesce((select max(last_posting_id) from ledger_checkpoints), 0)
-      as are_behind
+      as are_new
   `.execute(db.tables())
-  return rows[0]?.are_behind === true
+  return rows[0]?.are_new === true
 }
 
-/** The id up to which all postings are committed or will never be; undefined when that is not known now. */
+/** The last id of which all earlier ones are committed or rolled back; undefined when the lock is not available in time. */
 async function finalPostingId(db: Db): Promise<bigint | undefined> {
   try {
     return await db.transaction<unknown, bigint>(async (transaction) => {
@@ -51,7 +52,7 @@ async function finalPostingId(db: Db): Promise<bigint | undefined> {
   }
 }
 
-/** @returns how far the checkpoints are now; undefined when another node is at it */
+/** Advances the checkpoints by one piece; returns the last id that they cover, undefined while another node writes them. */
 async function writePiece<Tables>(transaction: Transaction<Tables>, end: bigint): Promise<bigint | undefined> {
   const { rows: locked } = await sql<{ readonly is_ours: boolean }>`
     select pg_try_advisory_xact_lock(hashtextextended('tidegate ledger checkpoints', 0)) as is_ours
@@ -89,4 +90,30 @@ async function writePiece<Tables>(transaction: Transaction<Tables>, end: bigint)
     )
   `.execute(transaction)
   return until
+}
+
+/**
+ * Credits minus debits of a service account, including the postings of this transaction. Takes no lock: a caller that
+ * decides by the balance must hold a lock that excludes concurrent postings to the account.
+ */
+export async function serviceBalance<Tables>(
+  transaction: Transaction<Tables>,
+  bucket: Exclude<ServiceBucket, 'external'>,
+  asset: string,
+): Promise<MinorUnits> {
+  // A literal, not a parameter, to match the conditions of the partial indexes.
+  const account = sql.lit(bucket)
+  const { rows } = await sql<{ readonly balance: string }>`
+    with checkpoint as (
+      select coalesce(max(last_posting_id), 0) as id, coalesce(sum(credits - debits), 0) as balance
+      from ledger_checkpoints where bucket = ${account} and asset = ${asset}
+    )
+    select
+      (select balance from checkpoint)
+      + (select coalesce(sum(amount), 0) from postings
+          where credit_bucket = ${account} and asset = ${asset} and id > (select id from checkpoint))
+      - (select coalesce(sum(amount), 0) from postings
+          where debit_bucket = ${account} and asset = ${asset} and id > (select id from checkpoint)) as balance
+  `.execute(transaction)
+  return BigInt((rows[0] as { readonly balance: string }).balance)
 }

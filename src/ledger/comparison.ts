@@ -1,7 +1,7 @@
 /**
- * Recomputes every balance from the postings and compares: those of profiles, and the checkpoints of the accounts of the
- * service. It reads in pieces of bounded size while others post, and raises no false alarm: a balance names the last
- * posting that is in it, and postings never change. It changes nothing.
+ * Compares every balance of a profile, and every checkpoint of the service, with the sum of its postings. It reads in pieces
+ * of bounded size while others post, without false alarms: a balance has the id of the last posting in it, and postings
+ * never change. Read-only.
  */
 import { assert } from '../base/assert.ts'
 import type { Db } from '../store/db.ts'
@@ -19,14 +19,14 @@ export interface LedgerDifference {
 
 type Side = 'debit' | 'credit'
 
-/** A balance that is being recomputed: where each side stands, and the sums so far. */
+/** A balance that is being recomputed: the position in the postings of each side, and the sums so far. */
 interface Candidate {
   readonly profileId: string
   readonly asset: string
   readonly lastPostingId: string
   readonly kept: Readonly<Record<ProfileBucket, bigint>>
   readonly sums: Record<ProfileBucket, bigint>
-  /** The place of the last posting read; undefined when there are no more. */
+  /** The position of the last posting that was read; undefined when none is left. */
   readonly places: Record<Side, { readonly createdAt: string; readonly id: string } | undefined>
 }
 
@@ -43,46 +43,46 @@ interface ServiceSums {
   position: bigint
 }
 
-/** Rows of one statement: some ten milliseconds, in which an embedded store serves no other caller. */
+/** Postings in one statement: about ten milliseconds, in which an embedded store serves no other caller. */
 const PIECE_ROWS = 5_000
-/** Balances that are recomputed at once. */
+/** Balances that are recomputed together. */
 const BALANCES_MAX = 50
-/** Before every posting. */
+/** The position before the first posting. */
 const START = { createdAt: '-infinity', id: '0' } as const
 
-/** One pass over the ledger. */
+/** One pass over the whole ledger. */
 export class LedgerComparison {
   readonly differences: LedgerDifference[] = []
-  /** Balances of profiles that were compared so far. */
+  /** The number of profile balances that were compared so far. */
   balances = 0
   readonly #db: Db
   readonly #pieceRows: number
   #service: ServiceSums | undefined
-  /** Sums of buckets whose balance is missing. */
+  /** Sums of postings whose profile has no balance in their asset. */
   readonly #orphans = new Map<string, bigint>()
   #isServiceDone = false
-  /** The last balance that was taken on. */
+  /** The last balance that was read. */
   #position: { readonly profileId: string; readonly asset: string } | undefined
   #candidates: Candidate[] = []
 
-  /** @param pieceRows postings that one statement reads at most, about */
+  /** @param pieceRows the approximate maximum of postings that one statement reads */
   constructor(db: Db, pieceRows: number = PIECE_ROWS) {
     this.#db = db
     this.#pieceRows = pieceRows
   }
 
-  /** Does a bounded piece of the work; false when there is none left. */
+  /** Reads one piece; false when the pass is complete. */
   async step(): Promise<boolean> {
     if (!this.#isServiceDone) {
       await this.#sumService()
       return true
     }
-    if (this.#candidates.length === 0 && !(await this.#takeOn())) return false
+    if (this.#candidates.length === 0 && !(await this.#readCandidates())) return false
     await this.#sum('debit')
     await this.#sum('credit')
     this.#candidates = this.#candidates.filter((candidate) => {
       if (candidate.places.debit !== undefined || candidate.places.credit !== undefined) return true
-      this.#judge(candidate)
+      this.#compare(candidate)
       return false
     })
     return true
@@ -154,8 +154,8 @@ export class LedgerComparison {
     return { until: BigInt(rows[0]?.last ?? 0), kept, sums: new Map(), position: 0n }
   }
 
-  /** Takes on the next balances; false when there are no more. */
-  async #takeOn(): Promise<boolean> {
+  /** Reads the next balances; false when none is left. */
+  async #readCandidates(): Promise<boolean> {
     const { profileId = '00000000-0000-0000-0000-000000000000', asset = '' } = this.#position ?? {}
     const { rows } = await sql<BalanceRow>`
       select profile_id, asset, available, in_transit, held, receivable, last_posting_id from balances
@@ -170,7 +170,7 @@ export class LedgerComparison {
     return true
   }
 
-  /** Reads on in one side of each balance that has postings left there. */
+  /** Adds the next postings of one side to the sums of the candidates. */
   async #sum(side: Side): Promise<void> {
     const open = this.#candidates.filter(({ places }) => places[side] !== undefined)
     if (open.length === 0) return
@@ -212,7 +212,7 @@ export class LedgerComparison {
     }
   }
 
-  #judge({ profileId, asset, kept, sums }: Candidate): void {
+  #compare({ profileId, asset, kept, sums }: Candidate): void {
     this.balances++
     for (const bucket of PROFILE_BUCKETS) this.#note(`${bucket} of ${profileId}`, asset, kept[bucket], sums[bucket])
   }
@@ -239,15 +239,15 @@ function candidateOf(row: BalanceRow): Candidate {
   }
 }
 
-/** A debit raises what a profile owes, and lowers its other buckets. */
+/** A debit increases `receivable` and decreases the other buckets. */
 function changeOf(side: Side, bucket: ProfileBucket, amount: bigint): bigint {
   return (side === 'credit') === (bucket === 'receivable') ? -amount : amount
 }
 
-/** Times are texts of one form, so they are in the order of their characters. */
+/** All times have one text form, so they compare as texts. */
 function lastPlace(rows: readonly { readonly created_at: string; readonly id: string }[]) {
   const [first, ...rest] = rows
-  assert(first !== undefined, 'a piece that is full has rows')
+  assert(first !== undefined, 'a full piece has rows')
   const last = rest.reduce((latest, row) => {
     const isLater =
       row.created_at === latest.created_at ? BigInt(row.id) > BigInt(latest.id) : row.created_at > latest.created_at

@@ -1,7 +1,6 @@
 /**
- * The ledger in the store: postings are written together with the balances that they change, in the caller's
- * transaction. Balances are locked in the order of profile and asset, so two transactions that post once each never wait
- * for each other in a circle; no bucket of a profile goes below zero.
+ * Writes postings together with the balances that they change, in the caller's transaction. No bucket of a profile goes
+ * below zero. Balances are locked in order of profile and asset, so transactions that post once do not deadlock.
  */
 import { assert } from '../base/assert.ts'
 import type { Transaction } from '../store/db.ts'
@@ -15,7 +14,7 @@ import {
   type ProfileBucket,
 } from './posting.ts'
 
-/** A bucket has less than a posting takes from it. The transaction has failed in nothing and may continue. */
+/** A bucket has less than a posting debits. No statement failed, so the transaction may continue. */
 export class InsufficientBalance extends Error {
   override name = 'InsufficientBalance'
   readonly profileId: string
@@ -25,7 +24,7 @@ export class InsufficientBalance extends Error {
   readonly needed: MinorUnits
 
   constructor({ profileId, asset }: BalanceChange, bucket: ProfileBucket, balance: MinorUnits, needed: MinorUnits) {
-    super(`${bucket} has less ${asset} than is needed`)
+    super(`${bucket} does not have enough ${asset}`)
     this.profileId = profileId
     this.asset = asset
     this.bucket = bucket
@@ -41,14 +40,14 @@ export interface BalanceKey {
   readonly asset: string
 }
 
-/** Throws for one that was not among those that were locked. */
+/** Returns the balances of a key that was locked; throws for any other key. */
 export type LockedBalances = (key: BalanceKey) => Balances
 
 type BalanceRow = { readonly profile_id: string; readonly asset: string } & Readonly<Record<ProfileBucket, string>>
 
 /**
- * The balances of these profiles and assets, locked until the transaction ends. A transaction that decides by a balance
- * locks everything that it will post to in one call, because a later lock may close a circle of waiting transactions.
+ * The balances of these profiles and assets, locked until the transaction ends. A transaction that reads a balance before it
+ * posts must lock all balances that it will post to in one call: a second call could deadlock.
  */
 export async function lockBalances<Tables>(
   transaction: Transaction<Tables>,
@@ -62,19 +61,20 @@ export async function lockBalances<Tables>(
   const found = new Map(rows.map((row) => [keyOf(row.profile_id, row.asset), balancesOf(row)]))
   return ({ profileId, asset }) => {
     const balances = found.get(keyOf(profileId, asset))
-    assert(balances !== undefined, 'the balance was not among those that were locked')
+    assert(balances !== undefined, 'the balance is not locked')
     return balances
   }
 }
 
 /**
  * Writes postings and the balances that they change. Throws `InsufficientBalance` before anything is written when a
- * bucket would go below zero. `locked` are balances that `lockBalances` gave, all that are posted to, as nothing has
- * changed since; without them they are locked here.
+ * bucket would go below zero.
  *
- * The lock is a statement of its own: a statement that waits for a lock still sees other rows as they were before, so one
- * that locked and wrote at once would not always add to the balance that it locked. Ids of postings are taken behind the
- * locks, so those of one balance are in the order of commits.
+ * The lock is a separate statement: a statement that waits for a lock still reads with its snapshot from before the wait,
+ * so one statement that locked and wrote could miss a change of the balance. Ids of postings are taken after the locks, so
+ * those of one balance are in commit order.
+ *
+ * @param locked the result of `lockBalances` for all balances that change, which have not changed since; absent: locked here
  */
 export async function post<Tables>(
   transaction: Transaction<Tables>,
@@ -133,8 +133,8 @@ function refuseOverdraft(change: BalanceChange, balances: Balances): void {
 }
 
 /**
- * The balances of these keys, locked in order; none, and no lock, when one is missing: rows are made before any is
- * locked, so whoever makes one never holds up somebody who locked another.
+ * The balances of these keys, locked in order. When one is missing it returns and locks none: missing rows are inserted
+ * before any is locked, so an insert never waits for a transaction that waits for a lock of this one.
  */
 function lockedRows(keys: readonly BalanceKey[]): RawBuilder<BalanceRow> {
   const distinct = new Map(keys.map((key) => [keyOf(key.profileId, key.asset), key]))
@@ -150,7 +150,7 @@ function lockedRows(keys: readonly BalanceKey[]): RawBuilder<BalanceRow> {
   `
 }
 
-/** Makes the balances that are missing, in the order in which they are locked. */
+/** Inserts the missing balances, in the order in which they are locked. */
 async function insertMissing<Tables>(transaction: Transaction<Tables>, keys: readonly BalanceKey[]): Promise<void> {
   await sql`
     insert into balances (profile_id, asset)

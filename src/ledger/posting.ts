@@ -1,9 +1,9 @@
 /**
- * What a posting is, and what a list of them does to balances. Pure.
+ * Postings, and the changes of balances that they cause. Pure.
  *
  * A posting moves one amount from the debited to the credited account, so the accounts of an asset always sum to zero.
- * Profiles are creditors of the service: a credit raises `available`, `in_transit` and `held`, a debit lowers them.
- * `receivable` is what a profile owes: a debit raises it, a credit lowers it.
+ * Profiles are creditors of the service: a credit increases `available`, `in_transit` and `held`, a debit decreases them.
+ * `receivable` is the amount that a profile owes: a debit increases it, a credit decreases it.
  */
 
 /** An amount in units of 10^-decimals of its asset. */
@@ -11,12 +11,12 @@ export type MinorUnits = bigint
 
 export const PROFILE_BUCKETS = ['available', 'in_transit', 'held', 'receivable'] as const
 
-/** Accounts of one profile in one asset. */
+/** The accounts of one profile in one asset. */
 export type ProfileBucket = (typeof PROFILE_BUCKETS)[number]
 
 /**
- * Accounts of the service in one asset: `external` is the money outside (custody, banks), `desk` the operator's own that
- * conversions run against, `unattributed` what arrived for no known profile, `fees` what was charged.
+ * The accounts of the service in one asset: `external` is the money outside (custody, banks), `desk` the operator's own
+ * money, the counterparty of conversions, `unattributed` the deposits without a profile, `fees` the fees charged.
  */
 export type ServiceBucket = 'external' | 'desk' | 'unattributed' | 'fees'
 
@@ -30,19 +30,19 @@ export interface Posting {
   readonly amount: MinorUnits
   readonly debit: LedgerAccount
   readonly credit: LedgerAccount
-  /** The same for postings that belong together. */
+  /** The id that postings of one movement share, such as that of the deposit or orchestration. */
   readonly groupId: string
-  /** RFC 3339; absent: when it is written. */
+  /** RFC 3339; absent: the time at which the posting is written. */
   readonly effectiveAt?: string
 }
 
-/** What the balances of one profile in one asset change by. */
+/** The change of each balance of one profile in one asset. */
 export type BalanceChange = {
   readonly profileId: string
   readonly asset: string
 } & Readonly<Record<ProfileBucket, MinorUnits>>
 
-/** The net changes, in the order in which their rows are locked: by profile, then asset. */
+/** The net changes, in lock order: by profile, then asset. */
 export function balanceChanges(postings: readonly Posting[]): readonly BalanceChange[] {
   const changes = new Map<string, BalanceChange & Record<ProfileBucket, MinorUnits>>()
   const add = (account: LedgerAccount, asset: string, amount: MinorUnits): void => {

@@ -1,7 +1,7 @@
 /**
- * What the ledger needs with time: assets that a reload added, checkpoints of the accounts of the service, and a comparison of every balance with
- * its postings, pass after pass, a little at a time. It owns the metrics that say what the comparison found. A store
- * that is down only delays it. It never runs twice at once.
+ * Background work of the ledger, one step per second: it registers assets that a reload added, advances the checkpoints and
+ * continuously compares all balances with their postings, in small pieces. It owns the metrics of the comparison. Errors of
+ * the store delay it only, and its steps never overlap.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -18,11 +18,11 @@ export interface LedgerUpkeepOptions {
   readonly metrics: MetricsRegistry
 }
 
-/** What the last complete comparison found. */
+/** The result of the last complete comparison. */
 export interface LedgerState {
-  /** RFC 3339; absent before the first is complete. */
+  /** RFC 3339; absent until the first comparison is complete. */
   readonly compared_at?: string
-  /** Balances of profiles in it. */
+  /** The number of profile balances. */
   readonly balances: number
   readonly differences: readonly { account: string; asset: string; kept: string; recomputed: string }[]
 }
@@ -30,9 +30,9 @@ export interface LedgerState {
 const STEP_MILLISECONDS = 1_000
 /** Steps between two checkpoints. */
 const CHECKPOINT_STEPS = 10
-/** Steps between two passes. */
+/** Steps between two passes of the comparison. */
 const PAUSE_STEPS = 60
-/** Shown and logged of one pass. */
+/** Differences of one pass that are logged and shown, at most. */
 const DIFFERENCES_SHOWN_MAX = 100
 
 export class LedgerUpkeep {
@@ -47,7 +47,7 @@ export class LedgerUpkeep {
   #state: LedgerState = { balances: 0, differences: [] }
   #imbalance = 0
   #decimals: ReadonlyMap<string, number> = new Map()
-  /** To be registered with the next step. */
+  /** Assets to register with the next step. */
   #unregistered: readonly LedgerAsset[] | undefined
 
   /** Registers the metrics; nothing runs before `start`. */
@@ -57,7 +57,7 @@ export class LedgerUpkeep {
     const imbalance = () => Math.max(this.#imbalance, this.#comparison?.differences.length ?? 0)
     new Gauge({
       name: 'tidegate_ledger_imbalance',
-      help: 'Accounts of the ledger whose balance is not the sum of their postings; must be 0',
+      help: 'Accounts of the ledger whose balance differs from the sum of their postings; must be 0',
       registers,
       collect() {
         this.set(imbalance())
@@ -70,17 +70,17 @@ export class LedgerUpkeep {
     })
   }
 
-  /** To be called once, when the store has the schema; looks for the first time at once. */
+  /** Must be called once, after the migrations of the store; the first step begins at once. */
   start(): void {
-    this.#look()
+    this.#step()
   }
 
-  /** What the last complete comparison found. */
+  /** The result of the last complete comparison. */
   get state(): LedgerState {
     return this.#state
   }
 
-  /** Decimals of every asset that the ledger knew when it was last asked, by symbol. */
+  /** The decimals of all assets of the ledger at the last registration, by symbol. */
   get decimals(): ReadonlyMap<string, number> {
     return this.#decimals
   }
@@ -97,7 +97,7 @@ export class LedgerUpkeep {
     })
   }
 
-  /** Registers assets with the next step, and again until the store has them. */
+  /** Registers assets with the next step; repeated until it succeeds. */
   registerSoon(assets: readonly LedgerAsset[]): void {
     this.#unregistered = assets
   }
@@ -108,9 +108,9 @@ export class LedgerUpkeep {
     await this.#running
   }
 
-  #look(): void {
+  #step(): void {
     if (this.#stopped) return
-    this.#timer = this.#options.clock.schedule(STEP_MILLISECONDS, () => this.#look())
+    this.#timer = this.#options.clock.schedule(STEP_MILLISECONDS, () => this.#step())
     if (this.#running !== undefined) return
     this.#running = this.#work().finally(() => {
       this.#running = undefined
@@ -126,7 +126,7 @@ export class LedgerUpkeep {
       if (this.#pause > 0) this.#pause--
       else await this.#compare()
     } catch (error) {
-      log.warn({ err: error }, 'the upkeep of the ledger failed; it is tried again')
+      log.warn({ err: error }, 'upkeep of the ledger failed and is tried again')
     }
   }
 
@@ -156,7 +156,7 @@ export class LedgerUpkeep {
   }
 }
 
-/** For people and logs: units of the asset as text. */
+/** The difference in its JSON form: units as text. */
 function differenceDocument({ account, asset, kept, recomputed }: LedgerDifference) {
   return { account, asset, kept: String(kept), recomputed: String(recomputed) }
 }

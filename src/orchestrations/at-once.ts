@@ -1,7 +1,7 @@
 /**
- * Orchestrations that the transaction which starts them completes: for a profile, of the same asset or at par inside the
- * peg, where the desk has no limit. That takes no lock and waits for nothing, so there is nothing for a worker to do. What
- * is written is what the worker would have written; everything else is started and left to it.
+ * Completes orchestrations in the transaction that starts them. Eligible are those whose destination is a profile and
+ * whose conversion takes no lock: the same asset, or at par inside the peg into an asset without a desk limit. The rows
+ * are those that a worker would write. All other orchestrations are started and left to a worker.
  */
 import type { AuditEntry } from '../store/audit.ts'
 import type { Transaction } from '../store/db.ts'
@@ -14,15 +14,16 @@ import type { Convertible } from './movements.ts'
 import { priceWithoutLocks, recordConversions } from './pricing/price.ts'
 import type { NewOrchestration, StartSettings } from './start.ts'
 
-/** An orchestration that is completed as it is started. */
+/** An orchestration that is completed by the transaction that starts it. */
 export interface Completion {
   readonly start: Omit<NewOrchestration, 'createdAt'> & Pick<Convertible, 'destinationAccountId'>
   readonly done: Done
 }
 
 /**
- * Those that can be completed at once, in the same order. All are for profiles; their gates have been found open, and
- * their amounts are reserved.
+ * The eligible ones, in the same order.
+ *
+ * @param starts orchestrations with a profile as destination, open gates and a reserved amount
  */
 export function completable(
   starts: readonly Completion['start'][],
@@ -46,7 +47,7 @@ export function completable(
   })
 }
 
-/** Stores how their prices were made. */
+/** Stores the conversions with the evidence of their prices. */
 export async function recordCompletedConversions<Tables>(
   transaction: Transaction<Tables>,
   completions: readonly Completion[],
@@ -57,7 +58,7 @@ export async function recordCompletedConversions<Tables>(
   )
 }
 
-/** Writes them; postings and entries are the caller's. */
+/** Inserts the orchestrations as COMPLETED; the caller writes postings and transfers. */
 export async function recordCompletions<Tables>(
   transaction: Transaction<Tables>,
   completions: readonly Completion[],
@@ -96,7 +97,7 @@ export async function recordCompletions<Tables>(
   `.execute(transaction)
 }
 
-/** What the trail says of one; the worker does it, whoever reported the deposit. */
+/** The audit row of a completion. Its actor is the worker, as for every conversion. */
 export function completionAudit({ start, done }: Completion): AuditEntry {
   return { actor: 'worker', action: 'orchestration.complete', subject: start.id, detail: { price: done.price } }
 }

@@ -1,12 +1,12 @@
 /**
  * The step `convert` for a batch of claimed orchestrations, in one transaction with one statement for each kind of write:
- * gates, prices, postings, conversions, orchestrations, audit rows, the queue, and last, under the customers' clocks,
- * deliveries and statement entries. Either all of it happens or nothing. Rows are locked in the order in which every
- * transaction locks them: orchestrations, markets and desk, balances, customers' clocks.
+ * gates, prices, postings, conversions, orchestrations with audit rows, the queue, and last, under the locks of the
+ * customers' clocks, transfers and deliveries. Lock order, as in every transaction: orchestrations, markets and desk,
+ * balances, customers' clocks.
  */
 import { readGates } from '../controls/gates.ts'
 import { createDeliveries } from '../deliveries/create.ts'
-import { ownAddresses } from '../deposit-instructions/address-owner.ts'
+import { areOwnAddresses } from '../deposit-instructions/address-owner.ts'
 import { post } from '../ledger/ledger.ts'
 import type { Posting } from '../ledger/posting.ts'
 import { nextCreationTimes } from '../store/creation-time.ts'
@@ -27,14 +27,14 @@ export interface ConvertSettings {
   readonly pricing: PricingContext
 }
 
-/** By what a process converts, and where it counts what it did. */
+/** The settings with which a process converts, and the metrics that count its steps. */
 export interface Converter {
-  /** What is in force; read for every batch. */
+  /** The current settings; read for every batch. */
   readonly settings: () => ConvertSettings
   readonly metrics: StepMetrics
 }
 
-/** What a batch came to, by the number of its orchestrations. */
+/** The number of orchestrations of a batch by result. */
 export interface StepCounts {
   readonly completed: number
   readonly delivering: number
@@ -44,7 +44,7 @@ export interface StepCounts {
 
 type Outcome = Done | Wait | Failure
 
-/** An orchestration of the batch with what becomes of it. */
+/** An orchestration of the batch and its outcome. */
 interface Step {
   readonly claim: Claim
   readonly row: ClaimedOrchestration
@@ -52,8 +52,8 @@ interface Step {
 }
 
 /**
- * Converts what these claims are about, as far as it can be converted now. Claims that are lost already are passed over;
- * one that is lost meanwhile ends the whole with `ClaimLost`.
+ * Converts the orchestrations of these claims; those that cannot be converted now wait or fail. Claims that are already
+ * lost are skipped; a claim that is lost during the batch throws `ClaimLost`, which rolls the batch back.
  */
 export async function convertBatch<Tables>(
   transaction: Transaction<Tables>,
@@ -64,7 +64,7 @@ export async function convertBatch<Tables>(
   const outcomes = await outcomesOf(transaction, rows, settings)
   const byId = new Map(claims.map((claim) => [claim.orchestrationId, claim]))
   const steps = rows.map((row, index): Step => {
-    // Both are of the same rows, in the same order.
+    // The outcomes are in the order of the rows.
     return { row, claim: byId.get(row.id) as Claim, outcome: outcomes[index] as Outcome }
   })
   const done = steps.flatMap(({ row, outcome }) => (outcome.kind === 'done' ? [{ row, done: outcome }] : []))
@@ -77,7 +77,7 @@ export async function convertBatch<Tables>(
   const isPutOff = ({ outcome }: Step) => outcome.kind === 'wait' && outcome.isRetried
   await putOffWork(transaction, claimsOf(steps.filter(isPutOff)))
   await finishWork(transaction, claimsOf(steps.filter((step) => !isPutOff(step))))
-  await hand(transaction, done)
+  await writeMovements(transaction, done)
   const count = (kind: Outcome['kind']) => steps.filter(({ outcome }) => outcome.kind === kind).length
   const completed = done.filter(({ row }) => 'profile' in row.destination).length
   return { completed, delivering: done.length - completed, waiting: count('wait'), failed: count('fail') }
@@ -91,7 +91,7 @@ async function outcomesOf<Tables>(
 ): Promise<readonly Outcome[]> {
   const findings = await readGates(transaction, rows.map(gateSubjectOf))
   const places = rows.map(({ destination }) => ('crypto' in destination ? destination.crypto : undefined))
-  const own = await ownAddresses(transaction, places)
+  const own = await areOwnAddresses(transaction, places)
   const early = rows.map(({ isExpired }, index) =>
     beforePrice({ finding: findings[index], isOwnAddress: own[index] === true, isExpired }),
   )
@@ -173,8 +173,8 @@ function changeOf({ row, outcome }: Step): StepChange {
   }
 }
 
-/** Under the customers' clocks: what leaves is handed to the deliveries, and what moved shows in the statements. */
-async function hand<Tables>(
+/** Writes the transfers and deliveries of converted orchestrations, with creation times of the customers' clocks. */
+async function writeMovements<Tables>(
   transaction: Transaction<Tables>,
   done: readonly { readonly row: ClaimedOrchestration; readonly done: Done }[],
 ): Promise<void> {
@@ -196,7 +196,7 @@ async function hand<Tables>(
     transaction,
     deliveries.map(({ delivery }) => delivery),
   )
-  // What was charged for a payment of the source asset itself has no other entry to show in.
+  // Without a conversion there is no other transfer that shows the fee.
   await changeTransfers(
     transaction,
     deliveries.flatMap(({ delivery: { id }, row, amounts: { fee } }) =>

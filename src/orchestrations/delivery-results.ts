@@ -1,13 +1,12 @@
-/** What the result of its delivery makes of an orchestration, in the transaction of the delivery. */
-
+/** Applies the results of deliveries to their orchestrations, in the transaction of the delivery. */
 import { assert } from '../base/assert.ts'
 import type { Delivery, DeliveryFailure } from '../deliveries/model.ts'
 import type { DeliveryOwner } from '../deliveries/owner.ts'
 import { type StepChange, writeSteps } from './step-store.ts'
 
-/** Ends orchestrations, and shows what they wait for; the delivery moves the money. */
+/** Completes and fails orchestrations, and sets what they wait for; the delivery posts the money. */
 export const ORCHESTRATION_DELIVERIES: DeliveryOwner = {
-  // One that was settled late had failed: it is COMPLETED now, because the payment was made.
+  // A late settlement completes an orchestration that had failed, because the payment was made.
   settled: (transaction, delivery) =>
     writeSteps(transaction, [{ ...idOf(delivery), action: 'orchestration.complete', status: 'COMPLETED', step: null }]),
   failed: (transaction, delivery, failure) => writeSteps(transaction, [failureOf(delivery, failure)]),
@@ -30,6 +29,6 @@ function failureOf(delivery: Delivery, { code, detail }: DeliveryFailure): StepC
 }
 
 function idOf({ owner }: Delivery): { readonly id: string } {
-  assert('orchestrationId' in owner, 'the delivery of a deposit is not of an orchestration')
+  assert('orchestrationId' in owner, 'the delivery belongs to a deposit, not to an orchestration')
   return { id: owner.orchestrationId }
 }

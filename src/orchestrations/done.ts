@@ -1,4 +1,4 @@
-/** What a conversion comes to: amounts, price, and the ids of what it makes. */
+/** The result of a conversion: amounts, price, and the ids of the records that it creates. */
 import { newId } from '../base/ids.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
 import type { Amounts, StepIds } from './movements.ts'
@@ -14,7 +14,7 @@ export interface Done {
   readonly conversion?: Conversion
 }
 
-/** @param fee part of the source amount, and not of the conversion */
+/** @param fee the part of the source amount that is not converted */
 export function doneBy(conversion: Conversion, fee: MinorUnits): Done {
   const { sourceAmount: converted, remainder, destinationAmount: outgoing, price, priceSource } = conversion
   return {
@@ -27,7 +27,7 @@ export function doneBy(conversion: Conversion, fee: MinorUnits): Done {
   }
 }
 
-/** The same asset leaves as it came, without the fee. */
+/** The result without a conversion: the source amount less the fee, in the same asset. */
 export function doneUnconverted(sourceAmount: MinorUnits, fee: MinorUnits): Done {
   const outgoing = sourceAmount - fee
   const amounts = { fee, converted: outgoing, remainder: 0n, outgoing }

@@ -1,18 +1,28 @@
-/** Orchestrations as they are read: one alone, and lists in pages. */
+/** Reads orchestrations as JSON text written by SQL: one by id, and lists in pages. Read-only. */
 import type { ListQuery } from '../http/list-query.ts'
+import { amountText } from '../ledger/amount-text.ts'
+import { DESTINATION_TEXT, SOURCE_TEXT } from '../rules/list-items.ts'
 import type { Db, Kysely } from '../store/db.ts'
 import { readFilteredPage } from '../store/filtered-list.ts'
 import { isMadeWithin, isOwnedBy, PAGE_BYTES_MAX } from '../store/page.ts'
-import { readItemText, type TextPage } from '../store/page-text.ts'
+import {
+  type ItemText,
+  jsonbText,
+  objectText,
+  plainText,
+  quotedText,
+  readItemText,
+  type TextPage,
+  timeText,
+} from '../store/page-text.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'
-import { OPERATOR_ORCHESTRATION_ITEM, ORCHESTRATION_ITEM } from './list-items.ts'
 import type { OPERATOR_ORCHESTRATION_FILTERS, ORCHESTRATION_FILTERS } from './schemas.ts'
 import type { OrchestrationTables } from './tables.ts'
 
-/** Where the owner of a value is found, for lists over all customers: the indexes begin with the customer. */
+/** The tables that have the customer of a filter's value: the indexes begin with the customer. */
 const OWNER_TABLES: Readonly<Record<string, string>> = { profile_id: 'profiles', rule_id: 'rules' }
 
-/** The list shows its items as `items` and as `orchestrations`. */
+/** A list response contains its items twice: as `items` and as `orchestrations`. */
 const COPIES = 2
 
 /** The JSON text of one orchestration of a customer; undefined when it has none with this id. */
@@ -27,7 +37,7 @@ export async function getOrchestration<Tables>(
   return await readItemText(ours, query, ORCHESTRATION_ITEM)
 }
 
-/** The orchestration of any customer, as the operator sees it. */
+/** The orchestration of any customer, in its form for the operator. */
 export async function getAnyOrchestration<Tables>(tables: Kysely<Tables>, id: string): Promise<string | undefined> {
   const ours = tables as unknown as Kysely<OrchestrationTables>
   const query = ours.selectFrom('orchestrations').selectAll().where('id', '=', id)
@@ -97,4 +107,83 @@ function union(
   other: readonly string[] | undefined,
 ): readonly string[] | undefined {
   return one === undefined || other === undefined ? (one ?? other) : [...one, ...other]
+}
+
+/** An object that is absent when the column is null. */
+function objectIf(column: string, members: Parameters<typeof objectText>[0]): RawBuilder<string | null> {
+  return sql`case when ${sql.ref(`record.${column}`)} is not null then ${objectText(members)} end`
+}
+
+/** The linked transfer, with its current status. */
+function transferText(column: 'source_transfer_id' | 'destination_transfer_id'): RawBuilder<string | null> {
+  return sql`(
+    select ${objectText([
+      ['transfer_id', sql`'"' || linked.id || '"'`],
+      ['status', sql`'"' || linked.status || '"'`],
+    ])}
+    from transfers as linked where linked.id = ${sql.ref(`record.${column}`)}
+  )`
+}
+
+const destinationAmount = amountText('destination_amount', 'destination_asset')
+const sourceAmount = amountText('source_amount', 'source_asset')
+
+/** An orchestration in the customer API. */
+const ORCHESTRATION_ITEM: ItemText = {
+  members: [
+    ['id', plainText('id')],
+    ['customer_id', plainText('customer_id')],
+    ['profile_id', plainText('profile_id')],
+    ['identity_id', quotedText('identity_id')],
+    ['account_id', plainText('account_id')],
+    ['ref_id', quotedText('ref_id')],
+    ['orchestration_rule_id', plainText('rule_id')],
+    ['deposit_id', plainText('deposit_id')],
+    ['retry_of', plainText('retry_of')],
+    ['source_asset', quotedText('source_asset')],
+    ['source_amount', sourceAmount],
+    ['destination_asset', quotedText('destination_asset')],
+    ['destination_amount', destinationAmount],
+    ['price', plainText('price')],
+    ['price_source', quotedText('price_source')],
+    [
+      'receipt',
+      objectIf('destination_amount', [
+        ['initial_amount', sourceAmount],
+        ['fee_amount', amountText('fee_amount', 'source_asset')],
+        ['converted_amount', amountText('converted_amount', 'source_asset')],
+        ['rate', plainText('price')],
+        ['outgoing_amount', destinationAmount],
+      ]),
+    ],
+    ['status', plainText('status')],
+    ['waiting_for', plainText('waiting_for')],
+    ['expires_at', timeText('expires_at')],
+    [
+      'fail_reason',
+      objectIf('fail_code', [
+        ['code', plainText('fail_code')],
+        ['detail', quotedText('fail_detail')],
+      ]),
+    ],
+    ['source', SOURCE_TEXT],
+    ['destination', DESTINATION_TEXT],
+    ['source_transfer', transferText('source_transfer_id')],
+    ['destination_transfer', transferText('destination_transfer_id')],
+    ['metadata', jsonbText('metadata')],
+    ['created_at', timeText('created_at')],
+    ['updated_at', timeText('updated_at')],
+  ],
+  large: { text: ['identity_id', 'ref_id', 'fail_detail'], jsonb: ['destination', 'metadata'] },
+}
+
+/** An orchestration in the operator API. */
+const OPERATOR_ORCHESTRATION_ITEM: ItemText = {
+  ...ORCHESTRATION_ITEM,
+  members: [
+    ...ORCHESTRATION_ITEM.members,
+    ['step', plainText('step')],
+    ['waiting_detail', quotedText('waiting_detail')],
+    ['waiting_since', timeText('waiting_since')],
+  ],
 }

@@ -1,12 +1,12 @@
 /**
- * What is measured of orchestrations: steps as this node takes them, and what waits, as the store has it. A gauge is read
- * when metrics are asked for, from indexes that hold only what is not finished.
+ * Metrics of orchestrations: a counter of this node's steps, and gauges of waiting orchestrations and of the queue. The
+ * gauges are read from the store at each scrape, through indexes that contain only unfinished orchestrations.
  */
 import { Counter, Gauge, type MetricsRegistry } from '../base/metrics.ts'
 import { type Db, StatementFailed, StoreUnavailable } from '../store/db.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'
 
-/** Counted up to this many, so that a look costs the same however much waits. */
+/** Counting stops here, which bounds the cost of a scrape. */
 const COUNTED_MAX = 10_000
 
 export interface StepMetrics {
@@ -24,7 +24,7 @@ export function createStepMetrics(registry: MetricsRegistry): StepMetrics {
   return { steps }
 }
 
-/** What waits, and what is due; nothing while the store is unavailable, which other metrics report. */
+/** Gauges of waiting orchestrations and the queue; without values while the store is unavailable (other metrics report that). */
 export function createWaitingMetrics(registry: MetricsRegistry, db: Db): void {
   const gauge = (name: string, help: string, labelNames: readonly string[], sample: Sample): void => {
     new Gauge({
@@ -41,13 +41,13 @@ export function createWaitingMetrics(registry: MetricsRegistry, db: Db): void {
   }
   gauge(
     'tidegate_orchestrations_waiting',
-    `Orchestrations that wait, by what they wait for, counted up to ${COUNTED_MAX}`,
+    `Waiting orchestrations by reason, counted up to ${COUNTED_MAX}`,
     ['waiting_for'],
     sql`select waiting_for as label, count(*)::integer as value from ${WAITING} group by waiting_for`,
   )
   gauge(
     'tidegate_orchestrations_waiting_seconds',
-    'For how long the one that has waited longest has waited, by what it waits for',
+    'Time that the longest waiting orchestration has waited, by reason',
     ['waiting_for'],
     sql`
       select waiting_for as label, extract(epoch from clock_timestamp() - min(waiting_since))::float8 as value
@@ -55,7 +55,7 @@ export function createWaitingMetrics(registry: MetricsRegistry, db: Db): void {
   )
   gauge(
     'tidegate_orchestration_queue_length',
-    `Orchestrations that a worker has to do something for, now or later, counted up to ${COUNTED_MAX}`,
+    `Orchestrations with work that is due now or later, counted up to ${COUNTED_MAX}`,
     [],
     sql`
       select null as label, count(*)::integer as value
@@ -63,7 +63,7 @@ export function createWaitingMetrics(registry: MetricsRegistry, db: Db): void {
   )
   gauge(
     'tidegate_orchestration_queue_overdue_seconds',
-    'How late the step is that is due longest; 0 when none is late',
+    'Time since the most overdue step was due; 0 when none is overdue',
     [],
     sql`
       select null as label,

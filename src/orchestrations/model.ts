@@ -1,8 +1,8 @@
 /**
- * What an orchestration is, and how it goes from state to state. Pure.
+ * The state machine of an orchestration.
  *
- * It is created PROCESSING at step `convert`, with its amount reserved. A PROCESSING one that cannot proceed has a
- * `waiting_for`, which ends with its cause. HOLD and PAUSED stop the clock of `expires_at`. Nothing else happens to one:
+ * It is created PROCESSING at step `convert`, with its amount reserved. While it cannot proceed, `waiting_for` has the
+ * reason. Time in HOLD and PAUSED extends `expires_at`. The table contains every transition:
  *
  * | from | event | to |
  * |---|---|---|
@@ -11,7 +11,7 @@
  * | convert | a closed gate, no price | convert, with `waiting_for` |
  * | convert | expired, own address, not convertible, rejected, reversed | FAILED, the amount is available again |
  * | deliver | settled | COMPLETED |
- * | deliver | refused, failed by the operator, own address | FAILED, the delivery has put its amount back |
+ * | deliver | refused, failed by the operator, own address | FAILED, the delivery has returned its amount |
  * | deliver | the delivery waits | deliver, with `waiting_for` |
  * | FAILED at deliver | settled late | COMPLETED |
  */
@@ -31,7 +31,7 @@ export const WAITING_REASONS = ['PRICE', 'PEG', 'SLIPPAGE', 'DESK_LIMIT', 'HOLD'
 /** Why a PROCESSING orchestration does not proceed. */
 export type WaitingFor = (typeof WAITING_REASONS)[number]
 
-/** While it waits for these, `expires_at` does not come closer. */
+/** Time spent waiting for these extends `expires_at`. */
 export const CLOCK_STOPPING: readonly WaitingFor[] = ['HOLD', 'PAUSED']
 
 export type FailCode =
@@ -48,7 +48,7 @@ export interface Wait {
   readonly waitingFor: WaitingFor
   /** For the operator. */
   readonly detail: string
-  /** It is tried again by itself; otherwise only the operator's release continues it. */
+  /** Whether a worker tries again; otherwise only the operator's release continues it. */
   readonly isRetried: boolean
 }
 
@@ -58,17 +58,20 @@ export interface Failure {
   readonly detail: string
 }
 
-/** What an attempt to convert finds before it asks for a price. */
+/** The conditions that are checked before a price is made. */
 export interface Circumstances {
-  /** The first gate that is closed. */
+  /** The first closed gate. */
   readonly finding: GateFinding | undefined
   /** Whether the destination is a deposit address of this service. */
   readonly isOwnAddress: boolean
-  /** Whether `expires_at` is over, the time in which its clock stood not counted. */
+  /** Whether `expires_at`, extended by the time in HOLD and PAUSED, has passed. */
   readonly isExpired: boolean
 }
 
-/** Whether a price may be asked for, or what happens instead. A closed gate comes first: its time does not count. */
+/**
+ * What to do instead of making a price; undefined when a price may be made. A closed gate takes precedence over the expiry,
+ * which its time extends.
+ */
 export function beforePrice({ finding, isOwnAddress, isExpired }: Circumstances): Wait | Failure | undefined {
   if (finding !== undefined) return waitFor(finding)
   if (isOwnAddress) {
@@ -78,18 +81,18 @@ export function beforePrice({ finding, isOwnAddress, isExpired }: Circumstances)
   return { kind: 'fail', code: 'EXPIRED', detail: 'it could not be converted before expires_at' }
 }
 
-/** A pause and a receivable end by themselves; a blocked account or customer takes the operator's release. */
+/** A pause or a receivable is retried; a blocked account or customer needs the operator's release. */
 function waitFor({ code, detail }: GateFinding): Wait {
   if (code === 'PAUSED') return { kind: 'wait', waitingFor: 'PAUSED', detail, isRetried: true }
   return { kind: 'wait', waitingFor: 'HOLD', detail, isRetried: code === 'RECEIVABLE' }
 }
 
-/** What is charged: `feeBps` hundredths of a percent of the source amount, rounded down. */
+/** The fee: `feeBps` hundredths of a percent of the source amount, rounded down. */
 export function feeOf(amount: MinorUnits, feeBps: number): MinorUnits {
   return (amount * BigInt(feeBps)) / 10_000n
 }
 
-/** Crypto and fiat networks that its money arrived by or leaves by. */
+/** The crypto and fiat networks by which the money arrived, and the crypto network by which it leaves. */
 export function networksOf(source: RuleSource, destination: RuleDestination): readonly string[] {
   const networks: string[] = []
   if ('crypto' in source) networks.push(source.crypto.network)

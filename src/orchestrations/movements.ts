@@ -1,13 +1,10 @@
-/**
- * What a step of an orchestration does to the ledger and to the customer's statement: postings, entries and the delivery
- * that follow from an orchestration and its conversion. Pure.
- */
+/** Computes the postings, the transfers and the delivery that follow from an orchestration and its conversion. */
 import type { NewDelivery } from '../deliveries/create.ts'
 import type { LedgerAccount, MinorUnits, Posting } from '../ledger/posting.ts'
 import type { RuleDestination } from '../rules/model.ts'
 import type { NewTransfer } from '../transfers/store.ts'
 
-/** What is converted, and for whom. */
+/** The members of an orchestration that its conversion needs. */
 export interface Convertible {
   readonly id: string
   readonly customerId: string
@@ -22,29 +19,29 @@ export interface Convertible {
   readonly metadata: Readonly<Record<string, unknown>>
 }
 
-/** How an amount was converted: `fee`, `converted` and `remainder` are the source amount. */
+/** The amounts of a conversion: `fee`, `converted` and `remainder` add up to the source amount. */
 export interface Amounts {
   readonly fee: MinorUnits
   readonly converted: MinorUnits
-  /** What the destination asset cannot represent. */
+  /** The part that the decimals of the destination asset cannot represent. */
   readonly remainder: MinorUnits
-  /** What leaves, in the destination asset. */
+  /** The amount for the destination, in the destination asset. */
   readonly outgoing: MinorUnits
 }
 
-/** The ids of what a step creates, made in this order, so that a statement shows entries of one instant in it too. */
+/** The ids of the records that a step creates. They are generated in this order, which orders transfers of one instant. */
 export interface StepIds {
-  /** Of the DEBIT entry of the source asset. */
+  /** The DEBIT transfer of the source asset. */
   readonly debit: string
-  /** Of the CREDIT entry of the destination asset, where it moves on from the profile. */
+  /** The CREDIT transfer of the destination asset, when the profile is not the destination. */
   readonly credit: string
-  /** Of the DEBIT entry with which it moves on to another profile. */
+  /** The DEBIT transfer of the destination asset, to another profile. */
   readonly move: string
-  /** Of the CREDIT entry of the destination profile, or of the delivery. */
+  /** The CREDIT transfer of the destination profile, or the delivery. */
   readonly destination: string
 }
 
-/** The whole amount becomes available again. */
+/** Makes the whole reserved amount available again. */
 export function returnPosting({ id, profileId, sourceAsset, sourceAmount }: Convertible): Posting {
   return {
     asset: sourceAsset,
@@ -55,7 +52,7 @@ export function returnPosting({ id, profileId, sourceAsset, sourceAmount }: Conv
   }
 }
 
-/** The postings of a conversion; those of nothing are left out. */
+/** The postings of a conversion, without those of a zero amount. */
 export function conversionPostings(convertible: Convertible, amounts: Amounts): readonly Posting[] {
   const { id: groupId, profileId, sourceAsset, destinationAsset, destination } = convertible
   const { fee, converted, remainder, outgoing } = amounts
@@ -77,8 +74,8 @@ export function conversionPostings(convertible: Convertible, amounts: Amounts): 
 }
 
 /**
- * The entries of the customer's statement. A conversion shows both of its sides, and what is credited to another profile
- * leaves the one and arrives at the other; the entry of a delivery is written by the delivery.
+ * The customer's transfers. A conversion has a DEBIT and a CREDIT; an amount for another profile has a DEBIT of the one and
+ * a CREDIT of the other. The transfer of a delivery is written by the delivery.
  */
 export function conversionTransfers(
   convertible: Convertible,
@@ -119,7 +116,7 @@ export function conversionTransfers(
   return entries
 }
 
-/** The payment that takes the amount out of the service; undefined when the destination is a profile. */
+/** The delivery that pays the amount out of the service; undefined when the destination is a profile. */
 export function deliveryOf(
   { id, customerId, profileId, accountId, destinationAsset, destination, metadata }: Convertible,
   { outgoing }: Amounts,

@@ -1,6 +1,6 @@
 /**
- * What the operator does to an orchestration: retries one that failed, and releases or rejects one that is on hold. Each
- * change leaves one audit row; asking for what is so already changes nothing and leaves none.
+ * The operator's actions on an orchestration: retry a failed one, release or reject one on hold. Each change writes an
+ * audit row of the operator; an action that was done before changes nothing and writes none.
  */
 import { newId } from '../base/ids.ts'
 import { readGates } from '../controls/gates.ts'
@@ -22,9 +22,9 @@ import type { OrchestrationTables } from './tables.ts'
 type Row = OrchestrationTables['orchestrations']
 
 /**
- * Starts a FAILED orchestration again, as a new one with `retry_of`; the JSON text of that. What came back is reserved
- * again: the source asset, or the destination asset where the conversion had been made and the delivery failed. One that
- * was retried already gives the same new one.
+ * Starts a FAILED orchestration again, as a new one with `retry_of`, and returns the new one as JSON text. The amount that
+ * was returned is reserved again: the source amount, or the destination amount when only the delivery failed. A second
+ * retry returns the orchestration of the first.
  */
 export async function retryOrchestration<Tables>(
   transaction: Transaction<Tables>,
@@ -33,7 +33,7 @@ export async function retryOrchestration<Tables>(
   settings: StartSettings,
 ): Promise<string> {
   const failed = await lock(transaction, id)
-  if (failed.status !== 'FAILED') throw wrongState(failed, 'only a FAILED orchestration is retried')
+  if (failed.status !== 'FAILED') throw wrongState(failed, 'only a FAILED orchestration can be retried')
   const { rows } = await sql<{ id: string }>`select id from orchestrations where retry_of = ${id}`.execute(transaction)
   if (rows[0] !== undefined) return await textOf(transaction, rows[0].id)
   const { customer_id: customerId, profile_id: profileId, destination_asset: destinationAsset } = failed
@@ -70,9 +70,8 @@ export async function retryOrchestration<Tables>(
 }
 
 /**
- * Continues an orchestration that is on hold; its JSON text. A delivery leaves whatever the state of the account is then.
- * Before the conversion, while the gate that holds it is still closed, it would be held again at once: that is 409, with
- * what has to change first.
+ * Continues an orchestration on hold, and returns it as JSON text. A released delivery is sent whatever the state of the
+ * account. Before the conversion, 409 while the gate that holds it is still closed: it would be held again at once.
  */
 export async function releaseOrchestration<Tables>(
   transaction: Transaction<Tables>,
@@ -80,10 +79,10 @@ export async function releaseOrchestration<Tables>(
   id: string,
 ): Promise<string> {
   const held = await lock(transaction, id)
-  if (held.status !== 'PROCESSING') throw wrongState(held, 'only an orchestration on hold is released')
+  if (held.status !== 'PROCESSING') throw wrongState(held, 'only an orchestration on hold can be released')
   if (held.waiting_for !== 'HOLD') return await textOf(transaction, id)
   if (held.step === 'deliver') {
-    if (!(await releaseDelivery(transaction, id))) throw wrongState(held, 'its delivery is under way')
+    if (!(await releaseDelivery(transaction, id))) throw wrongState(held, 'its delivery has been handed out')
     await writeSteps(
       transaction,
       [{ id, action: 'orchestration.release', status: 'PROCESSING', step: 'deliver' }],
@@ -107,7 +106,7 @@ export async function releaseOrchestration<Tables>(
   return await textOf(transaction, id)
 }
 
-/** Fails an orchestration that is on hold: its amount is available again. Its JSON text. */
+/** Fails an orchestration on hold, which makes its amount available again, and returns it as JSON text. */
 export async function rejectOrchestration<Tables>(
   transaction: Transaction<Tables>,
   actor: string,
@@ -116,8 +115,10 @@ export async function rejectOrchestration<Tables>(
 ): Promise<string> {
   const held = await lock(transaction, id)
   if (held.fail_code === 'REJECTED') return await textOf(transaction, id)
-  if (held.waiting_for !== 'HOLD') throw wrongState(held, 'only an orchestration on hold is rejected')
-  refuseDelivery(held)
+  if (held.waiting_for !== 'HOLD') throw wrongState(held, 'only an orchestration on hold can be rejected')
+  if (held.step === 'deliver') {
+    throw wrongState(held, 'its delivery is on hold and has the money; fail the delivery instead')
+  }
   const { profile_id: profileId, source_asset: asset, source_amount } = held
   const debit = { bucket: 'in_transit', profileId } as const
   const credit = { bucket: 'available', profileId } as const
@@ -128,7 +129,7 @@ export async function rejectOrchestration<Tables>(
   return await textOf(transaction, id)
 }
 
-/** The row, held against the worker, results of its delivery and other callers until the transaction ends. */
+/** The row, locked with its delivery until the transaction ends. */
 async function lock<Tables>(transaction: Transaction<Tables>, id: string): Promise<Row> {
   await lockDeliveryOf(transaction, id)
   // The caller's transaction knows the caller's tables; those of this folder are in the same store.
@@ -139,12 +140,6 @@ async function lock<Tables>(transaction: Transaction<Tables>, id: string): Promi
 
 export function noOrchestration(): never {
   throw new Problem('not_found', 'there is no orchestration with this id')
-}
-
-/** A payment is held by the delivery, which looks at the gates by itself. */
-function refuseDelivery(held: Row): void {
-  if (held.step !== 'deliver') return
-  throw wrongState(held, 'its delivery is on hold, and continues when the hold ends; fail the delivery to end it')
 }
 
 function wrongState({ status, waiting_for }: Row, detail: string): Problem {

@@ -1,4 +1,4 @@
-/** The operator's calls about orchestrations of all customers. The caller has been checked before. */
+/** The operator's calls for orchestrations of all customers. The operator guard runs before them. */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { ACTOR, idOf } from '../auth/operator-calls.ts'
@@ -20,7 +20,7 @@ import type { OrchestrationTables } from './tables.ts'
 
 export interface OrchestrationOperatorRoutesOptions {
   readonly db: Db
-  /** What is in force now. */
+  /** The current settings. */
   settings(): StartSettings
 }
 
@@ -31,7 +31,7 @@ interface ById {
 const Nothing = Type.Object({}, { additionalProperties: false })
 const answer = { response: { 200: OperatorOrchestration } }
 
-/** Declares the routes below whatever prefix `app` has. */
+/** Declares the routes, relative to the prefix of `app`. */
 export function registerOrchestrationOperatorRoutes(
   app: FastifyInstance,
   { db, settings }: OrchestrationOperatorRoutesOptions,

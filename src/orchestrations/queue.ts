@@ -1,12 +1,14 @@
 /**
- * The work that is due on orchestrations: a narrow table with a row only while something is due, so finished ones never
- * slow a claim. A claim raises the row's `attempt`, which is the fencing token of everything that is done with it:
- * whoever finds another number has lost the claim and changes nothing. Times are those of the store's clock.
+ * The queue of work on orchestrations: a narrow table with a row only while an orchestration has work now or later, so
+ * finished ones never slow a claim. A claim increments the row's `attempt`, which is the fencing token of its work: a
+ * worker that finds another number has lost the claim and changes nothing. Times are of the store's clock.
  */
+
+import type { Clock } from '../base/clock.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 
-/** A claimed piece of work, for the worker that claimed it alone until the claim ends. */
+/** A piece of work that belongs to one worker until the claim ends. */
 export interface Claim {
   readonly orchestrationId: string
   readonly attempt: string
@@ -16,39 +18,39 @@ export interface Claim {
   readonly dueAt: string
 }
 
-export interface ClaimRequest {
+interface ClaimRequest {
   readonly kinds: readonly string[]
   readonly limit: number
   readonly claimSeconds: number
-  /** What was due earlier than a little before this time is not looked for; absent: everything that is due. */
+  /** Only work that was due at this time, less OVERLAP_SECONDS, or later is searched; absent: all due work. */
   readonly dueSince?: string
 }
 
-/** Its work is somebody else's by now, or gone. */
+/** The claim has ended: another worker has claimed its work, or the work is done. */
 export class ClaimLost extends Error {
   override name = 'ClaimLost'
 }
 
-/** Waits between attempts: a quarter of the time waited so far, within these. */
+/** Limits of the wait between attempts, which is a quarter of the time waited so far. */
 const RETRY_SECONDS_MIN = 1
 const RETRY_SECONDS_MAX = 30
 
-/** Longer than the transaction takes that makes work due: it is seen later than work that was due after it. */
+/**
+ * Longer than a transaction that makes work due: its work becomes visible when it commits, possibly after work with a later
+ * time.
+ */
 const OVERLAP_SECONDS = 5
 
 /**
- * Claims what is due, the longest overdue first, at most `limit`. Other kinds than these are left: a newer version of
- * the program may know them. What another worker is claiming at the moment is skipped.
+ * Claims due work, the longest overdue first, at most `limit`. Work of other kinds is left to newer versions of the
+ * program. Rows that another worker has locked are skipped.
  */
-export async function claimWork(
-  db: Db,
-  { kinds, limit, claimSeconds, dueSince }: ClaimRequest,
-): Promise<readonly Claim[]> {
+async function claimWork(db: Db, { kinds, limit, claimSeconds, dueSince }: ClaimRequest): Promise<readonly Claim[]> {
   const isRecent =
     dueSince === undefined
       ? sql`true`
       : sql`next_attempt_at >= ${dueSince}::timestamptz - ${OVERLAP_SECONDS} * interval '1 second'`
-  // The time of the statement, not clock_timestamp(): a range of the index ends there.
+  // Not clock_timestamp(), which is volatile and cannot bound a scan of the index.
   const { rows } = await sql<Claim>`
     with due as (
       select orchestration_id, next_attempt_at as due_at from orchestration_queue
@@ -68,7 +70,7 @@ export async function claimWork(
   return rows
 }
 
-/** Ends the work of these claims; `ClaimLost` when one of them is lost. */
+/** Deletes the finished work of these claims; `ClaimLost` when one of them is lost. */
 export async function finishWork<Tables>(transaction: Transaction<Tables>, claims: readonly Claim[]): Promise<void> {
   if (claims.length === 0) return
   const { numAffectedRows } = await sql`
@@ -79,8 +81,8 @@ export async function finishWork<Tables>(transaction: Transaction<Tables>, claim
 }
 
 /**
- * Puts off the work of claims whose orchestrations wait: the next attempt comes the later the longer they wait already,
- * and not after `expires_at` while its clock runs. `ClaimLost` when one of them is lost.
+ * Schedules the next attempt for claims whose orchestrations wait: the longer they have waited, the later, but not after
+ * `expires_at` unless the wait extends it. `ClaimLost` when one of them is lost.
  */
 export async function putOffWork<Tables>(transaction: Transaction<Tables>, claims: readonly Claim[]): Promise<void> {
   if (claims.length === 0) return
@@ -99,7 +101,7 @@ export async function putOffWork<Tables>(transaction: Transaction<Tables>, claim
   refuseLost(claims, numAffectedRows)
 }
 
-/** Puts off work that failed, for longer with each attempt. Lost claims are left. */
+/** Schedules failed work again with exponential backoff. Lost claims are skipped. */
 export async function putOffFailedWork(db: Db, claims: readonly Claim[]): Promise<void> {
   if (claims.length === 0) return
   await sql`
@@ -109,7 +111,7 @@ export async function putOffFailedWork(db: Db, claims: readonly Claim[]): Promis
   `.execute(db.tables())
 }
 
-/** Gives claims back at once: whoever stops does not keep others waiting for the end of its claims. */
+/** Makes the work of claims due again, so that it does not wait for the end of the claims when this worker stops. */
 export async function returnWork(db: Db, claims: readonly Claim[]): Promise<void> {
   if (claims.length === 0) return
   await sql`
@@ -118,7 +120,7 @@ export async function returnWork(db: Db, claims: readonly Claim[]): Promise<void
   `.execute(db.tables())
 }
 
-/** The rows of the claims that still hold, as `locked`: locked in the order of their ids, as everywhere. */
+/** The rows of the claims that are not lost, as `locked`: locked in the order of their ids, as everywhere. */
 function lockedInOrder(claims: readonly Claim[]) {
   return sql`(
     select queue.orchestration_id from orchestration_queue as queue join ${listed(claims)}
@@ -127,7 +129,7 @@ function lockedInOrder(claims: readonly Claim[]) {
   ) as locked`
 }
 
-/** The claims as rows `claims`, for a statement. */
+/** The claims as a table `claims` of a statement. */
 export function listed(claims: readonly Claim[]) {
   const ids = claims.map(({ orchestrationId }) => orchestrationId)
   const attempts = claims.map(({ attempt }) => attempt)
@@ -136,4 +138,36 @@ export function listed(claims: readonly Claim[]) {
 
 function refuseLost(claims: readonly Claim[], affected: bigint | undefined): void {
   if (affected !== BigInt(claims.length)) throw new ClaimLost('a claim ended before its work was finished')
+}
+
+/** The time between two searches of all due work. */
+const FULL_SEARCH_MILLISECONDS = 10_000
+
+/**
+ * The claims of one worker, with a bounded search. While an old transaction is open, PostgreSQL cannot remove the rows of
+ * finished work, and a search of all due work reads every one of them. So a claim searches from a little before the
+ * earliest work of the last claim. Every ten seconds a claim searches all due work: it finds work that is due earlier
+ * because its claim ended or because clocks differ.
+ */
+export class WorkSearch {
+  readonly #clock: Clock
+  #dueSince: string | undefined
+  #fullSearchMilliseconds = Number.NEGATIVE_INFINITY
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  async claim(db: Db, request: Omit<ClaimRequest, 'dueSince'>): Promise<readonly Claim[]> {
+    const now = this.#clock.monotonicMilliseconds()
+    const isFull = now - this.#fullSearchMilliseconds >= FULL_SEARCH_MILLISECONDS
+    // Set before the search, so that one that fails because it takes too long is not repeated at once.
+    if (isFull) this.#fullSearchMilliseconds = now
+    const dueSince = isFull ? undefined : this.#dueSince
+    const claims = await claimWork(db, dueSince === undefined ? request : { ...request, dueSince })
+    const [first, ...others] = claims.map(({ dueAt }) => dueAt)
+    const isEarlier = (left: string, right: string) => Date.parse(left) < Date.parse(right)
+    if (first !== undefined) this.#dueSince = others.reduce((least, at) => (isEarlier(at, least) ? at : least), first)
+    return claims
+  }
 }

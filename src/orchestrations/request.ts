@@ -1,7 +1,7 @@
 /**
- * An orchestration that a customer asks for: its amount is taken from the available balance and reserved in the
- * transaction of the request, so the same money is never committed twice. A `ref_id` that was used before is 409 with the
- * record that has it, whatever the balance is by now.
+ * Creates orchestrations that customers request. The amount moves from the available balance into the reserved one in the
+ * transaction of the request, so money is never committed twice. A `ref_id` that was used before is 409 with the existing
+ * record; this is checked before the balance, so repeating a request is safe.
  */
 import { profileForWrite } from '../accounts/profiles.ts'
 import { newId } from '../base/ids.ts'
@@ -28,14 +28,14 @@ export interface RequestSettings extends StartSettings {
   minimumOf(asset: string): MinorUnits | undefined
 }
 
-/** A request whose terms make sense. */
+/** A valid request with its asset and amount. */
 export interface ReadRequest {
   readonly body: RequestedOrchestration
   readonly sourceAsset: Asset
   readonly sourceAmount: MinorUnits
 }
 
-/** Reads a body; every rule that it breaks is 400. */
+/** Validates a body; 400 with all of its faults. */
 export function readRequest(body: RequestedOrchestration, settings: RequestSettings): ReadRequest {
   const { source, source_asset, destination_asset, destination, source_amount } = body
   const terms = {
@@ -59,7 +59,7 @@ export function readRequest(body: RequestedOrchestration, settings: RequestSetti
   return { body, sourceAsset: asset as Asset, sourceAmount: amount as MinorUnits }
 }
 
-/** Starts the orchestration; its JSON text. */
+/** Starts the orchestration, and returns its JSON text. */
 export async function requestOrchestration<Tables>(
   transaction: Transaction<Tables>,
   { customerId, actor }: { readonly customerId: string; readonly actor: string },
@@ -76,7 +76,7 @@ export async function requestOrchestration<Tables>(
   const asset = sourceAsset.symbol
   const balances = await lockBalances(transaction, [{ profileId, asset }])
   const times = await nextCreationTimes(transaction, [customerId])
-  // Other requests of this customer wait for its clock, so what is read from here on stays as it is.
+  // Other requests of this customer wait for the row of its clock, so none inserts the same ref_id after this.
   const existing = await getOrchestration(transaction, customerId, { refId })
   if (existing !== undefined) {
     const meta = { existing: JSON.parse(existing) as unknown }
@@ -119,7 +119,7 @@ export async function requestOrchestration<Tables>(
   return (await getOrchestration(transaction, customerId, { id })) as string
 }
 
-/** Takes an amount that is available for an orchestration. */
+/** Reserves an available amount for an orchestration. */
 export async function reserve<Tables>(
   transaction: Transaction<Tables>,
   {
@@ -139,7 +139,7 @@ export async function reserve<Tables>(
   await post(transaction, [{ asset, amount, debit, credit, groupId: id }])
 }
 
-/** 403 when less is available than is needed. */
+/** Throws `insufficient_funds` when less is available than is needed. */
 export function refuseShort(
   available: MinorUnits,
   needed: MinorUnits,
@@ -147,7 +147,7 @@ export function refuseShort(
 ): void {
   if (available >= needed) return
   const meta = { available: formatAmount(available, decimals), needed: formatAmount(needed, decimals) }
-  throw new Problem('insufficient_funds', `the profile has less ${symbol} available than is needed`, { meta })
+  throw new Problem('insufficient_funds', `the profile does not have enough ${symbol} available`, { meta })
 }
 
 const GATE_PROBLEMS: Readonly<Record<GateFinding['code'], ProblemCode>> = {

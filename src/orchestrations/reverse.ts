@@ -1,4 +1,4 @@
-/** Ends the orchestration of a deposit that is reversed, as far as its money has not been converted. */
+/** Fails the orchestration of a deposit that is reversed, unless it is converted already. */
 import { assert } from '../base/assert.ts'
 import { post } from '../ledger/ledger.ts'
 import { writeAudit } from '../store/audit.ts'
@@ -13,9 +13,9 @@ interface StoppedRow {
 }
 
 /**
- * An orchestration of this deposit that is not converted yet becomes FAILED with code REVERSED, and its amount is
- * available again in the same transaction. One that is converted, or final, is left: its money is not there any more.
- * The row of the orchestration is locked before any balance, as everywhere.
+ * An orchestration of this deposit at step `convert` becomes FAILED with code REVERSED, and its amount is available again
+ * in the same transaction. One that is converted or final stays as it is. The orchestration is locked before any balance,
+ * as everywhere.
  */
 export async function stopForReversal<Tables>(transaction: Transaction<Tables>, depositId: string): Promise<void> {
   const { rows } = await sql<StoppedRow>`

@@ -1,4 +1,4 @@
-/** The operations on orchestrations that customers have. Who calls, and whether they may, has been checked by the guard. */
+/** The customer's operations on orchestrations. The guard authenticates the caller and checks its scopes. */
 import type { FastifyInstance } from 'fastify'
 import { actorOf, callerOf, type Guard } from '../auth/guard.ts'
 import { isUuid } from '../base/ids.ts'
@@ -22,11 +22,11 @@ import type { OrchestrationTables } from './tables.ts'
 export interface OrchestrationRoutesOptions {
   readonly db: Db
   readonly guard: Guard
-  /** What is in force now. */
+  /** The current settings. */
   settings(): RequestSettings
 }
 
-/** Declares the routes at the paths that the table of operations has for them. */
+/** Declares the routes, with the paths from the table of operations. */
 export function registerOrchestrationRoutes(app: FastifyInstance, options: OrchestrationRoutesOptions): void {
   const { db, guard } = options
   app.route<{ Body: RequestedOrchestration }>({

@@ -1,11 +1,11 @@
 /**
- * The worker that takes orchestrations on: it claims what is due, and does it in batches of one pair of assets, each
- * batch in one transaction. A batch that fails is done one by one, so one bad row does not stop the others; a row that
- * fails by itself is logged, counted, and tried again later. Any number of workers may run on one store: a claim belongs
- * to one of them, and what was done under a claim that ended is rolled back. A worker that dies leaves claims, which end;
- * one that lost the store puts its claims off as soon as the store is there again.
+ * The worker of orchestrations: it claims due work and converts it in batches of one pair of assets, each in one
+ * transaction. A batch that fails is repeated one by one, so one bad orchestration does not stop the others; one that
+ * fails alone is logged, counted and tried again later. Any number of workers may run on one store: a claim belongs to one
+ * worker, and a transaction under a claim that has ended is rolled back. The claims of a worker that dies end after
+ * CLAIM_SECONDS; one that loses the store schedules its claims again when the store is available.
  *
- * It is woken by notifications, and looks for work once a second beside them. `stop` waits for the batch in progress.
+ * Notifications wake it; it also polls once a second. `stop` waits for the batch in progress.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -13,9 +13,8 @@ import { LogLimit } from '../base/log-limit.ts'
 import { type Db, StoreUnavailable } from '../store/db.ts'
 import { transactionWithRetries } from '../store/retry.ts'
 import { type Converter, convertBatch } from './convert.ts'
-import { type Claim, ClaimLost, putOffFailedWork, returnWork } from './queue.ts'
+import { type Claim, ClaimLost, putOffFailedWork, returnWork, WorkSearch } from './queue.ts'
 import { CONVERT_KIND, WORK_CHANNEL } from './start.ts'
-import { WorkSearch } from './work-search.ts'
 
 export interface RunnerOptions extends Converter {
   readonly db: Db
@@ -24,12 +23,9 @@ export interface RunnerOptions extends Converter {
 }
 
 const CLAIMS_MAX = 50
-/**
- * The embedded store has one session: a batch of this size keeps it for some 20 ms, and requests that wait get their
- * turn before the next one.
- */
+/** The embedded store has one connection, which a batch of this size occupies for about 20 ms; requests run in between. */
 const EMBEDDED_CLAIMS_MAX = 10
-/** Far longer than a batch takes, also one by one: a transaction has two seconds. */
+/** Far longer than a batch takes, also when it is repeated one by one. */
 const CLAIM_SECONDS = 60
 const POLL_MILLISECONDS = 1_000
 
@@ -37,11 +33,11 @@ export class OrchestrationRunner {
   readonly #options: RunnerOptions
   readonly #logLimit: LogLimit
   readonly #search: WorkSearch
-  /** Claims of one look whose work is not known to be done, because the store was unavailable. */
+  /** Claims whose transaction failed because the store was unavailable; they are scheduled again before the next claim. */
   #unfinished: Claim[] = []
   #unlisten: (() => Promise<void>) | undefined
   #running: Promise<void> | undefined
-  /** Set by a notification: there may be work that the last claim did not see. */
+  /** Set by a notification: there may be work that was committed after the last claim. */
   #isWoken = false
   #endWait: (() => void) | undefined
   #timer: Timer | undefined
@@ -78,7 +74,7 @@ export class OrchestrationRunner {
     }
   }
 
-  /** Claims and does what is due; the number of claims. */
+  /** Claims due work and processes it; returns the number of claims. */
   async #work(): Promise<number> {
     const { db } = this.#options
     const limit = db.engine === 'embedded' ? EMBEDDED_CLAIMS_MAX : CLAIMS_MAX
@@ -101,17 +97,17 @@ export class OrchestrationRunner {
     for (const claim of batch) await this.#attempt([claim])
   }
 
-  /** Whether there is nothing left to do about these claims. */
+  /** Processes claims in one transaction; false when they have to be repeated one by one. */
   async #attempt(batch: readonly Claim[]): Promise<boolean> {
     const { db, metrics, settings } = this.#options
-    const inForce = settings()
+    const current = settings()
     try {
-      const counts = await transactionWithRetries(db, (transaction) => convertBatch(transaction, batch, inForce))
+      const counts = await transactionWithRetries(db, (transaction) => convertBatch(transaction, batch, current))
       for (const [result, count] of Object.entries(counts)) metrics.steps.inc({ result }, count)
       return true
     } catch (error) {
       if (batch.length > 1) {
-        this.#report('batch', error, 'a batch of orchestrations failed and is done one by one')
+        this.#report('batch', error, 'a batch of orchestrations failed and is repeated one by one')
         return false
       }
       await this.#fail(batch[0] as Claim, error)
@@ -143,7 +139,7 @@ export class OrchestrationRunner {
     this.#endWait?.()
   }
 
-  /** Until the next notification, or the time to look again. */
+  /** Waits for the next notification, at most POLL_MILLISECONDS. */
   async #wait(): Promise<void> {
     if (this.#isWoken || this.#stopped) return
     await new Promise<void>((resolve) => {
@@ -162,7 +158,7 @@ export class OrchestrationRunner {
   }
 }
 
-/** The claims by pair of assets. */
+/** The claims, grouped by pair of assets. */
 function batchesOf(claims: readonly Claim[]): readonly (readonly Claim[])[] {
   const batches = new Map<string, Claim[]>()
   for (const claim of claims) {

@@ -1,6 +1,6 @@
 /**
- * The forms of orchestrations on the wire: what a request may hold, and what an answer holds. What they cannot say
- * (assets, networks, addresses) is in `rules/terms`.
+ * The schemas of requests and responses about orchestrations, and their list filters. Assets, networks and addresses, which
+ * a schema cannot check, `rules/terms` checks.
  */
 import { type Static, Type } from 'typebox'
 import { choices, texts, times, uuids } from '../http/list-query.ts'
@@ -22,11 +22,11 @@ export const NewOrchestrationBody = Type.Object(
     ref_id: Type.String({
       minLength: 1,
       maxLength: 200,
-      description: 'Your own id: a second orchestration with it is 409',
+      description: 'Your own id; 409 when an orchestration with this id exists',
     }),
     source: Type.Object(
       { profile: Type.Object({ profile_id: Id }, strict) },
-      { ...strict, description: 'Whose available balance is moved' },
+      { ...strict, description: 'The profile whose available balance is debited' },
     ),
     source_asset: AssetSymbol,
     source_amount: Type.String({ minLength: 1, maxLength: 100, description: 'Decimal text above zero, such as 12.5' }),
@@ -46,7 +46,7 @@ export const NewOrchestrationBody = Type.Object(
 
 export type RequestedOrchestration = Static<typeof NewOrchestrationBody>
 
-const Amount = Type.String({ description: 'Decimal text without needless zeros' })
+const Amount = Type.String({ description: 'Decimal text without trailing zeros' })
 const LinkedTransfer = Type.Object({ transfer_id: Uuid, status: textChoice(['PENDING', 'COMPLETED', 'FAILED']) })
 
 const MEMBERS = {
@@ -55,15 +55,19 @@ const MEMBERS = {
   profile_id: Uuid,
   identity_id: Type.Optional(Type.String()),
   account_id: Type.Optional(Uuid),
-  ref_id: Type.Optional(Type.String({ description: 'Of one that was asked for' })),
+  ref_id: Type.Optional(Type.String({ description: 'Your own id, when you requested the orchestration' })),
   orchestration_rule_id: Type.Optional(Uuid),
   deposit_id: Type.Optional(Uuid),
-  retry_of: Type.Optional(Type.String({ format: 'uuid', description: 'The orchestration that this one repeats' })),
+  retry_of: Type.Optional(
+    Type.String({ format: 'uuid', description: 'The failed orchestration that this one retries' }),
+  ),
   source_asset: Type.String(),
   source_amount: Amount,
   destination_asset: Type.String(),
-  destination_amount: Type.Optional(Type.String({ description: 'What leaves or is credited, once it is converted' })),
-  price: Type.Optional(Type.String({ description: 'Destination asset for one of the source asset' })),
+  destination_amount: Type.Optional(
+    Type.String({ description: 'The amount that is delivered or credited; present after the conversion' }),
+  ),
+  price: Type.Optional(Type.String({ description: 'The amount of the destination asset for 1 of the source asset' })),
   price_source: Type.Optional(Type.String({ description: '`par`, or the symbol of the market' })),
   receipt: Type.Optional(
     Type.Object(
@@ -74,17 +78,20 @@ const MEMBERS = {
         rate: Type.String(),
         outgoing_amount: Amount,
       },
-      { description: 'Once it is converted; what of the initial amount is in neither stays available' },
+      {
+        description:
+          'Present after the conversion. The part of the initial amount that is neither fee nor converted stays available',
+      },
     ),
   ),
   status: textChoice(ORCHESTRATION_STATUSES),
   waiting_for: Type.Optional(textChoice(WAITING_REASONS)),
   expires_at: Type.String({
     format: 'date-time',
-    description: 'When the conversion is given up; HOLD and PAUSED stop this clock',
+    description: 'The orchestration fails when it is not converted by then; time in HOLD and PAUSED extends it',
   }),
   fail_reason: Type.Optional(
-    Type.Object({ code: Type.String(), detail: Type.String() }, { description: 'Of a FAILED one' }),
+    Type.Object({ code: Type.String(), detail: Type.String() }, { description: 'Present when the status is FAILED' }),
   ),
   source: Source,
   destination: Destination,
@@ -117,7 +124,7 @@ export const OperatorOrchestrationPage = Type.Object({
 
 export const RejectBody = Type.Object({ reason: Type.String({ minLength: 1, maxLength: 1_000 }) }, strict)
 
-/** The query parameters of a customer's list; of two names for one filter, the values of both may match. */
+/** The query parameters of a customer's list; a filter that has two names matches the values of both. */
 export const ORCHESTRATION_FILTERS = {
   ids: uuids('Filter by orchestration UUIDs'),
   orchestration_id: texts('Filter by orchestrations'),
@@ -132,10 +139,10 @@ export const ORCHESTRATION_FILTERS = {
   created_at: times('Created'),
 }
 
-/** Those of the operator's list. */
+/** The query parameters of the operator's list. */
 export const OPERATOR_ORCHESTRATION_FILTERS = {
   status: choices(ORCHESTRATION_STATUSES, 'Filter by statuses'),
-  waiting_for: choices(WAITING_REASONS, 'Filter by what is waited for'),
+  waiting_for: choices(WAITING_REASONS, 'Filter by reasons to wait'),
   customer_id: texts('Filter by customers'),
   profile_id: texts('Filter by profiles'),
   orchestration_rule_id: texts('Filter by rules'),

@@ -1,8 +1,7 @@
 /**
- * Starts orchestrations: their rows, the work that is due on them, and the notification that wakes the runners. The
- * amount of each has been reserved in `in_transit` of its profile in the same transaction.
+ * Starts orchestrations: inserts their rows and their work, and notifies the workers. The caller reserves the amount of
+ * each, in `in_transit` of its profile, in the same transaction.
  */
-
 import type { MinorUnits } from '../ledger/posting.ts'
 import type { RuleDestination, RuleSource } from '../rules/model.ts'
 import type { Transaction } from '../store/db.ts'
@@ -20,7 +19,7 @@ export interface NewOrchestration {
   readonly profileId: string
   readonly accountId: string | null
   readonly identityId: string | null
-  /** Of one that the customer asked for; unique within the customer. */
+  /** The customer's own id of an orchestration that it requested; unique within the customer. */
   readonly refId: string | null
   readonly ruleId: string | null
   readonly depositId: string | null
@@ -31,7 +30,7 @@ export interface NewOrchestration {
   readonly source: RuleSource
   readonly destination: RuleDestination
   readonly metadata: Readonly<Record<string, unknown>>
-  /** Of the customer's clock. */
+  /** From `nextCreationTimes` of the customer. */
   readonly createdAt: string
 }
 
@@ -40,7 +39,7 @@ export interface StartSettings {
   readonly convertSecondsMax: number
 }
 
-/** Writes them as PROCESSING at step `convert`, due at once. */
+/** Inserts orchestrations as PROCESSING at step `convert`, with work that is due at once. */
 export async function startOrchestrations<Tables>(
   transaction: Transaction<Tables>,
   starts: readonly NewOrchestration[],
@@ -83,12 +82,12 @@ export async function startOrchestrations<Tables>(
   await notifyWork(transaction)
 }
 
-/** Wakes the runners of all nodes when the transaction is committed. */
+/** Wakes the workers of all nodes when the transaction commits. */
 export async function notifyWork<Tables>(transaction: Transaction<Tables>): Promise<void> {
   await sql`select pg_notify(${WORK_CHANNEL}, '')`.execute(transaction)
 }
 
-/** Makes what waits for the end of a pause due at once. As everywhere, orchestrations are locked before their work. */
+/** Makes the work of paused orchestrations due at once. As everywhere, orchestrations are locked before their work. */
 export async function wakePaused<Tables>(transaction: Transaction<Tables>): Promise<void> {
   await sql`
     with paused as (

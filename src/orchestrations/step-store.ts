@@ -1,9 +1,8 @@
 /**
- * Orchestrations as a step of the worker, or the result of a delivery, reads and writes them: many rows with one statement
- * each. It decides nothing; every change leaves one audit row unless the orchestration waits for
- * what it waited for before.
+ * Reads and writes orchestrations for the worker, for results of deliveries and for the operator's actions: many rows per
+ * statement. It decides nothing. Every change writes one audit row, unless an orchestration that is not converted yet still
+ * waits for the same reason.
  */
-
 import type { RuleSource } from '../rules/model.ts'
 import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
@@ -15,16 +14,16 @@ import { type Claim, listed } from './queue.ts'
 /** An orchestration at step `convert`, locked for the worker that holds its claim. */
 export interface ClaimedOrchestration extends Convertible {
   readonly source: RuleSource
-  /** Whether it is charged: what was charged when it was tried before is not charged again. */
+  /** Whether a fee is charged: a retry of an orchestration that was charged is free. */
   readonly isCharged: boolean
-  /** Whether `expires_at` is over, the time in which its clock stood not counted. */
+  /** Whether `expires_at`, extended by the time in HOLD and PAUSED, has passed. */
   readonly isExpired: boolean
 }
 
-/** What a step makes of an orchestration; what is absent stays, but that a wait ends unless another one is named. */
+/** The new state of an orchestration. Without `waitingFor` a wait ends; other absent members keep their values. */
 export interface StepChange {
   readonly id: string
-  /** Of the audit row: noun and verb, such as `orchestration.fail`. */
+  /** The action in the audit row: noun and verb, such as `orchestration.fail`. */
   readonly action: string
   readonly status: OrchestrationStatus
   readonly step: Step | null
@@ -41,7 +40,7 @@ interface ClaimedRow extends Omit<ClaimedOrchestration, 'sourceAmount'> {
   readonly sourceAmount: string
 }
 
-/** By how much `expires_at` has moved on: the time that its clock stands. */
+/** The time of the current wait by which `expires_at` is extended. */
 const STOPPED_TIME = sql`case when orchestrations.waiting_for = any(${[...CLOCK_STOPPING]}::text[])
   then clock_timestamp() - orchestrations.waiting_since else interval '0' end`
 
@@ -50,7 +49,7 @@ export async function lockClaimed<Tables>(
   transaction: Transaction<Tables>,
   claims: readonly Claim[],
 ): Promise<readonly ClaimedOrchestration[]> {
-  // The state is looked at behind the locks: the planner would otherwise begin with every row that is in this state.
+  // The state is checked after the rows are locked; in the inner query the planner would begin with all rows in this state.
   const { rows } = await sql<ClaimedRow>`
     with locked as materialized (
       select orchestrations.id, orchestrations.customer_id as "customerId", orchestrations.profile_id as "profileId",

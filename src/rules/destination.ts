@@ -27,7 +27,7 @@ export async function destinationOf<Tables>(
   return { profile: { profile_id: named.id } }
 }
 
-/** A payment to an address of the service would be a deposit again, and be converted again. */
+/** Rejects an address of this service, where the payment would arrive as a deposit and be converted again. */
 async function refuseOwnAddress<Tables>(
   transaction: Transaction<Tables>,
   { network, address }: { readonly network: CryptoNetwork; readonly address: string },

@@ -1,5 +1,5 @@
 /**
- * The JSON that the store writes for rules in lists. Members and their order are those of the documents in `store`; tests
+ * The JSON text of rules in lists, written by SQL. Members and their order are those of the documents in `store`; tests
  * compare the two.
  */
 import { type ItemText, jsonbText, objectText, plainText, quotedText, timeText } from '../store/page-text.ts'

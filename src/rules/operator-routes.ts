@@ -1,7 +1,4 @@
-/**
- * The operator's calls for rules of all customers: list, approve, reject, delete. The operator guard has authenticated the
- * caller.
- */
+/** The operator's calls for rules of all customers: list, approve, reject, delete. The operator guard runs before them. */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { ACTOR, idOf } from '../auth/operator-calls.ts'
@@ -27,7 +24,7 @@ interface ById {
 const RulesQuery = Type.Object({ ...PageQuery.properties, status: Type.Optional(textChoice(RULE_STATUSES)) })
 const Nothing = Type.Object({}, { additionalProperties: false })
 
-/** Declares the routes below the prefix of `app`. */
+/** Declares the routes, relative to the prefix of `app`. */
 export function registerRuleOperatorRoutes(app: FastifyInstance, { db, supply }: RuleOperatorRoutesOptions): void {
   const write = async (
     work: (transaction: Transaction<RuleTables>) => Promise<RuleRow>,

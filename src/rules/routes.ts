@@ -1,4 +1,4 @@
-/** The operations on rules that customers have. Who calls, and whether they may, has been checked by the guard. */
+/** The customer's operations on rules. The guard authenticates the caller and checks its scopes. */
 import type { FastifyInstance } from 'fastify'
 import { actorOf, callerOf, type Guard } from '../auth/guard.ts'
 import { isUuid } from '../base/ids.ts'
@@ -30,6 +30,7 @@ export interface RuleRoutesOptions {
   readonly settings: () => RuleSettings
 }
 
+/** Declares the routes, with the paths from the table of operations. */
 export function registerRuleRoutes(app: FastifyInstance, { db, guard, supply, settings }: RuleRoutesOptions): void {
   app.route<{ Body: RequestedRule }>({
     ...guard('createRule'),

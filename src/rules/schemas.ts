@@ -1,6 +1,6 @@
 /**
- * The forms of rules on the wire: what a request may hold, and what an answer holds. They validate, type, serialise and
- * describe; what they cannot say (assets, networks, addresses) is in `terms`.
+ * The schemas of requests and responses about rules, which validate, type, serialise and describe them. Assets, networks and
+ * addresses, which a schema cannot check, `terms` checks.
  */
 import { type Static, type TSchema, Type } from 'typebox'
 import { FIAT_ACCOUNT_TYPES, FIAT_NETWORKS } from '../contract/assets.ts'
@@ -64,7 +64,7 @@ function destinationOver<Network extends TSchema>(network: Network) {
   )
 }
 
-/** As it is asked for: a network may have one of its other names. */
+/** In a request: a network may have one of its other names. */
 export const RequestedDestination = destinationOver(RequestedNetworkName)
 
 export const NewRule = Type.Object(
@@ -86,7 +86,7 @@ export const NewRule = Type.Object(
   strict,
 )
 
-/** As it was sent: a network may have one of its other names. */
+/** The rule in a request: a network may have one of its other names. */
 export type RequestedRule = Static<typeof NewRule>
 
 export interface NewRuleBody extends Omit<RequestedRule, 'source' | 'destination'> {
@@ -96,7 +96,7 @@ export interface NewRuleBody extends Omit<RequestedRule, 'source' | 'destination
   }
 }
 
-/** The same rule with each network by its own name. */
+/** The rule with the canonical names of its networks. */
 export function withNetworkNames({ source, destination, ...rule }: RequestedRule): NewRuleBody {
   return {
     ...rule,
@@ -105,7 +105,7 @@ export function withNetworkNames({ source, destination, ...rule }: RequestedRule
   }
 }
 
-/** A place with its network by its own name. */
+/** The source or destination with the canonical name of its network. */
 export function withNetworkName<Crypto extends { readonly network: RequestedNetwork }, Others extends object>(
   place: Others & { readonly crypto?: Crypto },
 ) {
@@ -116,7 +116,7 @@ export function withNetworkName<Crypto extends { readonly network: RequestedNetw
   }
 }
 
-/** As answers show it. */
+/** The source in a response. */
 export const Source = Type.Object({
   crypto: Type.Optional(
     Type.Object({
@@ -136,7 +136,7 @@ export const Source = Type.Object({
   profile: Type.Optional(Type.Object({ profile_id: Type.String() })),
 })
 
-/** As answers show it. */
+/** The destination in a response. */
 export const Destination = destinationOver(CryptoNetworkName)
 
 const Rule = Type.Object(

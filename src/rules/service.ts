@@ -8,7 +8,7 @@ import { newId } from '../base/ids.ts'
 import type { AddressSupply } from '../deposit-instructions/allocation.ts'
 import { insertDepositAddress } from '../deposit-instructions/deposit-addresses.ts'
 import { insertFiatInstructions } from '../deposit-instructions/fiat-instructions.ts'
-import { type FieldError, invalidRequest, Problem } from '../http/problem.ts'
+import { invalidRequest, Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Transaction } from '../store/db.ts'
 import { destinationOf } from './destination.ts'
@@ -44,7 +44,7 @@ export async function createRule(
   await refuseOtherAccount(transaction, profile, body.account_id)
   const source = await sourceOf(transaction, profile, body)
   const destination = await destinationOf(transaction, profile, body.destination)
-  // Other creations of this customer wait here until this transaction ends, so what is read next stays as it is.
+  // Other creations of this customer wait here until this transaction ends, so none uses the same ref_id after this.
   const addresses = status === 'ACTIVE' ? addressesFor(source) : 0
   const creation = await supply.quotas.begin(transaction, customerId, { rules: 1, addresses })
   const { createdAt } = creation
@@ -88,7 +88,7 @@ export async function deleteRule(
   customerId?: string,
 ): Promise<RuleRow> {
   const rule = (await lockRule(transaction, id, customerId)) ?? noRule()
-  if (isThere(rule, 'DELETED')) return rule
+  if (hasState(rule, 'DELETED')) return rule
   await writeAudit(transaction, { actor, action: 'rule.delete', subject: id, detail: { from: rule.status } })
   return await setStatus(transaction, id, { status: 'DELETED' })
 }
@@ -101,7 +101,7 @@ export async function approveRule(
   id: string,
 ): Promise<RuleRow> {
   const rule = (await lockRule(transaction, id)) ?? noRule()
-  if (isThere(rule, 'ACTIVE')) return rule
+  if (hasState(rule, 'ACTIVE')) return rule
   const profile = await profileForWrite(transaction, rule.customer_id, rule.profile_id, '/profile_id')
   const records = { addresses: addressesFor(rule.source) }
   const creation = await supply.quotas.beginForOperator(transaction, rule.customer_id, records)
@@ -118,16 +118,16 @@ export async function rejectRule(
   reason: string,
 ): Promise<RuleRow> {
   const rule = (await lockRule(transaction, id)) ?? noRule()
-  if (isThere(rule, 'REJECTED')) return rule
+  if (hasState(rule, 'REJECTED')) return rule
   await writeAudit(transaction, { actor, action: 'rule.reject', subject: id, detail: { reason } })
   return await setStatus(transaction, id, { status: 'REJECTED', rejectReason: reason })
 }
 
-/** Whether a rule is in the requested state already; 409 when there is no transition to it. */
-function isThere({ status: current }: RuleRow, wanted: RuleStatus): boolean {
+/** Whether a rule already has the requested state; 409 when there is no transition to it. */
+function hasState({ status: current }: RuleRow, wanted: RuleStatus): boolean {
   const step = stepTo(current, wanted)
   if (step !== 'impossible') return step === 'unchanged'
-  throw new Problem('invalid_state', `a rule that is ${current} cannot become ${wanted}`, { meta: { current } })
+  throw new Problem('invalid_state', `the rule is ${current} and cannot become ${wanted}`, { meta: { current } })
 }
 
 /** The source without deposit instructions. */
@@ -142,7 +142,7 @@ async function sourceOf(
   const pointer = '/source/profile/profile_id'
   const named = await profileForWrite(transaction, customerId, profile?.profile_id ?? '', pointer)
   // Deposits are credited to the rule's `profile_id`, also after it was deleted.
-  if (named.id !== id) throw refusal(pointer, 'must be the profile_id of the rule')
+  if (named.id !== id) throw invalidRequest([{ pointer, detail: 'must be the profile_id of the rule' }])
   return { profile: { profile_id: id } }
 }
 
@@ -175,8 +175,4 @@ async function instruct(
     return { source: { fiat }, depositAddressId: null, fiatInstructionsId: id }
   }
   return { source, depositAddressId: null, fiatInstructionsId: null }
-}
-
-function refusal(pointer: string, detail: string): Problem {
-  return invalidRequest([{ pointer, detail } satisfies FieldError])
 }

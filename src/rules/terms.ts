@@ -15,7 +15,7 @@ export function termsFaults(body: Terms, terms: Conversions): readonly FieldErro
   const assetOf = (symbol: string) => terms.assets.find((asset) => asset.symbol === symbol)
   const source = assetOf(body.source_asset)
   const destination = assetOf(body.destination_asset)
-  const unknown = `is none of ${terms.assets.map(({ symbol }) => symbol).join(', ')}`
+  const unknown = `must be one of ${terms.assets.map(({ symbol }) => symbol).join(', ')}`
   const faults: FieldError[] = []
   const { fiat } = body.source
   if (fiat !== undefined && fiat.account_type === undefined && fiat.network !== 'CUBIX') {
@@ -28,7 +28,7 @@ export function termsFaults(body: Terms, terms: Conversions): readonly FieldErro
     faults.push(...carriageFaults('/destination', body.destination, destination))
   }
   if (source !== undefined && destination !== undefined && !isConvertible(source.symbol, destination.symbol, terms)) {
-    const detail = `${source.symbol} is not converted into ${destination.symbol}: there is no market, and they are not at par`
+    const detail = `${source.symbol} cannot be converted into ${destination.symbol}: they have no market and are not at par`
     faults.push({ pointer: '/destination_asset', detail })
   }
   const { crypto } = body.destination ?? {}
@@ -37,7 +37,7 @@ export function termsFaults(body: Terms, terms: Conversions): readonly FieldErro
   return faults
 }
 
-/** Whether the network or destination carries the asset; a profile holds every asset. */
+/** The error of a network that does not carry the asset. A profile can hold every asset. */
 function carriageFaults(
   pointer: '/source' | '/destination',
   { crypto, fiat }: Pick<NewRuleBody['source'] | NonNullable<NewRuleBody['destination']>, 'crypto' | 'fiat'>,

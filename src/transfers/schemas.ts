@@ -6,7 +6,7 @@ import { textChoice } from '../http/text-choice.ts'
 import { TRANSFER_DIRECTIONS, TRANSFER_SECONDARY_STATUSES, TRANSFER_STATUSES, TRANSFER_TYPES } from './model.ts'
 
 const Time = Type.String({ format: 'date-time' })
-const Amount = Type.String({ description: 'Decimal text without needless zeros, such as 12.5' })
+const Amount = Type.String({ description: 'Decimal text without trailing zeros, such as 12.5' })
 
 export const Transfer = Type.Object(
   {
@@ -17,7 +17,7 @@ export const Transfer = Type.Object(
     asset: Type.String(),
     amount: Amount,
     fee: Amount,
-    total: Type.String({ description: 'amount and fee together' }),
+    total: Type.String({ description: 'The sum of amount and fee' }),
     direction: textChoice(TRANSFER_DIRECTIONS),
     type: textChoice(TRANSFER_TYPES),
     status: textChoice(TRANSFER_STATUSES),
@@ -25,7 +25,7 @@ export const Transfer = Type.Object(
     disposition: Type.Optional(
       Type.Object(
         { code: Type.String() },
-        { description: 'How a deposit was handled: one code of a documented table' },
+        { description: 'Why the deposit was or was not converted; see the table of disposition codes' },
       ),
     ),
     crypto_network: Type.Optional(Type.String()),
@@ -34,7 +34,7 @@ export const Transfer = Type.Object(
     confirmations: Type.Optional(Type.Integer()),
     destination_address: Type.Optional(Type.String()),
     memo: Type.Optional(Type.String()),
-    group_id: Type.String({ description: 'The same for entries that belong together' }),
+    group_id: Type.String({ description: 'The id that transfers of one movement share' }),
     metadata: Type.Object({}, { additionalProperties: true }),
     created_at: Time,
     updated_at: Time,
@@ -61,7 +61,7 @@ export const TRANSFER_FILTERS = {
 
 const balance = {
   asset: Type.String(),
-  available: Type.String({ description: 'What the profile can use now' }),
+  available: Type.String({ description: 'The amount that the profile can use now' }),
   in_transit: Type.String({ description: 'Reserved by an orchestration or a withdrawal' }),
   held: Type.String({ description: 'Credited and on hold' }),
 }
@@ -75,7 +75,7 @@ export const OperatorBalances = Type.Object({
     Type.Object({
       ...balance,
       receivable: Type.String({
-        description: 'What the profile owes: the part of reversed deposits that it had spent',
+        description: 'The amount that the profile owes, such as the part of reversed deposits that it had spent',
       }),
     }),
   ),

@@ -25,7 +25,7 @@ export interface StatementLine {
   readonly amount: string
   /** Change of the balance: `0` when the money stays with the profile. */
   readonly change: string
-  /** After this line. */
+  /** The balance after this line. */
   readonly balance: string
 }
 
@@ -42,7 +42,7 @@ export interface StatementPeriod {
   readonly to: string
 }
 
-/** Most lines of one statement. */
+/** Lines of one statement, at most. */
 export const STATEMENT_LINES_MAX = 5_000
 
 type Amounts = Record<ProfileBucket, bigint>

@@ -37,7 +37,7 @@ export interface NewTransfer {
   readonly createdAt: string
 }
 
-/** The changed members of one transfer; absent members stay. */
+/** The changed members of one transfer; absent members keep their values. */
 export interface TransferChange {
   readonly id: string
   readonly status?: TransferStatus
@@ -91,7 +91,7 @@ export async function changeTransfers<Tables>(
   changes: readonly TransferChange[],
 ): Promise<void> {
   if (changes.length === 0) return
-  assert(new Set(changes.map(({ id }) => id)).size === changes.length, 'an entry is changed once in a call')
+  assert(new Set(changes.map(({ id }) => id)).size === changes.length, 'a call changes each transfer once')
   await sql`
     update transfers set
       status = coalesce(changed.status, transfers.status),

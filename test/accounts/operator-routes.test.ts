@@ -55,7 +55,7 @@ describe('the review of accounts', () => {
     for (const summary_status of ['PENDING', 'APPROVED', 'ERROR', 'DISABLED']) {
       const { status, body } = await review(id, { summary_status, admin_disabled: true })
       expect([status, body.code, body.meta]).toEqual([409, 'invalid_state', { current: 'DENIED' }])
-      expect(body.detail).toBe(`summary_status: an account that is DENIED cannot become ${summary_status}`)
+      expect(body.detail).toBe(`summary_status: the account is DENIED and cannot become ${summary_status}`)
     }
     expect(await shown(id)).toEqual(before)
     expect(await actions(id)).toHaveLength(2)

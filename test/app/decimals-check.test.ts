@@ -20,7 +20,7 @@ const folder = temporaryFolder()
 const clock = createSlowClock()
 const lifecycle = new Lifecycle(createLog('silent'))
 const NOTHING = { problems: [], warnings: [] }
-const FAULT = 'BTC has 6 decimals, and its amounts in the ledger have 8: decimals of amounts cannot change'
+const FAULT = 'BTC has 6 decimals, but its amounts in the ledger have 8; the decimals of amounts cannot change'
 let url = ''
 
 function configOf(decimals: number, storeUrl: string) {

@@ -250,7 +250,7 @@ describe('a request', () => {
     const { port } = server.address() as AddressInfo
     expect((await post(`https://127.0.0.1:${port}/`)).kind).toBe('failed')
     const plain = await post(`http://pay.example:${port}/`, async () => ['127.0.0.1'], true)
-    expect(plain).toEqual({ kind: 'failed', reason: 'plain HTTP is for this machine itself' })
+    expect(plain).toEqual({ kind: 'failed', reason: 'plain HTTP is allowed only to this machine' })
     expect(await post('https://10.0.0.1/')).toMatchObject({
       kind: 'failed',
       reason: expect.stringMatching('not public'),

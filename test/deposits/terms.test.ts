@@ -181,7 +181,7 @@ describe('a trace', () => {
       updated_at: '2026-01-01T00:00:03.000Z',
     }
     const begun = 'Delivery d of 100 USDG is due, to ETHEREUM 0xA'
-    expect(texts(deliveryEntries(delivery))).toEqual([begun, 'Delivery d was paid after all, after it had failed: ref'])
+    expect(texts(deliveryEntries(delivery))).toEqual([begun, 'Delivery d had failed and was paid after all: ref'])
     const failed = { ...delivery, status: 'FAILED', fail_code: 'REFUSED', fail_detail: 'closed' }
     expect(texts(deliveryEntries(failed))).toEqual([begun, 'Delivery d fails: REFUSED (closed)'])
     const unknown = { ...delivery, status: 'NEEDS_OPERATOR' }

@@ -407,7 +407,8 @@ it.runIf(inject('engine') === 'embedded')(
       assets: '[{symbol: USDC, decimals: 2, networks: [ETHEREUM]}]',
       'conversion.par_assets': '[USDC]',
     }
-    const fault = 'assets: USDC has 2 decimals, and its amounts in the ledger have 6: decimals of amounts cannot change'
+    const fault =
+      'assets: USDC has 2 decimals, but its amounts in the ledger have 6; the decimals of amounts cannot change'
     await expect(startServiceInside(folder.path, [], { ...ALL_KEYS, ...changed })).rejects.toThrow(fault)
   },
 )

@@ -4,11 +4,10 @@ import { newId } from '../../src/base/ids.ts'
 import { createLog } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { decimalsFaults, ensureLedgerAssets, readDecimals } from '../../src/ledger/assets.ts'
-import { writeCheckpoints } from '../../src/ledger/checkpoints.ts'
+import { serviceBalance, writeCheckpoints } from '../../src/ledger/checkpoints.ts'
 import { LedgerComparison } from '../../src/ledger/comparison.ts'
 import { InsufficientBalance, lockBalances, post } from '../../src/ledger/ledger.ts'
 import type { LedgerAccount, Posting, ProfileBucket } from '../../src/ledger/posting.ts'
-import { serviceBalance } from '../../src/ledger/service-balances.ts'
 import { LedgerUpkeep } from '../../src/ledger/upkeep.ts'
 import type { Db } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
@@ -165,7 +164,7 @@ describe('locked balances', () => {
         held: 0n,
         receivable: 0n,
       })
-      expect(() => balances({ profileId: a, asset: 'USD' })).toThrow('not among those that were locked')
+      expect(() => balances({ profileId: a, asset: 'USD' })).toThrow('the balance is not locked')
       expect(await lockBalances(transaction, [])).toBeTypeOf('function')
     })
   })
@@ -385,7 +384,7 @@ describe('decimals', () => {
       { symbol: 'NEW', decimals: 1 },
     ]
     await db.transaction(async (transaction) => {
-      const fault = 'USD has 3 decimals, and its amounts in the ledger have 2: decimals of amounts cannot change'
+      const fault = 'USD has 3 decimals, but its amounts in the ledger have 2; the decimals of amounts cannot change'
       expect(await decimalsFaults(transaction, changed)).toEqual([fault])
       expect(await ensureLedgerAssets(transaction, changed)).toEqual([fault])
       expect((await readDecimals(transaction)).get('NEW')).toBeUndefined()

@@ -2,14 +2,16 @@
  * Everybody locks the records of a payment in one order: the delivery, then what it is for, then balances. Two
  * transactions that meet wait for each other in turn, never in a circle. The embedded store has one session.
  */
+
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { DELIVERY_OWNERS } from '../../src/app/delivery-owners.ts'
+import { createSystemClock } from '../../src/base/clock.ts'
 import { newId } from '../../src/base/ids.ts'
 import { reportFailed } from '../../src/deliveries/reports.ts'
 import { lockBalances } from '../../src/ledger/ledger.ts'
 import { convertBatch } from '../../src/orchestrations/convert.ts'
 import { releaseOrchestration } from '../../src/orchestrations/operator-actions.ts'
-import { claimWork } from '../../src/orchestrations/queue.ts'
+import { WorkSearch } from '../../src/orchestrations/queue.ts'
 import type { Db, Transaction } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
 import { captureLog } from '../support/captured-log.ts'
@@ -67,7 +69,11 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at one 
   it('an executor claims what the operator releases', async () => {
     const destination = { crypto: { address: PAYEE, network: 'ETHEREUM' } } as const
     const [id = ''] = await startAll(db, [newOrchestration(owner, { destination })])
-    const claims = await claimWork(db, { kinds: ['convert'], limit: 1, claimSeconds: 60 })
+    const claims = await new WorkSearch(createSystemClock()).claim(db, {
+      kinds: ['convert'],
+      limit: 1,
+      claimSeconds: 60,
+    })
     await db.transaction((transaction) => convertBatch(transaction, claims, convertSettings()))
     await sql`
       update orchestrations set waiting_for = 'HOLD', waiting_since = created_at where id = ${id}

@@ -1,8 +1,10 @@
 /** Orchestrations as customers ask for them and see them, and as the operator decides about them. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createSystemClock } from '../../src/base/clock.ts'
 import { newId } from '../../src/base/ids.ts'
 import { convertBatch } from '../../src/orchestrations/convert.ts'
-import { claimWork } from '../../src/orchestrations/queue.ts'
+import { WorkSearch } from '../../src/orchestrations/queue.ts'
 import { sql } from '../../src/store/sql.ts'
 import { addAssets, balanceOf, credit } from '../support/ledger.ts'
 import {
@@ -60,7 +62,11 @@ async function start(changes: Readonly<Record<string, unknown>> = {}) {
 /** Does everything that is due, as the worker would. */
 async function work(settings: Parameters<typeof convertSettings>[0] = {}): Promise<void> {
   await sql`update orchestration_queue set next_attempt_at = clock_timestamp()`.execute(node.db.tables())
-  const claims = await claimWork(node.db, { kinds: ['convert'], limit: 50, claimSeconds: 60 })
+  const claims = await new WorkSearch(createSystemClock()).claim(node.db, {
+    kinds: ['convert'],
+    limit: 50,
+    claimSeconds: 60,
+  })
   await node.db.transaction((transaction) => convertBatch(transaction, claims, convertSettings(settings)))
 }
 

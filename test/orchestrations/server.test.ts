@@ -4,8 +4,8 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createLog } from '../../src/base/log.ts'
+import { WorkSearch } from '../../src/orchestrations/queue.ts'
 import { CONVERT_KIND } from '../../src/orchestrations/start.ts'
-import { WorkSearch } from '../../src/orchestrations/work-search.ts'
 import type { Db } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { openPostgres } from '../../src/store/postgres.ts'

@@ -3,14 +3,16 @@
  * does not know. Work in every state, as an older process left it, is finished by those who know it; the rest is left as
  * it is.
  */
+
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { DELIVERY_OWNERS } from '../../src/app/delivery-owners.ts'
+import { createSystemClock } from '../../src/base/clock.ts'
 import { giveUpOverdue } from '../../src/deliveries/hand-out.ts'
 import { claimDeliveries, reportSettled } from '../../src/deliveries/reports.ts'
 import { takeDue } from '../../src/deliveries/webhook-store.ts'
 import { convertBatch } from '../../src/orchestrations/convert.ts'
 import { WAITING_REASONS } from '../../src/orchestrations/model.ts'
-import { claimWork } from '../../src/orchestrations/queue.ts'
+import { WorkSearch } from '../../src/orchestrations/queue.ts'
 import { CONVERT_KIND } from '../../src/orchestrations/start.ts'
 import type { Db } from '../../src/store/db.ts'
 import { transactionWithRetries } from '../../src/store/retry.ts'
@@ -60,7 +62,11 @@ beforeEach(async () => {
 /** The newer worker: it knows the new kind, whose orchestrations it hands on to the step that both know. */
 async function workAsNewer(): Promise<void> {
   for (;;) {
-    const claims = await claimWork(db, { kinds: [CONVERT_KIND, NEW_KIND], limit: 5, claimSeconds: 60 })
+    const claims = await new WorkSearch(createSystemClock()).claim(db, {
+      kinds: [CONVERT_KIND, NEW_KIND],
+      limit: 5,
+      claimSeconds: 60,
+    })
     if (claims.length === 0) return
     const ids = claims.map(({ orchestrationId }) => orchestrationId)
     await sql`update orchestrations set step = 'convert' where id = any(${ids}::uuid[]) and step = ${NEW_KIND}`.execute(

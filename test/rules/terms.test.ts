@@ -59,12 +59,12 @@ describe('the pair of assets', () => {
     ['ETH', 'USD', 'two markets'],
   ])('is invalid: %s into %s: %s', (source_asset, destination_asset) => {
     expect(faults({ source_asset, destination_asset })).toEqual([
-      `/destination_asset: ${source_asset} is not converted into ${destination_asset}: there is no market, and they are not at par`,
+      `/destination_asset: ${source_asset} cannot be converted into ${destination_asset}: they have no market and are not at par`,
     ])
   })
 
   it('needs two configured assets, named exactly', () => {
-    const unknown = 'is none of BTC, ETH, SOL, BCH, LTC, DOGE, XLM, USD, USDC, USDG, PYUSD, USDP'
+    const unknown = 'must be one of BTC, ETH, SOL, BCH, LTC, DOGE, XLM, USD, USDC, USDG, PYUSD, USDP'
     expect(faults({ source_asset: 'usdc' })).toEqual([`/source_asset: ${unknown}`])
     expect(faults({ destination_asset: 'EUR' })).toEqual([`/destination_asset: ${unknown}`])
     expect(faults({ source_asset: 'X', destination_asset: 'X' })).toHaveLength(2)

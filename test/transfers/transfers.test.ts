@@ -142,7 +142,7 @@ describe('a transfer', () => {
     expect([first.updated_at, second.updated_at, third.updated_at]).toEqual(
       [...new Set([first.updated_at, second.updated_at, third.updated_at])].toSorted(),
     )
-    await expect(change({ id }, { id })).rejects.toThrow('an entry is changed once in a call')
+    await expect(change({ id }, { id })).rejects.toThrow('a call changes each transfer once')
   })
 })
 

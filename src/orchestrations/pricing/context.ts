@@ -1,13 +1,13 @@
 /**
- * What the price of a conversion is made from, besides the store: assets, settings, and the live books of the markets.
- * Types and the scales of their integers; where the values come from is the concern of `app`. Pure.
+ * The inputs of a price that do not come from the store: assets, settings and the live books of the markets. Types and the
+ * scales of their integers only; `app` provides the values.
  */
 import type { MinorUnits } from '../../ledger/posting.ts'
 
-/** Levels per side that a price may be made from; the evidence of a price is never larger. */
+/** Levels per side that a price may use, at most; this also bounds the evidence of a price. */
 export const LEVELS_MAX = 200
 
-/** Amounts of a book, and what was taken from it, are counted in units of 10^-BASE_SCALE of the base asset. */
+/** Amounts of a book, and amounts taken from it, are in units of 10^-BASE_SCALE of the base asset. */
 export const BASE_SCALE = 18
 
 export interface PricedAsset {
@@ -29,17 +29,17 @@ export interface PricingLevel {
   readonly amount: bigint
 }
 
-/** The book of a market at one moment: every member is of the same version. */
+/** The book of a market at one version. */
 export interface PricingBook {
-  /** The life of the market's writer, within which `version` counts. */
+  /** The epoch of the market's writer; versions are comparable within one epoch. */
   readonly epoch: string
   readonly version: number
   /** RFC 3339, nine fraction digits. */
   readonly committedAt: string
-  /** How long ago the newest message in the book arrived; below zero when the wall clock was set back since. */
+  /** Time since the newest message in the book arrived; negative when the wall clock was set back since. */
   readonly ageMilliseconds: number
   readonly isLive: boolean
-  /** Whether the simulator or a recording is among its sources. */
+  /** Whether one of its sources is a simulator or a recording. */
   readonly isSimulated: boolean
   /** The best first; at most LEVELS_MAX. */
   readonly bids: readonly PricingLevel[]
@@ -52,9 +52,9 @@ export interface PricingSettings {
   readonly slippageBpsMax: number
   readonly depthSeconds: number
   readonly bookAgeSecondsMax: number
-  /** By quote asset, in its minor units: the largest quote amount of one conversion. */
+  /** The largest quote amount of one conversion, by quote asset, in minor units. */
   readonly notionalMax: ReadonlyMap<string, MinorUnits>
-  /** By asset, in its minor units: how far below zero the desk may be. */
+  /** How far below zero the position of the desk may be, by asset, in minor units. */
   readonly deskLimits: ReadonlyMap<string, MinorUnits>
 }
 

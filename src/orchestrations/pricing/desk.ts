@@ -1,6 +1,6 @@
 /**
- * The desk: the operator's own money that conversions run against. Its position in an asset is what it received minus
- * what it paid; below zero, it has paid more than it received.
+ * The desk: the operator's own account, the counterparty of all conversions. Its position in an asset is the amount that it
+ * received minus the amount that it paid.
  */
 import { formatAmount } from '../../ledger/amounts.ts'
 import type { MinorUnits } from '../../ledger/posting.ts'
@@ -8,17 +8,17 @@ import { type Kysely, sql } from '../../store/sql.ts'
 
 export interface DeskItem {
   readonly asset: string
-  /** Credits minus debits of the desk. */
+  /** Credits minus debits. */
   readonly position: string
   /** The setting `conversion.desk_limits`: how far below zero the position may be; absent: no limit. */
   readonly limit?: string
-  /** Source amounts of orchestrations that are not converted yet: what the desk is to receive. */
+  /** Source amounts of orchestrations that are not converted yet, which the desk will receive. */
   readonly committed: string
-  /** What all profiles have reserved for orchestrations and deliveries. */
+  /** The amount that all profiles have reserved for orchestrations and deliveries. */
   readonly in_transit: string
-  /** What all profiles owe. */
+  /** The amount that all profiles owe. */
   readonly receivable: string
-  /** What brings the position back to zero; absent: it is zero. */
+  /** The trade that brings the position back to zero; absent when it is zero. */
   readonly hedge?: { readonly side: 'BUY' | 'SELL'; readonly amount: string }
 }
 
@@ -36,7 +36,7 @@ interface PositionRow {
 
 type DeskRow = PositionRow & Readonly<Record<'committed' | 'in_transit' | 'receivable', string>>
 
-/** By checkpoint and the postings after it; the words are in the text because indexes name them in their conditions. */
+/** Checkpoint plus later postings. The bucket is a literal, not a parameter, to match the conditions of partial indexes. */
 const POSITION = sql`
   coalesce((select credits - debits from ledger_checkpoints where bucket = 'desk' and asset = symbol), 0)
   + coalesce((select sum(amount) from postings where credit_bucket = 'desk' and asset = symbol
@@ -45,7 +45,7 @@ const POSITION = sql`
       and id > coalesce((select last_posting_id from ledger_checkpoints where bucket = 'desk' and asset = symbol), 0)), 0)
 `
 
-/** The position in every asset that the ledger knows, by symbol. */
+/** The position in every asset of the ledger, in order of symbol. */
 export async function readDeskPositions<Tables>(tables: Kysely<Tables>): Promise<readonly DeskPosition[]> {
   const { rows } = await sql<PositionRow>`
     select symbol as asset, decimals, ${POSITION} as position from ledger_assets order by symbol collate "C"
@@ -53,7 +53,7 @@ export async function readDeskPositions<Tables>(tables: Kysely<Tables>): Promise
   return rows.map(({ asset, decimals, position }) => ({ asset, decimals, position: BigInt(position) }))
 }
 
-/** Every asset that the ledger knows, by symbol, in one consistent look. */
+/** The desk in every asset of the ledger, in order of symbol, read by one statement. */
 export async function readDesk<Tables>(
   tables: Kysely<Tables>,
   limits: ReadonlyMap<string, MinorUnits>,

@@ -1,6 +1,6 @@
 /**
- * The evidence of a price, as it is stored and shown: everything that the price and the amounts follow from, as plain
- * decimal texts. `explain` recomputes them from it. Its size is bounded by LEVELS_MAX. Pure.
+ * The evidence of a price, as it is stored and shown: all inputs from which the price and the amounts were computed, as
+ * decimal texts. `explain` recomputes them from the evidence. Its size is bounded by LEVELS_MAX.
  */
 import { formatDecimal } from '../../base/decimal.ts'
 import { formatAmount } from '../../ledger/amounts.ts'
@@ -16,7 +16,7 @@ export interface EvidenceAmount {
   readonly amount: string
 }
 
-/** Which book, and its middle. */
+/** The version of a book and its mid. */
 export interface EvidenceBook {
   readonly epoch: string
   readonly version: number
@@ -37,21 +37,21 @@ export interface EvidenceMarket {
 
 export interface EvidenceLevel {
   readonly price: string
-  /** Base asset that the book held at the price. */
+  /** Base amount of the level. */
   readonly amount: string
-  /** What other conversions had taken of it. */
+  /** Base amount that other conversions had taken of it. */
   readonly taken_before: string
   readonly taken: string
 }
 
 export interface ParEvidence {
   readonly kind: 'par'
-  /** What was to be converted. */
+  /** The amount to convert. */
   readonly source: EvidenceAmount
   readonly converted_amount: string
   readonly remainder: string
   readonly destination: EvidenceAmount
-  /** The markets of the pair and their books; none: the peg is not monitored. */
+  /** The markets of the pair and their books; empty when the peg is not checked because the pair has no market. */
   readonly pegs: readonly { readonly market: EvidenceMarket; readonly book: EvidenceBook }[]
   readonly settings: { readonly peg_bps_max: number; readonly book_age_seconds_max: number }
 }
@@ -63,7 +63,7 @@ export interface MarketEvidence {
   readonly book: EvidenceBook
   /** Base asset that other conversions took of this side in the last `depth_seconds`. */
   readonly taken_before: string
-  /** From the best one to the last one that was needed. */
+  /** The levels that were used, from the best one. */
   readonly levels: readonly EvidenceLevel[]
   readonly source: EvidenceAmount
   /** The exact sums over the levels. */
@@ -137,7 +137,7 @@ export function marketEvidence(
   }
 }
 
-/** Twice the mid as text: the mid has one fraction digit more than the prices. */
+/** The mid as text, with one fraction digit more than prices have. */
 export function midText(doubleMid: bigint, priceDecimals: number): string {
   return formatDecimal(doubleMid * 5n, priceDecimals + 1)
 }

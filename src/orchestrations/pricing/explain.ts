@@ -1,6 +1,6 @@
 /**
- * Recomputes the price and the amounts of a conversion from its stored evidence, to the digit, and names every stored
- * value that does not follow from the others. Pure: neither the book nor the settings of today matter.
+ * Verifies a stored conversion: recomputes its price and amounts exactly from the stored evidence, and lists every stored
+ * value that differs. Current books and settings are not used.
  */
 import { parseDecimal } from '../../base/decimal.ts'
 import { formatAmount } from '../../ledger/amounts.ts'
@@ -19,7 +19,7 @@ import {
 } from './market.ts'
 import { isInsidePeg, parAmounts } from './par.ts'
 
-/** A stored conversion, with what its orchestration shows of it; amounts in minor units. */
+/** A stored conversion with the price of its orchestration; amounts in minor units. */
 export interface StoredConversion {
   readonly source_asset: string
   readonly source_amount: string
@@ -29,10 +29,10 @@ export interface StoredConversion {
   readonly side: string | null
   /** Decimal text. */
   readonly base_amount: string | null
-  /** Null while the orchestration shows none. */
+  /** Null when the orchestration has none. */
   readonly price: string | null
   readonly price_source: string | null
-  /** A `PriceEvidence`, unless somebody changed it. */
+  /** A `PriceEvidence`, unless the row was modified. */
   readonly evidence: unknown
 }
 
@@ -43,14 +43,14 @@ export interface Difference {
 }
 
 export interface Explanation {
-  /** Whether every stored value follows from the others. */
+  /** Whether every stored value equals the recomputed one. */
   readonly adds_up: boolean
-  /** How the amounts came about, one step a line. */
+  /** The computation of the amounts, one sentence per step. */
   readonly steps: readonly string[]
   readonly differences: readonly Difference[]
 }
 
-/** The evidence has no form that anything can be computed from. */
+/** The evidence does not have the members that the computation needs. */
 class UnreadableEvidence extends Error {
   override name = 'UnreadableEvidence'
 }
@@ -64,7 +64,7 @@ export function explainPrice(stored: StoredConversion): Explanation {
     else if (evidence.kind === 'market') explainMarket(evidence, stored, account)
     else account.compare('kind', kind, 'par or market')
   } catch (error) {
-    // A member that is missing, or is of another type, is a TypeError on the way.
+    // A missing member, or one of another type, causes a TypeError.
     if (!(error instanceof UnreadableEvidence || error instanceof TypeError)) throw error
     account.compare('evidence', `unreadable: ${error.message}`, 'readable')
   }
@@ -72,7 +72,7 @@ export function explainPrice(stored: StoredConversion): Explanation {
   return { adds_up: differences.length === 0, steps, differences }
 }
 
-/** What was found so far. */
+/** Collects steps and differences. */
 class Account {
   readonly steps: string[] = []
   readonly differences: Difference[] = []
@@ -82,7 +82,7 @@ class Account {
     this.differences.push({ value, stored: String(stored), recomputed: String(recomputed) })
   }
 
-  /** Compares what every kind of conversion stores. */
+  /** Compares the columns that every kind of conversion has. */
   compareRow(stored: StoredConversion, evidence: ParEvidence | MarketEvidence, amounts: Amounts, price: string): void {
     const { source, destination } = evidence
     this.compare('conversion.source_asset', stored.source_asset, source.asset)
@@ -143,7 +143,7 @@ function explainMarket(evidence: MarketEvidence, stored: StoredConversion, accou
   const walked = walkedAmount(terms, amount)
   const walk = walkLevels(levels, side, walked, unitsOf('taken_before', evidence.taken_before, BASE_SCALE))
   compareWalk(evidence, walk, account)
-  if (walk.base === 0n) throw new UnreadableEvidence('nothing was taken from the book')
+  if (walk.base === 0n) throw new UnreadableEvidence('no level of the book was used')
   const price = priceText(terms, walk)
   const paid = paidAmount(terms, walk)
   account.steps.push(...marketSteps(evidence, terms, walk, walked))
@@ -163,7 +163,7 @@ function explainMarket(evidence: MarketEvidence, stored: StoredConversion, accou
   account.compareRow(stored, evidence, { source: amount, destination: paid }, price)
 }
 
-/** Compares what each level gave, and the sums. */
+/** Compares the amounts of each level, and the sums. */
 function compareWalk(evidence: MarketEvidence, walk: Walk, account: Account): void {
   const { levels, market } = evidence
   account.compare('levels', levels.length, walk.isComplete ? walk.levels.length : 'more, for the amount')
@@ -176,7 +176,7 @@ function compareWalk(evidence: MarketEvidence, walk: Walk, account: Account): vo
   account.compare('quote_amount', evidence.quote_amount, formatAmount(walk.quote, BASE_SCALE + market.price_decimals))
 }
 
-/** @param walked the source amount as `walkLevels` counts it */
+/** @param walked the source amount in the units of `walkLevels` */
 function marketSteps(evidence: MarketEvidence, terms: MarketTerms, walk: Walk, walked: bigint): readonly string[] {
   const { market, source, destination } = terms
   const side = sideOf(terms)
@@ -208,7 +208,7 @@ function termsOf({ market, source, destination }: MarketEvidence, account: Accou
   }
 }
 
-/** Compares the mid with the best prices; twice the mid in units of the market's prices. */
+/** Compares the mid with the best prices; returns twice the mid, in units of the market's prices. */
 function compareMid(path: string, { price_decimals }: EvidenceMarket, book: EvidenceBook, account: Account): bigint {
   const decimals = countOf(`${path}.price_decimals`, price_decimals)
   const bid = unitsOf(`${path}.best_bid`, book.best_bid, decimals)
@@ -229,7 +229,7 @@ function levelsOf({ levels }: MarketEvidence, priceDecimals: number): readonly P
   })
 }
 
-/** The first level is the best of its side, and each further one is worse. */
+/** Checks that the first level is the best of its side, and each further one is worse. */
 function compareOrder(
   { book, side, levels: shown }: MarketEvidence,
   levels: readonly PricingLevel[],
@@ -250,21 +250,21 @@ function assetOf({ asset, decimals }: ParEvidence['source']): PricedAsset {
 
 function countOf(name: string, value: unknown): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= BASE_SCALE) return value
-  throw new UnreadableEvidence(`${name} is no number of decimals`)
+  throw new UnreadableEvidence(`${name} must be an integer from 0 to ${BASE_SCALE}`)
 }
 
 function bpsOf(name: string, value: unknown): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 10_000) return value
-  throw new UnreadableEvidence(`${name} is no number of hundredths of a percent`)
+  throw new UnreadableEvidence(`${name} must be an integer from 0 to 10000`)
 }
 
 function unitsOf(name: string, text: unknown, decimals: number): bigint {
   const value = typeof text === 'string' ? parseDecimal(text, decimals) : 'malformed'
-  if (typeof value === 'string' || value < 0) throw new UnreadableEvidence(`${name} is no amount`)
+  if (typeof value === 'string' || value < 0) throw new UnreadableEvidence(`${name} must be a decimal amount`)
   return BigInt(value)
 }
 
-/** A decimal as the store writes it, without the zeros at its end. */
+/** A decimal from the store without trailing zeros. */
 function trimmed(text: string | null): string | null {
   return text?.includes('.') ? text.replace(/\.?0+$/, '') : text
 }

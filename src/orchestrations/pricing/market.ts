@@ -1,7 +1,7 @@
 /**
- * Conversion at a market: the levels of a book are walked from the best one, without what other conversions took of them
- * shortly before, until the source amount is used. Pure and exact: integers alone; what cannot be represented in the
- * destination's decimals stays with the desk.
+ * Conversion at a market price: the levels of one side of the book, less the amounts that recent conversions have taken of
+ * them, are used from the best one until the source amount is used up. Exact integer arithmetic; the part that the
+ * decimals of the destination asset cannot represent stays with the desk.
  */
 import { AMOUNT_MAX } from '../../ledger/amounts.ts'
 import type { MinorUnits } from '../../ledger/posting.ts'
@@ -16,17 +16,17 @@ const PRICE_DIGITS = 18
 export type BookSide = 'bids' | 'asks'
 
 export interface WalkedLevel extends PricingLevel {
-  /** What other conversions took of it; base units. */
+  /** Base amount that other conversions took of it. */
   readonly takenBefore: bigint
   readonly taken: bigint
 }
 
-/** What a walk took. Base amounts are in units of 10^-BASE_SCALE, quote amounts in units of 10^-(BASE_SCALE + price decimals). */
+/** The levels that were used. Base amounts are in units of 10^-BASE_SCALE, quote amounts in 10^-(BASE_SCALE + price decimals). */
 export interface Walk {
   readonly levels: readonly WalkedLevel[]
   readonly base: bigint
   readonly quote: bigint
-  /** Whether the levels were enough. */
+  /** Whether the levels were sufficient for the amount. */
   readonly isComplete: boolean
 }
 
@@ -71,20 +71,20 @@ export function walkLevels(levels: Iterable<PricingLevel>, side: BookSide, amoun
   return { levels: walked, base, quote, isComplete: false }
 }
 
-/** The source amount as `walkLevels` counts it. */
+/** The source amount in the units of `walkLevels`. */
 export function walkedAmount(terms: MarketTerms, amount: MinorUnits): bigint {
   const scale = sideOf(terms) === 'bids' ? BASE_SCALE : BASE_SCALE + terms.market.priceDecimals
   return amount * 10n ** BigInt(scale - terms.source.decimals)
 }
 
-/** What a walk pays in minor units of the destination, rounded down. */
+/** The amount that the desk pays for a walk, in minor units of the destination, rounded down. */
 export function paidAmount(terms: MarketTerms, { base, quote }: Pick<Walk, 'base' | 'quote'>): MinorUnits {
   const { decimals } = terms.destination
   if (sideOf(terms) === 'asks') return base / 10n ** BigInt(BASE_SCALE - decimals)
   return quote / 10n ** BigInt(BASE_SCALE + terms.market.priceDecimals - decimals)
 }
 
-/** Destination asset for one of the source asset over a walk that took something. */
+/** The average price of a walk: destination asset for 1 of the source asset. The walk must not be empty. */
 export function priceText(terms: MarketTerms, { base, quote }: Pick<Walk, 'base' | 'quote'>): string {
   const scaledBase = base * 10n ** BigInt(terms.market.priceDecimals)
   const [paid, received] = sideOf(terms) === 'bids' ? [quote, scaledBase] : [scaledBase, quote]
@@ -92,7 +92,7 @@ export function priceText(terms: MarketTerms, { base, quote }: Pick<Walk, 'base'
   return `${digits.slice(0, -PRICE_DIGITS)}.${digits.slice(-PRICE_DIGITS)}`.replace(/\.?0+$/, '')
 }
 
-/** Prices the whole amount, or says why not. `takenBefore` in units of 10^-BASE_SCALE of the base asset. */
+/** The price of the whole amount, or why there is none. `takenBefore` is in units of 10^-BASE_SCALE of the base asset. */
 export function marketPrice(
   terms: MarketTerms,
   amount: MinorUnits,
@@ -103,7 +103,9 @@ export function marketPrice(
   const { market, source, destination } = terms
   const side = sideOf(terms)
   const walk = walkLevels(book[side], side, walkedAmount(terms, amount), takenBefore)
-  if (!walk.isComplete) return waits('SLIPPAGE', `the first ${book[side].length} levels of the book are not enough`)
+  if (!walk.isComplete) {
+    return waits('SLIPPAGE', `the first ${book[side].length} levels of the book are not sufficient for the amount`)
+  }
   const destinationAmount = paidAmount(terms, walk)
   if (walk.base === 0n || destinationAmount === 0n) {
     return impossible(

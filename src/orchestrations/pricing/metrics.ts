@@ -1,4 +1,4 @@
-/** What of the desk and the pegs an operator watches. */
+/** Metrics of the desk and of the pegs. */
 import { Gauge, type MetricsRegistry } from '../../base/metrics.ts'
 import { type Db, StatementFailed, StoreUnavailable } from '../../store/db.ts'
 import type { PricingContext } from './context.ts'
@@ -36,7 +36,7 @@ export function createPricingMetrics(registry: MetricsRegistry, db: Db, context:
   })
   new Gauge({
     name: 'tidegate_peg_holds',
-    help: '1 while the market of a pair at par lets its conversions proceed, 0 while they wait',
+    help: '1 while the market of a pair at par is inside the peg, 0 while its conversions wait',
     labelNames: ['market'],
     registers,
     collect() {
@@ -46,7 +46,7 @@ export function createPricingMetrics(registry: MetricsRegistry, db: Db, context:
   })
 }
 
-/** Nothing while the store is unavailable (which other metrics report) or has no tables yet. */
+/** Empty while the store is unavailable (which other metrics report) or has no tables yet. */
 async function positionsOf(db: Db): Promise<readonly DeskPosition[]> {
   if (!db.available) return []
   try {

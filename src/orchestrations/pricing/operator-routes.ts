@@ -1,4 +1,4 @@
-/** The operator's calls about prices and the desk. Whether the caller is the operator has been checked before. */
+/** The operator's calls for prices and the desk. The operator guard runs before them. */
 import type { FastifyInstance } from 'fastify'
 import { idOf } from '../../auth/operator-calls.ts'
 import type { MinorUnits } from '../../ledger/posting.ts'
@@ -12,7 +12,7 @@ export interface PricingOperatorRoutesOptions {
   deskLimits(): ReadonlyMap<string, MinorUnits>
 }
 
-/** Declares the routes below whatever prefix `app` has. */
+/** Declares the routes, relative to the prefix of `app`. */
 export function registerPricingOperatorRoutes(app: FastifyInstance, options: PricingOperatorRoutesOptions): void {
   const { db, deskLimits } = options
   app.get<{ Params: { readonly id: string } }>('/orchestrations/:id/price', ({ params }) =>

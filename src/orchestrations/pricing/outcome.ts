@@ -1,4 +1,4 @@
-/** What is asked of pricing, and what it comes to: a price, a reason to wait, or never. Types alone. */
+/** Types of a request for a price and of its outcome: a price, a wait, or impossible. */
 import type { MinorUnits } from '../../ledger/posting.ts'
 import type { PriceEvidence } from './evidence.ts'
 import type { Impossible, Waiting } from './refusal.ts'
@@ -6,23 +6,23 @@ import type { Impossible, Waiting } from './refusal.ts'
 export interface PriceRequest {
   readonly orchestrationId: string
   readonly sourceAsset: string
-  /** Above zero, the fee not included. */
+  /** Above zero, without the fee. */
   readonly sourceAmount: MinorUnits
   readonly destinationAsset: string
 }
 
-/** A conversion with its price: what the ledger posts and `recordConversions` stores, in the same transaction. */
+/** A priced conversion, which the caller posts and stores with `recordConversions` in the same transaction. */
 export interface Conversion {
   readonly orchestrationId: string
   readonly sourceAsset: string
-  /** What the desk receives: the amount of the request without `remainder`. */
+  /** The amount that the desk receives: that of the request less `remainder`. */
   readonly sourceAmount: MinorUnits
-  /** What the destination's decimals cannot represent, which stays with the profile; 0 in market conversions. */
+  /** The part that the destination's decimals cannot represent; it stays with the profile. 0 in market conversions. */
   readonly remainder: MinorUnits
   readonly destinationAsset: string
-  /** What the desk pays. */
+  /** The amount that the desk pays. */
   readonly destinationAmount: MinorUnits
-  /** Destination asset for one of the source asset: decimal text, rounded down to 18 fraction digits. */
+  /** Destination asset for 1 of the source asset: decimal text, rounded down to 18 fraction digits. */
   readonly price: string
   /** `par`, or the symbol of the market. */
   readonly priceSource: string

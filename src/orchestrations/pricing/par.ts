@@ -1,6 +1,6 @@
 /**
- * Conversion at par: one unit of the source is one unit of the destination, inside the peg. Pure and exact: only what
- * the destination's decimals can represent is converted.
+ * Conversion at par: 1 of the source asset is 1 of the destination asset, inside the peg. Exact: only the part that the
+ * decimals of the destination can represent is converted.
  */
 import { AMOUNT_MAX } from '../../ledger/amounts.ts'
 import type { MinorUnits } from '../../ledger/posting.ts'
@@ -10,11 +10,11 @@ import { type Impossible, impossible } from './refusal.ts'
 export interface ParAmounts {
   readonly converted: MinorUnits
   readonly destination: MinorUnits
-  /** What of the source amount is finer than the destination's decimals. */
+  /** The part of the source amount that the destination's decimals cannot represent. */
   readonly remainder: MinorUnits
 }
 
-/** What of an amount converts at par, and into what. */
+/** Splits a source amount into the part that converts at par, its result and the remainder. */
 export function parAmounts(amount: MinorUnits, source: PricedAsset, destination: PricedAsset): ParAmounts | Impossible {
   const finer = source.decimals - destination.decimals
   const unit = finer > 0 ? 10n ** BigInt(finer) : 1n

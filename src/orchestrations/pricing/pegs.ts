@@ -1,4 +1,4 @@
-/** The pairs of assets at par, and the markets that say whether their pegs hold. Pure. */
+/** The pairs of assets at par, and the markets by which their pegs are checked. */
 import type { PricingContext, PricingMarket } from './context.ts'
 import { isInsidePeg } from './par.ts'
 import { usableBook } from './usable-book.ts'
@@ -13,7 +13,7 @@ export function marketsOfPair(markets: readonly PricingMarket[], one: string, ot
   )
 }
 
-/** Pairs that are converted at par whatever their prices are, because no market of theirs is configured: `USD/USDC`. */
+/** Pairs at par that are converted without a check of the peg because no market of theirs is configured, as `USD/USDC`. */
 export function pairsWithoutPeg({ assets, parAssets, markets }: Pairs): readonly string[] {
   const symbols = parAssets.filter((symbol) => assets.some((asset) => asset.symbol === symbol))
   return symbols.flatMap((one, index) =>
@@ -24,7 +24,7 @@ export function pairsWithoutPeg({ assets, parAssets, markets }: Pairs): readonly
   )
 }
 
-/** The markets of pairs at par, each with whether it lets their conversions go ahead now. */
+/** The markets of pairs at par, and whether each is inside the peg now. */
 export function pegStates(context: PricingContext): readonly { readonly market: string; readonly holds: boolean }[] {
   const { markets, parAssets, settings } = context
   return markets

@@ -1,15 +1,16 @@
 /**
- * Prices conversions, and stores what was priced: at par inside the peg, or by the live book of a market. Both happen in
- * the caller's transaction, which holds the locks of the markets and of the desk's assets until it ends, so what one
- * conversion takes of a book or of the desk no other one takes again. It posts nothing.
+ * Makes the prices of conversions, at par inside the peg or from the live book of a market, and stores priced conversions.
+ * The caller's transaction holds the locks of markets and desk assets until it ends, so two conversions never use the same
+ * part of a book or of a desk limit. It posts nothing.
  */
+
+import { createHash } from 'node:crypto'
+import { serviceBalance } from '../../ledger/checkpoints.ts'
 import type { MinorUnits } from '../../ledger/posting.ts'
-import { serviceBalance } from '../../ledger/service-balances.ts'
 import type { Transaction } from '../../store/db.ts'
 import { sql } from '../../store/sql.ts'
 import type { PricedAsset, PricingContext, PricingMarket } from './context.ts'
 import { marketEvidence, parEvidence } from './evidence.ts'
-import { lockPricing } from './locks.ts'
 import { type BookSide, type MarketTerms, marketPrice, sideOf, type Walk } from './market.ts'
 import type { Conversion, PriceOutcome, PriceRequest } from './outcome.ts'
 import { isInsidePeg, parAmounts } from './par.ts'
@@ -17,27 +18,26 @@ import { marketsOfPair } from './pegs.ts'
 import { type Impossible, impossible, type Waiting, waits } from './refusal.ts'
 import { type UsableBook, usableBook } from './usable-book.ts'
 
-/** How a request is converted, as far as it is known without a book. */
+/** How a request is converted; chosen without reading a book. */
 type Plan =
   | { readonly kind: 'par'; readonly source: PricedAsset; readonly destination: PricedAsset }
   | ({ readonly kind: 'market' } & MarketTerms)
   | Impossible
 
-/** What the transaction knows after its locks. */
+/** The state of pricing in this transaction, read after its locks were taken. */
 interface PricingState {
   readonly context: PricingContext
-  /** Books by market, each read once, so that every price is made from one version. */
+  /** Books by market, or why a book is not usable. Each is read once, so that all prices are from one version. */
   readonly books: Map<string, UsableBook | string>
-  /** By market and side: base amount that conversions took shortly before, this transaction's included. */
+  /** Base amount that recent conversions took, including those of this transaction, by market and side. */
   readonly taken: Map<string, bigint>
-  /** What the desk may still pay, by asset that has a limit. */
+  /** The amount that the desk may still pay, by asset with a limit. */
   readonly payable: Map<string, MinorUnits>
 }
 
 /**
- * One outcome for each request, in the same order. Requests of one market use up its book one after the other. Called at
- * most once in a transaction, after the records of the requests were locked and before any balance is; a caller that
- * leaves out a priced conversion leaves its part of the book and of the desk unused in this transaction.
+ * Returns one outcome for each request, in the same order. Requests at one market use its book one after the other. Must be
+ * called at most once in a transaction, after the orchestrations are locked and before any balance is.
  */
 export async function priceConversions<Tables>(
   transaction: Transaction<Tables>,
@@ -65,8 +65,8 @@ export async function priceConversions<Tables>(
 }
 
 /**
- * One outcome for each request, in the same order, of those that need no lock: conversions at par into an asset whose
- * desk has no limit. Undefined: `priceConversions` has to be asked.
+ * Returns the outcomes of requests that need no lock, in the same order: conversions at par into an asset without a desk
+ * limit. Undefined for requests that need `priceConversions`.
  */
 export function priceWithoutLocks(
   requests: readonly PriceRequest[],
@@ -80,7 +80,7 @@ export function priceWithoutLocks(
   })
 }
 
-/** Stores priced conversions with their evidence; from then on other transactions see what they took. */
+/** Stores priced conversions with their evidence. Later conversions count the amounts that they took of a book. */
 export async function recordConversions<Tables>(
   transaction: Transaction<Tables>,
   conversions: readonly Conversion[],
@@ -112,14 +112,14 @@ function planOf({ sourceAsset, destinationAsset }: PriceRequest, { assets, parAs
   const source = assets.find(({ symbol }) => symbol === sourceAsset)
   const destination = assets.find(({ symbol }) => symbol === destinationAsset)
   if (source === undefined || destination === undefined || source === destination) {
-    return impossible(`there is no conversion of ${sourceAsset} into ${destinationAsset}`)
+    return impossible(`${sourceAsset} cannot be converted into ${destinationAsset}`)
   }
   if (parAssets.includes(sourceAsset) && parAssets.includes(destinationAsset)) {
     return { kind: 'par', source, destination }
   }
   const [market] = marketsOfPair(markets, sourceAsset, destinationAsset)
   if (market !== undefined) return { kind: 'market', market, source, destination }
-  return impossible(`${sourceAsset} and ${destinationAsset} are not at par, and there is no market of the two`)
+  return impossible(`${sourceAsset} and ${destinationAsset} are not at par and have no market`)
 }
 
 function outcomeOf(request: PriceRequest, plan: Plan, state: PricingState): PriceOutcome {
@@ -130,7 +130,10 @@ function outcomeOf(request: PriceRequest, plan: Plan, state: PricingState): Pric
   const { destinationAsset, destinationAmount } = conversion
   const payable = state.payable.get(destinationAsset)
   if (payable !== undefined && destinationAmount > payable) {
-    return waits('DESK_LIMIT', `the desk may not pay so much ${destinationAsset}: conversion.desk_limits`)
+    return waits(
+      'DESK_LIMIT',
+      `the amount exceeds what conversion.desk_limits lets the desk pay in ${destinationAsset}`,
+    )
   }
   if (payable !== undefined) state.payable.set(destinationAsset, payable - destinationAmount)
   if (plan.kind === 'market' && walk !== undefined) take(state.taken, takenKey(plan), walk.base)
@@ -211,7 +214,7 @@ function bookOf(symbol: string, { books, context }: PricingState): UsableBook | 
   return book
 }
 
-/** Base amounts in units of 10^-18 that conversions took of these markets in the last seconds, by market and side. */
+/** Base amounts, in units of 10^-18, that conversions took in the last `depthSeconds`, by market and side. */
 async function readTaken<Tables>(
   transaction: Transaction<Tables>,
   terms: readonly MarketTerms[],
@@ -234,4 +237,33 @@ function takenKey(terms: MarketTerms): string {
 
 function take(amounts: Map<string, bigint>, key: string, amount: bigint): void {
   amounts.set(key, (amounts.get(key) ?? 0n) + amount)
+}
+
+// The advisory locks of pricing have a pair of numbers as their key: one of these spaces, and the first four bytes of the
+// SHA-256 of the symbol. Two symbols with equal bytes share a lock, which is correct and only slower.
+/** Protects the part of a market's book that conversions have used. */
+const MARKET_SPACE = 1_413_958_987 // 'TGMK'
+/** Protects the amount that the desk may still pay of an asset. */
+const DESK_SPACE = 1_413_956_683 // 'TGDK'
+
+/**
+ * Locks markets and assets of the desk, by symbol, until the transaction ends: markets before assets, each in ascending
+ * order of the hash. The state of either must be read only after this.
+ */
+async function lockPricing<Tables>(
+  transaction: Transaction<Tables>,
+  markets: readonly string[],
+  deskAssets: readonly string[],
+): Promise<void> {
+  const locks = [...locksOf(MARKET_SPACE, markets), ...locksOf(DESK_SPACE, deskAssets)]
+  if (locks.length === 0) return
+  await sql`
+    select pg_advisory_xact_lock(space, key)
+    from unnest(${locks.map(([space]) => space)}::integer[], ${locks.map(([, key]) => key)}::integer[]) as locks (space, key)
+  `.execute(transaction)
+}
+
+function locksOf(space: number, symbols: readonly string[]): readonly (readonly [space: number, key: number])[] {
+  const keys = new Set(symbols.map((symbol) => createHash('sha256').update(symbol).digest().readInt32BE(0)))
+  return [...keys].sort((left, right) => left - right).map((key) => [space, key])
 }

@@ -1,14 +1,14 @@
-/** Why a conversion has no price: it waits for one, or will never have one. Pure. */
+/** The outcomes of a request without a price: it waits for one, or it never has one. */
 
-/** The conversion has no price now and is to be tried again. */
+/** The conversion has no price now and is tried again. */
 export interface Waiting {
   readonly kind: 'waits'
   readonly waitingFor: 'PRICE' | 'PEG' | 'SLIPPAGE' | 'DESK_LIMIT'
-  /** For people; no secrets. */
+  /** For the operator; contains no secret. */
   readonly detail: string
 }
 
-/** The conversion will never have a price as it is. */
+/** The conversion cannot have a price, now or later. */
 export interface Impossible {
   readonly kind: 'impossible'
   readonly code: 'NOT_CONVERTIBLE'

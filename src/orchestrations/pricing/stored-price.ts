@@ -1,4 +1,4 @@
-/** The price of a stored conversion for the operator: its evidence, and whether everything follows from it. */
+/** Reads the price of a stored conversion for the operator, with its evidence and the result of its verification. */
 import { Problem } from '../../http/problem.ts'
 import { formatAmount } from '../../ledger/amounts.ts'
 import { type Kysely, sql } from '../../store/sql.ts'
@@ -24,7 +24,7 @@ interface Row extends StoredConversion {
   readonly created_at: string
 }
 
-/** Throws a `Problem` when nothing was converted. */
+/** 404 when the orchestration has no conversion. */
 export async function readPrice<Tables>(tables: Kysely<Tables>, orchestrationId: string): Promise<PriceDocument> {
   const { rows } = await sql<Row>`
     select conversions.source_asset, conversions.source_amount, conversions.destination_asset,
@@ -37,7 +37,7 @@ export async function readPrice<Tables>(tables: Kysely<Tables>, orchestrationId:
     where orchestration_id = ${orchestrationId}
   `.execute(tables)
   const [row] = rows
-  if (row === undefined) throw new Problem('not_found', 'there is no orchestration with this id that was converted')
+  if (row === undefined) throw new Problem('not_found', 'there is no conversion of an orchestration with this id')
   return {
     orchestration_id: orchestrationId,
     source_asset: row.source_asset,

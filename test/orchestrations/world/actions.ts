@@ -2,8 +2,9 @@
  * What happens in a simulated world, each with its weight: what customers, operators, sources and executors do, and what
  * the market does meanwhile. An action may find nothing to do. None decides what is right: oracles do.
  */
+import { createSystemClock } from '../../../src/base/clock.ts'
 import { convertBatch } from '../../../src/orchestrations/convert.ts'
-import { claimWork, returnWork } from '../../../src/orchestrations/queue.ts'
+import { returnWork, WorkSearch } from '../../../src/orchestrations/queue.ts'
 import { CONVERT_KIND } from '../../../src/orchestrations/start.ts'
 import { transactionWithRetries } from '../../../src/store/retry.ts'
 import { sql } from '../../../src/store/sql.ts'
@@ -300,7 +301,8 @@ const workTogether: Action = async (world) => {
 
 /** A worker that stands still until its claims are over and somebody else's: then it must not do anything any more. */
 const stall: Action = async (world) => {
-  const claim = () => claimWork(world.db, { kinds: [CONVERT_KIND], limit: 50, claimSeconds: 60 })
+  const claim = () =>
+    new WorkSearch(createSystemClock()).claim(world.db, { kinds: [CONVERT_KIND], limit: 50, claimSeconds: 60 })
   const claimed = await claim()
   if (claimed.length === 0) return
   await world.advance(61_000)
