@@ -24,8 +24,8 @@ const THREADS = {
   'program/embedded-worker': 'src/store/embedded-worker.ts',
   'program/watchdog-thread': 'src/app/watchdog-thread.ts',
 }
-/** Packages that read files of their own folder, and an optional dependency of `pg`. */
-const UNBUNDLED = ['@electric-sql/pglite', '@scalar/fastify-api-reference', 'pg-native']
+/** A package that reads files of its own folder, and an optional dependency of `pg`. */
+const UNBUNDLED = ['@electric-sql/pglite', 'pg-native']
 
 /** Ends the process with one line when the user has to do something first. */
 export function fail(message) {

@@ -16,8 +16,8 @@ export class CachedContent {
   readonly #tag: string
   #compressed: Promise<Buffer> | undefined
 
-  constructor(content: string) {
-    this.#bytes = Buffer.from(content)
+  constructor(content: string | Buffer) {
+    this.#bytes = typeof content === 'string' ? Buffer.from(content) : content
     this.#tag = createHash('sha256').update(this.#bytes).digest('base64url')
   }
 

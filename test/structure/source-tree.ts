@@ -127,7 +127,7 @@ function importsOf(path: string, syntax: ts.SourceFile): ImportRecord[] {
           ? clause.elements.map((element) => (element.propertyName ?? element.name).text)
           : ['*']
       add(node, node.moduleSpecifier.text, names, node.isTypeOnly)
-    } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+    } else if (ts.isCallExpression(node) && isImport(node.expression)) {
       const [argument] = node.arguments
       if (argument && ts.isStringLiteralLike(argument)) add(node, argument.text, dynamicNames(node), false)
     } else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) {
@@ -137,6 +137,11 @@ function importsOf(path: string, syntax: ts.SourceFile): ImportRecord[] {
   }
   walk(syntax)
   return imports
+}
+
+/** `import(…)`, and `import.meta.resolve(…)`, which uses a file of a package without loading it. */
+function isImport(called: ts.Expression): boolean {
+  return called.kind === ts.SyntaxKind.ImportKeyword || called.getText() === 'import.meta.resolve'
 }
 
 function importedNames(clause: ts.ImportClause | undefined): string[] {
