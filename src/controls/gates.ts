@@ -38,6 +38,7 @@ interface Paused {
 }
 
 interface GateRow {
+  readonly profile_id: string
   readonly customer_enabled: boolean
   readonly account: ReviewedAccount | null
   readonly owes: boolean
@@ -50,8 +51,9 @@ export async function readGates<Tables>(
   subjects: readonly GateSubject[],
 ): Promise<readonly (GateFinding | undefined)[]> {
   if (subjects.length === 0) return []
+  const profileIds = [...new Set(subjects.map(({ profileId }) => profileId))]
   const { rows } = await sql<GateRow>`
-    select customers.enabled as customer_enabled,
+    select profiles.id as profile_id, customers.enabled as customer_enabled,
       case when accounts.id is not null then jsonb_build_object('review_status', accounts.review_status,
         'admin_disabled', accounts.admin_disabled, 'user_disabled', accounts.user_disabled) end as account,
       exists (
@@ -59,15 +61,15 @@ export async function readGates<Tables>(
       ) as owes,
       jsonb_build_object('assets', paused_assets, 'networks', paused_networks, 'pairs', paused_pairs,
         'deliveries', deliveries_paused) as paused
-    from unnest(${subjects.map(({ profileId }) => profileId)}::uuid[]) with ordinality as subjects (profile_id, number)
+    from unnest(${profileIds}::uuid[]) as subjects (profile_id)
     join profiles on profiles.id = subjects.profile_id
     join customers on customers.id = profiles.customer_id
     left join accounts on accounts.profile_id = profiles.id
     join controls on controls.id = 1
-    order by subjects.number
   `.execute(transaction)
-  assert(rows.length === subjects.length, 'a gate was asked for a profile that does not exist')
-  return subjects.map((subject, index) => findingOf(subject, rows[index] as GateRow))
+  assert(rows.length === profileIds.length, 'a gate was asked for a profile that does not exist')
+  const found = new Map(rows.map((row) => [row.profile_id, row]))
+  return subjects.map((subject) => findingOf(subject, found.get(subject.profileId) as GateRow))
 }
 
 function findingOf(
@@ -80,7 +82,7 @@ function findingOf(
   return detail === undefined ? undefined : { code: 'PAUSED', detail }
 }
 
-function holdOf({ customer_enabled, account, owes }: Omit<GateRow, 'paused'>): GateFinding | undefined {
+function holdOf({ customer_enabled, account, owes }: Omit<GateRow, 'paused' | 'profile_id'>): GateFinding | undefined {
   if (!customer_enabled) return { code: 'CUSTOMER_DISABLED', detail: 'the customer is disabled' }
   const status = account === null ? undefined : summaryStatus(account)
   if (status !== undefined && BLOCKED_STATUSES.has(status)) {

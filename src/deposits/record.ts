@@ -35,7 +35,9 @@ import {
 import { type DepositRow, lockKnown, termsOf } from './known.ts'
 import type { MatchSettings } from './match.ts'
 import { keepDepositMode } from './mode.ts'
+import { newDepositDocument } from './new-document.ts'
 import { differingFields, type Report } from './report.ts'
+import type { DepositDocument } from './store.ts'
 import { transferOf } from './transfer-entries.ts'
 import { isHeldBack, type ReportEffect, reportEffect } from './transitions.ts'
 import { changeDeposits, type DepositChange, insertDeposits, type NewDeposit, recordSightings } from './writes.ts'
@@ -53,6 +55,8 @@ export type Outcome =
       readonly depositId: string
       /** Whether its orchestration was completed in the same transaction. */
       readonly isCompleted: boolean
+      /** Of a deposit that was created. */
+      readonly deposit?: DepositDocument
     }
   | { readonly kind: 'conflict'; readonly depositId: string; readonly fields: readonly string[] }
 
@@ -107,10 +111,8 @@ export async function recordReports<Tables>(
   const completions = await completionsOf(transaction, creditedOf(moves), convert)
   const firsts = moves.filter(({ effect }) => effect === 'create')
   if (firsts.length > 0) await keepDepositMode(transaction, settings.isSandbox)
-  await insertDeposits(
-    transaction,
-    firsts.map((move) => ({ deposit: newDepositOf(move), report: move.report })),
-  )
+  const news = firsts.map((move) => ({ deposit: newDepositOf(move), report: move.report }))
+  const createdAt = await insertDeposits(transaction, news)
   const others = moves.filter(({ effect }) => effect !== 'create')
   await recordSightings(transaction, others)
   await changeDeposits(
@@ -122,7 +124,11 @@ export async function recordReports<Tables>(
   await postCredits(transaction, moves, completions)
   await showAndStart(transaction, moves, completions, settings)
   const completed = new Set(completions.map(({ start }) => start.depositId))
-  return steps.map((step) => outcomeOf(step, completed.has(step.depositId)))
+  const { assets } = settings.conversions
+  const documents = new Map(
+    news.map((first) => [first.deposit.id, newDepositDocument(first, assets, createdAt as string)]),
+  )
+  return steps.map((step) => outcomeOf(step, completed.has(step.depositId), documents.get(step.depositId)))
 }
 
 function stepOf(report: Report, known: Awaited<ReturnType<typeof lockKnown>>[number]): Step {
@@ -353,8 +359,12 @@ function auditOf({ depositId, report, effect, owner, credit }: Move) {
   ]
 }
 
-function outcomeOf({ depositId, effect, fields }: Step, isCompleted: boolean): Outcome {
+function outcomeOf(
+  { depositId, effect, fields }: Step,
+  isCompleted: boolean,
+  deposit: DepositDocument | undefined,
+): Outcome {
   if (effect === 'conflict') return { kind: 'conflict', depositId, fields }
-  if (effect === 'create') return { kind: 'created', depositId, isCompleted }
+  if (deposit !== undefined) return { kind: 'created', depositId, isCompleted, deposit }
   return { kind: effect === 'unchanged' ? 'known' : 'changed', depositId, isCompleted }
 }

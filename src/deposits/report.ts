@@ -3,7 +3,7 @@
  * compares the terms of two reports of one payment.
  */
 import { type Asset, isFiat } from '../contract/assets.ts'
-import { CRYPTO_NETWORKS, type CryptoNetwork, networkNamed } from '../contract/crypto-networks.ts'
+import { CRYPTO_NETWORKS, networkNamed } from '../contract/crypto-networks.ts'
 import { addressFault, storedForms } from '../deposit-instructions/derivation/address-validity.ts'
 import { readInstant, TIME_RULE } from '../http/list-times.ts'
 import type { FieldError } from '../http/problem.ts'
@@ -131,13 +131,11 @@ function readCrypto(
   if (asset !== undefined && !asset.networks.includes(network)) {
     faults.push({ pointer: '/crypto/network', detail: `does not carry ${asset.symbol}` })
   }
-  const addressDetail = addressFault(network, address)
+  // The last form is the one in which addresses are given out.
+  const form = storedForms(CRYPTO_NETWORKS[network], address).at(-1)
+  const addressDetail = form === undefined ? addressFault(network, address) : undefined
   if (addressDetail !== undefined) faults.push({ pointer: '/crypto/address', detail: addressDetail })
   const txHash = normalTxHash(network, tx_hash)
   if (txHash === undefined) faults.push({ pointer: '/crypto/tx_hash', detail: txHashRule(network) })
-  return { network, ...NO_FIAT, address: normalAddress(network, address), txHash: txHash ?? '', txIndex: tx_index }
-}
-
-function normalAddress(network: CryptoNetwork, address: string): string {
-  return storedForms(CRYPTO_NETWORKS[network], address).at(-1) ?? address
+  return { network, ...NO_FIAT, address: form ?? address, txHash: txHash ?? '', txIndex: tx_index }
 }

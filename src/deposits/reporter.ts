@@ -15,7 +15,6 @@ import { transactionWithRetries } from '../store/retry.ts'
 import { createDepositMetrics, type DepositMetrics } from './metrics.ts'
 import { type DepositSettings, type Outcome, recordReports } from './record.ts'
 import type { Report } from './report.ts'
-import { REPORTS_MAX } from './schemas.ts'
 import { type DepositDocument, readDeposits } from './store.ts'
 import type { DepositTables } from './tables.ts'
 import { wavesOf } from './waves.ts'
@@ -31,11 +30,12 @@ export type ReportResult =
 /** How long the first report of a group waits for others. */
 const GROUP_MILLISECONDS_MAX = 5
 /**
- * The number of groups that are committed concurrently, so that one is prepared while others wait for the disk; and the
- * number of reports in a group. The embedded store has one connection, which a group of 20 occupies for about 25 ms.
+ * The number of groups that are committed concurrently, so that some are prepared while others wait for the disk; and the
+ * number of reports in a group. Groups with deposits of one profile lock its balance in turn; the larger a group, the less
+ * each report waits for that. The embedded store has one connection, which a group of 20 occupies for about 25 ms.
  */
 const GROUPS = {
-  postgres: { groupsMax: 3, reportsMax: REPORTS_MAX },
+  postgres: { groupsMax: 4, reportsMax: 150 },
   embedded: { groupsMax: 2, reportsMax: 20 },
 } as const
 /** Waiting reports, at most; more are rejected with 503. */
@@ -157,13 +157,13 @@ export class DepositReporter {
   }
 
   async #resultsOf(reports: readonly Report[], outcomes: readonly Outcome[]): Promise<readonly ReportResult[]> {
-    const documents = await readDeposits(
-      this.#options.db.tables<DepositTables>(),
-      outcomes.flatMap((outcome) => (outcome.kind === 'conflict' ? [] : [outcome.depositId])),
+    const read = outcomes.flatMap((outcome) =>
+      outcome.kind === 'conflict' || outcome.deposit !== undefined ? [] : [outcome.depositId],
     )
+    const documents = await readDeposits(this.#options.db.tables<DepositTables>(), read)
     return outcomes.map((outcome, index): ReportResult => {
       if (outcome.kind === 'conflict') return { problem: this.#conflict(reports[index] as Report, outcome) }
-      const deposit = documents.get(outcome.depositId) as DepositDocument
+      const deposit = outcome.deposit ?? (documents.get(outcome.depositId) as DepositDocument)
       const { status, disposition } = deposit
       if (outcome.kind !== 'known') this.#metrics.deposits.inc({ status, disposition: disposition?.code ?? 'none' })
       return { status: outcome.kind, deposit }

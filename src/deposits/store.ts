@@ -72,6 +72,7 @@ export async function readDeposits<Tables>(
   tables: Kysely<Tables>,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, DepositDocument>> {
+  if (ids.length === 0) return new Map()
   const { rows } = await sql<{ readonly id: string; readonly text: string }>`
     select record.id, ${objectText(DEPOSIT_ITEM.members)} as text from deposits as record
     where record.id = any(${[...new Set(ids)]}::uuid[])

@@ -1,7 +1,7 @@
 /**
  * Writes deposits and sightings, many per statement. Unique indexes ensure that a payment is one deposit: a statement that
- * collides with a row of a concurrent transaction throws `LostRace`, and the caller repeats its transaction, which then
- * finds that row.
+ * collides with a row of a concurrent transaction throws `LostRace` or the store's error of a unique violation, and the
+ * caller repeats its transaction, which then finds that row.
  */
 import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
@@ -51,15 +51,19 @@ export type DepositChange = Pick<
 
 const NOW = sql`date_trunc('milliseconds', clock_timestamp())`
 
-/** Stores new deposits with their first sightings. */
+/**
+ * Stores new deposits with their first sightings; returns the time of their creation.
+ *
+ * A key that exists is an error of the store: rows that might be passed over are written in two steps each.
+ */
 export async function insertDeposits<Tables>(
   transaction: Transaction<Tables>,
   firsts: readonly FirstReport[],
-): Promise<void> {
-  if (firsts.length === 0) return
-  const { rows } = await sql<{ readonly made: number; readonly sighted: number }>`
+): Promise<string | undefined> {
+  if (firsts.length === 0) return undefined
+  const { rows } = await sql<{ readonly now: string }>`
     with wanted as materialized (
-      select *, ${NOW} as now from ${unnested(firsts, [
+      select * from (select ${NOW} as now) as clock cross join ${unnested(firsts, [
         ['id', 'uuid', ({ deposit }) => deposit.id],
         ['customer_id', 'uuid', ({ deposit }) => deposit.customer_id],
         ['profile_id', 'uuid', ({ deposit }) => deposit.profile_id],
@@ -95,20 +99,14 @@ export async function insertDeposits<Tables>(
         fiat_instructions_id, rule_id, orchestration_id, confirmations, occurred_at, now, now,
         case when status = 'COMPLETED' then now end
       from wanted order by network, tx_hash, tx_index, bank_reference
-      on conflict do nothing
-      returning id
     ), sighted as (
       insert into deposit_sightings (source, external_id, deposit_id, status, confirmations, reports,
         first_reported_at, last_reported_at)
-      select source, external_id, id, status, confirmations, 1, now, now
-      from wanted join made using (id) order by source, external_id
-      on conflict do nothing
-      returning deposit_id
+      select source, external_id, id, status, confirmations, 1, now, now from wanted order by source, external_id
     )
-    select (select count(*)::integer from made) as made, (select count(*)::integer from sighted) as sighted
+    select now from wanted limit 1
   `.execute(transaction)
-  const { made, sighted } = rows[0] as { made: number; sighted: number }
-  if (made < firsts.length || sighted < firsts.length) throw new LostRace('a payment was stored by another report')
+  return rows[0]?.now
 }
 
 /** Counts reports of known, locked deposits; inserts the sighting when the source reports the deposit for the first time. */

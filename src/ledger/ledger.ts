@@ -5,6 +5,7 @@
 import { assert } from '../base/assert.ts'
 import type { Transaction } from '../store/db.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'
+import { unnested } from '../store/unnested.ts'
 import {
   type BalanceChange,
   balanceChanges,
@@ -93,16 +94,16 @@ export async function post<Tables>(
         effective_at, created_at)
       select group_id, asset, amount, debit_bucket, debit_profile_id, credit_bucket, credit_profile_id,
         coalesce(effective_at, ${now}), ${now}
-      from unnest(
-        ${postings.map(({ groupId }) => groupId)}::uuid[],
-        ${postings.map(({ asset }) => asset)}::text[],
-        ${postings.map(({ amount }) => String(amount))}::numeric[],
-        ${postings.map(({ debit }) => debit.bucket)}::text[],
-        ${postings.map(({ debit }) => profileOf(debit))}::uuid[],
-        ${postings.map(({ credit }) => credit.bucket)}::text[],
-        ${postings.map(({ credit }) => profileOf(credit))}::uuid[],
-        ${postings.map(({ effectiveAt }) => effectiveAt ?? null)}::timestamptz[]
-      ) as wanted (group_id, asset, amount, debit_bucket, debit_profile_id, credit_bucket, credit_profile_id, effective_at)
+      from ${unnested(postings, [
+        ['group_id', 'uuid', ({ groupId }) => groupId],
+        ['asset', 'text', ({ asset }) => asset],
+        ['amount', 'numeric', ({ amount }) => amount],
+        ['debit_bucket', 'text', ({ debit }) => debit.bucket],
+        ['debit_profile_id', 'uuid', ({ debit }) => profileOf(debit)],
+        ['credit_bucket', 'text', ({ credit }) => credit.bucket],
+        ['credit_profile_id', 'uuid', ({ credit }) => profileOf(credit)],
+        ['effective_at', 'timestamptz', ({ effectiveAt }) => effectiveAt ?? null],
+      ])}
       returning id
     )
     update balances set

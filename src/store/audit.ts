@@ -3,8 +3,9 @@
  * so that neither exists without the other. Rows are only added. Callers never put secrets into the detail.
  */
 import type { Db, Transaction } from './db.ts'
-import { type PageOrder, recordsOf } from './page.ts'
-import { type ItemText, jsonbText, quotedText, readTextPage, type TextPage, timeText } from './page-text.ts'
+import { readFilteredPage } from './filtered-list.ts'
+import type { PageOrder } from './page.ts'
+import { type ItemText, jsonbText, quotedText, type TextPage, timeText } from './page-text.ts'
 import { type Generated, sql } from './sql.ts'
 import { unnested } from './unnested.ts'
 
@@ -70,12 +71,17 @@ export async function listAudit(
 ): Promise<TextPage> {
   const { actor, subject } = filters
   const tables = db.tables<AuditTables>()
-  let query = tables.selectFrom('audit').select(['id', 'created_at', 'actor', 'action', 'subject', 'detail'])
-  if (actor !== undefined) query = query.where('actor', '=', actor)
-  if (subject !== undefined) query = query.where('subject', '=', subject)
+  const values = (value: string | undefined) => (value === undefined ? undefined : [value])
   const binding = { operation: 'audit', owner: 'operator', filters: { actor, subject }, idType: 'bigint' } as const
-  const list = { ...request, ...binding }
-  return await readTextPage(tables, recordsOf(query, list), ITEM, list)
+  return await readFilteredPage(tables, {
+    query: tables.selectFrom('audit').select(['id', 'created_at', 'actor', 'action', 'subject', 'detail']),
+    filters: [
+      { column: 'subject', type: 'text', values: values(subject), index: 'owner' },
+      { column: 'actor', type: 'text', values: values(actor), index: 'owner', leftOut: ['operator', 'worker'] },
+    ],
+    item: ITEM,
+    request: { ...request, ...binding },
+  })
 }
 
 const ITEM: ItemText = {

@@ -29,6 +29,8 @@ export interface PossibleFilter {
   readonly values: readonly string[] | undefined
   /** `one`: a value names one record of the owner, by a unique index. Absent: no index begins with it. */
   readonly index?: PageIndexes | 'one'
+  /** Values that the index leaves out by its condition, because most records have one of them. */
+  readonly leftOut?: readonly string[]
 }
 
 type Filter = PossibleFilter & { readonly values: readonly string[] }
@@ -70,7 +72,14 @@ function givenFilter(filter: PossibleFilter): readonly Filter[] {
   const { type, values } = filter
   if (values === undefined) return []
   const possible = type === 'text' ? values : values.filter((value) => isUuid(value) && value === value.toLowerCase())
-  return [{ ...filter, values: [...new Set(possible)] }]
+  const { index, ...withoutIndex } = filter
+  const isLeftOut = filter.leftOut?.some((value) => possible.includes(value)) === true
+  return [
+    {
+      ...(isLeftOut || index === undefined ? withoutIndex : { ...withoutIndex, index }),
+      values: [...new Set(possible)],
+    },
+  ]
 }
 
 function matches(filters: readonly Filter[]): RawBuilder<boolean> {
@@ -82,10 +91,13 @@ function matches(filters: readonly Filter[]): RawBuilder<boolean> {
 
 function hasValueOf<Database, Table extends keyof Database, Row>(
   { hasValue }: FilteredList<Database, Table, Row>,
-  { column }: Filter,
+  { column, leftOut = [] }: Filter,
   value: RawBuilder<string>,
 ): RawBuilder<boolean> {
-  return hasValue?.(column, value) ?? sql<boolean>`${sql.ref(column)} = ${value}`
+  const isValue = hasValue?.(column, value) ?? sql<boolean>`${sql.ref(column)} = ${value}`
+  // The condition of the index, in its words: the planner does not know the value.
+  const others = leftOut.map((common) => sql` and ${sql.ref(column)} <> ${sql.lit(common)}`)
+  return sql<boolean>`${isValue}${sql.join(others, sql``)}`
 }
 
 function indexesOf({ indexes }: PageRequest, driver: Filter | undefined): PageIndexes | undefined {
@@ -142,7 +154,7 @@ async function readBounded<Database, Table extends keyof Database, Row extends P
     select created_at, id, false as is_end from matching union all select created_at, id, true from first_end
   `.execute(tables)
   const values = rows.flatMap(({ id, is_end }) => (is_end ? [] : [id]))
-  const wanted = { values, type: 'uuid', namesOne: true } as const
+  const wanted = { values, type: request.idType, namesOne: true } as const
   const records = recordsOfEach([wanted], (value) => query.where(sql<boolean>`id = ${value}`), request)
   const page = await readTextPage(tables, records, item, request, bytesMax)
   const end = rows.find(({ is_end }) => is_end)

@@ -102,7 +102,7 @@ export function isEqual(column: string, value: string, type: WantedValues['type'
 }
 
 /** A value in a subquery, which the planner does not use for its estimates. */
-function hidden(value: string, type: 'timestamptz' | PageIdType | WantedValues['type']): RawBuilder<unknown> {
+function hidden(value: string, type: 'timestamptz' | WantedValues['type']): RawBuilder<unknown> {
   return sql`(select ${value}::${sql.raw(type)})`
 }
 
@@ -117,7 +117,7 @@ export function recordsOf<Database, Table extends keyof Database, Row extends Pl
 /** Distinct values of a filter: a record matches one of them. */
 export interface WantedValues {
   readonly values: readonly string[]
-  readonly type: 'uuid' | 'text'
+  readonly type: PageIdType | 'text'
   /** Whether one value names one record of the owner, by a unique index. */
   readonly namesOne: boolean
 }

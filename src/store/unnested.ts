@@ -1,10 +1,25 @@
-/** Records as a table in a statement, with one array per column, so the text does not depend on the number of records. */
+/**
+ * Records as a table in a statement, with one array per column; a column with the same value in all records is one scalar,
+ * which is sent and parsed once.
+ */
 import { type RawBuilder, sql } from './sql.ts'
 
 type Column<Item> = readonly [name: string, type: string, read: (item: Item, index: number) => unknown]
 
-/** A table `wanted` with these columns and a row per item. */
+/** A table `wanted` with these columns and a row per item. The first column is always an array. */
 export function unnested<Item>(items: readonly Item[], columns: readonly Column<Item>[]): RawBuilder<unknown> {
-  const arrays = columns.map(([, type, read]) => sql`${items.map(read)}::${sql.raw(type)}[]`)
-  return sql`unnest(${sql.join(arrays)}) as wanted (${sql.raw(columns.map(([name]) => name).join(', '))})`
+  const arrays: RawBuilder<unknown>[] = []
+  const names: string[] = []
+  const selected = columns.map(([name, type, read], index) => {
+    const values = items.map(read)
+    if (index > 0 && values.length > 1 && values.every((value) => value === values[0])) {
+      return sql`${values[0]}::${sql.raw(`${type} as ${name}`)}`
+    }
+    arrays.push(sql`${values}::${sql.raw(type)}[]`)
+    names.push(name)
+    return sql.raw(name)
+  })
+  return sql`(
+    select ${sql.join(selected)} from unnest(${sql.join(arrays)}) as listed (${sql.raw(names.join(', '))})
+  ) as wanted`
 }

@@ -103,6 +103,12 @@ describe('customers', () => {
       { actor: 'operator', action: 'customer.update', subject: id, detail: { streaming: true, enabled: false } },
       { actor: 'operator', action: 'customer.create', subject: id, detail: { name: 'acme', streaming: false } },
     ])
+    const actionsOf = async (query: string) =>
+      (await ask('GET', `/audit?${query}`)).body.items.map(({ action }: { action: string }) => action)
+    expect(await actionsOf(`subject=${id}`)).toEqual(['customer.update', 'customer.create'])
+    expect(await actionsOf(`subject=${id}&actor=operator&order=ASC`)).toEqual(['customer.create', 'customer.update'])
+    expect(await actionsOf('actor=operator&limit=2')).toEqual(['customer.update', 'customer.create'])
+    expect(await actionsOf(`actor=client:${id}`)).toEqual([])
   })
 
   it('that already have the requested values are returned without an audit row', async () => {

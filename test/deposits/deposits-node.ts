@@ -115,10 +115,11 @@ export function wireOf(fiat: Readonly<Record<string, unknown>>, changes: Readonl
   }
 }
 
-/** Reports one deposit, which is accepted. */
+/** Reports one deposit, which is accepted; the answer is what the store has. */
 export async function report({ node }: DepositsNode, body: object) {
   const answer = await untilServed(() => node.operator('POST', '/deposits', body))
   expect(answer.status, answer.text).toBe(200)
+  expect((await node.operator('GET', `/deposits/${answer.body.id}`)).text).toBe(answer.text)
   return answer.body
 }
 

@@ -12,7 +12,7 @@ import { isStellarAddress, stellarAccount } from './stellar-address.ts'
 interface Format {
   readonly words: string
   fits(text: string): boolean
-  /** The form in which the service gives out an address that it derives; absent: an address has one form. */
+  /** The form in which the service gives out an address; undefined for what is none. Absent: addresses have one form. */
   canonical?(text: string): string | undefined
 }
 
@@ -22,7 +22,7 @@ const FORMATS: Readonly<Record<AddressFamily, Format>> = {
   bitcoin: {
     words: 'bc1…, 1… or 3…, with its checksum',
     fits: (text) => isBitcoinAddress('bitcoin', text),
-    canonical: lowerSegwit,
+    canonical: (text) => lowerSegwit('bitcoin', text),
   },
   bitcoin_cash: {
     words: 'a CashAddr such as bitcoincash:q…, with its checksum',
@@ -32,7 +32,7 @@ const FORMATS: Readonly<Record<AddressFamily, Format>> = {
   litecoin: {
     words: 'ltc1…, L… or M…, with its checksum',
     fits: (text) => isBitcoinAddress('litecoin', text),
-    canonical: lowerSegwit,
+    canonical: (text) => lowerSegwit('litecoin', text),
   },
   dogecoin: { words: 'D…, 9… or A…, with its checksum', fits: (text) => isBitcoinAddress('dogecoin', text) },
   evm: {
@@ -55,12 +55,13 @@ export function addressFault(network: CryptoNetwork, address: string): string | 
  * form in which addresses are given out. None when it is no address of the family.
  */
 export function storedForms(family: AddressFamily, address: string): readonly string[] {
-  const { fits, canonical } = FORMATS[family]
-  if (!fits(address)) return []
-  return [...new Set([address, canonical?.(address) ?? address])]
+  const { fits, canonical = (text) => (fits(text) ? text : undefined) } = FORMATS[family]
+  const form = canonical(address)
+  return form === undefined ? [] : [...new Set([address, form])]
 }
 
 /** Segwit addresses may be written in capital letters, as in QR codes; the others tell the cases apart. */
-function lowerSegwit(text: string): string {
+function lowerSegwit(chain: 'bitcoin' | 'litecoin', text: string): string | undefined {
+  if (!isBitcoinAddress(chain, text)) return undefined
   return /^(bc|ltc)1/i.test(text) ? text.toLowerCase() : text
 }

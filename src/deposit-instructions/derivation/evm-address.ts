@@ -5,6 +5,8 @@
 import { secp256k1Coordinates } from './curves.ts'
 import { keccak256 } from './encodings.ts'
 
+const HEXADECIMAL = /^0x([0-9a-fA-F]{40})$/
+
 /** @param publicKey compressed, 33 bytes */
 export function evmAddress(publicKey: Uint8Array): string {
   const hash = keccak256(secp256k1Coordinates(publicKey)).subarray(-20)
@@ -13,10 +15,12 @@ export function evmAddress(publicKey: Uint8Array): string {
 
 /** Letters of one case carry no checksum, and are taken as they are; mixed ones must be right. */
 export function isEvmAddress(text: string): boolean {
-  const digits = /^0x([0-9a-fA-F]{40})$/.exec(text)?.[1]
-  if (digits === undefined) return false
-  const lower = digits.toLowerCase()
-  return digits === lower || digits === digits.toUpperCase() || text === withChecksum(lower)
+  const digits = HEXADECIMAL.exec(text)?.[1]
+  return digits !== undefined && (hasOneCase(digits) || text === withChecksum(digits.toLowerCase()))
+}
+
+function hasOneCase(digits: string): boolean {
+  return digits === digits.toLowerCase() || digits === digits.toUpperCase()
 }
 
 /** EIP-55: a letter is upper case where the hash of the lower-case digits has a digit of 8 or more. */
@@ -28,5 +32,8 @@ function withChecksum(digits: string): string {
 
 /** The same address with the checksum of EIP-55; undefined for what is no address. */
 export function checksummedEvmAddress(text: string): string | undefined {
-  return isEvmAddress(text) ? withChecksum(text.slice(2).toLowerCase()) : undefined
+  const digits = HEXADECIMAL.exec(text)?.[1]
+  if (digits === undefined) return undefined
+  const checksummed = withChecksum(digits.toLowerCase())
+  return text === checksummed || hasOneCase(digits) ? checksummed : undefined
 }

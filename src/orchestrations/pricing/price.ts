@@ -9,6 +9,7 @@ import { serviceBalance } from '../../ledger/checkpoints.ts'
 import type { MinorUnits } from '../../ledger/posting.ts'
 import type { Transaction } from '../../store/db.ts'
 import { sql } from '../../store/sql.ts'
+import { unnested } from '../../store/unnested.ts'
 import type { PricedAsset, PricingContext, PricingMarket } from './context.ts'
 import { marketEvidence, parEvidence } from './evidence.ts'
 import { type BookSide, type MarketTerms, marketPrice, sideOf, type Walk } from './market.ts'
@@ -92,19 +93,18 @@ export async function recordConversions<Tables>(
       market, side, base_amount, evidence, created_at)
     select orchestration_id, kind, source_asset, source_amount, destination_asset, destination_amount,
       market, side, base_amount, evidence, clock_timestamp()
-    from unnest(
-      ${conversions.map(({ orchestrationId }) => orchestrationId)}::uuid[],
-      ${conversions.map(({ evidence }) => evidence.kind)}::text[],
-      ${conversions.map(({ sourceAsset }) => sourceAsset)}::text[],
-      ${conversions.map(({ sourceAmount }) => String(sourceAmount))}::numeric[],
-      ${conversions.map(({ destinationAsset }) => destinationAsset)}::text[],
-      ${conversions.map(({ destinationAmount }) => String(destinationAmount))}::numeric[],
-      ${conversions.map((conversion) => marketOf(conversion)?.market.symbol ?? null)}::text[],
-      ${conversions.map((conversion) => marketOf(conversion)?.side ?? null)}::text[],
-      ${conversions.map((conversion) => marketOf(conversion)?.base_amount ?? null)}::numeric[],
-      ${conversions.map(({ evidence }) => JSON.stringify(evidence))}::jsonb[]
-    ) as priced (orchestration_id, kind, source_asset, source_amount, destination_asset, destination_amount,
-      market, side, base_amount, evidence)
+    from ${unnested(conversions, [
+      ['orchestration_id', 'uuid', ({ orchestrationId }) => orchestrationId],
+      ['kind', 'text', ({ evidence }) => evidence.kind],
+      ['source_asset', 'text', ({ sourceAsset }) => sourceAsset],
+      ['source_amount', 'numeric', ({ sourceAmount }) => sourceAmount],
+      ['destination_asset', 'text', ({ destinationAsset }) => destinationAsset],
+      ['destination_amount', 'numeric', ({ destinationAmount }) => destinationAmount],
+      ['market', 'text', (conversion) => marketOf(conversion)?.market.symbol ?? null],
+      ['side', 'text', (conversion) => marketOf(conversion)?.side ?? null],
+      ['base_amount', 'numeric', (conversion) => marketOf(conversion)?.base_amount ?? null],
+      ['evidence', 'jsonb', ({ evidence }) => JSON.stringify(evidence)],
+    ])}
   `.execute(transaction)
 }
 

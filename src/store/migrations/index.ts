@@ -25,6 +25,7 @@ import { deliveries } from './202611221530-deliveries.ts'
 import { sandbox } from './202611221540-sandbox.ts'
 import { ruleIndexes } from './202611221845-rule-indexes.ts'
 import { lighterDeposits } from './202611221920-lighter-deposits.ts'
+import { fewerIndexes } from './202611222150-fewer-indexes.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -53,4 +54,5 @@ export const MIGRATIONS: readonly Migration[] = [
   sandbox,
   ruleIndexes,
   lighterDeposits,
+  fewerIndexes,
 ]
