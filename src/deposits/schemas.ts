@@ -8,7 +8,7 @@ import { DISPOSITIONS, type Disposition } from './dispositions.ts'
 import { DEPOSIT_SECONDARY_STATUSES, DEPOSIT_STATUSES } from './transitions.ts'
 
 /** Reports in one request, and in one group commit, at most. */
-export const REPORTS_MAX = 100
+const REPORTS_MAX = 100
 /** The largest value of an integer column. */
 const INTEGER_MAX = 2_147_483_647
 
