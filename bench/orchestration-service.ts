@@ -12,6 +12,7 @@ import { createStepMetrics } from '../src/orchestrations/metrics.ts'
 import { OrchestrationRunner } from '../src/orchestrations/runner.ts'
 import type { Db } from '../src/store/db.ts'
 import { sql } from '../src/store/sql.ts'
+import { convertSettings } from '../test/support/orchestrations.ts'
 import { configOf } from '../test/support/rest.ts'
 
 export interface OrchestrationService {
@@ -32,26 +33,7 @@ export interface OrchestrationService {
 
 const config = configOf({})
 
-const CONVERT_SETTINGS = {
-  feeBps: 0,
-  pricing: {
-    assets: config.assets,
-    parAssets: config['conversion.par_assets'],
-    markets: [],
-    settings: {
-      pegBpsMax: 50,
-      slippageBpsMax: 100,
-      depthSeconds: 10,
-      bookAgeSecondsMax: 5,
-      notionalMax: new Map(),
-      deskLimits: new Map(),
-    },
-    isSandbox: false,
-    bookOf: () => undefined,
-  },
-}
-
-/** Both start working at once. */
+/** Starts the reporter and the worker. */
 export function startOrchestrationService(db: Db): OrchestrationService {
   const [clock, log, metrics] = [createSystemClock(), createLog('error'), createMetricsRegistry()]
   const depositSettings = {
@@ -60,7 +42,8 @@ export function startOrchestrationService(db: Db): OrchestrationService {
     isSandbox: false,
     start: { convertSecondsMax: 86_400 },
   }
-  const converter = { settings: () => CONVERT_SETTINGS, metrics: createStepMetrics(metrics) }
+  const settings = convertSettings()
+  const converter = { settings: () => settings, metrics: createStepMetrics(metrics) }
   const common = { db, clock, log, settings: () => depositSettings }
   const atOnce = new DepositReporter({ ...common, metrics, converter })
   const withWorker = new DepositReporter({ ...common, metrics: createMetricsRegistry() })

@@ -10,6 +10,7 @@ import type { Command } from 'commander'
 import { existingEncryptionKey } from '../app/encryption-key.ts'
 import { Lifecycle } from '../app/lifecycle.ts'
 import type { Readiness } from '../app/readiness.ts'
+import { checkSources } from '../app/source-check.ts'
 import { issuesTokens } from '../app/token-issuer.ts'
 import { type Clock, createSystemClock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
@@ -26,7 +27,6 @@ import { bad, type Finding, ok, reasonOf, warn } from './doctor-finding.ts'
 import { askLedger, examineLedger } from './doctor-ledger.ts'
 import { examineFreePort, examinePublicPort, operatorPort, publicPort } from './doctor-ports.ts'
 import { readinessFindings } from './doctor-readiness.ts'
-import { examineSources } from './doctor-sources.ts'
 import {
   examineEncryption,
   examineSchema,
@@ -251,4 +251,26 @@ function asText(findings: readonly Finding[]): string {
     printable(next === undefined ? detail : `${detail}; next: ${next}`),
   ])
   return `${tableLines(rows).join('\n')}\n`
+}
+
+/** The checks of the pairs of markets, by requests to their venues. No finding when no market has a venue as its source. */
+async function examineSources(
+  config: Config,
+  origins: Readonly<Record<SettingKey, string>>,
+  clock: Clock,
+): Promise<Finding[]> {
+  const { problems, warnings, goodCount } = await checkSources(config, origins, clock)
+  return [
+    ...(goodCount > 0 ? [ok('sources', `${goodCount} of those that markets name are listed by their venues`)] : []),
+    ...problems.map((problem) =>
+      bad(
+        'sources',
+        describeProblem(problem),
+        'use a pair that the venue lists, or correct the decimals of the market',
+      ),
+    ),
+    ...warnings.map((warning) =>
+      warn('sources', warning, "see the venue's status page and the network connection of this machine"),
+    ),
+  ]
 }
