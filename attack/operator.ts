@@ -177,12 +177,12 @@ export const operatorTokenGuesses: Attack = {
     const answers = await pooled(count, 8, (index) =>
       send(url, { headers: bearer(`guess-${index}-${'x'.repeat(20)}`) }),
     )
-    const judged = answers.filter(({ status }) => status === 401).length
+    const checked = answers.filter(({ status }) => status === 401).length
     findings.check(
       answers.every(({ status }) => status === 401 || status === 429),
       `answers: ${statusText(answers)}`,
     )
-    findings.check(judged < 300, `${judged} of ${count} guesses were judged`)
+    findings.check(checked < 300, `${checked} of ${count} guesses were checked`)
     const right = await send(url, { headers: bearer(stage.operator.token) })
     findings.check(right.status === 200, `the right token was answered ${right.status}`)
     return findings.outcome(`${statusText(answers)}; the right token: ${right.status}`)

@@ -39,13 +39,13 @@ export async function run({ quick }: { readonly quick: boolean }): Promise<Bench
   const minutes = quick ? 1 : Number(process.env.TIDEGATE_BENCH_MINUTES ?? 5)
   const root = mkdtempSync(join(tmpdir(), 'tidegate-bench-'))
   const clock = createSystemClock()
-  const [own, byItself] = [join(root, 'own'), join(root, 'by-itself')]
+  const [own, plainFolder] = [join(root, 'own'), join(root, 'by-itself')]
   const embedded = await openEmbedded({ folder: own, log: createLog('error'), clock })
-  const reference = await openReference(byItself, clock)
+  const reference = await openReference(plainFolder, clock)
   const fresh = { rows: 0, refused: 0, largestBytes: 0 }
   const subjects: Subject[] = [
     { name: 'embedded', folder: own, store: embedded, looks: [], ...fresh },
-    { name: 'PGlite by itself', folder: byItself, store: reference, looks: [], ...fresh },
+    { name: 'plain PGlite', folder: plainFolder, store: reference, looks: [], ...fresh },
   ]
   await Promise.all(subjects.map((subject) => write(subject, minutes * 60_000)))
   await embedded.close()

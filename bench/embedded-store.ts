@@ -22,7 +22,7 @@ const SETTLE_MILLISECONDS = 2_000
 const STATEMENT_MILLISECONDS_MAX = 60_000
 const MEGABYTE = 1_000_000
 /** Set-ups by their names in results, and in the arguments of `embedded-start.mjs`. */
-const SET_UPS = { embedded: 'embedded', 'PGlite by itself': 'reference' } as const
+const SET_UPS = { embedded: 'embedded', 'plain PGlite': 'reference' } as const
 
 export async function run({ quick }: { readonly quick: boolean }): Promise<BenchResult[]> {
   const results = new Map<string, BenchResult>()
@@ -97,7 +97,7 @@ async function measureCommits(root: string, rounds: number, milliseconds: number
   const clock = createSystemClock()
   const embedded = await openEmbedded({ folder: join(root, 'own'), log: createLog('error'), clock })
   const reference = await openReference(join(root, 'by-itself'), clock)
-  const stores: Record<keyof typeof SET_UPS, Queries> = { embedded, 'PGlite by itself': reference }
+  const stores: Record<keyof typeof SET_UPS, Queries> = { embedded, 'plain PGlite': reference }
   for (const store of Object.values(stores)) {
     await sql`create table entry (id bigserial primary key, name text not null)`.execute(store.tables())
     await sql`create table total (id int primary key, entries int not null)`.execute(store.tables())

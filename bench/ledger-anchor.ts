@@ -9,7 +9,7 @@ import { sql } from '../src/store/sql.ts'
 
 /** As in the benchmark of that project: every transfer contends for its accounts with others. */
 export const ANCHOR_ACCOUNTS_CONTENDED = 10
-/** So many that transfers hardly ever contend. */
+/** Enough accounts that transfers hardly ever contend. */
 export const ANCHOR_ACCOUNTS_SPREAD = 1_000
 
 const NEW_ID = (prefix: string) => `

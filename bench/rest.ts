@@ -59,7 +59,7 @@ async function measure(engine: string, db: Db, { count, rounds }: Size): Promise
   return results
 }
 
-const NEW_ACCOUNT = JSON.stringify({ account: { identity_id: 'somebody' }, create_profile: true })
+const NEW_ACCOUNT = JSON.stringify({ account: { identity_id: 'person-1' }, create_profile: true })
 
 /** One call of each in alternation, so that the load of the machine affects all alike. */
 async function interleaved(

@@ -218,7 +218,7 @@ async function expectDistrust(
   const outcome = await send(executor, delivery, change)
   if (outcome.kind !== 'unknown') {
     const isPaid = outcome.kind === 'settled'
-    throw new Violation(`it was answered with ${nameOf(outcome)}: anyone could request a payment`, isPaid)
+    throw new Violation(`it was answered with ${nameOf(outcome)}: any client could request a payment`, isPaid)
   }
   await expectRepeats(executor, delivery, referenceOf(await send(executor, delivery)))
 }

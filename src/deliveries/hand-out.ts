@@ -51,7 +51,7 @@ export async function handOut<Tables>(
   for (let round = 0; round < ROUNDS_MAX && claimed.length < request.limit; round++) {
     const due = await lockDue(transaction, request, request.limit - claimed.length)
     if (due.length === 0) break
-    const verdicts = await judge(transaction, due)
+    const verdicts = await decide(transaction, due)
     const those = (kind: Verdict['kind']) => due.filter((_, index) => verdicts[index]?.kind === kind)
     const handedOut = those('handed-out')
     await claim(transaction, owners, handedOut, request)
@@ -98,7 +98,7 @@ async function lockDue<Tables>(
   return rows
 }
 
-async function judge<Tables>(transaction: Transaction<Tables>, rows: readonly DueRow[]): Promise<readonly Verdict[]> {
+async function decide<Tables>(transaction: Transaction<Tables>, rows: readonly DueRow[]): Promise<readonly Verdict[]> {
   const findings = await readGates(
     transaction,
     rows.map(({ profile_id: profileId, asset, destination, hold_released }) => ({

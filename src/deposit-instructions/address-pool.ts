@@ -25,7 +25,7 @@ export interface PoolDocument {
 const ERRORS_MAX = 20
 
 /**
- * Adds what the pool does not have yet, in the order given. An address that was given to somebody other than through
+ * Adds what the pool does not have yet, in the order given. An address that a customer received other than through
  * the pool is 409: whoever imports it would have it twice.
  */
 export async function importAddresses(

@@ -87,7 +87,7 @@ async function takeFromPool(
       select imports, free_after_import::bigint * ${reservePercent}::integer / 100 as reserve
       from address_pool_imports where family = ${family}
     ), kept as (
-      -- So many free addresses are not for this customer.
+      -- The number of free addresses that are reserved for other customers.
       select least(reserve, received) as addresses
       from last_import join address_pool_shares on import_number = imports
       where customer_id = ${customerId} and family = ${family}

@@ -140,7 +140,7 @@ function revocationCause(directory: Directory, token: AccessToken): CloseCause |
 
 /**
  * Memory of all handshakes whose tokens are being checked; further ones are answered with 503. A check takes less than a
- * millisecond, so many are pending only while the keys of an outside issuer cannot be fetched.
+ * millisecond, so a large number is pending only while the keys of an outside issuer cannot be fetched.
  */
 const PENDING_BYTES_MAX = 67_108_864
 /** Memory of one besides its headers: the socket, the request, and what the peer sends meanwhile. */

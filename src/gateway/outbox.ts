@@ -167,7 +167,7 @@ export class Outbox {
 
   #unblockIfDrained(): void {
     if (!this.#blocked || this.#ended || this.#fragments !== undefined) return
-    // Half of the mark: a session near it would otherwise be woken for every few bytes.
+    // Half of the high-water mark: a session near it would otherwise be woken for every few bytes.
     if (this.#transport.queuedBytes > this.#highWaterBytes / 2) return
     if (this.#lagging) this.#totals.lagging -= 1
     this.#lagging = false

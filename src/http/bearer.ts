@@ -1,6 +1,6 @@
 /**
  * Bearer credentials (RFC 6750): reads the token of an `Authorization` header, and builds the refusals with their
- * `WWW-Authenticate` challenges. Every listener uses it. It never judges a token, and no detail repeats one.
+ * `WWW-Authenticate` challenges. Every listener uses it. It never verifies a token, and no detail repeats one.
  */
 import { Problem } from './problem.ts'
 

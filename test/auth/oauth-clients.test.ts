@@ -97,7 +97,7 @@ describe.each(METHODS)('openid-client with %s', (method, authenticationOf) => {
     [
       'invalid_client',
       401,
-      async () => grant(authenticationOf(clientSecret), { scope: STREAM_SCOPE }, `${method} nobody`),
+      async () => grant(authenticationOf(clientSecret), { scope: STREAM_SCOPE }, `${method} unknown`),
     ],
     ['invalid_scope', 400, async () => grant(authenticationOf(clientSecret), { scope: 'openid' })],
     ['invalid_scope', 400, async () => grant(authenticationOf(clientSecret), {})],

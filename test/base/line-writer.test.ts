@@ -83,7 +83,7 @@ describe.skipIf(!canMakeFifo)('LineWriter, on pipes made with mkfifo', () => {
     expect(pipe.read()).toBe('after\n')
   })
 
-  it('drops lines while nobody has the other end open, and counts each once', async () => {
+  it('drops lines while no process has the other end open, and counts each once', async () => {
     const pipe = openPipe()
     const writer = writerOf(pipe.writer, 1_000)
     pipe.closeReader()

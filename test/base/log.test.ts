@@ -10,7 +10,7 @@ const LOG = pathToFileURL(join(import.meta.dirname, '../../src/base/log.ts')).hr
 function eventsOf(program: string): string[] {
   const text = `import { createLog, setLogLevel } from '${LOG}'
     const log = createLog('info')
-    const child = log.child({ room: 'cellar' })
+    const child = log.child({ part: 'cellar' })
     ${program}`
   const args = ['--import', import.meta.resolve('tsx'), '--input-type=module', '--eval', text]
   const { stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8' })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { nearest } from '../../src/base/nearest.ts'
 
-it('finds what was meant, and nothing when that is anyone’s guess', () => {
+it('finds the nearest word, and nothing when no word is near', () => {
   const keys = ['http.port', 'http.host', 'operator.port']
   expect(nearest('http.prt', keys)).toBe('http.port')
   expect(nearest('HTTP.PORT', keys)).toBe('http.port')

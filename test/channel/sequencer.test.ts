@@ -287,7 +287,7 @@ describe('a book that breaks an invariant', () => {
   ]
 
   test.each(BROKEN)(
-    '%s: is not committed, is counted, asks for a rebuild; executions go on',
+    '%s: is not committed, is counted, asks for a rebuild; executions continue',
     async (_, changes, reason) => {
       const writer = Writer.live()
       writer.update(changes, TRADE)
@@ -530,7 +530,7 @@ describe('starting over', () => {
 
   test('waits for a live market, when the request makes the source lose its book', () => {
     const writer = Writer.live()
-    writer.onRebuild = () => writer.sequencer.offer({ type: 'lost', reason: 'fetched anew' })
+    writer.onRebuild = () => writer.sequencer.offer({ type: 'lost', reason: 'fetched again' })
     writer.sequencer.startOver('the test says so')
     writer.clock.advance(5)
     expect(writer.commits.map(({ book }) => book)).toEqual([undefined])

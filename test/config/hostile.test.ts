@@ -94,7 +94,7 @@ describe('what is no regular file', () => {
 describe('a file that is too large', () => {
   const path = join(folder, 'large')
   writeFileSync(path, '')
-  // Sparse: it takes no room, and would take all memory.
+  // A sparse file: it uses no disk space, and reading it would use all memory.
   truncateSync(path, 2 ** 40)
 
   it('is rejected as the configuration, a secret and a TLS file', () => {

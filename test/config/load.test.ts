@@ -299,7 +299,7 @@ describe('markets', () => {
     expect(SETTINGS.markets.read(many(MARKETS_MAX + 1))).toEqual({
       problems: [{ path: '', message: 'has 2001 markets; at most 2000 are allowed' }],
     })
-    // Judged one by one, all but the first are repeated.
+    // Checked one by one, all but the first are repeated.
     expect((SETTINGS.markets.read(many(MARKETS_MAX)) as { problems: object[] }).problems).toHaveLength(1_999)
   })
 

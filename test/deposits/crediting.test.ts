@@ -272,7 +272,7 @@ describe('a deposit that can be converted without waiting', () => {
     const { settings } = convertSettings().pricing
     const deskLimits = new Map([['USDG', 10n ** 12n]])
     expect(await isLeft(reportOf(address), { settings: { ...settings, deskLimits } })).toBe(true)
-    // Without a book, nobody knows whether the peg holds.
+    // Without a book it is unknown whether the peg holds.
     const peg = { symbol: 'USDCUSDG', baseAsset: 'USDC', quoteAsset: 'USDG', priceDecimals: 4 }
     expect(await isLeft(reportOf(address), { markets: [peg] })).toBe(true)
     const outside = { crypto: { address: '0x00000000219ab540356cBB839Cbe05303d7705Fa', network: 'ETHEREUM' } }

@@ -26,7 +26,7 @@ import {
 
 const stand = useDepositsNode()
 
-/** Reports again what a busy store did not store, as sources are told to. */
+/** Reports again what a busy store did not store, as sources must. */
 async function untilStored(reporter: DepositReporter, reports: readonly Report[]): Promise<void> {
   for (let left = reports; left.length > 0; ) {
     const results = await reporter.report(left)
@@ -259,12 +259,12 @@ async function transactionIds() {
   `.execute(stand.node.db.tables())
 }
 
-it('an operator sees what became of reports, how long the oldest waits, and what belongs to nobody', async () => {
+it('an operator sees what became of reports, how long the oldest waits, and unattributed deposits', async () => {
   const { reporter, metrics } = newReporter(stand)
   const body = reportOf(await newAddress(stand, await newProfile(stand)))
-  const nobody = reportOf('0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed')
+  const foreign = reportOf('0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed')
   const before = await readSamples(metrics)
-  await reporter.report([body, body, nobody, { ...body, amount: '2' }].map((body) => readReportOf(stand, body)))
+  await reporter.report([body, body, foreign, { ...body, amount: '2' }].map((body) => readReportOf(stand, body)))
   const pending = reportOf(body.crypto.address, { status: 'PENDING' })
   await reporter.report([readReportOf(stand, pending)])
   await sql`update deposits set created_at = now() - interval '1 hour' where tx_hash = ${pending.crypto.tx_hash}`.execute(

@@ -200,7 +200,7 @@ describe('a return', () => {
 })
 
 describe('an assignment', () => {
-  it('credits what belonged to nobody, with the rules only where that is asked for', async () => {
+  it('credits an unattributed deposit, with the rules only on request', async () => {
     const profileId = await newProfile(stand)
     const source = { profile: { profile_id: profileId } }
     const rule = await newRule(stand, profileId, { source, source_asset: 'USD', destination_asset: 'USDC' })
@@ -221,8 +221,8 @@ describe('an assignment', () => {
     expect(await balancesOf(stand, profileId, 'USD')).toMatchObject({ available: '10000', in_transit: '10000' })
     const other = await ask(withRules.id, 'assign', { profile_id: stand.profileId })
     expect(other).toMatchObject({ status: 409, body: { code: 'invalid_state', meta: { profile_id: profileId } } })
-    for (const nobody of [NO_ONE, 'nobody']) {
-      expect(await ask(withRules.id, 'assign', { profile_id: nobody })).toMatchObject({
+    for (const profileId of [NO_ONE, 'nobody']) {
+      expect(await ask(withRules.id, 'assign', { profile_id: profileId })).toMatchObject({
         status: 404,
         body: { errors: [{ pointer: '/profile_id' }] },
       })

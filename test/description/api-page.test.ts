@@ -104,11 +104,11 @@ describe.runIf(process.env.TIDEGATE_LONG === '1' && !CHROMIUM.isSkipped)(
       const page = await browser.newPage({ viewport: { width: 1400, height: 1000 } })
       page.setDefaultTimeout(PATIENCE_MILLISECONDS)
       const asked: string[] = []
-      const complaints: string[] = []
+      const errors: string[] = []
       page.on('request', (request) => asked.push(request.url()))
-      page.on('pageerror', (error) => complaints.push(error.message))
+      page.on('pageerror', (error) => errors.push(error.message))
       page.on('console', (message) => {
-        if (/Content.Security.Policy/i.test(message.text())) complaints.push(message.text())
+        if (/Content.Security.Policy/i.test(message.text())) errors.push(message.text())
       })
       await page.goto(`${listener.url}/docs/`)
       await page.getByText('Get an access token').first().waitFor()
@@ -117,7 +117,7 @@ describe.runIf(process.env.TIDEGATE_LONG === '1' && !CHROMIUM.isSkipped)(
         .getByText('Open Group', { exact: true })
         .evaluateAll((elements) => elements.map((element) => element.closest('button')?.click()))
       for (const { summary } of Object.values(OPERATIONS)) await page.getByText(summary).first().waitFor()
-      expect(complaints).toEqual([])
+      expect(errors).toEqual([])
       expect(asked).toContain(`${listener.url}/openapi.json`)
       expect(asked.filter((url) => !url.startsWith(`${listener.url}/`) && !/^(data|blob):/.test(url))).toEqual([])
     })

@@ -12,8 +12,8 @@ export interface DescribedOperation {
 export interface FuzzRequest {
   readonly method: string
   readonly url: string
-  /** The token to send; `anybody` marks an operation that needs none. */
-  readonly caller: 'full' | 'poor' | 'nobody' | 'garbage' | 'anybody'
+  /** The token to send; `public` marks an operation that needs none. */
+  readonly caller: 'full' | 'poor' | 'no token' | 'garbage' | 'public'
   readonly contentType: string | undefined
   readonly body: string | undefined
   /** The status that follows from the document alone; absent: it depends on the stored records. */
@@ -56,7 +56,7 @@ export class RequestMaker {
     const body = this.#body(operation)
     const isGuarded = operation.security.some((scheme: Node) => scheme.token !== undefined)
     const needsScope = operation.security.some((scheme: Node) => scheme.token?.length > 0)
-    const caller = isGuarded ? this.#caller() : 'anybody'
+    const caller = isGuarded ? this.#caller() : 'public'
     const isBroken = query.isBroken || body.isBroken
     const isHead = method === 'get' && random.chance(0.05)
     return {
@@ -70,7 +70,7 @@ export class RequestMaker {
   }
 
   #caller(): FuzzRequest['caller'] {
-    return this.#random.chance(0.88) ? 'full' : this.#random.pick(['poor', 'nobody', 'garbage'] as const)
+    return this.#random.chance(0.88) ? 'full' : this.#random.pick(['poor', 'no token', 'garbage'] as const)
   }
 
   #pathId(path: string): string {
@@ -195,7 +195,7 @@ function expectedStatus(
   isAccepted: boolean,
   isBroken: boolean,
 ): number | undefined {
-  if (caller === 'nobody' || caller === 'garbage') return 401
+  if (caller === 'no token' || caller === 'garbage') return 401
   if (caller === 'poor' && needsScope) return 403
   if (!isAccepted) return 415
   return isBroken ? 400 : undefined

@@ -68,7 +68,13 @@ function faultsOf({ operation }: DescribedOperation, method: string, { status, h
 }
 
 function send(request: FuzzRequest): Promise<Answer> {
-  const tokens = { full: full.token, poor: poor.token, garbage: 'not-a-token', nobody: undefined, anybody: undefined }
+  const tokens = {
+    full: full.token,
+    poor: poor.token,
+    garbage: 'not-a-token',
+    'no token': undefined,
+    public: undefined,
+  }
   const token = tokens[request.caller]
   const { contentType, body } = request
   return node.send(request.method, request.url, body, {

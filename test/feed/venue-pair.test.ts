@@ -496,7 +496,7 @@ describe('trades', () => {
     expect(executions(listener).map(({ executedAtMilliseconds }) => executedAtMilliseconds)).toEqual([1, 3])
   })
 
-  it('go on over a lost book, and are numbered on over a connection and another pair', () => {
+  it('continue over a lost book, and are numbered on over a connection and another pair', () => {
     const { pair, admit, listener, trades, sent } = setUp()
     admit()
     pair.apply(snapshot)

@@ -1,5 +1,5 @@
 /**
- * One book of a venue goes silent while its connection, its trades and all other books go on, over real sockets: the
+ * One book of a venue goes silent while its connection, its trades and all other books continue, over real sockets: the
  * book is subscribed again by itself, and is the venue's again. Recordings, heartbeats and the connector's clock run at
  * the same speed.
  */

@@ -231,7 +231,7 @@ describe('pairs that are listed by HTTP', () => {
 })
 
 describe('trades', () => {
-  it('go on when another market comes to read the pair, and over connections; what is missing is fetched, or counted', async () => {
+  it('continue when another market comes to read the pair, and over connections; what is missing is fetched, or counted', async () => {
     const a = new SourceListener('A/B')
     const second = new SourceListener('A/B', { symbol: 'SECOND' })
     const { answer, clock, sockets, source, requests, until, say, metric, tradeFetches } = await setUp([a])

@@ -57,7 +57,7 @@ describe('later trades', () => {
       '3: trades 14 to 16 of A/B are missing',
       17,
     ])
-    // What was told as missing is not told as an execution when it comes late.
+    // A trade that was reported as missing is not published when it arrives late.
     expect(taken(trades, [12])).toEqual([])
   })
 

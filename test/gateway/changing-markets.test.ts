@@ -1,4 +1,4 @@
-/** Markets that come and go while clients are connected: what each client is told, in which order, and what is left. */
+/** Markets that are added and removed while clients are connected: the messages of each client, their order, and what remains. */
 import { describe, expect, test } from 'vitest'
 import { BID, type LevelChange } from '../../src/market/event.ts'
 import { LiveStream, levels, rebuild } from './live-stream.ts'
@@ -125,8 +125,8 @@ describe('a market that goes', () => {
     client.subscribe('AAAUSD market_data')
     client.receive({ type: 'unsubscribe', channels: [{ type: 'market_data', params: { market: 'AAAUSD' } }] })
     stream.removeMarket('AAAUSD')
-    const [told, answered] = client.readMessages()
-    expect(told).toEqual(ENDED('AAAUSD', 'market_data'))
+    const [notice, answered] = client.readMessages()
+    expect(notice).toEqual(ENDED('AAAUSD', 'market_data'))
     expect(answered?.channels?.[0]).toMatchObject({ success: false })
   })
 
@@ -166,7 +166,7 @@ describe('a market that comes', () => {
   })
 
   test.each(['who had unsubscribed', 'from whom it was taken'])(
-    'back begins anew with later times, also for one %s',
+    'added again starts with later times, also for one %s',
     (whom) => {
       const stream = new LiveStream()
       stream.snapshot()

@@ -97,7 +97,7 @@ class Actor {
     const isSubscribed = state.subscribed
     const depth = type === 'market_data' ? random.pick([undefined, 1, 5, 10] as const) : undefined
     const interval = type === 'execution_data' ? undefined : random.pick(INTERVALS)
-    // The verifier takes the depth over with the acknowledgement: a cursor of another depth leads to a SNAPSHOT.
+    // The verifier applies the depth with the acknowledgement: a cursor of another depth leads to a SNAPSHOT.
     // What it holds is what it held when it stopped only while nothing is under way.
     const isSettled = this.verifier.replies === this.#requests
     const resume = state.cursor !== undefined && isSettled && random.chance(0.7) ? state.cursor : undefined
@@ -131,7 +131,7 @@ class Actor {
 
 interface RunResult {
   readonly updates: number
-  readonly merged: number
+  readonly conflated: number
   readonly continued: number
   readonly digests: number
   /** Books that heartbeats reported without a source, and withdrawals. */
@@ -165,7 +165,7 @@ function run(seed: number, depth: number, steps: number): RunResult {
     move(simulation, random, actors)
   }
   for (const symbol of MARKETS) simulation.offer(symbol, 'snapshot')
-  // Coming to rest goes in steps of its own, in which nobody reads on time.
+  // Coming to rest goes in steps of its own, in which no client reads on time.
   for (const actor of actors) actor.isPunctual = false
   simulation.quiesce(actors)
   for (const actor of actors) actor.verifier.lastBooks = []
@@ -174,7 +174,7 @@ function run(seed: number, depth: number, steps: number): RunResult {
   const sum = (count: (actor: Actor) => number) => actors.reduce((total, actor) => total + count(actor), 0)
   return {
     updates: sum(({ verifier }) => verifier.counts.updates),
-    merged: sum(({ verifier }) => verifier.counts.conflated),
+    conflated: sum(({ verifier }) => verifier.counts.conflated),
     continued: sum(({ verifier }) => verifier.counts.continued),
     digests: sum(({ verifier }) => verifier.counts.digests),
     stale: sum(({ verifier }) => verifier.counts.stale),
@@ -214,7 +214,7 @@ function move(simulation: StreamSimulation, random: Random, actors: readonly Act
   for (const actor of actors) actor.read()
 }
 
-/** Lets everybody hear a heartbeat and every interval end. */
+/** Lets every client receive a heartbeat and every interval end. */
 function rest(simulation: StreamSimulation, actors: readonly Actor[]): void {
   for (let slot = 0; slot < 20; slot++) {
     const now = simulation.clock.monotonicMilliseconds()
@@ -248,7 +248,7 @@ describe('clients of the extended protocol that pause, read slowly, disconnect a
   test.each([0, 25])(
     'see gap-free cursors, exact cut books, right digests and ticks, at a published depth of %i',
     (depth) => {
-      const sum = { updates: 0, merged: 0, continued: 0, digests: 0, stale: 0, withdrawn: 0, replayed: 0, paced: 0 }
+      const sum = { updates: 0, conflated: 0, continued: 0, digests: 0, stale: 0, withdrawn: 0, replayed: 0, paced: 0 }
       for (const seed of seeds) {
         try {
           const result = run(seed, depth, 300)

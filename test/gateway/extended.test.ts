@@ -59,9 +59,9 @@ describe('the exact text of the extended protocol', () => {
       '{"cursor":"aYqwKHmr.3","prev":"aYqwKHmr.2","covers":1}',
     ])
     stream.clock.advance(1_000)
-    const beats = client.read()
-    expect(beats).toHaveLength(1)
-    expect(JSON.parse(beats[0] as string).payload.books).toEqual([
+    const heartbeats = client.read()
+    expect(heartbeats).toHaveLength(1)
+    expect(JSON.parse(heartbeats[0] as string).payload.books).toEqual([
       {
         market: 'AAAUSD',
         cursor: 'KbYAR8_u.3',
@@ -294,7 +294,7 @@ describe('a large book', () => {
     const { client, subscribe } = connect()
     subscribe(entry(BOOK), { type: 'heartbeat' })
     const books: unknown[] = []
-    for (let beat = 0; beat < 3; beat++) {
+    for (let heartbeat = 0; heartbeat < 3; heartbeat++) {
       stream.clock.advance(1_000)
       books.push(...client.read().map((text) => JSON.parse(text).payload.books.length))
     }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ASK, BID } from '../../src/market/event.ts'
 import { LiveStream, levels } from './live-stream.ts'
 
-/** The plain wire, byte for byte: what these texts say is promised to clients, so a difference here breaks them. */
+/** The messages of the base protocol, byte for byte: clients rely on these texts, so a difference breaks them. */
 describe('the exact text of every message of the base protocol', () => {
   const everything = ['AAAUSD market_data', 'AAAUSD market_data.top_of_book', 'AAAUSD execution_data', 'heartbeat']
 

@@ -158,7 +158,7 @@ describe('a handshake', () => {
   })
 })
 
-/** A request for an upgrade with a head of about so many bytes, on a socket of the test's own. */
+/** A request for an upgrade with a head of about `bytes` bytes, on a socket of the test's own. */
 function upgradeOf(headBytes: number) {
   const parts: string[] = []
   const socket = new Duplex({
@@ -245,7 +245,7 @@ describe('a message', () => {
   /** A close frame with that code and no reason. */
   const CLOSE_1008 = '\x88\x02\x03\xf0'
 
-  /** Sends a request as so many frames, most of them empty. */
+  /** Sends a request as `count` frames, most of them empty. */
   function sendInFragments(socket: WebSocket, count: number): void {
     for (let sent = 1; sent < count; sent++) socket.send('', { fin: false, binary: false })
     socket.send(REQUEST, { fin: true, binary: false })

@@ -26,7 +26,7 @@ export function levels(bids: Side, asks: Side): LevelChange[] {
   ]
 }
 
-/** `count` levels a side around 100,000.00, each with the amount given. */
+/** `count` levels per side around 100,000.00, each with the amount given. */
 export function deepBook(count: number, amount: number): LevelChange[] {
   const ranks = Array.from({ length: count }, (_, index) => index + 1)
   return levels(

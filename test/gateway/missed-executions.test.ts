@@ -81,7 +81,7 @@ describe('executions that the source missed', () => {
   test('between two commits of one tick: no execution of that tick is sent as if it were complete', () => {
     const stream = live()
     const reader = connected(stream, EXECUTIONS)
-    // Commits that the hub fans out together: only their order can tell where the hole lies.
+    // Commits that the hub fans out together: only their order shows where the gap is.
     const { version = 0, epoch = '' } = stream.replicas.get('AAAUSD') ?? {}
     for (const [index, missedAt] of [undefined, 0, undefined].entries()) {
       stream.bus.publish({

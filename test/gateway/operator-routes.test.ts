@@ -284,7 +284,7 @@ describe('a book', () => {
     expect([top.bids, top.asks]).toEqual([bids.slice(0, 1), asks.slice(0, 1)])
   })
 
-  it('has at most 100 levels a side unless asked for more, and never more than 1000', async () => {
+  it('has at most 100 levels per side unless asked for more, and never more than 1000', async () => {
     stream = new LiveStream({ markets: ['AAAUSD'], depth: 0 })
     app = newApp()
     stream.snapshot(deepBook(1_100, 5))

@@ -116,7 +116,7 @@ describe('control frames', () => {
   })
 })
 
-/** A client with executions, and what else is named, whose socket has taken more than the mark. */
+/** A client with executions, and what else is named, whose socket queues more than the high-water mark. */
 function blockedClient(...more: readonly string[]): { stream: LiveStream; client: LiveClient } {
   const stream = new LiveStream({ settings: { outboxBytesMax: 2_000 } })
   stream.snapshot()
@@ -186,14 +186,14 @@ describe('heartbeats', () => {
     const clients = Array.from({ length: 100 }, () => stream.connect())
     for (const client of clients) client.subscribe('heartbeat')
     stream.clock.advance(10_000)
-    const beats = new Map<number, number>()
+    const heartbeats = new Map<number, number>()
     for (const client of clients) client.read()
     stream.clock.advance(1_000)
     for (const client of clients) {
-      for (const time of heartbeatTimes(client.read())) beats.set(time, (beats.get(time) ?? 0) + 1)
+      for (const time of heartbeatTimes(client.read())) heartbeats.set(time, (heartbeats.get(time) ?? 0) + 1)
     }
-    expect(beats.size).toBe(50)
-    expect([...new Set(beats.values())]).toEqual([2])
+    expect(heartbeats.size).toBe(50)
+    expect([...new Set(heartbeats.values())]).toEqual([2])
     expect(clients[0]?.transport.writes.at(-1)).toBe(clients[50]?.transport.writes.at(-1))
   })
 
@@ -244,7 +244,7 @@ describe('an expired token', () => {
       stream.clock.advance(1)
       client.session.receiveControl(undefined)
       stream.clock.advance(wait)
-      // Read it so that its beats do not pile up.
+      // Read it so that its heartbeats do not pile up.
       if (client.transport.isOpen) client.read()
     }
     expect(client.transport.closed).toEqual({ code: 4001, reason: 'token expired' })

@@ -19,7 +19,7 @@ type Mood = 'fast' | 'slow' | 'asleep'
 interface Actor {
   client: SimulatedClient
   mood: Mood
-  /** Markets whose executions it ever asked for, with the holes there were in these when it connected. */
+  /** Markets whose executions it ever asked for, with the number of their gaps when it connected. */
   readonly asked: Map<string, number>
   /** Requests to unsubscribe it had sent when executions were missed that it was subscribed to; undefined before. */
   missedAfter: number | undefined
@@ -141,7 +141,7 @@ function subscribe(
   simulation.subscribe(client, types, markets)
 }
 
-/** The source misses executions; who knows that it is subscribed, and has no request under way, has to be told. */
+/** The source misses executions: a subscriber without a pending request must be notified. */
 function miss(simulation: StreamSimulation, symbol: string, actors: readonly Actor[]): void {
   simulation.offer(symbol, 'missed')
   for (const actor of actors) {
@@ -166,7 +166,7 @@ function read({ client, mood }: Actor, random: Random): void {
   if (mood === 'fast' || (mood === 'slow' && random.chance(0.03))) client.transport.drain()
 }
 
-/** With all sources lost and every book withdrawn nobody holds a level, however slow or late. */
+/** With all sources lost and every book withdrawn no client holds a level, however slow or late. */
 function restWithdrawn(simulation: StreamSimulation, actors: readonly Actor[]): void {
   for (const symbol of MARKETS) simulation.offer(symbol, 'lost')
   simulation.clock.advance(STALE_SECONDS * 1000 + 1)
@@ -180,7 +180,7 @@ function restWithdrawn(simulation: StreamSimulation, actors: readonly Actor[]): 
 /** Only who asked for the executions of a market that missed some is closed. */
 function checkClosed(simulation: StreamSimulation, { client, asked }: Actor): void {
   expect(client.transport.closed).toEqual({ code: 4000, reason: 'execution stream has a gap at its source' })
-  const hasMissed = [...asked].some(([market, holes]) => (simulation.histories.get(market)?.gapCount ?? 0) > holes)
+  const hasMissed = [...asked].some(([market, gaps]) => (simulation.histories.get(market)?.gapCount ?? 0) > gaps)
   expect(hasMissed).toBe(true)
 }
 

@@ -14,7 +14,7 @@ function wideUpdate(count: number, amount: number): LevelChange[] {
   return Array.from({ length: count }, (_, index) => ({ side: ASK, price: 1_000 + index, amount }))
 }
 
-/** Fills the socket of a client that does not read, until it is behind. */
+/** Fills the socket of a client that does not read, until it lags. */
 function fill(stream: LiveStream, client: LiveClient): void {
   for (let amount = 1; client.transport.isReading; amount++) stream.update(wideUpdate(100, amount))
 }
@@ -50,7 +50,7 @@ describe('a client that never reads', () => {
     expect(await stream.registry.metrics()).toContain('tidegate_connections_behind 1')
     expect(asleep.transport.isReading).toBe(false)
     expect(asleep.transport.isOpen).toBe(true)
-    // The mark, and the one message that went over it.
+    // The high-water mark, and the one message that exceeded it.
     expect(asleep.transport.queuedBytesMost).toBeLessThan(MARK_BYTES + 25_000)
     const messages = parsed(asleep.read())
     expect(messages.length).toBeLessThan(30)

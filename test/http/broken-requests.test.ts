@@ -28,7 +28,7 @@ app.get('/slow', async () => {
   })
   return { slow: true }
 })
-/** Has no patience with anybody, and so is of use for nothing else. */
+/** Has time limits that are too short for other tests. */
 const impatient = createHttpServer({ ...options, requestMilliseconds: REQUEST_MILLISECONDS })
 impatient.post('/things', async ({ body }) => ({ body }))
 // A part of the listener with errors of its own shape, as the token endpoint has.
@@ -155,7 +155,7 @@ describe('heads', () => {
     expectProblem(await onlyAnswer(`${start}${fields(HEAD_FIELDS_MAX - 1)}\r\n`), 431, 'headers_too_large')
     expectProblem(await onlyAnswer(`${start}${'a:\r\n'.repeat(3_000)}\r\n`), 431, 'headers_too_large')
   })
-  it('with a URL over the limit are 431, and the answer arrives although the peer goes on sending', async () => {
+  it('with a URL over the limit are 431, and the answer arrives although the peer continues to send', async () => {
     lines.length = 0
     const answer = await onlyAnswer(`GET /${'x'.repeat(200_000)}`, 'y'.repeat(200_000), ' HTTP/1.1\r\nHost: x\r\n\r\n')
     expectProblem(answer, 431, 'headers_too_large')
@@ -232,7 +232,7 @@ describe('slowness', () => {
 describe('Expect: 100-continue', () => {
   const request = (path: string, fields = '') =>
     `POST ${path} HTTP/1.1\r\nHost: x\r\n${JSON_TYPE}Expect: 100-continue\r\n${fields}`
-  it('is told to go on once every check that needs no body has passed', async () => {
+  it('gets 100 Continue once every check that needs no body has passed', async () => {
     const socket = openSocket(url)
     const text = readToEnd(socket)
     socket.write(request('/things', `Content-Length: 2\r\n${CLOSE}\r\n`))

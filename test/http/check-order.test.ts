@@ -1,5 +1,5 @@
 /**
- * The order in which a request is checked, on a route as rooms declare them: 431, 404, 405, 401, 403, 429, 415, 413,
+ * The order in which a request is checked, on a route as modules declare them: 431, 404, 405, 401, 403, 429, 415, 413,
  * 400. Each request here is wrong in everything that comes after the check that answers it.
  */
 import { Type } from 'typebox'

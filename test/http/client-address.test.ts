@@ -9,11 +9,11 @@ function addressOf(trusted: readonly string[], peer: string | undefined, forward
 
 describe('the client address', () => {
   it.each([
-    ['nobody is trusted: the peer', [], '198.51.100.1', '203.0.113.9', '198.51.100.1'],
+    ['no proxy is trusted: the peer', [], '198.51.100.1', '203.0.113.9', '198.51.100.1'],
     ['a peer that is not trusted is not believed', ['10.0.0.0/8'], '198.51.100.1', '203.0.113.9', '198.51.100.1'],
     ['a trusted peer is believed', ['10.0.0.0/8'], '10.1.2.3', '203.0.113.9', '203.0.113.9'],
-    ['a trusted peer that names nobody is the client', ['10.0.0.0/8'], '10.1.2.3', undefined, '10.1.2.3'],
-    ['an empty field names nobody', ['10.0.0.0/8'], '10.1.2.3', ' , ,', '10.1.2.3'],
+    ['a trusted peer that names no client is the client', ['10.0.0.0/8'], '10.1.2.3', undefined, '10.1.2.3'],
+    ['an empty field names no client', ['10.0.0.0/8'], '10.1.2.3', ' , ,', '10.1.2.3'],
     [
       'what the client itself forged stands left of it',
       ['10.0.0.0/8'],

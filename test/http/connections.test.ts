@@ -117,7 +117,7 @@ describe('a connection whose broken request was answered', () => {
   it.each([
     ['400', 'nonsense\r\n\r\n'],
     ['431', `GET / HTTP/1.1\r\nA: ${'a'.repeat(20_000)}`],
-  ])('%s: is cut after a fixed time, whatever its peer goes on sending', async (status, bytes) => {
+  ])('%s: is cut after a fixed time, whatever its peer continues to send', async (status, bytes) => {
     const clock = new NodeClock()
     const { url, connections } = await open(undefined, clock)
     const { socket, answer } = await stubborn(url, bytes)

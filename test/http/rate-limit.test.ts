@@ -58,7 +58,7 @@ describe('the keys', () => {
     limit.take('a')
     limit.take('d')
     expect(limit.size).toBe(3)
-    // b was the oldest and begins anew, which pushes out c; a was kept.
+    // b was the oldest and starts again, which pushes out c; a was kept.
     expect(limit.take('a').allowed).toBe(false)
     expect(limit.take('b').allowed).toBe(true)
     expect(limit.take('a').allowed).toBe(false)
@@ -76,7 +76,7 @@ describe('the keys', () => {
     expect(limit.size).toBe(60)
   })
 
-  it('that are not full are kept while there is room', () => {
+  it('that are not full are kept while there is space', () => {
     const clock = new VirtualClock()
     const limit = limiter(clock)
     for (let count = 0; count < 5; count++) limit.take('a')

@@ -32,7 +32,7 @@ app.get('/unreachable', async () => {
   throw new Unreachable()
 })
 
-/** Has no patience with anybody, and so is of use for nothing else. */
+/** Has time limits that are too short for other tests. */
 const impatient = createHttpServer({ ...options, requestMilliseconds: REQUEST_MILLISECONDS })
 impatient.post('/things', { schema: { body: Type.Object({ count: Type.Integer() }) } }, async ({ body }) => body)
 
@@ -134,7 +134,7 @@ describe('problems of a request', () => {
     expect((await fetch(`${url}/things`, { method: 'GET' })).headers.get('allow')).toBe('POST')
   })
 
-  it('a bug is told to the log, with the request id, and not to the client', async () => {
+  it('a bug is logged with the request id and not shown to the client', async () => {
     const text = await (await fetch(`${url}/bug`)).text()
     expect(text).not.toContain('hunter2')
     const { request_id } = JSON.parse(text)
@@ -180,7 +180,7 @@ describe('problems of a request', () => {
 describe('a connection that cannot be accepted', () => {
   const acceptError = (code: string) => Object.assign(new Error(`accept ${code}`), { code, syscall: 'accept' })
 
-  it('is a line in the log, and the service goes on', async () => {
+  it('is a line in the log, and the service continues', async () => {
     const captured = captureLog()
     const own = createHttpServer({ ...options, log: captured.log, requestMilliseconds: 60_000 })
     own.get('/', async () => 'x')

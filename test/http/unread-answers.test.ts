@@ -1,4 +1,4 @@
-/** What is kept of answers that nobody reads, and for how long. */
+/** The memory and the time limit of answers that their clients do not read. */
 import { connect, type Socket } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 import { afterEach, expect, it } from 'vitest'
@@ -73,7 +73,7 @@ async function serve(limits = LIMITS) {
   return { app, clock, metrics, url, ask, ignore, unread, counts: () => ({ handled, written }) }
 }
 
-it('refuses a client that has not read its answers, until it has, and nobody else', async () => {
+it('refuses a client that has not read its answers, until it has, and no other client', async () => {
   const { ask, ignore, unread, counts } = await serve()
   const ignored = await ignore('one')
   const second = await ask('/big', 'one')

@@ -81,7 +81,7 @@ describe('postings', () => {
     await postAll(move({ bucket: 'fees' }, EXTERNAL, 1n))
   })
 
-  it('that a bucket cannot cover leave everything as it was, and the transaction goes on', async () => {
+  it('that a bucket cannot cover leave everything as it was, and the transaction continues', async () => {
     const [a, b] = profiles as [string, string]
     await postAll(move(EXTERNAL, of(a), 100n))
     const error = await db.transaction(async (transaction) => {

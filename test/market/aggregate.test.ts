@@ -199,7 +199,7 @@ describe('an aggregate', () => {
     const aggregate = new Sources(['a', 'b'], 'recency', 100)
     aggregate.offer(0, snapshot(bid(99, 1), ask(101, 1)))
     aggregate.offer(1, snapshot(bid(98, 2), ask(102, 2)))
-    // Nothing moved anywhere: nobody is old.
+    // No source moved: none is too old.
     expect(aggregate.offer(0, update(bid(97, 1)), 100).events).toEqual([update(bid(97, 1))])
     expect(aggregate.offer(0, update(bid(97, 2)), 1).events).toEqual([update(bid(98, 0), bid(97, 2), ask(102, 0))])
     expect([aggregate.isExcluded(0), aggregate.isExcluded(1)]).toEqual([false, true])

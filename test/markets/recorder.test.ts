@@ -1,6 +1,6 @@
 /**
  * What an exchange sent, through its connector into a recording and out of it again: the markets that play the file are
- * told the books that the exchange had, in its order, and each of its trades once.
+ * given the books that the exchange had, in its order, and each of its trades once.
  */
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, describe, expect, it, vi } from 'vitest'

@@ -256,7 +256,7 @@ describe('what can never be converted', () => {
   })
 })
 
-/** Makes all that waits due, and moves its times by so many seconds into the past. */
+/** Makes all that waits due, and moves its times by this number of seconds into the past. */
 async function pass(id: unknown, seconds: number): Promise<void> {
   await run(sql`
     update orchestrations set waiting_since = waiting_since - make_interval(secs => ${seconds}),
@@ -278,7 +278,7 @@ describe('an orchestration that waits', () => {
     await again()
     const later = await orchestrationRow(db, row.id as string)
     expect(delay(later)).toBeGreaterThan(20)
-    // It waits for the same, so nothing is new to anybody.
+    // It waits for the same, so its state does not change.
     expect(later.updated_at).toBe(row.updated_at)
     expect(await auditOf(row.id)).toMatchObject([{ action: 'orchestration.wait', detail: { waiting_for: 'PRICE' } }])
     await pass(row.id, 86_400)
@@ -292,7 +292,7 @@ describe('an orchestration that waits', () => {
     expect(await balanceOf(db, owner.profileId, 'BTC')).toMatchObject({ available: 10_000_000n, in_transit: 0n })
   })
 
-  it('goes on with a price, and shows that it waits no more', async () => {
+  it('continues with a price, and shows that it waits no more', async () => {
     const row = await attempt(() => bitcoin)
     await pass(row.id, 1)
     await again({ book: () => bookOf(10n ** 18n) })

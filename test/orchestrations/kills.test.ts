@@ -64,7 +64,7 @@ async function withStore<Result>(work: (db: Db) => Promise<Result>): Promise<Res
   }
 }
 
-/** Nobody is killed any more, and time passes: everything gets done that can be. */
+/** No process is killed any more, and time passes: all work that is possible gets done. */
 async function finish(workers: readonly WorkerProcess[]): Promise<void> {
   const [worker] = workers as [WorkerProcess]
   const isSilent = ({ manner }: { readonly manner: Manner }) => manner === 'is silent'

@@ -1,5 +1,5 @@
 /**
- * Everybody locks the records of a payment in one order: the delivery, then what it is for, then balances. Two
+ * All code locks the records of a payment in one order: the delivery, then what it is for, then balances. Two
  * transactions that meet wait for each other in turn, never in a circle. The embedded store has one session.
  */
 
@@ -38,7 +38,7 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at one 
   })
   afterAll(() => db?.close())
 
-  /** The first one takes what it takes first, the second comes as far as it can, and the first one goes on. */
+  /** The first one takes what it takes first, the second comes as far as it can, and the first one continues. */
   async function meet([takeFirst, goOn]: readonly [Work, Work], second: Work): Promise<void> {
     const [taken, met] = [signal(), signal()]
     const limits = { statementMillisecondsMax: 60_000 }

@@ -6,7 +6,7 @@
  * Claimed work has two guards, and no money moves wrongly while either is there. The state is read from the row that is
  * locked, so whoever comes second finds it changed, whatever its claim; and whatever changes the state removes the work,
  * so whoever finishes with a claim finds that gone and rolls back. Each has a scenario of its own all the same: a worker
- * that goes on after its claim was over (`stall`), and a deposit that is reversed after its orchestration has ended,
+ * that continues after its claim was over (`stall`), and a deposit that is reversed after its orchestration has ended,
  * where there is no claim. Both switched off at once convert twice.
  */
 import { PostgresQueryCompiler } from 'kysely'

@@ -47,7 +47,7 @@ function body(changes: Readonly<Record<string, unknown>> = {}) {
   }
 }
 
-/** A new account with so many USDC, in units of 10^-6. */
+/** A new account with this amount of USDC, in units of 10^-6. */
 async function fund(amount: bigint): Promise<void> {
   alice = await newAccount(customer)
   await credit(node.db, alice.profileId, 'USDC', amount)
@@ -209,7 +209,7 @@ describe('an orchestration that is asked for', () => {
 })
 
 describe('an orchestration of a rule', () => {
-  it('goes on when the rule is deleted', async () => {
+  it('continues when the rule is deleted', async () => {
     alice = await newAccount(customer)
     const { rule } = (await customer.call('POST', RULES, ruleBody(alice.profileId))).body
     const owner = { customerId: customer.customerId, ...alice }

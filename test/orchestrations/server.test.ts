@@ -1,5 +1,5 @@
 /**
- * Workers on a PostgreSQL server that stops at once in the middle of a batch, and on one on which somebody keeps an old
+ * Workers on a PostgreSQL server that stops at once in the middle of a batch, and on one on which another client keeps an old
  * transaction open.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,5 +1,5 @@
 /**
- * All four venues at the pace of their recordings, again and again, with a fault every so many seconds; one client
+ * All four venues at the pace of their recordings, again and again, with a fault at intervals; one client
  * reads every book for the whole time, one every execution. Every so often the venues stand still: then every book must
  * be, level by level, what its venue has, or what the rule makes of its venues' books; a level too many is a ghost.
  */
@@ -35,7 +35,7 @@ export interface SoakResult {
 const SAMPLE_SECONDS = 10
 /** A half-open connection shows after 30 s, a refused pair is tried again after 60, each with delays on top. */
 const RECOVERY_MILLISECONDS = 150_000
-/** So many messages behind a fault among a symbol's messages, it must have shown. */
+/** Messages of a symbol after a fault by which the fault must have been detected. */
 const MESSAGES_TO_NOTICE = 4
 const POLL_MILLISECONDS = 100
 
@@ -158,7 +158,7 @@ class Soak {
     )
   }
 
-  /** As an operator sees it: every source of every market vouches for its book. */
+  /** As an operator sees it: every source of every market is trusted. */
   async #untilLive(): Promise<void> {
     await this.#poll('every source live', async () => {
       const text = await this.#stage.service.operator.metricsText()

@@ -9,7 +9,7 @@ import { okxRecordings, renamed, startOkxServer } from '../support/venues/okx.ts
 import { VenueHistory } from '../support/venues/venue-history.ts'
 import type { SoakVenue } from './venue-faults.ts'
 
-/** Levels a side of every market. */
+/** Levels per side of every market. */
 export const SOAK_DEPTH = 25
 const EXECUTIONS_KEPT = 500
 

@@ -1,7 +1,7 @@
 /**
  * The soak of the venues: `TIDEGATE_LONG=1 TIDEGATE_SOAK_MINUTES=30 npx vitest run --project embedded test/soak`; three
  * minutes when nothing is said. `TIDEGATE_SEED` repeats the faults of a run, `TIDEGATE_SOAK_LOG` names a file that is
- * told every event as it happens.
+ * notified of every event as it happens.
  */
 import { appendFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

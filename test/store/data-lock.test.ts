@@ -235,7 +235,7 @@ describe('the socket of the lock', () => {
     await expect(acquire()).rejects.toThrow(`in use by process ${holding.process.pid} on host ${hostname()}`)
   })
 
-  it('is replaced by the process id when somebody removed it', async () => {
+  it('is replaced by the process id when the socket was removed', async () => {
     const held = await acquire()
     await rm(join(folder, (await heldFiles())[1] as string))
     await expect(acquire()).rejects.toThrow(DataFolderHeld)

@@ -245,5 +245,5 @@ function otherUser(): { uid: number; gid: number } | undefined {
     const [, , uid, gid] = lines.find((line) => line.startsWith(`${name}:`))?.split(':') ?? []
     if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) }
   }
-  throw new Error('PostgreSQL does not run as root, and neither of the users postgres and nobody exists')
+  throw new Error('PostgreSQL does not run as root, and there is no user to run it as')
 }

@@ -35,7 +35,7 @@ function diff(firstUpdateId: number, lastUpdateId: number, bids = '', asks = '')
 
 /** Begins a book with a snapshot that a second one confirms. */
 function begin(book: BinanceBook, first: BinanceSnapshot): BookStep {
-  expect(told(book.apply(first))).toBe('waiting')
+  expect(described(book.apply(first))).toBe('waiting')
   return book.apply(first)
 }
 
@@ -48,56 +48,56 @@ function levels(text: string): BinanceLevel[] {
 }
 
 /** As `levels`, of what a book says. */
-function told(step: BookStep): string {
+function described(step: BookStep): string {
   if (step.kind === 'waiting' || step.kind === 'wrong') return step.kind
   const changes = step.kind === 'snapshot' ? step.levels : step.changes
   const words = changes.map(({ side, price, amount }) => `${side === BID ? 'bid' : 'ask'} ${price}:${amount}`)
-  const wish = step.kind === 'update' && step.wantsSnapshot === true ? ' (wants a snapshot)' : ''
-  return `${step.kind}${words.map((word) => ` ${word}`).join('')}${wish}`
+  const request = step.kind === 'update' && step.wantsSnapshot === true ? ' (wants a snapshot)' : ''
+  return `${step.kind}${words.map((word) => ` ${word}`).join('')}${request}`
 }
 
 describe('the beginning of a Binance book', () => {
   it('puts the changes behind the snapshot on top of it, those before it not', () => {
     const book = createBook()
-    expect(told(book.apply(diff(8, 9, '1.50:9')))).toBe('waiting')
-    expect(told(book.apply(diff(10, 12, '1.40:3', '1.60:0')))).toBe('waiting')
-    expect(told(book.apply(diff(13, 13, '1.30:1.5')))).toBe('waiting')
-    expect(told(book.apply(snapshot(11, '1.50:1 1.40:2', '1.60:4 1.70:5')))).toBe(
+    expect(described(book.apply(diff(8, 9, '1.50:9')))).toBe('waiting')
+    expect(described(book.apply(diff(10, 12, '1.40:3', '1.60:0')))).toBe('waiting')
+    expect(described(book.apply(diff(13, 13, '1.30:1.5')))).toBe('waiting')
+    expect(described(book.apply(snapshot(11, '1.50:1 1.40:2', '1.60:4 1.70:5')))).toBe(
       'snapshot bid 150:10 bid 140:30 bid 130:15 ask 170:50',
     )
-    expect(told(book.apply(diff(14, 14, '1.50:0')))).toBe('update bid 150:0')
+    expect(described(book.apply(diff(14, 14, '1.50:0')))).toBe('update bid 150:0')
   })
 
   it('waits until a diff brackets the snapshot, and names when a second one is due', () => {
     const book = createBook()
     book.apply(diff(8, 9))
     expect(book.apply(snapshot(11, '1.50:1', '1.60:4'))).toEqual({ kind: 'waiting', confirmMilliseconds: 3_000 })
-    expect(told(book.apply(diff(10, 10, '1.50:7')))).toBe('waiting')
-    expect(told(book.apply(diff(11, 11, '1.50:8')))).toBe('snapshot bid 150:10 ask 160:40')
-    expect(told(book.apply(diff(12, 12, '1.50:7')))).toBe('update bid 150:70')
+    expect(described(book.apply(diff(10, 10, '1.50:7')))).toBe('waiting')
+    expect(described(book.apply(diff(11, 11, '1.50:8')))).toBe('snapshot bid 150:10 ask 160:40')
+    expect(described(book.apply(diff(12, 12, '1.50:7')))).toBe('update bid 150:70')
   })
 
   it('takes a diff that begins in the snapshot and ends behind it as a whole', () => {
     const book = createBook()
     book.apply(snapshot(11, '1.50:1', '1.60:4'))
-    expect(told(book.apply(diff(10, 12, '1.50:3')))).toBe('snapshot bid 150:30 ask 160:40')
+    expect(described(book.apply(diff(10, 12, '1.50:3')))).toBe('snapshot bid 150:30 ask 160:40')
   })
 
   it('begins on a pair without diffs with a second snapshot of the same number', () => {
     const book = createBook()
-    expect(told(book.apply(snapshot(11, '1.50:1', '1.60:4')))).toBe('waiting')
-    expect(told(book.apply(snapshot(12, '1.50:2', '1.60:4')))).toBe('waiting')
+    expect(described(book.apply(snapshot(11, '1.50:1', '1.60:4')))).toBe('waiting')
+    expect(described(book.apply(snapshot(12, '1.50:2', '1.60:4')))).toBe('waiting')
     // A server that lags confirms nothing.
-    expect(told(book.apply(snapshot(11, '1.50:1', '1.60:4')))).toBe('waiting')
-    expect(told(book.apply(snapshot(12, '1.50:2', '1.60:4')))).toBe('snapshot bid 150:20 ask 160:40')
-    expect(told(book.apply(diff(13, 13, '1.50:3')))).toBe('update bid 150:30')
+    expect(described(book.apply(snapshot(11, '1.50:1', '1.60:4')))).toBe('waiting')
+    expect(described(book.apply(snapshot(12, '1.50:2', '1.60:4')))).toBe('snapshot bid 150:20 ask 160:40')
+    expect(described(book.apply(diff(13, 13, '1.50:3')))).toBe('update bid 150:30')
   })
 
   it('discards a snapshot that the diffs do not reach back to', () => {
     const book = createBook()
-    expect(told(book.apply(snapshot(11, '1.50:1', '1.60:4')))).toBe('waiting')
+    expect(described(book.apply(snapshot(11, '1.50:1', '1.60:4')))).toBe('waiting')
     expect(book.apply(diff(13, 14, '1.50:9'))).toEqual({ kind: 'waiting' })
-    expect(told(book.apply(snapshot(13, '1.50:1', '1.60:4')))).toBe('snapshot bid 150:90 ask 160:40')
+    expect(described(book.apply(snapshot(13, '1.50:1', '1.60:4')))).toBe('snapshot bid 150:90 ask 160:40')
   })
 
   it('never begins before the position that an earlier book of the pair had reached', () => {
@@ -107,14 +107,14 @@ describe('the beginning of a Binance book', () => {
     first.apply(diff(20, 30, '1.50:2'))
     // The next connection: the answer by HTTP is older than what was published, and the stream lags too.
     const next = createBook(2, 100_000, position)
-    expect(told(next.apply(snapshot(24, '1.50:9', '1.60:4')))).toBe('waiting')
-    expect(told(next.apply(diff(24, 26, '1.50:8')))).toBe('waiting')
-    expect(told(next.apply(diff(27, 30, '1.50:2')))).toBe('snapshot bid 150:20 ask 160:40')
+    expect(described(next.apply(snapshot(24, '1.50:9', '1.60:4')))).toBe('waiting')
+    expect(described(next.apply(diff(24, 26, '1.50:8')))).toBe('waiting')
+    expect(described(next.apply(diff(27, 30, '1.50:2')))).toBe('snapshot bid 150:20 ask 160:40')
     const quiet = createBook(2, 100_000, position)
-    expect(told(quiet.apply(snapshot(29, '1.50:9', '1.60:4')))).toBe('waiting')
-    expect(told(quiet.apply(snapshot(29, '1.50:9', '1.60:4')))).toBe('waiting')
-    expect(told(quiet.apply(snapshot(30, '1.50:2', '1.60:4')))).toBe('waiting')
-    expect(told(quiet.apply(snapshot(30, '1.50:2', '1.60:4')))).toBe('snapshot bid 150:20 ask 160:40')
+    expect(described(quiet.apply(snapshot(29, '1.50:9', '1.60:4')))).toBe('waiting')
+    expect(described(quiet.apply(snapshot(29, '1.50:9', '1.60:4')))).toBe('waiting')
+    expect(described(quiet.apply(snapshot(30, '1.50:2', '1.60:4')))).toBe('waiting')
+    expect(described(quiet.apply(snapshot(30, '1.50:2', '1.60:4')))).toBe('snapshot bid 150:20 ask 160:40')
   })
 
   it('accepts smaller numbers for good only after ten proved snapshots in a row: the venue has started again', () => {
@@ -122,27 +122,27 @@ describe('the beginning of a Binance book', () => {
     const book = createBook(2, 100_000, position)
     book.apply(diff(1, 5))
     for (let round = 1; round < 10; round++) {
-      expect(told(book.apply(snapshot(5 + round, '1.50:1', '1.60:4')))).toBe('waiting')
-      expect(told(book.apply(diff(5 + round, 5 + round, '1.50:1')))).toBe('waiting')
-      expect(told(book.apply(snapshot(5 + round, '1.50:1', '1.60:4')))).toBe('waiting')
+      expect(described(book.apply(snapshot(5 + round, '1.50:1', '1.60:4')))).toBe('waiting')
+      expect(described(book.apply(diff(5 + round, 5 + round, '1.50:1')))).toBe('waiting')
+      expect(described(book.apply(snapshot(5 + round, '1.50:1', '1.60:4')))).toBe('waiting')
     }
-    expect(told(book.apply(snapshot(14, '1.50:1', '1.60:4')))).toBe('snapshot bid 150:10 ask 160:40')
+    expect(described(book.apply(snapshot(14, '1.50:1', '1.60:4')))).toBe('snapshot bid 150:10 ask 160:40')
     expect(position).toEqual({ updateId: 14, regressions: 0 })
   })
 
   it('waits for another snapshot when this one is older than the first change', () => {
     const book = createBook()
     book.apply(diff(13, 14, '1.50:9'))
-    expect(told(book.apply(snapshot(11, '1.50:1', '1.60:4')))).toBe('waiting')
-    expect(told(book.apply(snapshot(12, '1.50:1', '1.60:4')))).toBe('snapshot bid 150:90 ask 160:40')
+    expect(described(book.apply(snapshot(11, '1.50:1', '1.60:4')))).toBe('waiting')
+    expect(described(book.apply(snapshot(12, '1.50:1', '1.60:4')))).toBe('snapshot bid 150:90 ask 160:40')
   })
 
   it('forgets changes that others do not follow: they belong to an earlier subscription', () => {
     const book = createBook()
     book.apply(diff(5, 6, '1.50:9'))
     book.apply(diff(13, 14, '1.40:9'))
-    expect(told(book.apply(snapshot(11, '1.50:1', '1.60:4')))).toBe('waiting')
-    expect(told(book.apply(snapshot(13, '1.50:1', '1.60:4')))).toBe('snapshot bid 150:10 bid 140:90 ask 160:40')
+    expect(described(book.apply(snapshot(11, '1.50:1', '1.60:4')))).toBe('waiting')
+    expect(described(book.apply(snapshot(13, '1.50:1', '1.60:4')))).toBe('snapshot bid 150:10 bid 140:90 ask 160:40')
   })
 
   it('keeps a bounded number of levels while it waits', () => {
@@ -150,7 +150,7 @@ describe('the beginning of a Binance book', () => {
     const many = Array.from({ length: 1_000 }, (_, index) => `${index + 1}:1`).join(' ')
     for (let id = 1; id <= 200; id++) book.apply(diff(id, id, many))
     // The first changes are not known any more, the last are.
-    expect(told(book.apply(snapshot(50, '', '')))).toBe('waiting')
+    expect(described(book.apply(snapshot(50, '', '')))).toBe('waiting')
     expect(book.apply(snapshot(150, '', '')).kind).toBe('snapshot')
   })
 })
@@ -158,20 +158,20 @@ describe('the beginning of a Binance book', () => {
 describe('the changes of a Binance book', () => {
   function live(depth?: number): BinanceBook {
     const book = createBook(depth)
-    expect(told(begin(book, snapshot(10, '1.50:1 1.40:2', '1.60:4 1.70:5')))).toMatch(/^snapshot/)
+    expect(described(begin(book, snapshot(10, '1.50:1 1.40:2', '1.60:4 1.70:5')))).toMatch(/^snapshot/)
     return book
   }
 
   it('tells what really differs, once, whatever the order', () => {
     const step = live().apply(diff(11, 20, '1.20:1 1.50:1 1.30:0 1.10:3 1.10:4', '1.80:0 1.60:0'))
-    expect(told(step)).toBe('update bid 120:10 bid 110:40 ask 160:0')
+    expect(described(step)).toBe('update bid 120:10 bid 110:40 ask 160:0')
   })
 
   it('ignores repeated diffs', () => {
     const book = live()
     book.apply(diff(11, 12, '1.50:3'))
-    expect(told(book.apply(diff(11, 12, '1.50:8')))).toBe('update')
-    expect(told(book.apply(diff(13, 13, '1.50:4')))).toBe('update bid 150:40')
+    expect(described(book.apply(diff(11, 12, '1.50:8')))).toBe('update')
+    expect(described(book.apply(diff(13, 13, '1.50:4')))).toBe('update bid 150:40')
   })
 
   it.each([
@@ -200,15 +200,15 @@ describe('the reach of a Binance book', () => {
   it('knows nothing behind the last level of a side that was cut, and all of one that was not', () => {
     const book = createBook()
     begin(book, cut)
-    expect(told(book.apply(diff(11, 11, '1.44:1 1.45:2', '9.99:1')))).toBe('update bid 145:20 ask 999:10')
+    expect(described(book.apply(diff(11, 11, '1.44:1 1.45:2', '9.99:1')))).toBe('update bid 145:20 ask 999:10')
   })
 
   it('wants a snapshot when half of the spare levels are gone, and is wrong when all are', () => {
     const book = createBook()
     begin(book, cut)
-    expect(told(book.apply(diff(11, 11, '1.50:0 1.49:0')))).toBe('update bid 150:0 bid 149:0')
-    expect(told(book.apply(diff(12, 12, '1.48:0')))).toBe('update bid 148:0 (wants a snapshot)')
-    expect(told(book.apply(diff(13, 13, '1.47:0')))).toBe('update bid 147:0 (wants a snapshot)')
+    expect(described(book.apply(diff(11, 11, '1.50:0 1.49:0')))).toBe('update bid 150:0 bid 149:0')
+    expect(described(book.apply(diff(12, 12, '1.48:0')))).toBe('update bid 148:0 (wants a snapshot)')
+    expect(described(book.apply(diff(13, 13, '1.47:0')))).toBe('update bid 147:0 (wants a snapshot)')
     expect(book.apply(diff(14, 14, '1.46:0'))).toEqual({
       kind: 'wrong',
       reason: 'only 1 of 2 levels of BTCUSDT are known',
@@ -220,10 +220,10 @@ describe('the reach of a Binance book', () => {
     begin(book, cut)
     book.apply(diff(11, 11, '1.50:0 1.49:0 1.48:0'))
     book.apply(diff(12, 13, '1.44:7 1.46:3'))
-    expect(told(book.apply(snapshot(9, '1.50:1', '1.60:1', 6)))).toBe('update (wants a snapshot)')
+    expect(described(book.apply(snapshot(9, '1.50:1', '1.60:1', 6)))).toBe('update (wants a snapshot)')
     const fresh = snapshot(12, '1.47:1 1.46:1 1.45:1 1.44:1 1.43:1 1.42:1', '1.60:1', 6)
-    expect(told(book.apply(fresh))).toBe('update bid 144:70 bid 143:10 bid 142:10')
-    expect(told(book.apply(diff(14, 14, '1.42:2 1.41:2')))).toBe('update bid 142:20')
+    expect(described(book.apply(fresh))).toBe('update bid 144:70 bid 143:10 bid 142:10')
+    expect(described(book.apply(diff(14, 14, '1.42:2 1.41:2')))).toBe('update bid 142:20')
   })
 
   it('replaces a live book by a new snapshot only once a diff brackets it', () => {
@@ -232,8 +232,8 @@ describe('the reach of a Binance book', () => {
     book.apply(diff(11, 11, '1.50:0 1.49:0 1.48:0'))
     const ahead = snapshot(14, '1.47:1 1.46:1 1.45:1 1.44:1 1.43:1 1.42:1', '1.60:1', 6)
     expect(book.apply(ahead)).toMatchObject({ kind: 'update', changes: [], confirmMilliseconds: 3_000 })
-    expect(told(book.apply(diff(12, 13, '1.46:5')))).toBe('update bid 146:50 (wants a snapshot)')
-    expect(told(book.apply(diff(14, 15, '1.45:3')))).toBe(
+    expect(described(book.apply(diff(12, 13, '1.46:5')))).toBe('update bid 146:50 (wants a snapshot)')
+    expect(described(book.apply(diff(14, 15, '1.45:3')))).toBe(
       'update bid 145:30 bid 146:10 bid 144:10 bid 143:10 bid 142:10',
     )
   })
@@ -241,29 +241,29 @@ describe('the reach of a Binance book', () => {
   it('ends in front of a level that is too fine, and is complete again when that is gone', () => {
     const book = createBook()
     const step = begin(book, snapshot(10, '1.50:1 1.495:1 1.49:1', '1.60:1 1.70:0.25 1.80:1'))
-    expect(told(step)).toBe('snapshot bid 150:10 ask 160:10')
+    expect(described(step)).toBe('snapshot bid 150:10 ask 160:10')
     expect(book.unfit).toEqual([
       { side: BID, price: '1.495', amount: '1' },
       { side: ASK, price: '1.70', amount: '0.25' },
     ])
-    expect(told(book.apply(diff(11, 11, '1.49:2', '1.605:1 1.61:1 1.75:0 1.755:0')))).toBe('update')
-    expect(told(book.apply(diff(12, 12, '1.52:1 1.53:1 1.54:1')))).toBe('update bid 152:10 bid 153:10 bid 154:10')
-    expect(told(book.apply(diff(13, 13, '1.525:1')))).toBe('update bid 150:0 bid 152:0')
-    expect(told(book.apply(diff(14, 14, '1.525:0 1.54:0', '1.605:0')))).toBe(
+    expect(described(book.apply(diff(11, 11, '1.49:2', '1.605:1 1.61:1 1.75:0 1.755:0')))).toBe('update')
+    expect(described(book.apply(diff(12, 12, '1.52:1 1.53:1 1.54:1')))).toBe('update bid 152:10 bid 153:10 bid 154:10')
+    expect(described(book.apply(diff(13, 13, '1.525:1')))).toBe('update bid 150:0 bid 152:0')
+    expect(described(book.apply(diff(14, 14, '1.525:0 1.54:0', '1.605:0')))).toBe(
       'update bid 154:0 bid 150:10 bid 152:10 ask 161:10',
     )
-    expect(told(book.apply(diff(15, 15, '1.495:0', '1.70:0.55')))).toBe('update bid 149:20')
-    expect(told(book.apply(diff(16, 16, '', '1.70:0.3')))).toBe('update ask 170:3 ask 180:10')
+    expect(described(book.apply(diff(15, 15, '1.495:0', '1.70:0.55')))).toBe('update bid 149:20')
+    expect(described(book.apply(diff(16, 16, '', '1.70:0.3')))).toBe('update ask 170:3 ask 180:10')
     expect(book.unfit).toEqual([])
   })
 
   it('ends before an ask that is far too high, continues, and counts it among the levels of a cut side', () => {
     const book = createBook(2)
     const bids = '1.50:1 1.49:1 1.48:1'
-    expect(told(begin(book, snapshot(10, bids, '1.60:1 99999997.00:1 90071992547409931.0:2', 3)))).toBe(
+    expect(described(begin(book, snapshot(10, bids, '1.60:1 99999997.00:1 90071992547409931.0:2', 3)))).toBe(
       'snapshot bid 150:10 bid 149:10 bid 148:10 ask 160:10',
     )
-    expect(told(book.apply(diff(11, 11, '', '1.60:2')))).toBe('update ask 160:20')
+    expect(described(book.apply(diff(11, 11, '', '1.60:2')))).toBe('update ask 160:20')
     expect(book.unfit).toEqual([{ side: ASK, price: '99999997.00', amount: '1' }])
     book.apply(diff(12, 12, '', '99999997:0'))
     expect(book.unfit).toEqual([{ side: ASK, price: '90071992547409931.0', amount: '2' }])
@@ -279,10 +279,10 @@ describe('the reach of a Binance book', () => {
   it('replaces a book that ends early by a new snapshot without one that does not', () => {
     const book = createBook()
     begin(book, snapshot(10, '1.50:1 1.495:1 1.49:1 1.48:1 1.47:1 1.46:1', '1.60:1', 6))
-    expect(told(book.apply(diff(11, 11, '1.48:0 1.47:0 1.46:0')))).toBe('update (wants a snapshot)')
+    expect(described(book.apply(diff(11, 11, '1.48:0 1.47:0 1.46:0')))).toBe('update (wants a snapshot)')
     const fresh = snapshot(12, '1.50:1 1.49:1 1.45:1 1.44:1 1.43:1 1.42:1', '1.60:1', 6)
     book.apply(fresh)
-    expect(told(book.apply(diff(12, 12, '1.495:0 1.45:1')))).toBe(
+    expect(described(book.apply(diff(12, 12, '1.495:0 1.45:1')))).toBe(
       'update bid 149:10 bid 145:10 bid 144:10 bid 143:10 bid 142:10',
     )
   })
@@ -393,7 +393,7 @@ class Simulation {
   }
 
   #fetch(): void {
-    // Some of the venue's servers are behind the others.
+    // Some of the venue's servers lag the others.
     const lag = this.#random.chance(0.3) ? this.#random.integer(30) : this.#random.integer(3)
     const lastUpdateId = Math.max(0, this.#actualBooks.length - 1 - lag)
     const all = (this.#actualBooks[lastUpdateId] as NaiveBook).levels(LIMIT)
@@ -426,7 +426,7 @@ class Simulation {
     return this.#random.chance(0.4) ? { ...level, amount: 0 } : level
   }
 
-  /** The price moves: what it passes is gone, and behind it the book goes on. */
+  /** The price moves: what it passes is gone, and behind it the book continues. */
   #drift(): LevelChange[] {
     this.#middle += 10 * (this.#random.integer(7) - 3)
     const all = this.#actual.levels(0)

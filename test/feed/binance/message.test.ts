@@ -74,7 +74,7 @@ describe('messages of Binance', () => {
 
   it.each([
     ['torn in its name', '{"stream":"btcusdt@dep', 'no JSON: SyntaxError'],
-    ['of a stream that nobody asked for', '{"stream":"btcusdt@kline","da', 'no JSON: SyntaxError'],
+    ['of a stream that was not requested', '{"stream":"btcusdt@kline","da', 'no JSON: SyntaxError'],
     ['empty', '', 'no JSON: SyntaxError'],
     ['no object', '[1]', 'no JSON object'],
     ['null', 'null', 'no JSON object'],
@@ -104,7 +104,7 @@ describe('messages of Binance', () => {
 
   it.each([
     ['an answer to the question what is subscribed', { result: ['btcusdt@aggTrade'], id: 0 }],
-    ['a stream that nobody asked for', { stream: 'btcusdt@bookTicker', data: {} }],
+    ['a stream that was not requested', { stream: 'btcusdt@bookTicker', data: {} }],
     ['a stream without data', { stream: 'btcusdt@kline_1m' }],
     ['the end of the trades', { result: null, id: 3 }],
     ['the beginning of the trades', { result: null, id: 2 }],

@@ -12,7 +12,7 @@ import { areRecordingsGenerated } from '../../support/recorded-files.ts'
 const FRAMES = 'BINANCE.ws.1.0'
 const SNAPSHOTS = 'BINANCE.http.0.0.gz'
 const LISTINGS = 'BINANCE.0.gz'
-/** Levels a side at which the recorded snapshots were cut. */
+/** Levels per side at which the recorded snapshots were cut. */
 const SNAPSHOT_LIMIT = 1000
 
 interface Ticker {

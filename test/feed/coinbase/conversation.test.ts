@@ -171,7 +171,7 @@ describe('requests to Coinbase', () => {
       { kind: 'refused', symbol: 'BTC-USD', channel: 'trades', reason: 'no reason given' },
     ])
     expect(conversation.read(error('slow'))).toEqual([{ kind: 'refused', reason: 'slow' }])
-    // A refusal has no number: the frames go on as before.
+    // A refusal has no number: the frames continue as before.
     expect(conversation.read(heartbeat(1))).toEqual([])
   })
 

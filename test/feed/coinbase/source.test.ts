@@ -19,12 +19,12 @@ import { readVenue } from '../../support/venues/reading.ts'
 import type { VenueServer } from '../../support/venues/server.ts'
 import { VenueHistory } from '../../support/venues/venue-history.ts'
 
-/** Levels a side that are compared; the books have a thousand. */
+/** Levels per side that are compared; the books have a thousand. */
 const DEPTH = 50
 const SKL = 'SKL-USD'
 const DASH = 'DASH-BTC'
 const NU = 'NU-GBP'
-/** Somebody sells far above any price. */
+/** An ask far above any price. */
 const FAR = 'CRV-EUR'
 /** More than the first delay before a new connection. */
 const RECONNECT_MILLISECONDS = 1000
@@ -211,7 +211,7 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs ../share
     expect(market.verifier.problems).toEqual([])
   })
 
-  it('asks again for a product that was refused, while the others go on', async () => {
+  it('asks again for a product that was refused, while the others continue', async () => {
     const { server, history } = await serve({ recordings: recordingsOf(SKL, DASH) })
     server.refused.add(SKL)
     const [skl, dash] = [SKL, DASH].map((product) => new FedMarket(product, history, DEPTH)) as [FedMarket, FedMarket]

@@ -1,4 +1,4 @@
-/** Markets that come and go on a connection to Kraken that stands: who is subscribed, who is told what, who notices. */
+/** Markets that are added and removed on an open connection to Kraken: subscriptions, events, and other markets. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { createLog } from '../../../src/base/log.ts'
 import { createMetricsRegistry } from '../../../src/base/metrics.ts'
@@ -73,7 +73,7 @@ it('a market that goes is unsubscribed and hears nothing more; the others do not
   const text = await metrics.metrics()
   expect(text).toContain('symbol="BTC/USD"')
   expect(text).not.toContain('symbol="ETH/USD"')
-  source.rebuild(eth.sourceMarket, 'nobody reads it')
+  source.rebuild(eth.sourceMarket, 'it has no subscriber')
   await hear(server, btc, 8)
   expect(books(server)).toHaveLength(2)
 })

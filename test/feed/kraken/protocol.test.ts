@@ -78,7 +78,7 @@ function connect(url: string, listeners: readonly SourceListener[]): Connected {
 }
 
 /** A whole book as a frame of its own. */
-const beat = scriptKraken(btc, [snapshot]).frames[0]?.text ?? ''
+const heartbeat = scriptKraken(btc, [snapshot]).frames[0]?.text ?? ''
 
 /** Lets time pass on a connection that stays alive; `listener` is one of BTC/USD. */
 async function pass(seconds: number, server: KrakenServer, listener: SourceListener, clock: VirtualClock) {
@@ -91,7 +91,7 @@ async function pass(seconds: number, server: KrakenServer, listener: SourceListe
 /** Makes sure that all the server has said so far was heard. */
 async function hear(server: KrakenServer, listener: SourceListener) {
   const seen = listener.events.length
-  server.broadcast(beat)
+  server.broadcast(heartbeat)
   await listener.until('a sign of life', () => listener.events.length > seen)
 }
 
@@ -227,7 +227,7 @@ describe('a book', () => {
   })
 })
 
-describe('a market that is refused is lost with a reason, while the others go on', () => {
+describe('a market that is refused is lost with a reason, while the others continue', () => {
   const refusals: readonly (readonly [string, SourceListener, RegExp])[] = [
     ['the venue does not list it', new SourceListener('FOO/USD'), /^kraken does not list FOO\/USD$/],
     ['the venue refuses its book', new SourceListener('BAR/USD'), /^kraken refused BAR\/USD: Currency pair not/],
@@ -313,7 +313,7 @@ describe('a book that is out of sync', () => {
     const server = await serve({
       recordings,
       corrupt: corruptAt(all.slice(1)),
-      // One message that is wrong, and no other before the book was subscribed anew.
+      // One message that is wrong, and no other before the book was subscribed again.
       hold: (symbol, index) =>
         symbol === 'BTC/USD' && index === 2
           ? listener.until('the second life', () => listener.count('snapshot') === 2)
@@ -338,7 +338,7 @@ describe('a book that is out of sync', () => {
     const server = await serve({ recordings: [scriptKraken(btc, [snapshot])] })
     const listener = new SourceListener('BTC/USD')
     const { clock } = connect(server.url, [listener])
-    const bad = beat.replace('"checksum":', '"checksum":1')
+    const bad = heartbeat.replace('"checksum":', '"checksum":1')
     await listener.until('life', isLive(listener))
     server.broadcast(bad)
     await listener.until('life again', () => listener.count('lost') === 1 && isLive(listener)())
@@ -413,7 +413,7 @@ describe('trades', () => {
     await listener.until('all messages', () => listener.events.length === 4)
     server.broadcast(frame('snapshot', 1, 2))
     server.broadcast(frame('update', 3))
-    server.broadcast(beat.replace('"checksum":', '"checksum":1'))
+    server.broadcast(heartbeat.replace('"checksum":', '"checksum":1'))
     server.broadcast(frame('update', 4))
     await listener.until('the second trade', () => executions(listener).length === 2)
     const asked = server.requests.filter(({ params }) => params.channel === 'trade')

@@ -48,7 +48,7 @@ describe('a page of trades of Kraken', () => {
   it.each([
     ['no JSON', '<html>'],
     ['no result', '{"error":[]}'],
-    ['no place to go on from', answer([entry], 7)],
+    ['no place to continue from', answer([entry], 7)],
     ['two pairs', JSON.stringify({ error: [], result: { A: [], B: [], last: '1' } })],
     ['an entry that is no list', answer([{}])],
     ['a price as a number', answer([entry.with(0, 7)])],

@@ -43,7 +43,7 @@ describe('the chain of sequence ids', () => {
     ['a message that is missing', [snapshot(10), update(15, 16)]],
     ['a message that comes twice', [snapshot(10), update(10, 15), update(10, 15)]],
     ['messages in the wrong order', [snapshot(10), update(11, 12)]],
-    ['one that is missing after the ids began anew', [snapshot(10), update(10, 3), update(10, 15)]],
+    ['one that is missing after the ids restarted', [snapshot(10), update(10, 3), update(10, 15)]],
     ['ids that begin in the middle', [data(true, [], [], { checksum: 0 }), update(10, 15)]],
   ])('is broken by %s', (_name, messages) => {
     expect(kinds(messages).at(-1)).toBe('wrong')
@@ -137,7 +137,7 @@ describe('the checksum', () => {
     expect(book.apply(data(true, bids, asks, { checksum })).kind).toBe('snapshot')
   })
 
-  it('is over the text as it was sent, and over 25 levels a side', () => {
+  it('is over the text as it was sent, and over 25 levels per side', () => {
     const side = (prices: number, step: number) =>
       Array.from({ length: 30 }, (_, index): Pair => [(prices + step * index).toFixed(1), '1.50'])
     const text = Array.from({ length: 25 }, (_, index) => `${100 - index}.0:1.50:${101 + index}.0:1.50`).join(':')

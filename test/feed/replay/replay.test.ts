@@ -107,7 +107,7 @@ describe('replaying', () => {
     }
   })
 
-  it('begins anywhere with the books of that place, and goes on as if it had played all before', async () => {
+  it('begins anywhere with the books of that place, and continues as if it had played all before', async () => {
     const { line, path } = await recordNoise(77, 400)
     const entries = await readEntries(path)
     const first = entries[0]!.atMilliseconds
@@ -329,7 +329,7 @@ describe('a market of a recording', () => {
     const before = emitted[0]!.length
     await line.passTime(200_000)
     expect([late.length, emitted[0]!.length]).toEqual([1, before])
-    // Nobody names the file any more: it begins anew.
+    // No market names the file any more: it starts from the beginning.
     source.add(joined)
     while (late.length < 3) await line.passTime(1)
     expect(late).toHaveLength(3)

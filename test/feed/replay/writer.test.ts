@@ -141,7 +141,7 @@ describe('the writer', () => {
 
   it('ends with one error when the disk is full, and takes no more', async () => {
     const failures: Error[] = []
-    // The header fits nowhere either: the device has no room for a byte.
+    // The header fits nowhere either: the device is full.
     await expect(openWriter('/dev/full', new VirtualClock(), failures, true)).rejects.toThrow(/ENOSPC/)
     expect(failures).toEqual([])
   })
@@ -183,11 +183,11 @@ describe('the writer', () => {
   })
 })
 
-/** A file on a disk that has room for so many bytes, and then takes a part of a write and refuses the rest. */
-async function openFullDisk(path: string, room: number) {
+/** A file on a disk with `capacity` free bytes, which accepts a part of a write and fails the rest. */
+async function openFullDisk(path: string, capacity: number) {
   await writeRecording(path, [])
   const file = await open(path, 'r+')
-  let left = room
+  let left = capacity
   return {
     write: ((bytes: Buffer, offset: number, length: number, position: number) => {
       if (left === 0) return Promise.reject(new Error('ENOSPC: no space left on device, write'))

@@ -16,7 +16,7 @@ interface Run {
   readonly source: Source
   /** What the source feeds, by symbol. */
   readonly markets: ReadonlyMap<string, SourceMarket>
-  /** What each market's listener was told, by symbol. */
+  /** The events that each market's listener received, by symbol. */
   readonly events: Map<string, MarketEvent[]>
   readonly trades: SimulatedTrade[]
 }
@@ -26,9 +26,9 @@ function simulate(clock: Clock, { assets = ['BTC'], seed = 1, rate = RATE, start
   const trades: SimulatedTrade[] = []
   const markets = assets.map((asset): SourceMarket => {
     const market = marketOf(asset)
-    const told: MarketEvent[] = []
-    events.set(market.symbol, told)
-    return { market, venueSymbol: '', listener: (event) => told.push(event) }
+    const received: MarketEvent[] = []
+    events.set(market.symbol, received)
+    return { market, venueSymbol: '', listener: (event) => received.push(event) }
   })
   const onTrade = (trade: SimulatedTrade) => trades.push(trade)
   const source = createSimulator({ markets, seed, updatesPerSecond: rate, clock, onTrade })
@@ -78,19 +78,19 @@ describe('markets of the simulator that come and go', () => {
     alone.advance(20_000)
     const { source, markets, events } = simulate(clock, { assets: ['BTC', 'SOL'] })
     clock.advance(10_000)
-    const told: MarketEvent[] = []
-    const ether: SourceMarket = { market: marketOf('ETH'), venueSymbol: '', listener: (event) => told.push(event) }
+    const received: MarketEvent[] = []
+    const ether: SourceMarket = { market: marketOf('ETH'), venueSymbol: '', listener: (event) => received.push(event) }
     source.add(ether)
     source.remove(markets.get('SOLUSD')!)
     const gone = events.get('SOLUSD')!.length
     clock.advance(10_000)
     source.remove(ether)
-    const stopped = told.length
+    const stopped = received.length
     clock.advance(10_000)
     expect(bytesOf(events.get('BTCUSD')!, 500)).toBe(bytesOf(expected.get('BTCUSD')!, 500))
-    expect(bytesOf(told, 300)).toBe(bytesOf(expected.get('ETHUSD')!, 300))
+    expect(bytesOf(received, 300)).toBe(bytesOf(expected.get('ETHUSD')!, 300))
     expect(events.get('SOLUSD')).toHaveLength(gone)
-    expect(told).toHaveLength(stopped)
+    expect(received).toHaveLength(stopped)
   })
 
   it('may be added again, and start over', () => {
@@ -252,10 +252,10 @@ describe('rebuild and stop', () => {
   it('calls no listener after stop, not even when stopped from inside one', async () => {
     // Timers come so late that many events are due in the tick in which it is stopped.
     const clock = new UnsteadyClock(1_000)
-    const told: MarketEvent[] = []
+    const received: MarketEvent[] = []
     const listener = (event: MarketEvent) => {
-      told.push(event)
-      if (told.length === 50) void source.stop()
+      received.push(event)
+      if (received.length === 50) void source.stop()
     }
     const source = createSimulator({
       markets: [{ market: marketOf('BTC'), venueSymbol: '', listener }],
@@ -265,7 +265,7 @@ describe('rebuild and stop', () => {
     })
     source.start()
     clock.advance(60_000)
-    expect(told.length).toBe(50)
+    expect(received.length).toBe(50)
 
     const other = simulate(clock)
     clock.advance(1_000)

@@ -11,7 +11,7 @@ function marketOf(baseAsset: string, priceDecimals: number, amountDecimals: numb
   return { symbol: `${baseAsset}USD`, baseAsset, quoteAsset: 'USD', priceDecimals, amountDecimals, depth: 1000 }
 }
 
-/** Trades a market for some simulated seconds; `observe` is told of each step after it happened. */
+/** Trades a market for some simulated seconds; `observe` is called after each step. */
 function trade(
   market: MarketDefinition,
   updatesPerSecond: number,

@@ -14,9 +14,9 @@ import type { ProgramOptions } from './program.ts'
 const SOURCES = ['custody', 'node', 'bank'] as const
 /** Payments that are made at once when none is left to report. */
 const PAYMENTS_TOGETHER = 10
-/** Of nobody. */
+/** An address of no customer. */
 export const UNKNOWN_ADDRESS = `0x${'7'.repeat(40)}`
-/** So that a campaign in which nobody dies ends. */
+/** So that a campaign in which no process dies ends. */
 const PAYMENTS_MAX = 20_000
 /** Reports of one call, and calls at once. */
 const REPORTS_MAX = 4
@@ -27,7 +27,7 @@ const STATEMENTS_MAX = 150
 const CALLS_MAX = 6
 const REQUESTS_MAX = 4
 
-/** A payment that was made once, to an address of the service or to nobody's. */
+/** A payment that was made once, to an address of the service or to one of no customer. */
 interface Payment {
   readonly txHash: string
   readonly txIndex: number
@@ -68,7 +68,7 @@ export interface CampaignOptions {
   /** Processes that work at the same time. */
   readonly workers: number
   readonly kills: number
-  /** At least so many payments. */
+  /** The least number of payments. */
   readonly payments: number
   /** Deposit addresses of the service. */
   readonly addresses: readonly string[]

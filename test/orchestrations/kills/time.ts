@@ -6,7 +6,7 @@ import { sql } from '../../../src/store/sql.ts'
 
 /**
  * Ends every claim and every wait, also of workers that live: to them it is as if they had stood still. Only what a
- * transaction holds at the moment stays. What was begun was begun so many seconds earlier.
+ * transaction holds at the moment stays. What was begun was begun that number of seconds earlier.
  */
 export async function passTime(db: Db, seconds: number): Promise<void> {
   await db.transaction(async (transaction) => {

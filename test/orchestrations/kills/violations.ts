@@ -1,4 +1,4 @@
-/** What must be true of the store, the sources and the executor when nobody is killed any more and nothing is due. */
+/** What must be true of the store, the sources and the executor when no process is killed any more and nothing is due. */
 import { LedgerComparison } from '../../../src/ledger/comparison.ts'
 import type { Db } from '../../../src/store/db.ts'
 import { sql } from '../../../src/store/sql.ts'

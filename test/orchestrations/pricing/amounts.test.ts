@@ -171,7 +171,7 @@ function soldFor(
   return proceeds === 'not enough' ? proceeds : proceeds / 10n ** 18n
 }
 
-/** The most units of 10^-8 that cost no more than so many cents: by halving, not by walking. */
+/** The most units of 10^-8 that cost no more than this number of cents: by halving, not by walking. */
 function boughtFor(
   rows: readonly (readonly [bigint, bigint])[],
   amount: bigint,

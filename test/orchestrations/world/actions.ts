@@ -88,7 +88,7 @@ function placeOf(source: Readonly<Record<string, Readonly<Record<string, string>
   return {}
 }
 
-/** Where a payment to a rule, or to nobody, arrives. */
+/** Where a payment to a rule, or to no customer, arrives. */
 function newPayment(world: World): Payment {
   const { random } = world
   const rule = random.pick(world.rules)
@@ -96,7 +96,7 @@ function newPayment(world: World): Payment {
   const value = amount(random, UNITS_MAX[asset] ?? 1_000, DECIMALS[asset] as number)
   if ('memo_id' in rule.place) {
     const memo = rule.place.memo_id as string
-    const remittance = random.chance(0.9) ? mangled(random, memo) : 'nothing that anyone knows'
+    const remittance = random.chance(0.9) ? mangled(random, memo) : 'a text that no memo has'
     const named = random.chance(0.5) ? { memo_id: memo } : { remittance }
     const key = hex(random, 12)
     const place = { fiat: { network: 'WIRE', bank_reference: key, ...named } }
@@ -299,7 +299,7 @@ const workTogether: Action = async (world) => {
   await Promise.all(world.workers.map((worker) => worker.step()))
 }
 
-/** A worker that stands still until its claims are over and somebody else's: then it must not do anything any more. */
+/** A worker that stands still until its claims have expired and belong to another worker: then it must not do anything. */
 const stall: Action = async (world) => {
   const claim = () =>
     new WorkSearch(createSystemClock()).claim(world.db, { kinds: [CONVERT_KIND], limit: 50, claimSeconds: 60 })
@@ -321,7 +321,7 @@ const stall: Action = async (world) => {
   await returnWork(world.db, taken)
 }
 
-/** Everybody at once, with the same few balances. */
+/** All actions at once, with the same few balances. */
 const crowd: Action = async (world) => {
   await reportMany(world)
   const steps = world.workers.map((worker) => worker.step())

@@ -124,7 +124,7 @@ const passDay: Action = async (world) => {
   await world.advance(DAY_MILLISECONDS)
 }
 
-/** The address of a payment becomes one of the service, before anybody has tried to make it. */
+/** The address of a payment becomes one of the service, before any attempt to pay. */
 const closeLoop: Action = async (world) => {
   const rule = world.random.pick(world.rules.filter(({ place }) => place.network === 'ETHEREUM'))
   if (rule === undefined) return

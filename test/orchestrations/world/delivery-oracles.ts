@@ -1,6 +1,6 @@
 /**
  * What has to hold of payments that leave, checked against what executors really did: nothing is recorded as paid that was not,
- * and no money goes back to a profile but by a refusal, by somebody's word, or before anybody tried to pay.
+ * and no money goes back to a profile but by a refusal, by a report, or before any attempt to pay.
  */
 import type { Db } from '../../../src/store/db.ts'
 import { sql } from '../../../src/store/sql.ts'
@@ -45,8 +45,8 @@ function violationsOf(row: Row, { executor, failed }: World): readonly string[] 
     'is settled with what was really paid': status !== 'SETTLED' || channel !== 'webhook' || reference === paid,
     'is asked for by requests alone': paid === undefined || channel === 'webhook',
     'is refused by the executor alone': fail_code !== 'REFUSED' || (executor.refused.has(id) && paid === undefined),
-    'fails by a word that somebody gave': fail_code !== 'OPERATOR_FAILED' || failed.has(id),
-    'fails for its address before anybody tried': fail_code !== 'OWN_ADDRESS' || (attempt === 0 && is_own),
+    'fails by a report of an operator': fail_code !== 'OPERATOR_FAILED' || failed.has(id),
+    'fails for its address before any attempt': fail_code !== 'OWN_ADDRESS' || (attempt === 0 && is_own),
     'is never sent to an address of the service': !is_own || attempt === 0,
     'fails for a known reason':
       !hasFailed || ['REFUSED', 'OPERATOR_FAILED', 'OWN_ADDRESS'].includes(fail_code ?? 'nothing'),

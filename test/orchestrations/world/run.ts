@@ -19,7 +19,7 @@ const CALM_STEP_MILLISECONDS = 40_000
 const PAYMENT_ROUNDS = 3
 const PAYMENT_STEP_MILLISECONDS = 1_400_000
 
-/** What is wrong after so many actions; empty when nothing is. Ends early at the first violation. */
+/** The violations after a number of actions; empty when there are none. Ends early at the first violation. */
 export async function runWorld(world: World, rounds: number): Promise<readonly string[]> {
   if (world.rules.length === 0) await createFirstRules(world)
   world.useWebhook(world.random.chance(0.5))
@@ -81,7 +81,7 @@ async function differences({ db }: World): Promise<readonly string[]> {
   return comparison.differences.map(({ account, asset }) => `the imbalance of the ledger is zero: ${account} ${asset}`)
 }
 
-/** Payments that a source was told to be COMPLETED, and that are not. */
+/** Payments that were reported to their source as COMPLETED, and are not. */
 async function lost({ db, payments }: World): Promise<readonly string[]> {
   const { rows } = await sql<{ key: string }>`
     select coalesce(tx_hash || ' ' || tx_index, bank_reference) as key from deposits where status = 'COMPLETED'

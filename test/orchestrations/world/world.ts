@@ -34,7 +34,7 @@ import { createSender, createWorker, type Worker } from './worker.ts'
 
 const START_MILLISECONDS = Date.UTC(2026, 5, 1)
 const CONNECTIONS_MAX = 5
-/** Of the second worker, ahead of everybody. */
+/** Of the second worker, ahead of all others. */
 const CLOCK_SKEW_MILLISECONDS = 3_600_000
 
 const FLAGS = {
@@ -84,7 +84,7 @@ export class World {
   readonly lines: readonly string[]
   readonly rules: WorldRule[] = []
   readonly payments: Payment[] = []
-  /** Deliveries that somebody has reported as failed, right or wrong. */
+  /** Deliveries that were reported as failed, rightly or wrongly. */
   readonly failed = new Set<string>()
   /** Claims that executors got, which are of one executor each. */
   readonly claims = new Set<string>()
@@ -212,7 +212,7 @@ export class World {
     await setStoreClock(this.db, this.milliseconds)
   }
 
-  /** Whether deliveries that nobody has tried yet are sent to the executor, or wait for claims. */
+  /** Whether deliveries without an attempt are sent to the executor, or wait for claims. */
   useWebhook(isUsed: boolean): void {
     const { live } = this.node
     live.config = { ...live.config, 'deliveries.webhook_url': isUsed ? this.executor.url : '' }
