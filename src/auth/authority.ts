@@ -30,7 +30,7 @@ export async function readAuthority(db: Db, publicUrl: string, encryptionKey?: E
     await db.transaction<AuthTables, void>((transaction) => createAuthority(transaction, publicUrl, encryptionKey))
     row = await read()
   }
-  if (row === undefined) throw new Error('the authority was created and cannot be read')
+  if (row === undefined) throw new Error('the authority was created but cannot be read')
   if (row.encryption_key_id !== null) requireKey(encryptionKey, row.encryption_key_id)
   // All resources of this service are one audience, with the name of the issuer.
   return { issuer: row.issuer, audience: row.issuer, pepper: readPepper(row.pepper, encryptionKey) }

@@ -1,8 +1,8 @@
 /**
- * What a write to customers, clients, secrets, tokens or keys leaves in its own transaction beside the new state: one
- * audit row, and one numbered row that names the record that changed. Every node is notified after the commit and reads
- * only these records. Versions follow the order of commits without gaps, because the row that counts them stays locked
- * until the end of the transaction; a transaction that needs further locks takes them before it records its change.
+ * Records changes of customers, clients, secrets, tokens and keys, in the transaction of the write: one audit row, and one
+ * numbered row that names the changed record. Every node is notified after the commit and reads only these records. Versions
+ * are in commit order without gaps, because the row that counts them stays locked until the transaction ends; a transaction
+ * that needs further locks must take them before it records its change.
  */
 import { type AuditEntry, writeAudit } from '../store/audit.ts'
 import type { Db, Transaction } from '../store/db.ts'

@@ -1,6 +1,6 @@
 /**
- * OAuth clients and their secrets in the store. Writes run in the caller's transaction, leave an audit row each, and
- * are idempotent by state. A secret is returned once, when it is created; the store has only its hash.
+ * OAuth clients and their secrets in the store. Writes run in the caller's transaction, write one audit row each, and are
+ * idempotent by state. A secret is returned once, when it is created; the store has only its hash.
  */
 import { newId } from '../base/ids.ts'
 import type { Scope } from '../contract/scopes.ts'
@@ -122,7 +122,7 @@ export async function createSecret(
 ): Promise<NewSecret> {
   const { secrets } = await lockClient(transaction, clientId)
   if (secrets.length >= SECRETS_LIVE_MAX) {
-    throw new Problem('invalid_state', `the client has ${SECRETS_LIVE_MAX} live secrets: delete one first`, {
+    throw new Problem('invalid_state', `the client has ${SECRETS_LIVE_MAX} valid secrets; delete one first`, {
       meta: { current: { secrets } },
     })
   }

@@ -1,6 +1,6 @@
 /**
- * Customers in the store. Writes run in the caller's transaction, leave an audit row each, and are idempotent by state:
- * asking for what is there already changes nothing and leaves no row. A name is never given twice.
+ * Customers in the store. Writes run in the caller's transaction, write one audit row each, and are idempotent by state:
+ * requesting the current state changes nothing and writes no row. A name is never used twice.
  */
 import { newId } from '../base/ids.ts'
 import { Problem } from '../http/problem.ts'

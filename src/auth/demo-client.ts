@@ -1,6 +1,6 @@
 /**
- * The clients of the demo. The first: customer and client `demo`, allowed to stream, holding every scope. Its credentials belong to
- * a file that may be lost or stale; then a new secret takes the place of the old ones.
+ * The clients of the demo. The first one is the client `demo` of the customer `demo`, which may stream and has every scope.
+ * Its credentials are in a file; when that is lost or out of date, a new secret replaces the old ones.
  */
 import { type Scope, STREAM_SCOPE } from '../contract/scopes.ts'
 import type { Db, Transaction } from '../store/db.ts'
@@ -25,8 +25,8 @@ const NAME = 'demo'
 const PAGE_CLIENT_NAME = 'demo page'
 
 /**
- * Makes sure that the demo client exists, and that `existing` or new credentials open it. The directory must have been
- * loaded once before; reload it afterwards to use the client.
+ * Ensures that the demo client exists and has valid credentials: `existing`, or new ones. The directory must have been loaded
+ * before; reload it afterwards to use the client.
  */
 export function ensureDemoClient(
   db: Db,
@@ -50,8 +50,8 @@ export function ensureDemoClient(
 }
 
 /**
- * Makes sure that the client of the demo's page exists: a second one of the same customer, which holds the streaming
- * scope alone and has no secret, so that only this service issues its tokens. Resolves to its id.
+ * Ensures that the client of the demo's page exists: a second one of the same customer, which has only the streaming scope
+ * and no secret, so that only this service issues its tokens. Returns its id.
  */
 export function ensureDemoPageClient(db: Db, encryptionKey?: EncryptionKey): Promise<string> {
   return db.transaction<AuthTables, string>(async (transaction) => {

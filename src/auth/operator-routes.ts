@@ -1,7 +1,7 @@
 /**
  * The operator's calls for access: customers, clients, secrets, signing keys, and the audit trail. A write is one
- * transaction with its audit row, and is answered when this node's directory contains it. The operator guard has
- * authenticated the caller.
+ * transaction with its audit row, and is answered when this node's directory contains it. The operator guard runs before
+ * them.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'

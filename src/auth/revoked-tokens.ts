@@ -1,6 +1,6 @@
 /**
  * Revoked tokens in the store: single ones by their ids, and all of a client by an instant. Writes run in the caller's
- * transaction and leave an audit row and a numbered change. The rows are bounded: a client may have a limited number
+ * transaction and write an audit row and a numbered change. The rows are bounded: a client may have a limited number
  * of revoked tokens, and a row is deleted when no node can accept its token any more, by the store's clock alone.
  */
 import { millisecondText } from '../base/clock.ts'
@@ -13,12 +13,12 @@ import type { RevokedToken } from './directory.ts'
 import type { AuthTables } from './tables.ts'
 
 /**
- * Revocations of one client that are kept. Every node holds all of them, about 150 bytes each; a client that needs more
- * has lost its secret, and then its operator revokes all of its tokens at once.
+ * Revocations of one client that are stored, at most. Every node has all of them in memory, about 150 bytes each; a client
+ * that needs more has lost its secret, and the operator should revoke all of its tokens at once.
  */
 const REVOKED_TOKENS_PER_CLIENT_MAX = 10_000
 /**
- * Kept so long after the token has expired and after it was revoked, whichever is later: longer than any token lives.
+ * Time for which a revocation is stored after the token expired or was revoked, whichever is later; longer than any token's lifetime.
  * A node whose clock is up to a day slow still rejects the token, and so does the node that issued it, whatever its clock;
  * the additional hour is for nodes that were disconnected from the store.
  */
@@ -65,8 +65,8 @@ export async function revokeToken(
 }
 
 /**
- * Revokes every token of a client that was issued until now, by the store's clock. Times of issue are whole seconds, so
- * the first that is accepted again is the next one, and a token that is issued before that second carries it already.
+ * Revokes every token of a client that was issued until now, by the store's clock. Times of issue are whole seconds, so the
+ * first one that is accepted again is the next second, and a token that is issued before it gets that time.
  * Revocations of single tokens that this covers are deleted; those of tokens from a node whose clock is fast stay.
  */
 export async function revokeAllTokens(

@@ -1,5 +1,5 @@
 /**
- * Client secrets: made of 256 random bits, kept as SHA-256 keyed with a pepper, compared in constant time. A slow hash
+ * Client secrets: 256 random bits, stored as SHA-256 keyed with a pepper, and compared in constant time. A slow hash
  * would add nothing against guessing 256 bits, and would limit the token endpoint to a dozen grants per second.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'

@@ -1,7 +1,7 @@
 /**
- * The operator's calls about signing keys: list them, rotate now, revoke a compromised one, encrypt stored
- * ones. Each write is one transaction, answered when it is in force on this node. A service that trusts an
- * external issuer has none of them.
+ * The operator's calls for signing keys: list them, rotate now, revoke a compromised one, encrypt the stored ones. Each
+ * write is one transaction, and is answered when it is effective on this node. A service that trusts an external issuer has
+ * none of these calls.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
@@ -42,7 +42,7 @@ export function registerSigningKeyRoutes(app: FastifyInstance, options: SigningK
   )
   app.post('/signing-keys/encrypt', { schema: { body: Nothing } }, () => {
     if (encryptionKey === undefined) {
-      throw new Problem('invalid_state', 'keys.encryption_key is not set: set it on every node first', {
+      throw new Problem('invalid_state', 'keys.encryption_key is not set; set it on every node first', {
         meta: { current: { encryption_key_id: null } },
       })
     }

@@ -1,8 +1,8 @@
 /**
- * Signing keys in the store, one after the other: a successor is published before it signs, and its predecessor
- * verifies until every token it signed has expired. Every change runs in the caller's transaction, holds the authority's
- * row so that no two nodes change keys at once, and leaves an audit row and a notice. It never shows a private part.
- * Where the store is encrypted, the private part of a key is, with the `encryptionKey` that each call is given.
+ * Signing keys in the store. A successor is published before it signs, and its predecessor verifies until every token that
+ * it signed has expired. Every change runs in the caller's transaction, locks the authority's row so that two nodes never
+ * change keys at once, and writes an audit row and a numbered change. It never returns a private part. In an encrypted store
+ * the private parts are encrypted with the `encryptionKey` of each call.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type JsonWebKey } from 'node:crypto'
 import { millisecondText } from '../base/clock.ts'

@@ -177,7 +177,7 @@ function refuseManyParameters(found: Iterable<unknown>): void {
 
 /** Parses with Node's own parser (WHATWG fetch); the server has limited the size. */
 async function multipartForm(contentType: string, body: Buffer): Promise<FormData> {
-  // Every part has its own head, which says that it is form data.
+  // Every part has its own head, which declares it as form data.
   refuseManyParameters(body.toString('latin1').matchAll(/form-data/gi))
   try {
     return await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } }).formData()
@@ -189,7 +189,7 @@ async function multipartForm(contentType: string, body: Buffer): Promise<FormDat
 /** Converts every error to one of the token endpoint; HTTP errors keep their status. */
 function tokenErrorOf(error: unknown, request: FastifyRequest): TokenError {
   if (error instanceof TokenError) return error
-  // Where a check reaches for the store, it has translated what that says.
+  // A check that uses the store has already converted the store's errors.
   const problem = problemOf(error, request, () => undefined)
   if (problem === undefined) return new TokenError('server_error', 'an error on our side')
   const code = problem.status === 429 ? 'temporarily_unavailable' : 'invalid_request'

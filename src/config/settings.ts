@@ -9,7 +9,6 @@ import { AUTH_SETTINGS } from './settings/auth.ts'
 import { CONVERSION_SETTINGS } from './settings/conversion.ts'
 import { DELIVERIES_SETTINGS } from './settings/deliveries.ts'
 import { HTTP_SETTINGS } from './settings/http.ts'
-import { KEYS_SETTINGS } from './settings/keys.ts'
 import { MARKETS_SETTINGS } from './settings/markets.ts'
 import { OPERATOR_SETTINGS } from './settings/operator.ts'
 import { ORCHESTRATION_SETTINGS } from './settings/orchestrations.ts'
@@ -23,7 +22,6 @@ export const SETTINGS = {
   ...HTTP_SETTINGS,
   ...OPERATOR_SETTINGS,
   ...STORE_SETTINGS,
-  ...KEYS_SETTINGS,
   ...MARKETS_SETTINGS,
   ...ASSETS_SETTINGS,
   ...CONVERSION_SETTINGS,

@@ -21,12 +21,12 @@ export interface PoolDocument {
   readonly used: number
 }
 
-/** Errors that one answer reports. */
+/** Errors in one answer, at most. */
 const ERRORS_MAX = 20
 
 /**
- * Adds what the pool does not have yet, in the order given. An address that a customer received other than through
- * the pool is 409: whoever imports it would have it twice.
+ * Adds the addresses that the pool does not contain yet, in the given order. 409 when one is already a deposit address that
+ * did not come from the pool: importing it would allocate it twice.
  */
 export async function importAddresses(
   transaction: Transaction<DepositInstructionTables>,
@@ -36,7 +36,7 @@ export async function importAddresses(
 ): Promise<PoolDocument & { readonly added: number }> {
   refuseInvalid(network, addresses)
   const family = CRYPTO_NETWORKS[network]
-  // Imports wait for each other: two that name the same addresses in different order would block each other.
+  // One import at a time: two that insert the same addresses in different order would deadlock.
   await sql`select pg_advisory_xact_lock(hashtextextended('tidegate address pool', 0))`.execute(transaction)
   const { rows: taken } = await sql<{ id: string; address: string }>`
     select deposit_addresses.id, deposit_addresses.address
@@ -47,7 +47,7 @@ export async function importAddresses(
   `.execute(transaction)
   const [existing] = taken
   if (existing !== undefined) {
-    throw new Problem('already_exists', `addresses: ${existing.address} is a deposit address already`, {
+    throw new Problem('already_exists', `addresses: ${existing.address} is already a deposit address`, {
       meta: { existing },
     })
   }
@@ -62,7 +62,7 @@ export async function importAddresses(
   const pools = await countPools(transaction)
   const pool = pools.find((candidate) => candidate.network === network) as PoolDocument
   if (added > 0) {
-    // From here on the reserve of the pool, and what each customer receives of it, are counted again.
+    // An import starts a new count of the pool's reserve and of the addresses that each customer receives.
     await sql`
       insert into address_pool_imports (family, imports, free_after_import) values (${family}, 1, ${pool.free}::integer)
       on conflict (family) do update
@@ -73,7 +73,7 @@ export async function importAddresses(
   return { ...pool, added }
 }
 
-/** Every pool, also an empty one. */
+/** All pools, including empty ones. */
 export async function countPools(tables: Kysely<DepositInstructionTables>): Promise<readonly PoolDocument[]> {
   const { rows } = await sql<{ family: string; free: number; used: number }>`
     select family,

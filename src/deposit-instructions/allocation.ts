@@ -1,14 +1,14 @@
 /**
- * Where the next address of a family comes from: the pool of imported addresses where it has one, else its key. What is
- * taken is taken in the caller's transaction: with its commit it is given for ever, without it nothing was taken.
+ * Allocates the next address of a family: from its pool of imported addresses, or else from its key. The allocation is part
+ * of the caller's transaction: a commit makes it permanent, a rollback undoes it.
  *
- * The last part of a pool is reserved (the setting `quotas.pool_reserve_percent`), so that no customer empties it for the
- * others. Of a pool that had F free addresses after its last import, floor(F * percent / 100) are the reserve. While no
- * more than the reserve is free, a customer gets an address only when it has received fewer since that import than are
- * free now. So a customer that has received none since the import gets one as long as there is one, and what one
- * customer alone can take leaves the reserve. Which address is given is exact: none is given twice. What is free is
- * counted without waiting for other transactions, so at most as many addresses of the reserve are given too many as
- * other customers are served at the same moment; a customer's own requests are served one after the other.
+ * The last part of a pool is reserved (the setting `quotas.pool_reserve_percent`), so that one customer cannot empty it for
+ * the others. For a pool that had F free addresses after its last import, the reserve is floor(F * percent / 100). While no
+ * more than the reserve is free, a customer gets an address only when it has received fewer since that import than are free
+ * now. So a customer that has received none since the import gets one while any is left, and a single customer can never
+ * take the reserve. No address is allocated twice. Free addresses are counted without waiting for other transactions, so
+ * concurrent requests of n customers can take up to n addresses too many from the reserve; requests of one customer run one
+ * after the other.
  */
 import type { Quotas } from '../accounts/quotas.ts'
 import type { AddressFamily, CryptoNetwork } from '../contract/crypto-networks.ts'
@@ -65,11 +65,11 @@ export async function allocateAddress(
   const headers = { 'retry-after': RETRY_AFTER_SECONDS }
   if (pooled === 'reserved') {
     quotas.countRefusal('pool_reserve_percent')
-    const detail = `the last addresses of ${network} are kept for customers that have received fewer`
+    const detail = `the last addresses of ${network} are reserved for customers that have received fewer`
     throw new Problem('pool_reserved', detail, { headers })
   }
   if (hasPool) throw new Problem('pool_empty', `no address of ${network} is left`, { headers })
-  throw new Problem('address_unavailable', `there is no key for addresses of ${network}`, { headers })
+  throw new Problem('address_unavailable', `no key for addresses of ${network} is configured`, { headers })
 }
 
 /**
@@ -120,7 +120,7 @@ async function takeFromPool(
   return is_reserved ? 'reserved' : 'empty'
 }
 
-/** The counter's row stays locked until the transaction ends, so indexes are given without a gap. */
+/** The row of the counter stays locked until the transaction ends, so indexes have no gaps. */
 async function nextOfKey(
   transaction: Transaction<DepositInstructionTables>,
   { family, firstAddress, addressAt }: KeyMaterial,

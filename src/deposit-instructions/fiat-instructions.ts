@@ -59,7 +59,7 @@ export async function insertFiatInstructions<Tables>(
       .executeTakeFirst()
     if (row !== undefined) return { id: row.id, memoId: row.memo_id }
   }
-  assert(false, 'random memos are taken again and again')
+  assert(false, `one of ${ATTEMPTS_MAX} random memos is free`)
 }
 
 /** The owner of a memo. */
@@ -70,7 +70,7 @@ export interface MemoOwner {
   readonly memoId: string
 }
 
-/** The texts that are memos, in normalised form, with their owners. */
+/** Those of the texts, in normalised form, that are memos, with their owners. */
 export async function memoOwners<Tables>(
   transaction: Transaction<Tables>,
   memos: readonly string[],

@@ -1,5 +1,5 @@
 /**
- * The public operations on deposit addresses: create one, list them. A customer sees its own, whatever it filters by.
+ * The public operations on deposit addresses: create one, list them. No filter can match an address of another customer.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
@@ -67,7 +67,7 @@ const NewDepositAddress = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 200,
-        description: `${NO_CONVERSION}, or an asset that a rule could name as the destination of what the network carries`,
+        description: `${NO_CONVERSION}, or an asset into which an asset of the network can be converted`,
       }),
     ),
     metadata: Type.Optional(Metadata),
@@ -113,7 +113,7 @@ const PARAMETERS = {
   order_by: orderBy(['CREATED_AT'], 'Ordering method'),
 }
 
-/** Declares the routes at the paths of the table of operations. */
+/** Declares the routes, with the paths from the table of operations. */
 export function registerDepositAddressRoutes(app: FastifyInstance, options: DepositAddressRoutesOptions): void {
   const { db, guard, supply } = options
   app.route<{ Querystring: ListQuery<typeof PARAMETERS> }>({
@@ -145,7 +145,7 @@ export function registerDepositAddressRoutes(app: FastifyInstance, options: Depo
   })
 }
 
-/** An address converts only pairs that a rule could convert: an asset of its networks into the target. */
+/** 400 when no asset that can arrive at the address can be converted into the target asset. */
 function refuseConversionTarget(network: CryptoNetwork, target: string | undefined, conversions: Conversions): void {
   if (target === undefined || target === NO_CONVERSION) return
   const pointer = '/conversion_target_asset'
@@ -156,6 +156,6 @@ function refuseConversionTarget(network: CryptoNetwork, target: string | undefin
   const compatible = networksOf(CRYPTO_NETWORKS[network])
   const arriving = assets.filter(({ networks }) => networks.some((carrier) => compatible.includes(carrier)))
   if (arriving.some(({ symbol }) => isConvertible(symbol, target, conversions))) return
-  const detail = `no asset that arrives on ${network} is converted into ${target}: there is no market, and none is at par`
+  const detail = `no asset of ${network} can be converted into ${target}: none has a market with it or is at par with it`
   throw invalidRequest([{ pointer, detail }])
 }

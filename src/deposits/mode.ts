@@ -6,8 +6,6 @@
 import type { Db, Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 
-export type DepositMode = 'real' | 'sandbox'
-
 /** Stores the mode with the first deposit, in the same transaction; later calls change nothing. */
 export async function keepDepositMode<Tables>(transaction: Transaction<Tables>, isSandbox: boolean): Promise<void> {
   await sql`insert into deposit_mode (id, is_sandbox) values (1, ${isSandbox}) on conflict do nothing`.execute(
@@ -15,10 +13,12 @@ export async function keepDepositMode<Tables>(transaction: Transaction<Tables>, 
   )
 }
 
-/** Undefined before the first deposit. */
-export async function readDepositMode(db: Db): Promise<DepositMode | undefined> {
+/** Throws an error that names `rest.sandbox` when its value contradicts the deposits in the store. */
+export async function checkDepositMode(db: Db, isSandbox: boolean): Promise<void> {
   const { rows } = await sql<{ readonly is_sandbox: boolean }>`select is_sandbox from deposit_mode`.execute(db.tables())
   const [row] = rows
-  if (row === undefined) return undefined
-  return row.is_sandbox ? 'sandbox' : 'real'
+  if (row === undefined || row.is_sandbox === isSandbox) return
+  throw new Error(
+    `rest.sandbox must be ${row.is_sandbox}: the store has ${row.is_sandbox ? 'sandbox' : 'real'} deposits`,
+  )
 }

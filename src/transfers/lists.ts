@@ -15,9 +15,9 @@ import {
   type TextPage,
   timeText,
 } from '../store/page-text.ts'
-import { sql } from '../store/sql.ts'
+import { type ColumnType, sql } from '../store/sql.ts'
+import type { TransferDirection, TransferSecondaryStatus, TransferStatus, TransferType } from './model.ts'
 import type { TRANSFER_FILTERS } from './schemas.ts'
-import type { TransferTables } from './tables.ts'
 
 /** The JSON text of one transfer of a customer; undefined when the customer has none with this id. */
 export async function getTransfer(db: Db, customerId: string, id: string): Promise<string | undefined> {
@@ -84,4 +84,34 @@ const TRANSFER_ITEM: ItemText = {
     ['updated_at', timeText('updated_at')],
   ],
   large: { text: ['crypto_tx_hash', 'destination_address', 'memo'], jsonb: ['metadata'] },
+}
+
+interface TransfersTable {
+  id: string
+  customer_id: string
+  profile_id: string
+  account_id: string | null
+  asset: string
+  amount: string
+  fee: string
+  direction: TransferDirection
+  type: TransferType
+  status: TransferStatus
+  secondary_status: TransferSecondaryStatus | null
+  disposition: string | null
+  crypto_network: string | null
+  crypto_tx_hash: string | null
+  crypto_tx_index: number | null
+  confirmations: number | null
+  destination_address: string | null
+  memo: string | null
+  group_id: string
+  metadata: ColumnType<Readonly<Record<string, unknown>>, string, never>
+  created_at: string
+  updated_at: string
+}
+
+/** The table `transfers`, as the query builder sees it; the migration `ledger` defines it. */
+interface TransferTables {
+  transfers: TransfersTable
 }

@@ -41,6 +41,6 @@ describe('a memo', () => {
     const second = await insert('TAKEN', 'TAKEN', 'FREE')
     expect([first.memoId, second.memoId]).toEqual(['TAKEN', 'FREE'])
     expect(second.id).not.toBe(first.id)
-    await expect(insert(...Array<string>(6).fill('TAKEN'))).rejects.toThrow('taken again and again')
+    await expect(insert(...Array<string>(6).fill('TAKEN'))).rejects.toThrow('random memos is free')
   })
 })

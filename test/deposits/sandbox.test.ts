@@ -1,6 +1,6 @@
-/** Deposits for testing: where they arrive, the outcomes that amounts force, and that they stay apart from real ones. */
+/** Sandbox deposits: where they arrive, the outcomes that amounts force, and that they are never mixed with real ones. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { checkSandbox } from '../../src/app/sandbox-check.ts'
+import { checkDepositMode } from '../../src/deposits/mode.ts'
 import { type RestCustomer, RestNode } from '../support/rest.ts'
 import { newAccount, RULES, ruleBody, type TestAccount } from '../support/rules.ts'
 
@@ -45,7 +45,7 @@ describe('a deposit for testing', () => {
     expect((await make(given)).body).toMatchObject({ destination_address: made.address })
   })
 
-  it('of money at a bank arrives at a memo, or at the profile itself', async () => {
+  it('of a fiat asset arrives at a memo, or at the profile itself', async () => {
     const bob = await newAccount(customer, 'bob')
     const source = { fiat: { network: 'WIRE', account_type: 'ABA' } }
     const { rule } = (
@@ -100,7 +100,8 @@ describe('a deposit for testing', () => {
 })
 
 it('marks its store: it is not served without rest.sandbox again', async () => {
-  const { config } = node.live
-  await checkSandbox(config, node.db)
-  await expect(checkSandbox({ ...config, 'rest.sandbox': false }, node.db)).rejects.toThrow('rest.sandbox must be true')
+  await checkDepositMode(node.db, true)
+  await expect(checkDepositMode(node.db, false)).rejects.toThrow(
+    'rest.sandbox must be true: the store has sandbox deposits',
+  )
 })

@@ -165,7 +165,7 @@ describe('a trace', () => {
     expect(texts(orchestrationEntries(again))).toEqual([`${begun}, which repeats x`, 'Orchestration o is complete'])
   })
 
-  it('says where a payment goes, and what became of it', () => {
+  it('names the destination of a payment and its result', () => {
     const delivery: TracedDelivery = {
       id: 'd',
       asset: 'USDG',

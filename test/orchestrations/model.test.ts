@@ -5,7 +5,7 @@ import { beforePrice, feeOf, networksOf } from '../../src/orchestrations/model.t
 const OPEN = { finding: undefined, isOwnAddress: false, isExpired: false }
 
 describe('before a price is asked for', () => {
-  it('nothing stands in the way of an ordinary orchestration', () => {
+  it('an ordinary orchestration is converted', () => {
     expect(beforePrice(OPEN)).toBeUndefined()
   })
 

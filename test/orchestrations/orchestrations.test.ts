@@ -81,7 +81,7 @@ async function idsOf(query: string): Promise<readonly string[]> {
 }
 
 describe('an orchestration that is asked for', () => {
-  it('reserves its amount at once, and shows what became of it', async () => {
+  it('reserves its amount at once, and shows its result', async () => {
     await fund(10_000_000n)
     const made = await start({ metadata: { invoice: '7' } })
     expect(made).toEqual({

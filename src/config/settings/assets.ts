@@ -1,6 +1,12 @@
 /** The settings of assets and the key material of deposit addresses. */
+
+import {
+  extendedKeyFault,
+  extendedKeyWords,
+  type WatchedFamily,
+} from '../../deposit-instructions/derivation/extended-key.ts'
 import { ASSETS_DEFAULT, assets } from '../assets.ts'
-import { accountKey } from '../custody.ts'
+import type { Setting } from '../setting-kinds.ts'
 
 export const ASSETS_SETTINGS = {
   assets: assets({
@@ -20,3 +26,25 @@ export const ASSETS_SETTINGS = {
     'extended public key from which addresses on ETHEREUM, POLYGON_POS, BASE, ARBITRUM_ONE, AVALANCHE and BNB are derived',
   ),
 } as const
+
+/**
+ * A setting that is the extended public key of an account, or empty. A private key is rejected with its own message. No
+ * message quotes the value, because it may be a private key.
+ */
+function accountKey(family: WatchedFamily, meaning: string): Setting<string> {
+  const accepts = extendedKeyWords(family)
+  return {
+    initial: '',
+    meaning,
+    accepts,
+    // It reveals every address of the account.
+    secret: true,
+    structured: false,
+    show: (value) => value,
+    read(raw) {
+      if (raw === '') return { value: '' }
+      const fault = typeof raw === 'string' ? extendedKeyFault(family, raw) : `is not ${accepts}`
+      return fault === undefined ? { value: raw as string } : { problems: [{ path: '', message: fault }] }
+    },
+  }
+}

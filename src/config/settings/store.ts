@@ -1,4 +1,4 @@
-/** The settings of the data folder and the store. */
+/** The settings of the data folder, the store, and the key that encrypts secrets in the store. */
 import { databaseUrl, integer, text } from '../setting-kinds.ts'
 
 export const STORE_SETTINGS = {
@@ -18,5 +18,14 @@ export const STORE_SETTINGS = {
     min: 1,
     max: 1_000,
     meaning: 'connections to PostgreSQL for statements; one more is used to listen',
+  }),
+  'keys.encryption_key': text({
+    initial: '',
+    meaning:
+      'encrypts signing keys and the pepper in the store, equal on every node; empty = generated in ' +
+      'DATA/encryption-key with the embedded store, none with store.url',
+    accepts: '32 bytes in base64 or as 64 hexadecimal digits',
+    pattern: /^(|[0-9a-fA-F]{64}|[A-Za-z0-9+/_-]{43}=?)$/,
+    secret: true,
   }),
 } as const

@@ -1,6 +1,6 @@
 /**
- * Whether text is an address of a network (its format and, where the format has one, its checksum), and which other
- * texts name the same destination. It promises nothing about who holds the key.
+ * Validates the format, and the checksum where the format has one, of an address, and finds the other texts that name the
+ * same destination. It does not verify that any wallet has the key.
  */
 import { type AddressFamily, CRYPTO_NETWORKS, type CryptoNetwork } from '../../contract/crypto-networks.ts'
 import { isBitcoinAddress } from './bitcoin-address.ts'
@@ -12,7 +12,7 @@ import { isStellarAddress, stellarAccount } from './stellar-address.ts'
 interface Format {
   readonly words: string
   fits(text: string): boolean
-  /** The form in which the service gives out an address; undefined for what is none. Absent: addresses have one form. */
+  /** The form in which the service issues the address; undefined for other text. Absent: addresses have one form. */
   canonical?(text: string): string | undefined
 }
 
@@ -44,15 +44,15 @@ const FORMATS: Readonly<Record<AddressFamily, Format>> = {
   stellar: { words: 'G… or M…, with its checksum', fits: isStellarAddress, canonical: stellarAccount },
 }
 
-/** The rule that `address` breaks as an address of the network, in words for an error; undefined when it is one. */
+/** The detail of the error for text that is not an address of the network; undefined when it is one. */
 export function addressFault(network: CryptoNetwork, address: string): string | undefined {
   const { fits, words } = FORMATS[CRYPTO_NETWORKS[network]]
   return fits(address) ? undefined : `is not an address of ${network} (${words})`
 }
 
 /**
- * The texts under which the store may hold the destination that `address` names in a family: as it was sent, and in the
- * form in which addresses are given out. None when it is no address of the family.
+ * The texts under which the store may have the destination `address` of a family: as it was sent, and in the form in which
+ * addresses are issued. Empty when it is not an address of the family.
  */
 export function storedForms(family: AddressFamily, address: string): readonly string[] {
   const { fits, canonical = (text) => (fits(text) ? text : undefined) } = FORMATS[family]
@@ -60,7 +60,7 @@ export function storedForms(family: AddressFamily, address: string): readonly st
   return form === undefined ? [] : [...new Set([address, form])]
 }
 
-/** Segwit addresses may be written in capital letters, as in QR codes; the others tell the cases apart. */
+/** Segwit addresses may be in upper case, as in QR codes; the other formats are case-sensitive. */
 function lowerSegwit(chain: 'bitcoin' | 'litecoin', text: string): string | undefined {
   if (!isBitcoinAddress(chain, text)) return undefined
   return /^(bc|ltc)1/i.test(text) ? text.toLowerCase() : text

@@ -9,7 +9,7 @@ interface Format {
   readonly bech32: string
   readonly pubKeyHash: number
   readonly scriptHash: number
-  /** Of private keys, which nothing here reads. */
+  /** The version byte of private keys, which are never read. */
   readonly wif: number
 }
 
@@ -28,7 +28,7 @@ export function bitcoinAddress(family: BitcoinFamily, publicKeyHash: Uint8Array)
   return Address(format).encode({ type: format.bech32 === '' ? 'pkh' : 'wpkh', hash: Uint8Array.from(publicKeyHash) })
 }
 
-/** Whether payments can go there: a known kind of output, with a right checksum. */
+/** Whether text is an address: a known kind of output with a correct checksum. */
 export function isBitcoinAddress(family: BitcoinFamily, text: string): boolean {
   try {
     Address(FORMATS[family]).decode(text)

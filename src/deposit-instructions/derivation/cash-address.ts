@@ -1,6 +1,6 @@
 /**
- * CashAddr, the addresses of Bitcoin Cash, as its specification has them (`spec/cashaddr.md` of bitcoincashorg): five
- * bits a letter and a 40-bit BCH checksum over prefix and payload. Pure.
+ * CashAddr, the address format of Bitcoin Cash, by its specification (`spec/cashaddr.md` of bitcoincashorg): five bits per
+ * letter and a 40-bit BCH checksum over prefix and payload. Pure.
  */
 
 const PREFIX = 'bitcoincash'
@@ -10,7 +10,7 @@ const CHECKSUM_LETTERS = 8
 const HASH_BYTES = [20, 24, 28, 32, 40, 48, 56, 64]
 const GENERATORS = [0x98f2bc8e61n, 0x79b76d99e2n, 0xf33e5fb3c4n, 0xae2eabe2a8n, 0x1e4f43e470n]
 
-/** What the type bits say: 0 key hash, 1 script hash, 2 and 3 the same for wallets that know tokens. */
+/** The type bits: 0 key hash, 1 script hash, 2 and 3 the same for token-aware wallets. */
 interface CashAddress {
   readonly type: number
   readonly hash: Uint8Array
@@ -26,7 +26,7 @@ export function encodeCashAddress({ type, hash }: CashAddress, prefix = PREFIX):
   return `${prefix}:${[...payload, ...tail].map((value) => LETTERS[value]).join('')}`
 }
 
-/** The address in one case throughout, with its prefix or without; undefined for anything else. */
+/** Reads an address in a single case, with or without its prefix; undefined for any other text. */
 function decodeCashAddress(text: string): CashAddress | undefined {
   const lower = text.toLowerCase()
   if (text !== lower && text !== text.toUpperCase()) return undefined
@@ -42,7 +42,7 @@ function decodeCashAddress(text: string): CashAddress | undefined {
 /** 65 bytes in groups of five bits, and the checksum. */
 const LETTERS_MAX = 104 + CHECKSUM_LETTERS
 
-/** An address that payments go to; key hashes have 20 bytes, script hashes 20 or 32. */
+/** Whether text is an address; key hashes have 20 bytes, script hashes 20 or 32. */
 export function isCashAddress(text: string): boolean {
   const address = decodeCashAddress(text)
   if (address === undefined || address.type > 3) return false
@@ -51,8 +51,8 @@ export function isCashAddress(text: string): boolean {
 }
 
 /**
- * The same destination as addresses are given out: lower case, with the prefix, of the plain kind of its type (token-aware
- * types pay to the same script); undefined for what is no address.
+ * The address in the form in which addresses are issued: lower case, with the prefix, and not token-aware (token-aware types
+ * pay to the same script). Undefined when the text is not an address.
  */
 export function plainCashAddress(text: string): string | undefined {
   const address = isCashAddress(text) ? decodeCashAddress(text) : undefined
@@ -76,7 +76,7 @@ function polymod(values: readonly number[]): bigint {
   return state ^ 1n
 }
 
-/** Bits in groups of another size; undefined when what is left over is not just padding with zeros. */
+/** Regroups bits into groups of another size; undefined when the remaining bits are not zero padding. */
 function regroup(values: readonly number[], from: number, to: number, isPadded: boolean): number[] | undefined {
   const groups: number[] = []
   let bits = 0

@@ -1,6 +1,6 @@
 /**
  * Addresses of Ethereum and of the networks that share its accounts: the last 20 bytes of the Keccak-256 of a public
- * key, written in hexadecimal with the checksum of EIP-55 in the case of the letters.
+ * key in hexadecimal, with the EIP-55 checksum in the case of the letters.
  */
 import { secp256k1Coordinates } from './curves.ts'
 import { keccak256 } from './encodings.ts'
@@ -13,7 +13,7 @@ export function evmAddress(publicKey: Uint8Array): string {
   return withChecksum(Buffer.from(hash).toString('hex'))
 }
 
-/** Letters of one case carry no checksum, and are taken as they are; mixed ones must be right. */
+/** An address with letters of one case has no checksum and is valid; mixed case must match the checksum. */
 export function isEvmAddress(text: string): boolean {
   const digits = HEXADECIMAL.exec(text)?.[1]
   return digits !== undefined && (hasOneCase(digits) || text === withChecksum(digits.toLowerCase()))
@@ -30,7 +30,7 @@ function withChecksum(digits: string): string {
   return `0x${letters.join('')}`
 }
 
-/** The same address with the checksum of EIP-55; undefined for what is no address. */
+/** The address with the EIP-55 checksum; undefined when the text is not an address. */
 export function checksummedEvmAddress(text: string): string | undefined {
   const digits = HEXADECIMAL.exec(text)?.[1]
   if (digits === undefined) return undefined

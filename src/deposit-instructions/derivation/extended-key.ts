@@ -1,22 +1,22 @@
 /**
- * Extended keys of BIP 32: reading what an operator gives, which must be the public key of an account, and the public
- * keys below it. It refuses private keys by what they are, not by how they begin, and no refusal quotes what was given.
+ * Extended keys of BIP 32: validates the extended public key of an account that the operator configures, and derives the
+ * public keys below it. Private keys are recognised by their content, not by their prefix. No error quotes the given text.
  */
 import { HDKey } from '@scure/bip32'
 import { base58CheckBytes } from './encodings.ts'
 
-/** Families whose addresses follow from a public key alone. */
+/** Families whose addresses can be derived from an extended public key. */
 export type WatchedFamily = 'bitcoin' | 'bitcoin_cash' | 'litecoin' | 'dogecoin' | 'evm'
 
 /** The account level of BIP 44: purpose, coin type, account. */
 const ACCOUNT_DEPTH = 3
-/** BIP 44: the chain of addresses that are given to others. */
+/** BIP 44: the chain of receiving addresses. */
 const EXTERNAL_CHAIN = 0
 const SERIALISED_BYTES = 78
-/** Where the key is; a private one begins with a zero byte, which no public one does. */
+/** The offset of the key; a private key begins with a zero byte, a public key never does. */
 const KEY_OFFSET = 45
 
-/** Version bytes of BIP 32 and SLIP-132. Those that ask for another kind of address than we derive are not here. */
+/** Accepted version bytes of BIP 32 and SLIP-132. Those of address types that the service does not derive are left out. */
 const VERSIONS = { xpub: 0x0488b21e, zpub: 0x04b24746, Ltub: 0x019da462, dgub: 0x02facafd } as const
 
 interface AccountForm {
@@ -34,13 +34,13 @@ const FORMS: Readonly<Record<WatchedFamily, AccountForm>> = {
   evm: { prefixes: ['xpub'], purpose: 44, coinType: 60 },
 }
 
-/** What is accepted for a family, in words. */
+/** The description of the accepted keys of a family. */
 export function extendedKeyWords(family: WatchedFamily): string {
   const { prefixes, purpose, coinType } = FORMS[family]
   return `an extended public key (${prefixes.join(', ')}) of an account, m/${purpose}'/${coinType}'/0'`
 }
 
-/** The rule that text breaks as the key of a family; undefined when it can be used. */
+/** Why text cannot be used as the key of a family; undefined when it can. */
 export function extendedKeyFault(family: WatchedFamily, text: string): string | undefined {
   const { prefixes, purpose, coinType } = FORMS[family]
   if (/^[a-z]{1,4}prv/i.test(text)) return PRIVATE
@@ -49,7 +49,7 @@ export function extendedKeyFault(family: WatchedFamily, text: string): string | 
   if (bytes[KEY_OFFSET] === 0) return PRIVATE
   const version = Buffer.from(bytes).readUInt32BE(0)
   if (!prefixes.some((prefix) => VERSIONS[prefix] === version)) {
-    return `begins with ${text.slice(0, 4)}, which stands for other addresses: it must be ${prefixes.join(' or ')}`
+    return `begins with ${text.slice(0, 4)}, the prefix of another address type; it must begin with ${prefixes.join(' or ')}`
   }
   if (bytes[4] !== ACCOUNT_DEPTH) {
     return `has depth ${bytes[4]}: it must be the key of an account (depth ${ACCOUNT_DEPTH}, m/${purpose}'/${coinType}'/0')`
@@ -58,16 +58,16 @@ export function extendedKeyFault(family: WatchedFamily, text: string): string | 
 }
 
 const PRIVATE =
-  'is a private key: it must never be here; give the extended public key, and treat this private key as seen by others'
+  'is a private key, which must never be configured: use the extended public key, and treat this private key as compromised'
 
-/** The public keys (compressed, 33 bytes) of the account's addresses, by index. `text` has no fault. */
+/** The public keys (compressed, 33 bytes) of the account's addresses, by index. `text` must have passed `extendedKeyFault`. */
 export function watchedKeys(text: string): (index: number) => Uint8Array {
   const account = publicKeyOf(text)
   if (account === undefined) throw new Error('this extended key cannot be read')
   return keysBelow(account)
 }
 
-/** The same keys for an account of a test seed. */
+/** The public keys of an account of a test seed, by index. */
 export function seedKeys(family: WatchedFamily, seed: Uint8Array): (index: number) => Uint8Array {
   const { purpose, coinType } = FORMS[family]
   return keysBelow(HDKey.fromMasterSeed(seed).derive(`m/${purpose}'/${coinType}'/0'`))

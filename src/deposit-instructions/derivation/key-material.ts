@@ -1,6 +1,6 @@
 /**
- * Key material as the rest sees it: something that has one address for every index, for ever the same. It comes from an
- * extended public key, so that nothing here could spend what arrives, or from a seed that is for testing only.
+ * Key material: a family's addresses by index, which never change. It comes from an extended public key, with which nothing
+ * can be spent, or from a seed, which is for testing only.
  */
 import { type AddressFamily, CRYPTO_NETWORKS } from '../../contract/crypto-networks.ts'
 import { bitcoinAddress } from './bitcoin-address.ts'
@@ -14,7 +14,7 @@ import { stellarAddress } from './stellar-address.ts'
 
 export interface KeyMaterial {
   readonly family: AddressFamily
-  /** The address at index 0, which tells this material from every other. */
+  /** The address at index 0, which identifies the key material. */
   readonly firstAddress: string
   /** @param index 0 to 2147483647 */
   addressAt(index: number): string
@@ -30,12 +30,12 @@ const ADDRESS_OF_KEY: Readonly<Record<WatchedFamily, (publicKey: Uint8Array) => 
 
 export const WATCHED_FAMILIES = Object.keys(ADDRESS_OF_KEY) as readonly WatchedFamily[]
 
-/** Addresses of an account, from its extended public key, which `extendedKeyFault` has nothing against. */
+/** The addresses of an account. The extended public key must have passed `extendedKeyFault`. */
 export function watchedMaterial(family: WatchedFamily, extendedKey: string): KeyMaterial {
   return materialOf(family, addressesOf(family, watchedKeys(extendedKey)))
 }
 
-/** Addresses of every family. Whoever has the seed can spend what arrives at them: for testing only. */
+/** Addresses of every family from one seed, which can also spend their deposits: for testing only. */
 export function testMaterials(seed: Uint8Array): readonly KeyMaterial[] {
   return [...new Set(Object.values(CRYPTO_NETWORKS))].map((family) => materialOf(family, testAddressesOf(family, seed)))
 }

@@ -1,6 +1,6 @@
 /**
  * Stellar's addresses (SEP-23, "strkey"): a version byte, the key, and a CRC-16 in base32. Accounts begin with G, an
- * account with an id inside (muxed) with M. Secret seeds, which begin with S, are no addresses.
+ * account with an id inside (muxed) with M. Secret seeds, which begin with S, are not addresses.
  */
 import { base32Bytes, base32Text } from './encodings.ts'
 
@@ -28,7 +28,7 @@ export function isStellarAddress(text: string): boolean {
   return body.length - 1 === payloadBytes && Buffer.compare(checksum(body), bytes.subarray(-CHECKSUM_BYTES)) === 0
 }
 
-/** The account that an address pays into: of a muxed one that inside it; undefined for what is no address. */
+/** The account to which an address pays; of a muxed address, the account inside it. Undefined when it is not an address. */
 export function stellarAccount(text: string): string | undefined {
   if (!isStellarAddress(text)) return undefined
   const payload = base32Bytes(text)?.subarray(1, 1 + KEY_BYTES)

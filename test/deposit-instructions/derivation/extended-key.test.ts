@@ -37,7 +37,9 @@ describe.each(WATCHED_FAMILIES)('the key of %s', (family) => {
       const fault = extendedKeyFault(family, accountKey(prefix).open)
       if (ACCEPTED[family].includes(prefix)) expect(fault).toBeUndefined()
       else
-        expect(fault).toMatch(new RegExp(`^begins with ${prefix}, which stands for other addresses: it must be xpub`))
+        expect(fault).toMatch(
+          new RegExp(`^begins with ${prefix}, the prefix of another address type; it must begin with xpub`),
+        )
     },
   )
 

@@ -41,7 +41,7 @@ interface Known {
 export class Executor {
   readonly deliveries = new Map<string, Known>()
   readonly violations: string[] = []
-  /** Called with the name in the address before a request is answered; false: whoever asked is gone. */
+  /** Called with the name in the address before a request is answered; false: the process that sent it is gone. */
   onRequest: (worker: string) => boolean = () => true
   readonly #random: Random
   readonly #server: Server

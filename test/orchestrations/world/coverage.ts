@@ -2,7 +2,7 @@
 import { sql } from '../../../src/store/sql.ts'
 import type { World } from './world.ts'
 
-/** Numbers of records by what became of them. */
+/** Numbers of records by their results. */
 export async function coverage({ db }: World): Promise<Readonly<Record<string, number>>> {
   const { rows } = await sql<{ what: string; count: number }>`
     select 'deposit ' || coalesce(secondary_status, disposition, status) as what, count(*)::int from deposits group by 1
