@@ -4,9 +4,10 @@
  * claim is rolled forward as a worker's is: what was claimed is not due any more.
  */
 import { createSystemClock } from '../src/base/clock.ts'
-import { WorkSearch } from '../src/orchestrations/queue.ts'
+import { claimWork } from '../src/orchestrations/queue.ts'
 import { CONVERT_KIND } from '../src/orchestrations/start.ts'
 import type { Db } from '../src/store/db.ts'
+import { ALL_DUE, DueSearch } from '../src/store/due-search.ts'
 import { sql } from '../src/store/sql.ts'
 import { withClient } from '../test/support/postgres.ts'
 import type { BenchResult } from './result.ts'
@@ -25,7 +26,7 @@ const CLAIMS_BESIDE = 30
 const REQUEST = { kinds: [CONVERT_KIND], limit: LIMIT, claimSeconds: 60 }
 
 /** A claim of a worker that has just started, which searches all due work. */
-const claimAllDue = (db: Db) => new WorkSearch(createSystemClock()).claim(db, REQUEST)
+const claimAllDue = (db: Db) => claimWork(db, REQUEST, ALL_DUE)
 
 /** @param sizes numbers of finished orchestrations, ascending */
 export async function measureClaims(db: Db, sizes: readonly number[]): Promise<BenchResult[]> {
@@ -63,7 +64,7 @@ export async function measureClaimsBesideOldTransaction(
   address: string,
   finished: number,
 ): Promise<BenchResult[]> {
-  const search = new WorkSearch(createSystemClock())
+  const search = new DueSearch(createSystemClock())
   return await withClient(address, async (old) => {
     await old.query('begin isolation level repeatable read')
     await old.query('select 1')
@@ -73,7 +74,7 @@ export async function measureClaimsBesideOldTransaction(
       await fill(db, LIMIT, true, 0)
       const before = await timed(() => claimAllDue(db))
       await fill(db, LIMIT, true, 0)
-      const after = await timed(() => search.claim(db, REQUEST))
+      const after = await timed(() => search.claim((isRecent) => claimWork(db, REQUEST, isRecent)))
       // The first claim of a worker includes everything that is due.
       if (claim === 0) continue
       runs.everything.push(before)

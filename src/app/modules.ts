@@ -134,7 +134,13 @@ export function operatorModules(options: OperatorModulesOptions): readonly Modul
     (app) => registerPricingOperatorRoutes(app, { db, deskLimits: () => deskLimitsOf(current.config) }),
     (app) =>
       registerControlOperatorRoutes(app, { db, conversions: () => conversionsOf(current.config), wake: wakeAll }),
-    (app) => registerDeliveryOperatorRoutes(app, { db, owners: DELIVERY_OWNERS, hasWebhook, metrics: deliveryMetrics }),
+    (app) =>
+      registerDeliveryOperatorRoutes(app, {
+        ...options,
+        owners: DELIVERY_OWNERS,
+        hasWebhook,
+        metrics: deliveryMetrics,
+      }),
   ]
 }
 

@@ -8,7 +8,7 @@ import { readGates } from '../controls/gates.ts'
 import { areOwnAddresses } from '../deposit-instructions/address-owner.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Transaction } from '../store/db.ts'
-import { sql } from '../store/sql.ts'
+import { type RawBuilder, sql } from '../store/sql.ts'
 import { type DeliveryChannel, type DeliveryWait, networkOf } from './model.ts'
 import { type DeliveryOwners, ownerOf } from './owner.ts'
 import { block, failAll, giveUp } from './results.ts'
@@ -28,9 +28,19 @@ export interface HandOut {
   readonly executor: string
   readonly limit: number
   readonly leaseSeconds: number
+  /** The condition of a search (see `store/due-search`). */
+  readonly isRecent: RawBuilder<boolean>
+}
+
+/** A delivery that was handed out. */
+export interface HandedOut {
+  readonly id: string
+  /** When it was due, by the store's clock. */
+  readonly dueAt: string
 }
 
 interface DueRow extends DeliveryRow {
+  readonly due_at: string
   readonly is_overdue: boolean
 }
 
@@ -41,13 +51,13 @@ type Verdict =
   | { readonly kind: 'own-address' }
   | { readonly kind: 'overdue' }
 
-/** Returns the ids of the deliveries that it has CLAIMED, in the order in which they became due. */
+/** Returns the deliveries that it has CLAIMED, in the order in which they became due. */
 export async function handOut<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
   request: HandOut,
-): Promise<readonly string[]> {
-  const claimed: string[] = []
+): Promise<readonly HandedOut[]> {
+  const claimed: HandedOut[] = []
   for (let round = 0; round < ROUNDS_MAX && claimed.length < request.limit; round++) {
     const due = await lockDue(transaction, request, request.limit - claimed.length)
     if (due.length === 0) break
@@ -55,7 +65,7 @@ export async function handOut<Tables>(
     const those = (kind: Verdict['kind']) => due.filter((_, index) => verdicts[index]?.kind === kind)
     const handedOut = those('handed-out')
     await claim(transaction, owners, handedOut, request)
-    claimed.push(...handedOut.map(({ id }) => id))
+    claimed.push(...handedOut.map(({ id, due_at: dueAt }) => ({ id, dueAt })))
     for (const [index, row] of due.entries()) {
       const verdict = verdicts[index] as Verdict
       if (verdict.kind === 'blocked') await block(transaction, owners, row, verdict, BLOCKED_SECONDS)
@@ -75,7 +85,7 @@ export async function giveUpOverdue<Tables>(
 ): Promise<void> {
   const { rows } = await sql<DeliveryRow>`
     select ${rowColumns} from deliveries
-    where next_attempt_at <= clock_timestamp() and ${isKnown} and channel = 'webhook' and ${isOverdue}
+    where next_attempt_at <= statement_timestamp() and ${isKnown} and channel = 'webhook' and ${isOverdue}
     order by next_attempt_at, id limit ${limit} for update skip locked
   `.execute(transaction)
   for (const row of rows) await giveUp(transaction, owners, row, 'deliveries.webhook_url is empty')
@@ -86,13 +96,16 @@ const isOverdue = sql<boolean>`first_attempt_at <= clock_timestamp() - ${RETRY_H
 
 async function lockDue<Tables>(
   transaction: Transaction<Tables>,
-  { channel, defaultChannel }: HandOut,
+  { channel, defaultChannel, isRecent }: HandOut,
   limit: number,
 ): Promise<readonly DueRow[]> {
+  // Not clock_timestamp(), which is volatile and cannot bound a scan of the index.
   const { rows } = await sql<DueRow>`
-    select ${rowColumns}, channel is not distinct from 'webhook' and coalesce(${isOverdue}, false) as is_overdue
+    select ${rowColumns}, next_attempt_at as due_at,
+      channel is not distinct from 'webhook' and coalesce(${isOverdue}, false) as is_overdue
     from deliveries
-    where next_attempt_at <= clock_timestamp() and ${isKnown} and coalesce(channel, ${defaultChannel}) = ${channel}
+    where next_attempt_at <= statement_timestamp() and ${isRecent} and ${isKnown}
+      and coalesce(channel, ${defaultChannel}) = ${channel}
     order by next_attempt_at, id limit ${limit} for update skip locked
   `.execute(transaction)
   return rows

@@ -2,9 +2,11 @@
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { ACTOR, idOf } from '../auth/operator-calls.ts'
+import type { Clock } from '../base/clock.ts'
 import { PageAnswer, pageDocument, readPageQuery } from '../http/page-query.ts'
 import { RawJson, WRITES_RAW_JSON } from '../http/raw-json.ts'
 import { type Db, StatementFailed, type Transaction } from '../store/db.ts'
+import { DueSearch } from '../store/due-search.ts'
 import { transactionWithRetries } from '../store/retry.ts'
 import type { DeliveryMetrics } from './metrics.ts'
 import type { DeliveryOwners } from './owner.ts'
@@ -15,6 +17,7 @@ import type { DeliveryTables } from './tables.ts'
 
 export interface DeliveryOperatorRoutesOptions {
   readonly db: Db
+  readonly clock: Clock
   readonly owners: DeliveryOwners
   /** Whether deliveries are sent to `deliveries.webhook_url`; then only deliveries that were claimed before can be claimed. */
   readonly hasWebhook: () => boolean
@@ -31,6 +34,7 @@ const answer = { 200: Type.Unknown() }
 /** Declares the routes, relative to the prefix of `app`. */
 export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: DeliveryOperatorRoutesOptions): void {
   const { db, owners } = options
+  const search = new DueSearch(options.clock)
   const write = <Result>(work: (transaction: Transaction<DeliveryTables>) => Promise<Result>) =>
     transactionWithRetries(db, work)
   app.get<{ Querystring: Static<typeof DeliveriesQuery> }>(
@@ -46,8 +50,10 @@ export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: De
     { ...WRITES_RAW_JSON, schema: { body: ClaimBody, response: { 200: Claimed } } },
     async ({ body }) => {
       const hasWebhook = options.hasWebhook()
-      const texts = await write((transaction) => claimDeliveries(transaction, owners, ACTOR, body, hasWebhook))
-      return { items: texts.map((text) => new RawJson(text)) }
+      const claimed = await search.claim((isRecent) =>
+        write((transaction) => claimDeliveries(transaction, owners, ACTOR, body, hasWebhook, isRecent)),
+      )
+      return { items: claimed.map(({ text }) => new RawJson(text)) }
     },
   )
   app.post<ById & { Body: Static<typeof SettleBody> }>(

@@ -7,7 +7,7 @@ import { Problem } from '../http/problem.ts'
 import { parseAmount } from '../ledger/amounts.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Transaction } from '../store/db.ts'
-import { sql } from '../store/sql.ts'
+import { type RawBuilder, sql } from '../store/sql.ts'
 import { handOut } from './hand-out.ts'
 import { stepAfter } from './model.ts'
 import type { DeliveryOwners } from './owner.ts'
@@ -37,19 +37,32 @@ export interface FailRequest {
 /** The effect of a reported settlement. */
 export type Settled = 'settled' | 'settled-late' | 'unchanged'
 
-/** Claims due deliveries, and returns their JSON texts. */
+interface ClaimedText {
+  readonly text: string
+  /** When it was due, by the store's clock. */
+  readonly dueAt: string
+}
+
+/**
+ * Claims due deliveries, and returns their JSON texts.
+ * @param isRecent the condition of a search (see `store/due-search`)
+ */
 export async function claimDeliveries<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
   actor: string,
   { executor, limit, lease_seconds: leaseSeconds }: ClaimRequest,
   hasWebhook: boolean,
-): Promise<readonly string[]> {
+  isRecent: RawBuilder<boolean>,
+): Promise<readonly ClaimedText[]> {
   const defaultChannel = hasWebhook ? 'webhook' : 'manual'
-  const ids = await handOut(transaction, owners, { channel: 'manual', defaultChannel, executor, limit, leaseSeconds })
-  if (ids.length === 0) return []
+  const request = { channel: 'manual', defaultChannel, executor, limit, leaseSeconds, isRecent } as const
+  const handedOut = await handOut(transaction, owners, request)
+  if (handedOut.length === 0) return []
+  const ids = handedOut.map(({ id }) => id)
   await writeAudit(transaction, { actor, action: 'delivery.claim', subject: executor, detail: { ids } })
-  return await deliveryTexts(transaction, ids)
+  const texts = await deliveryTexts(transaction, ids)
+  return handedOut.map(({ dueAt }, index) => ({ dueAt, text: texts[index] as string }))
 }
 
 export async function reportSettled<Tables>(

@@ -8,9 +8,11 @@ import type { Log } from '../base/log.ts'
 import { formatAmount } from '../ledger/amounts.ts'
 import { readDecimals } from '../ledger/assets.ts'
 import type { Db, Transaction } from '../store/db.ts'
+import { DueSearch } from '../store/due-search.ts'
 import { transactionWithRetries } from '../store/retry.ts'
+import type { RawBuilder } from '../store/sql.ts'
 import { DELIVERIES_CHANNEL } from './create.ts'
-import { handOut } from './hand-out.ts'
+import { type HandedOut, handOut } from './hand-out.ts'
 import type { DeliveryDestination } from './model.ts'
 import type { DeliveryOwners } from './owner.ts'
 import { failAll, settle } from './results.ts'
@@ -43,6 +45,7 @@ const POLL_MILLISECONDS = 1_000
 
 export class SandboxExecutor {
   readonly #options: SandboxExecutorOptions
+  readonly #search: DueSearch
   #unlisten: (() => Promise<void>) | undefined
   #timer: Timer | undefined
   #working: Promise<void> | undefined
@@ -51,6 +54,7 @@ export class SandboxExecutor {
 
   constructor(options: SandboxExecutorOptions) {
     this.#options = options
+    this.#search = new DueSearch(options.clock)
   }
 
   async start(): Promise<void> {
@@ -80,25 +84,37 @@ export class SandboxExecutor {
   async #work(): Promise<void> {
     this.#isWoken = false
     try {
-      while (!this.#stopped && (await transactionWithRetries(this.#options.db, (tx) => this.#execute(tx))) > 0);
+      while (!this.#stopped && (await this.#executeDue()) > 0);
     } catch (error) {
       this.#options.log.warn({ err: error }, 'deliveries of the sandbox failed and are tried again')
     }
   }
 
-  /** Claims and executes due deliveries; returns their number. */
-  async #execute<Tables>(transaction: Transaction<Tables>): Promise<number> {
+  /** Returns the number of executed deliveries. */
+  async #executeDue(): Promise<number> {
+    const executed = await this.#search.claim((isRecent) =>
+      transactionWithRetries(this.#options.db, (transaction) => this.#execute(transaction, isRecent)),
+    )
+    return executed.length
+  }
+
+  /** Claims and executes due deliveries, and returns them. */
+  async #execute<Tables>(
+    transaction: Transaction<Tables>,
+    isRecent: RawBuilder<boolean>,
+  ): Promise<readonly HandedOut[]> {
     const { owners } = this.#options
-    const ids = await handOut(transaction, owners, {
+    const handedOut = await handOut(transaction, owners, {
       channel: 'manual',
       defaultChannel: 'manual',
       executor: EXECUTOR,
       limit: CLAIMS_MAX,
       leaseSeconds: CLAIM_SECONDS,
+      isRecent,
     })
-    if (ids.length === 0) return 0
+    if (handedOut.length === 0) return []
     const decimals = await readDecimals(transaction)
-    for (const id of ids) {
+    for (const { id } of handedOut) {
       const row = await lockDelivery(transaction, id)
       const outcome = outcomeOf(row, formatAmount(BigInt(row.amount), decimals.get(row.asset) ?? 0))
       if (outcome === 'settled') await settle(transaction, owners, row, { reference: `sandbox ${id}` })
@@ -106,7 +122,7 @@ export class SandboxExecutor {
         await failAll(transaction, owners, [row], { code: 'REFUSED', detail: 'refused by the sandbox' })
       }
     }
-    return ids.length
+    return handedOut
   }
 }
 

@@ -10,6 +10,7 @@ import type { Log } from '../base/log.ts'
 import { LogLimit } from '../base/log-limit.ts'
 import type { Counter } from '../base/metrics.ts'
 import { type Db, StatementFailed, StoreUnavailable, type Transaction } from '../store/db.ts'
+import { DueSearch } from '../store/due-search.ts'
 import { transactionWithRetries } from '../store/retry.ts'
 import { DELIVERIES_CHANNEL } from './create.ts'
 import { giveUpOverdue } from './hand-out.ts'
@@ -54,6 +55,7 @@ const REPEAT_JITTER: Jitter = [0.5, 1.5]
 export class WebhookSender {
   readonly #options: WebhookSenderOptions
   readonly #logLimit: LogLimit
+  readonly #search: DueSearch
   readonly #sending = new Set<Promise<void>>()
   #unlisten: (() => Promise<void>) | undefined
   #timer: Timer | undefined
@@ -65,6 +67,7 @@ export class WebhookSender {
   constructor(options: WebhookSenderOptions) {
     this.#options = options
     this.#logLimit = new LogLimit(options.clock)
+    this.#search = new DueSearch(options.clock)
   }
 
   /** Starts listening and polling; the first search is at once. */
@@ -118,7 +121,9 @@ export class WebhookSender {
       for (;;) {
         const free = PARALLEL_MAX - this.#sending.size
         if (free === 0 || this.#stopped || !db.available) return
-        const due = await this.#write((transaction) => takeDue(transaction, owners, free))
+        const due = await this.#search.claim((isRecent) =>
+          this.#write((transaction) => takeDue(transaction, owners, free, isRecent)),
+        )
         for (const request of due) this.#begin(request)
         if (due.length < free) return
       }

@@ -6,8 +6,8 @@ import { amountText } from '../ledger/amount-text.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Transaction } from '../store/db.ts'
 import { jsonbText, objectText, plainText, quotedText, timeText } from '../store/page-text.ts'
-import { sql } from '../store/sql.ts'
-import { handOut } from './hand-out.ts'
+import { type RawBuilder, sql } from '../store/sql.ts'
+import { type HandedOut, handOut } from './hand-out.ts'
 import type { DeliveryOwners } from './owner.ts'
 import { accept, endAttempts, failAll, settle } from './results.ts'
 import { type DeliveryRow, lockDelivery } from './store.ts'
@@ -16,8 +16,7 @@ import type { WebhookOutcome } from './webhook-answer.ts'
 /** Longer than a request takes: a sender that has recorded no outcome by then has stopped. */
 const LEASE_SECONDS = 60
 
-export interface DueRequest {
-  readonly id: string
+export interface DueRequest extends HandedOut {
   readonly attempt: number
   /** The same bytes in every attempt. */
   readonly body: string
@@ -52,17 +51,20 @@ export async function takeDue<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
   limit: number,
+  isRecent: RawBuilder<boolean>,
 ): Promise<readonly DueRequest[]> {
   const channel = 'webhook'
-  const request = { channel, defaultChannel: channel, executor: channel, limit, leaseSeconds: LEASE_SECONDS } as const
-  const ids = await handOut(transaction, owners, request)
-  if (ids.length === 0) return []
-  const { rows } = await sql<DueRequest>`
+  const common = { limit, leaseSeconds: LEASE_SECONDS, isRecent }
+  const request = { ...common, channel, defaultChannel: channel, executor: channel } as const
+  const handedOut = await handOut(transaction, owners, request)
+  if (handedOut.length === 0) return []
+  const { rows } = await sql<Omit<DueRequest, 'dueAt'>>`
     update deliveries as record set request_body = coalesce(request_body, ${PAYLOAD})
-    where id = any(${[...ids]}::uuid[])
+    where id = any(${handedOut.map(({ id }) => id)}::uuid[])
     returning id, attempt, request_body as body
   `.execute(transaction)
-  return rows
+  const dueAtOf = new Map(handedOut.map(({ id, dueAt }) => [id, dueAt]))
+  return rows.map((row) => ({ ...row, dueAt: dueAtOf.get(row.id) as string }))
 }
 
 /** @param repeatSeconds the time after which a request with an unknown outcome is retried */

@@ -3,10 +3,8 @@
  * finished ones never slow a claim. A claim increments the row's `attempt`, which is the fencing token of its work: a
  * worker that finds another number has lost the claim and changes nothing. Times are of the store's clock.
  */
-
-import type { Clock } from '../base/clock.ts'
 import type { Db, Transaction } from '../store/db.ts'
-import { sql } from '../store/sql.ts'
+import { type RawBuilder, sql } from '../store/sql.ts'
 
 /** A piece of work that belongs to one worker until the claim ends. */
 export interface Claim {
@@ -22,8 +20,6 @@ interface ClaimRequest {
   readonly kinds: readonly string[]
   readonly limit: number
   readonly claimSeconds: number
-  /** Only work that was due at this time, less OVERLAP_SECONDS, or later is searched; absent: all due work. */
-  readonly dueSince?: string
 }
 
 /** The claim has ended: another worker has claimed its work, or the work is done. */
@@ -36,20 +32,15 @@ const RETRY_SECONDS_MIN = 1
 const RETRY_SECONDS_MAX = 30
 
 /**
- * Longer than a transaction that makes work due: its work becomes visible when it commits, possibly after work with a later
- * time.
- */
-const OVERLAP_SECONDS = 5
-
-/**
  * Claims due work, the longest overdue first, at most `limit`. Work of other kinds is left to newer versions of the
  * program. Rows that another worker has locked are skipped.
+ * @param isRecent the condition of a search (see `store/due-search`)
  */
-async function claimWork(db: Db, { kinds, limit, claimSeconds, dueSince }: ClaimRequest): Promise<readonly Claim[]> {
-  const isRecent =
-    dueSince === undefined
-      ? sql`true`
-      : sql`next_attempt_at >= ${dueSince}::timestamptz - ${OVERLAP_SECONDS} * interval '1 second'`
+export async function claimWork(
+  db: Db,
+  { kinds, limit, claimSeconds }: ClaimRequest,
+  isRecent: RawBuilder<boolean>,
+): Promise<readonly Claim[]> {
   // Not clock_timestamp(), which is volatile and cannot bound a scan of the index.
   const { rows } = await sql<Claim>`
     with due as (
@@ -138,36 +129,4 @@ export function listed(claims: readonly Claim[]) {
 
 function refuseLost(claims: readonly Claim[], affected: bigint | undefined): void {
   if (affected !== BigInt(claims.length)) throw new ClaimLost('a claim ended before its work was finished')
-}
-
-/** The time between two searches of all due work. */
-const FULL_SEARCH_MILLISECONDS = 10_000
-
-/**
- * The claims of one worker, with a bounded search. While an old transaction is open, PostgreSQL cannot remove the rows of
- * finished work, and a search of all due work reads every one of them. So a claim searches from a little before the
- * earliest work of the last claim. Every ten seconds a claim searches all due work: it finds work that is due earlier
- * because its claim ended or because clocks differ.
- */
-export class WorkSearch {
-  readonly #clock: Clock
-  #dueSince: string | undefined
-  #fullSearchMilliseconds = Number.NEGATIVE_INFINITY
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
-  async claim(db: Db, request: Omit<ClaimRequest, 'dueSince'>): Promise<readonly Claim[]> {
-    const now = this.#clock.monotonicMilliseconds()
-    const isFull = now - this.#fullSearchMilliseconds >= FULL_SEARCH_MILLISECONDS
-    // Set before the search, so that one that fails because it takes too long is not repeated at once.
-    if (isFull) this.#fullSearchMilliseconds = now
-    const dueSince = isFull ? undefined : this.#dueSince
-    const claims = await claimWork(db, dueSince === undefined ? request : { ...request, dueSince })
-    const [first, ...others] = claims.map(({ dueAt }) => dueAt)
-    const isEarlier = (left: string, right: string) => Date.parse(left) < Date.parse(right)
-    if (first !== undefined) this.#dueSince = others.reduce((least, at) => (isEarlier(at, least) ? at : least), first)
-    return claims
-  }
 }

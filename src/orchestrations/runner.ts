@@ -11,9 +11,10 @@ import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { LogLimit } from '../base/log-limit.ts'
 import { type Db, StoreUnavailable } from '../store/db.ts'
+import { DueSearch } from '../store/due-search.ts'
 import { transactionWithRetries } from '../store/retry.ts'
 import { type Converter, convertBatch } from './convert.ts'
-import { type Claim, ClaimLost, putOffFailedWork, returnWork, WorkSearch } from './queue.ts'
+import { type Claim, ClaimLost, claimWork, putOffFailedWork, returnWork } from './queue.ts'
 import { CONVERT_KIND, WORK_CHANNEL } from './start.ts'
 
 export interface RunnerOptions extends Converter {
@@ -32,7 +33,7 @@ const POLL_MILLISECONDS = 1_000
 export class OrchestrationRunner {
   readonly #options: RunnerOptions
   readonly #logLimit: LogLimit
-  readonly #search: WorkSearch
+  readonly #search: DueSearch
   /** Claims whose transaction failed because the store was unavailable; they are scheduled again before the next claim. */
   #unfinished: Claim[] = []
   #unlisten: (() => Promise<void>) | undefined
@@ -46,7 +47,7 @@ export class OrchestrationRunner {
   constructor(options: RunnerOptions) {
     this.#options = options
     this.#logLimit = new LogLimit(options.clock)
-    this.#search = new WorkSearch(options.clock)
+    this.#search = new DueSearch(options.clock)
   }
 
   /** To be called once, when the store has its schema. */
@@ -80,7 +81,8 @@ export class OrchestrationRunner {
     const limit = db.engine === 'embedded' ? EMBEDDED_CLAIMS_MAX : CLAIMS_MAX
     await putOffFailedWork(db, this.#unfinished)
     this.#unfinished = []
-    const claims = await this.#search.claim(db, { kinds: [CONVERT_KIND], limit, claimSeconds: CLAIM_SECONDS })
+    const request = { kinds: [CONVERT_KIND], limit, claimSeconds: CLAIM_SECONDS }
+    const claims = await this.#search.claim((isRecent) => claimWork(db, request, isRecent))
     const batches = batchesOf(claims)
     for (const [index, batch] of batches.entries()) {
       if (this.#stopped) {

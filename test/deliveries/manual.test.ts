@@ -13,6 +13,7 @@ import {
 } from '../../src/deliveries/reports.ts'
 import { deliveryDocument, listDeliveries } from '../../src/deliveries/store.ts'
 import type { Db } from '../../src/store/db.ts'
+import { ALL_DUE } from '../../src/store/due-search.ts'
 import { transactionWithRetries } from '../../src/store/retry.ts'
 import { sql } from '../../src/store/sql.ts'
 import { captureLog } from '../support/captured-log.ts'
@@ -49,10 +50,10 @@ beforeEach(async () => {
 
 async function claim(changes: Partial<ClaimRequest> = {}, hasWebhook = false) {
   const request = { executor: 'treasury', limit: 100, lease_seconds: 60, ...changes }
-  const texts = await transactionWithRetries(db, (transaction) =>
-    claimDeliveries(transaction, owners, 'operator', request, hasWebhook),
+  const claimed = await transactionWithRetries(db, (transaction) =>
+    claimDeliveries(transaction, owners, 'operator', request, hasWebhook, ALL_DUE),
   )
-  return texts.map((text) => JSON.parse(text))
+  return claimed.map(({ text }) => JSON.parse(text))
 }
 
 function settle(id: string, request: SettleRequest) {

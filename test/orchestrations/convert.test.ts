@@ -1,14 +1,14 @@
 /** The step `convert`: what it makes of the ledger, the statement, the orchestration and its work. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createSystemClock } from '../../src/base/clock.ts'
 import { newId } from '../../src/base/ids.ts'
 import type { Delivery } from '../../src/deliveries/model.ts'
 import { convertBatch } from '../../src/orchestrations/convert.ts'
 import { ORCHESTRATION_DELIVERIES } from '../../src/orchestrations/delivery-results.ts'
-import { type Claim, ClaimLost, WorkSearch } from '../../src/orchestrations/queue.ts'
+import { type Claim, ClaimLost, claimWork } from '../../src/orchestrations/queue.ts'
 import type { NewOrchestration } from '../../src/orchestrations/start.ts'
 import type { Db, Transaction } from '../../src/store/db.ts'
+import { ALL_DUE } from '../../src/store/due-search.ts'
 import { sql } from '../../src/store/sql.ts'
 import { captureLog } from '../support/captured-log.ts'
 import { addAssets, addOwner, balanceOf, type Owner } from '../support/ledger.ts'
@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => db?.close())
 
 async function claim(): Promise<readonly Claim[]> {
-  return await new WorkSearch(createSystemClock()).claim(db, { kinds: ['convert'], limit: 50, claimSeconds: 60 })
+  return await claimWork(db, { kinds: ['convert'], limit: 50, claimSeconds: 60 }, ALL_DUE)
 }
 
 /** One new orchestration of a new owner after one attempt; all others have been finished before. */

@@ -5,14 +5,14 @@
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { DELIVERY_OWNERS } from '../../src/app/delivery-owners.ts'
-import { createSystemClock } from '../../src/base/clock.ts'
 import { newId } from '../../src/base/ids.ts'
 import { reportFailed } from '../../src/deliveries/reports.ts'
 import { lockBalances } from '../../src/ledger/ledger.ts'
 import { convertBatch } from '../../src/orchestrations/convert.ts'
 import { releaseOrchestration } from '../../src/orchestrations/operator-actions.ts'
-import { WorkSearch } from '../../src/orchestrations/queue.ts'
+import { claimWork } from '../../src/orchestrations/queue.ts'
 import type { Db, Transaction } from '../../src/store/db.ts'
+import { ALL_DUE } from '../../src/store/due-search.ts'
 import { sql } from '../../src/store/sql.ts'
 import { captureLog } from '../support/captured-log.ts'
 import { addDeliveries, PAYEE } from '../support/deliveries.ts'
@@ -69,11 +69,15 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at one 
   it('an executor claims what the operator releases', async () => {
     const destination = { crypto: { address: PAYEE, network: 'ETHEREUM' } } as const
     const [id = ''] = await startAll(db, [newOrchestration(owner, { destination })])
-    const claims = await new WorkSearch(createSystemClock()).claim(db, {
-      kinds: ['convert'],
-      limit: 1,
-      claimSeconds: 60,
-    })
+    const claims = await claimWork(
+      db,
+      {
+        kinds: ['convert'],
+        limit: 1,
+        claimSeconds: 60,
+      },
+      ALL_DUE,
+    )
     await db.transaction((transaction) => convertBatch(transaction, claims, convertSettings()))
     await sql`
       update orchestrations set waiting_for = 'HOLD', waiting_since = created_at where id = ${id}

@@ -83,8 +83,7 @@ describe.skipIf(!hasPostgres)('the simulation notices when it is switched off (n
 })
 
 async function violationsOf(seed: number, schema: readonly string[]): Promise<readonly string[]> {
-  // The worker converts everything: its guards are what is switched off.
-  const world = await World.open(new Random(seed), (db: Db) => change(db, schema), 'postgres', false)
+  const world = await World.open(new Random(seed), (db: Db) => change(db, schema), 'postgres')
   try {
     return await runWorld(world, ROUNDS)
   } catch (error) {

@@ -1,10 +1,10 @@
 /** Orchestrations as customers ask for them and see them, and as the operator decides about them. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createSystemClock } from '../../src/base/clock.ts'
 import { newId } from '../../src/base/ids.ts'
 import { convertBatch } from '../../src/orchestrations/convert.ts'
-import { WorkSearch } from '../../src/orchestrations/queue.ts'
+import { claimWork } from '../../src/orchestrations/queue.ts'
+import { ALL_DUE } from '../../src/store/due-search.ts'
 import { sql } from '../../src/store/sql.ts'
 import { addAssets, balanceOf, credit } from '../support/ledger.ts'
 import {
@@ -62,11 +62,15 @@ async function start(changes: Readonly<Record<string, unknown>> = {}) {
 /** Does everything that is due, as the worker would. */
 async function work(settings: Parameters<typeof convertSettings>[0] = {}): Promise<void> {
   await sql`update orchestration_queue set next_attempt_at = clock_timestamp()`.execute(node.db.tables())
-  const claims = await new WorkSearch(createSystemClock()).claim(node.db, {
-    kinds: ['convert'],
-    limit: 50,
-    claimSeconds: 60,
-  })
+  const claims = await claimWork(
+    node.db,
+    {
+      kinds: ['convert'],
+      limit: 50,
+      claimSeconds: 60,
+    },
+    ALL_DUE,
+  )
   await node.db.transaction((transaction) => convertBatch(transaction, claims, convertSettings(settings)))
 }
 

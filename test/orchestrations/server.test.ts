@@ -3,13 +3,17 @@
  * transaction open.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { DELIVERY_OWNERS } from '../../src/app/delivery-owners.ts'
 import { createLog } from '../../src/base/log.ts'
-import { WorkSearch } from '../../src/orchestrations/queue.ts'
+import { claimDeliveries } from '../../src/deliveries/reports.ts'
+import { claimWork } from '../../src/orchestrations/queue.ts'
 import { CONVERT_KIND } from '../../src/orchestrations/start.ts'
 import type { Db } from '../../src/store/db.ts'
+import { DueSearch } from '../../src/store/due-search.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { sql } from '../../src/store/sql.ts'
+import { addDeliveries } from '../support/deliveries.ts'
 import { addAssets, addOwner, type Owner } from '../support/ledger.ts'
 import {
   createRunner,
@@ -81,21 +85,22 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
     const { address, db } = await newStore()
     const owner = await addOwner(db)
     const clock = new VirtualClock()
-    const search = new WorkSearch(clock)
-    const claim = () => search.claim(db, { kinds: [CONVERT_KIND], limit: 50, claimSeconds: 60 })
+    const search = new DueSearch(clock)
+    const claim = () =>
+      search.claim((isRecent) => claimWork(db, { kinds: [CONVERT_KIND], limit: 50, claimSeconds: 60 }, isRecent))
     const startOne = async () => (await startAll(db, [newOrchestration(owner)]))[0] as string
     await withClient(address, async (old) => {
       await old.query('begin isolation level repeatable read')
       await old.query('select 1')
       await finishMany(db)
       const first = await startOne()
-      const before = await blocksRead(db)
+      const before = await blocksRead(db, 'orchestration_queue')
       expect(await claim()).toMatchObject([{ orchestrationId: first }])
-      const everything = (await blocksRead(db)) - before
+      const everything = (await blocksRead(db, 'orchestration_queue')) - before
       const second = await startOne()
-      const between = await blocksRead(db)
+      const between = await blocksRead(db, 'orchestration_queue')
       expect(await claim()).toMatchObject([{ orchestrationId: second }])
-      const recent = (await blocksRead(db)) - between
+      const recent = (await blocksRead(db, 'orchestration_queue')) - between
       expect(everything).toBeGreaterThan(10 * recent)
       // What became due long ago without having been seen is found when everything is looked at.
       const late = await startOne()
@@ -106,6 +111,43 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
       expect(await claim()).toEqual([])
       clock.advance(10_000)
       expect(await claim()).toMatchObject([{ orchestrationId: late }])
+      await old.query('rollback')
+    })
+    await db.close()
+  })
+
+  it('a claim of deliveries does so too', async () => {
+    const { address, db } = await newStore()
+    const owner = await addOwner(db)
+    const clock = new VirtualClock()
+    const search = new DueSearch(clock)
+    const request = { executor: 'treasury', limit: 50, lease_seconds: 60 }
+    const claim = () =>
+      search.claim((isRecent) =>
+        db.transaction((transaction) =>
+          claimDeliveries(transaction, DELIVERY_OWNERS, 'operator', request, false, isRecent),
+        ),
+      )
+    const blocksOfClaim = async (expected: readonly string[]) => {
+      const before = await blocksRead(db, 'deliveries')
+      const claimed = await claim()
+      expect(claimed.map(({ text }) => JSON.parse(text).id)).toEqual(expected)
+      return (await blocksRead(db, 'deliveries')) - before
+    }
+    await withClient(address, async (old) => {
+      await old.query('begin isolation level repeatable read')
+      await old.query('select 1')
+      await settleMany(db, owner)
+      const everything = await blocksOfClaim(await addDeliveries(db, owner, 1))
+      const recent = await blocksOfClaim(await addDeliveries(db, owner, 1))
+      expect(everything).toBeGreaterThan(10 * recent)
+      const late = await addDeliveries(db, owner, 1)
+      await sql`update deliveries set next_attempt_at = next_attempt_at - interval '1 hour' where id = ${late[0]}`.execute(
+        db.tables(),
+      )
+      await blocksOfClaim([])
+      clock.advance(10_000)
+      await blocksOfClaim(late)
       await old.query('rollback')
     })
     await db.close()
@@ -127,12 +169,26 @@ async function finishMany(db: Db): Promise<void> {
   await sql`delete from orchestration_queue`.execute(db.tables())
 }
 
-/** Blocks of the queue and its indexes that were read so far, by the counters of the server. */
-async function blocksRead(db: Db): Promise<number> {
+/** Leaves deliveries that were due in the last hour, and are settled. */
+async function settleMany(db: Db, { customerId, profileId }: Owner): Promise<void> {
+  await sql`
+    insert into deliveries (id, customer_id, profile_id, orchestration_id, asset, amount, destination, fails_to, metadata,
+      status, next_attempt_at, hold_released, created_at, updated_at)
+    select gen_random_uuid(), ${customerId}, ${profileId}, gen_random_uuid(), 'USDC', 1, '{}', 'available', '{}', 'WAITING',
+      now() - random() * interval '1 hour' - interval '1 minute', false, now(), now()
+    from generate_series(1, ${FINISHED}::integer)
+  `.execute(db.tables())
+  await sql`
+    update deliveries set status = 'SETTLED', next_attempt_at = null, reference = id::text
+  `.execute(db.tables())
+}
+
+/** Blocks of a table and its indexes that were read so far, by the counters of the server. */
+async function blocksRead(db: Db, table: 'orchestration_queue' | 'deliveries'): Promise<number> {
   await sql`select pg_stat_force_next_flush()`.execute(db.tables())
   const { rows } = await sql<{ blocks: number }>`
     select (heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read)::integer as blocks
-    from pg_statio_user_tables where relname = 'orchestration_queue'
+    from pg_statio_user_tables where relname = ${table}
   `.execute(db.tables())
   return rows[0]?.blocks ?? 0
 }

@@ -6,15 +6,15 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { DELIVERY_OWNERS } from '../../src/app/delivery-owners.ts'
-import { createSystemClock } from '../../src/base/clock.ts'
 import { giveUpOverdue } from '../../src/deliveries/hand-out.ts'
 import { claimDeliveries, reportSettled } from '../../src/deliveries/reports.ts'
 import { takeDue } from '../../src/deliveries/webhook-store.ts'
 import { convertBatch } from '../../src/orchestrations/convert.ts'
 import { WAITING_REASONS } from '../../src/orchestrations/model.ts'
-import { WorkSearch } from '../../src/orchestrations/queue.ts'
+import { claimWork } from '../../src/orchestrations/queue.ts'
 import { CONVERT_KIND } from '../../src/orchestrations/start.ts'
 import type { Db } from '../../src/store/db.ts'
+import { ALL_DUE } from '../../src/store/due-search.ts'
 import { transactionWithRetries } from '../../src/store/retry.ts'
 import { sql } from '../../src/store/sql.ts'
 import { captureLog } from '../support/captured-log.ts'
@@ -62,11 +62,15 @@ beforeEach(async () => {
 /** The newer worker: it knows the new kind, whose orchestrations it hands on to the step that both know. */
 async function workAsNewer(): Promise<void> {
   for (;;) {
-    const claims = await new WorkSearch(createSystemClock()).claim(db, {
-      kinds: [CONVERT_KIND, NEW_KIND],
-      limit: 5,
-      claimSeconds: 60,
-    })
+    const claims = await claimWork(
+      db,
+      {
+        kinds: [CONVERT_KIND, NEW_KIND],
+        limit: 5,
+        claimSeconds: 60,
+      },
+      ALL_DUE,
+    )
     if (claims.length === 0) return
     const ids = claims.map(({ orchestrationId }) => orchestrationId)
     await sql`update orchestrations set step = 'convert' where id = any(${ids}::uuid[]) and step = ${NEW_KIND}`.execute(
@@ -161,7 +165,7 @@ describe('deliveries in every state', () => {
   const claim = () => {
     const request = { executor: 'treasury', limit: 100, lease_seconds: 60 }
     return transactionWithRetries(db, (transaction) =>
-      claimDeliveries(transaction, DELIVERY_OWNERS, 'operator', request, false),
+      claimDeliveries(transaction, DELIVERY_OWNERS, 'operator', request, false, ALL_DUE),
     )
   }
   const settle = (id: string, attempt: number) =>
@@ -184,7 +188,7 @@ describe('deliveries in every state', () => {
     await sql`delete from delivery_attempts where delivery_id = ${waiting}`.execute(db.tables())
     await letPass(db, [claimed], 61)
     const before = await rowsOf(db, [state, channel, settled])
-    const handedOut = (await claim()).map((text) => JSON.parse(text).id)
+    const handedOut = (await claim()).map(({ text }) => JSON.parse(text).id)
     expect(handedOut.sort()).toEqual([waiting, claimed, paused].sort())
     for (const [id, { attempt }] of await rowsOf(db, [waiting, claimed, paused, sent, unknown]))
       await settle(id, attempt)
@@ -204,7 +208,7 @@ describe('deliveries in every state', () => {
     await change(id, sql`status = ${NEW_STATE}, channel = 'webhook', first_attempt_at = clock_timestamp()`)
     await letPass(db, [id], 2 * DAY_SECONDS)
     const before = await rowsOf(db, [id])
-    expect(await db.transaction((transaction) => takeDue(transaction, DELIVERY_OWNERS, 10))).toEqual([])
+    expect(await db.transaction((transaction) => takeDue(transaction, DELIVERY_OWNERS, 10, ALL_DUE))).toEqual([])
     await db.transaction((transaction) => giveUpOverdue(transaction, DELIVERY_OWNERS, 10))
     expect(await rowsOf(db, [id])).toEqual(before)
   })

@@ -83,10 +83,16 @@ export async function transferOf(db: Db, id: string) {
   return rows[0]
 }
 
-/** Advances the time of deliveries by moving their due and start times back by this many seconds. */
+/**
+ * Advances the time of deliveries by moving their due and start times back by this many seconds. What becomes due by that
+ * is due now: work never becomes due in the past.
+ */
 export async function letPass(db: Db, ids: readonly string[], seconds: number): Promise<void> {
+  const due = sql`next_attempt_at - ${seconds} * interval '1 second'`
   await sql`
-    update deliveries set next_attempt_at = next_attempt_at - ${seconds} * interval '1 second',
+    update deliveries set
+      next_attempt_at =
+        case when next_attempt_at is not null then greatest(${due}, least(next_attempt_at, clock_timestamp())) end,
       first_attempt_at = first_attempt_at - ${seconds} * interval '1 second'
     where id = any(${[...ids]}::uuid[])
   `.execute(db.tables())

@@ -13,7 +13,7 @@ import { createPublicListener } from '../../src/app/public-listener.ts'
 import { Directory } from '../../src/auth/directory.ts'
 import { DirectoryLoader } from '../../src/auth/directory-loader.ts'
 import { createTokenVerifier } from '../../src/auth/token-verifier.ts'
-import { createSystemClock } from '../../src/base/clock.ts'
+import { type Clock, createSystemClock } from '../../src/base/clock.ts'
 import { newId } from '../../src/base/ids.ts'
 import type { Log } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
@@ -72,6 +72,8 @@ export interface RestNodeOptions {
   readonly instrumentOf?: (symbol: string) => Instrument | undefined
   /** How deposits are converted as they are credited; absent = they are left to a worker. */
   readonly converter?: Converter
+  /** Default: the clock of the system. */
+  readonly clock?: Clock
 }
 
 export class RestNode {
@@ -108,7 +110,7 @@ export class RestNode {
     const folder =
       hasTestSeed && flags.data_dir === undefined ? mkdtempSync(join(tmpdir(), 'tidegate-node-')) : undefined
     const live = { config: configOf(folder === undefined ? flags : { ...flags, data_dir: folder }) }
-    const time = createSystemClock()
+    const time = options.clock ?? createSystemClock()
     // Only rate limits use the monotonic clock: timers and the wall clock of tokens continue to advance.
     const clock = options.ratePerSecond === undefined ? time : { ...time, monotonicMilliseconds: () => 0 }
     const db = options.db ?? (await openTestStore({ log }))

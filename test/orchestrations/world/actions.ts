@@ -2,15 +2,17 @@
  * What happens in a simulated world, each with its weight: what customers, operators, sources and executors do, and what
  * the market does meanwhile. An action may find nothing to do. None decides what is right: oracles do.
  */
-import { createSystemClock } from '../../../src/base/clock.ts'
+import { formatAmount } from '../../../src/ledger/amounts.ts'
+import { serviceBalance } from '../../../src/ledger/checkpoints.ts'
 import { convertBatch } from '../../../src/orchestrations/convert.ts'
-import { returnWork, WorkSearch } from '../../../src/orchestrations/queue.ts'
-import { CONVERT_KIND } from '../../../src/orchestrations/start.ts'
+import { type Claim, returnWork } from '../../../src/orchestrations/queue.ts'
 import { transactionWithRetries } from '../../../src/store/retry.ts'
 import { sql } from '../../../src/store/sql.ts'
 import { ETHEREUM_ADDRESS, RULES } from '../../support/rules.ts'
 import { DELIVERY_ACTIONS, execute } from './delivery-actions.ts'
 import { amount, hex, mangled, type Payment, SOURCES } from './model.ts'
+import { DESK_LIMITS } from './settings.ts'
+import { claimAll, stall, work, workTogether } from './work-actions.ts'
 import type { Action, Party, World } from './world.ts'
 
 const DECIMALS: Readonly<Record<string, number>> = { BTC: 8, USD: 2, USDC: 6, USDG: 6, USDP: 6 }
@@ -46,20 +48,15 @@ const TEMPLATES: readonly Template[] = [
     source: ({ account }) => ({ profile: { profile_id: account.profileId } }),
     destination: OUTSIDE,
   },
+  // The desk of USDP has no limit: it is converted as it is credited.
+  { source_asset: 'USDC', destination_asset: 'USDP', source: crypto('ETHEREUM') },
 ]
-
-/** Its desk has no limit: it is converted as it is credited. */
-const AT_ONCE: Template = { source_asset: 'USDC', destination_asset: 'USDP', source: crypto('ETHEREUM') }
-
-function templatesOf({ isAtOnce }: World): readonly Template[] {
-  return isAtOnce ? [...TEMPLATES, AT_ONCE] : TEMPLATES
-}
 
 let refs = 0
 
 /** One rule of each kind, so that a world begins with something to do, and one that every party has: they meet there. */
 export async function createFirstRules(world: World): Promise<void> {
-  const [first, ...others] = templatesOf(world) as readonly [Template, ...Template[]]
+  const [first, ...others] = TEMPLATES as readonly [Template, ...Template[]]
   for (const party of world.parties) await createRule(world, first, party)
   for (const template of others) await createRule(world, template)
 }
@@ -187,8 +184,7 @@ const reverseSpent: Action = async (world) => {
 }
 
 const changeRules: Action = async (world) => {
-  if (world.rules.length < 6 || world.random.chance(0.6))
-    return await createRule(world, world.random.pick(templatesOf(world)))
+  if (world.rules.length < 6 || world.random.chance(0.6)) return await createRule(world, world.random.pick(TEMPLATES))
   const rule = world.random.pick(world.rules)
   await world.call(() => rule.party.customer.call('DELETE', `${RULES}/${rule.id}`))
 }
@@ -291,34 +287,32 @@ const stray: Action = async (world) => {
   for (const statement of statements) await statement.execute(world.db.tables()).catch(() => undefined)
 }
 
-const work: Action = async (world) => {
-  await world.random.pick(world.workers).step()
-}
-
-const workTogether: Action = async (world) => {
-  await Promise.all(world.workers.map((worker) => worker.step()))
-}
-
-/** A worker that stands still until its claims have expired and belong to another worker: then it must not do anything. */
-const stall: Action = async (world) => {
-  const claim = () =>
-    new WorkSearch(createSystemClock()).claim(world.db, { kinds: [CONVERT_KIND], limit: 50, claimSeconds: 60 })
-  const claimed = await claim()
-  if (claimed.length === 0) return
-  await world.advance(61_000)
-  const taken = await claim()
-  const ids = new Set(taken.map(({ orchestrationId }) => orchestrationId))
-  for (const lost of claimed.filter(({ orchestrationId }) => ids.has(orchestrationId))) {
-    const counts = await transactionWithRetries(world.db, (transaction) =>
-      convertBatch(transaction, [lost], world.settings()),
-    ).catch(() => ({ completed: 0, delivering: 0, waiting: 0, failed: 0 }))
-    if (Object.values(counts).some((count) => count > 0)) {
-      world.wrongs.push(
-        `a worker went on with a claim that was over: ${lost.orchestrationId} ${JSON.stringify(counts)}`,
-      )
-    }
-  }
-  await returnWork(world.db, taken)
+/** Two workers convert at the same time what the desk can pay for one of them only. */
+const rushOnDesk: Action = async (world) => {
+  const [rule] = world.rules
+  if (rule === undefined) return
+  world.peg = 1
+  world.isBookLive = true
+  const position = await world.db.transaction((transaction) => serviceBalance(transaction, 'desk', 'USDG'))
+  const units = ((position + (DESK_LIMITS.USDG ?? 0n)) * 6n) / 10n
+  if (units < 1_000n) return
+  const payments = [1, 2].map((): Payment => {
+    const tx_hash = `0x${hex(world.random, 64)}`
+    const place = { crypto: { ...rule.place, tx_hash, tx_index: 0 } }
+    return { asset: rule.asset, amount: formatAmount(units, 6), place, key: `${tx_hash} 0`, isCredited: false }
+  })
+  world.payments.push(...payments)
+  for (const payment of payments) await report(world, payment, 'COMPLETED')
+  const claims = await claimAll(world)
+  const { rows } = await sql<{ id: string }>`
+    select orchestration_id as id from deposits where tx_hash || ' 0' = any(${payments.map(({ key }) => key)}::text[])
+  `.execute(world.db.tables())
+  const wanted = new Set(rows.map(({ id }) => id))
+  const isWanted = ({ orchestrationId }: Claim) => wanted.has(orchestrationId)
+  const convert = (claim: Claim) =>
+    transactionWithRetries(world.db, (transaction) => convertBatch(transaction, [claim], world.settings()))
+  await Promise.allSettled(claims.filter(isWanted).map(convert))
+  await returnWork(world.db, claims)
 }
 
 /** All actions at once, with the same few balances. */
@@ -348,6 +342,7 @@ export const ACTIONS: readonly (readonly [weight: number, action: Action])[] = [
   [10, work],
   [6, workTogether],
   [2, stall],
+  [2, rushOnDesk],
   [6, crowd],
   ...DELIVERY_ACTIONS,
 ]

@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inject } from 'vitest'
+import { createSystemClock } from '../../../src/base/clock.ts'
 import { createLog } from '../../../src/base/log.ts'
 import { createMetricsRegistry } from '../../../src/base/metrics.ts'
 import { ensureLedgerAssets } from '../../../src/ledger/assets.ts'
@@ -99,24 +100,12 @@ export class World {
   peg = 1
   isBookLive = true
   milliseconds = START_MILLISECONDS
-  /** Whether what can be converted without waiting is converted as it is credited, and some rules are of that kind. */
-  readonly isAtOnce: boolean
   readonly #close: () => Promise<void>
 
   private constructor(
     parts: Pick<
       World,
-      | 'random'
-      | 'node'
-      | 'api'
-      | 'workers'
-      | 'senders'
-      | 'executor'
-      | 'parties'
-      | 'settings'
-      | 'db'
-      | 'lines'
-      | 'isAtOnce'
+      'random' | 'node' | 'api' | 'workers' | 'senders' | 'executor' | 'parties' | 'settings' | 'db' | 'lines'
     >,
     close: () => Promise<void>,
   ) {
@@ -130,7 +119,6 @@ export class World {
     this.settings = parts.settings
     this.db = parts.db
     this.lines = parts.lines
-    this.isAtOnce = parts.isAtOnce
     this.#close = close
   }
 
@@ -139,7 +127,6 @@ export class World {
     random: Random,
     mutate: (db: Db) => Promise<void> = async () => undefined,
     engine = inject('engine'),
-    isAtOnce = true,
   ): Promise<World> {
     const stores = await openStores(engine)
     const [db, ...workerStores] = stores as [Db, Db, Db]
@@ -147,14 +134,21 @@ export class World {
     const folder = mkdtempSync(join(tmpdir(), 'tidegate-world-'))
     const api = createFaultyStore(db)
     const kept = captureLog()
+    const system = createSystemClock()
     let world: World | undefined
     const settings = () => convertSettings(node.live.config, (symbol) => world?.bookOf(symbol))
     const node = await RestNode.open({
       db: api.db,
+      // The time of the store passes for the API too.
+      clock: {
+        ...system,
+        monotonicMilliseconds: () =>
+          system.monotonicMilliseconds() + (world?.milliseconds ?? START_MILLISECONDS) - START_MILLISECONDS,
+      },
       hasTestSeed: true,
       flags: { ...FLAGS, data_dir: folder },
       log: kept.log,
-      ...(isAtOnce ? { converter: { settings, metrics: createStepMetrics(createMetricsRegistry()) } } : {}),
+      converter: { settings, metrics: createStepMetrics(createMetricsRegistry()) },
     })
     await db.transaction((transaction) => ensureLedgerAssets(transaction, node.live.config.assets))
     const parties: Party[] = []
@@ -169,7 +163,7 @@ export class World {
     const senders = workerStores.map((store) =>
       createSender(createFaultyStore(store), executor, () => node.live.config['deliveries.webhook_url']),
     )
-    const parts = { random, node, api, workers, senders, executor, parties, settings, db, lines: kept.lines, isAtOnce }
+    const parts = { random, node, api, workers, senders, executor, parties, settings, db, lines: kept.lines }
     world = new World(parts, async () => {
       await node.close()
       await executor.close()
