@@ -17,7 +17,7 @@ const FULL_SEARCH_MILLISECONDS = 10_000
 const OVERLAP_SECONDS = 5
 
 /** The condition of a search of all due work. */
-export const ALL_DUE: RawBuilder<boolean> = sql<boolean>`true`
+const ALL_DUE: RawBuilder<boolean> = sql<boolean>`true`
 
 interface Due {
   /** When it was due, by the store's clock. */

@@ -13,9 +13,9 @@ import {
 } from '../../src/deliveries/reports.ts'
 import { deliveryDocument, listDeliveries } from '../../src/deliveries/store.ts'
 import type { Db } from '../../src/store/db.ts'
-import { ALL_DUE } from '../../src/store/due-search.ts'
 import { transactionWithRetries } from '../../src/store/retry.ts'
 import { sql } from '../../src/store/sql.ts'
+import { ALL_DUE } from '../support/all-due.ts'
 import { captureLog } from '../support/captured-log.ts'
 import {
   addDeliveries,

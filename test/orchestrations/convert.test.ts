@@ -8,8 +8,8 @@ import { ORCHESTRATION_DELIVERIES } from '../../src/orchestrations/delivery-resu
 import { type Claim, ClaimLost, claimWork } from '../../src/orchestrations/queue.ts'
 import type { NewOrchestration } from '../../src/orchestrations/start.ts'
 import type { Db, Transaction } from '../../src/store/db.ts'
-import { ALL_DUE } from '../../src/store/due-search.ts'
 import { sql } from '../../src/store/sql.ts'
+import { ALL_DUE } from '../support/all-due.ts'
 import { captureLog } from '../support/captured-log.ts'
 import { addAssets, addOwner, balanceOf, type Owner } from '../support/ledger.ts'
 import {

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../src/base/ids.ts'
 import { convertBatch } from '../../src/orchestrations/convert.ts'
 import { claimWork } from '../../src/orchestrations/queue.ts'
-import { ALL_DUE } from '../../src/store/due-search.ts'
 import { sql } from '../../src/store/sql.ts'
+import { ALL_DUE } from '../support/all-due.ts'
 import { addAssets, balanceOf, credit } from '../support/ledger.ts'
 import {
   convertSettings,

@@ -2,8 +2,8 @@
 import { convertBatch } from '../../../src/orchestrations/convert.ts'
 import { claimWork, returnWork } from '../../../src/orchestrations/queue.ts'
 import { CONVERT_KIND } from '../../../src/orchestrations/start.ts'
-import { ALL_DUE } from '../../../src/store/due-search.ts'
 import { transactionWithRetries } from '../../../src/store/retry.ts'
+import { ALL_DUE } from '../../support/all-due.ts'
 import type { Action, World } from './world.ts'
 
 export const work: Action = async (world) => {
