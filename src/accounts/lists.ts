@@ -1,24 +1,26 @@
 /**
- * Lists of accounts, a customer's own and the operator's over all customers. One filter selects an index in the order of the
- * list, and the other filters are checked on each account. The operator's filter `updated_at` without `customer_id` has no
- * index: accounts are then read in the order of the list until the page is full.
+ * Lists of accounts, a customer's own and the operator's over all customers. One filter selects an index, and the other
+ * filters are checked on each account. A page of one customer's accounts examines a limited number of them and may end
+ * early (`store/filtered-list`). The operator's filter `updated_at` without `customer_id` has no index: accounts are then
+ * read in the order of the list until the page is full.
  */
 import { isUuid } from '../base/ids.ts'
 import type { ListQuery } from '../http/list-query.ts'
-import type { TimeRange } from '../http/list-times.ts'
 import type { Db, Kysely } from '../store/db.ts'
+import { readFilteredPage } from '../store/filtered-list.ts'
 import {
   isEqual,
   isMadeWithin,
   isOwnedBy,
+  isWithin,
   type PageRecords,
   type PageRequest,
   recordsOf,
   recordsOfEach,
 } from '../store/page.ts'
+import type { ItemText } from '../store/page-text.ts'
 import { readTextPage, type TextPage } from '../store/page-text.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'
-import { recordsByChange } from './account-changes.ts'
 import type { AccountRow } from './documents.ts'
 import { ACCOUNT_ITEM, REVIEWED_ACCOUNT_ITEM } from './list-items.ts'
 import type { ACCOUNT_FILTERS, REVIEW_FILTERS } from './schemas.ts'
@@ -38,7 +40,7 @@ export async function listAccounts(
 ): Promise<TextPage> {
   const tables = db.tables<AccountTables>()
   const request = { ...paging, operation: 'listAccounts', owner: customerId, filters: binding, idType: 'uuid' } as const
-  return await readTextPage(tables, recordsOfCustomer(tables, customerId, filters, request), ACCOUNT_ITEM, request)
+  return await readCustomersPage(tables, customerId, filters, ACCOUNT_ITEM, request)
 }
 
 /** Accounts of all customers in pages. */
@@ -49,35 +51,35 @@ export async function listAllAccounts(
   const tables = db.tables<AccountTables>()
   const request = { ...paging, operation: 'accounts', owner: 'operator', filters: binding, idType: 'uuid' } as const
   const { customer_id: customerId } = filters
-  const records =
-    customerId === undefined
-      ? recordsOfAllCustomers(tables, filters, request)
-      : recordsOfCustomer(tables, customerId, filters, request)
-  return await readTextPage(tables, records, REVIEWED_ACCOUNT_ITEM, request)
+  if (customerId !== undefined) {
+    return await readCustomersPage(tables, customerId, filters, REVIEWED_ACCOUNT_ITEM, request)
+  }
+  return await readTextPage(tables, recordsOfAllCustomers(tables, filters, request), REVIEWED_ACCOUNT_ITEM, request)
 }
 
-function recordsOfCustomer(
+async function readCustomersPage(
   tables: Kysely<AccountTables>,
   customerId: string,
-  filters: Omit<Filters, 'customer_id'>,
+  { identity_id, created_at, updated_at, summary_status }: Omit<Filters, 'customer_id'>,
+  item: ItemText,
   request: PageRequest,
-): PageRecords<AccountRow> {
-  const { identity_id, created_at, updated_at, summary_status } = filters
+): Promise<TextPage> {
   const all = tables.selectFrom('accounts').select(ACCOUNT_COLUMNS)
   // A text that is not one of our ids, compared byte by byte, matches nothing.
-  if (!isUuid(customerId) || customerId !== customerId.toLowerCase()) {
-    return recordsOf(all.where(sql<boolean>`false`), request)
-  }
-  if (updated_at !== undefined && summary_status === undefined) {
-    const wanted = { customerId, identityId: identity_id, created: created_at, changed: updated_at }
-    return recordsByChange(tables, wanted, (id) => all.where('id', '=', id), request)
-  }
-  let query = all.where(isOwnedBy(customerId))
-  if (identity_id !== undefined) query = query.where('identity_id', '=', identity_id)
-  if (created_at !== undefined) query = query.where(isMadeWithin(created_at))
-  if (updated_at !== undefined) query = query.where(isChangedWithin(updated_at))
-  if (summary_status !== undefined) query = query.where(isOneOf(summary_status))
-  return recordsOf(query, { ...request, indexes: identity_id === undefined ? 'owner' : 'filter' })
+  const isId = isUuid(customerId) && customerId === customerId.toLowerCase()
+  const owned = all.where(isId ? isOwnedBy(customerId) : sql<boolean>`false`)
+  const identities = identity_id === undefined ? undefined : [identity_id]
+  return await readFilteredPage(tables, {
+    query: created_at === undefined ? owned : owned.where(isMadeWithin(created_at)),
+    filters: [
+      { column: 'identity_id', type: 'text', values: identities, index: 'filter' },
+      { column: 'summary_status', type: 'text', values: summary_status, expression: SUMMARY_STATUS },
+    ],
+    range:
+      updated_at === undefined ? undefined : { column: 'updated_at', range: updated_at, owned, created: created_at },
+    item,
+    request,
+  })
 }
 
 function recordsOfAllCustomers(
@@ -88,7 +90,7 @@ function recordsOfAllCustomers(
   const request = { ...paging, indexes: 'all' } as const
   let query = tables.selectFrom('accounts').select(ACCOUNT_COLUMNS)
   if (created_at !== undefined) query = query.where(isMadeWithin(created_at))
-  if (updated_at !== undefined) query = query.where(isChangedWithin(updated_at))
+  if (updated_at !== undefined) query = query.where(isWithin('updated_at', updated_at))
   if (identity_id !== undefined) {
     query = query.where(isEqual('identity_id', identity_id, 'text'))
     return recordsOf(summary_status === undefined ? query : query.where(isOneOf(summary_status)), request)
@@ -100,9 +102,4 @@ function recordsOfAllCustomers(
 
 function isOneOf(statuses: readonly string[]): RawBuilder<boolean> {
   return sql<boolean>`${SUMMARY_STATUS} = any (${[...statuses]}::text[])`
-}
-
-function isChangedWithin({ from = '-infinity', until = 'infinity', isEmpty }: TimeRange): RawBuilder<boolean> {
-  if (isEmpty) return sql<boolean>`false`
-  return sql<boolean>`updated_at between ${from}::timestamptz and ${until}::timestamptz`
 }

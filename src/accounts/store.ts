@@ -8,7 +8,6 @@ import { Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
-import { recordChange } from './account-changes.ts'
 import { type AccountRow, accountDocument } from './documents.ts'
 import {
   type AccountMember,
@@ -218,7 +217,7 @@ async function applyChanges(
   before: AccountRow,
   { members, ...changes }: Changes,
 ): Promise<AccountRow> {
-  const account = await transaction
+  return await transaction
     .updateTable('accounts')
     .set({
       ...changes,
@@ -229,8 +228,6 @@ async function applyChanges(
     .where('id', '=', before.id)
     .returning(ACCOUNT_COLUMNS)
     .executeTakeFirstOrThrow()
-  await recordChange(transaction, before, account)
-  return account
 }
 
 /** The flag as a change; empty when it is not requested or has the requested value. */

@@ -1,4 +1,4 @@
-/** The tables of this module for the query builder; the migrations `accounts` and `account-changes` define them. */
+/** The tables of this module for the query builder; the migration `accounts` defines them. */
 import type { ColumnType } from '../store/sql.ts'
 import type { AccountMember, AccountType, ReviewStatus } from './model.ts'
 
@@ -36,19 +36,8 @@ interface AccountRefIdsTable {
   account_id: string
 }
 
-/** One row for each level of slices of time, for each account that was changed; see `account-changes`. */
-interface AccountChangesTable {
-  customer_id: string
-  level: number
-  slice: string
-  created_at: string
-  account_id: string
-  identity_id: string
-}
-
 export interface AccountTables {
   profiles: ProfilesTable
   accounts: AccountsTable
-  account_changes: AccountChangesTable
   account_ref_ids: AccountRefIdsTable
 }

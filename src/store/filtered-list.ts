@@ -7,11 +7,15 @@
 import { isUuid } from '../base/ids.ts'
 import {
   cursorAfter,
+  isAfterCursor,
+  isMadeWithin,
+  isWithin,
   limitOf,
   orderIn,
   type PageIndexes,
   type PageRequest,
   pageQuery,
+  type Range,
   recordsOf,
   recordsOfEach,
   type WantedValues,
@@ -27,6 +31,8 @@ export interface PossibleFilter {
   readonly column: string
   readonly type: WantedValues['type']
   readonly values: readonly string[] | undefined
+  /** What is compared with the values instead of the column; only of a filter without an index. */
+  readonly expression?: RawBuilder<unknown>
   /** `one`: a value names one record of the owner, by a unique index. Absent: no index begins with it. */
   readonly index?: PageIndexes | 'one'
   /** Values that the index leaves out by its condition, because most records have one of them. */
@@ -35,11 +41,26 @@ export interface PossibleFilter {
 
 type Filter = PossibleFilter & { readonly values: readonly string[] }
 
+/**
+ * A filter by a range of times of a column other than `created_at`, with the index (owner, column). While the owner has
+ * fewer than EXAMINED_MAX records in the range, that index finds them, wherever they are in the order of the list.
+ * Otherwise the records are examined in the order of the list.
+ */
+export interface RangeFilter<Database, Table extends keyof Database, Row> {
+  readonly column: string
+  readonly range: Range
+  /** The records of the owner, without another condition. */
+  readonly owned: SelectQueryBuilder<Database, Table, Row>
+  /** The range of `created_at` in the query of the list, if it has one. */
+  readonly created: Range | undefined
+}
+
 export interface FilteredList<Database, Table extends keyof Database, Row> {
   /** The records that the caller may see; they have `created_at` and `id`. */
   readonly query: SelectQueryBuilder<Database, Table, Row>
   /** The most selective first. */
   readonly filters: readonly PossibleFilter[]
+  readonly range?: RangeFilter<Database, Table, Row> | undefined
   readonly item: ItemText
   readonly request: PageRequest
   /** Bytes after which the page ends, for an answer that contains its items more than once. */
@@ -57,11 +78,12 @@ export async function readFilteredPage<Database, Table extends keyof Database, R
   tables: Kysely<Database>,
   list: FilteredList<Database, Table, Row>,
 ): Promise<TextPage> {
-  const { query, item, request, bytesMax } = list
+  const { query, item, request, bytesMax, range } = list
   const filters = list.filters.flatMap(givenFilter)
   const driver = filters.find(({ index }) => index !== undefined)
   const others = filters.filter((filter) => filter !== driver)
-  if (others.length > 0 && driver?.index !== 'one') return await readBounded(tables, list, driver, others)
+  const isBounded = driver?.index !== 'one' && (others.length > 0 || range !== undefined)
+  if (isBounded) return await readBounded(tables, list, driver, others)
   const matching = query.where(matches(others))
   const records = driver === undefined ? recordsOf(matching, request) : recordsOfDriver(list, driver, matching)
   return await readTextPage(tables, records, item, request, bytesMax)
@@ -84,7 +106,8 @@ function givenFilter(filter: PossibleFilter): readonly Filter[] {
 
 function matches(filters: readonly Filter[]): RawBuilder<boolean> {
   const conditions = filters.map(
-    ({ column, type, values }) => sql`${sql.ref(column)} = any (${[...values]}::${sql.raw(type)}[])`,
+    ({ column, expression, type, values }) =>
+      sql`${expression ?? sql.ref(column)} = any (${[...values]}::${sql.raw(type)}[])`,
   )
   return conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(conditions, sql` and `)})`
 }
@@ -125,24 +148,13 @@ async function readBounded<Database, Table extends keyof Database, Row extends P
   driver: Filter | undefined,
   others: readonly Filter[],
 ): Promise<TextPage> {
-  const { query, item, request, bytesMax } = list
-  const share = Math.max(limitOf(request) + 1, Math.floor(EXAMINED_MAX / Math.max(1, driver?.values.length ?? 1)))
-  const indexes = indexesOf(request, driver)
-  const part = { ...request, ...(indexes === undefined ? {} : { indexes }) }
-  const found = (records: SelectQueryBuilder<Database, Table, Row>) => sql`(
-    select created_at, id, ${matches(others)} as matches, row_number() over () = ${share} as is_end
-    from (${pageQuery(records, part, share)}) as record
-  )`
-  const each =
-    driver === undefined
-      ? found(query)
-      : sql`(
-          select part.* from unnest(${[...driver.values]}::${sql.raw(driver.type)}[]) as wanted (value)
-          cross join lateral ${found(query.where(hasValueOf(list, driver, sql<string>`wanted.value`)))} as part
-        )`
+  const { query, item, request, bytesMax, range } = list
+  const inOrder = examinedInOrder(list, driver, others)
   const after = sql.raw(request.order === 'ASC' ? '>' : '<')
   const { rows } = await sql<Placed & { readonly is_end: boolean }>`
-    with examined as materialized (select * from ${each} as part), first_end as (
+    with ${range === undefined ? sql`examined` : examinedInRange(range, driver, others, request)} as materialized (
+      ${range === undefined ? sql`select * from ${inOrder} as part` : chosenOf(inOrder)}
+    ), first_end as (
       select created_at, id from examined where is_end order by ${orderIn('examined', request.order, 'owner')} limit 1
     ), matching as (
       select created_at, id from examined where matches and not exists (
@@ -151,13 +163,68 @@ async function readBounded<Database, Table extends keyof Database, Row extends P
       )
       order by ${orderIn('examined', request.order, 'owner')} limit ${limitOf(request) + 1}
     )
-    select created_at, id, false as is_end from matching union all select created_at, id, true from first_end
+    select * from (
+      select created_at, id, false as is_end from matching union all select created_at, id, true from first_end
+    ) as found order by ${orderIn('found', request.order, 'owner')}
   `.execute(tables)
-  const values = rows.flatMap(({ id, is_end }) => (is_end ? [] : [id]))
-  const wanted = { values, type: request.idType, namesOne: true } as const
-  const records = recordsOfEach([wanted], (value) => query.where(sql<boolean>`id = ${value}`), request)
+  const found = rows.filter(({ is_end }) => !is_end)
+  const wanted = { values: found.map(({ id }) => id), type: request.idType, namesOne: true } as const
+  // A record may have changed since: then it is left out, as if it had changed before.
+  const matching = query.where(matches(driver === undefined ? others : [driver, ...others])).where(isInRange(range))
+  const records = recordsOfEach([wanted], (value) => matching.where(sql<boolean>`id = ${value}`), request)
   const page = await readTextPage(tables, records, item, request, bytesMax)
-  const end = rows.find(({ is_end }) => is_end)
+  const end = found.length > limitOf(request) ? found.at(-1) : rows.find(({ is_end }) => is_end)
   if (page.next_page_cursor !== undefined || end === undefined) return page
   return { ...page, next_page_cursor: cursorAfter(end, request) }
+}
+
+/** The records that the driver finds, or all records, in the order of the list, each with whether it matches. */
+function examinedInOrder<Database, Table extends keyof Database, Row extends Placed>(
+  list: FilteredList<Database, Table, Row>,
+  driver: Filter | undefined,
+  others: readonly Filter[],
+): RawBuilder<unknown> {
+  const { query, request, range } = list
+  const share = Math.max(limitOf(request) + 1, Math.floor(EXAMINED_MAX / Math.max(1, driver?.values.length ?? 1)))
+  const indexes = indexesOf(request, driver)
+  const part = { ...request, ...(indexes === undefined ? {} : { indexes }) }
+  const found = (records: SelectQueryBuilder<Database, Table, Row>) => sql`(
+    select created_at, id, ${matches(others)} and ${isInRange(range)} as matches, row_number() over () = ${share} as is_end
+    from (${pageQuery(records, part, share)}) as record
+  )`
+  if (driver === undefined) return found(query)
+  return sql`(
+    select part.* from unnest(${[...driver.values]}::${sql.raw(driver.type)}[]) as wanted (value)
+    cross join lateral ${found(query.where(hasValueOf(list, driver, sql<string>`wanted.value`)))} as part
+  )`
+}
+
+function isInRange(range: { readonly column: string; readonly range: Range } | undefined): RawBuilder<boolean> {
+  return range === undefined ? sql<boolean>`true` : isWithin(range.column, range.range)
+}
+
+/** The records in the range, at most EXAMINED_MAX; the limit is applied before every other condition. */
+function examinedInRange<Database, Table extends keyof Database, Row extends Placed>(
+  { column, range, owned, created }: RangeFilter<Database, Table, Row>,
+  driver: Filter | undefined,
+  others: readonly Filter[],
+  request: PageRequest,
+): RawBuilder<unknown> {
+  const all = driver === undefined ? others : [driver, ...others]
+  const isCreatedWithin = created === undefined ? sql`true` : isMadeWithin(created)
+  return sql`in_range as materialized (
+      select created_at, id, ${matches(all)} and ${isCreatedWithin} and ${isAfterCursor(request)} as matches
+      from (
+        ${owned.where(isWithin(column, range)).orderBy(sql.ref(column)).limit(EXAMINED_MAX)}
+      ) as record
+    ), range_size as materialized (select count(*) as records from in_range), examined`
+}
+
+/** The records in the range when those are all; otherwise the records in the order of the list. */
+function chosenOf(inOrder: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`
+    select created_at, id, matches, false as is_end from in_range
+    where (select records from range_size) < ${EXAMINED_MAX}
+    union all
+    select part.* from ${inOrder} as part where (select records from range_size) >= ${EXAMINED_MAX}`
 }

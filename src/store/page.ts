@@ -70,19 +70,27 @@ interface Placed {
 }
 
 /** Both ends are included; an absent end is open. */
-interface Range {
+export interface Range {
   readonly from?: string
   readonly until?: string
   readonly isEmpty: boolean
 }
 
+/** That a record was created within a range: a part of the order of the list. */
+export function isMadeWithin(range: Range): RawBuilder<boolean> {
+  return isWithin('created_at', range)
+}
+
 /**
- * The condition that a record was created within a range. The ends are hidden from the planner: for times newer than its
- * statistics it would expect hardly any record, and would read and sort all of them.
+ * That a time of a record is within a range. The ends are hidden from the planner: it would expect hardly any record at
+ * times that are newer than its statistics, and read and sort all records.
  */
-export function isMadeWithin({ from = '-infinity', until = 'infinity', isEmpty }: Range): RawBuilder<boolean> {
+export function isWithin(
+  column: string,
+  { from = '-infinity', until = 'infinity', isEmpty }: Range,
+): RawBuilder<boolean> {
   if (isEmpty) return sql<boolean>`false`
-  return sql<boolean>`created_at between ${hidden(from, 'timestamptz')} and ${hidden(until, 'timestamptz')}`
+  return sql<boolean>`${sql.ref(column)} between ${hidden(from, 'timestamptz')} and ${hidden(until, 'timestamptz')}`
 }
 
 /**
@@ -151,29 +159,6 @@ export function recordsOfEach<Database, Table extends keyof Database, Row extend
 }
 
 /**
- * The union of disjoint queries: of each at most one page of keys is read, and whole records only for the page.
- * @param parts queries for `created_at` and `id`, each made with `pageQuery` from the same request
- * @param recordOf the query for the record with an id
- */
-export function recordsOfParts<Database, Table extends keyof Database, Row extends Placed>(
-  parts: readonly RawBuilder<unknown>[],
-  recordOf: (id: RawBuilder<string>) => SelectQueryBuilder<Database, Table, Row>,
-  request: PageRequest,
-): PageRecords<Row> {
-  const { order } = request
-  return {
-    query: sql<Row>`
-      select record.* from (
-        select * from (${sql.join(parts, sql` union all `)}) as part
-        order by ${orderIn('part', order, 'owner')} limit ${limitOf(request) + 1}
-      ) as page
-      cross join lateral ${recordOf(sql<string>`page.id`).limit(1)} as record
-      order by ${orderIn('page', order, 'owner')}`,
-    indexes: 'owner',
-  }
-}
-
-/**
  * One page of rows, for lists whose records are small because only the operator writes them: the values are
  * converted one by one, and a page of a customer's records could keep the event loop busy for too long.
  */
@@ -229,13 +214,18 @@ function afterCursor<Database, Table extends keyof Database, Row>(
   query: SelectQueryBuilder<Database, Table, Row>,
   request: PageRequest,
 ): SelectQueryBuilder<Database, Table, Row> {
+  return request.pageCursor === undefined ? query : query.where(isAfterCursor(request))
+}
+
+/** That a record follows the cursor of the request; true for each record when the request has none. */
+export function isAfterCursor(request: PageRequest): RawBuilder<boolean> {
   const { order, pageCursor, idType } = request
-  if (pageCursor === undefined) return query
+  if (pageCursor === undefined) return sql<boolean>`true`
   const { createdAt, id } = columnsOf(request)
   const position = decodeCursor(pageCursor, request, idType)
   const comparison = sql.raw(order === 'ASC' ? '>' : '<')
   const values = sql`(${hidden(position.createdAt, 'timestamptz')}, ${hidden(position.id, idType)})`
-  return query.where(sql<boolean>`(${createdAt}, ${id}) ${comparison} ${values}`)
+  return sql<boolean>`(${createdAt}, ${id}) ${comparison} ${values}`
 }
 
 function columnsOf({ columns }: PageRequest): { createdAt: RawBuilder<unknown>; id: RawBuilder<unknown> } {

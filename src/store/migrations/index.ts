@@ -26,6 +26,7 @@ import { sandbox } from './202611221540-sandbox.ts'
 import { ruleIndexes } from './202611221845-rule-indexes.ts'
 import { lighterDeposits } from './202611221920-lighter-deposits.ts'
 import { fewerIndexes } from './202611222150-fewer-indexes.ts'
+import { changesByIndex } from './202611222240-changes-by-index.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -55,4 +56,5 @@ export const MIGRATIONS: readonly Migration[] = [
   ruleIndexes,
   lighterDeposits,
   fewerIndexes,
+  changesByIndex,
 ]
