@@ -1,30 +1,136 @@
 /**
- * The channels of the stream: their names, whether they belong to a market, the params besides `market` that they take in
- * the extended protocol, and whether the reply to a subscribe request with `resume` says whether it continues. Books and
- * tops do not need that: one that cannot continue begins with a whole one. Executions would be lost unnoticed.
+ * The channels of the stream, one row each, and the protocol around them: request types, subprotocols, and the values
+ * that the params of the extended protocol may have. Requests, metrics, the list of subscriptions and the AsyncAPI
+ * document are derived from the rows.
  */
-export const CHANNELS = {
-  market_data: { perMarket: true, extendedParams: ['depth', 'interval_ms', 'resume'], acknowledgesResume: false },
-  'market_data.top_of_book': { perMarket: true, extendedParams: ['interval_ms', 'resume'], acknowledgesResume: false },
-  execution_data: { perMarket: true, extendedParams: ['resume'], acknowledgesResume: true },
-  heartbeat: { perMarket: false, extendedParams: [], acknowledgesResume: false },
-} as const
-
-export type ChannelType = keyof typeof CHANNELS
-
-/** `type` of the payloads of market_data and market_data.top_of_book. */
-export const PAYLOAD_TYPES = { snapshot: 'SNAPSHOT', update: 'UPDATE', topOfBook: 'TOP_OF_BOOK' } as const
-
-/** The request types of the stream. */
-export const REQUEST_TYPES = ['subscribe', 'unsubscribe', 'subscription_list'] as const
-
-export type RequestType = (typeof REQUEST_TYPES)[number]
+import {
+  BEST_LEVELS,
+  BOOK_STATUS,
+  type JsonSchema,
+  LEVELS,
+  MARKET,
+  MILLISECONDS,
+  NANOSECONDS,
+  PRICE,
+  word,
+} from './stream-fields.ts'
 
 /** Subprotocols of the handshake. `tidegate.default` is the base protocol, which is also used when none is offered. */
 export const SUBPROTOCOLS = ['tidegate.default', 'tidegate.v1'] as const
 
 /** The extended protocol: cursors in every data message, depths, intervals, resume, digests. */
 export const EXTENDED_SUBPROTOCOL: (typeof SUBPROTOCOLS)[number] = 'tidegate.v1'
+
+/** `type` of the payloads of market_data and market_data.top_of_book. */
+export const PAYLOAD_TYPES = { snapshot: 'SNAPSHOT', update: 'UPDATE', topOfBook: 'TOP_OF_BOOK' } as const
+
+/** A param of a subscribe request that only the extended protocol has, besides `market`. */
+export type ExtendedParam = 'depth' | 'interval_ms' | 'resume'
+
+/** One channel and its message: `{"channel": …, "payload": {…}}`. */
+interface Channel {
+  /** Whether a subscription names a market. The messages of such a channel have cursors in the extended protocol. */
+  readonly perMarket: boolean
+  readonly extendedParams: readonly ExtendedParam[]
+  /**
+   * Whether the reply to a subscribe request with `resume` reports whether the subscription continues from the cursor.
+   * False where the first message is complete if it does not; executions would be lost without notice.
+   */
+  readonly acknowledgesResume: boolean
+  /** First part of the names of the schemas in the AsyncAPI document. */
+  readonly schemaName: string
+  readonly summary: string
+  /** The members of the payload. */
+  readonly payload: JsonSchema
+  /** Members that the payload may have in the extended protocol only. */
+  readonly extendedPayload?: JsonSchema
+  /** A payload. */
+  readonly example: JsonSchema
+  /** What a payload of the extended protocol may have besides. */
+  readonly extendedExample?: JsonSchema
+}
+
+export const CHANNELS = {
+  market_data: {
+    perMarket: true,
+    extendedParams: ['depth', 'interval_ms', 'resume'],
+    acknowledgesResume: false,
+    schemaName: 'MarketData',
+    summary: 'The order book: first a SNAPSHOT, then an UPDATE for every change of the published depth',
+    payload: {
+      market: MARKET,
+      type: { title: 'BookMessageType', type: 'string', enum: [PAYLOAD_TYPES.snapshot, PAYLOAD_TYPES.update] },
+      time: { ...MILLISECONDS, description: 'Strictly later than that of the previous message' },
+      ...LEVELS,
+    },
+    example: {
+      market: 'BTCUSD',
+      type: 'UPDATE',
+      time: '2026-11-20T12:00:00.123Z',
+      bids: [{ price: '60000.10', amount: '0.25000000' }],
+      asks: [{ price: '60001.00', amount: '0' }],
+    },
+  },
+  'market_data.top_of_book': {
+    perMarket: true,
+    extendedParams: ['interval_ms', 'resume'],
+    acknowledgesResume: false,
+    schemaName: 'TopOfBook',
+    summary: 'The best price of each side, after the subscription and whenever it or its amount changes',
+    payload: { market: MARKET, type: word(PAYLOAD_TYPES.topOfBook), timestamp: NANOSECONDS, ...BEST_LEVELS },
+    example: {
+      market: 'BTCUSD',
+      type: 'TOP_OF_BOOK',
+      timestamp: '2026-11-20T12:00:00.123456789Z',
+      bids: [{ price: '60000.10', amount: '0.25000000' }],
+      asks: [{ price: '60001.20', amount: '1.00000000' }],
+    },
+  },
+  execution_data: {
+    perMarket: true,
+    extendedParams: ['resume'],
+    acknowledgesResume: true,
+    schemaName: 'Execution',
+    summary: 'Every trade, in order, without gaps',
+    payload: { market: MARKET, price: PRICE, amount: PRICE, executed_at: MILLISECONDS },
+    example: { market: 'BTCUSD', price: '60001.00', amount: '0.10000000', executed_at: '2026-11-20T12:00:00.123Z' },
+  },
+  heartbeat: {
+    perMarket: false,
+    extendedParams: [],
+    acknowledgesResume: false,
+    schemaName: 'Heartbeat',
+    summary: 'Sent periodically while the connection works',
+    payload: { timestamp: NANOSECONDS },
+    extendedPayload: {
+      books: {
+        type: 'array',
+        description: extendedOnly('The market_data subscriptions that are up to date'),
+        items: BOOK_STATUS,
+      },
+    },
+    example: { timestamp: '2026-11-20T12:00:01.000000000Z' },
+    extendedExample: {
+      books: [
+        {
+          market: 'BTCUSD',
+          cursor: 'KbYAR8_u.3',
+          digest: '7a6182355f8de12d',
+          live: true,
+          since: '2026-11-20T08:30:00.000Z',
+        },
+        { market: 'ETHUSD', cursor: '3zWplfC2.9', live: false, since: '2026-11-20T11:59:58.250Z' },
+      ],
+    },
+  },
+} as const satisfies Readonly<Record<string, Channel>>
+
+export type ChannelType = keyof typeof CHANNELS
+
+/** The request types of the stream. */
+export const REQUEST_TYPES = ['subscribe', 'unsubscribe', 'subscription_list'] as const
+
+export type RequestType = (typeof REQUEST_TYPES)[number]
 
 /** Levels per side that `depth` may request; not more than the market publishes. */
 export const EXTENDED_DEPTHS: readonly number[] = [1, 5, 10, 25, 50, 100, 500, 1000]
@@ -34,3 +140,8 @@ export const EXTENDED_INTERVALS: readonly number[] = [50, 100, 250, 500, 1000]
 
 /** Prefix of the subprotocol entry that carries a browser's token; never selected or echoed. */
 export const BEARER_SUBPROTOCOL_PREFIX = 'bearer.'
+
+/** The description of what only the extended protocol has. */
+export function extendedOnly(description: string): string {
+  return `With the subprotocol \`${EXTENDED_SUBPROTOCOL}\` only. ${description}`
+}
