@@ -5,8 +5,7 @@
 import type { ConfigProblem } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 import { openRecording } from '../feed/replay/reader.ts'
-import type { RecordedMarket } from '../feed/replay/recording.ts'
-import { recordedIndex } from '../feed/replay/rescaled-event.ts'
+import { type RecordedMarket, recordedIndex } from '../feed/replay/recording.ts'
 
 /** @param origins the origin of each value: flag, variable, file or default */
 export async function checkRecordings(

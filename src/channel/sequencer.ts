@@ -21,7 +21,7 @@ import {
   type MarketDefinition,
   type MarketEvent,
 } from '../market/event.ts'
-import { levelsBehind } from '../market/view.ts'
+import { levelsAfter } from '../market/view.ts'
 import type { Bus } from './bus.ts'
 import { PHASES, type PhaseName } from './phases.ts'
 
@@ -377,5 +377,5 @@ export class Sequencer {
 }
 
 function wholeBook(book: Book): LevelChange[] {
-  return ([BID, ASK] as const).flatMap((side) => levelsBehind(book, 0, side, undefined, Number.POSITIVE_INFINITY))
+  return ([BID, ASK] as const).flatMap((side) => levelsAfter(book, 0, side, undefined, Number.POSITIVE_INFINITY))
 }

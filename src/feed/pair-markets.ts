@@ -2,11 +2,12 @@
  * The markets of one pair, and the events that their listeners receive: the integers of the pair, exactly rescaled to
  * each market. It guarantees that no value is rounded (a market with fewer decimals than the pair is refused), that a
  * repeated reason is reported once, and that no listener is called after `stop`, even when a listener calls `stop`.
+ * It also writes the notices about a pair that has a book but requires attention, for `/readyz` and `check-config`.
  */
 import { parseDecimal, rescale } from '../base/decimal.ts'
-import type { Execution, LevelChange } from '../market/event.ts'
+import { BID, type Execution, type LevelChange, type MarketDefinition } from '../market/event.ts'
 import type { SourceMarket } from './source.ts'
-import type { Listing, VenueTrade } from './venue.ts'
+import type { Listing, UnfitLevel, VenueTrade } from './venue.ts'
 
 /** One market of the pair. */
 interface PairMarket {
@@ -160,4 +161,39 @@ export class PairMarkets {
       `${market.symbol} keeps ${market.priceDecimals} and ${market.amountDecimals}`
     )
   }
+}
+
+export interface NoticedPair {
+  readonly venue: string
+  readonly symbol: string
+  readonly listing: Listing | undefined
+  /** Levels per side that were requested, and that the venue serves. */
+  readonly depthAsked: number
+  readonly depthServed: number
+  readonly unfit: readonly UnfitLevel[]
+}
+
+/** Digits that are shown of a price or an amount that a market cannot hold. */
+const DIGITS_SHOWN_MAX = 40
+
+/** The notices of a pair for one market that uses it. */
+export function pairNotices(pair: NoticedPair, market: MarketDefinition): string[] {
+  const { venue, symbol, listing, depthAsked, depthServed, unfit } = pair
+  const notices: string[] = []
+  if (listing?.state === 'restricted') notices.push(`${venue} lists ${symbol} as ${listing.status}`)
+  if (listing?.feedSymbol !== undefined) {
+    notices.push(`${venue} sends the book and the trades of ${listing.feedSymbol} for ${symbol}`)
+  }
+  if ((market.depth === 0 ? Number.POSITIVE_INFINITY : market.depth) > depthAsked) {
+    notices.push(`${venue} offers no deeper book of ${symbol} than ${depthAsked} levels`)
+  }
+  if (depthServed < depthAsked) notices.push(`${venue} serves ${depthServed} levels of ${symbol}, not ${depthAsked}`)
+  for (const { side, price, amount } of unfit) {
+    const [one, all] = side === BID ? ['bid', 'bids'] : ['ask', 'asks']
+    notices.push(
+      `${market.symbol} cannot hold ${venue}'s ${one} of ${amount.slice(0, DIGITS_SHOWN_MAX)} ` +
+        `at ${price.slice(0, DIGITS_SHOWN_MAX)}: the ${all} of ${symbol} end before it`,
+    )
+  }
+  return notices
 }

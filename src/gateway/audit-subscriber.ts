@@ -9,7 +9,7 @@ import { parseDecimal, type Scaled } from '../base/decimal.ts'
 import { BASE } from '../channel/frame.ts'
 import { Book } from '../market/book.ts'
 import { ASK, BID, type LevelChange, type MarketDefinition, type Side } from '../market/event.ts'
-import { levelsBehind } from '../market/view.ts'
+import { levelsAfter } from '../market/view.ts'
 import { CatchUp } from './catch-up.ts'
 import type { Hub, LaggingParty } from './hub.ts'
 import type { MarketStream } from './market-stream.ts'
@@ -86,7 +86,7 @@ export class AuditSubscriber implements Subscriber, OutboxOwner, LaggingParty {
 
   /** Up to `countMax` levels of one side, from the first one worse than `price` (undefined: from the best). */
   levelsAfter(side: Side, price: number | undefined, countMax: number): LevelChange[] {
-    return levelsBehind(this.#book, 0, side, price, countMax)
+    return levelsAfter(this.#book, 0, side, price, countMax)
   }
 
   /** Decodes up to about `levelsMax` levels of what was received; returns how many. */

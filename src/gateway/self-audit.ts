@@ -11,7 +11,7 @@ import type { Log } from '../base/log.ts'
 import { Counter, type MetricsRegistry } from '../base/metrics.ts'
 import type { Sequencer } from '../channel/sequencer.ts'
 import { ASK, BID, type LevelChange, type Side } from '../market/event.ts'
-import { levelsBehind } from '../market/view.ts'
+import { levelsAfter } from '../market/view.ts'
 import { AuditSubscriber } from './audit-subscriber.ts'
 import type { Hub } from './hub.ts'
 import type { MarketStream } from './market-stream.ts'
@@ -231,9 +231,9 @@ class MarketAudit {
       this.#waitedSteps += 1
       return 'more'
     }
-    const sequenced = levelsBehind(book, view.depth, this.#side, this.#price, COMPARED_LEVELS)
+    const sequenced = levelsAfter(book, view.depth, this.#side, this.#price, COMPARED_LEVELS)
     const slice = [this.#side, this.#price, COMPARED_LEVELS] as const
-    this.#compare('the view', sequenced, view.levelsBehind(...slice))
+    this.#compare('the view', sequenced, view.levelsAfter(...slice))
     this.#compare('a current subscriber', sequenced, this.#current.levelsAfter(...slice))
     this.#compare('a lagging subscriber', sequenced, this.#lagging.levelsAfter(...slice))
     if (this.#difference !== undefined) return { difference: this.#difference }

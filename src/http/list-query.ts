@@ -7,8 +7,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isUuid } from '../base/ids.ts'
 import { readTimeRange, TIME_COMPARISONS, type TimeRange } from './list-times.ts'
-import { QueryFaults } from './query-faults.ts'
-import { type QueryValues, queryValues } from './query-values.ts'
+import { QueryFaults, type QueryValues, queryValues } from './query-values.ts'
 
 /** One row of a list's table; `times` declares five parameters, `NAME.lt` to `NAME.gt`. */
 export type ListParameter =

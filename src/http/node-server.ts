@@ -2,7 +2,7 @@
  * Node's HTTP server of a listener, plain or over TLS (1.2 and later), HTTP/1.1 only: all its limits of size and time, and
  * its event listeners. A failed TLS handshake ends only its connection.
  */
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { SecureContextOptions } from 'node:tls'
 import type { Clock } from '../base/clock.ts'
@@ -10,7 +10,6 @@ import type { Log } from '../base/log.ts'
 import { Throttle } from '../base/throttle.ts'
 import type { Connections } from './connections.ts'
 import { HEAD_FIELDS_MAX } from './request-head.ts'
-import { PlainUnlessWebSocket } from './upgrade.ts'
 
 export interface NodeServerOptions {
   /** Largest head of a request. */
@@ -98,4 +97,33 @@ function keepNoParsers(): void {
 /** Replaces the certificate for new connections. */
 export function replaceCertificate(server: Server, context: SecureContextOptions): void {
   ;(server as TlsServer).setSecureContext(context)
+}
+
+/**
+ * Requests that are treated as upgrades: WebSocket handshakes, and CONNECT, after which the connection is no longer HTTP.
+ * Node passes every request that offers any upgrade to an `upgrade` listener, so a client that offers HTTP/2 in plain text
+ * (`h2c`, as Java's does with its first request) would never reach its route; RFC 9110 section 7.8 allows a server to
+ * ignore the offer and answer normally.
+ */
+class PlainUnlessWebSocket extends IncomingMessage {
+  // The value that Node's parser sets. The constructor of the base class sets it first, before a private member of this
+  // class would exist.
+  declare _offersUpgrade: boolean | null
+
+  get upgrade(): boolean {
+    if (this._offersUpgrade !== true) return false
+    return this.method === 'CONNECT' || this.headers.upgrade?.toLowerCase() === 'websocket'
+  }
+
+  set upgrade(offersUpgrade: boolean | null) {
+    this._offersUpgrade = offersUpgrade
+  }
+}
+
+/**
+ * Whether the connection of a request must end with its answer: after an ignored offer, the parser reads no further
+ * request.
+ */
+export function endsConnection(request: IncomingMessage): boolean {
+  return request.headers.upgrade !== undefined
 }

@@ -1,8 +1,9 @@
 /**
- * The parameters of a query string, strictly decoded. Values are taken by name; the names that were not taken are the
- * ignored parameters. A query string may be as long as a head, so the number of its parameters is limited. Pure.
+ * The parameters of a query string, strictly decoded, and the errors found in them, which one answer reports together.
+ * Values are taken by name; the names that were not taken are the ignored parameters. A query string may be as long as a
+ * head, so the number of its parameters is limited, and so is the number of errors.
  */
-import type { QueryFaults } from './query-faults.ts'
+import { type FieldError, invalidRequest, Problem } from './problem.ts'
 
 /** A list takes up to seven parameters, three of them arrays of 100 entries. */
 export const QUERY_PAIRS_MAX = 1_000
@@ -81,5 +82,31 @@ function decode(raw: string): string | undefined {
   } catch (error) {
     if (error instanceof URIError) return undefined
     throw error
+  }
+}
+
+/** Errors that one answer reports. */
+const FAULTS_MAX = 20
+/** Longest parameter name in an error: it comes from the client and may be as long as the query. */
+const NAME_CHARACTERS_MAX = 200
+
+/** Collects the errors of a query string, up to FAULTS_MAX; the last one ends the parsing. */
+export class QueryFaults {
+  readonly #errors: FieldError[] = []
+
+  /** Adds an error; throws when there are FAULTS_MAX. */
+  add(parameter: string, detail: string): void {
+    this.#errors.push({ parameter: parameter.slice(0, NAME_CHARACTERS_MAX), detail })
+    if (this.#errors.length === FAULTS_MAX) this.throwIfAny()
+  }
+
+  /** Rejects the whole query. */
+  reject(detail: string): never {
+    throw new Problem('invalid_request', `query: ${detail}`)
+  }
+
+  throwIfAny(): void {
+    const [first, ...rest] = this.#errors
+    if (first !== undefined) throw invalidRequest([first, ...rest])
   }
 }

@@ -16,7 +16,7 @@
 import { addScaled, type Scaled } from '../base/decimal.ts'
 import { Book } from './book.ts'
 import { ASK, BID, type Execution, type LevelChange, type MarketEvent, type Side } from './event.ts'
-import { levelsBehind } from './view.ts'
+import { levelsAfter } from './view.ts'
 
 export interface AggregateStep {
   /** The events to offer to the sequencer of the market, in order. */
@@ -283,5 +283,5 @@ function addRanks(book: Book, side: Side, from: number, to: number, touched: Lev
 }
 
 function levelsOf(book: Book): LevelChange[] {
-  return ([BID, ASK] as const).flatMap((side) => levelsBehind(book, 0, side, undefined, Number.POSITIVE_INFINITY))
+  return ([BID, ASK] as const).flatMap((side) => levelsAfter(book, 0, side, undefined, Number.POSITIVE_INFINITY))
 }

@@ -7,9 +7,8 @@
  */
 import { assert } from '../base/assert.ts'
 import type { Scaled } from '../base/decimal.ts'
-import { type Book, isInBookOrder } from './book.ts'
+import { type Book, compareLevels, isInBookOrder } from './book.ts'
 import { type AppliedChange, ASK, BID, type LevelChange, type Side } from './event.ts'
-import { History } from './history.ts'
 import { Journal } from './journal.ts'
 import type { Levels } from './levels.ts'
 
@@ -154,8 +153,8 @@ export class View {
   /**
    * Up to `countMax` current levels of one side, from the first one worse than `price` on (undefined: from the best).
    */
-  levelsBehind(side: Side, price: number | undefined, countMax: number): LevelChange[] {
-    return levelsBehind(this.#book, this.depth, side, price, countMax)
+  levelsAfter(side: Side, price: number | undefined, countMax: number): LevelChange[] {
+    return levelsAfter(this.#book, this.depth, side, price, countMax)
   }
 
   /** The amount at a price: 0 when there is no level or it is outside the depth. */
@@ -184,8 +183,8 @@ export class View {
     // Between the old edge and the new one there are, besides changed levels, only levels that crossed the edge: they
     // entered when it moved outward, otherwise they left. There are never more of them than changes that caused it.
     const entering = isWithin(side, edgeBefore, edge)
-    let rank = edge === edgeBefore ? 0 : rankBehind(levels, entering ? edgeBefore : edge)
-    const rankEnd = edge === edgeBefore ? 0 : rankBehind(levels, entering ? edge : edgeBefore)
+    let rank = edge === edgeBefore ? 0 : rankAfter(levels, entering ? edgeBefore : edge)
+    const rankEnd = edge === edgeBefore ? 0 : rankAfter(levels, entering ? edge : edgeBefore)
     let index = start
     for (; index < applied.length && applied[index]!.side === side; index++) {
       const { price, before, after } = applied[index]!
@@ -214,8 +213,8 @@ export class View {
   }
 }
 
-/** The result of `View.levelsBehind` for a view of `depth` (0 = all) levels of that book, without creating one. */
-export function levelsBehind(
+/** The result of `View.levelsAfter` for a view of `depth` (0 = all) levels of that book, without creating one. */
+export function levelsAfter(
   book: Book,
   depth: number,
   side: Side,
@@ -223,7 +222,7 @@ export function levelsBehind(
   countMax: number,
 ): LevelChange[] {
   const levels = book.side(side)
-  const first = price === undefined ? 0 : rankBehind(levels, price)
+  const first = price === undefined ? 0 : rankAfter(levels, price)
   const size = depth === 0 ? levels.size : Math.min(depth, levels.size)
   const found: LevelChange[] = []
   for (let rank = first; rank < Math.min(size, first + countMax); rank++) {
@@ -238,6 +237,82 @@ function isWithin(side: Side, price: number, edge: number): boolean {
 }
 
 /** The rank of the first level that is strictly worse than `edge`. */
-function rankBehind(levels: Levels, edge: number): number {
+function rankAfter(levels: Levels, edge: number): number {
   return levels.rankOf(edge) + (levels.amount(edge) === 0 ? 0 : 1)
+}
+
+interface TouchedLevel {
+  /** The current level; the same object in every answer. */
+  readonly now: LevelChange
+  /** The versions that changed it, latest first, and its amount before each. */
+  readonly versions: number[]
+  readonly befores: Scaled[]
+}
+
+/**
+ * Earlier versions of a view, level by level. It is built from the journal when several subscribers need differences
+ * between the same two commits, so that reading the journal, sorting and the current amounts are computed once for all
+ * of them. It is valid for the current version of the view and discarded with the next one. It holds as much of the
+ * journal as was needed so far, and reads on for an older version.
+ */
+class History {
+  readonly #journal: Journal
+  readonly #amountNow: (side: Side, price: number) => Scaled
+  /** In book order. */
+  readonly #levels: TouchedLevel[] = []
+  readonly #byPrice = [new Map<number, TouchedLevel>(), new Map<number, TouchedLevel>()] as const
+  #entriesRead = 0
+
+  /** @param amountNow the current amount at a price; 0 when there is no level */
+  constructor(journal: Journal, amountNow: (side: Side, price: number) => Scaled) {
+    this.#journal = journal
+    this.#amountNow = amountNow
+  }
+
+  /** Number of levels that every answer examines. */
+  get levelCount(): number {
+    return this.#levels.length
+  }
+
+  /** The result of `View.changesSince`. The same level is the same object in every answer. */
+  changesSince(version: number): LevelChange[] | 'too-old' {
+    if (!this.#readBackTo(version)) return 'too-old'
+    const changes: LevelChange[] = []
+    for (const { now, versions, befores } of this.#levels) {
+      const later = countLater(versions, version)
+      if (later > 0 && befores[later - 1] !== now.amount) changes.push(now)
+    }
+    return changes
+  }
+
+  #readBackTo(version: number): boolean {
+    const levels = this.#levels
+    const { length } = levels
+    const entries = this.#journal.readBack(version, this.#entriesRead, (side, price, before, entryVersion) => {
+      let level = this.#byPrice[side].get(price)
+      if (level === undefined) {
+        level = { now: { side, price, amount: this.#amountNow(side, price) }, versions: [], befores: [] }
+        this.#byPrice[side].set(price, level)
+        levels.push(level)
+      }
+      level.versions.push(entryVersion)
+      level.befores.push(before)
+    })
+    if (entries === 'too-old') return false
+    this.#entriesRead = Math.max(this.#entriesRead, entries)
+    if (levels.length > length) levels.sort((left, right) => compareLevels(left.now, right.now))
+    return true
+  }
+}
+
+/** Number of these versions, latest first, that are later than `version`. */
+function countLater(versions: readonly number[], version: number): number {
+  let low = 0
+  let high = versions.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (versions[middle]! > version) low = middle + 1
+    else high = middle
+  }
+  return low
 }

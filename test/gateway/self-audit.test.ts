@@ -10,7 +10,7 @@ import type { MarketStream } from '../../src/gateway/market-stream.ts'
 import { createGatewayMetrics } from '../../src/gateway/metrics.ts'
 import { createSelfAuditMetrics, SelfAudit } from '../../src/gateway/self-audit.ts'
 import { ASK, BID, type LevelChange } from '../../src/market/event.ts'
-import { levelsBehind } from '../../src/market/view.ts'
+import { levelsAfter } from '../../src/market/view.ts'
 import { captureLog } from '../support/captured-log.ts'
 import { MarketNoise } from '../support/market-noise.ts'
 import { propertySettings } from '../support/property.ts'
@@ -123,7 +123,7 @@ class AuditedStream {
   get sequenced(): LevelChange[] {
     const book = this.sequencer.settledBook
     if (book === undefined) throw new Error('the sequencer is between two commits')
-    return [BID, ASK].flatMap((side) => levelsBehind(book, this.setup.depth, side as 0 | 1, undefined, 10_000))
+    return [BID, ASK].flatMap((side) => levelsAfter(book, this.setup.depth, side as 0 | 1, undefined, 10_000))
   }
 
   /** Faults of the encoder: every UPDATE, or every conflated UPDATE, lacks its first level. */

@@ -2,11 +2,13 @@ import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { formatDecimal } from '../../../src/base/decimal.ts'
-import { KrakenBook } from '../../../src/feed/kraken/book.ts'
+import { KRAKEN } from '../../../src/feed/kraken/protocol.ts'
 import type { Listing, VenueBookOptions } from '../../../src/feed/venue.ts'
 import { ASK, BID } from '../../../src/market/event.ts'
 import { propertySettings } from '../../support/property.ts'
 import { RecordedKrakenBook } from '../../support/recorded-kraken-book.ts'
+
+const { createBook } = KRAKEN.createProtocol(KRAKEN.exchanges[0])
 
 const listing: Listing = { symbol: 'A/B', priceDecimals: 1, amountDecimals: 2, status: 'online', state: 'open' }
 const options: VenueBookOptions = { listing, depth: 3, priceMaximum: Number.MAX_SAFE_INTEGER }
@@ -22,7 +24,7 @@ const message = (isSnapshot: boolean, bids: readonly Level[], asks: readonly Lev
 function follow(changed: Partial<VenueBookOptions> = {}) {
   const all = { ...options, ...changed }
   const { priceDecimals: pricePrecision, amountDecimals: quantityPrecision } = all.listing
-  const book = new KrakenBook(all)
+  const book = createBook(all)
   const naive = new RecordedKrakenBook({ symbol: 'A/B', depth: all.depth, pricePrecision, quantityPrecision })
   const numbers = (levels: readonly Level[]) =>
     levels.map(([price, qty]) => ({ price: Number(price), qty: Number(qty) }))
@@ -65,7 +67,7 @@ describe('checksum', () => {
     ['45297.5', '0.09945542'],
     ['45299.5', '0.18772827'],
   ]
-  const create = () => new KrakenBook({ listing: { ...listing, amountDecimals: 8 }, depth: 10, priceMaximum: 1e15 })
+  const create = () => createBook({ listing: { ...listing, amountDecimals: 8 }, depth: 10, priceMaximum: 1e15 })
 
   it('is the one of the example in the documentation of the venue', () => {
     expect(create().apply(message(true, bids, asks, 3310070434))).toMatchObject({ kind: 'snapshot' })
@@ -97,7 +99,7 @@ describe('a snapshot', () => {
   })
 
   it('is what every update before it waits for', () => {
-    expect(new KrakenBook(options).apply(message(false, [['4.0', '1']], [], 0))).toEqual({ kind: 'waiting' })
+    expect(createBook(options).apply(message(false, [['4.0', '1']], [], 0))).toEqual({ kind: 'waiting' })
   })
 })
 
@@ -141,7 +143,7 @@ describe('what differs after a message', () => {
   })
 
   it('keeps amounts beyond the safe integers exact', () => {
-    const book = new KrakenBook(options)
+    const book = createBook(options)
     // CRC32 of "1012345678901234567891".
     expect(book.apply(message(true, [], [['1.0', '123456789012345678.91']], crc32('1012345678901234567891')))).toEqual({
       kind: 'snapshot',
@@ -185,7 +187,7 @@ describe('a message that cannot be taken', () => {
     ['a price above what the markets hold', ['100.1', '1']],
     ['a price beyond the safe integers', ['9007199254740993.0', '1']],
   ] as const)('%s', (_name, level) => {
-    const book = new KrakenBook({ ...options, priceMaximum: 1000 })
+    const book = createBook({ ...options, priceMaximum: 1000 })
     const reason = expect.stringMatching(/^cannot take/)
     expect(book.apply(message(true, [], [level], 0))).toEqual({ kind: 'wrong', reason })
   })

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { readKrakenMessage } from '../../../src/feed/kraken/message.ts'
+import { KRAKEN } from '../../../src/feed/kraken/protocol.ts'
+
+const { read: readKrakenMessage } = KRAKEN.createProtocol(KRAKEN.exchanges[0])
 
 const bookFrame = (levels: string, rest = '"checksum":1') =>
   `{"channel":"book","type":"update","data":[{"symbol":"BTC/USD","bids":[],"asks":[${levels}],${rest}}]}`

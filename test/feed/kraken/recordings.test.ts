@@ -1,14 +1,15 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { createLog } from '../../../src/base/log.ts'
 import { createMetricsRegistry } from '../../../src/base/metrics.ts'
-import { KrakenBook } from '../../../src/feed/kraken/book.ts'
-import { readKrakenMessage } from '../../../src/feed/kraken/message.ts'
+import { KRAKEN } from '../../../src/feed/kraken/protocol.ts'
 import { createKrakenSource } from '../../support/kraken-source.ts'
 import { RecordedKrakenBook, type RecordedMessage } from '../../support/recorded-kraken-book.ts'
 import { type KrakenRecording, krakenBtcUsd, krakenEthUsd, krakenFloats } from '../../support/recordings.ts'
 import { SourceListener } from '../../support/source-listener.ts'
 import { type KrakenServer, startKrakenServer } from '../../support/venues/kraken.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
+
+const { createBook, read: readMessages } = KRAKEN.createProtocol(KRAKEN.exchanges[0])
 
 const opened: { close(): Promise<void> }[] = []
 afterEach(async () => {
@@ -93,10 +94,10 @@ describe('recorded books of Kraken', () => {
       status: 'online',
       state: 'open',
     } as const
-    const book = new KrakenBook({ listing, depth, priceMaximum: Number.MAX_SAFE_INTEGER })
+    const book = createBook({ listing, depth, priceMaximum: Number.MAX_SAFE_INTEGER })
     let matching = 0
     for (const { text } of recording.frames) {
-      for (const message of readKrakenMessage(text)) {
+      for (const message of readMessages(text)) {
         if (message.kind !== 'book') continue
         expect(book.apply(message.data).kind).toBe(message.data.isSnapshot ? 'snapshot' : 'update')
         matching += 1
