@@ -11,7 +11,7 @@ const long = process.env.TIDEGATE_LONG === '1'
  * losses of the store. Everything else runs once, with the embedded one.
  */
 const ON_EACH_ENGINE = [
-  'test/accounts/{account-changes,change-slices,lists,quota-migration,quotas,routes,whole-or-nothing}.test.ts',
+  'test/accounts/{account-changes,lists,quota-migration,quotas,routes,whole-or-nothing}.test.ts',
   'test/app/decimals-check.test.ts',
   'test/auth/directory-*.test.ts',
   'test/auth/key-encryption.test.ts',

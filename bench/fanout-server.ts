@@ -14,7 +14,7 @@ import { createMemoryBus } from '../src/channel/bus-memory.ts'
 import { Replica } from '../src/channel/replica.ts'
 import { Hub } from '../src/gateway/hub.ts'
 import { createGatewayMetrics, type GatewayMetrics } from '../src/gateway/metrics.ts'
-import { Transport } from '../src/gateway/transport.ts'
+import { Transport } from '../src/gateway/outbox.ts'
 import {
   type Answer,
   answerCommands,

@@ -44,9 +44,9 @@ Live order books and trades are sent over a WebSocket at \`/\`: see [its request
 ## Lists, errors, limits
 
 **Lists** are returned in pages, newest first. While the answer has a \`next_page_cursor\`, send it as \`page_cursor\` with
-the same filters and order to get the next page. A page ends at \`limit\` items or at 2 MiB, whichever comes first, and has
-at least one item: only the absence of \`next_page_cursor\` marks the end. Array parameters repeat their name
-(\`ids=A&ids=B\`); unknown parameters are ignored and named in \`Tidegate-Ignored-Parameters\`.
+the same filters and order to get the next page. A page ends at \`limit\` items or at 2 MiB, whichever comes first. With
+several filters, or with \`updated_at\`, it also ends after 5,000 examined records, and may have no item: only the absence of
+\`next_page_cursor\` marks the end. Array parameters repeat their name (\`ids=A&ids=B\`); unknown parameters are ignored and named in \`Tidegate-Ignored-Parameters\`.
 
 **Errors** are \`application/problem+json\`; those of the token endpoint are \`{error, error_description}\`. A create
 request with a \`ref_id\` can be repeated safely: 409 \`already_exists\` contains the existing record in \`meta.existing\`.

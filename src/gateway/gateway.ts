@@ -26,8 +26,8 @@ import {
 } from './handshake.ts'
 import type { Hub } from './hub.ts'
 import type { GatewayMetrics } from './metrics.ts'
+import { CLOSE_MILLISECONDS_MAX, Transport } from './outbox.ts'
 import type { Session } from './session.ts'
-import { CLOSE_MILLISECONDS_MAX, Transport } from './transport.ts'
 
 /** Settings of the handshake; each is the setting `stream.*` of the same name. */
 export interface GatewaySettings {

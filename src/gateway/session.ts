@@ -13,11 +13,10 @@ import { EXTENDED_SUBPROTOCOL } from '../contract/channels.ts'
 import { CLOSE_CODES, type CloseCause } from '../contract/stream-codes.ts'
 import { CatchUp } from './catch-up.ts'
 import { type InboundMessage, Inbox } from './inbox.ts'
-import { Outbox, type OutboxOwner, type OutboxTotals } from './outbox.ts'
+import { CLOSE_MILLISECONDS_MAX, Outbox, type OutboxOwner, type OutboxTotals, type TransportPort } from './outbox.ts'
 import { type ExtendedRules, internalErrorReply, type MarketEnd } from './protocol.ts'
 import { Requests, type RequestsHost } from './requests.ts'
 import type { MarketSubscription, Subscriber } from './subscription.ts'
-import { CLOSE_MILLISECONDS_MAX, type TransportPort } from './transport.ts'
 
 /** A session whose token or access was revoked ends within a second, whether its peer answers the close or not. */
 const REVOKED_CUT_MILLISECONDS = 1_000

@@ -22,7 +22,8 @@ export interface PageParameters {
 
 /** The schema of `next_page_cursor` of every page. */
 export const NextPageCursor = Type.String({
-  description: 'Absent on the last page, and only there: a page may hold fewer items than `limit`, as it ends at 2 MiB',
+  description:
+    'Absent on the last page, and only there: a page may hold fewer items than `limit`, or none, because it ends at 2 MiB and after 5,000 examined records',
 })
 
 /** For lists whose items are in no API description: those of the operator. */

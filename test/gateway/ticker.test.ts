@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Ticker } from '../../src/gateway/ticker.ts'
+import { Ticker } from '../../src/gateway/throttle.ts'
 import { WorkingClock } from './live-stream.ts'
 
 function start(clock: WorkingClock, isWanted: () => boolean = () => true) {

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { type ServerOptions, WebSocket, WebSocketServer } from 'ws'
 import { type Clock, createSystemClock } from '../../src/base/clock.ts'
 import { textMessage } from '../../src/channel/frame.ts'
-import { Transport } from '../../src/gateway/transport.ts'
+import { Transport } from '../../src/gateway/outbox.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 const ends: (() => void)[] = []

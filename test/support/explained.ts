@@ -63,10 +63,9 @@ export function explainStatements(matching: RegExp): ExplainedStatements {
   }
 }
 
-/** The blocks read by table scans, over all loops, and the number of index look-ups. */
-export function summaryOf(plan: PlanNode): { rows: number; blocks: number; scans: string[]; slices: number } {
+/** The records that table scans read, over all loops, the blocks of the statement, and the scans themselves. */
+export function summaryOf(plan: PlanNode): { rows: number; blocks: number; scans: string[] } {
   let rows = 0
-  let slices = 0
   const scans: string[] = []
   const visit = (node: PlanNode): void => {
     // A bitmap is counted where its records are read.
@@ -75,9 +74,8 @@ export function summaryOf(plan: PlanNode): { rows: number; blocks: number; scans
       rows += (node['Actual Rows'] + filtered + rechecked) * node['Actual Loops']
       scans.push(`${node['Node Type']} ${node['Index Name'] ?? node['Relation Name']}`)
     }
-    if (node['Node Type'] === 'Function Scan') slices += node['Actual Rows']
     for (const inner of node.Plans ?? []) visit(inner)
   }
   visit(plan)
-  return { rows: Math.round(rows), blocks: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], scans, slices }
+  return { rows: Math.round(rows), blocks: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], scans }
 }
