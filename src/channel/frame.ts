@@ -66,9 +66,9 @@ export function extendedMessage(head: MessageHead, stream: StreamMember): Messag
 
 /** A data message without its last byte, the closing brace. */
 export interface MessageHead {
-  /** All of it, if it is short. */
+  /** The text of a short message; empty for a long one. */
   readonly text: string
-  /** All of it as frames, if it is long. */
+  /** The frames of a long message; empty for a short one. */
   readonly frames: Message
 }
 

@@ -131,7 +131,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 }
 
-/** Why an open connection has to be closed, if it has to: clients get a new token after the first cause, and stop after the second. */
+/**
+ * The cause for which an open connection has to be closed, if there is one: after `tokenRevoked` clients get a new token,
+ * after `revoked` they stop.
+ */
 function revocationCause(directory: Directory, token: AccessToken): CloseCause | undefined {
   const refusal = streamRefusal(directory, token)
   if (refusal === undefined) return undefined

@@ -40,7 +40,7 @@ export interface HubSettings extends SessionLimits {
   readonly closesStale: boolean
 }
 
-/** What the hub lets catch up at the end of a tick: a session, or a subscriber of the self-audit. */
+/** A session, or a subscriber of the self-audit: the hub calls it at the end of a tick to catch up. */
 export interface LaggingParty {
   /** Sends what is owed until `untilMilliseconds` of the monotonic clock; true when more is left. */
   catchUp(untilMilliseconds: number): boolean

@@ -24,7 +24,7 @@ export interface ChannelKey extends ChannelParams {
   readonly market: string
 }
 
-/** What a request is validated against. */
+/** The markets and limits that a request is validated with. */
 export interface RequestRules {
   /** Whether a symbol is that of a market of this node. */
   isMarket(symbol: string): boolean
@@ -36,7 +36,7 @@ export interface RequestRules {
   readonly extended: ExtendedRules | undefined
 }
 
-/** What the params of the extended protocol are validated against. */
+/** The limits of the params of the extended protocol. */
 export interface ExtendedRules {
   /** Levels per side that a market publishes; 0 = all. */
   publishedDepth(market: string): number
@@ -251,7 +251,7 @@ export function errorReply(error: StreamErrorCode, message: string): string {
   return JSON.stringify({ type: 'error', error, message })
 }
 
-/** The reply to a request that met a bug of the server. */
+/** The reply to a request that failed because of a bug of the server. */
 export function internalErrorReply(): string {
   return errorReply('INTERNAL_SERVER_ERROR', STREAM_ERRORS.INTERNAL_SERVER_ERROR)
 }

@@ -56,7 +56,7 @@ export interface Answer {
   readonly entryCount: number
   /** Change of the heartbeat once the reply is written. */
   readonly heartbeat?: 'start' | 'stop'
-  /** Bugs met by single entries, which were answered with INTERNAL_SERVER_ERROR. */
+  /** Errors of entries that were answered with INTERNAL_SERVER_ERROR: bugs of the server. */
   readonly errors: readonly unknown[]
 }
 

@@ -39,11 +39,11 @@ export const CONNECTIONS_MAX = 8_192
 /** Pipelined requests of one connection; no known client pipelines more than one. */
 const AHEAD_MAX = 100
 /**
- * After the answer to a request that the parser rejected, a connection is cut when the peer is silent for so long. Cutting
+ * After the answer to a request that the parser rejected, a connection is cut when the peer is silent for this long. Cutting
  * it at once could lose the answer.
  */
 const FAREWELL_SILENCE_MILLISECONDS = 2_000
-/** And after so long, whatever the peer sends or reads. */
+/** The connection is cut after this long, whatever the peer sends or reads. */
 const FAREWELL_MILLISECONDS = 5_000
 /** Time between two checks of the rates. */
 const CHECK_MILLISECONDS = 1_000

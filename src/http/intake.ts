@@ -19,7 +19,7 @@ export interface Exchange {
   isCounted: boolean
 }
 
-/** A message is not checked for its rate before it has taken so long. */
+/** The rate of a message is not checked until it has taken this long. */
 const RATE_GRACE_MILLISECONDS = 5_000
 /** Minimum mean rate of a message. The slowest mobile links are more than ten times as fast. */
 const RATE_BYTES_PER_SECOND_MIN = 512

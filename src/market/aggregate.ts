@@ -99,7 +99,7 @@ export class Aggregate {
 
   /**
    * Takes one message of a source.
-   * @param milliseconds monotonic time of its arrival; the whole part ranks
+   * @param milliseconds monotonic time of its arrival; its whole milliseconds determine the precedence
    */
   offer(sourceNumber: number, event: MarketEvent, milliseconds: number): AggregateStep {
     const source = this.#sources[sourceNumber]!

@@ -18,7 +18,7 @@ export interface MarketChanges {
   readonly added: readonly Replica[]
   /** Symbols of the removed markets; a market with another definition is in both. */
   readonly removed: readonly string[]
-  /** Symbols of the markets that have other sources, or another aggregation, behind the same sequencer and replica. */
+  /** Symbols of the markets that have other sources, or another aggregation, and keep their sequencer and replica. */
   readonly resourced: readonly string[]
 }
 

@@ -1,7 +1,7 @@
 /**
  * The inputs of one market: a listener for each of its sources, the state of each, and, for several sources, the
  * aggregate that makes one book of them. A source that breaks an invariant is counted, logged and asked for a fresh
- * snapshot while the others continue. The sources can be changed behind the same sequencer; the market is then stale
+ * snapshot while the others continue. The sources can be changed while the sequencer stays the same; the market is then stale
  * until one of the new sources has sent a snapshot. It starts and stops no source.
  */
 import type { Clock } from '../base/clock.ts'

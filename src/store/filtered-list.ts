@@ -25,6 +25,8 @@ import { type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from './sq
 
 /** Records that one page examines, for all values of a filter together: about ten milliseconds on either engine. */
 const EXAMINED_MAX = 5_000
+/** Of them, those in the range of a `RangeFilter`; the others are examined in the order of the list. */
+const IN_RANGE_MAX = EXAMINED_MAX / 2
 
 /** A filter of the list; `values` is undefined when the request does not have it. */
 export interface PossibleFilter {
@@ -43,7 +45,7 @@ type Filter = PossibleFilter & { readonly values: readonly string[] }
 
 /**
  * A filter by a range of times of a column other than `created_at`, with the index (owner, column). While the owner has
- * fewer than EXAMINED_MAX records in the range, that index finds them, wherever they are in the order of the list.
+ * fewer than IN_RANGE_MAX records in the range, that index finds them, wherever they are in the order of the list.
  * Otherwise the records are examined in the order of the list.
  */
 export interface RangeFilter<Database, Table extends keyof Database, Row> {
@@ -185,7 +187,8 @@ function examinedInOrder<Database, Table extends keyof Database, Row extends Pla
   others: readonly Filter[],
 ): RawBuilder<unknown> {
   const { query, request, range } = list
-  const share = Math.max(limitOf(request) + 1, Math.floor(EXAMINED_MAX / Math.max(1, driver?.values.length ?? 1)))
+  const examinedMax = range === undefined ? EXAMINED_MAX : EXAMINED_MAX - IN_RANGE_MAX
+  const share = Math.max(limitOf(request) + 1, Math.floor(examinedMax / Math.max(1, driver?.values.length ?? 1)))
   const indexes = indexesOf(request, driver)
   const part = { ...request, ...(indexes === undefined ? {} : { indexes }) }
   const found = (records: SelectQueryBuilder<Database, Table, Row>) => sql`(
@@ -203,7 +206,7 @@ function isInRange(range: { readonly column: string; readonly range: Range } | u
   return range === undefined ? sql<boolean>`true` : isWithin(range.column, range.range)
 }
 
-/** The records in the range, at most EXAMINED_MAX; the limit is applied before every other condition. */
+/** The records in the range, at most IN_RANGE_MAX; the limit is applied before every other condition. */
 function examinedInRange<Database, Table extends keyof Database, Row extends Placed>(
   { column, range, owned, created }: RangeFilter<Database, Table, Row>,
   driver: Filter | undefined,
@@ -215,7 +218,7 @@ function examinedInRange<Database, Table extends keyof Database, Row extends Pla
   return sql`in_range as materialized (
       select created_at, id, ${matches(all)} and ${isCreatedWithin} and ${isAfterCursor(request)} as matches
       from (
-        ${owned.where(isWithin(column, range)).orderBy(sql.ref(column)).limit(EXAMINED_MAX)}
+        ${owned.where(isWithin(column, range)).orderBy(sql.ref(column)).limit(IN_RANGE_MAX)}
       ) as record
     ), range_size as materialized (select count(*) as records from in_range), examined`
 }
@@ -224,7 +227,7 @@ function examinedInRange<Database, Table extends keyof Database, Row extends Pla
 function chosenOf(inOrder: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
     select created_at, id, matches, false as is_end from in_range
-    where (select records from range_size) < ${EXAMINED_MAX}
+    where (select records from range_size) < ${IN_RANGE_MAX}
     union all
-    select part.* from ${inOrder} as part where (select records from range_size) >= ${EXAMINED_MAX}`
+    select part.* from ${inOrder} as part where (select records from range_size) >= ${IN_RANGE_MAX}`
 }

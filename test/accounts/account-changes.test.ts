@@ -186,7 +186,7 @@ describe(`accounts by their last change (seed ${SEED})`, () => {
       return body
     }
 
-    it('end a page early after 5,000 accounts, and are complete over all pages', async () => {
+    it('end a page early after 2,500 accounts in the order of the list, and are complete over all pages', async () => {
       const sizes: number[] = []
       const seen: Item[] = []
       let cursor: string | undefined
@@ -201,7 +201,7 @@ describe(`accounts by their last change (seed ${SEED})`, () => {
         seen.push(...found.items)
         cursor = found.next_page_cursor
       } while (cursor !== undefined)
-      expect(sizes).toEqual([0, 1_000, 1_000, 1_000, 1_000, 1_000, 250])
+      expect(sizes).toEqual([0, 0, 1_000, 1_000, 1_000, 1_000, 1_000, 250])
       expect(new Set(seen.map(({ id }) => id)).size).toBe(CHANGED_COUNT)
       expect(seen.map(({ created_at }) => created_at)).toEqual(seen.map(({ created_at }) => created_at).toSorted())
     })

@@ -112,7 +112,7 @@ export class MatchingBook {
     return levels[levels.length - 1 - rank] as RestingLevel | undefined
   }
 
-  /** How many levels of this side are better than `price`: the rank of the first level at `price` or behind it. */
+  /** Number of levels of this side that are better than `price`: the rank of the first level at `price` or worse. */
   rankOf(side: Side, price: number): number {
     return this.#levels[side].length - this.#position(side, side === BID ? price + 1 : price - 1)
   }
