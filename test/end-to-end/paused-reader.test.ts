@@ -55,7 +55,7 @@ describe('a subscriber that pauses', () => {
     async () => {
       const symbols = MANY.map((base) => market(base, 2, 0))
       service = await startServiceInside(folder.path, symbols, {
-        'simulator.rate': 2_000,
+        'simulator.rate': 700,
         'simulator.seed': 7,
         'stream.outbox_bytes_max': OUTBOX_BYTES_MAX,
         ...LONG_REQUEST_FLAGS,

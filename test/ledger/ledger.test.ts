@@ -63,7 +63,7 @@ function gate() {
 }
 
 /** Compares the whole ledger, in pieces that are far too small. */
-async function compare(pieceRows = 7) {
+async function compare(pieceRows = 50) {
   const comparison = new LedgerComparison(db, pieceRows)
   while (await comparison.step());
   return comparison

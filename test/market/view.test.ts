@@ -10,6 +10,7 @@ import { propertySettings } from '../support/property.ts'
 import { krakenBtcUsd, krakenEthUsd } from '../support/recordings.ts'
 
 const DEPTHS = [1, 5, 0]
+const isLong = process.env.TIDEGATE_LONG === '1'
 
 const bid = (price: number, amount: number | bigint): LevelChange => ({ side: BID, price, amount })
 const ask = (price: number, amount: number | bigint): LevelChange => ({ side: ASK, price, amount })
@@ -232,13 +233,14 @@ describe('a view', () => {
 describe('a view of recorded Kraken books', () => {
   test.each([
     { symbol: 'BTC/USD', read: krakenBtcUsd, checksums: 301 },
-    { symbol: 'ETH/USD', read: krakenEthUsd, checksums: 1129 },
+    { symbol: 'ETH/USD', read: krakenEthUsd, checksums: isLong ? 1129 : 400 },
   ])('$symbol: every checksum of the exchange holds, and every step and pair is exact', (recording) => {
     const book = new Book()
     const naive = new NaiveBook()
     const views = DEPTHS.map((depth) => new WatchedView(book, naive, depth))
     let checksums = 0
     for (const message of krakenMessages(recording.read())) {
+      if (checksums === recording.checksums) break
       const applied = applyMessage(cutToDepth(message, naive), book, naive)
       for (const view of views) view.advance(applied)
       expect(krakenChecksum(new NaiveBook(views[2]!.view.levels()))).toBe(message.checksum)

@@ -12,7 +12,7 @@ import { createLog } from '../../src/base/log.ts'
 import { acquireDataLock, DataFolderHeld, dataFolderHolder } from '../../src/store/data-lock.ts'
 import { captureLog } from '../support/captured-log.ts'
 
-const ROUNDS = process.env.TIDEGATE_LONG === '1' ? 1_000 : 20
+const ROUNDS = process.env.TIDEGATE_LONG === '1' ? 1_000 : 8
 const SEED = 7
 const log = createLog('silent')
 

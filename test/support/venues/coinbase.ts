@@ -116,8 +116,15 @@ export function coinbaseBook(
   return coinbaseFrame('l2_data', time, [{ type, product_id, updates }])
 }
 
-/** All ten recorded products, in the order of their snapshots. */
-export function coinbaseRecordings(): CoinbaseRecording[] {
+let parsed: readonly CoinbaseRecording[] | undefined
+
+/** All ten recorded products, in the order of their snapshots; parsed once per process. */
+export function coinbaseRecordings(): readonly CoinbaseRecording[] {
+  parsed ??= parseRecordings()
+  return parsed
+}
+
+function parseRecordings(): CoinbaseRecording[] {
   const products = recordedProducts()
   const frames = new Map<string, ScriptFrame[]>()
   const lastTrades = new Map<string, CoinbaseTrade>()
