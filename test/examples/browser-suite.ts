@@ -1,25 +1,12 @@
 /** The page in headless Chromium, and the checks that only a browser makes of a handshake. */
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Browser, chromium, type Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Browser, Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { CHROMIUM, titleWith } from '../support/foreign-programs.ts'
-import { DEEP_MARKET, type ExampleTargets, transportsOf } from './services.ts'
+import { DEEP_MARKET, type ExampleTargets, isLong, PATIENCE_MILLISECONDS, transportsOf } from './services.ts'
 
 const PAGE_FILE = pathToFileURL(join(import.meta.dirname, '../../examples/browser/index.html')).href
-
-const ARGUMENTS = ['no-sandbox', 'disable-gpu', 'disable-quic', 'no-first-run', 'disable-background-networking']
-  .concat(['disable-component-update', 'disable-sync'])
-  .map((name) => `--${name}`)
-
-/** Reached only if the test hangs; shorter than the limit of a test. */
-const PATIENCE_MILLISECONDS = 120_000
-
-/** A browser with an empty profile that trusts one public key, whatever the issuer of its certificate. */
-export function startBrowser(publicKeyHash: string): Promise<Browser> {
-  const args = [...ARGUMENTS, `--ignore-certificate-errors-spki-list=${publicKeyHash}`]
-  return chromium.launch({ executablePath: CHROMIUM.file, args, timeout: PATIENCE_MILLISECONDS })
-}
 
 export async function newPage(browser: Browser): Promise<Page> {
   const page = await browser.newPage()
@@ -73,10 +60,7 @@ export function browserSuite(targets: () => ExampleTargets): void {
   describe.skipIf(CHROMIUM.isSkipped)(titleWith('Chromium', CHROMIUM, 'chromium'), () => {
     let browser: Browser
     beforeAll(async () => {
-      browser = await startBrowser(targets().publicKeyHash)
-    })
-    afterAll(async () => {
-      await browser?.close()
+      browser = await targets().browser()
     })
 
     describe.each(transportsOf('TCP'))('over %s', (transport) => {
@@ -115,7 +99,7 @@ export function browserSuite(targets: () => ExampleTargets): void {
       })
 
       it('shows a live ladder of the demo without credentials, at every name of this machine', async () => {
-        for (const host of ['127.0.0.1', 'localhost']) {
+        for (const host of isLong ? ['127.0.0.1', 'localhost'] : ['localhost']) {
           const page = await newPage(browser)
           const errors: string[] = []
           page.on('pageerror', (error) => errors.push(error.message))

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { RunningCommand } from '../support/command-line.ts'
 import { CHROMIUM, PYTHON, startExample } from '../support/foreign-programs.ts'
 import { type Relay, startRelay } from '../support/relay.ts'
-import { connectPage, newPage, startBrowser, untilStatus } from './browser-suite.ts'
+import { connectPage, newPage, untilStatus } from './browser-suite.ts'
 import { BUILTIN_FLAGS } from './node-suite.ts'
 import type { ExampleTargets } from './services.ts'
 import { BEST_LINE, firstLines } from './stream-lines.ts'
@@ -19,11 +19,11 @@ export function restartSuite(targets: () => ExampleTargets): void {
   beforeAll(async () => {
     const { http } = targets().of('TCP').service
     relay = await startRelay(Promise.resolve(portOf(http)))
-    if (!CHROMIUM.isMissing) browser = await startBrowser(targets().publicKeyHash)
+    if (!CHROMIUM.isMissing) browser = await targets().browser()
     page = browser && (await newPage(browser))
   })
   afterAll(async () => {
-    await browser?.close()
+    await page?.close()
     relay?.close()
   })
 

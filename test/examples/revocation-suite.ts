@@ -3,9 +3,10 @@
  * ends.
  */
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Browser } from 'playwright-core'
+import { beforeAll, expect, it } from 'vitest'
 import { CHROMIUM, PYTHON, startExample } from '../support/foreign-programs.ts'
-import { connectPage, newPage, startBrowser, untilStatus } from './browser-suite.ts'
+import { connectPage, newPage, untilStatus } from './browser-suite.ts'
 import { BUILTIN_FLAGS } from './node-suite.ts'
 import type { ExampleTargets } from './services.ts'
 import { firstLines } from './stream-lines.ts'
@@ -13,12 +14,9 @@ import { firstLines } from './stream-lines.ts'
 const FOLDER = join(import.meta.dirname, '../../examples')
 
 export function revocationSuite(targets: () => ExampleTargets): void {
-  let browser: Awaited<ReturnType<typeof startBrowser>> | undefined
+  let browser: Browser | undefined
   beforeAll(async () => {
-    if (!CHROMIUM.isMissing) browser = await startBrowser(targets().publicKeyHash)
-  })
-  afterAll(async () => {
-    await browser?.close()
+    if (!CHROMIUM.isMissing) browser = await targets().browser()
   })
 
   it('a revoked token is replaced by a new one, and revoked access ends the client', async () => {

@@ -10,7 +10,9 @@ import { request as requestHttps } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { type Browser, chromium } from 'playwright-core'
 import { generate } from 'selfsigned'
+import { CHROMIUM } from '../support/foreign-programs.ts'
 import { scriptKraken } from '../support/kraken-script.ts'
 import {
   type Flags,
@@ -23,6 +25,13 @@ import {
 import { type KrakenServer, startKrakenServer } from '../support/venues/kraken.ts'
 
 export const isLong = process.env.TIDEGATE_LONG === '1'
+
+/** Of a browser. Reached only if the test hangs; shorter than the limit of a test. */
+export const PATIENCE_MILLISECONDS = 120_000
+
+const BROWSER_ARGUMENTS = ['no-sandbox', 'disable-gpu', 'disable-quic', 'no-first-run', 'disable-background-networking']
+  .concat(['disable-component-update', 'disable-sync'])
+  .map((name) => `--${name}`)
 
 export const TRANSPORTS = ['TCP', 'TLS'] as const
 type TransportName = (typeof TRANSPORTS)[number]
@@ -95,6 +104,7 @@ export class ExampleTargets {
   readonly #venue: KrakenServer
   readonly #targets = new Map<TransportName, ExampleTarget>()
   readonly #services: ServiceProcess[] = []
+  #browser: Promise<Browser> | undefined
 
   private constructor(venue: KrakenServer, page: PageServer, certificate: Certificate) {
     this.page = page
@@ -122,10 +132,11 @@ export class ExampleTargets {
     return target
   }
 
-  /** Hash of the certificate's public key, which Chromium can be configured to trust. */
-  get publicKeyHash(): string {
+  /** One for all suites, started for the first: it trusts the certificate of the services. Each page has a profile. */
+  browser(): Promise<Browser> {
     const key = new X509Certificate(this.#certificate.cert).publicKey.export({ type: 'spki', format: 'der' })
-    return createHash('sha256').update(key).digest('base64')
+    this.#browser ??= startBrowser(createHash('sha256').update(key).digest('base64'))
+    return this.#browser
   }
 
   /** Starts the service of this name; restarts it in its folder if it was stopped. */
@@ -150,12 +161,19 @@ export class ExampleTargets {
   }
 
   async stop(): Promise<void> {
+    await (await this.#browser)?.close()
     for (const { command } of this.#services) command.child.kill('SIGKILL')
     await Promise.all(this.#services.map(({ command }) => command.result))
     await this.#venue.close()
     this.page.close()
     this.folder.remove()
   }
+}
+
+/** A browser with an empty profile that trusts one public key, whatever the issuer of its certificate. */
+export function startBrowser(publicKeyHash: string): Promise<Browser> {
+  const args = [...BROWSER_ARGUMENTS, `--ignore-certificate-errors-spki-list=${publicKeyHash}`]
+  return chromium.launch({ executablePath: CHROMIUM.file, args, timeout: PATIENCE_MILLISECONDS })
 }
 
 type Certificate = Awaited<ReturnType<typeof generate>>

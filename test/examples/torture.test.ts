@@ -9,8 +9,9 @@ import { SCENARIOS } from '../../src/cli/torture/scenarios.ts'
 import { CHROMIUM, PYTHON, titleWith } from '../support/foreign-programs.ts'
 import { temporaryFolder } from '../support/running-service.ts'
 import { runTorture, type TortureRun } from '../support/torture-run.ts'
-import { newPage, startBrowser } from './browser-suite.ts'
+import { newPage } from './browser-suite.ts'
 import { BUILTIN_FLAGS } from './node-suite.ts'
+import { startBrowser } from './services.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../examples')
 const PACE = ['--pace', '300']
