@@ -65,6 +65,15 @@ async function openStream(demo: DemoFile): Promise<WebSocket> {
   return socket
 }
 
+async function expectSimulatedMarkets(operator: string): Promise<void> {
+  const { checks } = (await (await fetch(`${operator}/readyz`)).json()) as { checks: object[] }
+  const detail = 'simulated: its prices are invented'
+  for (const symbol of ['BTCUSD', 'ETHUSD', 'SOLUSD']) {
+    expect(checks).toContainEqual({ name: `market ${symbol}`, ok: true, detail })
+  }
+  expect(await (await fetch(`${operator}/metrics`)).text()).toContain('tidegate_market_simulated{market="BTCUSD"} 1')
+}
+
 afterAll(async () => {
   for (const command of running) command.child.kill('SIGKILL')
   await Promise.all([...running].map((command) => command.result))
@@ -200,20 +209,24 @@ describe('a later start', () => {
     await fetchToken(readDemoFile())
   })
 
-  it('of the demo replaces a lost secret', async () => {
+  it('of the demo replaces a lost secret, and gives customers the configured public address', async () => {
     const before = readDemoFile()
     rmSync(join(folder, 'demo-client.json'))
-    command = start('demo')
-    await readyOf(command)
-    expect(readDemoFile().client_id).toBe(before.client_id)
-    expect(readDemoFile().client_secret).not.toBe(before.client_secret)
-    await fetchToken(readDemoFile())
+    command = start('demo', '--http.public_url', 'https://books.example/')
+    const { http } = await readyOf(command)
+    expect(http).toContain('127.0.0.1')
+    const now = readDemoFile()
+    expect(now).toMatchObject({ base_url: 'https://books.example', ws_url: 'wss://books.example' })
+    expect(now.client_id).toBe(before.client_id)
+    expect(now.client_secret).not.toBe(before.client_secret)
+    await fetchToken({ ...now, auth_url: http })
   })
 
-  it('of serve prints exactly one line, and its shutdown drains: not ready at once, no new connection after the delay', async () => {
+  it('of serve prints exactly one line and serves simulated markets where they are allowed, and its shutdown drains: not ready at once, no new connection after the delay', async () => {
     command = start('serve', '--http.drain_delay_seconds', '6', '--stream.drain_seconds', '0')
     const ready = await readyOf(command)
     expect(command.stdout().split('\n')).toHaveLength(2)
+    await expectSimulatedMarkets(ready.operator)
     const demo = { ...readDemoFile(), auth_url: ready.http, ws_url: ready.ws }
     const socket = await openStream(demo)
     const closed = new Promise<number>((resolve) => socket.once('close', resolve))
@@ -264,30 +277,6 @@ describe('serve without configured markets', () => {
     expect(check.code).toBe(1)
     expect(check.stdout).toMatch(/^markets\[0\]\.sources\[0\] +is simulator, .*simulator\.allowed/)
   })
-
-  it('serves simulated markets where they are allowed', async () => {
-    const command = startCommand(['serve', ...ELSEWHERE, ...SIMULATED_ARGS])
-    running.add(command)
-    const { operator } = await readyOf(command)
-    const { checks } = (await (await fetch(`${operator}/readyz`)).json()) as { checks: object[] }
-    const detail = 'simulated: its prices are invented'
-    for (const symbol of ['BTCUSD', 'ETHUSD', 'SOLUSD']) {
-      expect(checks).toContainEqual({ name: `market ${symbol}`, ok: true, detail })
-    }
-    expect(await (await fetch(`${operator}/metrics`)).text()).toContain('tidegate_market_simulated{market="BTCUSD"} 1')
-    command.child.kill('SIGTERM')
-    expect((await command.result).code).toBe(0)
-    running.delete(command)
-  })
-})
-
-it('a configured public address is the one given to customers', async () => {
-  const command = start('demo', '--http.public_url', 'https://books.example/')
-  const { http } = await readyOf(command)
-  expect(http).toContain('127.0.0.1')
-  expect(readDemoFile()).toMatchObject({ base_url: 'https://books.example', ws_url: 'wss://books.example' })
-  command.child.kill('SIGTERM')
-  expect((await command.result).code).toBe(0)
 })
 
 it('migrate reports that there is nothing to do, and releases the folder', async () => {
