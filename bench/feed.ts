@@ -249,7 +249,7 @@ async function connect(
   await source.stop()
 }
 
-/** What a venue sends before its first frames. */
+/** The messages that a venue sends before its first frames. */
 function beginning({ listings }: Workload): VenueMessage<unknown>[] {
   const acknowledged = listings.map(({ symbol }) => ({ kind: 'acknowledged', symbol }) as const)
   return [{ kind: 'listings', isComplete: true, listings }, ...acknowledged]

@@ -22,8 +22,8 @@ export interface OrchestrationService {
    */
   report(addresses: readonly string[], how?: 'forWorker'): Promise<void>
   /**
-   * Milliseconds from the moment at which a deposit was handed in until its orchestration was COMPLETED, by the clock that
-   * store and reporter share, and it was answered; of all deposits since the last call.
+   * Milliseconds from the report of a deposit until its orchestration was COMPLETED and the report was answered, by the clock
+   * that store and reporter share; for all deposits since the last call.
    */
   delays(): Promise<readonly number[]>
   /** Resolves when no orchestration has work due. */

@@ -46,7 +46,7 @@ interface Size {
   readonly pacedSeconds: number
   /** The number of finished orchestrations in the measurement of claims. */
   readonly finished: readonly number[]
-  /** Finished ones that an old transaction keeps from being removed. */
+  /** The number of finished orchestrations whose rows an old transaction keeps from being removed. */
   readonly kept: number
 }
 
@@ -59,12 +59,12 @@ const ORDINARY: Size = {
   kept: 500_000,
 }
 
-/** An environment variable with a number of millions runs at full size what takes many minutes. */
+/** `BENCH_FINISHED_MILLIONS`: millions of finished orchestrations; 1 by default, because more take many minutes. */
 function finishedMax(): number {
   return Number(process.env.BENCH_FINISHED_MILLIONS ?? 1) * 1_000_000
 }
 
-/** One measurement that takes part in every round: its work in one round, and its results. */
+/** A measurement of every round: its work in one round, and its results. */
 interface Contender {
   readonly name: string
   readonly unit: string

@@ -20,7 +20,7 @@ register()
 const available = await benchmarks()
 const names = positionals.length > 0 ? positionals : [...available.keys()]
 const unknown = names.find((name) => !available.has(name))
-if (unknown !== undefined) fail(`no benchmark ${unknown}; there are: ${[...available.keys()].join(', ')}`)
+if (unknown !== undefined) fail(`unknown benchmark ${unknown}; choose from ${[...available.keys()].join(', ')}`)
 
 const results = []
 for (const name of names) {

@@ -81,8 +81,8 @@ function run(file, args, onLine, options = {}) {
 }
 
 /**
- * npm itself leaves a copy of what it installed in node_modules, as its last step: comparing that with the lockfile
- * says whether the folder is whole and current, whoever installed it.
+ * As the last step of an installation npm writes a copy of the lockfile to node_modules: if it equals the lockfile, the
+ * folder is complete and current.
  */
 function installationMatchesLockfile() {
   const installedFile = join(ROOT, 'node_modules/.package-lock.json')
@@ -143,7 +143,7 @@ export function ensureStoreTemplate() {
   if (existsSync(TEMPLATE_STAMP) && readFileSync(TEMPLATE_STAMP, 'utf8') === stamp) return false
   rmSync(TEMPLATE_STAMP, { force: true })
   if (runNode(TSX, ['scripts/store-template.ts'], { stdio: ['ignore', 2, 2] }) !== 0)
-    fail('the template of the embedded store could not be made')
+    fail('the template of the embedded store could not be created')
   writeFileSync(TEMPLATE_STAMP, stamp)
   return true
 }

@@ -22,7 +22,7 @@ export function createTestFolder() {
   }
   const folder = join(MEMORY_FOLDER, `tidegate-test-${process.pid}`)
   mkdirSync(folder)
-  // The mode of the system's own temporary folder: servers of PostgreSQL run as another user, who removes their files.
+  // The mode of the system's temporary folder: PostgreSQL servers run as another user, which removes its own files.
   chmodSync(folder, 0o1777)
   return folder
 }

@@ -28,7 +28,7 @@ const CORE_SUITES = [
 
 const asked = process.argv.slice(2)
 const unknown = asked.find((line) => !LINES.includes(line))
-if (unknown !== undefined) fail(`Node ${unknown} is not among ${LINES.join(', ')}`)
+if (unknown !== undefined) fail(`unknown version of Node ${unknown}; choose from ${LINES.join(', ')}`)
 await ensureBuilt()
 let failed = 0
 const lines = asked.length > 0 ? asked : LINES

@@ -6,7 +6,7 @@
 import type { Clock } from './clock.ts'
 import { TokenBucket } from './token-bucket.ts'
 
-/** Enough to see which clients are rejected and why; of a flood the number is enough. */
+/** Enough to see which clients are rejected and why; for a flood, the count of suppressed lines suffices. */
 const LINES_PER_SECOND = 10
 /** Lines of a burst: one for each client of a fleet that is misconfigured. */
 const LINES_BURST = 100

@@ -10,8 +10,8 @@ export function wait(clock: Clock, milliseconds: number): Promise<void> {
 }
 
 /**
- * Settles as `promise` does, or with the result of `onLate` when `promise` has not settled after `milliseconds`. What
- * `promise` stands for continues: `onLate` has to end it where that is necessary. Rejects with what `onLate` throws.
+ * Settles like `promise`, or with the result of `onLate` when `promise` has not settled after `milliseconds`. The work behind
+ * `promise` continues: `onLate` must end it where necessary. Rejects with the error that `onLate` throws.
  */
 export async function withTimeLimit<Value, Late>(
   clock: Clock,

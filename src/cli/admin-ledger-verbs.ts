@@ -30,7 +30,7 @@ interface Statement {
   }[]
 }
 
-/** A day stands for its beginning in UTC. */
+/** A date means its beginning in UTC. */
 function timeOf(value: unknown): string | undefined {
   const text = textOf(value)
   return text !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text

@@ -1,4 +1,4 @@
-/** The operator's verbs about what is live: connections and markets. */
+/** The operator's verbs for connections and markets. */
 import { type AdminNoun, textOf } from './admin-verb.ts'
 
 export const STREAM_NOUNS: readonly AdminNoun[] = [

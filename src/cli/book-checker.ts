@@ -7,8 +7,8 @@ import { fractionDigits, isDecimal, isTimeText, isZero, levelList, levelText, ty
 import { BOOK_SIDES, type BookSide, ClientBook, standsBefore, type WireLevel } from './client-book.ts'
 
 /**
- * How long the best of the book may differ from the last top of book. Not zero, because a lagging subscriber may get a
- * conflated UPDATE before the newest top.
+ * Longest time for which the best levels of the book may differ from the last top of book. Not zero, because a lagging
+ * subscriber may get a conflated UPDATE before the newest top.
  */
 const TOP_OVERDUE_MILLISECONDS = 5_000
 

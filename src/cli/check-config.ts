@@ -1,8 +1,8 @@
 /**
- * `tidegate check-config`: the effective configuration with secrets masked, or every problem with its key. It reads
- * flags, environment and files, and asks the venues that markets name whether they have the pairs and whether markets
- * can hold their books, unless `--offline` is given. It compares decimals of
- * assets with the ledger where no process has the embedded store open, and a venue that does not answer is no problem of the configuration.
+ * `tidegate check-config`: the effective configuration with secrets masked, or every problem with its key. It reads flags,
+ * environment and files. Unless `--offline` is given, it asks the venues of the markets whether they list the pairs and
+ * whether the markets can represent their books; a venue that does not answer is a warning, not a problem. It compares the
+ * decimals of assets with the ledger of a PostgreSQL store; it never opens an embedded store.
  */
 
 import type { Command } from 'commander'

@@ -9,7 +9,7 @@ import { type ConfigResult, describeProblem, loadConfig, type VerbDefaults } fro
 import type { Setting } from '../config/setting-kinds.ts'
 import { type Config, SETTING_KEYS, SETTINGS, type SettingKey } from '../config/settings.ts'
 
-/** Of the configuration and of a secret; what is in a configuration is limited where it is read, in characters. */
+/** Largest configuration file, and largest file with a secret. Values have their own limits, in characters. */
 const FILE_BYTES_MAX = 1_048_576
 
 export const CONFIG_MEANING = 'YAML file with configuration keys (default: the file that TIDEGATE_CONFIG names)'

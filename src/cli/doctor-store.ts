@@ -58,7 +58,7 @@ export async function examineStoreClock(db: Db, clock: Clock): Promise<Finding> 
   const floorAhead = Math.max(0, ...(await readCommitFloors(db)).values()) - clock.wallInstant().milliseconds
   if (floorAhead > FLOOR_MILLISECONDS_MAX) {
     const next = 'let this machine follow NTP; until then the times of messages run ahead of its clock'
-    return warn(name, `${secondsText(floorAhead)} behind times that were published before`, next)
+    return warn(name, `${secondsText(floorAhead)} behind the commit times that were published before`, next)
   }
   return ok(name, `within ${CLOCK_DIFFERENCE_MILLISECONDS_MAX / 1000} s of the store's`)
 }
@@ -78,10 +78,10 @@ export function examineSigningKeys(
   const signing = keys.find(({ state }) => state === 'signing')
   if (signing === undefined) {
     if (keys.length === 0) return ok(name, 'none yet: the first start makes it')
-    return bad(name, 'no key signs: no token can be had', 'tidegate admin key rotate')
+    return bad(name, 'no active signing key: tokens cannot be issued', 'tidegate admin key rotate')
   }
   const days = Math.floor((nowMilliseconds - Date.parse(signing.signs_from)) / DAY_MILLISECONDS)
-  const detail = `${signing.id}, signs since ${days} days`
+  const detail = `${signing.id}, active for ${days} days`
   if (days > rotationDays + ROTATION_DAYS_LATE_MAX) return warn(name, detail, 'tidegate admin key rotate')
   return ok(name, detail)
 }

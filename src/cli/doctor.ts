@@ -1,5 +1,5 @@
 /**
- * `tidegate doctor`: what is well with this installation and what is not, one line each, with the next step. While the
+ * `tidegate doctor`: the checks of this installation, one line each, with the next step for a problem. While the
  * service runs it asks the service; while it does not, it looks for itself, and opens the embedded store only when
  * no process has it open. It changes nothing. Exit code 1 when something is bad.
  */

@@ -1,6 +1,6 @@
 /**
  * Draws a market as a ladder: asks above, bids below, the spread between them, amounts as bars scaled to the largest visible
- * one, the last trades beside or beneath, and a status line. The result is never larger than the terminal. Pure.
+ * one, the last trades next to the ladder or below it, and a status line. The result is never larger than the terminal. Pure.
  */
 import { fractionDigits } from './checker-forms.ts'
 import type { BookSide, WireLevel } from './client-book.ts'
@@ -27,7 +27,7 @@ export interface ConnectionState {
 const BAR_WIDTH_MIN = 8
 const BAR_WIDTH_MAX = 48
 const PANEL_GAP = 3
-/** Trades beneath the ladder when the terminal is too narrow to show them beside it. */
+/** Trades below the ladder when the terminal is too narrow to show them next to it. */
 const TRADES_BENEATH = 4
 /** Header, column titles, spread, connection. */
 const FIXED_ROWS = 4

@@ -260,7 +260,7 @@ function tokenOutcome(error: unknown): Outcome {
   throw error
 }
 
-/** What the close-code table advises; undefined for codes that are not the service's own. */
+/** The advice of the close-code table; undefined for other codes. */
 function adviceOf(outcome: Outcome): (typeof CLOSE_CODES)[CloseCause]['reconnect'] | undefined {
   if (outcome.type !== 'closed') return undefined
   return Object.values(CLOSE_CODES).find((row) => row.code === outcome.code)?.reconnect

@@ -1,6 +1,6 @@
 /**
- * Who a client on the command line is, and where its service is: from a credentials file or from the environment. What
- * it returns holds a secret; nothing here ever prints one, which is why parse errors of the file are not passed on.
+ * The credentials of a client on the command line and the addresses of its service, from a credentials file or from the
+ * environment. The result contains the secret. No error contains one: parse errors, which quote the file, are replaced.
  */
 import { readFile } from 'node:fs/promises'
 
@@ -24,7 +24,7 @@ export interface CredentialsOptions {
   readonly url?: string
 }
 
-/** What a credentials file holds; the demo writes one. */
+/** The content of a credentials file, such as the demo writes. */
 interface CredentialsFile {
   readonly client_id: string
   readonly client_secret: string
@@ -105,7 +105,7 @@ function addressesOf(file: CredentialsFile): Addresses {
   }
 }
 
-/** Either address of the service leads to the other: they are one listener. */
+/** The addresses below one base address, given as `http` or `ws`: API and stream have the same listener. */
 function addressesBelow(url: string): Addresses {
   const base = address(url.replace(/^ws(?=s?:)/i, 'http'), ['http:', 'https:'])
   return { authUrl: base, wsUrl: base.replace(/^http/, 'ws'), restUrl: base }

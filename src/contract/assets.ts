@@ -27,7 +27,7 @@ export function isFiat({ networks }: Asset): boolean {
   return networks.length === 0
 }
 
-/** What can be converted, by the current configuration. */
+/** The conversions of the current configuration. */
 export interface Conversions {
   readonly assets: readonly Asset[]
   /** The setting `conversion.par_assets`. */
@@ -35,7 +35,7 @@ export interface Conversions {
   readonly markets: readonly { readonly baseAsset: string; readonly quoteAsset: string }[]
 }
 
-/** Whether `source` can become `destination`: both are the same, both at par, or the two assets of a market. */
+/** Whether `source` can be converted to `destination`: they are equal, both at par, or the two assets of a market. */
 export function isConvertible(source: string, destination: string, { parAssets, markets }: Conversions): boolean {
   if (source === destination) return true
   if (parAssets.includes(source) && parAssets.includes(destination)) return true

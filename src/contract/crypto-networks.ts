@@ -38,7 +38,7 @@ export const REQUESTED_NETWORK_NAMES: readonly RequestedNetwork[] = [
   ...(Object.keys(NETWORK_ALIASES) as (keyof typeof NETWORK_ALIASES)[]),
 ]
 
-/** The network that a name in a request stands for. */
+/** The network of a name in a request, which may be an alias. */
 export function networkNamed(name: RequestedNetwork): CryptoNetwork {
   return name in NETWORK_ALIASES ? NETWORK_ALIASES[name as keyof typeof NETWORK_ALIASES] : (name as CryptoNetwork)
 }

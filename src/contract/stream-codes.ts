@@ -11,8 +11,8 @@ export const STREAM_ERRORS = {
 export type StreamErrorCode = keyof typeof STREAM_ERRORS
 
 /**
- * Close codes of the stream, with the reason text and whether a client should reconnect. Codes from 4000 are ours, the
- * others those of RFC 6455.
+ * Close codes of the stream, with the reason text and whether a client should reconnect. Codes from 4000 are specific to
+ * this service, the others are those of RFC 6455.
  */
 export const CLOSE_CODES = {
   operator: { code: 1001, reason: 'closed by the operator', reconnect: 'yes' },

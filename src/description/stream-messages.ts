@@ -84,7 +84,7 @@ const listedMarket = object('ListedMarketEntry', {
   },
 })
 const listedFree = freeChannels.map((type) => object(`Listed${CHANNELS[type].schemaName}Entry`, { type: word(type) }))
-/** An entry of an answer echoes `type` and `params` of the request, whatever they were. */
+/** An entry of a reply repeats `type` and `params` of the request, valid or not. */
 const answeredEntry = {
   title: 'AnsweredEntry',
   type: 'object',

@@ -14,9 +14,8 @@ import { FLUSH_TEXT } from './group-commit.ts'
 
 /**
  * PGlite's own parameters without `-F`, which switches syncs off. Emscripten has no `fdatasync`, so the log uses `fsync`.
- * 16 MB of shared buffers instead of 128: all of them are resident from the start, and what is in none of them is in
- * the system's cache. `max_wal_size` is how much of the log a checkpoint keeps for reuse at most; PGlite starts no
- * checkpoint because of it.
+ * 16 MB of shared buffers instead of 128: all of them are resident from the start, and other pages are in the system's
+ * cache. `max_wal_size` limits the log that a checkpoint keeps for reuse; it starts no checkpoint in PGlite.
  */
 const START_PARAMETERS = [
   ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),

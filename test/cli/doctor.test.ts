@@ -433,10 +433,10 @@ describe('signing keys', () => {
   })
 
   it.each<[string, Parameters<typeof examineSigningKeys>[0], string, string]>([
-    ['a young one', [signing(3)], 'ok', 'k, signs since 3 days'],
-    ['one that is due', [signing(97)], 'ok', 'k, signs since 97 days'],
-    ['one that should have been replaced', [signing(98)], 'warn', 'k, signs since 98 days'],
-    ['none that signs', [{ ...signing(3), state: 'revoked' }], 'bad', 'no key signs: no token can be had'],
+    ['a young one', [signing(3)], 'ok', 'k, active for 3 days'],
+    ['one that is due', [signing(97)], 'ok', 'k, active for 97 days'],
+    ['one that should have been replaced', [signing(98)], 'warn', 'k, active for 98 days'],
+    ['none that signs', [{ ...signing(3), state: 'revoked' }], 'bad', 'no active signing key: tokens cannot be issued'],
     ['none', [], 'ok', 'none yet: the first start makes it'],
   ])('%s', (_what, keys, verdict, detail) => {
     expect(examineSigningKeys(keys, 90, now)).toMatchObject({ verdict, detail })

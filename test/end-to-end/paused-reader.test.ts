@@ -15,7 +15,7 @@ const isLong = process.env.TIDEGATE_LONG === '1'
 const MEGABYTE = 1_000_000
 /** Of book and top messages only. */
 const PASSED_BYTES = (isLong ? 100 : 2) * MEGABYTE
-/** Commits that pass meanwhile, however large each is on a busy machine. */
+/** Least number of commits during the pause; on a busy machine commits are fewer and larger. */
 const PASSED_COMMITS = 300
 const OUTBOX_BYTES_MAX = 262_144
 const PASSING_MILLISECONDS_MAX = 200_000

@@ -63,7 +63,7 @@ export class HonestClients {
     try {
       const [time, text] = [...newcomer.books][0] as [string, string]
       for (const [index, { client, books }] of this.#clients.entries()) {
-        // Later than the new client's time: then the book at that time is known.
+        // Once this client has a later book, it has had the book of that time.
         await client.until('a later book', () => client.book(this.#market).time > time)
         const held = [...books.keys()].filter((candidate) => candidate <= time).at(-1)
         if (held === undefined || books.get(held) !== text) {

@@ -53,7 +53,7 @@ it('the template gives two installations different issuers, peppers, signing key
   for (const [name, value] of Object.entries(one)) expect(value, name).not.toBe(other[name])
 })
 
-/** What the first start on a new store creates. */
+/** The values that the first start on a new store creates. */
 async function install(): Promise<Record<string, string | undefined>> {
   const root = mkdtempSync(join(tmpdir(), 'tidegate-installation-'))
   const clock = createSlowClock()

@@ -58,7 +58,7 @@ export function temporaryFolder(): { readonly path: string; remove(): void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-/** How often a request is repeated that the store was too busy for: it is answered 503 with Retry-After. */
+/** Most attempts of a request that is answered 503 with Retry-After because the store is busy. */
 const ATTEMPTS_MAX = 30
 
 /** The operator API of one service; throws on any other response than 200. */

@@ -49,7 +49,7 @@ export const STOP_SCENARIOS: readonly Scenario[] = [
     rightReaction: 'stop after the first (not played for clients that cannot read the answer, such as browsers)',
     waitSeconds: ABSENCE_SECONDS,
     async play(driver, connection, waitSeconds) {
-      if (!connection.hasHeader) throw new NotApplicable('the client cannot read how a handshake is answered')
+      if (!connection.hasHeader) throw new NotApplicable('the client cannot read the response to a handshake')
       driver.service.allow(false)
       connection.session?.close('restarting')
       await untilAttempt(driver, 403)
