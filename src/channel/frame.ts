@@ -81,7 +81,7 @@ export function messageHead(base: Message): MessageHead {
   return { text: '', frames }
 }
 
-/** What replaces the closing brace of the base text. */
+/** The text that replaces the closing brace of the base text. */
 function streamTail({ cursor, prev, covers }: StreamMember): string {
   const before = prev === undefined ? '' : `"prev":"${prev}",`
   return `,"stream":{"cursor":"${cursor}",${before}"covers":${covers}}}`
@@ -194,7 +194,7 @@ export function extendedHeartbeatText(instant: Instant, books: readonly string[]
   return `{"channel":"heartbeat","payload":{"timestamp":"${timestamp}","books":[${books.join()}]}}`
 }
 
-/** What a heartbeat reports about one subscribed book. */
+/** The status of one subscribed book in a heartbeat. */
 export interface BookStatus {
   /** Cursor of the last message of the subscription. */
   readonly cursor: string

@@ -12,7 +12,7 @@ import type { Bus, Commit } from './bus.ts'
 import { ExecutionLog } from './execution-log.ts'
 import type { TopOfBook } from './frame.ts'
 
-/** What one commit changed for subscribers. */
+/** The changes of one commit, as subscribers receive them. */
 export interface ViewCommit {
   /** Levels of the published view that differ, bids first. */
   readonly changes: readonly LevelChange[]

@@ -123,7 +123,7 @@ export class Sequencer {
   #lastMilliseconds: number
   #lastCommitMonotonic = Number.NEGATIVE_INFINITY
   #phase: PhaseName = 'starting'
-  /** What is requested of the next commit: to be made even if empty, and to have the whole book once it is trusted. */
+  /** Requests for the next commit: `commit`, even an empty one; `wholeBook`, once the book is trusted. */
   readonly #requested = { commit: false, wholeBook: false }
   #scheduled: Timer | 'end-of-tick' | undefined
   /** The timer of a stale market's withdrawal; `due` from its end until the commit that withdraws the book. */

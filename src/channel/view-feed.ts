@@ -77,7 +77,7 @@ export class ViewFeed {
   readonly #replica: Replica
   readonly #clock: Clock
   readonly #cursors: Cursors
-  /** Subscriptions by encoding: a message without any is not encoded. */
+  /** Number of subscriptions per encoding; nothing is encoded for an encoding without any. */
   readonly #subscribers: [base: number, extended: number] = [0, 0]
   /** Only while there are extended subscriptions. */
   #digest: ViewDigest | undefined
@@ -224,7 +224,7 @@ export class ViewFeed {
   }
 
   /**
-   * What a heartbeat reports about a book of `version` that was last named by `cursor`; undefined while its digest is
+   * The status of a book of `version` in a heartbeat, last named by `cursor`; undefined while its digest is
    * not known. A stale book has no digest. `sinceMilliseconds`: when the market last became live or stale.
    */
   statusText(version: number, cursor: number, sinceMilliseconds: number): string | undefined {

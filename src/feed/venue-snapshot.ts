@@ -9,8 +9,8 @@ import type { Fetched } from './venue.ts'
 import { retryMilliseconds } from './venue-connection.ts'
 
 /**
- * What a book needs after a message: no snapshot (`none`), a newer one soon (`too-old`), or the snapshot once more
- * after a delay, unless the messages confirm it before.
+ * The snapshot that a book needs after a message: none, a newer one soon (`too-old`), or the same one once more after a
+ * delay, unless the messages confirm it before.
  */
 export type SnapshotNeed = 'none' | 'too-old' | { readonly confirmMilliseconds: number }
 

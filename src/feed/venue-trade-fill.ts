@@ -38,7 +38,7 @@ interface Filling {
   readonly limit: Timer
   /** The whole gap: fetched trades outside it are ignored. */
   readonly whole: TradeGap
-  /** What is still missing. */
+  /** The part that is still missing. */
   gap: TradeGap
   /** By their first number, and by their last number. */
   readonly found: Map<number, VenueTrade>

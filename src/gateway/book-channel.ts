@@ -148,7 +148,7 @@ export class BookChannel implements MarketChannel {
     return { frames: conflated.message[0] as Buffer, messageCount: 1 }
   }
 
-  /** What a heartbeat reports about the book of a current subscription, if its digest is known. */
+  /** The status of the book of a current subscription in a heartbeat; undefined while its digest is not known. */
   statusText({ view }: MarketSubscription, state: ChannelState, sinceMilliseconds: number): string | undefined {
     return state.cursor === NONE ? undefined : view.statusText(state.position, state.cursor, sinceMilliseconds)
   }

@@ -27,7 +27,7 @@ export class CatchUp {
   readonly #encoding: Encoding
   /** Also holds subscriptions without channels, for `laterThan`. Created with the first. */
   #byMarket: Map<string, Entry> | undefined
-  /** Those with channels. */
+  /** The entries whose subscription has channels. */
   #active: Entry[] = []
   /** Where the next run begins, and how many entries have not been visited since one became lagging. */
   #next = 0
@@ -84,7 +84,7 @@ export class CatchUp {
     this.#deactivate(entry)
   }
 
-  /** What a heartbeat of the extended protocol reports about the books that are current. */
+  /** The statuses of the current books in a heartbeat of the extended protocol. */
   bookStatuses(): string[] {
     return this.#active.flatMap(({ market, subscription }) => market.bookStatus(subscription) ?? [])
   }

@@ -85,7 +85,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   // Peers without a token can cause any number of these.
   const noteError = ({ code }: NodeJS.ErrnoException) => {
     const passed = logLimit.admit('broken handshake')
-    if (passed !== undefined) log.debug({ reason: code, ...passed }, 'a handshake broke off')
+    if (passed !== undefined) log.debug({ reason: code, ...passed }, 'a handshake was aborted')
   }
   const endWatch = directory.onChange(() => hub.closeWhere(({ token }) => revocationCause(directory, token)))
 

@@ -17,7 +17,7 @@ import { originForm, refuseHead } from '../http/request-head.ts'
 const RETRY_AFTER_SECONDS = 5
 const RETRY_AFTER = { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } }
 
-/** What the checks read. */
+/** The state that the checks read. */
 export interface HandshakeContext {
   readonly directory: Directory
   readonly verifier: TokenVerifier
@@ -79,7 +79,7 @@ function refuseUpgrade(request: IncomingMessage): Problem | undefined {
   return refuseSubprotocols(headers['sec-websocket-protocol'])
 }
 
-/** Clients offer one or two. Without a limit, a head full of names costs tens of milliseconds, and no token. */
+/** Clients offer one or two. Without a limit, a head full of names takes tens of milliseconds, before any token is checked. */
 const SUBPROTOCOLS_MAX = 16
 
 function refuseSubprotocols(header: string | undefined): Problem | undefined {

@@ -228,7 +228,7 @@ export class MarketStream {
     if (!this.#book.isWorking) this.#wakeWaiting()
   }
 
-  /** What a heartbeat of the extended protocol reports about a subscribed book, if its digest is known. */
+  /** The status of a subscribed book in a heartbeat of the extended protocol; undefined while its digest is not known. */
   bookStatus(subscription: MarketSubscription): string | undefined {
     const isCurrent = subscription.generation === subscription.outbox.generation
     if (!isCurrent || (subscription.delivered & this.#book.bit) === 0) return undefined

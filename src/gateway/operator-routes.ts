@@ -79,7 +79,10 @@ function* matching(
   }
 }
 
-/** Closes a connection once: a request for one whose audit row is being written, or that is closing, joins that. */
+/**
+ * Closes a connection with one audit row: a second request waits for the row of the first, and a closed connection is not
+ * recorded again.
+ */
 function createCloser(db: Db): (session: Session) => Promise<ConnectionDocument> {
   const closings = new Map<Session, Promise<void>>()
   const recordAndClose = async (session: Session): Promise<void> => {
@@ -171,7 +174,7 @@ interface SourceDocument {
   readonly reason?: string
   /** When `live` changed last. */
   readonly since: string
-  /** What an operator should know although the source may be live. */
+  /** Notices for the operator, also about a source that is live. */
   readonly notices: readonly string[]
 }
 

@@ -16,7 +16,7 @@ import type { Message } from '../channel/frame.ts'
 /** How long a peer may take to finish the close handshake before the socket is cut. */
 export const CLOSE_MILLISECONDS_MAX = 5_000
 
-/** What a connection needs of its transport; a test may stand in for it. */
+/** The interface of a transport; tests implement it without a socket. */
 export type TransportPort = Pick<Transport, keyof Transport>
 
 export class Transport {
@@ -48,7 +48,7 @@ export class Transport {
     return this.#socket.bytesWritten
   }
 
-  /** Bytes that wait in this process because the kernel has not taken them. */
+  /** Bytes that wait in this process because the kernel has not accepted them. */
   get queuedBytes(): number {
     return this.#socket.writableLength
   }
@@ -58,7 +58,7 @@ export class Transport {
     return this.#socket.writableNeedDrain
   }
 
-  /** Writes one finished frame; `onWritten` comes when the kernel has taken it, or never. */
+  /** Writes one finished frame; `onWritten` is called when the kernel has accepted it, or never. */
   write(frame: Buffer, onWritten?: () => void): void {
     if (this.isOpen) this.#socket.write(frame, onWritten)
   }
@@ -120,7 +120,7 @@ export interface OutboxTotals {
   lagging: number
 }
 
-/** What an outbox needs of a transport. */
+/** The part of a transport that an outbox uses. */
 export type OutboxTransport = Pick<TransportPort, 'queuedBytes' | 'write' | 'gather'>
 
 export interface OutboxOptions {
@@ -190,7 +190,7 @@ export class Outbox {
     this.#blockIfFull()
   }
 
-  /** Writes one message now; a message of several frames blocks the outbox until the kernel has its last frame. */
+  /** Writes one message now; a message of several frames blocks the outbox until the kernel has accepted its last frame. */
   send(message: Message): void {
     if (message.length === 1) {
       this.sendChunk({ frames: message[0] as Buffer, messageCount: 1 })

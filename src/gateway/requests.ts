@@ -34,7 +34,7 @@ export interface SessionLimits {
   readonly closesExpired: boolean
 }
 
-/** What requests need of the hub. */
+/** The part of the hub that requests use. */
 export interface RequestsHost {
   readonly limits: SessionLimits
   /** The result of `marketListText`. */

@@ -40,7 +40,7 @@ export interface Heartbeat {
   readonly frame: Buffer
 }
 
-/** What a session needs of the hub. */
+/** The part of the hub that a session uses. */
 export interface SessionHost extends RequestsHost {
   readonly clock: Clock
   readonly log: Log

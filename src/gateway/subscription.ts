@@ -1,5 +1,5 @@
 /**
- * What one session has subscribed to in one market, and how far each channel has been sent.
+ * The subscription of one session to one market: its channels, and the position up to which each has been sent.
  *
  * A subscription is current (it gets the frames of every tick for the channels in `delivered`), lagging (`generation`
  * differs from the outbox's: catch-up owes it something), or empty (no channels; kept because of `laterThan`).
@@ -10,7 +10,7 @@ import type { ViewFeed } from '../channel/view-feed.ts'
 import type { ChannelType } from '../contract/channels.ts'
 import type { Chunk, Outbox } from './outbox.ts'
 
-/** What a market needs of a session. */
+/** The part of a session that a market uses. */
 export interface Subscriber {
   readonly outbox: Outbox
   /** False for the self-audit. */
@@ -29,9 +29,9 @@ export interface ChannelParams {
 
 /** How far one channel of a subscription has been sent. */
 export interface ChannelState {
-  /** What the client holds: a version of the book, a number of the top or of an execution; NONE = owed the first. */
+  /** The position that the client holds: a version of the book, a number of the top or of an execution; NONE = owed the first. */
   position: number
-  /** What the last message named as its cursor; NONE before the first. */
+  /** The cursor that the last message named; NONE before the first. */
   cursor: number
   /** Of a throttled channel: whether catch-up may send now what is owed. */
   isDue: boolean

@@ -97,7 +97,7 @@ export type FieldError =
 
 interface ProblemExtras {
   readonly errors?: readonly FieldError[]
-  /** What a client needs to react: `existing` of already_exists, `current` of invalid_state, `limit` and `used` of quotas. */
+  /** Facts for the client's reaction: `existing` of already_exists, `current` of invalid_state, `limit` and `used` of quotas. */
   readonly meta?: Readonly<Record<string, unknown>>
   readonly headers?: Readonly<Record<string, string>>
 }

@@ -23,7 +23,8 @@ export function refuseHead(request: IncomingMessage): Problem | undefined {
     return new Problem('invalid_request', 'Host: must be present exactly once')
   }
   const { host = '' } = request.headers
-  if (host !== '' && !isHost(host)) return new Problem('invalid_request', 'Host: must be a name or address, and a port')
+  if (host !== '' && !isHost(host))
+    return new Problem('invalid_request', 'Host: must be a host name or an IP address, optionally with a port')
   return undefined
 }
 

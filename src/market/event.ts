@@ -62,7 +62,7 @@ export interface Execution {
 }
 
 /**
- * What a source reports about one market, one complete source message at a time.
+ * A report of a source about one market: one complete source message.
  * - `snapshot`: the complete book; replaces the known one.
  * - `update`: level changes (any order, the last of a price wins) and executions that belong together.
  * - `lost`: the book is out of sync (disconnected, gap, wrong checksum, refused); the last book stays published until

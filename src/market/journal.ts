@@ -88,7 +88,7 @@ export class Journal {
     skipped: number,
     visit: (side: Side, price: number, before: Scaled, version: number) => void,
   ): number | 'too-old' {
-    assert(version <= this.#version, 'a journal knows nothing of a version to come')
+    assert(version <= this.#version, 'a version later than the current one was requested')
     if (version < this.#reach) return 'too-old'
     const first = this.#firstAfter(version)
     for (let index = this.#count - skipped - 1; index >= first; index--) {

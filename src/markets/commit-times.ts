@@ -78,7 +78,7 @@ export class CommitTimes {
       this.#isFailing = false
     } catch (error) {
       // The stream does not depend on the store; it is retried after a second.
-      if (!this.#isFailing) this.#options.log.warn({ err: error }, 'commit times are not being kept')
+      if (!this.#isFailing) this.#options.log.warn({ err: error }, 'commit times could not be written')
       this.#isFailing = true
     }
   }

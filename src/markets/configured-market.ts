@@ -40,7 +40,7 @@ export function isVenueSource({ feed }: MarketSource): boolean {
   return feed !== 'simulator' && feed !== 'replay'
 }
 
-/** Whether the prices of a market come from the simulator, and so mean nothing. */
+/** Whether the prices of a market come from the simulator, not from trading. */
 export function isSimulated({ sources }: ConfiguredMarket): boolean {
   return sources.some(isSimulator)
 }

@@ -112,7 +112,7 @@ export class MarketInputs {
     }
   }
 
-  /** What an operator should know of an input although it is live. */
+  /** Notices for the operator about an input that is live. */
   noticesOf(place: number): readonly string[] {
     if (this.#aggregate?.isExcluded(place) !== true) return []
     const milliseconds = maxAgeOf(this.#configured, this.#inputs[place]!.source)

@@ -40,7 +40,7 @@ interface WrittenMarket {
 export interface SourceState extends InputState {
   /** As the configuration names it: `kraken:BTC/USD`. */
   readonly source: string
-  /** What an operator should know although it may be live. */
+  /** Notices for the operator, also about a source that is live. */
   readonly notices: readonly string[]
 }
 

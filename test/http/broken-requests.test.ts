@@ -134,7 +134,7 @@ describe('Host', () => {
     async (host) => {
       const answer = await onlyAnswer(`GET /things HTTP/1.1\r\nHost: ${host}\r\n${CLOSE}\r\n`)
       expectProblem(answer, 400, 'invalid_request')
-      expect(answer.body).toContain('Host: must be a name or address, and a port')
+      expect(answer.body).toContain('Host: must be a host name or an IP address, optionally with a port')
     },
   )
 

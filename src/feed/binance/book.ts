@@ -81,7 +81,7 @@ interface KnownSide {
   readonly amounts: Map<number, Scaled>
   /** The last known price: bids from there up, asks up to there; infinite when the side is complete. */
   reach: number
-  /** With fewer levels than this a new snapshot is wanted. */
+  /** With fewer levels than this a new snapshot is requested. */
   renewBelow: number
   /** Levels that cannot be held; levels beyond the best of them are not reported. */
   readonly unfit: UnfitLevels

@@ -62,7 +62,7 @@ function readDamaged(text: string, reason: string): readonly BinanceMessage[] {
   return [name === undefined ? { kind: 'unreadable', reason } : unreadable(name, reason)]
 }
 
-/** A malformed message of the pair in the name of the stream, or of any pair. */
+/** A malformed message: of the pair that the name of the stream contains, otherwise of any pair. */
 function unreadable(streamName: string, reason: string): BinanceMessage {
   const at = streamName.indexOf('@')
   const symbol = streamName.slice(0, at).toUpperCase()

@@ -1,7 +1,8 @@
 /**
- * The protocol of Kraken's WebSocket API v2 (https://docs.kraken.com/exchange/api-reference/spot-websocket-v2): requests
- * and limits, the parsing of frames, and the book with its checksum. Prices and quantities stay the text that the venue
- * sent: no floating point touches them. Its only state is that of the books. Missed trades are fetched by `rest`.
+ * The protocol of Kraken's WebSocket API v2 (https://docs.kraken.com/exchange/api-reference/spot-websocket-v2):
+ * requests and limits, the parsing of frames, and the book with its checksum. Prices and quantities stay the text that
+ * the venue sent: no floating point touches them. Its only state is that of the books. Missed trades are fetched by
+ * `rest`.
  */
 import { crc32 } from 'node:zlib'
 import { isObject, type JsonObject } from '../../base/json-value.ts'

@@ -91,8 +91,9 @@ function decodeHeader(text: string): RecordingHeader {
   const { written_by: writtenBy, started_at: startedAt, markets } = document
   const startedAtMilliseconds = Date.parse(String(startedAt))
   if (typeof writtenBy !== 'string' || Number.isNaN(startedAtMilliseconds))
-    throw new RecordingError('no start is named')
-  if (!Array.isArray(markets) || markets.length > MARKETS_MAX) throw new RecordingError('no markets are named')
+    throw new RecordingError('the header has no time of start')
+  if (!Array.isArray(markets) || markets.length > MARKETS_MAX)
+    throw new RecordingError('the header has no list of markets')
   return { writtenBy, startedAtMilliseconds, markets: markets.map(decodeMarket) }
 }
 

@@ -59,7 +59,7 @@ export class RecordingError extends Error {
   override name = 'RecordingError'
 }
 
-/** How one version of the format is read. */
+/** The reader of one version of the format. */
 export interface RecordingFormat {
   /**
    * Parses the header.
