@@ -141,7 +141,7 @@ export const EXTENDED_INTERVALS: readonly number[] = [50, 100, 250, 500, 1000]
 /** Prefix of the subprotocol entry that carries a browser's token; never selected or echoed. */
 export const BEARER_SUBPROTOCOL_PREFIX = 'bearer.'
 
-/** The description of what only the extended protocol has. */
+/** The description of a member or param that only the extended protocol has. */
 export function extendedOnly(description: string): string {
   return `With the subprotocol \`${EXTENDED_SUBPROTOCOL}\` only. ${description}`
 }
