@@ -69,9 +69,19 @@ export function restSuite(targets: () => ExampleTargets): void {
       }
       const document = `${target.credentials.base_url}/openapi.json`
       await run('openapi-typescript', document, '--output', join(folder, 'api.d.ts'))
-      const strict = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess', '--skipLibCheck']
-      const modules = ['--module', 'nodenext', '--target', 'es2023', '--types', 'node']
-      await run('tsc', '--ignoreConfig', '--noEmit', '--allowImportingTsExtensions', ...strict, ...modules, program)
+      const compilerOptions = {
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        noUncheckedIndexedAccess: true,
+        skipLibCheck: true,
+        module: 'nodenext',
+        target: 'es2023',
+        types: ['node'],
+        noEmit: true,
+        allowImportingTsExtensions: true,
+      }
+      writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['first-ten-minutes.ts'] }))
+      await run('tsc', '--project', folder)
       const lines = (await run('tsx', program, target.credentialsPath)).trim().split('\n')
       const expected = [
         `^account ${UUID} is PENDING$`,

@@ -352,7 +352,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
           await add(1)(transaction)
           await items()
         })
-        await expect(beside).rejects.toThrow('a query beside the open transaction')
+        await expect(beside).rejects.toThrow('a query outside the open transaction')
         const inside = db.transaction<Tables, void>(async (transaction) => {
           await add(1)(transaction)
           await db.transaction(add(2))
