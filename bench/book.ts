@@ -31,7 +31,7 @@ const DELETE_SHARE = 0.3
 const DEPTHS = [10, 1000, 0]
 const SLOPE_DEPTHS = [1, 100]
 const BOOK_SIZES = [2_000, 46_000]
-const READERS = 1_000
+const SUBSCRIBERS = 1_000
 
 interface Workload {
   readonly start: readonly LevelChange[]
@@ -74,13 +74,13 @@ function measurementsOf(bookSize: number, messageCount: number): Measurement[] {
       run: () => runView(workload, depth),
     })),
     {
-      name: `${label}: writer, commit, reader, depth 1000`,
+      name: `${label}: sequencer, commit, replica, depth 1000`,
       unit,
       reference,
       run: () => runCommits(workload, 1000),
     },
     { name: `${label}: first snapshot into book and view`, unit: 'ms', run: () => runSnapshot(workload) },
-    { name: `${label}: catch up ${READERS} readers`, unit: 'ms', run: () => runCatchUp(workload) },
+    { name: `${label}: catch up ${SUBSCRIBERS} subscribers`, unit: 'ms', run: () => runCatchUp(workload) },
   ]
 }
 
@@ -163,10 +163,10 @@ function runCatchUp({ start, messages }: Workload): number {
   const book = new Book()
   const view = new View(book, 1000)
   view.advance(1, book.replace(start))
-  for (let index = 0; index < READERS; index++) view.advance(index + 2, book.apply(messages[index]!))
+  for (let index = 0; index < SUBSCRIBERS; index++) view.advance(index + 2, book.apply(messages[index]!))
   const started = process.hrtime.bigint()
-  for (let behind = 1; behind <= READERS; behind++) {
-    if (view.changesSince(view.version - behind) === 'too-old') throw new Error('the journal is too short')
+  for (let lag = 1; lag <= SUBSCRIBERS; lag++) {
+    if (view.changesSince(view.version - lag) === 'too-old') throw new Error('the journal is too short')
   }
   return Number(process.hrtime.bigint() - started) / 1e6
 }
