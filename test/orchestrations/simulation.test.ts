@@ -22,7 +22,9 @@ const REACHED_BY_MANY = [
   ...['OWN_ADDRESS', 'REFUSED', 'OPERATOR_FAILED', 'EXPIRED', 'REVERSED', 'REJECTED', 'DESK_LIMIT'].map(
     (name) => `orchestration ${name}`,
   ),
-  ...['ACCEPTED', 'REFUSED', 'SETTLED', 'UNKNOWN'].map((name) => `attempt ${name}`),
+  ...['REFUSED', 'SETTLED', 'UNKNOWN'].map((name) => `attempt ${name}`),
+  // Its attempt is SETTLED or FAILED in the end.
+  'delivery.accept',
   'delivery late',
   'delivery.give_up',
   'orchestration.retry',
