@@ -99,7 +99,7 @@ describe('a journal', () => {
   test('crashes on a version to come and on one that does not rise', () => {
     const journal = new Journal(4)
     journal.advance(2, 0)
-    expect(() => since(journal, 3)).toThrow('a version to come')
+    expect(() => since(journal, 3)).toThrow('a version later than the current one')
     expect(() => journal.advance(2, 0)).toThrow('only moves to a later version')
   })
 })
