@@ -172,7 +172,9 @@ async function readBounded<Database, Table extends keyof Database, Row extends P
   const found = rows.filter(({ is_end }) => !is_end)
   const wanted = { values: found.map(({ id }) => id), type: request.idType, namesOne: true } as const
   // A record may have changed since: then it is left out, as if it had changed before.
-  const matching = query.where(matches(driver === undefined ? others : [driver, ...others])).where(isInRange(range))
+  const stillMatches = sql`${matches(driver === undefined ? others : [driver, ...others])} and ${isInRange(range)}`
+  // In `coalesce`, so that the planner finds these records by their ids, not by an index of another column.
+  const matching = query.where(sql<boolean>`coalesce(${stillMatches}, false)`)
   const records = recordsOfEach([wanted], (value) => matching.where(sql<boolean>`id = ${value}`), request)
   const page = await readTextPage(tables, records, item, request, bytesMax)
   const end = found.length > limitOf(request) ? found.at(-1) : rows.find(({ is_end }) => is_end)
