@@ -12,8 +12,10 @@ interface Part {
 }
 
 interface TokenPart extends Part {
-  /** Whether a token was sent, which the challenge then has to mention. */
+  /** Whether credentials were sent. */
   readonly isSent: boolean
+  /** Credentials that are no bearer token: the challenge then names no error (RFC 6750 section 3.1). */
+  readonly isOtherScheme?: true
 }
 
 const GOOD_KEY = 'Sec-WebSocket-Key: AAECAwQFBgcICQoLDA0ODw=='
@@ -123,6 +125,7 @@ function tokenParts({ reader, scopeless, unlisted }: AttackContext): readonly To
     {
       lines: [`Authorization: Basic ${Buffer.from(`a:${SECRET_MARK}`).toString('base64')}`],
       isSent: true,
+      isOtherScheme: true,
       refused: 401,
     },
     { lines: ['Authorization: Bearer'], isSent: true, refused: 401 },
@@ -136,13 +139,13 @@ export const handshakes: Family = {
   name: 'handshakes',
   share: 0.14,
   async run(attack) {
-    const { bytes, status, isTokenSent, selected } = makeHandshake(attack)
+    const { bytes, status, isErrorNamed, selected } = makeHandshake(attack)
     const answer = await exchange(attack.field.stream, bytes)
     checkAnswer(answer, status, bytes)
     if (status === 401) {
       const challenge = answer?.headers.get('www-authenticate') ?? ''
       demand(challenge.startsWith('Bearer'), true, `${challenge} for ${bytes}`)
-      demand(challenge.includes('error="invalid_token"'), isTokenSent, `${challenge} for ${bytes}`)
+      demand(challenge.includes('error="invalid_token"'), isErrorNamed, `${challenge} for ${bytes}`)
     }
     if (status === 101) demand(answer?.headers.get('sec-websocket-protocol'), selected, bytes)
     return 1
@@ -174,7 +177,7 @@ function makeHandshake({ field, random }: Attack) {
   ]
   // The order of lines with the same name matters.
   const bytes = `${[...lines.slice(0, 2), ...stable(lines.slice(2), token.lines)].join('\r\n')}\r\n\r\n`
-  return { bytes, status, isTokenSent: token.isSent, selected: protocol.selected }
+  return { bytes, status, isErrorNamed: token.isSent && token.isOtherScheme !== true, selected: protocol.selected }
 }
 
 /** The lines, with those of `kept` at the end in their own order. */
