@@ -5,7 +5,7 @@
 import { flagText, type ItemText, plainText, quotedText, rawText, timeText } from '../store/page-text.ts'
 import { sql } from '../store/sql.ts'
 
-/** In the order of the documents; roles contain no spaces, so spaces occur only between members. */
+/** The members of an account. PostgreSQL writes a space after each comma of `roles`; role names contain none. */
 const members = sql<string>`(
   select concat('[', string_agg(concat('{"identity_id":', member -> 'identity_id', ',"roles":',
     replace((member -> 'roles')::text, ', ', ','), ',"id":', member -> 'id', '}'), ','), ']')

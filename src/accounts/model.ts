@@ -1,9 +1,9 @@
 /**
  * The model of an account and the state machine of its review. Pure.
  *
- * The review of an account has four states, and the operator moves it along REVIEW_STEPS; DENIED is final. What is shown
- * as `summary_status` is that state, except that DISABLED covers it while the operator or the customer has disabled the
- * account; when neither does, the review state is shown again. The review itself is not affected.
+ * The review of an account has four states, and the operator moves it along REVIEW_STEPS; DENIED is final. `summary_status`
+ * shows that state, or DISABLED while the operator or the customer has disabled the account. Disabling does not change the
+ * review.
  */
 
 /** The roles of members of an account, besides its primary identity. */

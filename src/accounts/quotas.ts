@@ -108,7 +108,7 @@ export class Quotas {
     return { createdAt, admit }
   }
 
-  /** @param totals with what is about to be created */
+  /** @param totals including the records that are about to be created */
   #admitTotal(
     kind: keyof CountedRecords,
     records: Partial<CountedRecords>,
@@ -137,7 +137,7 @@ export class Quotas {
     this.#refusals.inc({ quota })
   }
 
-  /** What the customer has used; a customer that does not exist has used nothing. */
+  /** The use of the customer's quotas; a customer that does not exist has used nothing. */
   async read(db: Db, customerId: string): Promise<QuotaDocument> {
     const { totals, today, secondsOfDayLeft } = await readCreationCounts(db, customerId)
     const { accountsMax, addressesMax, rulesMax, creationsPerDay } = this.#limits()

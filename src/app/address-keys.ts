@@ -17,7 +17,7 @@ import {
 } from '../deposit-instructions/derivation/key-material.ts'
 import { readOrCreatePrivateFile } from './private-file.ts'
 
-/** Where the addresses of one family come from. */
+/** The origin of the addresses of one family. */
 export interface AddressOrigin {
   readonly networks: readonly string[]
   /** The setting, or `imported addresses`; undefined when there is no origin. */
@@ -46,7 +46,7 @@ export function addressKeys(config: Config, hasTestSeed: boolean): AddressKeys {
   return keys
 }
 
-/** Reads the seed, which is made at the first start of the demo. */
+/** Reads the seed, which is created at the first start of the demo. */
 function readTestSeed(folder: string): Uint8Array {
   const path = join(folder, TEST_SEED_FILE)
   const text = readOrCreatePrivateFile(path, () => `${SEED_NOTE}\n${randomBytes(SEED_BYTES).toString('hex')}\n`)
@@ -55,7 +55,7 @@ function readTestSeed(folder: string): Uint8Array {
   return Buffer.from(digits, 'hex')
 }
 
-/** Where the addresses of each family come from with this configuration, the demo's seed left aside. */
+/** The origin of the addresses of each family with this configuration, without the demo's seed. */
 export function addressOrigins(config: Config): readonly AddressOrigin[] {
   const keys = addressKeys(config, false)
   const families = [...new Set(CRYPTO_NETWORK_NAMES.map((network) => CRYPTO_NETWORKS[network]))]

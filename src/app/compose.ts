@@ -95,7 +95,7 @@ export interface Service extends Stoppable {
 /** Time limit for a shutdown, in addition to the two configured waits. */
 const STOP_MILLISECONDS_MAX = 15_000
 
-/** What the modules share while they are composed. */
+/** The parts that the modules share while they are composed. */
 interface Parts extends ServiceOptions {
   /** The current configuration, which a reload replaces; `config` is that of the start, for keys that need a restart. */
   readonly current: { config: Config }

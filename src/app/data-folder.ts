@@ -69,7 +69,7 @@ export function dataFolderProblem(
   return undefined
 }
 
-/** Whether a file belongs to this user or to root, who can change everything anyway. True on systems without user ids. */
+/** Whether a file belongs to this user or to root, which can change any file. True on systems without user ids. */
 export function isOursOrRoots({ uid }: Stats): boolean {
   const ours = process.geteuid?.()
   return ours === undefined || uid === ours || uid === 0

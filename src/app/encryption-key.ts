@@ -47,7 +47,7 @@ export function existingEncryptionKey(config: Config): EncryptionKey | undefined
   return EncryptionKey.parse(readFileSync(path, 'utf8').trim())
 }
 
-/** As `loadEncryptionKey`, for a store whose keys are about to be replaced: its present encryption does not matter. */
+/** As `loadEncryptionKey`, for a store whose keys are about to be replaced, whatever it is encrypted with now. */
 export function createEncryptionKey(config: Config): EncryptionKey | undefined {
   if (config['keys.encryption_key'] !== '' || config['store.url'] !== '') return configuredKey(config)
   const path = encryptionKeyFile(config)

@@ -1,9 +1,9 @@
 /**
  * The life cycle of the process. Started parts are stopped once, in reverse order; a part that fails to stop does not
- * prevent the others from stopping. SIGINT and SIGTERM end the process after everything has stopped, with exit code 0, or 1 when a part failed to stop; a
- * second signal, at least a second later, ends it at once; an uncaught error ends it with 1 after one log line. SIGHUP
- * reloads the configuration, unless the terminal that the process was started in has hung up: then it ends the process.
- * systemd is notified of each state.
+ * prevent the others from stopping. SIGINT and SIGTERM end the process after everything has stopped, with exit code 0, or 1
+ * when a part failed to stop; a second signal, at least a second later, ends it at once; an uncaught error ends it with 1
+ * after one log line. SIGHUP reloads the configuration, unless the terminal that the process was started in has hung up:
+ * then it ends the process. systemd is notified of each state.
  */
 import { closeSync, openSync } from 'node:fs'
 import { isatty } from 'node:tty'
@@ -52,7 +52,7 @@ export class Lifecycle {
 export interface Stoppable {
   /** Resolves to whether everything stopped without an error. */
   stop(): Promise<boolean>
-  /** Milliseconds after which stopping counts as stuck and the process ends anyway. */
+  /** Milliseconds after which stopping counts as stuck and the process ends without it. */
   readonly stopMillisecondsMax: number
 }
 
@@ -61,13 +61,13 @@ export interface Running extends Stoppable {
   reload(): void
 }
 
-/** Time for an aborted start to stop what it had started. */
+/** Time for an aborted start to stop the parts that it had started. */
 const GIVE_UP_MILLISECONDS_MAX = 30_000
 
 /**
  * Runs a service until a signal ends the process. An error of `start` is thrown to the caller, who reports it. SIGINT or
  * SIGTERM during the start aborts the signal that `start` is given: when the start then rejects with the reason of the
- * signal, the process ends with 0; when it completes all the same, the service is stopped. A SIGHUP during the start takes
+ * signal, the process ends with 0; when it completes nevertheless, the service is stopped. A SIGHUP during the start takes
  * effect after it.
  */
 export async function runUntilSignal(

@@ -24,7 +24,7 @@ export interface WorkerParts {
   readonly lifecycle: Lifecycle
   readonly current: { readonly config: Config }
   readonly converter: Converter
-  /** A number in [0, 1), to spread what should not happen at once. */
+  /** A number in [0, 1), for jitter. */
   readonly random: () => number
 }
 

@@ -68,7 +68,7 @@ function writeLine(stack: string): void {
   try {
     writeSync(descriptor, `${JSON.stringify(line)}\n`)
   } catch (error) {
-    // The log cannot be written; the process has to end all the same.
+    // The log cannot be written; the process must end nevertheless.
     if ((error as NodeJS.ErrnoException).code === undefined) throw error
   }
 }

@@ -24,19 +24,19 @@ const PAIRS_PER_ADDRESS_MAX = 500
 
 interface Failures {
   readonly address: string
-  /** Of the last minute, the oldest first; no more than the free ones. */
+  /** Times of the free failures of the last minute, in order. */
   times: number[]
-  /** Waits in a row; each is twice the one before. */
+  /** The number of successive waits; each is twice as long as the one before. */
   level: number
-  /** When the failure was that the present or last wait began with. */
+  /** The time of the failure with which the current or last wait began. */
   waitFrom: number
 }
 
 export class AuthenticationFailures {
   readonly #clock: Clock
-  /** By pair, the one that failed longest ago first. */
+  /** Failures by pair; the pair that failed longest ago is first. */
   readonly #pairs = new Map<string, Failures>()
-  /** How many pairs an address has. */
+  /** The number of pairs by address. */
   readonly #addresses = new Map<string, number>()
 
   constructor(clock: Clock) {
@@ -79,7 +79,7 @@ export class AuthenticationFailures {
     const known = this.#pairs.get(ownKey)
     if (known !== undefined) return [ownKey, known]
     const count = this.#addresses.get(addressKey) ?? 0
-    // The entry that further clients share stands at the address itself, and is one of its pairs.
+    // The entry that further clients share has the address as its key, and counts as one of its pairs.
     const key = count < PAIRS_PER_ADDRESS_MAX - 1 ? ownKey : addressKey
     const shared = this.#pairs.get(key)
     if (shared !== undefined) return [key, shared]

@@ -19,7 +19,7 @@ import type { AuthTables } from './tables.ts'
  * Reads the authority; creates it and the first key when the store has none.
  * @param publicUrl the public address, which becomes the issuer when the authority is created. Empty: the issuer is a
  *   random name, because a listener's address may change and the issuer may not.
- * @param encryptionKey decrypts what the store holds encrypted; a new store is encrypted with it. Throws
+ * @param encryptionKey decrypts the secrets of an encrypted store; a new store is encrypted with it. Throws
  *   `EncryptionKeyProblem` when it is not the key that the store needs.
  */
 export async function readAuthority(db: Db, publicUrl: string, encryptionKey?: EncryptionKey): Promise<Authority> {
@@ -45,7 +45,7 @@ export async function pepperOf(
   return readPepper(pepper, encryptionKey)
 }
 
-/** Numbers of what `replaceKeys` has revoked. */
+/** The numbers of keys and secrets that `replaceKeys` has revoked. */
 export interface ReplacedKeys {
   readonly signingKeys: number
   readonly secrets: number

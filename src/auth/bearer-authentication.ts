@@ -10,7 +10,7 @@ import type { AccessToken, TokenVerifier } from './token-verifier.ts'
 export interface Authentication {
   readonly directory: Directory
   readonly verifier: TokenVerifier
-  /** `Retry-After` of the refusals that are not the client's fault. */
+  /** `Retry-After` of refusals with 503. */
   readonly retryAfterSeconds: number
 }
 
@@ -26,7 +26,7 @@ export async function authenticateBearer(
   if (credentials instanceof Problem) return credentials
   const unavailable = (detail: string) =>
     new Problem('unavailable', detail, { headers: { 'Retry-After': String(retryAfterSeconds) } })
-  // Without the directory no token can be verified: not the client's fault, so not a 401.
+  // Without the directory no token can be verified; a 401 would blame the client.
   if (!directory.loaded) return unavailable('the directory of clients is not loaded yet')
   const verdict = await verifier.verify(credentials)
   if (verdict.ok) return verdict.token

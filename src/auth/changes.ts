@@ -20,7 +20,7 @@ export type DirectoryChange =
   | { readonly kind: 'customer' | 'client' | 'token'; readonly id: string }
   | { readonly kind: 'keys' | 'everything' }
 
-/** Rows that are kept. A node that has missed more than these reads everything, which takes less time by then. */
+/** Rows that are kept. A node that has missed more reads everything, which then takes less time. */
 const CHANGES_KEPT = 10_000
 /** Changes that are applied one by one; when more were missed, reading everything takes less time. */
 const CHANGES_APPLIED_MAX = 500
@@ -34,7 +34,7 @@ export async function recordChange(
   await announceChange(transaction, change)
 }
 
-/** Without an audit row, for changes that were not requested. */
+/** Records a change without an audit row, for changes that no caller requested. */
 export async function announceChange(transaction: Transaction<AuthTables>, change: DirectoryChange): Promise<void> {
   const id = 'id' in change ? change.id : null
   await sql`
@@ -56,10 +56,10 @@ export async function readDirectoryVersion(db: Db): Promise<number> {
 }
 
 export interface LaterChanges {
-  /** Of the last one. */
+  /** The version of the last change. */
   readonly version: number
   readonly changes: readonly DirectoryChange[]
-  /** False when more than the named records changed: everything is to be read. */
+  /** False when more than the named records changed: everything must be read. */
   readonly isComplete: boolean
 }
 

@@ -13,7 +13,7 @@ export interface TokenRequest {
   readonly authorization: string | undefined
   /** The body's parameters in the order sent, repeated ones repeated. */
   readonly parameters: readonly (readonly [name: string, value: string])[]
-  /** Where it comes from, as limits count addresses. */
+  /** The source address, in the form in which limits count it. */
   readonly address: string
 }
 
@@ -29,7 +29,7 @@ export interface AuthenticatedRequest {
 
 /** An id and a secret have about 130 characters as HTTP Basic, or 400 when each is percent-encoded. */
 const AUTHORIZATION_CHARACTERS_MAX = 4_096
-/** Secrets have 47 characters; what is longer is none, and only this much of it is hashed. */
+/** Secrets have 47 characters; longer text is not a secret, and only this part of it is hashed. */
 const SECRET_CHARACTERS_MAX = 256
 
 interface Credentials {

@@ -12,7 +12,7 @@ import { recordChange } from './changes.ts'
 import { getCustomer, type ListRequest, noCustomer } from './customers.ts'
 import type { EncryptionKey } from './encryption-key.ts'
 import { revokeAllTokens } from './revoked-tokens.ts'
-import { hashSecret, newSecret, SECRETS_LIVE_MAX } from './secrets.ts'
+import { hashSecret, newSecret, SECRETS_PER_CLIENT_MAX } from './secrets.ts'
 import type { AuthTables } from './tables.ts'
 
 /** A client in the operator API. */
@@ -101,7 +101,7 @@ export async function changeClient(
   return { ...client, enabled, scopes }
 }
 
-/** Revokes every token that the client has, by whatever secret it got them; its secrets stay. */
+/** Revokes all tokens of the client, whichever secret they were issued for; its secrets stay valid. */
 export async function revokeClientTokens(
   transaction: Transaction<AuthTables>,
   actor: string,
@@ -121,8 +121,8 @@ export async function createSecret(
   encryptionKey?: EncryptionKey,
 ): Promise<NewSecret> {
   const { secrets } = await lockClient(transaction, clientId)
-  if (secrets.length >= SECRETS_LIVE_MAX) {
-    throw new Problem('invalid_state', `the client has ${SECRETS_LIVE_MAX} valid secrets; delete one first`, {
+  if (secrets.length >= SECRETS_PER_CLIENT_MAX) {
+    throw new Problem('invalid_state', `the client has ${SECRETS_PER_CLIENT_MAX} valid secrets; delete one first`, {
       meta: { current: { secrets } },
     })
   }
@@ -132,7 +132,7 @@ export async function createSecret(
   return secret
 }
 
-/** Deletes a secret and returns the client; a secret that is deleted already changes nothing. */
+/** Deletes a secret and returns the client; deleting a deleted secret changes nothing. */
 export async function deleteSecret(
   transaction: Transaction<AuthTables>,
   actor: string,
@@ -174,7 +174,7 @@ export async function listClients(
   }
   const binding = { operation: 'clients', owner: 'operator', filters, idType: 'uuid' } as const
   const page = await readPage(tables, query, { ...request, ...binding })
-  const secrets = await liveSecrets(
+  const secrets = await secretsOf(
     tables,
     page.items.map(({ id }) => id),
   )
@@ -203,10 +203,10 @@ async function lockClient(transaction: Transaction<AuthTables>, id: string): Pro
 }
 
 async function withSecrets(tables: Kysely<AuthTables>, row: ClientRow): Promise<ClientDocument> {
-  return documentOf(row, (await liveSecrets(tables, [row.id])).get(row.id) ?? [])
+  return documentOf(row, (await secretsOf(tables, [row.id])).get(row.id) ?? [])
 }
 
-async function liveSecrets(
+async function secretsOf(
   tables: Kysely<AuthTables>,
   clientIds: readonly string[],
 ): Promise<Map<string, SecretDocument[]>> {

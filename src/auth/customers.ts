@@ -9,7 +9,7 @@ import { type Page, readPage } from '../store/page.ts'
 import { recordChange } from './changes.ts'
 import type { AuthTables } from './tables.ts'
 
-/** A customer as the operator API shows it. */
+/** A customer in the operator API. */
 export interface CustomerDocument {
   readonly id: string
   readonly name: string
@@ -18,7 +18,7 @@ export interface CustomerDocument {
   readonly created_at: string
 }
 
-/** How a list is asked for; as the public API's lists are. */
+/** The page parameters of a list, as in the public API. */
 export interface ListRequest {
   readonly limit: number
   readonly order: 'ASC' | 'DESC'
@@ -27,7 +27,7 @@ export interface ListRequest {
 
 const COLUMNS = ['id', 'name', 'enabled', 'streaming', 'created_at'] as const
 
-/** The customer with this name, made when there is none. */
+/** The customer with this name; created when there is none. */
 export async function ensureCustomer(
   transaction: Transaction<AuthTables>,
   actor: string,
@@ -73,7 +73,7 @@ export async function getCustomer(db: Db, id: string): Promise<CustomerDocument>
   return (await query.executeTakeFirst()) ?? noCustomer()
 }
 
-/** @param name of the only one that is wanted; absent = all */
+/** @param name returns only the customer with this name; absent = all */
 export async function listCustomers(db: Db, request: ListRequest, name?: string): Promise<Page<CustomerDocument>> {
   const tables = db.tables<AuthTables>()
   const filters = name === undefined ? {} : { name }

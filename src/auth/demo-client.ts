@@ -41,7 +41,7 @@ export function ensureDemoClient(
     const clientId = client.client_id
     if (secret !== undefined) return { clientId, clientSecret: secret.client_secret, scopes }
     await changeClient(transaction, ACTOR, clientId, { scopes })
-    const isInForce = existing?.clientId === clientId && (await isLiveSecret(transaction, existing, encryptionKey))
+    const isInForce = existing?.clientId === clientId && (await isValidSecret(transaction, existing, encryptionKey))
     if (isInForce) return { ...existing, scopes }
     for (const { id } of client.secrets) await deleteSecret(transaction, ACTOR, clientId, id)
     const { client_secret: clientSecret } = await createSecret(transaction, ACTOR, clientId, encryptionKey)
@@ -64,7 +64,7 @@ export function ensureDemoPageClient(db: Db, encryptionKey?: EncryptionKey): Pro
   })
 }
 
-async function isLiveSecret(
+async function isValidSecret(
   transaction: Transaction<AuthTables>,
   credentials: ClientCredentials,
   encryptionKey: EncryptionKey | undefined,

@@ -100,7 +100,7 @@ function clientRecord(row: {
   }
 }
 
-/** Live ones: a deleted secret has no hash. */
+/** Valid secrets: a deleted secret has no hash. */
 function secretRecords(
   rows: readonly { readonly client_id: string; readonly hash: Uint8Array | null }[],
 ): SecretRecord[] {

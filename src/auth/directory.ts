@@ -66,10 +66,10 @@ export interface TokenIdentity {
 export interface DirectoryContent {
   readonly customers: readonly CustomerRecord[]
   readonly clients: readonly ClientRecord[]
-  /** Live secrets only. */
+  /** Valid secrets only. */
   readonly secrets?: readonly SecretRecord[]
   readonly authority?: Authority
-  /** Live keys, in the order in which they sign. */
+  /** Keys that sign or verify, in the order in which they sign. */
   readonly keys?: readonly SigningKey[]
   /** Keys whose tokens became invalid before their time. */
   readonly revokedKeyIds?: readonly string[]
@@ -85,7 +85,7 @@ interface Records<Record> {
 /** Part of the content: the records with these ids, and the keys as a whole. */
 export interface DirectoryUpdate {
   readonly customers?: Records<CustomerRecord>
-  /** With all live secrets of these clients. */
+  /** With all valid secrets of these clients. */
   readonly clients?: Records<ClientRecord> & { readonly secrets: readonly SecretRecord[] }
   readonly revokedTokens?: Records<RevokedToken>
   readonly keys?: { readonly keys: readonly SigningKey[]; readonly revokedKeyIds: readonly string[] }
@@ -128,7 +128,7 @@ export class Directory {
     return this.#clientsByName.get(nameKey({ customerId, name: outsideClientName }))
   }
 
-  /** Hashes of the client's live secrets; empty for an unknown client. */
+  /** Hashes of the client's valid secrets; empty for an unknown client. */
   secretHashes(clientId: string): readonly Uint8Array[] {
     return this.#secretHashes.get(clientId) ?? []
   }
@@ -137,7 +137,7 @@ export class Directory {
     return this.#authority
   }
 
-  /** Live keys, in the order in which they sign. */
+  /** Keys that sign or verify, in the order in which they sign. */
   get keys(): readonly SigningKey[] {
     return [...this.#keys.values()]
   }
@@ -153,7 +153,7 @@ export class Directory {
     return undefined
   }
 
-  /** The public half of a live key; `undefined` when no live key has this id. */
+  /** The public half of a key that verifies; `undefined` when no such key has this id. */
   verificationKey(keyId: string): KeyObject | undefined {
     return this.#keys.get(keyId)?.publicKey
   }

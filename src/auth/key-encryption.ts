@@ -9,7 +9,7 @@ import { recordChange } from './changes.ts'
 import { type EncryptionKey, requireKey } from './encryption-key.ts'
 import type { AuthTables } from './tables.ts'
 
-/** What was encrypted just now; all zero when everything was before. */
+/** The numbers of values that were encrypted; zero when everything was encrypted before. */
 export interface EncryptionDocument {
   readonly encryption_key_id: string
   readonly signing_keys: number
@@ -57,7 +57,10 @@ export function readJwk(id: string, stored: Record<string, string>, key: Encrypt
   return JSON.parse(decrypt(stored.encrypted, signingKeyRow(id), key).toString()) as JsonWebKey
 }
 
-/** Encrypts what is not, and from now on every new key. The caller's transaction leaves an audit row if it did anything. */
+/**
+ * Encrypts the unencrypted secrets, and from now on every new key. Writes an audit row, in the caller's transaction, when it
+ * has changed anything.
+ */
 export async function encryptKeys(
   transaction: Transaction<AuthTables>,
   actor: string,

@@ -73,7 +73,7 @@ interface Listed {
   readonly Querystring: Static<typeof NameQuery>
 }
 
-/** Declares the routes below the prefix of `app`. */
+/** Declares the routes, relative to the prefix of `app`. */
 export function registerAuthOperatorRoutes(app: FastifyInstance, options: OperatorRoutesOptions): void {
   const { db, clock, encryptionKey } = options
   const write: Write = async (work) => {

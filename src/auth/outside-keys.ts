@@ -19,7 +19,7 @@ export interface OutsideKeysOptions {
 
 /** Age from which keys are fetched again; a key that the issuer withdrew is accepted for not much longer. */
 export const KEYS_FRESH_MILLISECONDS = 300_000
-/** Between two requests, whatever the reason; so long a key that is used without having been published is unknown. */
+/** The minimum time between two requests. A key that is used right after its publication is unknown for at most this time. */
 const PAUSE_MILLISECONDS = 5_000
 const REQUEST_MILLISECONDS_MAX = 5_000
 const DOCUMENT_CHARACTERS_MAX = 1_048_576

@@ -18,7 +18,8 @@ import type { AuthTables } from './tables.ts'
  */
 const REVOKED_TOKENS_PER_CLIENT_MAX = 10_000
 /**
- * Time for which a revocation is stored after the token expired or was revoked, whichever is later; longer than any token's lifetime.
+ * The time for which a revocation is stored after its token expired or was revoked, whichever is later; longer than the
+ * lifetime of any token.
  * A node whose clock is up to a day slow still rejects the token, and so does the node that issued it, whatever its clock;
  * the additional hour is for nodes that were disconnected from the store.
  */
@@ -35,7 +36,7 @@ export async function readRevokedTokens(db: Db, tokenIds?: readonly string[]): P
   }))
 }
 
-/** Revokes one token of the client that asks; `too-many`: its client has as many revoked ones as it may. */
+/** Revokes one token of the calling client; `too-many`: the client has reached the limit of revoked tokens. */
 export async function revokeToken(
   transaction: Transaction<AuthTables>,
   { tokenId, clientId, issuedAtSeconds, expiresAtMilliseconds }: AccessToken,
@@ -89,7 +90,7 @@ export async function revokeAllTokens(
   return validFrom
 }
 
-/** Whether a revocation may be deleted, by the expiry of its token. */
+/** Whether a revocation may be deleted because its token has expired. */
 export function isRevocationOver({ expiresAtMilliseconds }: RevokedToken, storeMilliseconds: number): boolean {
   return expiresAtMilliseconds + KEPT_MILLISECONDS <= storeMilliseconds
 }

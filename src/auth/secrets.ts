@@ -5,13 +5,13 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
 /** Two per client, so that one can be rotated while the other is in use. */
-export const SECRETS_LIVE_MAX = 2
+export const SECRETS_PER_CLIENT_MAX = 2
 
 const SECRET_BYTES = 32
 /** Compared in place of an absent secret, so that each comparison takes the same steps. */
 const NOTHING = Buffer.alloc(SECRET_BYTES)
 
-/** The prefix lets scanners of leaked text recognise one. */
+/** A new secret. Its prefix lets secret scanners find it in leaked text. */
 export function newSecret(): string {
   return `tgs_${randomBytes(SECRET_BYTES).toString('base64url')}`
 }
@@ -28,7 +28,7 @@ export function hashSecret(pepper: Uint8Array, secret: string): Buffer {
 export function matchesSecret(pepper: Uint8Array, secret: string, hashes: readonly Uint8Array[]): boolean {
   const hash = hashSecret(pepper, secret)
   let matches = false
-  for (let slot = 0; slot < SECRETS_LIVE_MAX; slot++) {
+  for (let slot = 0; slot < SECRETS_PER_CLIENT_MAX; slot++) {
     const candidate = hashes[slot]
     const equal = timingSafeEqual(hash, candidate ?? NOTHING)
     matches = (equal && candidate !== undefined) || matches

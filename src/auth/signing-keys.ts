@@ -57,8 +57,9 @@ interface KeyRow {
 }
 
 /**
- * How long a key is published before it signs: nodes learn of it within a second, resource servers that keep our JWKS
- * within the age it carries. With an hour, a node may also be disconnected from the store for so long without rejecting valid tokens.
+ * How long a key is published before it signs. Nodes read it within a second, resource servers that cache our JWKS within
+ * the cache's lifetime. With an hour, a node can also be disconnected from the store for an hour without rejecting valid
+ * tokens.
  */
 const PUBLICATION_MILLISECONDS = 3_600_000
 /** How far the clocks of two nodes may differ. */
@@ -93,7 +94,7 @@ export function keyWorkDue(
   return { isSuccessorDue, retirable: retirable.map(({ keyId }) => keyId) }
 }
 
-/** Live keys with their private parts, in the order in which they sign, and the ids of the revoked ones. */
+/** Keys that sign or verify, with their private parts, in the order in which they sign; and the ids of the revoked ones. */
 export async function readSigningKeys(
   db: Db,
   encryptionKey?: EncryptionKey,
@@ -134,14 +135,14 @@ export async function createFirstKey(
   await insertKey(transaction, nowMilliseconds, encryptionKey)
 }
 
-/** Makes a successor that signs when it has been published long enough; the one that is coming already, if any. */
+/** Creates a successor, which signs after its time of publication; returns the coming key when there is one. */
 export async function rotateSigningKeys(
   transaction: Transaction<AuthTables>,
   actor: string,
   nowMilliseconds: number,
   encryptionKey?: EncryptionKey,
 ): Promise<SigningKeyDocument> {
-  const keys = await lockLiveKeys(transaction)
+  const keys = await lockUsableKeys(transaction)
   const newest = keys.at(-1)
   if (newest !== undefined && stateOf(newest, nowMilliseconds) === 'coming') return documentOf(newest, nowMilliseconds)
   return documentOf(await addSuccessor(transaction, actor, newest, nowMilliseconds, encryptionKey), nowMilliseconds)
@@ -155,7 +156,7 @@ export async function revokeSigningKey(
   nowMilliseconds: number,
   encryptionKey?: EncryptionKey,
 ): Promise<SigningKeyDocument> {
-  const keys = await lockLiveKeys(transaction)
+  const keys = await lockUsableKeys(transaction)
   const index = keys.findIndex((key) => key.id === id)
   const key = keys[index]
   if (key === undefined) return documentOf(await endedKey(transaction, id), nowMilliseconds)
@@ -174,14 +175,14 @@ export async function revokeSigningKey(
   return documentOf({ ...key, revoked_at: now }, nowMilliseconds)
 }
 
-/** Makes the changes that are due, read again under the lock: another node may have made them meanwhile. */
+/** Makes the due changes, determined again under the lock because another node may have made them meanwhile. */
 export async function keepSigningKeys(
   transaction: Transaction<AuthTables>,
   nowMilliseconds: number,
   rotationMilliseconds: number,
   encryptionKey?: EncryptionKey,
 ): Promise<KeyWork> {
-  const keys = await lockLiveKeys(transaction)
+  const keys = await lockUsableKeys(transaction)
   const work = keyWorkDue(keys.map(timesOf), nowMilliseconds, rotationMilliseconds)
   for (const id of work.retirable) {
     await endKey(transaction, id, { retired_at: millisecondText(nowMilliseconds) })
@@ -191,8 +192,8 @@ export async function keepSigningKeys(
   return work
 }
 
-/** Live keys in the order in which they sign, locked until the transaction ends. */
-async function lockLiveKeys(transaction: Transaction<AuthTables>): Promise<KeyRow[]> {
+/** Keys that sign or verify, in the order in which they sign, locked until the transaction ends. */
+async function lockUsableKeys(transaction: Transaction<AuthTables>): Promise<KeyRow[]> {
   await transaction.selectFrom('authority').select('single').forUpdate().executeTakeFirstOrThrow()
   const query = transaction.selectFrom('signing_keys').select(COLUMNS).where('private_jwk', 'is not', null)
   return await query.orderBy('signs_from').execute()

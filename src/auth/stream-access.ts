@@ -8,8 +8,8 @@ import type { Directory } from './directory.ts'
 
 /**
  * - `not-loaded`: the directory is not loaded yet.
- * - `revoked`: the token was revoked, by itself, with all of its client, or with its key.
- * - `scope`: the token does not carry the stream's scope, or its client no longer has it.
+ * - `revoked`: the token was revoked, alone, with all tokens of its client, or with its key.
+ * - `scope`: the token does not have the stream's scope, or its client no longer has it.
  * - `disabled`: the client or its customer is disabled or gone.
  * - `not-allowed`: the customer is not on the streaming allow list.
  */

@@ -36,9 +36,9 @@ interface AuthorityTable {
   /** Always true: there is one row. */
   single: boolean
   issuer: string
-  /** 32 random bytes; encrypted, the text of them as `encryption-key` writes it. */
+  /** 32 random bytes, or their encrypted form as text, as `encryption-key` writes it. */
   pepper: Uint8Array
-  /** The key that new signing keys are encrypted with; null: they are stored as they are. */
+  /** The id of the key that encrypts new signing keys; null: they are stored unencrypted. */
   encryption_key_id: string | null
   created_at: Generated<string>
 }
@@ -46,8 +46,8 @@ interface AuthorityTable {
 interface SigningKeysTable {
   id: string
   /**
-   * The key pair as a JWK (RFC 7517), private part included, or `{encrypted}` with the text that `encryption-key` writes
-   * of it; null once it has ended.
+   * The key pair as a JWK (RFC 7517), private part included, or `{encrypted}` with its encrypted form; null once the key is
+   * retired or revoked.
    */
   private_jwk: Record<string, string> | null
   signs_from: string
@@ -71,7 +71,7 @@ interface RevokedTokensTable {
 interface DirectoryVersionTable {
   /** Always true: there is one row. */
   single: boolean
-  /** Of the last change. */
+  /** The version of the last change. */
   version: string
 }
 

@@ -1,6 +1,6 @@
 /**
  * Errors of the token and the revocation endpoint: the table of their codes with the statuses they are sent with, and
- * the error that a check throws. A description never quotes a secret, and holds no character that RFC 6749 forbids.
+ * the error that a check throws. A description never quotes a secret, and contains no character that RFC 6749 forbids.
  */
 
 /** Error codes (RFC 6749 section 5.2, RFC 7009 section 2.2.1) with the status each has unless HTTP has a better one. */

@@ -63,7 +63,7 @@ function requestedScopes(
   return [...scopes]
 }
 
-/** A token of a client that has been authenticated, with scopes that it holds. */
+/** Issues a token for an authenticated client, with scopes that the client has. */
 export async function issueToken(
   context: Omit<GrantContext, 'scopes'>,
   client: ClientRecord,

@@ -24,7 +24,7 @@ export interface Admission {
   succeed(): Readonly<Record<string, string>>
   /** Authentication failed; returns the 429 to answer with instead, if the budget is empty. */
   fail(): Problem | undefined
-  /** Nothing is counted: the failure is ours. */
+  /** Counts nothing: the service itself failed. */
   cancel(): void
   /** Fields of the answer when the request fails. */
   readonly headers: Readonly<Record<string, string>>

@@ -14,7 +14,7 @@ import { type GrantContext, grantToken } from './token-grant.ts'
 import { type Admission, TokenLimits } from './token-limits.ts'
 import { type RevocationContext, revokeOwnToken } from './token-revocation.ts'
 
-/** Paths of the two endpoints, as the metadata names them too. */
+/** The paths of the two endpoints, also in the metadata. */
 export const TOKEN_PATH = '/oauth2/token'
 export const REVOCATION_PATH = '/oauth2/revoke'
 
@@ -35,7 +35,7 @@ export interface TokenEndpointOptions extends GrantContext, RevocationContext {
   addressOf(request: FastifyRequest): string
 }
 
-/** What the two endpoints share. */
+/** The parts that the two endpoints share. */
 interface Endpoints extends TokenEndpointOptions {
   readonly failures: AuthenticationFailures
   readonly limits: TokenLimits
@@ -111,7 +111,7 @@ function registerEndpoint(
     scope.route({
       method: scope.supportedMethods.filter((method) => method !== 'POST' && method !== 'HEAD'),
       url,
-      // Before a body is read: the body does not matter.
+      // Before the body is read, whatever it contains.
       onRequest: async () => {
         throw methodNotAllowed(['POST'])
       },

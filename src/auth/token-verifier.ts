@@ -47,7 +47,7 @@ export function createTokenVerifier(options: {
   readonly issuer?: TokenIssuer
 }): TokenVerifier {
   const { directory, clock, issuer = ownIssuer(directory) } = options
-  /** By digest, the one that was used longest ago first. */
+  /** Tokens by digest; the least recently used one is first. */
   const cache = new Map<string, CachedToken>()
 
   async function read(text: string): Promise<TokenVerdict> {

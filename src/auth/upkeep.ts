@@ -21,7 +21,7 @@ export interface UpkeepOptions {
   readonly log: Log
   /** How long a key signs: the setting `auth.signing_key_days`. */
   readonly signingKeyDays: number
-  /** Encrypts the keys that are made, where the store is encrypted. */
+  /** Encrypts new keys when the store is encrypted. */
   readonly encryptionKey?: EncryptionKey | undefined
 }
 
@@ -36,7 +36,7 @@ export class Upkeep {
   #isDueAgain = false
   #stopped = false
 
-  /** Runs for the first time at once. */
+  /** Starts the upkeep; the first run is at once. */
   constructor(options: UpkeepOptions) {
     this.#options = options
     this.#look()

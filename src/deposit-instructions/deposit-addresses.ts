@@ -76,7 +76,7 @@ export const DEPOSIT_ADDRESS_COLUMNS = [
 /** The parts of a document. */
 export const DOCUMENT_COLUMNS = [...DEPOSIT_ADDRESS_COLUMNS, sql<string>`metadata::text`.as('metadata_text')] as const
 
-/** A new address that a customer asked for, with its audit row; a `ref_id` that was used before is 409. */
+/** Creates an address that a customer requested, with its audit row; a `ref_id` that was used before is 409. */
 export async function createDepositAddress(
   transaction: Transaction<DepositInstructionTables>,
   supply: AddressSupply,
@@ -85,7 +85,7 @@ export async function createDepositAddress(
 ): Promise<DepositAddressDocument> {
   const profile = await profileForWrite(transaction, customerId, request.profile_id, '/profile_id')
   await refuseOtherAccount(transaction, profile, request.account_id)
-  // Other creations of this customer wait here until this transaction ends, so what is read next stays as it is.
+  // Other creations of this customer wait here until this transaction ends, so none uses the same ref_id after this.
   const creation = await supply.quotas.begin(transaction, customerId, { addresses: 1 })
   await refuseUsedRefId(transaction, customerId, request.ref_id)
   creation.admit()

@@ -24,7 +24,7 @@ const PoolImport = Type.Object(
 
 const OwnerQuery = Type.Object({ address: Type.String({ minLength: 1, maxLength: ADDRESS_CHARACTERS_MAX }) })
 
-/** Declares the routes below the prefix of `app`. */
+/** Declares the routes, relative to the prefix of `app`. */
 export function registerAddressOperatorRoutes(app: FastifyInstance, db: Db): void {
   app.post<{ Body: Static<typeof PoolImport> }>('/address-pool', { schema: { body: PoolImport } }, ({ body }) =>
     db.transaction<DepositInstructionTables, object>((transaction) =>

@@ -1,15 +1,12 @@
-/**
- * A deposit as its first report made it, for the answer to that report: what the store would write of it, without asking
- * the store again. Pure.
- */
+/** The JSON form of a new deposit, for the answer to its first report; equal to the text that the store would return. */
 import type { Asset } from '../contract/assets.ts'
 import { formatAmount } from '../ledger/amounts.ts'
 import type { DepositDocument } from './store.ts'
 import type { FirstReport } from './writes.ts'
 
 /**
- * @param assets with that of the deposit
- * @param createdAt of the store's clock
+ * @param assets must contain the deposit's asset
+ * @param createdAt the time of creation, by the store's clock
  */
 export function newDepositDocument(
   { deposit, report }: FirstReport,

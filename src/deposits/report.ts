@@ -131,7 +131,7 @@ function readCrypto(
   if (asset !== undefined && !asset.networks.includes(network)) {
     faults.push({ pointer: '/crypto/network', detail: `does not carry ${asset.symbol}` })
   }
-  // The last form is the one in which addresses are given out.
+  // The last form is the one in which addresses are issued.
   const form = storedForms(CRYPTO_NETWORKS[network], address).at(-1)
   const addressDetail = form === undefined ? addressFault(network, address) : undefined
   if (addressDetail !== undefined) faults.push({ pointer: '/crypto/address', detail: addressDetail })

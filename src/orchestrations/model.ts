@@ -23,7 +23,7 @@ export const ORCHESTRATION_STATUSES = ['PROCESSING', 'COMPLETED', 'FAILED'] as c
 
 export type OrchestrationStatus = (typeof ORCHESTRATION_STATUSES)[number]
 
-/** What a PROCESSING orchestration does next. */
+/** The next step of a PROCESSING orchestration. */
 export type Step = 'convert' | 'deliver'
 
 export const WAITING_REASONS = ['PRICE', 'PEG', 'SLIPPAGE', 'DESK_LIMIT', 'HOLD', 'PAUSED', 'OPERATOR'] as const
@@ -69,8 +69,8 @@ export interface Circumstances {
 }
 
 /**
- * What to do instead of making a price; undefined when a price may be made. A closed gate takes precedence over the expiry,
- * which its time extends.
+ * Why no price may be made: a wait or a failure; undefined when one may be made. A closed gate takes precedence over the
+ * expiry, which its time extends.
  */
 export function beforePrice({ finding, isOwnAddress, isExpired }: Circumstances): Wait | Failure | undefined {
   if (finding !== undefined) return waitFor(finding)

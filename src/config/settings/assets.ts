@@ -12,7 +12,8 @@ export const ASSETS_SETTINGS = {
   assets: assets({
     initial: ASSETS_DEFAULT,
     live: true,
-    meaning: 'assets that addresses and rules may name, and their crypto networks; no network = a bank currency',
+    meaning:
+      'assets that addresses and rules may name, and their crypto networks; an asset without networks is a fiat asset',
   }),
   'custody.bitcoin.xpub': accountKey('bitcoin', 'extended public key from which addresses on BITCOIN are derived'),
   'custody.bitcoin_cash.xpub': accountKey(

@@ -1,4 +1,4 @@
-/** The settings of tokens and who issues them. */
+/** The settings of tokens and their issuer. */
 import { TOKEN_SECONDS_MAX } from '../../auth/access-token.ts'
 import { integer, text } from '../setting-kinds.ts'
 import { outsideAddress } from './outside-address.ts'

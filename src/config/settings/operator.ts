@@ -12,7 +12,12 @@ export const OPERATOR_SETTINGS = {
     accepts: 'a host name or IP address',
     pattern: HOST,
   }),
-  'operator.port': integer({ initial: 8081, min: 0, max: PORT_MAX, meaning: 'its port; 0 = any free one' }),
+  'operator.port': integer({
+    initial: 8081,
+    min: 0,
+    max: PORT_MAX,
+    meaning: 'port of the operator listener; 0 = any free port',
+  }),
   'operator.allowed_hosts': list({
     live: true,
     meaning:

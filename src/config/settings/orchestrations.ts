@@ -1,4 +1,4 @@
-/** The settings of orchestrations: how long a conversion is tried, what is charged, and from which amount on. */
+/** The settings of orchestrations: the time limit of a conversion, the fee, and the minimum amounts. */
 import { assetAmounts } from '../asset-amounts.ts'
 import { integer, seconds } from '../setting-kinds.ts'
 

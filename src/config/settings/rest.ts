@@ -1,4 +1,4 @@
-/** The settings of the REST API and what its records may do. */
+/** The settings of the REST API: limits, the sandbox, and the approval of rules. */
 import { UNREAD_LIMITS } from '../../http/unread-answers.ts'
 import { choice, integer, toggle } from '../setting-kinds.ts'
 
