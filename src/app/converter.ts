@@ -18,7 +18,7 @@ export interface ConverterParts {
   readonly current: { readonly config: Config }
 }
 
-/** With its metrics, so once for a process. */
+/** Also registers the metrics of conversions, so it is called once per process. */
 export function createConverter(
   { clock, metrics, current }: ConverterParts,
   db: Db,

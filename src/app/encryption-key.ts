@@ -24,7 +24,7 @@ export function encryptionKeyFile(config: Config): string {
 
 /**
  * Returns the key of this node; undefined when it has none. For an embedded store, which must be open and have the current
- * schema, a missing key is made, unless the store is encrypted already: then this throws `EncryptionKeyProblem`.
+ * schema, a missing key is generated, unless the store is encrypted already: then this throws `EncryptionKeyProblem`.
  */
 export async function loadEncryptionKey(config: Config, db: Db): Promise<EncryptionKey | undefined> {
   if (config['keys.encryption_key'] !== '' || config['store.url'] !== '') return configuredKey(config)

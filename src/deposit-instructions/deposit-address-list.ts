@@ -115,7 +115,7 @@ function driversOf(given: readonly ColumnFilter[]): readonly ColumnFilter[] {
   return paired.length === 0 ? given : paired.slice(0, 2)
 }
 
-/** In the order in which they are best to find records by. */
+/** The most selective first. */
 function columnFilters(filters: DepositAddressFilters): readonly ColumnFilter[] {
   const { ids, ref_ids, profile_ids, account_ids, identity_ids, crypto_networks } = filters
   const given: readonly (readonly [ColumnFilter['column'], ColumnFilter['type'], readonly string[] | undefined])[] = [

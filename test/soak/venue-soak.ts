@@ -1,7 +1,7 @@
 /**
- * All four venues at the pace of their recordings, again and again, with a fault at intervals; one client
- * reads every book for the whole time, one every execution. Every so often the venues stand still: then every book must
- * be, level by level, what its venue has, or what the rule makes of its venues' books; a level too many is a ghost.
+ * All four venues at the speed of their recordings, repeated, with a fault at intervals. One client reads every book for
+ * the whole time, another every execution. At intervals the venues pause: then every book must equal, level by level, that
+ * of its venue, or the aggregate of its venues' books.
  */
 import { readFileSync } from 'node:fs'
 import { Random } from '../support/random.ts'

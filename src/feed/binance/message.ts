@@ -34,9 +34,9 @@ export function readBinanceMessage(
   try {
     value = JSON.parse(text)
   } catch (error) {
-    return readDamaged(text, `no JSON: ${error instanceof Error ? error.name : 'unknown error'}`)
+    return readDamaged(text, `not JSON: ${error instanceof Error ? error.name : 'unknown error'}`)
   }
-  if (!isObject(value)) return [{ kind: 'unreadable', reason: 'no JSON object' }]
+  if (!isObject(value)) return [{ kind: 'unreadable', reason: 'not a JSON object' }]
   if (typeof value.stream === 'string') return readStream(value.stream, isObject(value.data) ? value.data : {})
   if (value.e === 'serverShutdown') return restart(SHUTDOWN_REASON)
   if (value.result !== undefined || value.error !== undefined || value.code !== undefined) {

@@ -94,7 +94,7 @@ export class Conversation {
       frame = JSON.parse(text)
     } catch (error) {
       // The number of the frame is lost with it, so the frames after it could not be checked.
-      return [{ kind: 'unreadable', reason: `no JSON: ${error instanceof Error ? error.name : 'unknown error'}` }]
+      return [{ kind: 'unreadable', reason: `not JSON: ${error instanceof Error ? error.name : 'unknown error'}` }]
     }
     if (!isObject(frame)) return [{ kind: 'unreadable', reason: 'a frame that is no object' }]
     // Refusals have neither a channel nor a number.

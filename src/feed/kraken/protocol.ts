@@ -103,9 +103,9 @@ function readKrakenMessage(text: string): readonly KrakenMessage[] {
   try {
     value = JSON.parse(text.replace(DECIMAL_MEMBER, '"$1"$2:$3"$4"'))
   } catch (error) {
-    return readDamaged(text, `no JSON: ${error instanceof Error ? error.name : 'unknown error'}`)
+    return readDamaged(text, `not JSON: ${error instanceof Error ? error.name : 'unknown error'}`)
   }
-  if (!isObject(value)) return unreadable('no JSON object')
+  if (!isObject(value)) return unreadable('not a JSON object')
   switch (value.channel) {
     case 'book':
       return readBooks(value)

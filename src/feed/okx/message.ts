@@ -49,9 +49,9 @@ export function readOkxMessage(text: string): readonly OkxMessage[] {
   try {
     frame = JSON.parse(text)
   } catch (error) {
-    return readDamaged(text, `no JSON: ${error instanceof Error ? error.name : 'unknown error'}`)
+    return readDamaged(text, `not JSON: ${error instanceof Error ? error.name : 'unknown error'}`)
   }
-  if (!isObject(frame)) return unreadable('no JSON object')
+  if (!isObject(frame)) return unreadable('not a JSON object')
   if (frame.event !== undefined) return readEvent(frame)
   const { arg, data } = frame
   if (!isObject(arg) || !Array.isArray(data)) return unreadable('neither an event nor data')

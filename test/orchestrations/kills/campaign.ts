@@ -23,7 +23,7 @@ const REPORTS_MAX = 4
 const LANES = 6
 /** Statements of a process that dies between two: some reports and batches. */
 const STATEMENTS_MAX = 150
-/** Calls and requests that a process dies in the last of. */
+/** A process dies in the last of at most this many calls, or requests. */
 const CALLS_MAX = 6
 const REQUESTS_MAX = 4
 
