@@ -115,7 +115,7 @@ function addressesBelow(url: string): Addresses {
 function address(text: string, protocols: readonly string[]): string {
   const wanted = protocols.map((protocol) => `${protocol}//`).join(' or ')
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !protocols.includes(url.protocol)) throw new Error(`'${text}' is no ${wanted} address`)
-  if (url.username !== '' || url.password !== '') throw new Error('an address may not hold a user name or password')
+  if (url === undefined || !protocols.includes(url.protocol)) throw new Error(`'${text}' must begin with ${wanted}`)
+  if (url.username !== '' || url.password !== '') throw new Error('an address must not contain a user name or password')
   return `${url.protocol}//${url.host}${url.pathname.replace(/\/+$/, '')}`
 }

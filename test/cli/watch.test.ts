@@ -412,7 +412,7 @@ describe('the credentials of watch', () => {
     {
       title: 'a wrong address',
       text: JSON.stringify({ client_id: 'a', client_secret: 'b', auth_url: 'ftp://x', ws_url: 'ws://x' }),
-      error: "'ftp://x' is no http:// or https:// address",
+      error: "'ftp://x' must begin with http:// or https://",
     },
   ])('are rejected with the reason when the file is invalid: $title', async ({ text, error }) => {
     const path = await startService()

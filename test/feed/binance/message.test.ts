@@ -73,11 +73,11 @@ describe('messages of Binance', () => {
   })
 
   it.each([
-    ['torn in its name', '{"stream":"btcusdt@dep', 'no JSON: SyntaxError'],
-    ['of a stream that was not requested', '{"stream":"btcusdt@kline","da', 'no JSON: SyntaxError'],
-    ['empty', '', 'no JSON: SyntaxError'],
-    ['no object', '[1]', 'no JSON object'],
-    ['null', 'null', 'no JSON object'],
+    ['torn in its name', '{"stream":"btcusdt@dep', 'not JSON: SyntaxError'],
+    ['of a stream that was not requested', '{"stream":"btcusdt@kline","da', 'not JSON: SyntaxError'],
+    ['empty', '', 'not JSON: SyntaxError'],
+    ['no object', '[1]', 'not a JSON object'],
+    ['null', 'null', 'not a JSON object'],
   ])('takes a frame that is %s for one of any pair', (_, text, reason) => {
     expect(readBinanceMessage(text, () => undefined)).toEqual([{ kind: 'unreadable', reason }])
   })
@@ -87,7 +87,7 @@ describe('messages of Binance', () => {
     ['aggTrade', 'unreadable-trades'],
   ])('takes a damaged frame of %s for one of the pair that it still names', (stream, kind) => {
     const text = `{"stream":"btcusdt@${stream}","data":{"e":"dep`
-    const reason = 'no JSON: SyntaxError'
+    const reason = 'not JSON: SyntaxError'
     expect(readBinanceMessage(text, () => undefined)).toEqual([{ kind, symbol: 'BTCUSDT', reason }])
   })
 

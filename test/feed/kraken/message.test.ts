@@ -68,7 +68,7 @@ describe('frames that are no good', () => {
     ['trade', 'unreadable-trades'],
   ])('a damaged %s frame is of the pair that it still names', (channel, kind) => {
     const text = `{"channel":"${channel}","type":"update","data":[{"symbol":"BTC/USD","bids":[{"pri`
-    const reason = `a ${channel} message that cannot be read: no JSON: SyntaxError`
+    const reason = `a ${channel} message that cannot be read: not JSON: SyntaxError`
     expect(readKrakenMessage(text)).toEqual([{ kind, symbol: 'BTC/USD', reason }])
   })
 

@@ -538,7 +538,7 @@ describe('the connection', () => {
     await listener.until('all messages', () => listener.events.length === 4)
     server.broadcast('{"channel":"book","type":"upd')
     await listener.until('the loss', () => listener.count('lost') === 1)
-    expect(listener.reasons()).toEqual(['a message that cannot be read: no JSON: SyntaxError'])
+    expect(listener.reasons()).toEqual(['a message that cannot be read: not JSON: SyntaxError'])
     clock.advance(500)
     await listener.until('life again', isLive(listener))
   })

@@ -307,7 +307,7 @@ describe('frames', () => {
     ['trades', 'unreadable-trades'],
   ])('of the channel %s that are damaged are of the instrument that they still name', (channel, kind) => {
     const text = `{"arg":{"channel":"${channel}","instId":"BTC-USDT"},"data":[{"px`
-    expect(readOkxMessage(text)).toEqual([{ kind, symbol: 'BTC-USDT', reason: 'no JSON: SyntaxError' }])
+    expect(readOkxMessage(text)).toEqual([{ kind, symbol: 'BTC-USDT', reason: 'not JSON: SyntaxError' }])
   })
 
   it('of a channel of the whole venue that are damaged may have been of any pair', () => {
