@@ -56,6 +56,7 @@ class Follower {
   onRead: ((read: number) => void) | undefined
   reads = 0
   #listener: NotificationListener | undefined
+  #marker: { readonly payload: string; readonly onDelivered: () => void } | undefined
 
   constructor() {
     const faulty: Db = {
@@ -70,7 +71,8 @@ class Follower {
         return db.listen(channel, {
           onReconnect: () => listener.onReconnect(),
           onNotify: (payload) => {
-            if (!this.isDeaf) listener.onNotify(payload)
+            if (payload === this.#marker?.payload) this.#marker.onDelivered()
+            else if (!this.isDeaf) listener.onNotify(payload)
           },
         })
       },
@@ -81,6 +83,16 @@ class Follower {
 
   reconnect(): void {
     this.#listener?.onReconnect()
+  }
+
+  /** Waits until the notifications of all transactions that have ended are delivered: they arrive in order of their commits. */
+  async notified(): Promise<void> {
+    const payload = `marker ${randomUUID()}`
+    const delivered = new Promise<void>((resolve) => {
+      this.#marker = { payload, onDelivered: resolve }
+    })
+    await write((transaction) => sql`select pg_notify(${DIRECTORY_CHANNEL}, ${payload})`.execute(transaction))
+    await delivered
   }
 
   /** Advances the time that the loader may wait for, and waits until it has read what is left. */
@@ -201,6 +213,7 @@ describe('the directory is reloaded in full', () => {
     const tokenId = randomUUID()
     for (let count = 0; count < 21; count++) await writeUnnumbered(client.client_id)
     await revoke(client.client_id, tokenId)
+    await follower.notified()
     await follower.loader.refresh()
     expect(isRevoked(follower, tokenId)).toBe(true)
     expect(follower.loader.counts.full).toBe(1)
