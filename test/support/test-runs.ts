@@ -11,6 +11,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  */
 export const ISOLATED_FILES = [
   'test/examples/*.test.ts',
+  'test/gateway/frame-path.test.ts',
   'test/hostile/*.test.ts',
   'test/power-loss/*.test.ts',
   'test/store/data-lock.test.ts',
