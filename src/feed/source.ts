@@ -12,6 +12,8 @@ export interface SourceMarket {
   /** Symbol of the venue, the part after the colon in `kraken:BTC/USD`; empty for the simulator. */
   readonly venueSymbol: string
   readonly listener: (event: MarketEvent) => void
+  /** Called after the result of `instrument` for this market has changed. */
+  readonly onInstrument?: () => void
 }
 
 export interface Source {

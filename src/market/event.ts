@@ -30,6 +30,8 @@ export interface Instrument {
   readonly state: InstrumentState
   /** The status as the venue names it; empty while it trades as usual. */
   readonly reason: string
+  /** Its prices are invented: the source is a simulator, or a relay of one. */
+  readonly simulated?: true
 }
 
 export const BID = 0
@@ -51,9 +53,15 @@ export interface AppliedChange {
   readonly after: Scaled
 }
 
+export type TakerSide = 'buy' | 'sell'
+
 export interface Execution {
   readonly price: number
   readonly amount: Scaled
+  /** The source's identifier of the trade, unique within the market; absent when the source gives none. */
+  readonly id?: string
+  /** Side of the taker; absent when the source does not report it. */
+  readonly side?: TakerSide
   /**
    * Trade time of the source in milliseconds since the epoch; absent when the source gives none (the commit time then
    * applies).
@@ -69,9 +77,17 @@ export interface Execution {
  *   the next `snapshot`, or until it is withdrawn.
  * - `missed`: executions between the last reported one and the next are lost, as the numbers of the source prove. Does
  *   not concern the book.
+ *
+ * `origin` is the position of the message in the publication that it was relayed from, `EPOCH.SEQ`
+ * (docs/feeding-your-own-book.md); absent where the source is not a publication.
  */
 export type MarketEvent =
-  | { readonly type: 'snapshot'; readonly levels: readonly LevelChange[] }
-  | { readonly type: 'update'; readonly changes: readonly LevelChange[]; readonly executions: readonly Execution[] }
+  | { readonly type: 'snapshot'; readonly levels: readonly LevelChange[]; readonly origin?: string }
+  | {
+      readonly type: 'update'
+      readonly changes: readonly LevelChange[]
+      readonly executions: readonly Execution[]
+      readonly origin?: string
+    }
   | { readonly type: 'lost'; readonly reason: string }
   | { readonly type: 'missed'; readonly reason: string }
