@@ -34,8 +34,8 @@ const text: Schema = { type: 'string' }
 const OPERATOR_WRITES: readonly (readonly [method: string, path: string, schema: Schema])[] = [
   ['POST', '/customers', { properties: { name: text } }],
   ['PATCH', `/customers/${UNKNOWN_ID}`, { properties: { enabled: {} } }],
-  ['POST', `/customers/${UNKNOWN_ID}/clients`, { properties: { name: text, scopes: LIST } }],
-  ['PATCH', `/clients/${UNKNOWN_ID}`, { properties: { scopes: LIST } }],
+  ['POST', `/customers/${UNKNOWN_ID}/clients`, { properties: { name: text, scopes: LIST, publish_markets: LIST } }],
+  ['PATCH', `/clients/${UNKNOWN_ID}`, { properties: { scopes: LIST, publish_markets: LIST } }],
   ['POST', `/clients/${UNKNOWN_ID}/secrets`, {}],
   ['POST', `/customers/${UNKNOWN_ID}/profiles`, { properties: { nickname: text } }],
   ['PATCH', `/accounts/${UNKNOWN_ID}`, { properties: { summary_status: text } }],

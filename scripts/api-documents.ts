@@ -23,7 +23,7 @@ const DEFAULT_URL = `http://${config['http.host']}:${config['http.port']}`
 
 /** Path from the root, and text, of both documents. */
 export async function apiDocuments(): Promise<[path: string, text: string][]> {
-  const about = { url: DEFAULT_URL, version: programVersion(), issuesTokens: true, scopes: servedScopes(true) }
+  const about = { url: DEFAULT_URL, version: programVersion(), issuesTokens: true, scopes: servedScopes(true, true) }
   const openApi = openApiDocument({ ...about, paths: await pathsOfModules() })
   return [
     ['docs/reference/openapi.json', textOf(openApi)],

@@ -21,6 +21,8 @@ export interface ClientDocument {
   readonly customer_id: string
   readonly name: string
   readonly scopes: readonly string[]
+  /** Symbols of the markets that it may publish, with the scope for publishing. */
+  readonly publish_markets: readonly string[]
   readonly enabled: boolean
   /** Valid secrets, without their values. */
   readonly secrets: readonly SecretDocument[]
@@ -47,28 +49,52 @@ type ClientRow = Omit<ClientDocument, 'client_id' | 'secrets' | 'tokens_valid_fr
   readonly tokens_valid_from: string | null
 }
 
-const COLUMNS = ['id', 'customer_id', 'name', 'scopes', 'enabled', 'tokens_valid_from', 'created_at'] as const
+const COLUMNS = [
+  'id',
+  'customer_id',
+  'name',
+  'scopes',
+  'publish_markets',
+  'enabled',
+  'tokens_valid_from',
+  'created_at',
+] as const
+
+/** The members of a new client that its creator chooses. */
+export interface NewClient {
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly publish_markets?: readonly string[]
+}
 
 /** The client with this name; creates it with its first `secret` when there is none. */
 export async function ensureClient(
   transaction: Transaction<AuthTables>,
   actor: string,
   customerId: string,
-  { name, scopes }: { readonly name: string; readonly scopes: readonly Scope[] },
+  { name, scopes, publish_markets = [] }: NewClient,
   encryptionKey?: EncryptionKey,
 ): Promise<{ readonly client: ClientDocument; readonly secret?: NewSecret }> {
   const customer = transaction.selectFrom('customers').select('id').where('id', '=', customerId)
   if ((await customer.executeTakeFirst()) === undefined) noCustomer()
   const made = await transaction
     .insertInto('clients')
-    .values({ id: newId(), customer_id: customerId, name, scopes: [...scopes], enabled: true })
+    .values({
+      id: newId(),
+      customer_id: customerId,
+      name,
+      scopes: [...scopes],
+      publish_markets: [...publish_markets],
+      enabled: true,
+    })
     .onConflict((conflict) => conflict.constraint('clients_name').doNothing())
     .returning(COLUMNS)
     .executeTakeFirst()
   if (made !== undefined) {
     const secret = await insertSecret(transaction, made.id, encryptionKey)
     const { secret_id, created_at } = secret
-    const detail = { customer_id: customerId, name, scopes, secret_id }
+    const published = publish_markets.length === 0 ? {} : { publish_markets }
+    const detail = { customer_id: customerId, name, scopes, ...published, secret_id }
     const entry = { actor, action: 'client.create', subject: made.id, detail }
     await recordChange(transaction, entry, { kind: 'client', id: made.id })
     return { client: documentOf(made, [{ id: secret_id, created_at }]), secret }
@@ -86,19 +112,24 @@ export async function changeClient(
   transaction: Transaction<AuthTables>,
   actor: string,
   id: string,
-  wanted: { readonly enabled?: boolean; readonly scopes?: readonly Scope[] },
+  wanted: {
+    readonly enabled?: boolean
+    readonly scopes?: readonly Scope[]
+    readonly publish_markets?: readonly string[]
+  },
 ): Promise<ClientDocument> {
   const client = await lockClient(transaction, id)
-  const { enabled = client.enabled, scopes = client.scopes } = wanted
-  if (enabled === client.enabled && haveSameEntries(scopes, client.scopes)) return client
+  const { enabled = client.enabled, scopes = client.scopes, publish_markets = client.publish_markets } = wanted
+  const isSame = haveSameEntries(scopes, client.scopes) && haveSameEntries(publish_markets, client.publish_markets)
+  if (enabled === client.enabled && isSame) return client
   await transaction
     .updateTable('clients')
-    .set({ enabled, scopes: [...scopes] })
+    .set({ enabled, scopes: [...scopes], publish_markets: [...publish_markets] })
     .where('id', '=', id)
     .execute()
   const entry = { actor, action: 'client.update', subject: id, detail: { ...wanted } }
   await recordChange(transaction, entry, { kind: 'client', id })
-  return { ...client, enabled, scopes }
+  return { ...client, enabled, scopes, publish_markets }
 }
 
 /** Revokes all tokens of the client, whichever secret they were issued for; its secrets stay valid. */
@@ -225,9 +256,9 @@ async function secretsOf(
 }
 
 function documentOf(row: ClientRow, secrets: readonly SecretDocument[]): ClientDocument {
-  const { id, customer_id, name, scopes, enabled, tokens_valid_from, created_at } = row
+  const { id, tokens_valid_from, created_at, ...members } = row
   const revocation = tokens_valid_from === null ? {} : { tokens_valid_from }
-  return { client_id: id, customer_id, name, scopes, enabled, secrets, ...revocation, created_at }
+  return { client_id: id, ...members, secrets, ...revocation, created_at }
 }
 
 function haveSameEntries(left: readonly string[], right: readonly string[]): boolean {

@@ -14,7 +14,15 @@ import { readSigningKeys } from './signing-keys.ts'
 import type { AuthTables } from './tables.ts'
 
 const CUSTOMER_COLUMNS = ['id', 'name', 'enabled', 'streaming'] as const
-const CLIENT_COLUMNS = ['id', 'customer_id', 'name', 'scopes', 'enabled', 'tokens_valid_from'] as const
+const CLIENT_COLUMNS = [
+  'id',
+  'customer_id',
+  'name',
+  'scopes',
+  'publish_markets',
+  'enabled',
+  'tokens_valid_from',
+] as const
 
 /** The whole content with its version; it may include later changes. */
 export async function readContent(
@@ -85,16 +93,18 @@ function clientRecord(row: {
   readonly customer_id: string
   readonly name: string
   readonly scopes: readonly string[]
+  readonly publish_markets: readonly string[]
   readonly enabled: boolean
   readonly tokens_valid_from: string | null
 }): ClientRecord {
-  const { id, customer_id, name, scopes, enabled, tokens_valid_from } = row
+  const { id, customer_id, name, scopes, publish_markets, enabled, tokens_valid_from } = row
   return {
     clientId: id,
     customerId: customer_id,
     name,
     // A scope that this version does not know grants nothing here.
     scopes: new Set(scopes.filter(isScope)),
+    ...(publish_markets.length === 0 ? {} : { publishMarkets: new Set(publish_markets) }),
     enabled,
     ...(tokens_valid_from === null ? {} : { tokensValidFromSeconds: Date.parse(tokens_valid_from) / 1000 }),
   }

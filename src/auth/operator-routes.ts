@@ -51,14 +51,20 @@ const CustomerChange = Type.Object(
 const Nothing = Type.Object({}, strict)
 const Filter = Type.Optional(Type.String({ maxLength: 200, pattern: '^[^\\0]*$' }))
 const NameQuery = Type.Object({ ...PageQuery.properties, name: Filter })
+/** The form of a market's symbol, as in the setting `markets`. */
+const MarketSymbol = Type.String({ pattern: '^[A-Z0-9]{1,20}$' })
+/** Markets that one client may publish. */
+const PUBLISH_MARKETS_MAX = 1_000
+
 const AuditQuery = Type.Object({ ...PageQuery.properties, actor: Filter, subject: Filter })
 
 function clientBodies(served: readonly Scope[]) {
   const scopes = Type.Array(textChoice(served), { uniqueItems: true, maxItems: served.length })
+  const publish_markets = Type.Optional(Type.Array(MarketSymbol, { uniqueItems: true, maxItems: PUBLISH_MARKETS_MAX }))
   return {
-    NewClient: Type.Object({ name: Name, scopes }, strict),
+    NewClient: Type.Object({ name: Name, scopes, publish_markets }, strict),
     ClientChange: Type.Object(
-      { enabled: Type.Optional(Type.Boolean()), scopes: Type.Optional(scopes) },
+      { enabled: Type.Optional(Type.Boolean()), scopes: Type.Optional(scopes), publish_markets },
       { ...strict, minProperties: 1 },
     ),
   }

@@ -1,6 +1,6 @@
 /**
- * The tables of this module, as the query builder sees them; the migrations `auth`, `token-life`, `directory-changes`
- * and `key-encryption` define them.
+ * The tables of this module, as the query builder sees them; the migrations `auth`, `token-life`, `directory-changes`,
+ * `key-encryption` and `publish-markets` define them.
  */
 import type { Generated } from '../store/sql.ts'
 
@@ -18,6 +18,8 @@ interface ClientsTable {
   customer_id: string
   name: string
   scopes: string[]
+  /** Symbols of the markets that it may publish. */
+  publish_markets: Generated<string[]>
   enabled: boolean
   /** A whole second: tokens issued before it are revoked. */
   tokens_valid_from: string | null

@@ -90,8 +90,15 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
         createsClient: true,
         method: 'POST',
         path: '/customers/:id/clients',
-        options: [{ flags: '--scope <scope...>', description: 'its scopes', isRequired: true }],
-        body: ({ rest: [name], options }) => ({ name, scopes: options.scope }),
+        options: [
+          { flags: '--scope <scope...>', description: 'its scopes', isRequired: true },
+          {
+            flags: '--publish-markets <symbols>',
+            description: 'markets that it may publish, separated by commas',
+            read: symbolsOf,
+          },
+        ],
+        body: ({ rest: [name], options }) => ({ name, scopes: options.scope, ...publishMarketsOf(options) }),
       },
       {
         usage: 'list <customer>',
@@ -132,11 +139,17 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
           ...ENABLE_OPTIONS,
           { flags: '--scope <scope...>', description: 'replaces its scopes' },
           { flags: '--no-scopes', description: 'remove all its scopes' },
+          {
+            flags: '--publish-markets <symbols>',
+            description: 'replaces the markets that it may publish, separated by commas; an empty text removes all',
+            read: symbolsOf,
+          },
         ],
         body: ({ options }) => ({
           ...enabledOf(options),
           ...(options.scope === undefined ? {} : { scopes: options.scope }),
           ...(options.scopes === false ? { scopes: [] } : {}),
+          ...publishMarketsOf(options),
         }),
       },
     ],
@@ -204,4 +217,12 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
 function enabledOf({ enable, disable }: Given['options']): { enabled?: boolean } {
   if (enable && disable) throw new Error('--enable and --disable exclude each other')
   return enable || disable ? { enabled: enable === true } : {}
+}
+
+function symbolsOf(text: string): readonly string[] {
+  return text.split(',').filter((symbol) => symbol !== '')
+}
+
+function publishMarketsOf({ publishMarkets }: Given['options']): { publish_markets?: unknown } {
+  return publishMarkets === undefined ? {} : { publish_markets: publishMarkets }
 }

@@ -5,6 +5,7 @@
  */
 export const SCOPES = {
   'exchange:read_aggregated_marketdata_stream': 'WebSocket connection',
+  'exchange:publish_marketdata': 'WebSocket connection and POST /publish of the ingest listener',
   'orchestration:read_orchestration_rule': 'GET /v2/orchestration/rules',
   'orchestration:write_orchestration_rule': 'POST and DELETE /v2/orchestration/rules',
   'orchestration:read_orchestration': 'GET /v2/orchestration/orchestrations',
@@ -23,12 +24,17 @@ export type Scope = keyof typeof SCOPES
 /** Scopes of operations that are served only with the setting `rest.sandbox`. */
 const SANDBOX_SCOPES: ReadonlySet<Scope> = new Set<Scope>(['funding:write_sandbox_deposit'])
 
-/** The scopes of the operations that a service with this setting serves. */
-export function servedScopes(isSandbox: boolean): readonly Scope[] {
-  return (Object.keys(SCOPES) as Scope[]).filter((scope) => isSandbox || !SANDBOX_SCOPES.has(scope))
-}
-
 export const STREAM_SCOPE: Scope = 'exchange:read_aggregated_marketdata_stream'
+
+/** Permits a client to publish its `publish_markets`. It exists only while the ingest listener runs (`ingest.port`). */
+const PUBLISH_SCOPE: Scope = 'exchange:publish_marketdata'
+
+/** The scopes of the operations that a service with these settings serves. */
+export function servedScopes(isSandbox: boolean, hasIngest = false): readonly Scope[] {
+  return (Object.keys(SCOPES) as Scope[]).filter(
+    (scope) => (isSandbox || !SANDBOX_SCOPES.has(scope)) && (hasIngest || scope !== PUBLISH_SCOPE),
+  )
+}
 
 export function isScope(text: string): text is Scope {
   return Object.hasOwn(SCOPES, text)

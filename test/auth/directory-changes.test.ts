@@ -337,6 +337,10 @@ const WRITES: readonly Step[] = [
     const wanted = random.chance(0.5) ? { enabled: random.chance(0.5) } : { scopes }
     return write((transaction) => changeClient(transaction, 'test', random.pick(clients), wanted))
   },
+  ({ random, clients }) => {
+    const publish_markets = ['BTCUSD', 'ETHUSD', 'SOLUSD'].filter(() => random.chance(0.5))
+    return write((transaction) => changeClient(transaction, 'test', random.pick(clients), { publish_markets }))
+  },
   async ({ random, clients }) => {
     const id = random.pick(clients)
     const { secrets } = await getClient(db, id)

@@ -3,6 +3,7 @@ import { SCOPES } from '../../src/contract/scopes.ts'
 import { type OperatorFixture, openOperatorFixture } from '../support/auth-fixtures.ts'
 
 const NO_ONE = '0190a000-0000-7000-8000-000000000000'
+const PUBLISH_SCOPE = 'exchange:publish_marketdata'
 const STREAM = 'exchange:read_aggregated_marketdata_stream'
 
 let side: OperatorFixture
@@ -254,6 +255,71 @@ describe('clients', () => {
     expect(await auditCount()).toBe(before + 1)
     expect([...(side.directory.client(id)?.scopes ?? [])]).toEqual([STREAM])
     expect((await ask('PATCH', `/clients/${id}`, { scopes: [] })).body.scopes).toEqual([])
+  })
+
+  it('have a list of markets that they may publish, which is replaced as a whole and audited', async () => {
+    const { id: customer } = await newCustomer()
+    const scopes = [PUBLISH_SCOPE]
+    const wanted = { name: 'engine', scopes, publish_markets: ['BTCUSD', 'ETHUSD'] }
+    const { client_secret: _, ...made } = (await ask('POST', `/customers/${customer}/clients`, wanted)).body
+    const { client_id: id } = made
+    expect(made.publish_markets).toEqual(['BTCUSD', 'ETHUSD'])
+    expect((await ask('GET', `/customers/${customer}/clients`)).body.items).toEqual([made])
+    expect([...(side.directory.client(id)?.publishMarkets ?? [])]).toEqual(['BTCUSD', 'ETHUSD'])
+
+    const before = await auditCount()
+    const reordered = { publish_markets: ['ETHUSD', 'BTCUSD'] }
+    expect((await ask('PATCH', `/clients/${id}`, reordered)).body).toEqual(made)
+    expect(await auditCount()).toBe(before)
+    const changed = (await ask('PATCH', `/clients/${id}`, { publish_markets: ['ETHUSD'] })).body
+    expect(changed).toEqual({ ...made, publish_markets: ['ETHUSD'] })
+    expect([...(side.directory.client(id)?.publishMarkets ?? [])]).toEqual(['ETHUSD'])
+    expect((await ask('PATCH', `/clients/${id}`, { enabled: false })).body.publish_markets).toEqual(['ETHUSD'])
+    expect((await ask('PATCH', `/clients/${id}`, { publish_markets: [] })).body.publish_markets).toEqual([])
+    expect(side.directory.client(id)?.publishMarkets).toBeUndefined()
+    const { items } = (await ask('GET', `/audit?subject=${id}&order=ASC`)).body
+    expect(items.map(({ detail }: { detail: { publish_markets?: unknown } }) => detail.publish_markets)).toEqual([
+      ['BTCUSD', 'ETHUSD'],
+      ['ETHUSD'],
+      undefined,
+      [],
+    ])
+  })
+
+  it('hold the publishing scope without a market, and markets without the scope', async () => {
+    const { client_id: id, publish_markets } = await newClient([PUBLISH_SCOPE])
+    expect(publish_markets).toEqual([])
+    const body = { scopes: [], publish_markets: ['BTCUSD'] }
+    expect((await ask('PATCH', `/clients/${id}`, body)).body).toMatchObject(body)
+  })
+
+  it.each([
+    ['small letters', ['btcusd']],
+    ['a separator', ['BTC/USD']],
+    ['no character', ['']],
+    ['21 characters', ['A'.repeat(21)]],
+    ['a number', [7]],
+    ['a symbol twice', ['BTCUSD', 'ETHUSD', 'BTCUSD']],
+    ['1,001 symbols', Array.from({ length: 1_001 }, (_, index) => `M${index}`)],
+    ['no list', 'BTCUSD'],
+  ])('are refused with %s as markets', async (_what, publish_markets) => {
+    const { id } = await newCustomer()
+    const created = await ask('POST', `/customers/${id}/clients`, { name: 'x', scopes: [], publish_markets })
+    const { client_id } = await newClient()
+    const before = await auditCount()
+    const changed = await ask('PATCH', `/clients/${client_id}`, { publish_markets })
+    for (const { status, body } of [created, changed]) {
+      expect([status, body.code]).toEqual([400, 'invalid_request'])
+      expect(JSON.stringify(body.errors[0].pointer)).toContain('/publish_markets')
+    }
+    expect(await auditCount()).toBe(before)
+  })
+
+  it('may publish 1,000 markets', async () => {
+    const { client_id: id } = await newClient()
+    const publish_markets = Array.from({ length: 1_000 }, (_, index) => `M${index}`)
+    expect((await ask('PATCH', `/clients/${id}`, { publish_markets })).status).toBe(200)
+    expect(side.directory.client(id)?.publishMarkets?.size).toBe(1_000)
   })
 
   it('are refused with an unknown scope by its name, a duplicate scope, or a customer that does not exist', async () => {

@@ -50,7 +50,7 @@ function endpoint() {
   return {
     clock,
     tokenSeconds: 3600,
-    scopes: servedScopes(true),
+    scopes: servedScopes(true, true),
     db: new Proxy({} as Db, { get: never }),
     refreshDirectory: never,
     addressOf: ({ headers, id }: FastifyRequest) => String(headers['x-test-address'] ?? id),

@@ -184,6 +184,28 @@ describe('names', () => {
   })
 })
 
+describe('client --publish-markets', () => {
+  it('names the markets of a new client, and replaces those of another', async () => {
+    await admin('customer', 'create', 'The exchange')
+    const scope = ['--scope', 'exchange:publish_marketdata']
+    const made = await admin(
+      'client',
+      'create',
+      'The exchange',
+      'engine',
+      ...scope,
+      '--publish-markets',
+      'BTCUSD,ETHUSD',
+    )
+    expect(made).toMatchObject({ scopes: [scope[1]], publish_markets: ['BTCUSD', 'ETHUSD'] })
+    const update = (markets: string) => admin('client', 'update', 'engine', '--publish-markets', markets)
+    expect(await update('SOLUSD')).toMatchObject({ publish_markets: ['SOLUSD'] })
+    await expect(update('sol/usd')).rejects.toThrow(/^invalid_request.*publish_markets/)
+    expect(await admin('client', 'update', 'engine', '--disable')).toMatchObject({ publish_markets: ['SOLUSD'] })
+    expect(await update('')).toMatchObject({ publish_markets: [] })
+  })
+})
+
 describe('client create --credentials', () => {
   const create = (name: string, ...more: string[]) =>
     admin('client', 'create', 'keeper', name, '--scope', STREAM, '--credentials', join(folder, 'new.json'), ...more)

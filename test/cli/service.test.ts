@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { SCOPES } from '../../src/contract/scopes.ts'
+import { servedScopes } from '../../src/contract/scopes.ts'
 import { type RunningCommand, runCommand, startCommand } from '../support/command-line.ts'
 import { SIMULATED_ARGS } from '../support/simulated-markets.ts'
 
@@ -116,7 +116,7 @@ describe('demo', () => {
       base_url: ready.http,
       auth_url: ready.http,
       ws_url: ready.ws,
-      scopes: Object.keys(SCOPES),
+      scopes: servedScopes(true),
     })
     for (const name of ['demo-client.json', 'demo-token-request', 'operator-token', 'lock']) {
       expect(statSync(join(folder, name)).mode & 0o777, name).toBe(0o600)

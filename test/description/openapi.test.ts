@@ -131,7 +131,9 @@ describe('the OpenAPI document', () => {
 
   it('has the scopes of served operations and no others', () => {
     const needed = Object.values(OPERATIONS).flatMap(({ scope }) => (scope === undefined ? [] : [scope]))
-    expect(Object.keys(SCOPES).sort()).toEqual([...new Set([STREAM_SCOPE, ...needed])].sort())
+    expect(Object.keys(SCOPES).sort()).toEqual(
+      [...new Set([STREAM_SCOPE, 'exchange:publish_marketdata', ...needed])].sort(),
+    )
   })
 
   it('marks `rules` of the list as deprecated', () => {

@@ -71,7 +71,7 @@ export async function openOperatorFixture(encryptionKey?: EncryptionKey): Promis
           db,
           clock,
           issuesTokens: true,
-          scopes: servedScopes(true),
+          scopes: servedScopes(true, true),
           encryptionKey,
           refreshDirectory,
         }),

@@ -85,7 +85,7 @@ export class AuthNode {
       headerBytesMax: 16_384,
       unfinishedBytesMax: 67_108_864,
       tokenSeconds: 3600,
-      scopes: servedScopes(true),
+      scopes: servedScopes(true, true),
       tokenRatePerSecond: 1_000,
       issuesTokens: options.verifierOf === undefined,
       publicUrl,

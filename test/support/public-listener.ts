@@ -22,7 +22,7 @@ export function openPublicListener(options: Partial<PublicListenerOptions> = {})
     headerBytesMax: 16_384,
     unfinishedBytesMax: 67_108_864,
     tokenSeconds: 3600,
-    scopes: servedScopes(true),
+    scopes: servedScopes(true, true),
     tokenRatePerSecond: 1_000,
     directory: new Directory(),
     db: new Proxy({} as Db, { get: never }),

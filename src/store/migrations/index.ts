@@ -27,6 +27,7 @@ import { ruleIndexes } from './202611221845-rule-indexes.ts'
 import { lighterDeposits } from './202611221920-lighter-deposits.ts'
 import { fewerIndexes } from './202611222150-fewer-indexes.ts'
 import { changesByIndex } from './202611222240-changes-by-index.ts'
+import { publishMarkets } from './202611230050-publish-markets.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -57,4 +58,5 @@ export const MIGRATIONS: readonly Migration[] = [
   lighterDeposits,
   fewerIndexes,
   changesByIndex,
+  publishMarkets,
 ]
