@@ -1,0 +1,358 @@
+/**
+ * The messages of a publisher (docs/feeding-your-own-book.md): checks one text, or one object of a module, and returns
+ * it typed, or the first rule that it breaks, with the member and, where it can be read, the market. Prices and amounts
+ * stay text, because only the market has their scale; the form of the text is checked here. Every list and every text
+ * has a limit. Unknown members are ignored. It never throws, keeps nothing, and knows nothing of earlier messages. Pure.
+ */
+import { isObject, type JsonObject } from '../../base/json-value.ts'
+import { INSTRUMENT_STATES, type InstrumentState, type TakerSide } from '../../market/event.ts'
+import {
+  array,
+  Broken,
+  checkAmount,
+  checkDecimal,
+  checkPrice,
+  digestOf,
+  epochOf,
+  identifier,
+  list,
+  marketOf,
+  object,
+  sideOf,
+  time,
+  whole,
+} from './member-checks.ts'
+
+/** Levels of both sides, orders, or changes of orders in one message. */
+export const PUBLISHED_ENTRIES_MAX = 250_000
+/** Executions in one message, trades in `orders` not included. */
+const EXECUTIONS_MAX = 100_000
+/** Markets in one heartbeat. */
+const HEARTBEAT_BOOKS_MAX = 10_000
+const REASON_CHARACTERS_MAX = 200
+const DECIMALS_MAX = 18
+
+/** Price and amount as text: digits with an optional fraction. */
+export interface PublishedLevel {
+  readonly price: string
+  readonly amount: string
+}
+
+export interface PublishedExecution extends PublishedLevel {
+  readonly id: string
+  readonly side: TakerSide | undefined
+  /** Trade time, cut to whole milliseconds since the epoch; the time of the message where the trade has none. */
+  readonly executedAtMilliseconds: number
+}
+
+export interface PublishedOrder extends PublishedLevel {
+  readonly orderId: string
+  /** `buy` rests among the bids. */
+  readonly side: TakerSide
+}
+
+export type PublishedOrderChange =
+  | ({ readonly type: 'order_add' } & PublishedOrder)
+  | {
+      readonly type: 'order_modify'
+      readonly orderId: string
+      readonly amount: string
+      readonly price: string | undefined
+    }
+  | { readonly type: 'order_delete'; readonly orderId: string }
+  | ({ readonly type: 'trade'; readonly orderId: string | undefined } & PublishedExecution)
+
+export interface PublishedInstrument {
+  readonly priceDecimals: number
+  readonly amountDecimals: number
+  readonly state: InstrumentState
+  readonly reason: string
+  readonly simulated: boolean
+}
+
+/** What every message has. */
+interface Numbered {
+  readonly market: string
+  /** Engine time, cut to whole milliseconds since the epoch. */
+  readonly timeMilliseconds: number
+  readonly epoch: string
+  readonly seq: number
+}
+
+/** A message that takes a number; it covers all numbers after `prev`. */
+interface Counted extends Numbered {
+  /** `seq - 1` where the publisher omits it. */
+  readonly prev: number
+}
+
+export interface SnapshotMessage extends Numbered {
+  readonly type: 'SNAPSHOT'
+  readonly instrument: PublishedInstrument
+  readonly bids: readonly PublishedLevel[]
+  readonly asks: readonly PublishedLevel[]
+  /** Instead of levels, which are then empty. */
+  readonly orders: readonly PublishedOrder[] | undefined
+}
+
+export interface UpdateMessage extends Counted {
+  readonly type: 'UPDATE'
+  readonly bids: readonly PublishedLevel[]
+  readonly asks: readonly PublishedLevel[]
+  readonly executions: readonly PublishedExecution[]
+  /** Instead of levels, which are then empty. */
+  readonly orders: readonly PublishedOrderChange[] | undefined
+}
+
+export interface InstrumentMessage extends Counted {
+  readonly type: 'INSTRUMENT'
+  readonly instrument: PublishedInstrument
+}
+
+export interface LostMessage extends Numbered {
+  readonly type: 'LOST'
+  readonly reason: string
+}
+
+export interface MissedMessage extends Counted {
+  readonly type: 'MISSED'
+  readonly reason: string
+}
+
+export type PublicationMessage = SnapshotMessage | UpdateMessage | InstrumentMessage | LostMessage | MissedMessage
+
+/** The digest of the levels of a market after message `seq`. */
+export interface HeartbeatBook {
+  readonly market: string
+  readonly epoch: string
+  readonly seq: number
+  readonly digest: string
+}
+
+export interface PublisherHeartbeat {
+  readonly type: 'heartbeat'
+  readonly books: readonly HeartbeatBook[]
+}
+
+/** A message that breaks a rule. */
+export interface PublicationProblem {
+  readonly type: 'problem'
+  /** The market that it names, where that can be read. */
+  readonly market: string | undefined
+  /** Where: `payload.bids[3].price`; empty for the message as a whole. */
+  readonly member: string
+  /** The rule that it breaks, as the end of a sentence that begins with the member. */
+  readonly rule: string
+}
+
+/** Checks the text of one message. */
+export function parsePublication(text: string): PublicationMessage | PublisherHeartbeat | PublicationProblem {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return { type: 'problem', market: undefined, member: '', rule: 'is not JSON' }
+  }
+  return readPublication(value)
+}
+
+/** Checks one message that is an object already. */
+export function readPublication(value: unknown): PublicationMessage | PublisherHeartbeat | PublicationProblem {
+  let market: string | undefined
+  try {
+    const message = object(value, '')
+    const payload = object(message.payload, 'payload')
+    if (message.channel === 'heartbeat') return { type: 'heartbeat', books: heartbeatBooks(payload.books) }
+    if (message.channel !== 'publication') throw new Broken('channel', 'is neither publication nor heartbeat')
+    market = marketOf(payload.market, 'payload.market')
+    return publication(market, payload, object(message.stream, 'stream'))
+  } catch (error) {
+    if (error instanceof Broken) {
+      return { type: 'problem', market: error.market ?? market, member: error.member, rule: error.rule }
+    }
+    // An object of a module may have members that throw.
+    return { type: 'problem', market, member: '', rule: `cannot be read: ${String(error)}` }
+  }
+}
+
+/** A problem as a sentence: `payload.bids[3].price is not text`. */
+export function problemText({ member, rule }: Pick<PublicationProblem, 'member' | 'rule'>): string {
+  return `${member === '' ? 'the message' : member} ${rule}`
+}
+
+function publication(market: string, payload: JsonObject, stream: JsonObject): PublicationMessage {
+  const { type } = payload
+  const timeMilliseconds = time(payload.time, 'payload.time')
+  const epoch = epochOf(stream.epoch, 'stream.epoch')
+  if (type === 'SNAPSHOT' || type === 'LOST') {
+    const numbered = { market, timeMilliseconds, epoch, seq: whole(stream.seq, 0, 'stream.seq') }
+    if (type === 'LOST') return { type, ...numbered, reason: relayedReason(payload.reason) }
+    const instrument = instrumentOf(object(payload.instrument, 'payload.instrument'), 'payload.instrument')
+    return { type, ...numbered, instrument, ...snapshotContent(payload) }
+  }
+  const seq = whole(stream.seq, 1, 'stream.seq')
+  const prev = stream.prev === undefined ? seq - 1 : whole(stream.prev, 0, 'stream.prev')
+  if (prev >= seq) throw new Broken('stream.prev', 'is not below stream.seq')
+  const counted = { market, timeMilliseconds, epoch, seq, prev }
+  switch (type) {
+    case 'UPDATE':
+      return { type, ...counted, ...updateContent(payload, timeMilliseconds) }
+    case 'INSTRUMENT':
+      return { type, ...counted, instrument: instrumentOf(payload, 'payload') }
+    case 'MISSED':
+      return { type, ...counted, reason: relayedReason(payload.reason) }
+    default:
+      throw new Broken('payload.type', 'is not one of SNAPSHOT, UPDATE, INSTRUMENT, LOST, MISSED')
+  }
+}
+
+function snapshotContent(payload: JsonObject): Pick<SnapshotMessage, 'bids' | 'asks' | 'orders'> {
+  const { orders } = payload
+  if (orders !== undefined) {
+    requireNoLevels(payload)
+    return { bids: [], asks: [], orders: list(orders, 'payload.orders', PUBLISHED_ENTRIES_MAX, orderOf) }
+  }
+  const bids = levels(payload.bids, 'payload.bids', false)
+  const asks = levels(payload.asks, 'payload.asks', false)
+  return { bids, asks: withinLimit(bids, asks), orders: undefined }
+}
+
+function updateContent(
+  payload: JsonObject,
+  timeMilliseconds: number,
+): Pick<UpdateMessage, 'bids' | 'asks' | 'orders' | 'executions'> {
+  const { orders, executions } = payload
+  const trades =
+    executions === undefined
+      ? []
+      : list(executions, 'payload.executions', EXECUTIONS_MAX, (entry, path) =>
+          executionOf(entry, path, timeMilliseconds),
+        )
+  if (orders !== undefined) {
+    requireNoLevels(payload)
+    const changes = list(orders, 'payload.orders', PUBLISHED_ENTRIES_MAX, (entry, path) =>
+      orderChangeOf(entry, path, timeMilliseconds),
+    )
+    return { bids: [], asks: [], orders: changes, executions: trades }
+  }
+  const bids = payload.bids === undefined ? [] : levels(payload.bids, 'payload.bids', true)
+  const asks = payload.asks === undefined ? [] : levels(payload.asks, 'payload.asks', true)
+  return { bids, asks: withinLimit(bids, asks), orders: undefined, executions: trades }
+}
+
+function requireNoLevels({ bids, asks }: JsonObject): void {
+  if (bids !== undefined || asks !== undefined) {
+    throw new Broken('payload.orders', 'stands beside bids or asks; a message has orders or levels')
+  }
+}
+
+function withinLimit(bids: readonly PublishedLevel[], asks: readonly PublishedLevel[]): readonly PublishedLevel[] {
+  if (bids.length + asks.length <= PUBLISHED_ENTRIES_MAX) return asks
+  throw new Broken('payload', `has more than ${PUBLISHED_ENTRIES_MAX} levels`)
+}
+
+/** The levels as they were sent, without a copy: large snapshots would need their memory twice. */
+function levels(value: unknown, path: string, mayBeZero: boolean): readonly PublishedLevel[] {
+  const entries = array(value, path, PUBLISHED_ENTRIES_MAX)
+  for (let index = 0; index < entries.length; index++) {
+    const entry = entries[index]
+    if (!isObject(entry)) throw new Broken(`${path}[${index}]`, 'is not an object')
+    checkPrice(entry.price, path, index)
+    if (mayBeZero) checkDecimal(entry.amount, path, index, 'amount')
+    else checkAmount(entry.amount, path, index)
+  }
+  return entries as readonly PublishedLevel[]
+}
+
+function executionOf(entry: JsonObject, path: string, timeMilliseconds: number): PublishedExecution {
+  const { id, side, price, amount, executed_at: executedAt } = entry
+  return {
+    id: identifier(id, `${path}.id`),
+    side: side === undefined ? undefined : sideOf(side, `${path}.side`),
+    price: checkPrice(price, path),
+    amount: checkAmount(amount, path),
+    executedAtMilliseconds: executedAt === undefined ? timeMilliseconds : time(executedAt, `${path}.executed_at`),
+  }
+}
+
+function orderOf({ order_id: orderId, side, price, amount }: JsonObject, path: string): PublishedOrder {
+  return {
+    orderId: identifier(orderId, `${path}.order_id`),
+    side: sideOf(side, `${path}.side`),
+    price: checkPrice(price, path),
+    amount: checkAmount(amount, path),
+  }
+}
+
+function orderChangeOf(entry: JsonObject, path: string, timeMilliseconds: number): PublishedOrderChange {
+  const { type, order_id: orderId, price } = entry
+  switch (type) {
+    case 'order_add':
+      return { type, ...orderOf(entry, path) }
+    case 'order_modify':
+      return {
+        type,
+        orderId: identifier(orderId, `${path}.order_id`),
+        amount: checkAmount(entry.amount, path),
+        price: price === undefined ? undefined : checkPrice(price, path),
+      }
+    case 'order_delete':
+      return { type, orderId: identifier(orderId, `${path}.order_id`) }
+    case 'trade':
+      return {
+        type,
+        orderId: orderId === undefined ? undefined : identifier(orderId, `${path}.order_id`),
+        ...executionOf(entry, path, timeMilliseconds),
+      }
+    default:
+      throw new Broken(`${path}.type`, 'is not one of order_add, order_modify, order_delete, trade')
+  }
+}
+
+function instrumentOf(entry: JsonObject, path: string): PublishedInstrument {
+  const { state: named, reason = '', simulated = false } = entry
+  const state = INSTRUMENT_STATES.find((one) => one === named)
+  if (state === undefined) throw new Broken(`${path}.state`, `is not one of ${INSTRUMENT_STATES.join(', ')}`)
+  if (typeof reason !== 'string') throw new Broken(`${path}.reason`, 'is not text')
+  if (reason.length > REASON_CHARACTERS_MAX) {
+    throw new Broken(`${path}.reason`, `is longer than ${REASON_CHARACTERS_MAX} characters`)
+  }
+  if (state === 'OPEN' && reason !== '') throw new Broken(`${path}.reason`, 'is not empty while the state is OPEN')
+  if (typeof simulated !== 'boolean') throw new Broken(`${path}.simulated`, 'is neither true nor false')
+  return {
+    priceDecimals: whole(entry.price_decimals, 0, `${path}.price_decimals`, DECIMALS_MAX),
+    amountDecimals: whole(entry.amount_decimals, 0, `${path}.amount_decimals`, DECIMALS_MAX),
+    state,
+    reason,
+    simulated,
+  }
+}
+
+/** Entries without a digest are of another kind of book. */
+function heartbeatBooks(value: unknown): readonly HeartbeatBook[] {
+  if (value === undefined) return []
+  const books: HeartbeatBook[] = []
+  for (const [index, entry] of array(value, 'payload.books', HEARTBEAT_BOOKS_MAX).entries()) {
+    const path = `payload.books[${index}]`
+    const { market: named, epoch, seq, digest } = object(entry, path)
+    if (epoch === undefined || digest === undefined) continue
+    const market = marketOf(named, `${path}.market`)
+    try {
+      books.push({
+        market,
+        epoch: epochOf(epoch, `${path}.epoch`),
+        seq: whole(seq, 0, `${path}.seq`),
+        digest: digestOf(digest, `${path}.digest`),
+      })
+    } catch (error) {
+      throw error instanceof Broken ? new Broken(error.member, error.rule, market) : error
+    }
+  }
+  return books
+}
+
+/** The reason of a relay may contain those of other relays: it is cut, because it is only shown. */
+function relayedReason(value: unknown): string {
+  if (value === undefined) return ''
+  if (typeof value !== 'string') throw new Broken('payload.reason', 'is not text')
+  return value.slice(0, REASON_CHARACTERS_MAX)
+}
