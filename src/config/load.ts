@@ -1,6 +1,7 @@
 /**
- * Builds the effective configuration: flags over environment over file over defaults. It reports all problems at once
- * (a limited number in full), each with its key and the origin of the value, and never quotes a secret.
+ * Builds the effective configuration: flags over environment over file over defaults. It reports all problems of values
+ * at once (a limited number in full), each with its key and the origin of the value; relations between keys are checked
+ * once every value is valid. It never quotes a secret.
  */
 import { isObject } from '../base/json-value.ts'
 import { nearest } from '../base/nearest.ts'
@@ -142,7 +143,7 @@ function newLayer(): Layer {
 function brokenRelations(config: Config, origins: Readonly<Record<SettingKey, string>>): ConfigProblem[] {
   const broken = RELATIONS.filter((relation) => !relation.holds(config)).map(({ key, other, rule }) => {
     const origin = origins[key] === 'default' ? origins[other] : origins[key]
-    return { key, origin, message: `is ${shown(config[key])}; it ${rule} (${shown(config[other])})` }
+    return { key, origin, message: `is ${shown(config, key)}; it ${rule} (${shown(config, other)})` }
   })
   const simulated = simulatorProblems(config.markets, config['simulator.allowed'])
   const amounts = AMOUNT_KEYS.flatMap((key) =>
@@ -151,8 +152,10 @@ function brokenRelations(config: Config, origins: Readonly<Record<SettingKey, st
   return [...broken, ...simulated.map((problem) => located('markets', origins.markets, problem)), ...amounts]
 }
 
-function shown(value: unknown): string {
-  return value === '' ? 'empty' : String(value)
+function shown(config: Config, key: SettingKey): string {
+  const value = config[key]
+  if (value === '') return 'empty'
+  return SETTINGS[key].secret ? 'set' : String(value)
 }
 
 /** `TIDEGATE_HTTP_PORT` of `http.port`. */

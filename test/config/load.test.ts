@@ -4,6 +4,7 @@ import { type ConfigInput, describeProblem, loadConfig, variableOf } from '../..
 import { DEMO_DEFAULTS, MARKETS_MAX } from '../../src/config/markets.ts'
 import { SETTING_KEYS, SETTINGS } from '../../src/config/settings.ts'
 import { isSimulated } from '../../src/markets/configured-market.ts'
+import { accountPublicKey } from '../support/address-keys.ts'
 
 function load(parts: Partial<ConfigInput> & { files?: Record<string, string> } = {}) {
   const { files = {}, ...rest } = parts
@@ -278,6 +279,15 @@ describe('secrets', () => {
     expect(problemsOf(load(bad)).join()).not.toContain('two words')
     expect(problemsOf(load({ flags: { 'operator.token': 'two words' } })).join()).not.toContain('two words')
     expect(problemsOf(loadFile('operator: {token: "secret-one')).join()).not.toContain('secret-one')
+  })
+
+  it('are not repeated where they break a rule together with another key', () => {
+    const xpub = accountPublicKey(1)
+    const problems = problemsOf(load({ flags: { 'rest.sandbox': 'true', 'custody.bitcoin.xpub': xpub } }))
+    expect(problems).toEqual([
+      expect.stringMatching(/^rest\.sandbox is true; it must be false while custody\.bitcoin\.xpub is set.* \(set\) /),
+    ])
+    expect(problems.join()).not.toContain(xpub)
   })
 })
 
