@@ -1,7 +1,7 @@
 /**
  * The key material for deposit addresses: the settings `custody.*`, and in the demo a test seed in the data folder for
- * families without a configured key. For `check-config` and `doctor` it also describes where the addresses of each network
- * come from.
+ * families without a configured key. For `check-config` and `doctor` it also describes where the addresses of each
+ * network come from.
  */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
@@ -72,7 +72,7 @@ export function addressOrigins(config: Config): readonly AddressOrigin[] {
   })
 }
 
-/** Networks for which this configuration can create no address; in the demo, which has a seed, there are none. */
+/** Networks for which this configuration, without the demo's seed, can create no address. */
 export function networksWithoutAddresses(config: Config): readonly string[] {
   return addressOrigins(config).flatMap(({ networks, origin }) => (origin === undefined ? networks : []))
 }

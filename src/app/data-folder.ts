@@ -1,8 +1,8 @@
 /**
- * The ownership and the permissions of the data folder. Other users can read nothing that it contains: the store is in a
- * subfolder with mode 700, and every file made directly in the data folder has mode 600. The folder itself may be readable,
- * because it can be a volume whose mode this process does not choose. A folder in which other users can replace files is
- * rejected.
+ * The ownership and the permissions of the data folder. Other users can read nothing that it contains: the store is in
+ * a subfolder with mode 700, and every file made directly in the data folder has mode 600. The folder itself may be
+ * readable, because it can be a volume whose mode this process does not choose. A folder that belongs to another user,
+ * or in which every user can replace files, is rejected; one that its group can write is not.
  */
 import { chmodSync, lstatSync, mkdirSync, mkdtempSync, rmdirSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,8 +19,8 @@ export function storeFolder(dataFolder: string): string {
 }
 
 /**
- * Makes the folder when it is missing, and sets the umask, so that whatever this process makes from now on is accessible
- * to its owner alone. Throws when other users could replace files in the folder.
+ * Makes the folder when it is missing, and sets the umask, so that whatever this process makes from now on is
+ * accessible to its owner alone. Throws when the folder cannot be used or written (`dataFolderProblem`).
  */
 export function prepareDataFolder(folder: string): void {
   process.umask(OTHERS)

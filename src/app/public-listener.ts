@@ -1,7 +1,8 @@
 /**
  * The public listener, plain or over TLS. It serves the token endpoints, the operations of the REST API and their
  * description, and at `/` the stream, whose upgrade requests the gateway handles. A request to `/` with credentials but
- * without an upgrade gets the refusal that an upgrade would get. A certificate is replaced without closing a connection.
+ * without an upgrade gets the refusal that an upgrade would get. A certificate is replaced without closing a
+ * connection.
  */
 import type { IncomingMessage } from 'node:http'
 import type { SecureContextOptions } from 'node:tls'
@@ -39,7 +40,7 @@ export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addre
   readonly unfinishedBytesMax: number
   /** The settings `rest.unread_bytes_*` and `rest.read_bytes_per_second_min`; absent = their defaults. */
   readonly unreadLimits?: UnreadLimits
-  /** Whether this service issues tokens; with an outside issuer it has no token endpoints. */
+  /** Whether this service issues tokens; with an external issuer it has no token endpoints. */
   readonly issuesTokens: boolean
   /** The setting `http.public_url`. */
   readonly publicUrl: string

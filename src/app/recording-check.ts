@@ -1,6 +1,6 @@
 /**
- * Checks the recordings that markets name as their sources: each can be read, contains the market, and has no more decimals
- * than the market. It reads the headers of each file and closes it.
+ * Checks the recordings that markets name as their sources: each can be read, contains the market, and has no more
+ * decimals than the market. It reads the header of each file and closes it.
  */
 import type { ConfigProblem } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'

@@ -1,6 +1,7 @@
 /**
  * Composes the markets of the process: both sides of the pipeline, the record of commit times for the next start, and
- * the self-audit of what subscribers are sent. Sequencers start in `startSources`, which needs the commit times of the last run.
+ * the self-audit of what subscribers are sent. Sequencers start in `startSources`, which needs the commit times of the
+ * last run.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -35,7 +36,10 @@ export interface MarketParts {
   readonly onTrade?: (trade: SimulatedTrade) => void
 }
 
-/** How long a start waits for the first message of every source. After that the service runs without them and logs them. */
+/**
+ * How long a start waits for each market's first book, or a message from all of its sources; then it logs which have
+ * none.
+ */
 const SOURCES_MILLISECONDS_MAX = 5_000
 
 export function createMarkets(parts: MarketParts, db: Db): Markets {
@@ -75,7 +79,7 @@ function withdrawAfterMilliseconds(config: Config): number | undefined {
 
 /**
  * Starts the sequencers, each committing later than its floor (milliseconds since the epoch), and the sources. Resolves
- * when every source has sent a message, at the latest after `SOURCES_MILLISECONDS_MAX`.
+ * when each market has a book, or a message from each of its sources; at the latest after `SOURCES_MILLISECONDS_MAX`.
  */
 export async function startSources(
   { clock, log, signal }: MarketParts,

@@ -1,9 +1,9 @@
 /**
- * The thread of the watchdog. It counts its wake-ups in a row without a count from the main thread. A process that is
- * stopped (SIGSTOP) or suspended does not wake up this thread either, so that time does not count. After `missesMax` of them
- * it writes one log line with the stack of the main thread, and ends the process with exit code 70. A worker thread cannot
- * set the exit code of the process, so it makes the main thread exit through the inspector, which interrupts running
- * JavaScript. A main thread that is blocked in a system call cannot be interrupted and is killed.
+ * The thread of the watchdog. It counts its wake-ups in a row without an increment by the main thread. A process that
+ * is stopped (SIGSTOP) or suspended does not wake up this thread either, so that time does not count. After `missesMax`
+ * of them it writes one log line with the stack of the main thread, and ends the process with exit code 70. A worker
+ * thread cannot set the exit code of the process, so it makes the main thread exit through the inspector, which
+ * interrupts running JavaScript. A main thread that is blocked in a system call cannot be interrupted and is killed.
  */
 import { writeSync } from 'node:fs'
 import { Session } from 'node:inspector'

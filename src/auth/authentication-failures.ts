@@ -1,8 +1,8 @@
 /**
- * Counts failed authentications by client and source address: from the sixth within a minute, a failure is answered with a
- * growing `Retry-After`. A correct secret is never delayed, because it is checked first. Secrets are 256 random bits, so the
- * delay does not protect them; it slows down programs with a wrong one. Unknown clients are counted like known ones. The
- * memory is bounded and contains no address and no id, only digests.
+ * Counts failed authentications by client and source address: from the sixth within a minute, a failure is answered
+ * with a growing `Retry-After`. A correct secret is never delayed, because it is checked first. Secrets are 256 random
+ * bits, so the delay does not protect them; it slows down programs with a wrong one. Unknown clients are counted like
+ * known ones. The memory is bounded and contains no address and no id, only digests.
  */
 import { createHash } from 'node:crypto'
 import { backoff } from '../base/backoff.ts'
@@ -18,7 +18,7 @@ const WAIT_MILLISECONDS = { first: 1_000, longest: 60_000 }
 const PAIRS_MAX = 20_000
 /**
  * Pairs of one address. Further clients of that address share one entry, so that invented client ids reset no count
- * and one address cannot displace the entries of others: that takes more than 40 addresses.
+ * and one address cannot displace the entries of others: that takes at least 40 addresses.
  */
 const PAIRS_PER_ADDRESS_MAX = 500
 
@@ -49,8 +49,8 @@ export class AuthenticationFailures {
   }
 
   /**
-   * Counts a failed attempt; returns whole seconds to wait before the next, 0 while failures are free. An attempt during
-   * a wait makes it longer, up to a minute from the failure that began it.
+   * Counts a failed attempt; returns whole seconds to wait before the next, 0 while failures are free. An attempt
+   * during a wait makes it longer, up to a minute from the failure that began it.
    */
   record(clientId: string, address: string): number {
     // Whole milliseconds: with fractions, a second could be rounded up to two.

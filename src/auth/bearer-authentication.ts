@@ -1,6 +1,6 @@
 /**
- * Bearer authentication of customers' requests, the same for REST and for the stream's handshake. It reads memory only,
- * so a valid token is accepted while the store is unavailable.
+ * Bearer authentication of customers' requests, the same for REST and for the stream's handshake. It never reads the
+ * store, so a valid token is accepted while the store is unavailable.
  */
 import { invalidToken } from '../http/bearer.ts'
 import { Problem } from '../http/problem.ts'

@@ -1,6 +1,7 @@
 /**
- * OAuth clients and their secrets in the store. Writes run in the caller's transaction, write one audit row each, and are
- * idempotent by state. A secret is returned once, when it is created; the store has only its hash.
+ * OAuth clients and their secrets in the store. Writes run in the caller's transaction and write one audit row each.
+ * All except the creation of a secret and the revocation of all tokens are idempotent by state: requesting the current
+ * state changes nothing and writes no row. A secret is returned once, when it is created; the store has only its hash.
  */
 import { newId } from '../base/ids.ts'
 import type { Scope } from '../contract/scopes.ts'

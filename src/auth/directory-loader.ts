@@ -1,13 +1,13 @@
 /**
- * Keeps the directory equal to the store. It reads everything at the start, and then the records that changed since the last
- * version that it has read. It reads changes when one is announced on `tidegate_directory`, when a writer requests it, and
- * once a second, so that a lost notification delays a change by at most a second. It reads everything again when changes may
- * be missing: the listening connection was lost, a notification has no version (it is of an earlier version of the program),
- * or the versions have a gap.
+ * Keeps the directory equal to the store. It reads everything at the start, and then the records that changed since the
+ * last version that it has read. It reads changes when one is announced on `tidegate_directory`, when a writer requests
+ * it, and once a second, so that a lost notification delays a change by at most a second. It reads everything again
+ * when changes may be missing: the listening connection was lost, a notification has no version (it is of an earlier
+ * version of the program), or the versions have a gap.
  *
  * Reads never overlap: each begins after the previous one was applied, so an older state never replaces a newer one.
- * Everything is read at most once a second; known changes are applied meanwhile. A failed read leaves the directory as it
- * is, is logged, and is retried with backoff.
+ * Everything is read successfully at most once a second; known changes are applied meanwhile. A failed read leaves the
+ * directory as it is, is logged, and is retried with backoff.
  */
 import { backoff } from '../base/backoff.ts'
 import type { Clock, Timer } from '../base/clock.ts'
@@ -59,7 +59,10 @@ export class DirectoryLoader {
     this.#options = options
   }
 
-  /** When the directory was last known to be equal to the store, by the monotonic clock; undefined before the first read. */
+  /**
+   * When the directory was last known to be equal to the store, by the monotonic clock; undefined before the first
+   * read.
+   */
   get loadedMilliseconds(): number | undefined {
     return this.#loadedMilliseconds
   }
@@ -75,8 +78,8 @@ export class DirectoryLoader {
   }
 
   /**
-   * Resolves when a read that began after this call has ended, whether it succeeded or failed; never rejects. A writer waits
-   * for this, so that its change is effective on this node before its caller gets the answer.
+   * Resolves when a read that began after this call has ended, whether it succeeded or failed; never rejects. A writer
+   * waits for this, so that its change is effective on this node before its caller gets the answer.
    */
   refresh(): Promise<void> {
     if (this.#running === undefined) return this.#begin()
@@ -121,8 +124,8 @@ export class DirectoryLoader {
   }
 
   /**
-   * Applies the changes since the last read; false when everything has to be read now. While a full read is required but not
-   * allowed yet, the known changes are applied.
+   * Applies the changes since the last read; false when everything has to be read now. While a full read is required
+   * but not allowed yet, the known changes are applied.
    */
   async #applyChanges(): Promise<boolean> {
     const { db, directory, encryptionKey } = this.#options

@@ -1,6 +1,6 @@
 /**
  * Customers, clients, the hashes of their secrets, the signing keys, the issuer and what was revoked, in memory. Every
- * check of a token or a secret reads this and nothing else, so known clients are accepted while the store is unreachable.
+ * check of a token or a secret reads this and never the store, so known clients are accepted while it is unreachable.
  * Content is replaced or updated in one step; no partial change is visible. It never reads the store:
  * `directory-loader` does.
  */
@@ -145,8 +145,8 @@ export class Directory {
   }
 
   /**
-   * The key that new tokens are signed with now: the first without an active successor. If the clock is before every key's
-   * time, it is the earliest key, so that tokens are issued after the clock was set back.
+   * The key that new tokens are signed with now: the first without an active successor. If the clock is before every
+   * key's time, it is the earliest key, so that tokens are issued after the clock was set back.
    */
   signingKeyAt(nowMilliseconds: number): SigningKey | undefined {
     for (const key of this.#keys.values()) {

@@ -1,7 +1,7 @@
 /**
- * The guard of the public REST API: authenticates the client and checks whether it may use the operation. The checks run in
- * this order: token, client and customer enabled, scope, rate. They read only memory, so they do not depend on the store.
- * Modules restrict records to the customer of `callerOf`.
+ * The guard of the public REST API: authenticates the client and checks whether it may use the operation. The checks
+ * run in this order: token, client and customer enabled, scope, rate. They never read the store, so they do not depend
+ * on it. Modules restrict records to the customer of `callerOf`.
  */
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
 import { assert } from '../base/assert.ts'

@@ -1,6 +1,6 @@
 /**
- * Signed JSON Web Tokens (RFC 7519): signing, checking, and their keys. The only file that knows the library. Errors are
- * codes and never quote a token. It does not interpret claims.
+ * Signed JSON Web Tokens (RFC 7519): signing, checking, and their keys. The only file that knows the library. Errors
+ * are codes and never quote a token. It does not interpret claims.
  */
 import type { KeyObject } from 'node:crypto'
 import {
@@ -82,7 +82,7 @@ export function keysById(find: (keyId: string) => KeyObject | undefined): KeySou
   }
 }
 
-/** Those of a set of public keys that have been checked: of every key that the library cannot use, nothing is valid. */
+/** The keys of a JWK Set whose keys have been checked. A token whose key the library cannot use is invalid. */
 export function keysOfSet(keys: readonly object[]): KeySource {
   const find = createLocalJWKSet({ keys } as JSONWebKeySet)
   return async (header, token) => {

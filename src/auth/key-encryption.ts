@@ -1,7 +1,7 @@
 /**
- * Encryption of values in the store: the private parts of signing keys and the pepper of client secrets. Each can be read
- * encrypted and unencrypted. A new store is encrypted when its first node has a key; an existing one is encrypted only when
- * the operator requests it, because nodes without the key, and of earlier versions, could no longer read it.
+ * Encryption of values in the store: the private parts of signing keys and the pepper of client secrets. Each can be
+ * read encrypted and unencrypted. A new store is encrypted when its first node has a key; an existing one is encrypted
+ * only when the operator requests it, because nodes without the key, and of earlier versions, could no longer read it.
  */
 import type { JsonWebKey } from 'node:crypto'
 import type { Db, Transaction } from '../store/db.ts'
@@ -9,7 +9,7 @@ import { recordChange } from './changes.ts'
 import { type EncryptionKey, requireKey } from './encryption-key.ts'
 import type { AuthTables } from './tables.ts'
 
-/** The numbers of values that were encrypted; zero when everything was encrypted before. */
+/** What was encrypted: the number of signing keys, and whether the pepper was. */
 export interface EncryptionDocument {
   readonly encryption_key_id: string
   readonly signing_keys: number
@@ -20,7 +20,9 @@ const PEPPER_ROW = 'authority.pepper'
 /** Of a pepper that is not encrypted. */
 const PEPPER_BYTES = 32
 
-/** How the store is encrypted: undefined when nothing is there yet, null when it is not. */
+/**
+ * The id of the key that the store is encrypted with; null when it is not encrypted, undefined before it has any keys.
+ */
 export async function readEncryptionKeyId(db: Db): Promise<string | null | undefined> {
   const query = db.tables<AuthTables>().selectFrom('authority').select('encryption_key_id')
   return (await query.executeTakeFirst())?.encryption_key_id
@@ -58,8 +60,8 @@ export function readJwk(id: string, stored: Record<string, string>, key: Encrypt
 }
 
 /**
- * Encrypts the unencrypted secrets, and from now on every new key. Writes an audit row, in the caller's transaction, when it
- * has changed anything.
+ * Encrypts the unencrypted secrets, and from now on every new key. Writes an audit row, in the caller's transaction,
+ * when it has changed anything.
  */
 export async function encryptKeys(
   transaction: Transaction<AuthTables>,

@@ -10,7 +10,7 @@ export const ACTOR = 'operator'
 /** Runs work in one transaction and resolves when this node's directory contains the change. */
 export type Write = <Result>(work: (transaction: Transaction<AuthTables>) => Promise<Result>) => Promise<Result>
 
-/** 404 for a text that is not an id. */
+/** The id in lower case; throws 404 for a text that is not an id. */
 export function idOf(text: string): string {
   if (isUuid(text)) return text.toLowerCase()
   throw new Problem('not_found', 'there is nothing with this id')

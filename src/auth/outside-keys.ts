@@ -1,7 +1,7 @@
 /**
- * The public keys of an external issuer, fetched from its JWKS address and cached. After the first fetch no request waits
- * for the issuer: cached keys are used while newer ones are fetched, also while the issuer is unreachable. Tokens with
- * unknown keys cause at most one request at a time, with a minimum interval.
+ * The public keys of an external issuer, fetched from its JWKS address and cached. After the first fetch no request
+ * whose token has a known key waits for the issuer: cached keys are used while newer ones are fetched, also while the
+ * issuer is unreachable. Tokens with unknown keys wait for at most one request at a time, with a minimum interval.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -17,9 +17,15 @@ export interface OutsideKeysOptions {
   readonly log: Log
 }
 
-/** Age from which keys are fetched again; a key that the issuer withdrew is accepted for not much longer. */
+/**
+ * Age from which keys are fetched again. While the issuer answers, a key that it withdrew is accepted for not much
+ * longer.
+ */
 export const KEYS_FRESH_MILLISECONDS = 300_000
-/** The minimum time between two requests. A key that is used right after its publication is unknown for at most this time. */
+/**
+ * The minimum time between two requests. A key that is used right after its publication is unknown for at most this
+ * time.
+ */
 const PAUSE_MILLISECONDS = 5_000
 const REQUEST_MILLISECONDS_MAX = 5_000
 const DOCUMENT_CHARACTERS_MAX = 1_048_576
@@ -44,7 +50,9 @@ export class OutsideKeys {
     return this.#keys
   }
 
-  /** The keys after the issuer was asked again, for a token whose key is unknown; `undefined`: it was asked just now. */
+  /**
+   * The keys after the issuer was asked again, for a token whose key is unknown; `undefined`: it was asked just now.
+   */
   async newer(): Promise<KeySource | undefined> {
     const before = this.#keys
     await this.#ask()
@@ -78,7 +86,7 @@ export class OutsideKeys {
     }
   }
 
-  /** Once, until others are skipped. */
+  /** Logs the skipped keys, unless the same ones were logged last. */
   #report(skipped: readonly SkippedKey[]): void {
     const text = JSON.stringify(skipped)
     if (text === this.#reported) return

@@ -1,7 +1,8 @@
 /**
  * Revoked tokens in the store: single ones by their ids, and all of a client by an instant. Writes run in the caller's
- * transaction and write an audit row and a numbered change. The rows are bounded: a client may have a limited number
- * of revoked tokens, and a row is deleted when no node can accept its token any more, by the store's clock alone.
+ * transaction; a revocation writes an audit row and a numbered change, the deletion of old ones only the change. The
+ * rows are bounded: a client may have a limited number of revoked tokens, and a row is deleted when no node can accept
+ * its token any more, by the store's clock alone.
  */
 import { millisecondText } from '../base/clock.ts'
 import type { Db, Transaction } from '../store/db.ts'
@@ -13,15 +14,14 @@ import type { RevokedToken } from './directory.ts'
 import type { AuthTables } from './tables.ts'
 
 /**
- * Revocations of one client that are stored, at most. Every node has all of them in memory, about 150 bytes each; a client
- * that needs more has lost its secret, and the operator should revoke all of its tokens at once.
+ * Revocations of one client that are stored, at most. Every node has all of them in memory, about 150 bytes each; a
+ * client that needs more has lost its secret, and the operator should revoke all of its tokens at once.
  */
 const REVOKED_TOKENS_PER_CLIENT_MAX = 10_000
 /**
  * The time for which a revocation is stored after its token expired or was revoked, whichever is later; longer than the
- * lifetime of any token.
- * A node whose clock is up to a day slow still rejects the token, and so does the node that issued it, whatever its clock;
- * the additional hour is for nodes that were disconnected from the store.
+ * lifetime of any token. A node whose clock is up to a day slow still rejects the token, and so does the node that
+ * issued it, whatever its clock; the additional hour is for nodes that were disconnected from the store.
  */
 const KEPT_MILLISECONDS = TOKEN_SECONDS_MAX * 1000 + 3_600_000
 
@@ -66,9 +66,10 @@ export async function revokeToken(
 }
 
 /**
- * Revokes every token of a client that was issued until now, by the store's clock. Times of issue are whole seconds, so the
- * first one that is accepted again is the next second, and a token that is issued before it gets that time.
- * Revocations of single tokens that this covers are deleted; those of tokens from a node whose clock is fast stay.
+ * Revokes every token of a client that was issued until now, by the store's clock. Times of issue are whole seconds, so
+ * the first one that is accepted again is the next second, and a token that is issued before it gets that time of
+ * issue. Revocations of single tokens that this covers are deleted; those of tokens from a node whose clock is fast
+ * stay.
  */
 export async function revokeAllTokens(
   transaction: Transaction<AuthTables>,
@@ -90,7 +91,7 @@ export async function revokeAllTokens(
   return validFrom
 }
 
-/** Whether a revocation may be deleted because its token has expired. */
+/** Whether a token expired long enough ago that its revocation may be deleted. */
 export function isRevocationOver({ expiresAtMilliseconds }: RevokedToken, storeMilliseconds: number): boolean {
   return expiresAtMilliseconds + KEPT_MILLISECONDS <= storeMilliseconds
 }

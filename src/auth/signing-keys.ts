@@ -1,8 +1,9 @@
 /**
- * Signing keys in the store. A successor is published before it signs, and its predecessor verifies until every token that
- * it signed has expired. Every change runs in the caller's transaction, locks the authority's row so that two nodes never
- * change keys at once, and writes an audit row and a numbered change. It never returns a private part. In an encrypted store
- * the private parts are encrypted with the `encryptionKey` of each call.
+ * Signing keys in the store. A successor is published before it signs, and its predecessor verifies until every token
+ * that it signed has expired. Every change runs in the caller's transaction, locks the authority's row so that two
+ * nodes never change keys at once, and writes an audit row and a numbered change, except the creation of the first key,
+ * which belongs to the change of its caller. No document of the operator API has a private part; only the directory
+ * gets them. In an encrypted store the private parts are encrypted with the `encryptionKey` of each call.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type JsonWebKey } from 'node:crypto'
 import { millisecondText } from '../base/clock.ts'
@@ -57,9 +58,9 @@ interface KeyRow {
 }
 
 /**
- * How long a key is published before it signs. Nodes read it within a second, resource servers that cache our JWKS within
- * the cache's lifetime. With an hour, a node can also be disconnected from the store for an hour without rejecting valid
- * tokens.
+ * How long a key is published before it signs. Nodes read it within a second, resource servers that cache our JWKS
+ * within the cache's lifetime. With an hour, a node can also be disconnected from the store for an hour without
+ * rejecting valid tokens.
  */
 const PUBLICATION_MILLISECONDS = 3_600_000
 /** How far the clocks of two nodes may differ. */
@@ -94,7 +95,9 @@ export function keyWorkDue(
   return { isSuccessorDue, retirable: retirable.map(({ keyId }) => keyId) }
 }
 
-/** Keys that sign or verify, with their private parts, in the order in which they sign; and the ids of the revoked ones. */
+/**
+ * Keys that sign or verify, with their private parts, in the order in which they sign; and the ids of the revoked ones.
+ */
 export async function readSigningKeys(
   db: Db,
   encryptionKey?: EncryptionKey,

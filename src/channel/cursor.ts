@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import type { ChannelType } from '../contract/channels.ts'
 
-/** Bytes of the digest that binds a token: two bindings have the same with a probability of 2^-48. */
+/** Bytes of the digest that binds a token: two bindings have the same digest with a probability of 2^-48. */
 const BINDING_BYTES = 6
 
 export class Cursors {

@@ -1,8 +1,9 @@
 /**
- * The last executions of a market, numbered from 1, each encoded once per encoding when it is first needed. Lagging
- * subscribers read them from here. An execution that the log has dropped is lost to them, and so is one that the source
- * missed: a miss takes a number, and everything older than the newest miss counts as dropped. Nothing is skipped
- * silently: the log reports its first number, and a subscriber before it has to be closed.
+ * The last executions of a market, numbered from 1. The frame of each is made once per encoding, when it is first
+ * needed; only the first frame of an extended subscription is its own. Lagging subscribers read the frames from here.
+ * An execution that the log has dropped is lost to them, and so is one that the source missed: a miss takes a number,
+ * and everything older than the newest miss counts as dropped. Nothing is skipped silently: the log reports its first
+ * number, and a subscriber before it has to be closed.
  */
 import type { Execution, MarketDefinition } from '../market/event.ts'
 import type { Commit } from './bus.ts'

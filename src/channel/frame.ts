@@ -1,15 +1,16 @@
 /**
- * The messages of the stream as finished WebSocket frames, in both encodings: the base protocol (`tidegate.default`) and
- * the extended protocol (`tidegate.v1`), which adds a `stream` member to every data message. Members have the order of
- * the public documentation; numbers have exactly the market's decimals; server frames are unmasked (RFC 6455 section 5).
- * A message longer than `FRAGMENT_BYTES_MAX` becomes several frames, so that a large one can be written in parts.
+ * The messages of the stream as finished WebSocket frames, in both encodings: the base protocol (`tidegate.default`)
+ * and the extended protocol (`tidegate.v1`), which adds a `stream` member to every data message. Members have the order
+ * of the public documentation; numbers have exactly the market's decimals, except the amount `0` of a removed level;
+ * server frames are unmasked (RFC 6455 section 5). A book message longer than `FRAGMENT_BYTES_MAX` becomes several
+ * frames, so that it can be written in parts.
  */
 import { type Instant, millisecondText, nanosecondText } from '../base/clock.ts'
 import { formatDecimal } from '../base/decimal.ts'
 import { PAYLOAD_TYPES } from '../contract/channels.ts'
 import { BID, type Execution, type LevelChange, type MarketDefinition } from '../market/event.ts'
 
-/** Longest payload of one frame of a data message; longer messages are fragmented (RFC 6455 section 5.4). */
+/** Longest payload of one frame of a book message; longer messages are fragmented (RFC 6455 section 5.4). */
 export const FRAGMENT_BYTES_MAX = 65_536
 
 /** One message as the frames that carry it: one, unless it is longer than a fragment may be. Shared, never changed. */

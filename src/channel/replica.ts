@@ -14,7 +14,7 @@ import type { TopOfBook } from './frame.ts'
 
 /** The changes of one commit, as subscribers receive them. */
 export interface ViewCommit {
-  /** Levels of the published view that differ, bids first. */
+  /** Levels of the published view that differ, bids first; none when the book was replaced. */
   readonly changes: readonly LevelChange[]
   /** The same for every open view of another depth, by depth. */
   readonly changesAt: ReadonlyMap<number, readonly LevelChange[]>
@@ -27,7 +27,7 @@ export interface ViewCommit {
 
 export interface ReplicaListener {
   onCommit(commit: ViewCommit): void
-  /** The market became live or stale, or stayed stale for another reason. */
+  /** The status of the market was published: live or stale. It may be the same as before, with another reason. */
   onStatus(live: boolean): void
 }
 

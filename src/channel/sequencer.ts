@@ -1,10 +1,11 @@
 /**
- * The one writer of a market. It applies the events of the market's source to the full book and publishes commits: at
- * most one per millisecond of the monotonic clock, each with the next version and a time strictly later than the one
- * before, whatever the wall clock does. It never commits a book that is crossed or has a negative amount: it counts the
- * violation, publishes that the market is stale and asks the source for a fresh snapshot; executions are still
- * published. Where the source missed executions, the commit has their place among the others. The book of a stale market
- * is withdrawn after a while: one commit removes every level, and one commit restores them when the market is live again.
+ * The one writer of a market. It applies the events of the market's source, or of the aggregate of several, to the full
+ * book and publishes commits: at most one per millisecond of the monotonic clock (`stop` does not wait for it), each
+ * with the next version and a time strictly later than the one before, whatever the wall clock does. It never commits a
+ * book that is crossed or has a negative amount: it counts the violation, publishes that the market is stale and asks
+ * the source for a fresh snapshot; executions are still published. Where the source missed executions, the commit has
+ * their place among the others. The book of a stale market is withdrawn after a while: one commit removes every level,
+ * and one commit restores them when the market is live again.
  */
 import { assert } from '../base/assert.ts'
 import type { Clock, Timer } from '../base/clock.ts'
@@ -100,11 +101,14 @@ export interface SequencerOptions {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: SequencerMetrics
-  /** Every commit is later than this time of an earlier sequencer's last commit, in milliseconds since the epoch. */
+  /**
+   * Every commit is later than this: when an earlier sequencer of the market last committed, milliseconds since the
+   * epoch.
+   */
   readonly floorMilliseconds: number
   /** How long a market may be stale before its book is withdrawn; absent = it stays. */
   readonly withdrawAfterMilliseconds?: number | undefined
-  /** Asks the market's source for a fresh snapshot, because the book it gave broke an invariant. */
+  /** Asks the market's sources for fresh snapshots, because the book broke an invariant or was found to be wrong. */
   readonly onRebuildNeeded: (reason: string) => void
 }
 
@@ -270,6 +274,11 @@ export class Sequencer {
     const { clock } = this.#options
     const arrived = clock.wallInstant()
     this.#receivedMilliseconds = arrived.milliseconds + arrived.nanoseconds / 1_000_000
+    this.#waitForCommit()
+  }
+
+  #waitForCommit(): void {
+    const { clock } = this.#options
     const wait = this.#lastCommitMonotonic + COMMIT_MILLISECONDS_MIN - clock.monotonicMilliseconds()
     if (wait > 0) {
       this.#scheduled = clock.schedule(wait, () => this.#commitIfDue())
@@ -285,7 +294,7 @@ export class Sequencer {
     this.#scheduled = undefined
     // A timer may fire a little early by the monotonic clock; then the rest is waited for.
     const early = this.#lastCommitMonotonic + COMMIT_MILLISECONDS_MIN > this.#options.clock.monotonicMilliseconds()
-    if (early) this.#scheduleCommit()
+    if (early) this.#waitForCommit()
     else this.#commit()
   }
 

@@ -1,5 +1,5 @@
 /**
- * A kind of setting that assigns an amount to assets: `{USD: 1000, BTC: "0.5"}`. Amounts are decimal text of 0 or more.
+ * A kind of setting that assigns an amount to assets: `{USD: 1000, BTC: "0.5"}`. Amounts of 0 or more are kept as text.
  * Whether the assets exist and have enough decimals is checked once the whole configuration is loaded.
  */
 

@@ -8,7 +8,7 @@ import { CRYPTO_NETWORK_NAMES, type CryptoNetwork } from '../contract/crypto-net
 import { given, type Problem, type Reading, type Setting } from './setting-kinds.ts'
 
 const SYMBOL = /^[A-Z0-9]{1,12}$/
-/** Most decimals of an asset in the ledger; no asset in use has more. */
+/** Most decimals of an asset in the ledger: those of ether. */
 const DECIMALS_MAX = 18
 const MEMBERS = ['symbol', 'decimals', 'networks']
 

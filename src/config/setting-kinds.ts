@@ -29,7 +29,7 @@ export interface Setting<Value> {
   readonly initial: Value
   /** The meaning of the value in one phrase, with the unit where the key does not contain it. */
   readonly meaning: string
-  /** Description of the accepted values: `0 to 65535`. */
+  /** Description of the accepted values: `a whole number from 0 to 65535`. */
   readonly accepts: string
   readonly secret: boolean
   /** Whether a reload applies a new value; without it, a restart is needed. */
@@ -146,7 +146,10 @@ export function choice<const Value extends string>(
   return setting(rest, `one of ${values.join(', ')}`, (value) => values.find((candidate) => candidate === value))
 }
 
-/** A list of distinct texts that each pass `fits`; a single text is a list of one. Empty when absent. */
+/**
+ * A list of distinct texts that each pass `fits`; a single text is a list of one. Empty by default unless `initial` is
+ * given.
+ */
 export function list(common: {
   readonly initial?: readonly string[]
   readonly live?: true

@@ -1,7 +1,8 @@
 /**
  * The table of all configuration keys. Validation, flags, help, `check-config` and the reference page are generated
- * from it; a test rejects keys that no code reads. Limits apply per node. Each topic has a file in `settings/`; the
- * topics are in the order of the reference page.
+ * from it; a test rejects keys that no code reads. Limits of connections, requests and bytes apply per node, quotas and
+ * amounts of money to all nodes together. Each topic has a file in `settings/`; the topics are in the order of the
+ * reference page.
  */
 import type { Setting } from './setting-kinds.ts'
 import { ASSETS_SETTINGS } from './settings/assets.ts'

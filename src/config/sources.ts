@@ -11,7 +11,7 @@ import { given, type Problem } from './setting-kinds.ts'
 /** Longest maximum age of a source, a day. */
 const MAX_AGE_MILLISECONDS_MAX = 86_400_000
 
-/** Sources of one market. */
+/** Most sources of one market. */
 export const SOURCES_MAX = 8
 
 /** The problem of a source with the configured feeds, if there is one. */

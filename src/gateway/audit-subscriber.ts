@@ -1,8 +1,8 @@
 /**
  * A subscriber to the book of one market inside this process, for the self-audit. It has an outbox and a catch-up like
- * any session of the base protocol, and gets the same frames: what a session writes to its socket, this one decodes back
- * into a book, with none of the server's encoding code and a bounded number of levels per call. It can be held, as if
- * its socket did not drain, and then lags like any other subscriber. It is in no metric and in no list of sessions.
+ * any session of the base protocol, and gets the same frames: what a session writes to its socket, this one decodes
+ * back into a book, with none of the server's encoding code and a bounded number of levels per call. It can be held, as
+ * if its socket did not drain, and then lags like any other subscriber. It is in no metric and in no list of sessions.
  */
 import type { Clock } from '../base/clock.ts'
 import { parseDecimal, type Scaled } from '../base/decimal.ts'
@@ -109,7 +109,7 @@ export class AuditSubscriber implements Subscriber, OutboxOwner, LaggingParty {
     this.#isHeld = true
   }
 
-  /** Everything in the outbox has drained. */
+  /** Ends `hold`, as if everything in the outbox had drained. */
   release(): void {
     this.#isHeld = false
     this.#onWritten?.()
@@ -128,7 +128,9 @@ export class AuditSubscriber implements Subscriber, OutboxOwner, LaggingParty {
     this.#hub.queueCatchUp(this)
   }
 
-  /** Called by the hub at the end of a tick, after its fan-out: catch-up before it would send the tick's changes twice. */
+  /**
+   * Called by the hub at the end of a tick, after its fan-out: catch-up before it would send the tick's changes twice.
+   */
   catchUp(untilMilliseconds: number): boolean {
     if (this.#hasEnded) return false
     try {

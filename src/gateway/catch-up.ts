@@ -2,7 +2,7 @@
  * The market subscriptions of one session, and the catch-up of the lagging ones. Nothing is queued for a session whose
  * outbox is blocked. When it drains, each subscription is sent, channel by channel in wire order, what leads from the
  * position it holds to the current one: the executions it missed, one conflated UPDATE or a SNAPSHOT, the current top.
- * Catch-up stops as soon as the outbox blocks and continues with the next market, so that none starves.
+ * Catch-up stops as soon as the outbox blocks, and continues later with the next market, so that none starves.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Encoding } from '../channel/frame.ts'
@@ -96,8 +96,8 @@ export class CatchUp {
   }
 
   /**
-   * Sends what lagging subscriptions are owed, until the outbox blocks or the monotonic clock passes `untilMilliseconds`.
-   * `more`: call it again in the next tick.
+   * Sends what lagging subscriptions are owed, until the outbox blocks or the monotonic clock passes
+   * `untilMilliseconds`. `more`: call it again in the next tick.
    */
   run(untilMilliseconds: number): 'done' | 'more' | Loss {
     const { outbox } = this.#subscriber

@@ -25,7 +25,10 @@ export class ExecutionChannel implements MarketChannel {
   readonly #replica: Replica
   /** Number of the last execution at the last fan-out. */
   #fannedOutNumber: number
-  /** Whether the tick had executions that the log does not hold: they are left to catch-up, which closes. */
+  /**
+   * Whether the tick had executions that the log does not hold: they are left to catch-up, which closes the
+   * connections.
+   */
   #isIncomplete = false
 
   constructor(replica: Replica, place: number) {

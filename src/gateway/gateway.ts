@@ -132,8 +132,8 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 /**
- * The cause for which an open connection has to be closed, if there is one: after `tokenRevoked` clients get a new token,
- * after `revoked` they stop.
+ * The cause for which an open connection has to be closed, if there is one: after `tokenRevoked` clients get a new
+ * token, after `revoked` they stop.
  */
 function revocationCause(directory: Directory, token: AccessToken): CloseCause | undefined {
   const refusal = streamRefusal(directory, token)
@@ -142,8 +142,8 @@ function revocationCause(directory: Directory, token: AccessToken): CloseCause |
 }
 
 /**
- * Memory of all handshakes whose tokens are being checked; further ones are answered with 503. A check takes less than a
- * millisecond, so a large number is pending only while the keys of an outside issuer cannot be fetched.
+ * Memory of all handshakes whose tokens are being checked; further ones are answered with 503. A check takes less than
+ * a millisecond, so a large number is pending only while the keys of an external issuer cannot be fetched.
  */
 const PENDING_BYTES_MAX = 67_108_864
 /** Memory of one besides its headers: the socket, the request, and what the peer sends meanwhile. */
@@ -168,9 +168,9 @@ class PendingHandshakes {
 /** Frames of one message; more closes with 1008. Known clients send one. */
 const FRAGMENTS_MAX = 64
 /**
- * Socket reads that one frame may take; more closes with 1008. A read costs about 200 bytes however short it is: without
- * this limit, a message of 64 KiB that arrives byte by byte and never ends would hold megabytes. The limit grows with
- * `stream.inbound_bytes_max`: a mean of 64 bytes per read is far below what any network delivers.
+ * Socket reads that one frame may take; more closes with 1008. A read costs about 200 bytes however short it is:
+ * without this limit, a message of 64 KiB that arrives byte by byte and never ends would hold megabytes. The limit
+ * grows with `stream.inbound_bytes_max`: a mean of 64 bytes per read is far below what any network delivers.
  */
 const READS_MAX = 1_024
 const READ_BYTES_MEAN = 64
@@ -220,7 +220,7 @@ function createListeners(log: Log) {
     pong(this: WebSocket) {
       sessionOf(this).receiveControl(undefined)
     },
-    /** A protocol error of the peer: ws has closed with its code (1002, 1007, 1009). */
+    /** A protocol error of the peer: ws has closed with its code (1002, 1007, 1008, 1009). */
     error(this: WebSocket, error: Error) {
       log.info({ ...fieldsOf(sessionOf(this)), err: error }, 'connection error')
     },

@@ -1,6 +1,6 @@
 /**
- * The ordered checks of a handshake, each a small function that accepts or refuses. They read memory only, so handshakes
- * work while the store is unavailable. A refusal is an HTTP response before the upgrade.
+ * The ordered checks of a handshake, each a small function that accepts or refuses. They never read the store, so
+ * handshakes work while it is unavailable. A refusal is an HTTP response before the upgrade.
  */
 import type { IncomingMessage } from 'node:http'
 import { authenticateBearer } from '../auth/bearer-authentication.ts'
@@ -43,8 +43,8 @@ export async function authenticate(
 }
 
 /**
- * Checks access, then capacity. To be called in the tick in which the connection is opened, so that no access is revoked
- * and no capacity is used twice in between.
+ * Checks access, then capacity. To be called in the tick in which the connection is opened, so that no access is
+ * revoked and no capacity is used twice in between.
  */
 export function refuseAdmission(token: AccessToken, context: HandshakeContext): Problem | undefined {
   return refuseAccess(token, context) ?? refuseCapacity(token, context)
@@ -79,7 +79,10 @@ function refuseUpgrade(request: IncomingMessage): Problem | undefined {
   return refuseSubprotocols(headers['sec-websocket-protocol'])
 }
 
-/** Clients offer one or two. Without a limit, a head full of names takes tens of milliseconds, before any token is checked. */
+/**
+ * Clients offer one or two. Without a limit, a head full of names takes tens of milliseconds, before any token is
+ * checked.
+ */
 const SUBPROTOCOLS_MAX = 16
 
 function refuseSubprotocols(header: string | undefined): Problem | undefined {

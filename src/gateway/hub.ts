@@ -1,8 +1,8 @@
 /**
  * All sessions of this node and the markets they subscribe to. At the end of an event-loop tick it does, in this order:
  * fan-out of the tick's frames to current subscribers (one write per session), replies to requests, catch-up of lagging
- * subscribers, and slices of SNAPSHOTs. The last three each have a time budget per tick and serve sessions round robin,
- * so that no session delays the others by more than that.
+ * subscribers, and slices of SNAPSHOTs and digests. The last three each have a time budget per tick and serve sessions
+ * round robin, so that no session delays the others by more than that.
  */
 import type { AccessToken } from '../auth/token-verifier.ts'
 import type { Clock } from '../base/clock.ts'
@@ -161,8 +161,8 @@ export class Hub implements SessionHost {
   }
 
   /**
-   * Stops serving a market. Its subscribers get a notice with the reason after the data they were sent, and nothing more
-   * of it. A changed market is added again in the same tick, so that they can subscribe again at once.
+   * Stops serving a market. Its subscribers get a notice with the reason after the data they were sent, and nothing
+   * more of it. A changed market is added again in the same tick, so that they can subscribe again at once.
    */
   removeMarket(symbol: string, end: MarketEnd): void {
     const market = this.#markets.get(symbol)
@@ -258,7 +258,7 @@ export class Hub implements SessionHost {
     this.#dirty = []
     const outboxes: Outbox[] = []
     for (const market of dirty) market.fanOut(outboxes)
-    // Throttled messages are late on request and do not count as latency.
+    // Throttled messages are late because the client asked for it; they do not count as latency.
     const isWritten = outboxes.length > 0
     this.#fanOutThrottled(outboxes)
     for (const outbox of outboxes) outbox.flush()

@@ -1,7 +1,7 @@
 /**
- * One market with its subscriptions: collects the frames of a tick from its channels and hands each current subscription
- * its chunk, joined once for all that have the same channels, view and encoding. A lagging subscription is left to its
- * session's catch-up, which sends it one conflated message per channel.
+ * One market with its subscriptions: collects the frames of a tick from its channels and hands each current
+ * subscription its chunk, joined once for all that have the same channels, view and encoding. A lagging subscription is
+ * left to its session's catch-up, which sends it one conflated message per channel.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Encoding } from '../channel/frame.ts'
@@ -160,7 +160,9 @@ export class MarketStream {
     }
   }
 
-  /** Leaves the subscription to catch-up again after the next commit, status change or finished SNAPSHOT. */
+  /**
+   * Leaves the subscription to catch-up again after the next commit or finished SNAPSHOT, or when the market is live.
+   */
   wait(subscription: MarketSubscription): void {
     this.#waiting.add(subscription)
   }
@@ -228,7 +230,9 @@ export class MarketStream {
     if (!this.#book.isWorking) this.#wakeWaiting()
   }
 
-  /** The status of a subscribed book in a heartbeat of the extended protocol; undefined while its digest is not known. */
+  /**
+   * The status of a subscribed book in a heartbeat of the extended protocol; undefined while its digest is not known.
+   */
   bookStatus(subscription: MarketSubscription): string | undefined {
     const isCurrent = subscription.generation === subscription.outbox.generation
     if (!isCurrent || (subscription.delivered & this.#book.bit) === 0) return undefined

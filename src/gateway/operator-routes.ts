@@ -1,9 +1,9 @@
 /**
- * The operator API's endpoints for the connections and markets of this node. They read memory within one event-loop tick,
- * so a page or a book is of one moment. Closing a connection is a write: its audit row is committed before the close
- * begins, and while the store is unavailable no connection is closed. The caller has been authenticated as the operator.
- * Prices and amounts in documents are exact text with the market's decimals, as in the stream; members without a value
- * are absent.
+ * The operator API's endpoints for the connections and markets of this node. They read memory within one event-loop
+ * tick, so a page or a book is of one moment. Closing a connection is a write: its audit row is committed before the
+ * close begins, and while the store is unavailable no connection is closed. The caller has been authenticated as the
+ * operator. Prices and amounts in documents are exact text with the market's decimals, as in the stream; members
+ * without a value are absent.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
@@ -80,8 +80,8 @@ function* matching(
 }
 
 /**
- * Closes a connection with one audit row: a second request waits for the row of the first, and a closed connection is not
- * recorded again.
+ * Closes a connection with one audit row: a second request waits for the row of the first, and a closed connection is
+ * not recorded again.
  */
 function createCloser(db: Db): (session: Session) => Promise<ConnectionDocument> {
   const closings = new Map<Session, Promise<void>>()
@@ -172,7 +172,7 @@ interface SourceDocument {
   readonly live: boolean
   /** Why it is not live. */
   readonly reason?: string
-  /** When `live` changed last. */
+  /** When its state changed last: `lost` follows `starting` without a change of `live`. */
   readonly since: string
   /** Notices for the operator, also about a source that is live. */
   readonly notices: readonly string[]

@@ -1,10 +1,10 @@
 /**
  * Checks, while the service runs, that what subscribers are sent is what the sequencer of a market has. It audits one
  * market at a time with two subscribers in this process, which decode the frames that sessions get: one is current and
- * gets every UPDATE, the other lags on purpose and gets a conflated UPDATE. Of one version, four books must be equal: the
- * sequencer's, cut to the published depth; the view of the replica; and those of the two subscribers. A difference is
- * counted and logged once, and the market then starts over with the whole book. The work is done in slices between
- * event-loop ticks, and what is not decoded yet is bounded: an audit that cannot keep up ends unfinished.
+ * gets every UPDATE, the other lags on purpose and gets a conflated UPDATE. Of one version, four books must be equal:
+ * the sequencer's, cut to the published depth; the view of the replica; and those of the two subscribers. An audit
+ * counts and logs the first difference, and the market then starts over with the whole book. The work is done in
+ * slices, each from a timer, and what is not decoded yet is bounded: an audit that cannot keep up ends unfinished.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -27,7 +27,7 @@ const DECODED_LEVELS = 256
 /** How long the subscribers are sent messages before the books are compared, unless the lagging one missed enough. */
 const FOLLOW_STEPS = 100
 const MISSED_LEVELS_MAX = 512
-/** Steps without progress, because the sequencer was never between two commits or the market was stale. */
+/** Steps without progress, because changes waited for a commit or a subscriber was not current at each of them. */
 const WAITED_STEPS_MAX = 500
 /** Steps for the SNAPSHOT: decoding 46,000 levels takes 180. */
 const LOADING_STEPS_MAX = 3_000
@@ -145,9 +145,10 @@ export class SelfAudit {
 type AuditOutcome = 'more' | 'equal' | 'unfinished' | { readonly difference: string }
 
 /**
- * The audit of one market. Its stages: `loading`, both subscribers decode their SNAPSHOT; `following`, one decodes every
- * UPDATE and the other is held; `comparing`, the held one is released, and all four books are compared slice by slice.
- * All books are at one version when a slice is compared, so it does not matter that the next slice is of a later one.
+ * The audit of one market. Its stages: `loading`, both subscribers decode their SNAPSHOT; `following`, one decodes
+ * every UPDATE and the other is held; `comparing`, the held one is released, and all four books are compared slice by
+ * slice. All books are at one version when a slice is compared, so it does not matter that the next slice is of a later
+ * one.
  */
 class MarketAudit {
   readonly market: AuditedMarket

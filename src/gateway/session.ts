@@ -22,15 +22,15 @@ import type { MarketSubscription, Subscriber } from './subscription.ts'
 const REVOKED_CUT_MILLISECONDS = 1_000
 const REVOCATIONS: ReadonlySet<CloseCause> = new Set(['tokenRevoked', 'revoked'])
 
-/** Longest delay of a timer of the platform (about 24 days). */
+/** Longest delay of a timer of the platform (almost 25 days). */
 const TIMER_MILLISECONDS_MAX = 2_147_483_647
 
 /** Control frames (ping, pong) a peer may send in one second; more is a flood (close code 1008). */
 const CONTROL_FRAMES_PER_SECOND_MAX = 100
 
 /**
- * This many entries of a request or of a list in its reply cost as much of the rate (`stream.inbound_per_second`) as one
- * message. An entry takes about 4 µs: a session that spends its whole rate on entries uses 1 % of a core.
+ * This many entries of a request or of a list in its reply cost as much of the rate (`stream.inbound_per_second`) as
+ * one message. An entry takes about 4 µs: a session that spends its whole rate on entries uses 1 % of a core.
  */
 const ENTRIES_PER_MESSAGE = 50
 
@@ -141,7 +141,7 @@ export class Session implements OutboxOwner, Subscriber {
     this.#host.queueCatchUp(this)
   }
 
-  /** Takes a message from the socket; it is answered at the end of the tick, or later when it exceeds the rate. */
+  /** Takes a message from the socket; it is answered at the end of a tick, once the rate and the outbox allow it. */
   receive(message: InboundMessage): void {
     if (this.#state !== 'open') return
     this.#arrived()

@@ -29,7 +29,10 @@ export interface ChannelParams {
 
 /** How far one channel of a subscription has been sent. */
 export interface ChannelState {
-  /** The position that the client holds: a version of the book, a number of the top or of an execution; NONE = owed the first. */
+  /**
+   * The position that the client holds: a version of the book, a number of the top or of an execution; NONE = owed the
+   * first.
+   */
   position: number
   /** The cursor that the last message named; NONE before the first. */
   cursor: number
@@ -39,7 +42,9 @@ export interface ChannelState {
 
 export interface MarketSubscription {
   readonly subscriber: Subscriber
-  /** That of the subscriber: fan-out visits every subscription, and one object less. */
+  /**
+   * The subscriber's. It is kept here too because fan-out, which visits every subscription, then reads one object less.
+   */
   readonly outbox: Outbox
   readonly encoding: Encoding
   /** Channels subscribed, as bits. */
@@ -51,8 +56,8 @@ export interface MarketSubscription {
   /** That of the outbox when the subscription was last current. */
   generation: number
   /**
-   * Whether the channels in `delivered` that are not throttled were sent everything up to the last fan-out. Their entries
-   * in `states` are then not kept: `MarketStream.settle` sets them.
+   * Whether the channels in `delivered` that are not throttled were sent everything up to the last fan-out. Their
+   * entries in `states` are then not kept: `MarketStream.settle` sets them.
    */
   isAligned: boolean
   /** By place of the channel in its market; undefined where it was never subscribed. */
@@ -131,7 +136,8 @@ export interface MarketChannel {
   groupView?(subscription: MarketSubscription): ViewFeed | undefined
   /**
    * Moves a group to the current position. Returns the message that its subscriptions share, 'unchanged' when there is
-   * none, or 'by-catch-up' when each of them has to be sent its own. A group without subscriptions gets its start.
+   * none, or 'by-catch-up' when each of them has to be sent its own. In a group without subscriptions it only sets the
+   * first position.
    */
   conflate?(group: ThrottleGroup): Chunk | 'unchanged' | 'by-catch-up'
 }

@@ -1,6 +1,7 @@
 /**
  * A timer wheel: visits every member once per period, spread over slots of 20 ms, because ten thousand writes in one
- * tick would stall the event loop for tens of milliseconds. Two visits of a member are a period apart, up to one slot.
+ * tick would stall the event loop for tens of milliseconds. Two visits of a member are a period apart, give or take a
+ * slot.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 

@@ -1,6 +1,7 @@
 /**
- * The guard of the operator API: accepts requests with the operator token, compared in constant time. Wrong tokens are
- * limited per source address; the right one is never delayed, so guessing cannot lock the operator out.
+ * The guard of the operator API: accepts requests with the operator token, compared in constant time. Wrong tokens over
+ * a rate per source address are answered with 429; the right one is always accepted, so guessing cannot lock the
+ * operator out.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { onRequestAsyncHookHandler } from 'fastify'
@@ -17,7 +18,7 @@ export interface OperatorGuardOptions {
   readonly onGuess: (clientAddress: string) => void
 }
 
-/** A typing error or a script with an old token gets a 401 with a reason; guessing is limited to one answer per second. */
+/** A typing error or a script with an old token gets a 401 with a reason; a program that guesses gets mostly 429. */
 const GUESSES = { name: 'operator-token', perSecond: 1, burst: 10 }
 
 export function createOperatorGuard({ token, clock, onGuess }: OperatorGuardOptions): onRequestAsyncHookHandler {

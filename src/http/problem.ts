@@ -1,6 +1,6 @@
 /**
- * Problems (RFC 9457): the form of every HTTP error except those of the token endpoint. Contains the table of codes and
- * writes the documents. A detail names the field and the rule, and never quotes a secret.
+ * Problems (RFC 9457): the form of every HTTP error except those of the token and revocation endpoints. Contains the
+ * table of codes and writes the documents. A detail names the field and the rule, and never quotes a secret.
  */
 import { STATUS_CODES } from 'node:http'
 import { writeJson } from './raw-json.ts'
@@ -19,7 +19,10 @@ export const PROBLEMS = {
   },
   bad_handshake: { status: 400, meaning: 'the WebSocket handshake breaks RFC 6455' },
   unauthorized: { status: 401, meaning: 'a bearer token is required' },
-  invalid_token: { status: 401, meaning: 'the bearer token is malformed, expired or not ours' },
+  invalid_token: {
+    status: 401,
+    meaning: 'the bearer token is malformed, expired, revoked, or not of the issuer that the service trusts',
+  },
   insufficient_scope: { status: 403, meaning: 'the token, or its client by now, lacks the scope' },
   disabled: { status: 403, meaning: 'the client or its customer is disabled' },
   not_allowed: { status: 403, meaning: 'the customer is not on the streaming allow list' },
@@ -97,7 +100,10 @@ export type FieldError =
 
 interface ProblemExtras {
   readonly errors?: readonly FieldError[]
-  /** Facts for the client's reaction: `existing` of already_exists, `current` of invalid_state, `limit` and `used` of quotas. */
+  /**
+   * Facts for the client's reaction: `existing` of already_exists, `current` of invalid_state, `limit` and `used` of
+   * quotas.
+   */
   readonly meta?: Readonly<Record<string, unknown>>
   readonly headers?: Readonly<Record<string, string>>
 }

@@ -1,11 +1,11 @@
 /**
  * The parameters of a query string, strictly decoded, and the errors found in them, which one answer reports together.
- * Values are taken by name; the names that were not taken are the ignored parameters. A query string may be as long as a
- * head, so the number of its parameters is limited, and so is the number of errors.
+ * Values are taken by name; the names that were not taken are the ignored parameters. A query string may be as long as
+ * a head, so the number of its parameters is limited, and so is the number of errors.
  */
 import { type FieldError, invalidRequest, Problem } from './problem.ts'
 
-/** A list takes up to seven parameters, three of them arrays of 100 entries. */
+/** The list of orchestrations, which has the most parameters, takes ten arrays of up to 100 entries. */
 export const QUERY_PAIRS_MAX = 1_000
 
 export class QueryValues {

@@ -3,15 +3,15 @@
  * left out with all its levels until its next snapshot. Where sources cross, one of them takes precedence: a level is
  * shown only if it crosses no shown level of a source with higher precedence. Precedence is by recency (the source
  * whose best price moved, or which traded, last) or fixed (the order of the configuration). A source that is older than
- * its maximum age while others change is excluded until its next book message.
+ * its maximum age while others change is excluded until its next book message, or until no other source is left.
  *
  * The published book is never crossed, and updates contain exactly the differences. It reads no clock: each message is
- * passed with its time. Messages of the same millisecond rank in the order of the configuration, so precedence does not
- * depend on their order of arrival.
+ * passed with its time. Sources that moved in the same millisecond rank in the order of the configuration, so
+ * precedence does not depend on the order in which their messages arrived.
  *
- * The shown levels of a source are defined by two limits, the best shown bid and ask of all sources with higher
- * precedence: its bids below one, its asks above the other. So a message costs the levels in it and those between old
- * and new limits, not depth times sources.
+ * The shown levels of a source are defined by two limits: its bids below the best shown ask, and its asks above the
+ * best shown bid, of all sources with higher precedence. So an update costs the levels in it and those between old and
+ * new limits, not depth times sources.
  */
 import { addScaled, type Scaled } from '../base/decimal.ts'
 import { Book } from './book.ts'
@@ -182,7 +182,7 @@ export class Aggregate {
     return [...events, { type: 'lost', reason: `${source.name}: ${reason}` }]
   }
 
-  /** Excludes the sources without a book message for longer than their maximum age. Returns whether there are any. */
+  /** Excludes the shown sources without a book message for longer than their maximum age; returns whether it did. */
   #excludeOld(milliseconds: number, touched: LevelKey[]): boolean {
     let excludesAny = false
     for (const source of this.#ranked) {
@@ -227,7 +227,7 @@ export class Aggregate {
       const snapshot: MarketEvent = { type: 'snapshot', levels: levelsOf(this.#shown) }
       return executions.length === 0 ? [snapshot] : [snapshot, { type: 'update', changes: [], executions }]
     }
-    // The last book of a market without a live source is kept here: withdrawing it is decided elsewhere.
+    // Without a live source nothing is removed from the published book: the sequencer keeps it, and withdraws it later.
     const changes = isLive ? applied.map(({ side, price, after }) => ({ side, price, amount: after })) : []
     return changes.length + executions.length === 0 ? [] : [{ type: 'update', changes, executions }]
   }

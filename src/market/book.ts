@@ -1,5 +1,5 @@
 /**
- * The full order book of one market. It applies complete source messages and returns the actual differences, so that a
+ * A full order book. It applies complete source messages and returns the actual differences, so that a
  * book crossed within a message, a repeated price, a removal of a missing level and a repeated amount are never
  * published. It keeps no history and does not decide whether the result may be published; the caller does
  * (`isCrossed`).

@@ -20,7 +20,7 @@ export interface MarketDefinition {
 
 /**
  * Trading state of an instrument at its venue: trading, halted, in an auction, or closed. It does not concern trust:
- * the book of an instrument that does not trade stays unchanged, and is correct.
+ * the book of an instrument that does not trade is correct, even when it no longer changes.
  */
 export const INSTRUMENT_STATES = ['OPEN', 'HALTED', 'AUCTION', 'CLOSED'] as const
 

@@ -46,7 +46,7 @@ export class Journal {
   }
 
   /**
-   * Begins a later version, and makes sure that `entries` entries fit in all. The next entries recorded belong to it.
+   * Begins a later version, to which the next entries recorded belong. The capacity becomes at least `entries` entries.
    */
   advance(version: number, entries: number): void {
     assert(version > this.#version, 'a journal only moves to a later version')

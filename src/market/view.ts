@@ -12,7 +12,7 @@ import { type AppliedChange, ASK, BID, type LevelChange, type Side } from './eve
 import { Journal } from './journal.ts'
 import type { Levels } from './levels.ts'
 
-/** Entries that a journal keeps at least; it keeps twice the levels of its view when that is more. */
+/** Smallest capacity of a journal, in entries; it grows to twice the levels of its view when that is more. */
 const JOURNAL_ENTRIES_MINIMUM = 4096
 
 /** Reading one entry of the journal costs as much as examining this many levels of a history. */

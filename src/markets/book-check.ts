@@ -1,7 +1,8 @@
 /**
- * Reads the books of venues for `check-config` and reports levels that the configured markets cannot hold. Only markets
- * with many price decimals are read, because only those are too small for prices that venues have. It uses its own
- * connections, appears in no metrics, and leaves nothing open after a few seconds.
+ * Reads the books of venues for `check-config` and reports the notices about them, above all levels that the configured
+ * markets cannot hold. Only the books of markets with many price decimals are read, because only those cannot hold the
+ * highest prices that venues have. It uses its own connections, appears in no metrics, and leaves nothing open after a
+ * few seconds.
  */
 import type { Clock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
@@ -26,7 +27,7 @@ interface CheckedConfig extends FeedSettings {
   readonly markets: readonly ConfiguredMarket[]
 }
 
-/** A warning for each market whose book ends before a level that it cannot hold. */
+/** The notices about the books, as warnings: such as a book that ends before a level that the market cannot hold. */
 export async function checkBooks(config: CheckedConfig, clock: Clock): Promise<readonly string[]> {
   const warnings = await Promise.all([...config.feeds.keys()].map((name) => readBooks(name, config, clock)))
   return warnings.flat()

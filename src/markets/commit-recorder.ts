@@ -1,8 +1,8 @@
 /**
- * Turns the messages of sequencers into entries of a recording: one entry per commit, one per loss of a book. The
- * withdrawal of a lost book is not recorded, because the replaying service withdraws it by its own settings. It keeps
- * every book, so that it can record whole ones: when a market becomes live, and for keyframes. Times are those of the
- * monotonic clock since the start: setting the wall clock does not stretch a recording.
+ * Turns the messages of sequencers into entries of a recording: one entry per commit that changes anything, one per
+ * loss of a book. The withdrawal of a lost book is not recorded, because the replaying service withdraws it by its own
+ * settings. It keeps every book, so that it can record whole ones: when a market becomes live, and for keyframes. Times
+ * are the wall clock's at the start plus the monotonic time since: setting the wall clock does not stretch a recording.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Bus, Commit, MarketMessage } from '../channel/bus.ts'

@@ -1,8 +1,8 @@
 /**
  * Keeps the time of each market's last commit in the store, so that commit times rise across a restart even when the
- * wall clock was set back meanwhile. It writes the times once a second, and exactly when the service stops. After a
- * crash the floor is raised by more than the times that were not written. While the store is unavailable this protection
- * is missing, and nothing else.
+ * wall clock was set back meanwhile. It writes the times once a second, and the last ones when the service stops. A
+ * start adds a margin for the times that a crash left unwritten. While the store is unavailable only this protection is
+ * missing.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -77,7 +77,7 @@ export class CommitTimes {
       for (const { market, milliseconds } of rows) this.#written.set(market, milliseconds)
       this.#isFailing = false
     } catch (error) {
-      // The stream does not depend on the store; it is retried after a second.
+      // The stream does not depend on the store; the write is retried after a second.
       if (!this.#isFailing) this.#options.log.warn({ err: error }, 'commit times could not be written')
       this.#isFailing = true
     }

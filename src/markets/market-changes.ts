@@ -1,6 +1,7 @@
 /**
- * Applies another list of markets to both sides in the order that keeps them consistent: a sequencer publishes its last
- * commit to the replica that followed it, and a new sequencer publishes only once its replica has subscribed.
+ * Applies another list of markets to the writing and the reading side, in the order that keeps them consistent: a
+ * sequencer publishes its last commit to the replica that followed it, and a new sequencer publishes only once its
+ * replica has subscribed.
  */
 import type { Replica } from '../channel/replica.ts'
 import type { ConfiguredMarket } from './configured-market.ts'

@@ -1,8 +1,8 @@
 /**
  * The inputs of one market: a listener for each of its sources, the state of each, and, for several sources, the
- * aggregate that makes one book of them. A source that breaks an invariant is counted, logged and asked for a fresh
- * snapshot while the others continue. The sources can be changed while the sequencer stays the same; the market is then stale
- * until one of the new sources has sent a snapshot. It starts and stops no source.
+ * aggregate that makes one book of them. Of several sources, one that breaks an invariant is counted, logged and asked
+ * for a fresh snapshot while the others continue. The sources can be changed while the sequencer stays the same; the
+ * market is then stale until one of them has sent a fresh snapshot. It starts and stops no source.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -19,7 +19,7 @@ export interface MarketInput {
 }
 
 export interface InputState {
-  /** `starting` until the source has sent its first snapshot, or the reason why it has none. */
+  /** `starting` until the source has sent its first snapshot (`live`), or reported why it has none (`lost`). */
   readonly state: 'starting' | 'live' | 'lost'
   /** Why it is not live. */
   readonly reason: string
@@ -58,7 +58,7 @@ export class MarketInputs {
   #aggregate: Aggregate | undefined
   /** In the order of the inputs. */
   #states: InputState[]
-  /** Inputs without a message so far. */
+  /** Inputs of the first configuration without a message so far. */
   readonly #silent: Set<SourceMarket>
 
   constructor(options: MarketInputsOptions) {

@@ -1,6 +1,6 @@
 /**
  * The reading side of the markets: one replica per configured market, which follows the market's commits on the bus. It
- * knows nothing of sources and sequencers, so it can run in another process than they do.
+ * uses no source and no sequencer, so it can run in another process than they do.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Bus } from '../channel/bus.ts'

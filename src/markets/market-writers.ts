@@ -52,7 +52,7 @@ export class MarketWriters {
   /** Sources without a market, until they have stopped. */
   readonly #stopping = new Set<Promise<void>>()
   #floors: ReadonlyMap<string, number> = new Map()
-  /** By the names of feeds. */
+  /** By name: of a feed, `simulator` or `replay`. */
   readonly #sources = new Map<string, Source>()
   readonly #starting: Set<string>
   #onStarted: () => void = () => undefined
@@ -176,7 +176,7 @@ export class MarketWriters {
     }
   }
 
-  /** A source that stays loses no execution. */
+  /** The sources that stay are asked for fresh snapshots and lose no execution. */
   #changeSources(market: WrittenMarket, configured: ConfiguredMarket): void {
     market.configured = configured
     const { added, removed, kept } = market.inputs.change(configured)

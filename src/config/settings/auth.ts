@@ -29,23 +29,23 @@ export const AUTH_SETTINGS = {
   }),
   'auth.issuer': text({
     initial: '',
-    meaning: 'outside issuer (`iss`) whose tokens are accepted; empty = this service issues the tokens',
+    meaning: 'external issuer (`iss`) whose tokens are accepted; empty = this service issues the tokens',
     accepts: 'an issuer as in its tokens',
     pattern: /^[\x21-\x7e]{0,2048}$/,
   }),
   'auth.jwks_url': outsideAddress({
     initial: '',
-    meaning: 'address of the keys of the outside issuer (JWK Set); weak and malformed keys are ignored',
+    meaning: 'address of the keys of the external issuer (JWK Set); weak and malformed keys are ignored',
   }),
   'auth.audience': text({
     initial: '',
-    meaning: 'audience (`aud`) that tokens of the outside issuer must name',
+    meaning: 'audience (`aud`) that tokens of the external issuer must name',
     accepts: 'an audience as in the tokens',
     pattern: /^[\x21-\x7e]{0,2048}$/,
   }),
   'auth.claims.client': text({
     initial: 'client_id',
-    meaning: 'claim of an outside token that names the client; a registered client with that name limits its scopes',
+    meaning: 'claim of an external token that names the client; a registered client with that name limits its scopes',
     accepts: CLAIM_WORDS,
     pattern: CLAIM,
   }),

@@ -9,7 +9,7 @@ const PORT_MAX = 65_535
 export const HTTP_SETTINGS = {
   'http.host': text({
     initial: '127.0.0.1',
-    meaning: 'address that the public listener (token endpoint and stream) binds to',
+    meaning: 'address that the public listener (token endpoint, REST API and stream) binds to',
     accepts: 'a host name or IP address',
     pattern: HOST,
   }),

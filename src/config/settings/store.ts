@@ -4,7 +4,7 @@ import { databaseUrl, integer, text } from '../setting-kinds.ts'
 export const STORE_SETTINGS = {
   data_dir: text({
     initial: './data',
-    meaning: 'folder of the embedded store, the operator token and the lock',
+    meaning: 'folder of the embedded store, the encryption key, the operator token and the lock',
     accepts: 'a path',
     pattern: /^[^\0]{1,4096}$/,
   }),
