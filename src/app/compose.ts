@@ -1,9 +1,8 @@
 /**
  * Composes the service from its configuration. It selects the engine of the bus, and `open-store` that of the store; no
- * other part of the service names a concrete engine. Modules start in the order of their dependencies and stop in
- * reverse order; a start that fails stops whatever it has started. The listeners open first and answer customers 503
- * until the store has given what the modules need: its schema, the directory, and the commit times of the last run,
- * before which no market commits.
+ * other part of it names a concrete engine. Modules start in the order of their dependencies and stop in reverse order; a start
+ * that fails stops whatever it has started. The listeners open first and answer customers 503 until the store has given
+ * what the modules need: its schema, the directory, and the commit times of the last run, before which no market commits.
  */
 import type { Quotas } from '../accounts/quotas.ts'
 import { type ClientCredentials, type DemoClient, ensureDemoClient, ensureDemoPageClient } from '../auth/demo-client.ts'
@@ -98,9 +97,7 @@ const STOP_MILLISECONDS_MAX = 15_000
 
 /** The parts that the modules share while they are composed. */
 interface Parts extends ServiceOptions {
-  /**
-   * The current configuration, which a reload replaces; `config` is that of the start, for keys that need a restart.
-   */
+  /** The current configuration, which a reload replaces; `config` is that of the start, for keys that need a restart. */
   readonly current: { config: Config }
   readonly lifecycle: Lifecycle
   readonly metrics: MetricsRegistry
@@ -233,9 +230,7 @@ async function startParts(parts: Parts): Promise<Service> {
   }
 }
 
-/**
- * Applies the settings that need an action; all other live settings are read from `current.config` where they are used.
- */
+/** Applies the settings that need an action; all other live settings are read from `current.config` where they are used. */
 function applyConfig({ current, log }: Parts, modules: ReloadedModules): void {
   const { config } = current
   setLogLevel(log, config['log.level'])
@@ -352,9 +347,7 @@ function startGateway(parts: Parts, { replicas }: Markets): { readonly hub: Hub;
   return { hub, gateway }
 }
 
-/**
- * Its stop is the drain: new connections are refused, then open ones are closed, spread over `stream.drain_seconds`.
- */
+/** Its stop is the drain: new connections are refused, then open ones are closed, spread over `stream.drain_seconds`. */
 async function startPublicListener(parts: Parts, modules: PublicModules): Promise<PublicListener> {
   const { db, loader, markets, hub, gateway } = modules
   const { config, current, log, metrics, clock, directory, lifecycle, state } = parts
