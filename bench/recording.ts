@@ -21,7 +21,7 @@ import { VirtualClock } from '../test/support/virtual-clock.ts'
 import type { BenchResult } from './result.ts'
 
 /** Book updates per second in each of three markets. */
-const RATES = [40, 500, 5_000]
+const RATES = [40, 500, 7_000]
 const KEYFRAME_SECONDS = 60
 const MARKETS = simulatedMarkets()
 

@@ -1,5 +1,5 @@
 /**
- * Composes the markets of the process: both sides of the pipeline, the record of commit times for the next start, and
+ * Composes the markets of the process: both sides of the pipeline, the recorder, the record of commit times for the next start, and
  * the self-audit of what subscribers are sent. Sequencers start in `startSources`, which needs the commit times of the
  * last run.
  */
@@ -20,10 +20,12 @@ import { MarketWriters } from '../markets/market-writers.ts'
 import { createSources } from '../markets/sources.ts'
 import type { Db } from '../store/db.ts'
 import type { Lifecycle } from './lifecycle.ts'
+import { startRecording } from './start-recording.ts'
 import { untilAborted } from './store-wait.ts'
 
 export interface MarketParts {
   readonly config: Config
+  readonly current: { readonly config: Config }
   readonly clock: Clock
   readonly random: () => number
   readonly log: Log
@@ -45,6 +47,8 @@ const SOURCES_MILLISECONDS_MAX = 5_000
 export function createMarkets(parts: MarketParts, db: Db): Markets {
   const { config, clock, log, bus, metrics, lifecycle } = parts
   const { markets } = config
+  // First, so that it stops after the markets.
+  const recorder = startRecording(parts)
   const replicas = new MarketReplicas({ markets, bus, executionsKept: config['stream.executions_kept'] })
   const writers = new MarketWriters({
     markets,
@@ -58,7 +62,7 @@ export function createMarkets(parts: MarketParts, db: Db): Markets {
   lifecycle.started('replicas', () => replicas.stop())
   const commitTimes = new CommitTimes({ db, clock, log, latest: () => writers.commitTimes() })
   lifecycle.started('commit times', () => commitTimes.stop())
-  return { writers, replicas }
+  return { writers, replicas, recorder }
 }
 
 /** Audits the markets whose sequencers run in this process. */

@@ -10,6 +10,7 @@ import { addressOrigins } from '../app/address-keys.ts'
 import { checkDecimals } from '../app/decimals-check.ts'
 import { checkRecordings } from '../app/recording-check.ts'
 import { checkSources } from '../app/source-check.ts'
+import { checkRecordingFolder } from '../app/start-recording.ts'
 import { checkTlsFiles } from '../app/tls-settings.ts'
 import { createSystemClock } from '../base/clock.ts'
 import { isObject } from '../base/json-value.ts'
@@ -56,7 +57,11 @@ Examples:
 async function withSurroundings(result: ConfigResult, isOffline: boolean): Promise<ConfigResult> {
   if (!result.ok) return result
   const { config, origins } = result
-  const checks = [checkTlsFiles(config, origins, Date.now()), await checkRecordings(config, origins)]
+  const checks = [
+    checkTlsFiles(config, origins, Date.now()),
+    await checkRecordings(config, origins),
+    checkRecordingFolder(config, origins),
+  ]
   let bookWarnings: readonly string[] = []
   if (!isOffline) {
     const clock = createSystemClock()

@@ -1,13 +1,16 @@
 /**
- * Turns the messages of sequencers into entries of a recording: one entry per commit that changes anything, one per
- * loss of a book. The withdrawal of a lost book is not recorded, because the replaying service withdraws it by its own
- * settings. It keeps every book, so that it can record whole ones: when a market becomes live, and for keyframes. Times
- * are the wall clock's at the start plus the monotonic time since: setting the wall clock does not stretch a recording.
+ * Turns the messages of sequencers into entries of a recording: one entry per commit, with its version and time, and one
+ * per loss of a book. A replay does not play withdrawals, because the replaying service withdraws a lost book by its own
+ * settings; they are recorded as facts about the past. It keeps every book, so that it can record whole ones: when a
+ * market becomes live, and for keyframes. Times are the wall clock's at the start or the last `anchor`, plus the monotonic
+ * time since: setting the wall clock does not stretch a recording.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../base/clock.ts'
 import type { Bus, Commit, MarketMessage } from '../channel/bus.ts'
 import { RecordedState } from '../feed/replay/recorded-state.ts'
-import type { RecordingWriter } from '../feed/replay/writer.ts'
+import type { EntryFacts, RecordedCommit } from '../feed/replay/recording.ts'
+import type { KeyframeState, RecordingWriter } from '../feed/replay/writer.ts'
 import type { MarketDefinition, MarketEvent } from '../market/event.ts'
 
 export interface CommitRecorderOptions {
@@ -19,44 +22,83 @@ export interface CommitRecorderOptions {
 }
 
 interface Followed {
-  readonly index: number
+  readonly definition: MarketDefinition
+  /** Position in the header. */
+  index: number
   readonly state: RecordedState
   /** The last commit of this tick: the message after it shows whether a snapshot made it. */
   held: Commit | undefined
+  readonly end: () => void
 }
 
 export class CommitRecorder {
-  readonly #options: CommitRecorderOptions
-  readonly #markets: readonly Followed[]
-  readonly #endSubscriptions: readonly (() => void)[]
-  readonly #startWallMilliseconds: number
-  readonly #startMonotonicMilliseconds: number
+  readonly #options: Omit<CommitRecorderOptions, 'markets'>
+  #markets: readonly Followed[] = []
+  #startWallMilliseconds = 0
+  #startMonotonicMilliseconds = 0
   #isReleaseScheduled = false
 
-  constructor(options: CommitRecorderOptions) {
-    const { markets, bus, clock } = options
+  constructor({ markets, ...options }: CommitRecorderOptions) {
     this.#options = options
+    this.anchor()
+    this.change(markets)
+  }
+
+  /** The present time in the recording, milliseconds since the epoch. */
+  get nowMilliseconds(): number {
+    const passed = this.#options.clock.monotonicMilliseconds() - this.#startMonotonicMilliseconds
+    return this.#startWallMilliseconds + Math.floor(passed)
+  }
+
+  /** Sets the times to the wall clock, where a new file begins: within a file they never go back. */
+  anchor(): void {
+    const { clock } = this.#options
     this.#startWallMilliseconds = clock.wallInstant().milliseconds
     this.#startMonotonicMilliseconds = clock.monotonicMilliseconds()
-    this.#markets = markets.map((_, index) => ({ index, state: new RecordedState(''), held: undefined }))
-    this.#endSubscriptions = this.#markets.map((followed) => {
-      const { symbol } = markets[followed.index] as MarketDefinition
-      return bus.subscribe(symbol, (message) => this.#follow(followed, message))
+  }
+
+  /**
+   * Records another list of markets from now on, whose positions are those of a new file. A market keeps its state unless
+   * its definition differs.
+   */
+  change(markets: readonly MarketDefinition[]): void {
+    this.releaseAll()
+    const before = new Map(this.#markets.map((followed) => [followed.definition.symbol, followed]))
+    this.#markets = markets.map((definition, index) => {
+      const known = before.get(definition.symbol)
+      if (known === undefined || !isDeepStrictEqual(known.definition, definition)) return this.#start(definition, index)
+      before.delete(definition.symbol)
+      known.index = index
+      return known
     })
+    for (const { end } of before.values()) end()
   }
 
   /** Writes the state of every market that has published something, so that a replay can begin here. */
   writeKeyframe(): void {
-    this.#releaseAll()
+    this.releaseAll()
     const states = this.#markets.flatMap(({ index, state }) =>
-      state.eventsByTick().map((events) => [index, events] as const),
+      state.keyframe().map(({ events, ...facts }): KeyframeState => [index, events, facts]),
     )
-    this.#options.writer.writeKeyframe(this.#now(), states)
+    this.#options.writer.writeKeyframe(this.nowMilliseconds, states)
+  }
+
+  /** Writes the commits of this tick that are still held. */
+  releaseAll(): void {
+    this.#isReleaseScheduled = false
+    for (const followed of this.#markets) this.#release(followed)
   }
 
   stop(): void {
-    for (const end of this.#endSubscriptions) end()
-    this.#releaseAll()
+    for (const { end } of this.#markets) end()
+    this.releaseAll()
+  }
+
+  #start(definition: MarketDefinition, index: number): Followed {
+    const state = new RecordedState('', this.nowMilliseconds)
+    const end = this.#options.bus.subscribe(definition.symbol, (message) => this.#follow(followed, message))
+    const followed: Followed = { definition, index, state, held: undefined, end }
+    return followed
   }
 
   #follow(followed: Followed, message: MarketMessage): void {
@@ -66,13 +108,13 @@ export class CommitRecorder {
     }
     this.#release(followed)
     if (message.type === 'status') {
-      this.#record(followed, [{ type: 'lost', reason: message.reason }])
+      this.#record(followed, [{ type: 'lost', reason: message.reason }], {})
       return
     }
     followed.held = message
     if (this.#isReleaseScheduled) return
     this.#isReleaseScheduled = true
-    this.#options.clock.endOfTick(() => this.#releaseAll())
+    this.#options.clock.endOfTick(() => this.releaseAll())
   }
 
   /** The held commit was made by a snapshot. */
@@ -82,12 +124,9 @@ export class CommitRecorder {
     const levels = [...state.levels(), ...(held?.changes ?? [])]
     state.apply([{ type: 'snapshot', levels }])
     const executions = held === undefined ? [] : eventsOf(held, [])
-    this.#write(followed, [{ type: 'snapshot', levels: state.levels() }, ...executions])
-  }
-
-  #releaseAll(): void {
-    this.#isReleaseScheduled = false
-    for (const followed of this.#markets) this.#release(followed)
+    const facts = factsOf(held)
+    this.#note(followed, executions, facts)
+    this.#write(followed, [{ type: 'snapshot', levels: state.levels() }, ...executions], facts)
   }
 
   /** The held commit was an ordinary one. */
@@ -95,23 +134,32 @@ export class CommitRecorder {
     const { held } = followed
     followed.held = undefined
     if (held === undefined) return
-    if (held.withdraws) followed.state.withdraw()
-    this.#record(followed, eventsOf(held, held.withdraws ? [] : held.changes))
+    const events = eventsOf(held, held.withdraws ? [] : held.changes)
+    // A commit that was only requested has a version and a time too.
+    this.#record(followed, events.length > 0 ? events : [NOTHING], factsOf(held))
   }
 
-  #record(followed: Followed, events: readonly MarketEvent[]): void {
-    followed.state.apply(events)
-    this.#write(followed, events)
+  #record(followed: Followed, events: readonly MarketEvent[], facts: EntryFacts): void {
+    this.#note(followed, events, facts)
+    this.#write(followed, events, facts)
   }
 
-  #write({ index }: Followed, events: readonly MarketEvent[]): void {
-    if (events.length > 0) this.#options.writer.write(index, this.#now(), events)
+  #note({ index, state }: Followed, events: readonly MarketEvent[], facts: EntryFacts): void {
+    state.follow({ market: index, atMilliseconds: this.nowMilliseconds, events, ...facts })
   }
 
-  #now(): number {
-    const passed = this.#options.clock.monotonicMilliseconds() - this.#startMonotonicMilliseconds
-    return this.#startWallMilliseconds + Math.floor(passed)
+  #write({ index }: Followed, events: readonly MarketEvent[], facts: EntryFacts): void {
+    this.#options.writer.write(index, this.nowMilliseconds, events, facts)
   }
+}
+
+const NOTHING: MarketEvent = { type: 'update', changes: [], executions: [] }
+
+function factsOf(commit: Commit | undefined): EntryFacts {
+  if (commit === undefined) return {}
+  const { epoch, version, milliseconds, nanoseconds, withdraws } = commit
+  const recorded: RecordedCommit = { epoch, version, milliseconds, nanoseconds }
+  return withdraws === true ? { commit: recorded, withdrawn: true } : { commit: recorded }
 }
 
 /** The events that make a sequencer commit the same; none for a commit that was only requested. */

@@ -7,11 +7,14 @@ import type { Replica } from '../channel/replica.ts'
 import type { ConfiguredMarket } from './configured-market.ts'
 import type { MarketReplicas } from './market-replicas.ts'
 import type { MarketWriters } from './market-writers.ts'
+import type { ServiceRecorder } from './service-recorder.ts'
 
 /** Both sides of the markets, where they run in one process. */
 export interface Markets {
   readonly writers: MarketWriters
   readonly replicas: MarketReplicas
+  /** Records what is published; absent when `recording.dir` is empty. */
+  readonly recorder?: Pick<ServiceRecorder, 'change'> | undefined
 }
 
 export interface MarketChanges {
@@ -24,9 +27,13 @@ export interface MarketChanges {
 }
 
 /** To be called after `writers.start`. Markets that do not differ are not touched. */
-export function changeMarkets({ writers, replicas }: Markets, markets: readonly ConfiguredMarket[]): MarketChanges {
+export function changeMarkets(
+  { writers, replicas, recorder }: Markets,
+  markets: readonly ConfiguredMarket[],
+): MarketChanges {
   writers.stopMissing(markets)
   const { added, removed } = replicas.change(markets)
+  recorder?.change(markets)
   const resourced = writers.change(markets)
   return { added, removed, resourced }
 }

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Commit } from '../../src/channel/bus.ts'
 import { createMemoryBus } from '../../src/channel/bus-memory.ts'
+import type { EntryFacts } from '../../src/feed/replay/recording.ts'
 import type { LevelChange } from '../../src/market/event.ts'
 import { CommitRecorder } from '../../src/markets/commit-recorder.ts'
 import { recordedMarket } from '../support/recording-file.ts'
@@ -16,12 +17,16 @@ function startRecorder() {
   const clock = new VirtualClock(START)
   const bus = createMemoryBus()
   const written: unknown[] = []
+  const facts: EntryFacts[] = []
   const recorder = new CommitRecorder({
     markets: [recordedMarket('BTC').definition],
     bus,
     clock,
     writer: {
-      write: (market, atMilliseconds, events) => void written.push([market, atMilliseconds - START, ...events]),
+      write(market, atMilliseconds, events, fact = {}) {
+        written.push([market, atMilliseconds - START, ...events])
+        facts.push(fact)
+      },
       writeKeyframe: (atMilliseconds, states) =>
         void written.push(['keyframe', atMilliseconds - START, ...[...states].map(([, events]) => events[0]!.type)]),
     },
@@ -34,7 +39,7 @@ function startRecorder() {
     bus.publish({ type: 'commit', market: 'BTCUSD', ...times, ...counted, ...parts })
   }
   const status = (live: boolean, reason = ''): void => bus.publish({ type: 'status', market: 'BTCUSD', live, reason })
-  return { clock, recorder, written, commit, status }
+  return { clock, bus, recorder, written, facts, commit, status }
 }
 
 describe('a recorder of commits', () => {
@@ -79,7 +84,7 @@ describe('a recorder of commits', () => {
     ])
   })
 
-  it('writes no commit that was only asked for, and a book that starts over whole', () => {
+  it('writes a commit that was only asked for without changes, and a book that starts over whole', () => {
     const { clock, written, commit, status } = startRecorder()
     commit({ changes: [BID] })
     status(true)
@@ -87,7 +92,44 @@ describe('a recorder of commits', () => {
     clock.advance(1)
     commit({ book: [ASK], changes: [] })
     clock.advance(1)
-    expect(written.slice(1)).toEqual([[0, 1, { type: 'snapshot', levels: [ASK] }]])
+    expect(written.slice(1)).toEqual([
+      [0, 0, { type: 'update', changes: [], executions: [] }],
+      [0, 1, { type: 'snapshot', levels: [ASK] }],
+    ])
+  })
+
+  it('writes the epoch, version and time of every commit, and which of them withdrew the book', () => {
+    const { clock, facts, commit, status } = startRecorder()
+    commit({ changes: [BID, ASK], milliseconds: START, nanoseconds: 7 })
+    status(true)
+    status(false, 'gone')
+    clock.advance(1)
+    commit({ changes: [], withdraws: true, milliseconds: START + 1 })
+    clock.advance(1)
+    expect(facts).toEqual([
+      { commit: { epoch: 'one', version: 1, milliseconds: START, nanoseconds: 7 } },
+      {},
+      { commit: { epoch: 'one', version: 2, milliseconds: START + 1, nanoseconds: 0 }, withdrawn: true },
+    ])
+  })
+
+  it('keeps the books of the markets that another list contains too', () => {
+    const { clock, bus, recorder, written, commit, status } = startRecorder()
+    commit({ changes: [BID] })
+    status(true)
+    recorder.change([recordedMarket('ETH').definition, recordedMarket('BTC').definition])
+    bus.publish({ type: 'status', market: 'ETHUSD', live: false, reason: 'connecting' })
+    commit({ changes: [ASK] })
+    clock.advance(1)
+    recorder.writeKeyframe()
+    recorder.change([recordedMarket('ETH').definition])
+    commit({ changes: [BID] })
+    clock.advance(1)
+    expect(written.slice(1)).toEqual([
+      [0, 0, { type: 'lost', reason: 'connecting' }],
+      [1, 0, { type: 'update', changes: [ASK], executions: [] }],
+      ['keyframe', 1, 'lost', 'snapshot'],
+    ])
   })
 
   it('includes commits of the same tick in a keyframe, after their entries', () => {

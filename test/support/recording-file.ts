@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { openRecording } from '../../src/feed/replay/reader.ts'
-import type { RecordedEntry, RecordedMarket, RecordingHeader } from '../../src/feed/replay/recording.ts'
+import type { EntryFacts, RecordedEntry, RecordedMarket, RecordingHeader } from '../../src/feed/replay/recording.ts'
 import { openRecordingWriter } from '../../src/feed/replay/writer.ts'
 import type { LevelChange, MarketEvent } from '../../src/market/event.ts'
 import { VirtualClock } from './virtual-clock.ts'
@@ -60,10 +60,12 @@ export async function writeRecording(
     if (isKeyframe === true && first !== undefined) {
       writer.writeKeyframe(
         first.atMilliseconds,
-        entries.map(({ market, events }) => [market, events] as const),
+        entries.map(({ market, events, ...facts }) => [market, events, facts] as const),
       )
     } else {
-      for (const { market, atMilliseconds, events } of entries) writer.write(market, atMilliseconds, events)
+      for (const { market, atMilliseconds, events, ...facts } of entries) {
+        writer.write(market, atMilliseconds, events, facts)
+      }
     }
     clock.advance(1_000)
   }
@@ -94,7 +96,13 @@ const levels = (side: 0 | 1): fc.Arbitrary<LevelChange[]> =>
   fc.array(fc.record({ side: fc.constant(side), price, amount }), { maxLength: 6 })
 const bothSides = fc.tuple(levels(0), levels(1)).map(([bids, asks]) => [...bids, ...asks])
 const execution = fc.record(
-  { price, amount, executedAtMilliseconds: fc.maxSafeNat() },
+  {
+    price,
+    amount,
+    executedAtMilliseconds: fc.maxSafeNat(),
+    id: fc.string({ unit: 'binary', maxLength: 20 }),
+    side: fc.constantFrom('buy' as const, 'sell' as const),
+  },
   { requiredKeys: ['price', 'amount'] },
 )
 const reason = fc.string({ unit: 'binary', maxLength: 30 })
@@ -111,13 +119,26 @@ export const anyEvent: fc.Arbitrary<MarketEvent> = fc.oneof(
   fc.record({ type: fc.constant('missed' as const), reason }),
 )
 
+const commit = fc.record({
+  epoch: fc.constantFrom('one', 'two'),
+  version: fc.nat(),
+  milliseconds: fc.integer({ min: RECORDING_START - 10_000, max: RECORDING_START + 10_000 }),
+  nanoseconds: fc.nat(999_999),
+})
+const anyFacts: fc.Arbitrary<EntryFacts> = fc.record(
+  { commit, withdrawn: fc.constant(true as const), lostSinceMilliseconds: fc.maxSafeNat() },
+  { requiredKeys: [] },
+)
+
 /** Entries of the two markets of `HEADER`, ordered by time. */
 export const anyEntries: fc.Arbitrary<RecordedEntry[]> = fc
-  .array(fc.tuple(fc.nat(1), fc.nat(5_000), fc.array(anyEvent, { minLength: 1, maxLength: 3 })), { maxLength: 12 })
+  .array(fc.tuple(fc.nat(1), fc.nat(5_000), fc.array(anyEvent, { minLength: 1, maxLength: 3 }), anyFacts), {
+    maxLength: 12,
+  })
   .map((steps) => {
     let atMilliseconds = RECORDING_START
-    return steps.map(([market, wait, events]) => {
+    return steps.map(([market, wait, events, facts]) => {
       atMilliseconds += wait
-      return { market, atMilliseconds, events }
+      return { market, atMilliseconds, events, ...facts }
     })
   })

@@ -1,34 +1,108 @@
 /**
  * The entries of a block as text, one line of JSON each: `[market, milliseconds after the first entry of the block,
  * event …]`, so that a decompressed recording can be read by people and by any program. Prices and amounts are integers
- * at the scale of the market; values beyond the safe integers are text. Every value is checked when it is read. Pure.
+ * at the scale of the market; values beyond the safe integers are text. Every value is checked when it is read.
+ *
+ * What was added after the first version (commits, withdrawals, ids and sides of executions) are further members of the
+ * events, which earlier readers ignore, so that they read new files too.
  */
 import type { Scaled } from '../../base/decimal.ts'
 import { BID, type Execution, type LevelChange, type MarketEvent } from '../../market/event.ts'
-import { type RecordedEntry, RecordingError } from './recording.ts'
+import { type EntryFacts, type RecordedCommit, type RecordedEntry, RecordingError } from './recording.ts'
 
 /** Prices and amounts, alternating. */
 type FlatLevels = (number | string)[]
 
 type EventText =
   | { readonly snapshot: readonly [bids: FlatLevels, asks: FlatLevels] }
-  | { readonly update: readonly [bids: FlatLevels, asks: FlatLevels, executions?: unknown[][]] }
+  | { readonly update: readonly [bids: FlatLevels, asks: FlatLevels, executions?: unknown[][]]; trades?: unknown[][] }
   | { readonly lost: string }
   | { readonly missed: string }
 
+type Members = Readonly<Record<string, unknown>>
+
 /** Most digits of an amount. */
 const DIGITS_MAX = 60
+const NANOSECONDS_MAX = 999_999
 
-export function encodeEntry({ market, atMilliseconds, events }: RecordedEntry, firstMilliseconds: number): string {
-  return `${JSON.stringify([market, atMilliseconds - firstMilliseconds, ...events.map(encodeEvent)])}\n`
+/** What the lines of a block refer to; a block is read without those before it. */
+export class BlockText {
+  readonly #firstMilliseconds: number
+  /** By market: the epoch of its last line with one. */
+  readonly #epochs = new Map<number, string>()
+
+  constructor(firstMilliseconds: number) {
+    this.#firstMilliseconds = firstMilliseconds
+  }
+
+  encode({ market, atMilliseconds, events, ...facts }: RecordedEntry): string {
+    const texts: object[] = events.map(encodeEvent)
+    if (texts[0] !== undefined) Object.assign(texts[0], this.#encodeFacts(market, facts))
+    return `${JSON.stringify([market, atMilliseconds - this.#firstMilliseconds, ...texts])}\n`
+  }
+
+  /** Undefined when the line cannot be read. */
+  decode(line: string, marketCount: number): RecordedEntry | undefined {
+    const value = parse(line)
+    if (!Array.isArray(value)) return undefined
+    const [market, offset, ...texts] = value as unknown[]
+    if (!isCount(market) || market >= marketCount || !isCount(offset)) return undefined
+    const events: MarketEvent[] = []
+    for (const text of texts) {
+      const event = decodeEvent(text)
+      if (event === undefined) return undefined
+      events.push(event)
+    }
+    const facts = this.#decodeFacts(market, (texts[0] ?? {}) as Members)
+    return facts && { market, atMilliseconds: this.#firstMilliseconds + offset, events, ...facts }
+  }
+
+  #encodeFacts(market: number, { commit, withdrawn, lostSinceMilliseconds: since }: EntryFacts): object {
+    return {
+      ...(commit === undefined ? {} : { commit: this.#encodeCommit(market, commit) }),
+      ...(withdrawn === undefined ? {} : { withdrawn }),
+      ...(since === undefined ? {} : { since }),
+    }
+  }
+
+  /** The time is relative, as that of the entry is; it may be earlier than the block. */
+  #encodeCommit(market: number, { epoch, version, milliseconds, nanoseconds }: RecordedCommit): unknown[] {
+    const text: unknown[] = [version, milliseconds - this.#firstMilliseconds, nanoseconds]
+    if (this.#epochs.get(market) !== epoch) text.push(epoch)
+    this.#epochs.set(market, epoch)
+    return text
+  }
+
+  #decodeFacts(market: number, { commit: text, withdrawn, since }: Members): EntryFacts | undefined {
+    const commit = text === undefined ? undefined : this.#decodeCommit(market, text)
+    if (text !== undefined && commit === undefined) return undefined
+    if (withdrawn !== undefined && withdrawn !== true) return undefined
+    if (since !== undefined && !isCount(since)) return undefined
+    return {
+      ...(commit === undefined ? {} : { commit }),
+      ...(withdrawn === undefined ? {} : { withdrawn }),
+      ...(since === undefined ? {} : { lostSinceMilliseconds: since }),
+    }
+  }
+
+  #decodeCommit(market: number, text: unknown): RecordedCommit | undefined {
+    if (!Array.isArray(text)) return undefined
+    const [version, offset, nanoseconds, epoch = this.#epochs.get(market)] = text as unknown[]
+    if (!isCount(version) || !Number.isSafeInteger(offset) || !isCount(nanoseconds)) return undefined
+    const milliseconds = this.#firstMilliseconds + (offset as number)
+    if (typeof epoch !== 'string' || nanoseconds > NANOSECONDS_MAX || !isCount(milliseconds)) return undefined
+    this.#epochs.set(market, epoch)
+    return { epoch, version, milliseconds, nanoseconds }
+  }
 }
 
 /** @throws {RecordingError} which names the line */
 export function decodeEntries(text: string, firstMilliseconds: number, marketCount: number): RecordedEntry[] {
   const lines = text.split('\n')
   if (lines.pop() !== '') throw new RecordingError('the last entry has no end')
+  const block = new BlockText(firstMilliseconds)
   return lines.map((line, index) => {
-    const entry = decodeEntry(line, firstMilliseconds, marketCount)
+    const entry = block.decode(line, marketCount)
     if (entry === undefined) throw new RecordingError(`entry ${index} cannot be read: ${line.slice(0, 100)}`)
     return entry
   })
@@ -39,8 +113,11 @@ function encodeEvent(event: MarketEvent): EventText {
   if (event.type === 'missed') return { missed: event.reason }
   if (event.type === 'snapshot') return { snapshot: encodeLevels(event.levels) }
   const levels = encodeLevels(event.changes)
-  if (event.executions.length === 0) return { update: levels }
-  return { update: [...levels, event.executions.map(encodeExecution)] }
+  const { executions } = event
+  if (executions.length === 0) return { update: levels }
+  const update: [FlatLevels, FlatLevels, unknown[][]] = [...levels, executions.map(encodeExecution)]
+  if (executions.every(({ id, side }) => id === undefined && side === undefined)) return { update }
+  return { update, trades: executions.map(({ id = null, side = null }) => [id, side]) }
 }
 
 function encodeLevels(levels: readonly LevelChange[]): [bids: FlatLevels, asks: FlatLevels] {
@@ -60,20 +137,6 @@ function encodeScaled(value: Scaled): number | string {
   return typeof value === 'number' ? value : String(value)
 }
 
-function decodeEntry(line: string, firstMilliseconds: number, marketCount: number): RecordedEntry | undefined {
-  const value = parse(line)
-  if (!Array.isArray(value)) return undefined
-  const [market, offset, ...texts] = value as unknown[]
-  if (!isCount(market) || market >= marketCount || !isCount(offset)) return undefined
-  const events: MarketEvent[] = []
-  for (const text of texts) {
-    const event = decodeEvent(text)
-    if (event === undefined) return undefined
-    events.push(event)
-  }
-  return { market, atMilliseconds: firstMilliseconds + offset, events }
-}
-
 function parse(line: string): unknown {
   try {
     return JSON.parse(line)
@@ -85,13 +148,13 @@ function parse(line: string): unknown {
 
 function decodeEvent(text: unknown): MarketEvent | undefined {
   if (typeof text !== 'object' || text === null) return undefined
-  const { lost, missed, snapshot, update } = text as Readonly<Record<string, unknown>>
+  const { lost, missed, snapshot, update, trades } = text as Members
   if (typeof lost === 'string') return { type: 'lost', reason: lost }
   if (typeof missed === 'string') return { type: 'missed', reason: missed }
   const levels = decodeSides(snapshot ?? update)
   if (levels === undefined) return undefined
   if (snapshot !== undefined) return { type: 'snapshot', levels }
-  const executions = decodeExecutions((update as unknown[])[2] ?? [])
+  const executions = decodeExecutions((update as unknown[])[2] ?? [], trades)
   return executions === undefined ? undefined : { type: 'update', changes: levels, executions }
 }
 
@@ -111,19 +174,30 @@ function decodeSides(sides: unknown): LevelChange[] | undefined {
   return levels
 }
 
-function decodeExecutions(texts: unknown): Execution[] | undefined {
+/** @param trades `[id, side]` of each execution, null where there is none; undefined where no execution has either */
+function decodeExecutions(texts: unknown, trades: unknown): Execution[] | undefined {
   if (!Array.isArray(texts)) return undefined
+  if (trades !== undefined && (!Array.isArray(trades) || trades.length !== texts.length)) return undefined
   const executions: Execution[] = []
-  for (const text of texts as unknown[]) {
-    if (!Array.isArray(text)) return undefined
+  for (const [index, text] of (texts as unknown[]).entries()) {
+    const traded = trades === undefined ? {} : decodeTrade((trades as unknown[])[index])
+    if (!Array.isArray(text) || traded === undefined) return undefined
     const [price, amountText, executedAtMilliseconds] = text as unknown[]
     const amount = decodeScaled(amountText)
     if (!isCount(price) || amount === undefined) return undefined
-    if (executedAtMilliseconds === undefined) executions.push({ price, amount })
-    else if (isCount(executedAtMilliseconds)) executions.push({ price, amount, executedAtMilliseconds })
+    if (executedAtMilliseconds === undefined) executions.push({ price, amount, ...traded })
+    else if (isCount(executedAtMilliseconds)) executions.push({ price, amount, executedAtMilliseconds, ...traded })
     else return undefined
   }
   return executions
+}
+
+function decodeTrade(text: unknown): Pick<Execution, 'id' | 'side'> | undefined {
+  if (!Array.isArray(text)) return undefined
+  const [id, side] = text as unknown[]
+  const isId = id === null || typeof id === 'string'
+  if (!isId || (side !== null && side !== 'buy' && side !== 'sell')) return undefined
+  return { ...(id === null ? {} : { id }), ...(side === null ? {} : { side }) }
 }
 
 /** Text is accepted only beyond the safe integers, so that equal values have one form. */

@@ -12,6 +12,7 @@ import {
   type RecordedMarket,
   RecordingError,
   type RecordingFormat,
+  type RecordingGap,
   type RecordingHeader,
   signatureLine,
 } from './recording.ts'
@@ -48,6 +49,7 @@ export function encodeHeader(header: RecordingHeader): Buffer {
       depth: definition.depth,
       sources,
     })),
+    ...(header.gap === undefined ? {} : { gap: gapDocument(header.gap) }),
   }
   const text = Buffer.from(JSON.stringify(document))
   const lengths = Buffer.alloc(8)
@@ -94,7 +96,27 @@ function decodeHeader(text: string): RecordingHeader {
     throw new RecordingError('the header has no time of start')
   if (!Array.isArray(markets) || markets.length > MARKETS_MAX)
     throw new RecordingError('the header has no list of markets')
-  return { writtenBy, startedAtMilliseconds, markets: markets.map(decodeMarket) }
+  const gap = decodeGap(document.gap)
+  return {
+    writtenBy,
+    startedAtMilliseconds,
+    markets: markets.map(decodeMarket),
+    ...(gap === undefined ? {} : { gap }),
+  }
+}
+
+function gapDocument({ fromMilliseconds, toMilliseconds, reason }: RecordingGap): object {
+  return { from: new Date(fromMilliseconds).toISOString(), to: new Date(toMilliseconds).toISOString(), reason }
+}
+
+function decodeGap(value: unknown): RecordingGap | undefined {
+  if (value === undefined) return undefined
+  const { from, to, reason } = (value ?? {}) as Readonly<Record<string, unknown>>
+  const [fromMilliseconds, toMilliseconds] = [Date.parse(String(from)), Date.parse(String(to))]
+  if (Number.isNaN(fromMilliseconds + toMilliseconds) || typeof reason !== 'string') {
+    throw new RecordingError('the gap in the header cannot be read')
+  }
+  return { fromMilliseconds, toMilliseconds, reason }
 }
 
 function decodeMarket(value: unknown): RecordedMarket {

@@ -1,22 +1,58 @@
 /**
- * The state of one recorded market at a position of the recording: its book, and whether the book was live. It is built
- * from the entries up to there, and returned as events that lead to the same state. Pure.
+ * The state of one recorded market at a position of the recording: its book, whether the book was live, and what was
+ * published last. It is built from the entries up to there, and returned as events that lead to the same state. Pure.
  */
 import { Book } from '../../market/book.ts'
 import { ASK, BID, type LevelChange, type MarketEvent } from '../../market/event.ts'
+import type { EntryFacts, RecordedCommit, RecordedEntry } from './recording.ts'
 
 export class RecordedState {
   readonly #book = new Book()
   #hasBook = false
   /** Why the book is not live; undefined while it is. */
   #reason: string | undefined
+  #lostSinceMilliseconds: number | undefined
+  #commit: RecordedCommit | undefined
+  #isWithdrawn = false
 
-  constructor(reason: string) {
+  constructor(reason: string, sinceMilliseconds?: number) {
     this.#reason = reason
+    this.#lostSinceMilliseconds = sinceMilliseconds
   }
 
   get isLive(): boolean {
     return this.#reason === undefined
+  }
+
+  /** Why the book is not live; undefined while it is. */
+  get reason(): string | undefined {
+    return this.#reason
+  }
+
+  /** When the book was lost, milliseconds since the epoch; undefined while it is live, and where it is not known. */
+  get lostSinceMilliseconds(): number | undefined {
+    return this.#reason === undefined ? undefined : this.#lostSinceMilliseconds
+  }
+
+  /** The last commit; undefined before the first, and in recordings of earlier versions. */
+  get commit(): RecordedCommit | undefined {
+    return this.#commit
+  }
+
+  /** Whether the book was withdrawn and the market has not been live since. */
+  get isWithdrawn(): boolean {
+    return this.#isWithdrawn
+  }
+
+  /** Applies an entry as subscribers saw it: other than `apply`, a withdrawal removes the book. */
+  follow({ atMilliseconds, events, commit, withdrawn, lostSinceMilliseconds }: RecordedEntry): void {
+    const wasLive = this.isLive
+    this.apply(events)
+    if (wasLive && !this.isLive) this.#lostSinceMilliseconds = atMilliseconds
+    if (lostSinceMilliseconds !== undefined) this.#lostSinceMilliseconds = lostSinceMilliseconds
+    if (commit !== undefined) this.#commit = commit
+    if (this.isLive) this.#isWithdrawn = false
+    else if (withdrawn === true) this.withdraw()
   }
 
   apply(events: readonly MarketEvent[]): void {
@@ -37,6 +73,7 @@ export class RecordedState {
   withdraw(): void {
     this.#book.replace([])
     this.#hasBook = false
+    this.#isWithdrawn = true
   }
 
   /** The last book, even when it was lost since, unless it was withdrawn. Empty before the first. */
@@ -60,5 +97,16 @@ export class RecordedState {
     if (this.#hasBook) ticks.push([{ type: 'snapshot', levels: this.levels() }])
     if (this.#reason !== undefined) ticks.push([{ type: 'lost', reason: this.#reason }])
     return ticks
+  }
+
+  /** The state as entries of a keyframe, from which `follow` restores all of it. */
+  keyframe(): (EntryFacts & { readonly events: readonly MarketEvent[] })[] {
+    const since = this.lostSinceMilliseconds
+    return this.eventsByTick().map((events) => ({
+      events,
+      ...(this.#commit === undefined ? {} : { commit: this.#commit }),
+      ...(this.#isWithdrawn ? { withdrawn: true as const } : {}),
+      ...(since === undefined || events[0]?.type !== 'lost' ? {} : { lostSinceMilliseconds: since }),
+    }))
   }
 }

@@ -20,6 +20,24 @@ export interface RecordingHeader {
   /** Wall clock at the start of the recording, milliseconds since the epoch. */
   readonly startedAtMilliseconds: number
   readonly markets: readonly RecordedMarket[]
+  /** The time before this file in which a running recorder could not write; absent where there was none. */
+  readonly gap?: RecordingGap
+}
+
+/** Nothing was recorded between these times (milliseconds since the epoch), although the markets were published. */
+export interface RecordingGap {
+  readonly fromMilliseconds: number
+  readonly toMilliseconds: number
+  readonly reason: string
+}
+
+/** A commit as it was published. */
+export interface RecordedCommit {
+  readonly epoch: string
+  readonly version: number
+  /** Commit time: milliseconds since the epoch, and the nanoseconds (0..999999) inside that millisecond. */
+  readonly milliseconds: number
+  readonly nanoseconds: number
 }
 
 /**
@@ -33,7 +51,16 @@ export interface RecordedEntry {
   /** Milliseconds since the epoch; never decreases within a file, even when the wall clock does. */
   readonly atMilliseconds: number
   readonly events: readonly MarketEvent[]
+  /** The commit; in a keyframe, the last one of the market. Absent for a loss, and in files of earlier versions. */
+  readonly commit?: RecordedCommit
+  /** The commit withdrew the book; in a keyframe: the market has not been live since its book was withdrawn. */
+  readonly withdrawn?: true
+  /** In a keyframe of a market that is not live: since when. */
+  readonly lostSinceMilliseconds?: number
 }
+
+/** The parts of an entry that a replay does not need, and an exact answer about the past does. */
+export type EntryFacts = Pick<RecordedEntry, 'commit' | 'withdrawn' | 'lostSinceMilliseconds'>
 
 /**
  * - `entries`: commits and losses.

@@ -3,6 +3,7 @@ import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { inflateRawSync } from 'node:zlib'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it, vi } from 'vitest'
+import { BlockText } from '../../../src/feed/replay/entry-text.ts'
 import { encodeHeader } from '../../../src/feed/replay/format-1.ts'
 import { openRecording } from '../../../src/feed/replay/reader.ts'
 import { openRecordingWriter, RecordingWriter } from '../../../src/feed/replay/writer.ts'
@@ -71,6 +72,32 @@ describe('a recording', () => {
     const { bodyBytes } = reader.blocks[0]!
     const body = inflateRawSync(bytes.subarray(bytes.length - bodyBytes)).toString()
     expect(body).toBe('[1,0,{"update":[[100,5],[101,"1152921504606846976"],[[100,1,7]]]}]\n')
+  })
+
+  it('adds members to the events that the first version wrote, and changes none of those', () => {
+    const block = new BlockText(RECORDING_START)
+    const commit = { epoch: 'one', version: 7, milliseconds: RECORDING_START + 3, nanoseconds: 5 }
+    const executions = [
+      { price: 100, amount: 1, id: '17', side: 'sell' as const },
+      { price: 100, amount: 2 },
+    ]
+    const update: MarketEvent = { type: 'update', changes: [{ side: 0, price: 100, amount: 5 }], executions }
+    const entry = { market: 1, atMilliseconds: RECORDING_START + 4 }
+    expect(block.encode({ ...entry, events: [update], commit })).toBe(
+      '[1,4,{"update":[[100,5],[],[[100,1],[100,2]]],"trades":[["17","sell"],[null,null]],"commit":[7,3,5,"one"]}]\n',
+    )
+    expect(block.encode({ ...entry, events: [LOST], lostSinceMilliseconds: 9, withdrawn: true, commit })).toBe(
+      '[1,4,{"lost":"the venue went away","commit":[7,3,5],"withdrawn":true,"since":9}]\n',
+    )
+  })
+
+  it('names the time before it in which nothing could be recorded', async () => {
+    const path = folder.next()
+    const gap = { fromMilliseconds: RECORDING_START - 60_000, toMilliseconds: RECORDING_START, reason: 'ENOSPC' }
+    await writeRecording(path, [], { ...HEADER, gap })
+    const reader = await openRecording(path)
+    await reader.close()
+    expect(reader.header).toEqual({ ...HEADER, gap })
   })
 
   it('never goes back in time, whatever the times it is given', async () => {

@@ -1,0 +1,21 @@
+/** The settings of the recordings that a service writes. */
+import { integer, text } from '../setting-kinds.ts'
+
+/** A year. */
+const KEEP_HOURS_MAX = 8_784
+
+export const RECORDING_SETTINGS = {
+  'recording.dir': text({
+    initial: '',
+    meaning: 'folder in which the service records what it publishes, one file per hour; empty = off',
+    accepts: 'a path',
+    pattern: /^[^\0]{0,4096}$/,
+  }),
+  'recording.keep_hours': integer({
+    initial: 168,
+    min: 1,
+    max: KEEP_HOURS_MAX,
+    live: true,
+    meaning: 'hours after which a recording of recording.dir is removed, counted from the end of its hour',
+  }),
+} as const
