@@ -11,19 +11,12 @@ import type { Directory } from '../auth/directory.ts'
 import { streamRefusal } from '../auth/stream-access.ts'
 import type { AccessToken, TokenVerifier } from '../auth/token-verifier.ts'
 import type { Clock } from '../base/clock.ts'
-import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import { LogLimit } from '../base/log-limit.ts'
 import type { CloseCause } from '../contract/stream-codes.ts'
-import { Problem, problemResponse } from '../http/problem.ts'
-import {
-  authenticate,
-  type HandshakeContext,
-  refuseAdmission,
-  refuseRequest,
-  selectSubprotocol,
-  unavailable,
-} from './handshake.ts'
+import { Problem } from '../http/problem.ts'
+import { answerRefusal, PendingHandshakes } from '../http/websocket-handshake.ts'
+import { authenticate, type HandshakeContext, refuseAdmission, refuseRequest, selectSubprotocol } from './handshake.ts'
 import type { Hub } from './hub.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import { CLOSE_MILLISECONDS_MAX, Transport } from './outbox.ts'
@@ -102,7 +95,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     metrics.handshakes.inc({ status: String(refusal?.status ?? 101) })
     if (refusal !== undefined) {
       noteRefusal(refusal, arrival.clientAddress)
-      refuse(socket, refusal, clock)
+      answerRefusal(socket, refusal, clock)
     } else accept(server, listeners, options, identity as AccessToken, arrival, () => socket.off('error', noteError))
   }
 
@@ -111,7 +104,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       socket.on('error', noteError)
       decide({ request, socket: socket as Socket, head, clientAddress }).catch((error) => {
         log.error({ err: error }, 'a handshake failed')
-        refuse(socket, new Problem('internal', 'an error on our side; quote request_id'), clock)
+        answerRefusal(socket, new Problem('internal', 'an error on our side; quote request_id'), clock)
       })
     },
     async check(request) {
@@ -139,30 +132,6 @@ function revocationCause(directory: Directory, token: AccessToken): CloseCause |
   const refusal = streamRefusal(directory, token)
   if (refusal === undefined) return undefined
   return refusal === 'revoked' ? 'tokenRevoked' : 'revoked'
-}
-
-/**
- * Memory of all handshakes whose tokens are being checked; further ones are answered with 503. A check takes less than
- * a millisecond, so a large number is pending only while the keys of an external issuer cannot be fetched.
- */
-const PENDING_BYTES_MAX = 67_108_864
-/** Memory of one besides its headers: the socket, the request, and what the peer sends meanwhile. */
-const HANDSHAKE_BYTES = 16_384
-
-class PendingHandshakes {
-  #bytes = 0
-
-  /** Runs a check of a handshake, unless the limit is reached. */
-  async hold<Result>({ rawHeaders }: IncomingMessage, check: () => Promise<Result>): Promise<Result | Problem> {
-    const bytes = rawHeaders.reduce((sum, text) => sum + text.length, HANDSHAKE_BYTES)
-    if (this.#bytes + bytes > PENDING_BYTES_MAX) return unavailable('too many handshakes are being checked')
-    this.#bytes += bytes
-    try {
-      return await check()
-    } finally {
-      this.#bytes -= bytes
-    }
-  }
 }
 
 /** Frames of one message; more closes with 1008. Known clients send one. */
@@ -255,16 +224,4 @@ function accept(
     const fields = { connection: session.id, client_id: token.clientId, client_address: clientAddress }
     log.info(fields, 'connection opened')
   })
-}
-
-/** Time to write a refusal, which may be queued after responses that the peer does not read. */
-const REFUSAL_MILLISECONDS_MAX = 5_000
-
-/** Answers a handshake with an HTTP error on the bare socket, which is destroyed when it is written or out of time. */
-function refuse(socket: Duplex, refusal: Problem, clock: Clock): void {
-  if (socket.destroyed) return
-  const cut = clock.schedule(REFUSAL_MILLISECONDS_MAX, () => socket.destroy())
-  socket.once('close', () => cut.cancel())
-  socket.once('finish', () => socket.destroy())
-  socket.end(problemResponse(refusal, newId(), socket))
 }

@@ -12,10 +12,15 @@ import { STREAM_SCOPE } from '../contract/scopes.ts'
 import { insufficientScope, invalidToken, readBearerToken } from '../http/bearer.ts'
 import { Problem } from '../http/problem.ts'
 import { originForm, refuseHead } from '../http/request-head.ts'
+import {
+  badHandshake,
+  HANDSHAKE_RETRY_SECONDS,
+  handshakeUnavailable,
+  offeredSubprotocols,
+  refuseUpgrade,
+} from '../http/websocket-handshake.ts'
 
-/** Seconds after which a client may retry when it met a limit or the node was not ready. */
-const RETRY_AFTER_SECONDS = 5
-const RETRY_AFTER = { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } }
+const RETRY_AFTER = { headers: { 'Retry-After': String(HANDSHAKE_RETRY_SECONDS) } }
 
 /** The state that the checks read. */
 export interface HandshakeContext {
@@ -30,7 +35,9 @@ export interface HandshakeContext {
 
 /** The checks of the request itself: head, path, then upgrade. */
 export function refuseRequest(request: IncomingMessage): Problem | undefined {
-  return refuseHead(request) ?? refusePath(request) ?? refuseUpgrade(request)
+  return (
+    refuseHead(request) ?? refusePath(request) ?? refuseUpgrade(request, 'the stream') ?? refuseSubprotocols(request)
+  )
 }
 
 /** The verified token of the request, or the refusal. */
@@ -39,7 +46,7 @@ export async function authenticate(
   context: HandshakeContext,
 ): Promise<AccessToken | Problem> {
   const { directory, verifier } = context
-  return authenticateBearer(credentials(request), { directory, verifier, retryAfterSeconds: RETRY_AFTER_SECONDS })
+  return authenticateBearer(credentials(request), { directory, verifier, retryAfterSeconds: HANDSHAKE_RETRY_SECONDS })
 }
 
 /**
@@ -62,38 +69,9 @@ function refusePath(request: IncomingMessage): Problem | undefined {
   return new Problem('not_found', 'the stream is at /')
 }
 
-function refuseUpgrade(request: IncomingMessage): Problem | undefined {
-  const { headers, method } = request
-  const wanted = { headers: { Upgrade: 'websocket', 'Sec-WebSocket-Version': '13' } }
-  if (headers.upgrade?.toLowerCase() !== 'websocket') {
-    return new Problem('upgrade_required', 'the stream is a WebSocket', wanted)
-  }
-  if (headers['sec-websocket-version'] !== '13') {
-    return new Problem('upgrade_required', 'Sec-WebSocket-Version must be 13', wanted)
-  }
-  if (method !== 'GET') return badHandshake('the handshake must be a GET request')
-  // RFC 6455 section 4.2.1: 16 bytes in base64.
-  if (!/^[+/0-9A-Za-z]{22}==$/.test(headers['sec-websocket-key'] ?? '')) {
-    return badHandshake('Sec-WebSocket-Key must be 16 bytes in base64')
-  }
-  return refuseSubprotocols(headers['sec-websocket-protocol'])
-}
-
-/**
- * Clients offer one or two. Without a limit, a head full of names takes tens of milliseconds, before any token is
- * checked.
- */
-const SUBPROTOCOLS_MAX = 16
-
-function refuseSubprotocols(header: string | undefined): Problem | undefined {
-  if (header === undefined) return undefined
-  if (header.split(',', SUBPROTOCOLS_MAX + 1).length > SUBPROTOCOLS_MAX) {
-    return badHandshake(`Sec-WebSocket-Protocol must not list more than ${SUBPROTOCOLS_MAX} names`)
-  }
-  const names = header.split(',').map((name) => name.trim())
-  if (names.some((name) => !/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) || new Set(names).size < names.length) {
-    return badHandshake('Sec-WebSocket-Protocol must list different names')
-  }
+function refuseSubprotocols(request: IncomingMessage): Problem | undefined {
+  const names = offeredSubprotocols(request)
+  if (names instanceof Problem) return names
   const carriesToken = names.some((name) => name.startsWith(BEARER_SUBPROTOCOL_PREFIX))
   if (carriesToken && !names.some(isSubprotocol)) {
     return badHandshake(`a ${BEARER_SUBPROTOCOL_PREFIX} entry needs ${SUBPROTOCOLS.join(' or ')} beside it`)
@@ -133,9 +111,9 @@ function refuseCapacity(token: AccessToken, context: HandshakeContext): Problem 
     const detail = `the client has ${context.connectionsPerClientMax()} connections already, which is its limit`
     return new Problem('too_many_connections', detail, RETRY_AFTER)
   }
-  if (context.isDraining()) return unavailable('the node is shutting down')
+  if (context.isDraining()) return handshakeUnavailable('the node is shutting down')
   if (context.connections() >= context.connectionsMax())
-    return unavailable('the node has reached its limit of connections')
+    return handshakeUnavailable('the node has reached its limit of connections')
   return undefined
 }
 
@@ -143,15 +121,6 @@ function isSubprotocol(name: string): boolean {
   return SUBPROTOCOLS.includes(name as (typeof SUBPROTOCOLS)[number])
 }
 
-function badHandshake(detail: string): Problem {
-  return new Problem('bad_handshake', detail)
-}
-
-/** This node cannot take the connection now; another one, or this one later, may. */
-export function unavailable(detail: string): Problem {
-  return new Problem('unavailable', detail, RETRY_AFTER)
-}
-
 function notLoaded(): Problem {
-  return unavailable('the directory of clients is not loaded yet')
+  return handshakeUnavailable('the directory of clients is not loaded yet')
 }
