@@ -21,21 +21,31 @@ const ANSWERS_KEPT = 256
 
 const TWO_TO_32 = 0x1_0000_0000
 
-/** Sum of hashes modulo 2^64, in two halves of 32 bits. */
-class HashSum {
+/** The sum of the hashes of levels modulo 2^64, in two halves of 32 bits. */
+export class LevelSum {
+  readonly #market: Pick<MarketDefinition, 'priceDecimals' | 'amountDecimals'>
   #high = 0
   #low = 0
 
-  copy(): HashSum {
-    const copy = new HashSum()
+  constructor(market: Pick<MarketDefinition, 'priceDecimals' | 'amountDecimals'>) {
+    this.#market = market
+  }
+
+  copy(): LevelSum {
+    const copy = new LevelSum(this.#market)
     copy.#high = this.#high
     copy.#low = this.#low
     return copy
   }
 
-  /** Adds or subtracts the hash of an ASCII text. */
-  count(text: string, sign: 1 | -1): void {
-    const { high, low } = hash(text)
+  /** Adds (1) or subtracts (-1) the hash of a level; one with amount 0 does not count. */
+  count(side: Side, price: number, amount: Scaled, sign: 1 | -1): void {
+    if (amount === 0) return
+    const { priceDecimals, amountDecimals } = this.#market
+    const name = side === BID ? 'bid' : 'ask'
+    const { high, low } = hash(
+      `${name}|${formatDecimal(price, priceDecimals)}|${formatDecimal(amount, amountDecimals)}`,
+    )
     const sum = this.#low + sign * low
     this.#low = sum >>> 0
     this.#high = (this.#high + sign * high + Math.floor(sum / TWO_TO_32)) >>> 0
@@ -50,7 +60,7 @@ class HashSum {
 interface Seeding {
   readonly version: number
   readonly levels: readonly LevelChange[]
-  readonly sum: HashSum
+  readonly sum: LevelSum
   position: number
 }
 
@@ -58,7 +68,7 @@ export class ViewDigest {
   readonly #view: View
   readonly #market: MarketDefinition
   /** The sum over the levels of the view at `#version`; undefined until it is computed. */
-  #sum: HashSum | undefined
+  #sum: LevelSum | undefined
   #version = 0
   #seeding: Seeding | undefined
   readonly #answers = new Map<number, string | undefined>()
@@ -80,7 +90,7 @@ export class ViewDigest {
     const end = Math.min(seeding.position + SLICE_LEVELS, seeding.levels.length)
     for (; seeding.position < end; seeding.position++) {
       const { side, price, amount } = seeding.levels[seeding.position] as LevelChange
-      this.#count(seeding.sum, side, price, amount, 1)
+      seeding.sum.count(side, price, amount, 1)
     }
     if (seeding.position < seeding.levels.length) return
     this.#sum = seeding.sum
@@ -112,13 +122,13 @@ export class ViewDigest {
     }
     this.#sum = undefined
     const levels = this.#view.levels()
-    this.#seeding = { version: this.#view.version, levels, sum: new HashSum(), position: 0 }
+    this.#seeding = { version: this.#view.version, levels, sum: new LevelSum(this.#market), position: 0 }
     if (levels.length <= SLICE_LEVELS) this.seed()
     return this.#sum !== undefined
   }
 
   #digestAt(version: number): string | undefined {
-    const sum = (this.#sum as HashSum).copy()
+    const sum = (this.#sum as LevelSum).copy()
     return this.#move(sum, version, -1) ? sum.toString() : undefined
   }
 
@@ -126,21 +136,14 @@ export class ViewDigest {
    * Updates a sum from `version` to the current one (1), or back to `version` (-1); false when the journal does not
    * reach that far.
    */
-  #move(sum: HashSum, version: number, direction: 1 | -1): boolean {
+  #move(sum: LevelSum, version: number, direction: 1 | -1): boolean {
     const differences = this.#view.differencesSince(version)
     if (differences === 'too-old') return false
     for (const { side, price, before, after } of differences) {
-      this.#count(sum, side, price, before, direction === 1 ? -1 : 1)
-      this.#count(sum, side, price, after, direction)
+      sum.count(side, price, before, direction === 1 ? -1 : 1)
+      sum.count(side, price, after, direction)
     }
     return true
-  }
-
-  #count(sum: HashSum, side: Side, price: number, amount: Scaled, sign: 1 | -1): void {
-    if (amount === 0) return
-    const { priceDecimals, amountDecimals } = this.#market
-    const name = side === BID ? 'bid' : 'ask'
-    sum.count(`${name}|${formatDecimal(price, priceDecimals)}|${formatDecimal(amount, amountDecimals)}`, sign)
   }
 }
 

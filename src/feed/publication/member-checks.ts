@@ -124,6 +124,6 @@ export function checkDecimal(value: unknown, path: string, index: number | undef
   throw new Broken(memberOf(path, index, member), rule)
 }
 
-function memberOf(path: string, index: number | undefined, member: string): string {
+export function memberOf(path: string, index: number | undefined, member: string): string {
   return index === undefined ? `${path}.${member}` : `${path}[${index}].${member}`
 }

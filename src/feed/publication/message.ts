@@ -65,7 +65,8 @@ export type PublishedOrderChange =
 export interface PublishedInstrument {
   readonly priceDecimals: number
   readonly amountDecimals: number
-  readonly state: InstrumentState
+  /** Undefined while a relay does not know it. */
+  readonly state: InstrumentState | undefined
   readonly reason: string
   readonly simulated: boolean
 }
@@ -87,6 +88,8 @@ interface Counted extends Numbered {
 
 export interface SnapshotMessage extends Numbered {
   readonly type: 'SNAPSHOT'
+  /** No execution is missing between this message and the SNAPSHOT. */
+  readonly prev: number | undefined
   readonly instrument: PublishedInstrument
   readonly bids: readonly PublishedLevel[]
   readonly asks: readonly PublishedLevel[]
@@ -99,6 +102,8 @@ export interface UpdateMessage extends Counted {
   readonly bids: readonly PublishedLevel[]
   readonly asks: readonly PublishedLevel[]
   readonly executions: readonly PublishedExecution[]
+  /** Why executions before those of this message were lost to the publisher. */
+  readonly missed: string | undefined
   /** Instead of levels, which are then empty. */
   readonly orders: readonly PublishedOrderChange[] | undefined
 }
@@ -113,12 +118,7 @@ export interface LostMessage extends Numbered {
   readonly reason: string
 }
 
-export interface MissedMessage extends Counted {
-  readonly type: 'MISSED'
-  readonly reason: string
-}
-
-export type PublicationMessage = SnapshotMessage | UpdateMessage | InstrumentMessage | LostMessage | MissedMessage
+export type PublicationMessage = SnapshotMessage | UpdateMessage | InstrumentMessage | LostMessage
 
 /** The digest of the levels of a market after message `seq`. */
 export interface HeartbeatBook {
@@ -138,6 +138,8 @@ export interface PublicationProblem {
   readonly type: 'problem'
   /** The market that it names, where that can be read. */
   readonly market: string | undefined
+  /** Whether it is the SNAPSHOT of that market, which then has to be requested again. */
+  readonly isSnapshot: boolean
   /** Where: `payload.bids[3].price`; empty for the message as a whole. */
   readonly member: string
   /** The rule that it breaks, as the end of a sentence that begins with the member. */
@@ -150,7 +152,7 @@ export function parsePublication(text: string): PublicationMessage | PublisherHe
   try {
     value = JSON.parse(text)
   } catch {
-    return { type: 'problem', market: undefined, member: '', rule: 'is not JSON' }
+    return { type: 'problem', market: undefined, isSnapshot: false, member: '', rule: 'is not JSON' }
   }
   return readPublication(value)
 }
@@ -158,19 +160,21 @@ export function parsePublication(text: string): PublicationMessage | PublisherHe
 /** Checks one message that is an object already. */
 export function readPublication(value: unknown): PublicationMessage | PublisherHeartbeat | PublicationProblem {
   let market: string | undefined
+  let isSnapshot = false
   try {
     const message = object(value, '')
     const payload = object(message.payload, 'payload')
     if (message.channel === 'heartbeat') return { type: 'heartbeat', books: heartbeatBooks(payload.books) }
     if (message.channel !== 'publication') throw new Broken('channel', 'is neither publication nor heartbeat')
     market = marketOf(payload.market, 'payload.market')
+    isSnapshot = payload.type === 'SNAPSHOT'
     return publication(market, payload, object(message.stream, 'stream'))
   } catch (error) {
     if (error instanceof Broken) {
-      return { type: 'problem', market: error.market ?? market, member: error.member, rule: error.rule }
+      return { type: 'problem', market: error.market ?? market, isSnapshot, member: error.member, rule: error.rule }
     }
     // An object of a module may have members that throw.
-    return { type: 'problem', market, member: '', rule: `cannot be read: ${String(error)}` }
+    return { type: 'problem', market, isSnapshot, member: '', rule: `cannot be read: ${String(error)}` }
   }
 }
 
@@ -185,9 +189,10 @@ function publication(market: string, payload: JsonObject, stream: JsonObject): P
   const epoch = epochOf(stream.epoch, 'stream.epoch')
   if (type === 'SNAPSHOT' || type === 'LOST') {
     const numbered = { market, timeMilliseconds, epoch, seq: whole(stream.seq, 0, 'stream.seq') }
-    if (type === 'LOST') return { type, ...numbered, reason: relayedReason(payload.reason) }
+    if (type === 'LOST') return { type, ...numbered, reason: relayedReason(payload.reason, 'payload.reason') }
+    const prev = stream.prev === undefined ? undefined : whole(stream.prev, 0, 'stream.prev')
     const instrument = instrumentOf(object(payload.instrument, 'payload.instrument'), 'payload.instrument')
-    return { type, ...numbered, instrument, ...snapshotContent(payload) }
+    return { type, ...numbered, prev, instrument, ...snapshotContent(payload) }
   }
   const seq = whole(stream.seq, 1, 'stream.seq')
   const prev = stream.prev === undefined ? seq - 1 : whole(stream.prev, 0, 'stream.prev')
@@ -198,10 +203,8 @@ function publication(market: string, payload: JsonObject, stream: JsonObject): P
       return { type, ...counted, ...updateContent(payload, timeMilliseconds) }
     case 'INSTRUMENT':
       return { type, ...counted, instrument: instrumentOf(payload, 'payload') }
-    case 'MISSED':
-      return { type, ...counted, reason: relayedReason(payload.reason) }
     default:
-      throw new Broken('payload.type', 'is not one of SNAPSHOT, UPDATE, INSTRUMENT, LOST, MISSED')
+      throw new Broken('payload.type', 'is not one of SNAPSHOT, UPDATE, INSTRUMENT, LOST')
   }
 }
 
@@ -219,8 +222,9 @@ function snapshotContent(payload: JsonObject): Pick<SnapshotMessage, 'bids' | 'a
 function updateContent(
   payload: JsonObject,
   timeMilliseconds: number,
-): Pick<UpdateMessage, 'bids' | 'asks' | 'orders' | 'executions'> {
+): Pick<UpdateMessage, 'bids' | 'asks' | 'orders' | 'executions' | 'missed'> {
   const { orders, executions } = payload
+  const missed = payload.missed === undefined ? undefined : relayedReason(payload.missed, 'payload.missed')
   const trades =
     executions === undefined
       ? []
@@ -232,11 +236,11 @@ function updateContent(
     const changes = list(orders, 'payload.orders', PUBLISHED_ENTRIES_MAX, (entry, path) =>
       orderChangeOf(entry, path, timeMilliseconds),
     )
-    return { bids: [], asks: [], orders: changes, executions: trades }
+    return { bids: [], asks: [], orders: changes, executions: trades, missed }
   }
   const bids = payload.bids === undefined ? [] : levels(payload.bids, 'payload.bids', true)
   const asks = payload.asks === undefined ? [] : levels(payload.asks, 'payload.asks', true)
-  return { bids, asks: withinLimit(bids, asks), orders: undefined, executions: trades }
+  return { bids, asks: withinLimit(bids, asks), orders: undefined, executions: trades, missed }
 }
 
 function requireNoLevels({ bids, asks }: JsonObject): void {
@@ -311,7 +315,8 @@ function orderChangeOf(entry: JsonObject, path: string, timeMilliseconds: number
 function instrumentOf(entry: JsonObject, path: string): PublishedInstrument {
   const { state: named, reason = '', simulated = false } = entry
   const state = INSTRUMENT_STATES.find((one) => one === named)
-  if (state === undefined) throw new Broken(`${path}.state`, `is not one of ${INSTRUMENT_STATES.join(', ')}`)
+  if (state === undefined && named !== undefined)
+    throw new Broken(`${path}.state`, `is not one of ${INSTRUMENT_STATES.join(', ')}`)
   if (typeof reason !== 'string') throw new Broken(`${path}.reason`, 'is not text')
   if (reason.length > REASON_CHARACTERS_MAX) {
     throw new Broken(`${path}.reason`, `is longer than ${REASON_CHARACTERS_MAX} characters`)
@@ -351,8 +356,8 @@ function heartbeatBooks(value: unknown): readonly HeartbeatBook[] {
 }
 
 /** The reason of a relay may contain those of other relays: it is cut, because it is only shown. */
-function relayedReason(value: unknown): string {
+function relayedReason(value: unknown, path: string): string {
   if (value === undefined) return ''
-  if (typeof value !== 'string') throw new Broken('payload.reason', 'is not text')
+  if (typeof value !== 'string') throw new Broken(path, 'is not text')
   return value.slice(0, REASON_CHARACTERS_MAX)
 }

@@ -1,8 +1,32 @@
 /**
- * What the reader of a publication returns for each message of one market, and its position. Pure.
+ * The rules of docs/feeding-your-own-book.md for the messages of one market, whichever way they arrive (pull, ingest, a
+ * module): epochs, numbers, snapshots, digests. It returns the events of the market and whether a SNAPSHOT is needed.
+ *
+ * Two numbers of the current epoch are kept: up to `#seq` every execution was published or reported as missed, and the
+ * book is that after `#bookSeq`. The book is trusted while both are equal. So no execution is published twice, and none
+ * is skipped silently, whether or not there is a book: between the loss of a book and its SNAPSHOT, executions continue
+ * as far as their numbers prove them. A SNAPSHOT may be older than `#seq`; its book is published when it has caught up.
+ *
+ * An epoch that was left may be used again by two relays that share one address. It is then treated like a new one, but
+ * must continue at or after the number at which it was left. It opens nothing, waits for nothing and never throws. Pure.
  */
-import type { Instrument, MarketEvent } from '../../market/event.ts'
-import type { HeartbeatBook, PublicationMessage, PublicationProblem } from './message.ts'
+import type { Execution, Instrument, LevelChange, MarketDefinition, MarketEvent } from '../../market/event.ts'
+import { LevelAmounts } from '../../market/level-amounts.ts'
+import { Orders } from '../../market/orders.ts'
+import { Broken } from './member-checks.ts'
+import {
+  type HeartbeatBook,
+  type InstrumentMessage,
+  type LostMessage,
+  PUBLISHED_ENTRIES_MAX,
+  type PublicationMessage,
+  type PublicationProblem,
+  problemText,
+  type SnapshotMessage,
+  type UpdateMessage,
+} from './message.ts'
+import { checkDecimals, instrumentOf, scaledLevels, scaledOrder, throwOrderProblem } from './scaled-content.ts'
+import { executionsOf, levelChangesOf } from './update-content.ts'
 
 /** The last message of a publication that was applied. */
 export interface PublicationPosition {
@@ -30,31 +54,322 @@ export interface PublicationStep {
   readonly problem?: string
 }
 
-/**
- * The rules of docs/feeding-your-own-book.md for the messages of one market. The implementation is the class
- * `PublicationReader` of this file, created with the market and `{ allowsSimulated: boolean }`.
- */
-export interface PublicationReading {
-  /** Takes the next message of the market, from whichever line it came. */
-  take(message: PublicationMessage): PublicationStep
-  /** Takes a message of the market that breaks a rule: the market is lost, and a SNAPSHOT needed. */
-  refuse(problem: PublicationProblem): PublicationStep
-  /** Compares the digest of a heartbeat. */
-  compare(book: HeartbeatBook): PublicationStep
-  /**
-   * The book is not trusted any more because its connection ended (no SNAPSHOT is requested: the next connection
-   * resumes at `position`, or sends one).
-   */
-  disconnect(reason: string): readonly MarketEvent[]
-  /** The connection continues after `position`: the book as it was at `disconnect` is trusted again. */
-  resume(): readonly MarketEvent[]
-  /** Makes the market lost until a SNAPSHOT, for a reason of the caller: lines that differ, or a crossed book. */
-  rebuild(reason: string): PublicationStep
-  /** The last message applied; undefined before the first SNAPSHOT. A gap does not change it, the message after it does. */
-  readonly position: PublicationPosition | undefined
-  readonly instrument: Instrument | undefined
+export interface PublicationReaderOptions {
+  readonly market: MarketDefinition
+  /** `simulator.allowed`: whether a market may be served whose instrument is `simulated`. */
+  readonly allowsSimulated: boolean
+}
+
+/** Who sends the SNAPSHOT that the book needs. */
+type Awaited = 'none' | 'request' | 'publisher'
+
+/** Epochs that were left and are remembered. */
+const LEFT_EPOCHS_MAX = 16
+
+type CountedMessage = UpdateMessage | InstrumentMessage
+
+export class PublicationReader {
+  readonly #options: PublicationReaderOptions
+  readonly #levels: LevelAmounts
+  /** Present while the publisher sends orders instead of levels. */
+  #orders: Orders | undefined
+  #epoch: string | undefined
+  #seq = 0
+  /** Undefined while a SNAPSHOT is needed. */
+  #bookSeq: number | undefined
+  /** Since the connection ended, until a message continues the publication. */
+  #isSuspended = false
+  #awaited: Awaited = 'none'
+  /** The reason of the last `lost` event; undefined while the book is trusted. */
+  #lostReason: string | undefined
+  #hasExecutions = false
+  /** The market is simulated, and that is not allowed: nothing is published before another SNAPSHOT. */
+  #isForbidden = false
+  #instrument: Instrument | undefined
+  /** The last numbers of epochs that were left, in the order in which they were left. */
+  readonly #left = new Map<string, number>()
+  #events: MarketEvent[] = []
+
+  constructor(options: PublicationReaderOptions) {
+    this.#options = options
+    this.#levels = new LevelAmounts(options.market)
+  }
+
+  /** The last message applied; undefined before the first SNAPSHOT. */
+  get position(): PublicationPosition | undefined {
+    return this.#epoch === undefined ? undefined : { epoch: this.#epoch, seq: this.#seq }
+  }
+
+  /** The instrument as published last; undefined before the first SNAPSHOT. */
+  get instrument(): Instrument | undefined {
+    return this.#instrument
+  }
+
   /** Whether the book is trusted. */
-  readonly isLive: boolean
-  /** Whether a SNAPSHOT is needed before the book can be trusted. */
-  readonly needsSnapshot: boolean
+  get isLive(): boolean {
+    return this.#bookSeq !== undefined && this.#bookSeq === this.#seq && !this.#isSuspended
+  }
+
+  /** Whether the publication can only continue with a SNAPSHOT. */
+  get needsSnapshot(): boolean {
+    return this.#bookSeq === undefined
+  }
+
+  /** Takes the next message of the market. */
+  take(message: PublicationMessage): PublicationStep {
+    this.#events = []
+    try {
+      if (message.type === 'SNAPSHOT') return this.#takeSnapshot(message)
+      if (message.type === 'LOST') return this.#takeLost(message)
+      return this.#takeCounted(message)
+    } catch (error) {
+      // What is no fault of the message is a fault of this code, which must not end the connection of other markets.
+      const { member, rule } = error instanceof Broken ? error : { member: '', rule: `cannot be applied: ${error}` }
+      const { market, type } = message
+      const events = this.#events
+      const step = this.refuse({ type: 'problem', market, isSnapshot: type === 'SNAPSHOT', member, rule })
+      return { ...step, events: [...events, ...step.events] }
+    }
+  }
+
+  /** Takes a message of the market that breaks a rule: the market is lost, and a SNAPSHOT needed. */
+  refuse(problem: PublicationProblem): PublicationStep {
+    this.#events = []
+    const text = problemText(problem)
+    if (problem.isSnapshot && this.#awaited === 'request') this.#awaited = 'none'
+    return { ...this.#need('refused', `the publisher breaks a rule: ${text}`), problem: text }
+  }
+
+  /** Compares the digest of a heartbeat, where it is that of the current book. */
+  compare({ epoch, seq, digest }: HeartbeatBook): PublicationStep {
+    this.#events = []
+    if (epoch !== this.#epoch || seq !== this.#seq || this.#bookSeq !== seq) return this.#step('waiting')
+    if (this.#levels.digest() !== digest) {
+      const problem = `the digest of the publisher's book after message ${seq} differs`
+      return { ...this.#need('refused', problem), problem }
+    }
+    this.#continue()
+    return this.#step('applied')
+  }
+
+  /** The connection ended. The book is trusted again when the next connection continues after `position`. */
+  disconnect(reason: string): readonly MarketEvent[] {
+    this.#events = []
+    this.#isSuspended = true
+    this.#awaited = 'none'
+    this.#lose(reason)
+    return this.#events
+  }
+
+  /** The publisher continues after `position`, and has proved it. */
+  resume(): readonly MarketEvent[] {
+    this.#events = []
+    this.#continue()
+    return this.#events
+  }
+
+  /** Makes the market lost until a SNAPSHOT, for a reason that messages alone do not show. */
+  rebuild(reason: string): PublicationStep {
+    this.#events = []
+    return this.#need('waiting', reason)
+  }
+
+  #takeSnapshot(message: SnapshotMessage): PublicationStep {
+    const { epoch, seq, instrument } = message
+    const isSameEpoch = epoch === this.#epoch
+    if (isSameEpoch && seq < this.#seq && this.isLive) return this.#step('repeated')
+    const left = isSameEpoch ? undefined : this.#left.get(epoch)
+    if (left !== undefined && seq < left)
+      throw new Broken('stream.seq', `is below ${left}, at which this epoch was left`)
+    checkDecimals(instrument, this.#options.market, 'payload.instrument')
+    this.#awaited = 'none'
+    if (instrument.simulated && !this.#options.allowsSimulated) return this.#forbid()
+    this.#isForbidden = false
+    this.#load(message)
+    if (this.#epoch === undefined) {
+      this.#seq = seq
+    } else if (!isSameEpoch) {
+      this.#leaveEpoch(epoch)
+      this.#seq = seq
+    } else if (seq > this.#seq) {
+      if (message.prev !== this.#seq) this.#miss(this.#seq + 1, seq)
+      this.#seq = seq
+    }
+    this.#epoch = epoch
+    this.#bookSeq = seq
+    this.#isSuspended = false
+    if (seq === this.#seq) {
+      this.#instrument = instrumentOf(instrument)
+      this.#publishBook()
+    } else {
+      this.#lose(`the SNAPSHOT is that after message ${seq}, but message ${this.#seq} was applied`)
+    }
+    return this.#step('applied')
+  }
+
+  #takeLost({ epoch, seq, reason }: LostMessage): PublicationStep {
+    if (this.#isForbidden) return this.#step('waiting')
+    const left = this.#left.get(epoch) ?? -1
+    if (epoch === this.#epoch ? seq < this.#seq : seq <= left) return this.#step('repeated')
+    if (epoch === this.#epoch) {
+      if (seq > this.#seq) this.#miss(this.#seq + 1, seq)
+      this.#seq = seq
+    }
+    this.#bookSeq = undefined
+    if (this.#awaited === 'none') this.#awaited = 'publisher'
+    this.#lose(reason === '' ? 'the publisher lost its book' : `the publisher lost its book: ${reason}`)
+    return this.#step(epoch === this.#epoch ? 'applied' : 'waiting')
+  }
+
+  #takeCounted(message: CountedMessage): PublicationStep {
+    const { epoch, seq, prev } = message
+    if (this.#isForbidden) {
+      const isReal = message.type === 'INSTRUMENT' && !message.instrument.simulated
+      return isReal ? this.#need('waiting', 'the market is not simulated any more') : this.#step('waiting')
+    }
+    if (epoch !== this.#epoch) return this.#takeOtherEpoch(epoch, seq)
+    const isNew = seq > this.#seq
+    if (message.type === 'INSTRUMENT' && isNew) {
+      const { instrument } = message
+      checkDecimals(instrument, this.#options.market, 'payload')
+      if (instrument.simulated && !this.#options.allowsSimulated) return this.#forbid()
+    }
+    // Everything that can be wrong with the message is found before anything of it counts.
+    const executions = isNew && message.type === 'UPDATE' ? executionsOf(message, this.#options.market) : []
+    const isNext = prev === this.#bookSeq
+    const isGap = this.#bookSeq !== undefined && seq > this.#bookSeq && !isNext
+    if (!isNew && !isNext && !isGap) {
+      if (seq === this.#seq && this.#isSuspended) this.#continue()
+      return this.#step('repeated')
+    }
+    const changes = isNext && message.type === 'UPDATE' ? this.#applyToBook(message) : []
+    if (isGap) this.#lose(gapText(this.#bookSeq as number, message))
+    if (isGap) this.#bookSeq = undefined
+    if (isNext) this.#bookSeq = seq
+    if (isNew) this.#count(message, executions, changes)
+    if (isNext) this.#continue()
+    // Without a book, one SNAPSHOT is requested, unless the publisher announced it by LOST.
+    if (this.#bookSeq !== undefined || this.#awaited !== 'none') return this.#step('applied')
+    return this.#need('applied', this.#lostReason ?? 'the book needs a SNAPSHOT')
+  }
+
+  /** A message of an epoch of which no SNAPSHOT was received. */
+  #takeOtherEpoch(epoch: string, seq: number): PublicationStep {
+    const left = this.#left.get(epoch)
+    if (left !== undefined && seq <= left) return this.#step('repeated')
+    const reason =
+      this.#epoch === undefined
+        ? 'no SNAPSHOT was received yet'
+        : `no SNAPSHOT of the new epoch ${epoch} was received yet`
+    return this.#need('waiting', reason)
+  }
+
+  /** Publishes the content of a message that was not applied yet. */
+  #count(message: CountedMessage, executions: readonly Execution[], changes: readonly LevelChange[]): void {
+    const { seq, prev, epoch, type } = message
+    const wasLive = this.#lostReason === undefined
+    let provable = executions
+    if (prev > this.#seq) {
+      this.#miss(this.#seq + 1, prev)
+    } else if (prev < this.#seq) {
+      // It covers numbers of which some were applied: which of its executions are new is unknown.
+      this.#miss(this.#seq + 1, seq)
+      provable = []
+    } else if (type === 'UPDATE' && message.missed !== undefined) {
+      this.#events.push({ type: 'missed', reason: message.missed || 'the publisher missed executions' })
+    }
+    this.#seq = seq
+    if (type === 'INSTRUMENT') this.#instrument = instrumentOf(message.instrument)
+    if (provable.length > 0) this.#hasExecutions = true
+    if (type !== 'UPDATE') return
+    if (wasLive && this.isLive) {
+      this.#events.push({ type: 'update', changes, executions: provable, origin: `${epoch}.${seq}` })
+    } else if (provable.length > 0) {
+      this.#events.push({ type: 'update', changes: [], executions: provable })
+    }
+  }
+
+  /** Throws `Broken` when the changes are impossible; there is no book then. */
+  #applyToBook(message: UpdateMessage): readonly LevelChange[] {
+    return levelChangesOf(message, this.#options.market, this.#levels, this.#orders)
+  }
+
+  /** Replaces the book by that of a SNAPSHOT; throws `Broken`, after which there is none. */
+  #load({ bids, asks, orders }: SnapshotMessage): void {
+    const { market } = this.#options
+    if (orders === undefined) {
+      const levels = scaledLevels(bids, asks, market)
+      this.#orders = undefined
+      this.#levels.clear()
+      for (const { side, price, amount } of levels) this.#levels.set(side, price, amount)
+      return
+    }
+    const resting = orders.map((order, index) => scaledOrder(order, market, `payload.orders[${index}]`))
+    this.#orders = new Orders(this.#levels, PUBLISHED_ENTRIES_MAX)
+    const problem = this.#orders.replace(resting)
+    if (problem !== undefined) throwOrderProblem(problem)
+  }
+
+  #leaveEpoch(next: string): void {
+    const epoch = this.#epoch as string
+    this.#left.delete(next)
+    this.#left.set(epoch, this.#seq)
+    const [oldest] = this.#left.keys()
+    if (this.#left.size > LEFT_EPOCHS_MAX && oldest !== undefined) this.#left.delete(oldest)
+    if (!this.#hasExecutions) return
+    const reason = `the epoch ${epoch} ended; executions after its message ${this.#seq} are unknown`
+    this.#events.push({ type: 'missed', reason })
+  }
+
+  #forbid(): PublicationStep {
+    const { symbol } = this.#options.market
+    const problem = `${symbol} is simulated by its publisher; simulator.allowed must be true to serve it (it is false)`
+    this.#bookSeq = undefined
+    this.#isForbidden = true
+    this.#awaited = 'publisher'
+    this.#lose(problem)
+    return { ...this.#step('refused'), problem }
+  }
+
+  #miss(first: number, last: number): void {
+    const reason = first === last ? `message ${first} is missing` : `the messages ${first} to ${last} are missing`
+    this.#events.push({ type: 'missed', reason: `${reason} in epoch ${this.#epoch}` })
+  }
+
+  /** Trusts the book again that was suspended or has caught up, if nothing is missing. */
+  #continue(): void {
+    this.#isSuspended = false
+    if (this.isLive && this.#lostReason !== undefined) this.#publishBook()
+  }
+
+  #publishBook(): void {
+    this.#lostReason = undefined
+    this.#events.push({ type: 'snapshot', levels: this.#levels.levels(), origin: `${this.#epoch}.${this.#seq}` })
+  }
+
+  /** Makes the book untrusted until a SNAPSHOT, which is requested unless that was done before. */
+  #need(outcome: PublicationStep['outcome'], reason: string): PublicationStep {
+    this.#bookSeq = undefined
+    this.#lose(reason)
+    if (this.#awaited === 'request') return this.#step(outcome)
+    this.#awaited = 'request'
+    return { outcome, events: this.#events, request: reason }
+  }
+
+  /** A repeated reason is reported once. */
+  #lose(reason: string): void {
+    if (this.#lostReason === reason) return
+    this.#lostReason = reason
+    this.#events.push({ type: 'lost', reason })
+  }
+
+  #step(outcome: PublicationStep['outcome']): PublicationStep {
+    return { outcome, events: this.#events }
+  }
+}
+
+function gapText(bookSeq: number, { epoch, seq, prev }: CountedMessage): string {
+  return prev > bookSeq
+    ? `the messages ${bookSeq + 1} to ${prev} of epoch ${epoch} are missing`
+    : `message ${seq} of epoch ${epoch} covers messages of which some were applied`
 }

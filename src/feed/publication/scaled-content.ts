@@ -1,0 +1,151 @@
+/**
+ * The content of a publisher's messages as integers of its market: exact, never rounded. What the market cannot hold (more
+ * decimals, a price that is too large, a price twice) throws `Broken` with the path of the member. Pure.
+ */
+import { parseDecimal, type Scaled } from '../../base/decimal.ts'
+import {
+  ASK,
+  BID,
+  type Execution,
+  type Instrument,
+  type LevelChange,
+  type MarketDefinition,
+  type Side,
+} from '../../market/event.ts'
+import type { OrderChange, OrderProblem, RestingOrder } from '../../market/orders.ts'
+import { Broken, memberOf } from './member-checks.ts'
+import type {
+  PublishedExecution,
+  PublishedInstrument,
+  PublishedLevel,
+  PublishedOrder,
+  PublishedOrderChange,
+} from './message.ts'
+
+/** Throws when the engine uses more decimals than the market has. */
+export function checkDecimals(instrument: PublishedInstrument, market: MarketDefinition, path: string): void {
+  const check = (member: string, decimals: number, held: number) => {
+    if (decimals <= held) return
+    throw new Broken(`${path}.${member}`, `is ${decimals}; the market ${market.symbol} has ${held}`)
+  }
+  check('price_decimals', instrument.priceDecimals, market.priceDecimals)
+  check('amount_decimals', instrument.amountDecimals, market.amountDecimals)
+}
+
+/** Undefined while the publisher does not know the state. */
+export function instrumentOf({ state, reason, simulated }: PublishedInstrument): Instrument | undefined {
+  if (state === undefined) return undefined
+  return simulated ? { state, reason, simulated } : { state, reason }
+}
+
+/** The levels of both sides; no price twice per side. */
+export function scaledLevels(
+  bids: readonly PublishedLevel[],
+  asks: readonly PublishedLevel[],
+  market: MarketDefinition,
+): LevelChange[] {
+  const levels: LevelChange[] = []
+  addSide(BID, bids, 'payload.bids', market, levels)
+  addSide(ASK, asks, 'payload.asks', market, levels)
+  return levels
+}
+
+export function scaledExecution(entry: PublishedExecution, market: MarketDefinition, path: string): Execution {
+  const { id, side, executedAtMilliseconds } = entry
+  const price = scaledPrice(entry.price, market, path)
+  const amount = scaledAmount(entry.amount, market, path)
+  return side === undefined
+    ? { price, amount, id, executedAtMilliseconds }
+    : { price, amount, id, side, executedAtMilliseconds }
+}
+
+export function scaledOrder(order: PublishedOrder, market: MarketDefinition, path: string): RestingOrder {
+  return {
+    orderId: order.orderId,
+    side: order.side === 'buy' ? BID : ASK,
+    price: scaledPrice(order.price, market, path),
+    amount: scaledAmount(order.amount, market, path),
+  }
+}
+
+/** The changes of the resting orders. A trade without an order changes none: it is undefined. */
+export function scaledOrderChange(
+  change: PublishedOrderChange,
+  market: MarketDefinition,
+  path: string,
+): OrderChange | undefined {
+  const { type, orderId } = change
+  switch (type) {
+    case 'order_add':
+      return { type, ...scaledOrder(change, market, path) }
+    case 'order_modify':
+      return {
+        type,
+        orderId: change.orderId,
+        amount: scaledAmount(change.amount, market, path),
+        price: change.price === undefined ? undefined : scaledPrice(change.price, market, path),
+      }
+    case 'order_delete':
+      return change
+    case 'trade':
+      return orderId === undefined ? undefined : { type, orderId, amount: scaledAmount(change.amount, market, path) }
+  }
+}
+
+/** Throws the problem with one entry of `payload.orders`. */
+export function throwOrderProblem({ index, rule }: OrderProblem): never {
+  throw new Broken(`payload.orders[${index}]`, rule)
+}
+
+function addSide(
+  side: Side,
+  entries: readonly PublishedLevel[],
+  path: string,
+  market: MarketDefinition,
+  levels: LevelChange[],
+): void {
+  const start = levels.length
+  let isRising = true
+  let isFalling = true
+  for (let index = 0; index < entries.length; index++) {
+    const entry = entries[index]!
+    const price = scaledPrice(entry.price, market, path, index)
+    const before = levels[levels.length - 1]
+    if (index > 0 && before !== undefined) {
+      isRising &&= price > before.price
+      isFalling &&= price < before.price
+    }
+    levels.push({ side, price, amount: scaledAmount(entry.amount, market, path, index) })
+  }
+  // Sorted levels, which nearly all publishers send, have no price twice.
+  if (isRising || isFalling) return
+  const prices = new Set<number>()
+  for (let index = start; index < levels.length; index++) {
+    const { price } = levels[index]!
+    if (prices.has(price)) throw new Broken(`${path}[${index - start}].price`, 'is that of another level of the side')
+    prices.add(price)
+  }
+}
+
+function scaledPrice(text: string, market: MarketDefinition, path: string, index?: number): number {
+  const price = scaled(text, market.priceDecimals, market, path, index, 'price')
+  if (typeof price === 'number' && price > 0) return price
+  throw new Broken(memberOf(path, index, 'price'), `is not above 0, or too large for the market ${market.symbol}`)
+}
+
+function scaledAmount(text: string, market: MarketDefinition, path: string, index?: number): Scaled {
+  return scaled(text, market.amountDecimals, market, path, index, 'amount')
+}
+
+function scaled(
+  text: string,
+  decimals: number,
+  { symbol }: MarketDefinition,
+  path: string,
+  index: number | undefined,
+  member: string,
+): Scaled {
+  const value = parseDecimal(text, decimals)
+  if (typeof value !== 'string') return value
+  throw new Broken(memberOf(path, index, member), `has more than the ${decimals} decimals of the market ${symbol}`)
+}
