@@ -66,7 +66,6 @@ export function modulesWithoutStore(): readonly ModuleRoutes[] {
     ratePerSecond: config['rest.rate_per_second'],
     hub: absent(),
     isSimulated: () => false,
-    instrumentOf: () => undefined,
   })
 }
 

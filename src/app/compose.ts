@@ -381,7 +381,6 @@ async function startPublicListener(parts: Parts, modules: PublicModules): Promis
       ratePerSecond: config['rest.rate_per_second'],
       hub,
       isSimulated: (symbol) => markets.replicas.isSimulated(symbol),
-      instrumentOf: (symbol) => markets.writers.instrumentOf(symbol),
     }),
     log,
     metrics,

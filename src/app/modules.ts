@@ -34,7 +34,6 @@ import type { Hub } from '../gateway/hub.ts'
 import { registerMarketRoutes } from '../gateway/market-routes.ts'
 import { registerStreamOperatorRoutes } from '../gateway/operator-routes.ts'
 import type { LedgerState } from '../ledger/upkeep.ts'
-import type { Instrument } from '../market/event.ts'
 import type { SourceState } from '../markets/market-writers.ts'
 import type { Converter } from '../orchestrations/convert.ts'
 import { registerOrchestrationOperatorRoutes } from '../orchestrations/operator-routes.ts'
@@ -72,7 +71,6 @@ export interface PublicModulesOptions extends Configured {
   readonly ratePerSecond: number
   readonly hub: Pick<Hub, 'markets'>
   isSimulated(symbol: string): boolean
-  instrumentOf(symbol: string): Instrument | undefined
 }
 
 export interface OperatorModulesOptions extends Configured {

@@ -5,7 +5,7 @@
  * a replica that finds a gap crashes, because this bus loses nothing. Messages of a market are delivered in the order of
  * publishing. A listener never changes a message: all listeners of the process get the same object.
  */
-import type { Execution, LevelChange } from '../market/event.ts'
+import type { Execution, Instrument, LevelChange } from '../market/event.ts'
 
 /** One commit of a market: a version, a time, the changes of the full book, and the executions. */
 export interface Commit {
@@ -36,6 +36,13 @@ export interface Commit {
   readonly book?: readonly LevelChange[]
   /** The book is withdrawn, because the market has been stale for too long: it has no levels after this commit. */
   readonly withdraws?: true
+  /**
+   * Position of the last message of the source that the book contains, `EPOCH.SEQ`; absent where the source is not a
+   * publication (docs/feeding-your-own-book.md).
+   */
+  readonly origin?: string
+  /** The state of the instrument, in the commits that change it; null = it is no longer known. */
+  readonly instrument?: Instrument | null
 }
 
 /** Whether the market is live. Of a stale one it has the reason; its book stays until a commit withdraws it. */

@@ -6,7 +6,15 @@
 import { assert } from '../base/assert.ts'
 import type { Instant } from '../base/clock.ts'
 import { Book } from '../market/book.ts'
-import { type AppliedChange, ASK, BID, type LevelChange, type MarketDefinition, type Side } from '../market/event.ts'
+import {
+  type AppliedChange,
+  ASK,
+  BID,
+  type Instrument,
+  type LevelChange,
+  type MarketDefinition,
+  type Side,
+} from '../market/event.ts'
 import { View } from '../market/view.ts'
 import type { Bus, Commit } from './bus.ts'
 import { ExecutionLog } from './execution-log.ts'
@@ -63,6 +71,7 @@ export class Replica {
   #live = false
   #liveVersion = 0
   #isWithdrawn = false
+  #instrument: Instrument | undefined
   #reason = 'waiting for the first snapshot'
 
   constructor(options: ReplicaOptions) {
@@ -138,6 +147,11 @@ export class Replica {
     return this.#isWithdrawn
   }
 
+  /** State of the instrument as its sources report it; undefined while it is not known. */
+  get instrument(): Instrument | undefined {
+    return this.#instrument
+  }
+
   /** Why the market is stale; empty when it is live. */
   get reason(): string {
     return this.#reason
@@ -182,6 +196,8 @@ export class Replica {
     this.#instant = { milliseconds: commit.milliseconds, nanoseconds: commit.nanoseconds }
     this.#receivedMilliseconds = commit.receivedMilliseconds
     this.#isWithdrawn ||= commit.withdraws === true
+    const { instrument } = commit
+    if (instrument !== undefined) this.#instrument = instrument ?? undefined
     const startsOver = commit.book !== undefined
     const applied = startsOver ? undefined : this.#book.apply(commit.changes)
     if (commit.book !== undefined) this.#book.replace(commit.book)

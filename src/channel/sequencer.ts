@@ -6,18 +6,20 @@
  * the source for a fresh snapshot; executions are still published. Where the source missed executions, the commit has
  * their place among the others. The book of a stale market is withdrawn after a while: one commit removes every level,
  * and one commit restores them when the market is live again.
+ * A change of the instrument's state is a commit of its own if there is no other.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { assert } from '../base/assert.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Scaled } from '../base/decimal.ts'
 import type { Log } from '../base/log.ts'
-import { Counter, Gauge, type MetricsRegistry } from '../base/metrics.ts'
 import { Book } from '../market/book.ts'
 import {
   type AppliedChange,
   ASK,
   BID,
   type Execution,
+  type Instrument,
   type LevelChange,
   type MarketDefinition,
   type MarketEvent,
@@ -25,73 +27,13 @@ import {
 import { levelsAfter } from '../market/view.ts'
 import type { Bus } from './bus.ts'
 import { PHASES, type PhaseName } from './phases.ts'
+import type { CommitTotals, SequencerMetrics } from './sequencer-metrics.ts'
 
 /** Minimum time between two commits of a market. */
 const COMMIT_MILLISECONDS_MIN = 1
 
 /** Clock skew above which a warning is logged: commit times are ahead of a wall clock that was set back. */
 const CLOCK_SKEW_WARNED_MILLISECONDS = 1_000
-
-/** Counted at every commit of a market. */
-interface CommitTotals {
-  commits: number
-  clockSkewMilliseconds: number
-}
-
-export interface SequencerMetrics {
-  /** By market. Plain numbers, read when scraped: looking up labels took a fifth of the time of a commit. */
-  readonly totals: Map<string, CommitTotals>
-  readonly violations: Counter<'market'>
-  readonly missedExecutions: Counter<'market'>
-}
-
-export function createSequencerMetrics(registry: MetricsRegistry): SequencerMetrics {
-  const registers = [registry]
-  const labelNames = ['market'] as const
-  const totals = new Map<string, CommitTotals>()
-  new Counter({
-    name: 'tidegate_commits_total',
-    help: 'Commits of a market',
-    labelNames,
-    registers,
-    collect() {
-      this.reset()
-      for (const [market, { commits }] of totals) this.inc({ market }, commits)
-    },
-  })
-  new Gauge({
-    name: 'tidegate_clock_lead_milliseconds',
-    help: 'How far the commit time of a market is ahead of the wall clock',
-    labelNames,
-    registers,
-    collect() {
-      this.reset()
-      for (const [market, { clockSkewMilliseconds }] of totals) this.set({ market }, clockSkewMilliseconds)
-    },
-  })
-  return {
-    totals,
-    violations: new Counter({
-      name: 'tidegate_invariant_violations_total',
-      help: 'Books that were crossed or had an impossible amount and were not published',
-      labelNames,
-      registers,
-    }),
-    missedExecutions: new Counter({
-      name: 'tidegate_executions_missed_total',
-      help: 'Times a source proved that executions took place that it could no longer provide',
-      labelNames,
-      registers,
-    }),
-  }
-}
-
-/** Removes the series of a market that is no longer configured from the metrics. */
-export function forgetMarket(metrics: SequencerMetrics, market: string): void {
-  metrics.totals.delete(market)
-  metrics.violations.remove({ market })
-  metrics.missedExecutions.remove({ market })
-}
 
 export interface SequencerOptions {
   readonly market: MarketDefinition
@@ -127,6 +69,11 @@ export class Sequencer {
   #lastMilliseconds: number
   #lastCommitMonotonic = Number.NEGATIVE_INFINITY
   #phase: PhaseName = 'starting'
+  /** Position of the last message of a publication that the book contains. */
+  #origin: string | undefined
+  /** The state of the instrument, and whether a commit has it. */
+  #instrument: Instrument | undefined
+  #isInstrumentCommitted = true
   /** Requests for the next commit: `commit`, even an empty one; `wholeBook`, once the book is trusted. */
   readonly #requested = { commit: false, wholeBook: false }
   #scheduled: Timer | 'end-of-tick' | undefined
@@ -168,14 +115,27 @@ export class Sequencer {
     } else if (event.type === 'snapshot') {
       if (this.#refuse(event.levels)) return
       this.#note(this.#book.replace(event.levels))
+      this.#origin = event.origin
       this.#phase = PHASES[this.#phase].onSnapshot
       this.#scheduleCommit()
     } else if (event.type === 'update') {
       for (const execution of event.executions) this.#executions.push(execution)
       // Without a book that they belong to, changes are ignored; executions do not depend on it.
-      if (PHASES[this.#phase].isTrusted && !this.#refuse(event.changes)) this.#note(this.#book.apply(event.changes))
+      if (PHASES[this.#phase].isTrusted && !this.#refuse(event.changes)) {
+        this.#note(this.#book.apply(event.changes))
+        this.#origin = event.origin
+      }
       this.#scheduleCommit()
     }
+  }
+
+  /** Commits the state of the instrument; undefined = not known. */
+  setInstrument(instrument: Instrument | undefined): void {
+    if (this.#phase === 'stopped' || isDeepStrictEqual(instrument, this.#instrument)) return
+    this.#instrument = instrument
+    this.#isInstrumentCommitted = false
+    this.#requested.commit = true
+    this.#scheduleCommit()
   }
 
   /** The full book of a live market while it equals the last commit; undefined while changes wait for the next. */
@@ -335,7 +295,10 @@ export class Sequencer {
       executionNumber: this.#executionNumber,
       ...(startsOver ? { book: wholeBook(this.#book) } : {}),
       ...(withdraws ? { withdraws } : {}),
+      ...(this.#origin === undefined ? {} : { origin: this.#origin }),
+      ...(this.#isInstrumentCommitted ? {} : { instrument: this.#instrument ?? null }),
     })
+    this.#isInstrumentCommitted = true
     if (goesLive) bus.publish({ type: 'status', market: market.symbol, live: true, reason: '' })
   }
 

@@ -147,6 +147,7 @@ export class VenueSource<Data> implements Source {
     this.#status = undefined
     this.#instruments.clear()
     for (const pair of this.#pairs.values()) pair.disconnect(reason)
+    this.#announceInstruments()
   }
 
   #request(
@@ -218,6 +219,11 @@ export class VenueSource<Data> implements Source {
     this.#status = status
     if (status === undefined) this.#log.info('venue is open again')
     else this.#log.warn({ status }, 'venue is not open')
+    this.#announceInstruments()
+  }
+
+  #announceInstruments(): void {
+    for (const market of this.#markets) market.onInstrument?.()
   }
 
   #createTradeFill(): VenueTradeFill {
@@ -247,6 +253,7 @@ export class VenueSource<Data> implements Source {
       if (pair !== undefined) this.#instruments.set(listing.symbol, instrumentOf(listing))
       if (pair?.list(listing) === true) admitted.push(pair)
     }
+    this.#announceInstruments()
     if (admitted.length === 0) return
     const symbolsByDepth = new Map<number, string[]>()
     for (const { symbol, depthAsked } of admitted) {

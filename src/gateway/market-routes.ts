@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { Guard } from '../auth/guard.ts'
 import { millisecondText } from '../base/clock.ts'
-import { INSTRUMENT_STATES, type Instrument } from '../market/event.ts'
+import { INSTRUMENT_STATES } from '../market/event.ts'
 import type { Hub } from './hub.ts'
 import { MARKET_STATES, type MarketStream } from './market-stream.ts'
 
@@ -16,8 +16,6 @@ export interface MarketRoutesOptions {
   readonly hub: Pick<Hub, 'markets'>
   /** Whether the prices of a market come from the simulator. */
   isSimulated(symbol: string): boolean
-  /** Whether the instrument of a market trades; undefined while that is not known. */
-  instrumentOf(symbol: string): Instrument | undefined
 }
 
 const text = { type: 'string' }
@@ -37,7 +35,7 @@ const Market = Type.Object(
         'STARTING: no book yet. LIVE: a source is trusted. STALE: there was a book, no source is trusted now',
     }),
     state_since: Type.String({ format: 'date-time', description: 'When `state` changed last on this node' }),
-    simulated: Type.Boolean({ description: 'Whether its prices are invented by the simulator' }),
+    simulated: Type.Boolean({ description: 'Whether its prices are invented by a simulator' }),
     instrument_state: Type.Optional(
       Type.Enum([...INSTRUMENT_STATES], {
         ...text,
@@ -54,27 +52,21 @@ const Market = Type.Object(
 
 const MarketList = Type.Object({ items: Type.Array(Market) }, { title: 'MarketList' })
 
-export function registerMarketRoutes(
-  app: FastifyInstance,
-  { guard, hub, isSimulated, instrumentOf }: MarketRoutesOptions,
-): void {
+export function registerMarketRoutes(app: FastifyInstance, { guard, hub, isSimulated }: MarketRoutesOptions): void {
   app.route({
     ...guard('listMarkets'),
     schema: { response: { 200: MarketList } },
     async handler() {
       const markets = [...hub.markets].sort((left, right) => (left.symbol < right.symbol ? -1 : 1))
       return {
-        items: markets.map((market) => marketOf(market, isSimulated(market.symbol), instrumentOf(market.symbol))),
+        items: markets.map((market) => marketOf(market, isSimulated(market.symbol))),
       }
     },
   })
 }
 
-function marketOf(
-  { replica, state, stateSinceMilliseconds }: MarketStream,
-  simulated: boolean,
-  instrument: Instrument | undefined,
-): Static<typeof Market> {
+function marketOf({ replica, state, stateSinceMilliseconds }: MarketStream, simulated: boolean): Static<typeof Market> {
+  const { instrument } = replica
   const { symbol, baseAsset, quoteAsset, priceDecimals, amountDecimals, depth } = replica.market
   return {
     market: symbol,

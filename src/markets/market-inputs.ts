@@ -36,6 +36,8 @@ export interface MarketInputsOptions {
   readonly offer: (event: MarketEvent) => void
   /** Called when a source has sent a snapshot, or all sources have sent a message. */
   readonly onStarted: () => void
+  /** Called when the state of the instrument has changed at one of the sources. */
+  readonly onInstrument: () => void
   /** Asks one source for a fresh snapshot. */
   readonly rebuild: (input: MarketInput, reason: string) => void
 }
@@ -131,6 +133,7 @@ export class MarketInputs {
       market,
       venueSymbol: source.symbol,
       listener: (event) => this.#take(sourceMarket, event),
+      onInstrument: () => this.#options.onInstrument(),
     }
     return { source, sourceMarket }
   }

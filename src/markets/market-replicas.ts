@@ -41,13 +41,14 @@ export class MarketReplicas {
 
   /** Whether every price of a market comes from a venue, none from the simulator or a recording. */
   isFromVenues(symbol: string): boolean {
-    return this.#markets.get(symbol)?.configured.sources.every(isVenueSource) === true
+    const market = this.#markets.get(symbol)
+    return market?.configured.sources.every(isVenueSource) === true && market.replica.instrument?.simulated !== true
   }
 
-  /** Whether the prices of a market come from the simulator. */
+  /** Whether the prices of a market come from a simulator: that of this service, or one that is relayed. */
   isSimulated(symbol: string): boolean {
-    const configured = this.#markets.get(symbol)?.configured
-    return configured !== undefined && isSimulated(configured)
+    const market = this.#markets.get(symbol)
+    return market !== undefined && (isSimulated(market.configured) || market.replica.instrument?.simulated === true)
   }
 
   /**

@@ -8,7 +8,8 @@ import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import type { Bus } from '../channel/bus.ts'
-import { forgetMarket, Sequencer, type SequencerMetrics } from '../channel/sequencer.ts'
+import { Sequencer } from '../channel/sequencer.ts'
+import { forgetMarket, type SequencerMetrics } from '../channel/sequencer-metrics.ts'
 import type { Source, SourceMarket } from '../feed/source.ts'
 import type { Instrument, InstrumentState } from '../market/event.ts'
 import { type ConfiguredMarket, sourceText } from './configured-market.ts'
@@ -80,19 +81,20 @@ export class MarketWriters {
 
   /**
    * Whether a market's instrument trades: it does when it trades at any of its sources. Undefined while no source has
-   * reported it. The reason names its source.
+   * reported it. The reason names its source. It is simulated when one of its sources is.
    */
-  instrumentOf(symbol: string): Instrument | undefined {
+  #instrumentOf(symbol: string): Instrument | undefined {
     const inputs = this.#markets.get(symbol)?.inputs.list ?? []
     const known = inputs.flatMap(({ source, sourceMarket }) => {
       const instrument = this.#sources.get(source.feed)?.instrument(sourceMarket)
       if (instrument === undefined) return []
-      const { state, reason } = instrument
-      return [{ state, reason: reason === '' ? '' : `${sourceText(source)}: ${reason}` }]
+      const { reason } = instrument
+      return [{ ...instrument, reason: reason === '' ? '' : `${sourceText(source)}: ${reason}` }]
     })
+    const simulated = known.some((instrument) => instrument.simulated === true)
     for (const state of OPENNESS) {
       const found = known.find((instrument) => instrument.state === state)
-      if (found !== undefined) return found
+      if (found !== undefined) return simulated ? { ...found, simulated } : found
     }
     return undefined
   }
@@ -185,6 +187,7 @@ export class MarketWriters {
     for (const { source, sourceMarket } of kept) {
       this.#sources.get(source.feed)?.rebuild(sourceMarket, SOURCES_CHANGED)
     }
+    this.#noteInstrument(market.configured.definition.symbol)
   }
 
   #remove(symbol: string): void {
@@ -206,6 +209,10 @@ export class MarketWriters {
       const stopping = source.stop().finally(() => this.#stopping.delete(stopping))
       this.#stopping.add(stopping)
     }
+  }
+
+  #noteInstrument(symbol: string): void {
+    this.#markets.get(symbol)?.sequencer.setInstrument(this.#instrumentOf(symbol))
   }
 
   #noteStarted(symbol: string): void {
@@ -235,6 +242,7 @@ export class MarketWriters {
       violations: metrics.violations,
       offer: (event) => sequencer.offer(event),
       onStarted: () => this.#noteStarted(symbol),
+      onInstrument: () => this.#noteInstrument(symbol),
       rebuild: ({ source, sourceMarket }, reason) => this.#sources.get(source.feed)?.rebuild(sourceMarket, reason),
     })
     this.#markets.set(symbol, { configured, sequencer, inputs })

@@ -5,11 +5,10 @@ import { RestNode } from '../support/rest.ts'
 import { LiveStream } from './live-stream.ts'
 
 const stream = new LiveStream({ markets: ['ZZZUSD', 'AAAUSD', 'SIMUSD'], depth: 5 })
-const instruments = new Map<string, Instrument>()
 let node: RestNode
 
 beforeAll(async () => {
-  node = await RestNode.open({ hub: stream.hub, instrumentOf: (symbol) => instruments.get(symbol) })
+  node = await RestNode.open({ hub: stream.hub })
 })
 afterAll(() => node.close())
 
@@ -83,9 +82,12 @@ describe('GET /v2/markets', () => {
   })
 
   it('names whether the instrument trades, and why not, whatever the state of its book', async () => {
-    instruments.set('AAAUSD', { state: 'OPEN', reason: '' })
-    instruments.set('SIMUSD', { state: 'AUCTION', reason: 'binance:SIMUSDT: AUCTION_MATCH' })
-    instruments.set('ZZZUSD', { state: 'HALTED', reason: 'kraken:ZZZ/USD: cancel_only' })
+    const report = (symbol: string, instrument: Instrument) => stream.sequencers.get(symbol)?.setInstrument(instrument)
+    during(() => {
+      report('AAAUSD', { state: 'OPEN', reason: '' })
+      report('SIMUSD', { state: 'AUCTION', reason: 'binance:SIMUSDT: AUCTION_MATCH' })
+      report('ZZZUSD', { state: 'HALTED', reason: 'kraken:ZZZ/USD: cancel_only' })
+    })
     expect(
       (await markets()).map(({ instrument_state, instrument_reason }) => [instrument_state, instrument_reason]),
     ).toEqual([

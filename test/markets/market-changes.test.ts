@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createLog } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { createMemoryBus } from '../../src/channel/bus-memory.ts'
-import { createSequencerMetrics } from '../../src/channel/sequencer.ts'
+import { createSequencerMetrics } from '../../src/channel/sequencer-metrics.ts'
 import type { Source, SourceMarket } from '../../src/feed/source.ts'
 import { ASK, BID, type Instrument, type MarketEvent } from '../../src/market/event.ts'
 import type { ConfiguredMarket } from '../../src/markets/configured-market.ts'
@@ -370,18 +370,35 @@ describe('a market with several sources', () => {
   })
 
   it('trades where any of them trades, and names the source of the reason when it does not', () => {
-    const { kraken, okx, writers } = setUpBoth()
-    const instrument = () => writers.instrumentOf('AUSD')
-    expect(instrument()).toBeUndefined()
-    okx.trading = { state: 'CLOSED', reason: 'not listed' }
-    expect(instrument()).toEqual({ state: 'CLOSED', reason: 'okx:A-USD: not listed' })
-    kraken.trading = { state: 'HALTED', reason: 'cancel_only' }
-    expect(instrument()).toEqual({ state: 'HALTED', reason: 'kraken:A/USD: cancel_only' })
-    okx.trading = { state: 'AUCTION', reason: 'auction' }
-    expect(instrument()).toEqual({ state: 'AUCTION', reason: 'okx:A-USD: auction' })
-    kraken.trading = { state: 'OPEN', reason: '' }
-    expect(instrument()).toEqual({ state: 'OPEN', reason: '' })
-    expect(writers.instrumentOf('NOUSD')).toBeUndefined()
+    const { kraken, okx, replica, replicas, clock } = setUpBoth()
+    const report = (source: ManualSource, trading: Instrument | undefined) => {
+      source.trading = trading
+      source.markets[0]?.onInstrument?.()
+      clock.advance(1)
+      return replica.instrument
+    }
+    expect(replica.instrument).toBeUndefined()
+    expect(report(okx, { state: 'CLOSED', reason: 'not listed' })).toEqual({
+      state: 'CLOSED',
+      reason: 'okx:A-USD: not listed',
+    })
+    expect(report(kraken, { state: 'HALTED', reason: 'cancel_only' })).toEqual({
+      state: 'HALTED',
+      reason: 'kraken:A/USD: cancel_only',
+    })
+    expect(report(okx, { state: 'AUCTION', reason: 'auction' })).toEqual({
+      state: 'AUCTION',
+      reason: 'okx:A-USD: auction',
+    })
+    expect(report(kraken, { state: 'OPEN', reason: '' })).toEqual({ state: 'OPEN', reason: '' })
+    expect([replicas.isSimulated('AUSD'), replicas.isFromVenues('AUSD')]).toEqual([false, true])
+    expect(report(okx, { state: 'OPEN', reason: '', simulated: true })).toMatchObject({ simulated: true })
+    expect([replicas.isSimulated('AUSD'), replicas.isFromVenues('AUSD')]).toEqual([true, false])
+    const { version } = replica
+    expect(report(okx, undefined)).toEqual({ state: 'OPEN', reason: '' })
+    expect(report(okx, undefined)).toEqual({ state: 'OPEN', reason: '' })
+    expect(replica.version).toBe(version + 1)
+    expect(report(kraken, undefined)).toBeUndefined()
   })
 
   it('has started with its first book, or when all of them have spoken', () => {

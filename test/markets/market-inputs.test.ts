@@ -5,7 +5,8 @@ import { createLog } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { createMemoryBus } from '../../src/channel/bus-memory.ts'
 import { Replica } from '../../src/channel/replica.ts'
-import { createSequencerMetrics, Sequencer } from '../../src/channel/sequencer.ts'
+import { Sequencer } from '../../src/channel/sequencer.ts'
+import { createSequencerMetrics } from '../../src/channel/sequencer-metrics.ts'
 import type { Execution, MarketDefinition } from '../../src/market/event.ts'
 import { MarketInputs } from '../../src/markets/market-inputs.ts'
 import { aggregateScript } from '../support/aggregate-script.ts'
@@ -57,6 +58,7 @@ function setUp(sourceCount: number) {
     violations: metrics.violations,
     offer: (event) => sequencer.offer(event),
     onStarted: () => undefined,
+    onInstrument: () => undefined,
     rebuild: (input) => rebuilt.push(inputs.list.indexOf(input)),
   })
   return { clock, executions, replica, sequencerViolations, rebuilt, inputs }

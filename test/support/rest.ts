@@ -22,7 +22,6 @@ import type { Config } from '../../src/config/settings.ts'
 import { SCOPES, servedScopes } from '../../src/contract/scopes.ts'
 import type { Hub } from '../../src/gateway/hub.ts'
 import { ensureLedgerAssets } from '../../src/ledger/assets.ts'
-import type { Instrument } from '../../src/market/event.ts'
 import type { Converter } from '../../src/orchestrations/convert.ts'
 import type { Db } from '../../src/store/db.ts'
 import { captureLog } from './captured-log.ts'
@@ -68,8 +67,6 @@ export interface RestNodeOptions {
   readonly hasTestSeed?: boolean
   /** The markets to list; absent = none. */
   readonly hub?: Pick<Hub, 'markets'>
-  /** Whether the instrument of a market trades; absent = unknown. */
-  readonly instrumentOf?: (symbol: string) => Instrument | undefined
   /** How deposits are converted as they are credited; absent = they are left to a worker. */
   readonly converter?: Converter
   /** Default: the clock of the system. */
@@ -126,7 +123,6 @@ export class RestNode {
     const routes: DeclaredRoute[] = []
     const hub = options.hub ?? { markets: [] }
     const isSimulated = (symbol: string) => symbol.startsWith('SIM')
-    const instrumentOf = options.instrumentOf ?? (() => undefined)
     const shared = { quotas, db, directory, clock, log, metrics, refreshDirectory, host: '127.0.0.1', port: 0 }
     const publicListener = await createPublicListener({
       ...shared,
@@ -150,7 +146,6 @@ export class RestNode {
           hasTestSeed,
           hub,
           isSimulated,
-          instrumentOf,
         }),
       ],
     })

@@ -60,10 +60,14 @@ export function createSimulator(options: SimulatorOptions): Source {
   for (const market of options.markets) create(market)
   return {
     start() {
-      for (const market of markets.values()) market.start()
+      for (const [fed, market] of markets) {
+        market.start()
+        fed.onInstrument?.()
+      }
     },
     add(market) {
       create(market).start()
+      market.onInstrument?.()
     },
     remove(market) {
       markets.get(market)?.stop()
@@ -74,7 +78,7 @@ export function createSimulator(options: SimulatorOptions): Source {
       return Promise.resolve()
     },
     instrument() {
-      return { state: 'OPEN', reason: '' }
+      return { state: 'OPEN', reason: '', simulated: true }
     },
     notices() {
       return [NOTICE]
