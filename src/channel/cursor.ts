@@ -25,17 +25,18 @@ export class Cursors {
 
   /** The token of a position (0 or above) in the epoch. */
   token(epoch: string, position: number): string {
-    return `${this.#bindingOf(epoch)}.${position}`
+    return `${this.binding(epoch)}.${position}`
   }
 
   /** The position of a token; undefined when it is not a token of this channel and epoch. */
   position(epoch: string, token: string): number | undefined {
     const [binding, digits, ...rest] = token.split('.')
-    if (binding !== this.#bindingOf(epoch) || rest.length > 0) return undefined
+    if (binding !== this.binding(epoch) || rest.length > 0) return undefined
     return /^(0|[1-9][0-9]{0,14})$/.test(digits ?? '') ? Number(digits) : undefined
   }
 
-  #bindingOf(epoch: string): string {
+  /** The first part of all tokens of an epoch. */
+  binding(epoch: string): string {
     if (epoch !== this.#epoch) {
       const bound = JSON.stringify([this.#market, this.#channel, this.#depth, epoch])
       this.#binding = createHash('sha256').update(bound).digest().subarray(0, BINDING_BYTES).toString('base64url')

@@ -8,10 +8,12 @@
 import type { Execution, MarketDefinition } from '../market/event.ts'
 import type { Commit } from './bus.ts'
 import { Cursors } from './cursor.ts'
-import { BASE, type Encoding, executionText, extendedText, textFrame } from './frame.ts'
+import { BASE, type Encoding, executionText, extendedExecutionText, extendedText, textFrame } from './frame.ts'
 
 interface Entry {
   readonly execution: Execution
+  /** Version and time of its commit. */
+  readonly version: number
   readonly commitMilliseconds: number
   readonly frames: [base: Buffer | undefined, extended: Buffer | undefined]
 }
@@ -25,6 +27,8 @@ export class ExecutionLog {
   #epoch = ''
   #lastNumber = 0
   #missNumber = 0
+  /** Version of the newest execution or miss that is not kept; 0 = all are kept. */
+  #droppedVersion = 0
 
   constructor(market: MarketDefinition, kept: number) {
     this.#market = market
@@ -49,12 +53,38 @@ export class ExecutionLog {
 
   append(commit: Commit): void {
     this.#epoch = commit.epoch
-    const { executions, milliseconds, missedAt } = commit
+    const { executions, version, milliseconds, missedAt } = commit
     for (const [place, execution] of executions.entries()) {
-      if (place === missedAt) this.#appendMiss()
-      this.#append({ execution, commitMilliseconds: milliseconds, frames: [undefined, undefined] })
+      if (place === missedAt) this.#appendMiss(version)
+      this.#append({ execution, version, commitMilliseconds: milliseconds, frames: [undefined, undefined] })
     }
-    if (missedAt === executions.length) this.#appendMiss()
+    if (missedAt === executions.length) this.#appendMiss(version)
+  }
+
+  /** Identifies an execution whose source gives it no identifier. */
+  idOf(number: number): string {
+    return this.#cursors.token(this.#epoch, number)
+  }
+
+  /** An execution that is kept, with the version and the time of its commit. */
+  at(number: number): Pick<Entry, 'execution' | 'version' | 'commitMilliseconds'> {
+    return this.#entries[(number - 1) % this.#kept] as Entry
+  }
+
+  /**
+   * Number of the last execution up to a version of the book, itself included; undefined when an execution after that
+   * version is not kept any more or was missed.
+   */
+  numberAt(version: number): number | undefined {
+    if (version < this.#droppedVersion) return undefined
+    let low = this.firstNumber - 1
+    let high = this.#lastNumber
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2)
+      if (this.at(middle).version <= version) low = middle
+      else high = middle - 1
+    }
+    return low
   }
 
   /** The frame of an execution that is kept. `isFirst`: for a subscription that was sent no execution before. */
@@ -74,19 +104,23 @@ export class ExecutionLog {
   }
 
   #append(entry: Entry | undefined): void {
-    this.#entries[this.#lastNumber % this.#kept] = entry
+    const place = this.#lastNumber % this.#kept
+    this.#droppedVersion = this.#entries[place]?.version ?? this.#droppedVersion
+    this.#entries[place] = entry
     this.#lastNumber += 1
   }
 
-  #appendMiss(): void {
+  #appendMiss(version: number): void {
     this.#append(undefined)
     this.#missNumber = this.#lastNumber
+    this.#droppedVersion = version
   }
 
   #encode(entry: Entry, number: number, encoding: Encoding, prev: string | undefined): Buffer {
-    const text = executionText(this.#market, entry.execution, entry.commitMilliseconds)
-    if (encoding === BASE) return textFrame(text)
-    const cursor = this.#cursors.token(this.#epoch, number)
+    const { execution, commitMilliseconds } = entry
+    if (encoding === BASE) return textFrame(executionText(this.#market, execution, commitMilliseconds))
+    const cursor = this.idOf(number)
+    const text = extendedExecutionText(this.#market, { ...execution, id: execution.id ?? cursor }, commitMilliseconds)
     return textFrame(extendedText(text, { cursor, prev, covers: 1 }))
   }
 }

@@ -8,7 +8,7 @@
 import { type Instant, millisecondText, nanosecondText } from '../base/clock.ts'
 import { formatDecimal } from '../base/decimal.ts'
 import { PAYLOAD_TYPES } from '../contract/channels.ts'
-import { BID, type Execution, type LevelChange, type MarketDefinition } from '../market/event.ts'
+import { BID, type Execution, type Instrument, type LevelChange, type MarketDefinition } from '../market/event.ts'
 
 /** Longest payload of one frame of a book message; longer messages are fragmented (RFC 6455 section 5.4). */
 export const FRAGMENT_BYTES_MAX = 65_536
@@ -27,6 +27,9 @@ export type EncodedFrame = readonly [base: Buffer | undefined, extended: Buffer 
 const FIN = 0x80
 const OPCODE_CONTINUATION = 0x0
 const OPCODE_TEXT = 0x1
+
+/** The beginning of a book message. */
+const BOOK_PREFIX = '{"channel":"market_data","payload":{'
 
 /** The best level of each side; absent when the side is empty. */
 export interface TopOfBook {
@@ -80,6 +83,18 @@ export function messageHead(base: Message): MessageHead {
   const frames = base.slice(0, -1)
   if (rest.length > 0) frames.push(frameOf(OPCODE_CONTINUATION, rest))
   return { text: '', frames }
+}
+
+/**
+ * A book message with another beginning and end; the frames of its levels are shared. `prefix` replaces the text up to
+ * the members of the payload, `tail` the closing brace.
+ */
+export function reframed(head: MessageHead, prefix: string, tail: string): Message {
+  const [first, ...others] = head.frames
+  if (first === undefined) return textMessage(prefix + head.text.slice(BOOK_PREFIX.length) + tail)
+  const rest = first.subarray(headerLengthOf(first) + BOOK_PREFIX.length)
+  const beginning = frameOf(OPCODE_TEXT, Buffer.concat([Buffer.from(prefix), rest]))
+  return [beginning, ...others, frameOf(FIN | OPCODE_CONTINUATION, Buffer.from(tail))]
 }
 
 /** The text that replaces the closing brace of the base text. */
@@ -152,7 +167,7 @@ export function bookText(
   bids: string,
   asks: string,
 ): string {
-  return `{"channel":"market_data","payload":{"market":"${market.symbol}","type":"${PAYLOAD_TYPES[type]}","time":"${millisecondText(milliseconds)}","bids":[${bids}],"asks":[${asks}]}}`
+  return `${BOOK_PREFIX}"market":"${market.symbol}","type":"${PAYLOAD_TYPES[type]}","time":"${millisecondText(milliseconds)}","bids":[${bids}],"asks":[${asks}]}}`
 }
 
 /** An UPDATE with these levels, bids first (as the view orders them). `textOf` returns the text of one entry. */
@@ -179,10 +194,39 @@ export function topOfBookText(market: MarketDefinition, instant: Instant, top: T
 }
 
 export function executionText(market: MarketDefinition, execution: Execution, commitMilliseconds: number): string {
+  const members = executionMembers(market, execution, commitMilliseconds)
+  return `{"channel":"execution_data","payload":{"market":"${market.symbol}",${members}}}`
+}
+
+/** The execution of the extended protocol, which also has its identifier, and the side of the taker where it is known. */
+export function extendedExecutionText(
+  market: MarketDefinition,
+  execution: IdentifiedExecution,
+  commitMilliseconds: number,
+): string {
+  const members = identifiedMembers(market, execution, commitMilliseconds)
+  return `{"channel":"execution_data","payload":{"market":"${market.symbol}",${members}}}`
+}
+
+/** An execution whose identifier is the source's, or ours where the source has none. */
+export type IdentifiedExecution = Execution & { readonly id: string }
+
+/** The members of an identified execution. */
+export function identifiedMembers(
+  market: MarketDefinition,
+  execution: IdentifiedExecution,
+  commitMilliseconds: number,
+): string {
+  const { id, side } = execution
+  const sideMember = side === undefined ? '' : `,"side":"${side}"`
+  return `${executionMembers(market, execution, commitMilliseconds)},"id":${JSON.stringify(id)}${sideMember}`
+}
+
+function executionMembers(market: MarketDefinition, execution: Execution, commitMilliseconds: number): string {
   const price = formatDecimal(execution.price, market.priceDecimals)
   const amount = formatDecimal(execution.amount, market.amountDecimals)
   const executedAt = millisecondText(execution.executedAtMilliseconds ?? commitMilliseconds)
-  return `{"channel":"execution_data","payload":{"market":"${market.symbol}","price":"${price}","amount":"${amount}","executed_at":"${executedAt}"}}`
+  return `"price":"${price}","amount":"${amount}","executed_at":"${executedAt}"`
 }
 
 export function heartbeatText(instant: Instant): string {
@@ -203,11 +247,16 @@ export interface BookStatus {
   readonly digest: string | undefined
   /** When the market last became live or stale: wall clock, milliseconds. */
   readonly sinceMilliseconds: number
+  /** Position in the first publication of the chain that the book comes from; undefined when it is no longer known. */
+  readonly origin: string | undefined
+  readonly instrument: Instrument | undefined
 }
 
 export function bookStatusText(market: MarketDefinition, status: BookStatus): string {
-  const { cursor, digest, sinceMilliseconds } = status
+  const { cursor, digest, sinceMilliseconds, origin, instrument } = status
   const digestMember = digest === undefined ? '' : `"digest":"${digest}",`
   const since = millisecondText(sinceMilliseconds)
-  return `{"market":"${market.symbol}","cursor":"${cursor}",${digestMember}"live":${digest !== undefined},"since":"${since}"}`
+  const originMember = origin === undefined ? '' : `,"origin":"${origin}"`
+  const instrumentMember = instrument === undefined ? '' : `,"instrument_state":"${instrument.state}"`
+  return `{"market":"${market.symbol}","cursor":"${cursor}",${digestMember}"live":${digest !== undefined},"since":"${since}"${originMember}${instrumentMember}}`
 }

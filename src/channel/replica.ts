@@ -19,6 +19,7 @@ import { View } from '../market/view.ts'
 import type { Bus, Commit } from './bus.ts'
 import { ExecutionLog } from './execution-log.ts'
 import type { TopOfBook } from './frame.ts'
+import { PublicationLog } from './publication-log.ts'
 
 /** The changes of one commit, as subscribers receive them. */
 export interface ViewCommit {
@@ -55,6 +56,7 @@ export class Replica {
   readonly market: MarketDefinition
   readonly view: View
   readonly executions: ExecutionLog
+  readonly publication: PublicationLog
   readonly #book = new Book()
   /** Open views of other depths than the published one. */
   readonly #openViews = new Map<number, View>()
@@ -78,6 +80,7 @@ export class Replica {
     this.market = options.market
     this.view = new View(this.#book, options.market.depth)
     this.executions = new ExecutionLog(options.market, options.executionsKept)
+    this.publication = new PublicationLog(options.market.symbol)
     this.#endSubscription = options.bus.subscribe(options.market.symbol, (message) => {
       if (message.type === 'commit') this.#follow(message)
       else this.#setStatus(message.live, message.reason)
@@ -207,6 +210,7 @@ export class Replica {
     const { lastNumber } = this.executions
     this.executions.append(commit)
     const executionCount = this.executions.lastNumber - lastNumber
+    this.publication.append(commit, startsOver || changes.length + executionCount > 0 || instrument !== undefined)
     const viewCommit = { changes, changesAt, topChanged, executionCount, startsOver }
     for (const listener of this.#listeners) listener.onCommit(viewCommit)
   }

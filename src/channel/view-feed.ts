@@ -235,10 +235,17 @@ export class ViewFeed {
    * last became live or stale.
    */
   statusText(version: number, cursor: number, sinceMilliseconds: number): string | undefined {
-    const { market, epoch, live } = this.#replica
+    const { market, epoch, live, instrument, publication } = this.#replica
     const digest = live ? this.#digest?.at(version) : undefined
     if (live && digest === undefined) return undefined
-    return bookStatusText(market, { cursor: this.#cursors.token(epoch, cursor), digest, sinceMilliseconds })
+    const origin = live ? publication.originAt(version) : undefined
+    return bookStatusText(market, {
+      cursor: this.#cursors.token(epoch, cursor),
+      digest,
+      sinceMilliseconds,
+      origin,
+      instrument,
+    })
   }
 
   #commitFrame(encoding: Encoding, text: string): Buffer | undefined {

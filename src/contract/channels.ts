@@ -6,12 +6,16 @@
 import {
   BEST_LEVELS,
   BOOK_STATUS,
+  IDENTITY,
   type JsonSchema,
   LEVELS,
   MARKET,
   MILLISECONDS,
   NANOSECONDS,
   PRICE,
+  PUBLICATION,
+  PUBLICATION_POSITION,
+  text,
   word,
 } from './stream-fields.ts'
 
@@ -31,6 +35,8 @@ export type ExtendedParam = 'depth' | 'interval_ms' | 'resume'
 interface Channel {
   /** Whether a subscription names a market. The messages of such a channel have cursors in the extended protocol. */
   readonly perMarket: boolean
+  /** Whether the channel exists in the extended protocol only. */
+  readonly extendedOnly?: true
   readonly extendedParams: readonly ExtendedParam[]
   /**
    * Whether the reply to a subscribe request with `resume` reports whether the subscription continues from the cursor.
@@ -48,6 +54,8 @@ interface Channel {
   readonly example: JsonSchema
   /** What a payload of the extended protocol may have besides. */
   readonly extendedExample?: JsonSchema
+  /** The member `stream`, where it is not a cursor. */
+  readonly position?: { readonly schema: JsonSchema; readonly example: JsonSchema }
 }
 
 export const CHANNELS = {
@@ -93,7 +101,40 @@ export const CHANNELS = {
     schemaName: 'Execution',
     summary: 'Every trade, in order, without gaps',
     payload: { market: MARKET, price: PRICE, amount: PRICE, executed_at: MILLISECONDS },
+    extendedPayload: IDENTITY,
     example: { market: 'BTCUSD', price: '60001.00', amount: '0.10000000', executed_at: '2026-11-20T12:00:00.123Z' },
+    extendedExample: { id: '70124', side: 'buy' },
+  },
+  publication: {
+    perMarket: true,
+    extendedOnly: true,
+    extendedParams: ['resume'],
+    acknowledgesResume: true,
+    schemaName: 'Publication',
+    summary:
+      'For relays: the book, its changes with the executions that caused them, and the state of the instrument in one sequence',
+    payload: {
+      market: MARKET,
+      type: { title: 'PublicationType', type: 'string', enum: ['SNAPSHOT', 'UPDATE', 'LOST'] },
+      time: { ...text('Commit time: RFC 3339, UTC, up to 9 fraction digits'), format: 'date-time' },
+    },
+    extendedPayload: PUBLICATION,
+    position: PUBLICATION_POSITION,
+    example: {
+      market: 'BTCUSD',
+      type: 'UPDATE',
+      time: '2026-11-20T12:00:00.123456789Z',
+      asks: [{ price: '60001.00', amount: '0' }],
+      executions: [
+        {
+          price: '60001.00',
+          amount: '0.10000000',
+          executed_at: '2026-11-20T12:00:00.123Z',
+          id: '70124',
+          side: 'buy',
+        },
+      ],
+    },
   },
   heartbeat: {
     perMarket: false,
@@ -118,6 +159,8 @@ export const CHANNELS = {
           digest: '7a6182355f8de12d',
           live: true,
           since: '2026-11-20T08:30:00.000Z',
+          origin: 'mG3rT0aZ.12',
+          instrument_state: 'OPEN',
         },
         { market: 'ETHUSD', cursor: '3zWplfC2.9', live: false, since: '2026-11-20T11:59:58.250Z' },
       ],
@@ -126,6 +169,11 @@ export const CHANNELS = {
 } as const satisfies Readonly<Record<string, Channel>>
 
 export type ChannelType = keyof typeof CHANNELS
+
+/** The channels of a protocol. */
+export function channelsOf(isExtended: boolean): readonly ChannelType[] {
+  return (Object.keys(CHANNELS) as ChannelType[]).filter((type) => isExtended || !('extendedOnly' in CHANNELS[type]))
+}
 
 /** The request types of the stream. */
 export const REQUEST_TYPES = ['subscribe', 'unsubscribe', 'subscription_list'] as const

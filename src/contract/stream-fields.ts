@@ -21,6 +21,60 @@ export const BEST_LEVELS = {
   asks: { ...side('ascending', BEST_LEVEL), maxItems: 1 },
 }
 
+const INSTRUMENT_STATE = {
+  title: 'InstrumentState',
+  type: 'string',
+  enum: ['OPEN', 'HALTED', 'AUCTION', 'CLOSED'],
+  description: 'Whether it trades at the venue; the book is trusted in each of these states. Absent while not known',
+}
+
+/** Members of an execution in the extended protocol. */
+export const IDENTITY = {
+  id: text('The identifier of the source, or one of this service where the source has none; unique within the market'),
+  side: {
+    title: 'TakerSide',
+    type: 'string',
+    enum: ['buy', 'sell'],
+    description: 'Side of the taker; absent where the source does not report it',
+  },
+}
+
+/** Members of the payload of a publication, depending on its type. */
+export const PUBLICATION = {
+  ...LEVELS,
+  executions: {
+    type: 'array',
+    description: 'UPDATE: the executions since the previous message, in order',
+    items: withOptional(
+      object('PublishedExecution', { price: PRICE, amount: PRICE, executed_at: MILLISECONDS, id: IDENTITY.id }),
+      { side: IDENTITY.side },
+    ),
+  },
+  instrument: withOptional(
+    object('PublishedInstrument', {
+      price_decimals: { type: 'integer', minimum: 0 },
+      amount_decimals: { type: 'integer', minimum: 0 },
+      reason: text('The source, and its own word for the state, when it does not trade as usual; otherwise empty'),
+      simulated: { type: 'boolean', description: 'Whether its prices are invented by a simulator' },
+    }),
+    { state: INSTRUMENT_STATE },
+  ),
+  missed: text('UPDATE: why executions before those of this message were missed'),
+  reason: text('LOST: why the book is not trusted any more'),
+}
+
+/** The member `stream` of a publication. */
+export const PUBLICATION_POSITION = {
+  schema: withOptional(
+    object('PublicationPosition', {
+      epoch: text('One run of the market'),
+      seq: { type: 'integer', minimum: 0, description: 'Number of the message; LOST and SNAPSHOT repeat the last one' },
+    }),
+    { prev: { type: 'integer', minimum: 0, description: 'Number of the previous message of this subscription' } },
+  ),
+  example: { epoch: 'mG3rT0aZ', seq: 16, prev: 12 },
+}
+
 /** A book in the heartbeat of the extended protocol. */
 export const BOOK_STATUS = withOptional(
   object('BookStatus', {
@@ -34,6 +88,10 @@ export const BOOK_STATUS = withOptional(
       ...text('Digest of the book that the client must have; absent unless live'),
       pattern: '^[0-9a-f]{16}$',
     },
+    origin: text(
+      'What the book contains of the first publication in a chain of relays; equal on all nodes that hold the same book',
+    ),
+    instrument_state: INSTRUMENT_STATE,
   },
 )
 

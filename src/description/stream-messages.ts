@@ -209,16 +209,22 @@ function data(channel: ChannelType): StreamMessage {
   const row: (typeof CHANNELS)[ChannelType] & {
     readonly extendedPayload?: JsonSchema
     readonly extendedExample?: JsonSchema
+    readonly extendedOnly?: true
+    readonly position?: { readonly schema: JsonSchema; readonly example: JsonSchema }
   } = CHANNELS[channel]
   const { perMarket, schemaName, summary, extendedPayload = {}, extendedExample = {} } = row
   const payload = withOptional(object(`${schemaName}Payload`, row.payload), extendedPayload)
   const message = object(`${schemaName}Message`, { channel: word(channel), payload })
   const example = { channel, payload: row.example }
-  const position = perMarket ? { stream: THIRD } : {}
+  const { schema, example: position } = row.position ?? { schema: STREAM_MEMBER, example: THIRD }
+  const extended = {
+    channel,
+    payload: { ...row.example, ...extendedExample },
+    ...(perMarket ? { stream: position } : {}),
+  }
   return {
     summary,
-    payload: perMarket ? withOptional(message, { stream: STREAM_MEMBER }) : message,
-    example,
-    extendedExample: { channel, payload: { ...row.example, ...extendedExample }, ...position },
+    payload: perMarket ? withOptional(message, { stream: schema }) : message,
+    ...(row.extendedOnly ? { example: extended } : { example, extendedExample: extended }),
   }
 }

@@ -11,6 +11,7 @@ import type { ChannelType } from '../contract/channels.ts'
 import { BookChannel } from './book-channel.ts'
 import { ExecutionChannel } from './execution-channel.ts'
 import type { Chunk, Outbox } from './outbox.ts'
+import { PublicationChannel } from './publication-channel.ts'
 import type {
   ChannelParams,
   ChannelState,
@@ -51,6 +52,7 @@ export class MarketStream {
   /** In the order of messages on the wire: the messages of a commit, and those of a catch-up. */
   readonly channels: readonly MarketChannel[]
   readonly #book: BookChannel
+  readonly #publication: PublicationChannel
   readonly #options: MarketStreamOptions
   readonly #subscriptions: MarketSubscription[] = []
   readonly #subscriptionCounts: [base: number, extended: number] = [0, 0]
@@ -70,7 +72,8 @@ export class MarketStream {
     this.#options = options
     this.replica = replica
     this.#book = new BookChannel({ replica, clock, place: 1, requestCommit })
-    this.channels = [new ExecutionChannel(replica, 0), this.#book, new TopChannel(replica, 2)]
+    this.#publication = new PublicationChannel(replica, this.#book.published, 3)
+    this.channels = [new ExecutionChannel(replica, 0), this.#book, new TopChannel(replica, 2), this.#publication]
     this.#state = stateOf(replica)
     this.#stateSinceMilliseconds = clock.wallInstant().milliseconds
     this.#endListening = replica.listen({
@@ -313,7 +316,11 @@ export class MarketStream {
       this.#staleTimer?.cancel()
       this.#staleTimer = undefined
       this.#markDirty()
-    } else if (this.#staleTimer === undefined && this.#options.closeStaleSeconds > 0 && this.replica.hasBook) {
+      return
+    }
+    // Relays are notified at once.
+    if (this.#publication.hasSubscribers) this.#markDirty()
+    if (this.#staleTimer === undefined && this.#options.closeStaleSeconds > 0 && this.replica.hasBook) {
       this.#closeStaleLater()
     }
   }

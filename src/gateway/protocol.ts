@@ -10,6 +10,7 @@ import { isObject } from '../base/json-value.ts'
 import {
   CHANNELS,
   type ChannelType,
+  channelsOf,
   EXTENDED_DEPTHS,
   EXTENDED_INTERVALS,
   REQUEST_TYPES,
@@ -162,10 +163,11 @@ function readEntry(
 ): ChannelKey | EntryProblem {
   const type = sent.type
   if (typeof type !== 'string') return problem('UNKNOWN_CHANNEL', 'the channel type must be a string')
-  if (!Object.hasOwn(CHANNELS, type)) {
-    return problem('UNKNOWN_CHANNEL', `the channel type must be one of ${Object.keys(CHANNELS).join(', ')}`)
-  }
+  const channels = channelsOf(extended !== undefined)
   const channel = type as ChannelType
+  if (!channels.includes(channel)) {
+    return problem('UNKNOWN_CHANNEL', `the channel type must be one of ${channels.join(', ')}`)
+  }
   return CHANNELS[channel].perMarket
     ? readMarketParams(channel, sent.params, checkMarket, extended)
     : readHeartbeatParams(channel, sent.params)

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { CHANNELS, EXTENDED_SUBPROTOCOL, REQUEST_TYPES } from '../../src/contract/channels.ts'
+import { CHANNELS, channelsOf, EXTENDED_SUBPROTOCOL, REQUEST_TYPES } from '../../src/contract/channels.ts'
 import { STREAM_SCOPE } from '../../src/contract/scopes.ts'
 import { CLOSE_CODES, STREAM_ERRORS } from '../../src/contract/stream-codes.ts'
 import { asyncApiDocument } from '../../src/description/asyncapi.ts'
@@ -115,7 +115,7 @@ describe('a message of the stream', () => {
     const client = stream.connect()
     const seen = new Map<string, number>()
     const take = takeInto(seen)
-    const all = Object.keys(CHANNELS).map((type) => (type === 'heartbeat' ? type : `AAAUSD ${type}`))
+    const all = channelsOf(false).map((type) => (type === 'heartbeat' ? type : `AAAUSD ${type}`))
     take(client.subscribe(...all))
     take(client.subscribe('NOSUCH market_data', 'heartbeat', 'nothing'))
     take(client.ask('{'))
@@ -130,7 +130,7 @@ describe('a message of the stream', () => {
     take(client.ask({ type: 'subscription_list' }))
     expect([...seen.keys()].sort()).toEqual(
       Object.keys(messages)
-        .filter((name) => !name.endsWith('.request'))
+        .filter((name) => !name.endsWith('.request') && name !== 'publication')
         .sort(),
     )
   })
@@ -154,12 +154,17 @@ describe('a message of the stream', () => {
       entry('market_data', { depth: 1, interval_ms: 50 }),
       entry('market_data.top_of_book', { interval_ms: 100 }),
       entry('execution_data'),
+      entry('publication'),
       { type: 'heartbeat' },
     ]
     ask({ type: 'subscribe', channels })
     ask({ type: 'subscription_list' })
     for (let commit = 1; commit <= 3; commit++) {
-      stream.update([{ side: ASK, price: 10_001, amount: 10_000 + commit }], [{ price: 10_001, amount: 10_000 }])
+      stream.sequencers.get('AAAUSD')?.setInstrument({ state: 'HALTED', reason: `reason ${commit}` })
+      stream.update(
+        [{ side: ASK, price: 10_001, amount: 10_000 + commit }],
+        [{ price: 10_001, amount: 10_000, id: `T${commit}`, side: 'sell' }],
+      )
       stream.clock.advance(1_000)
       take(client.read())
     }
@@ -170,7 +175,13 @@ describe('a message of the stream', () => {
     )
     ask({ type: 'unsubscribe', channels: resumed.map(({ type }) => entry(type)) })
     ask({ type: 'subscribe', channels: resumed })
-    for (const member of ['"stream":', '"prev":', '"digest":', '"resumed":true', '"depth":1', '"interval_ms":100']) {
+    ask({ type: 'unsubscribe', channels: [entry('execution_data')] })
+    stream.miss()
+    stream.lose()
+    stream.clock.advance(1_000)
+    take(client.read())
+    const members = ['"stream":', '"prev":', '"digest":', '"resumed":true', '"depth":1', '"interval_ms":100']
+    for (const member of [...members, '"side":"sell"', '"instrument":', '"missed":', '"LOST"', '"origin":']) {
       expect(
         texts.some((text) => text.includes(member)),
         member,

@@ -305,7 +305,14 @@ describe('with the extended protocol', () => {
     const cursor = dataOf(messages)[0]?.stream?.cursor
     stream.clock.advance(1_000)
     const digest = expect.stringMatching(/^[0-9a-f]{16}$/)
-    const live = { market: 'AAAUSD', cursor, digest, live: true, since: '2026-01-01T00:00:00.001Z' }
+    const live = {
+      market: 'AAAUSD',
+      cursor,
+      digest,
+      live: true,
+      since: '2026-01-01T00:00:00.001Z',
+      origin: 'aOLAjWsn.4',
+    }
     expect(booksOf(client.readMessages())).toEqual([live])
     stream.lose()
     const stale = { market: 'AAAUSD', cursor, live: false, since: '2026-01-01T00:00:01.002Z' }
